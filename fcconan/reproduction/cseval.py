@@ -20,15 +20,6 @@ from fcconan.reproduction.published import figure, load_paper
 from fcconan.reproduction.values import Key, Value
 from fcconan.scoring import PAPER as AS_PUBLISHED, SOUND, Floats, RatedReplies, measure_agreement, ranking_scores
 
-# The released judge that stands for each row of Table 2.
-JUDGES = {
-    "g-eval-llama-3-8b": "llama-3-8b-zs",
-    "g-eval-mistral-7b": "mistral-7b-zs",
-    "g-eval-gpt-4": "gpt-4o-zs",
-    "llama-3-8b": "llama-3-8b",
-    "mistral-7b": "mistral-7b",
-    "gpt-4": "gpt-4o",
-}
 RANKERS = ("rank-rater-1", "rank-rater-2", "rank-rater-3")
 SPLITS = ("dev", "test", "agreement_round1", "agreement_round2", "rankings")
 
@@ -65,20 +56,17 @@ def _table_2(data: Datasets) -> Iterator[tuple[Key, Value]]:
                 found[place[row["reply_id"]]] = row["value"]
         return found
 
-    aspects = {judge: {aspect: values(judge, aspect) for aspect in ASPECTS} for judge in dict.fromkeys(JUDGES.values())}
+    judges = load_paper(PAPER).names["released_judges"]
+    aspects = {judge: {aspect: values(judge, aspect) for aspect in ASPECTS} for judge in dict.fromkeys(judges.values())}
     complete = np.stack([_unified(own) for own in aspects.values()])
-    imputed = np.stack(
-        [
-            _unified({name: np.where(np.isnan(each), REPLACED, each) for name, each in own.items()})
-            for own in aspects.values()
-        ]
-    )
+    filled = ({name: np.nan_to_num(each, nan=REPLACED) for name, each in own.items()} for own in aspects.values())
+    imputed = np.stack([_unified(own) for own in filled])
     groups = [str(reply["item_id"]) for reply in replies]
     analysed = values("rank-analysis-file", "rank_as_analysed")
     people = np.stack([values(rater, "preference_rank") for rater in RANKERS])
     published = ranking_scores([*aspects], imputed, analysed, groups, protocol=AS_PUBLISHED, resamples=0)
     sound = ranking_scores([*aspects], complete, people.mean(axis=0), groups, protocol=SOUND, resamples=0)
-    for (row, judge), theirs, ours in zip(JUDGES.items(), published, sound, strict=True):
+    for (row, judge), theirs, ours in zip(judges.items(), published, sound, strict=True):
         note = (
             f"{theirs.n_groups} groups, gain is the analysis file's rank number, failures are 3, "
             f"chance {theirs.chance:.3f}: the closest of many variants tried, none gives all six figures; "
@@ -108,9 +96,9 @@ def _sizes(data: Datasets) -> Iterator[tuple[Key, Value]]:
         "references": {reference for reply in everything for reference in reply["references"]},
         "replies": {reply["reply_id"] for reply in everything},
     }
-    reasons = {entry.id: entry for entry in load_paper(PAPER).tables}
+    paper = load_paper(PAPER)
     for row, found in distinct.items():
-        reason = reasons["text 3.1"].reason(row)
+        reason = paper.table("text 3.1").reason(row)
         assert reason is not None
         note = f"{reason.why}; {len(found)} in the released files"
         yield ("text 3.1", row, "count"), Value(None, note, without=reason.without)
@@ -121,9 +109,9 @@ def _sizes(data: Datasets) -> Iterator[tuple[Key, Value]]:
         yield ("text A.1", f"examples-round-{number}", "count"), Value(len(replies[f"agreement_round{number}"]))
     ranked, of_all = replies["rankings"], rows_behind_table_1(data)
     groups = len({reply["item_id"] for reply in ranked})
-    (shown,) = reasons["text 7"].rows["data-points"]
+    shown = paper.printed("text 7")["data-points"]["value"]
     note = f"replies in {groups} groups"
-    if shown is not None and figure(shown).value == len(ranked) + groups:
+    if figure(shown).value == len(ranked) + groups:
         note += f"; {shown} is the sum of both: rows of the rank files with the header and {groups - 1} blank ones"
     yield ("text 7", "data-points", "value"), Value(len(ranked), note)
     rankers = {row["rater"] for row in data.rows("cseval", "ratings", "rankings")}
@@ -131,7 +119,7 @@ def _sizes(data: Datasets) -> Iterator[tuple[Key, Value]]:
     yield ("text 7", "annotators", "value"), Value(alone)
     note = f"{len(ranked)} replies to the {of_all} rows of Table 1"
     yield ("text 7", "percent-of-test-set", "value"), Value(100 * len(ranked) / of_all, note)
-    plan = {row: figure(cells[0] or "").value for row, cells in reasons["text D"].rows.items()}
+    plan = {row: cells["value"].value for row, cells in paper.figures("text D").items()}
     sizes = len(range(int(plan["first-size"]), of_all + 1, int(plan["step"])))
     note = f"the first size and the step, up to the {of_all} rows of Table 1"
     yield ("text D", "sizes", "value"), Value(sizes, note, from_print=True)
@@ -151,12 +139,8 @@ def _agreement(data: Datasets) -> Iterator[tuple[Key, Value]]:
                 scale = rounds.scale(aspect, names)
                 assert scale is not None  # every rating of this dataset has one
                 domain = [float(value) for value in range(int(scale[0]), int(scale[1]) + 1)]
-                (row,) = [
-                    row
-                    for row in measure_agreement(values, domain, coefficients=[f"krippendorff_{level}"], resamples=0)
-                    if row["level"] == "overall"
-                ]
-                alphas.append(float(row["value"]))
+                overall, *_ = measure_agreement(values, domain, coefficients=[f"krippendorff_{level}"], resamples=0)
+                alphas.append(float(overall["value"]))
             means[level] = float(np.mean(alphas))
         n = len(data.rows("cseval", "replies", split))
         note = f"interval, all {n} rows, missing left out; ordinal {means['ordinal']:.3f}; no cause found"

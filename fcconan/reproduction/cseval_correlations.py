@@ -5,7 +5,7 @@ the classic metrics. The rule is that of the authors' own figures for the first 
 are pooled, people's 0 is kept, and a judge's failure, -1, becomes 3 for two aspects and stays for the other two.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -29,36 +29,6 @@ BY_GPT_4 = ("gpt-4", "gpt-4-zs", "g-eval-gpt-4")
 # The authors averaged toxicity over these two only.
 AVERAGED = {"toxicity": ("aggressiveness", "suitableness")}
 TRADITIONAL = ("bleu-1", "rouge-l", "meteor", "bertscore", "toxicity", "bartscore")
-# Where the authors' results files have the printed figures of a row.
-AUTHORS = {
-    **{f"bleu-{n}": f"bleu_{n}_(pred_cs, cs)" for n in (1, 2, 3, 4)},
-    **{f"rouge-{kind}": f"rouge_{kind}_(pred_cs, cs)" for kind in ("1", "2", "l")},
-    "meteor": "meteor_score_(pred_cs, cs)",
-    "bertscore": "bert_score_(pred_cs, cs)",
-    "bartscore": "bart_score_(pred_cs, cs)",
-    "unieval": "<aspect>_UniEval",
-    "pd-score": "pc_score_(hs, pred_cs)",
-    "pro-con": "aq_score_(pred_cs)",
-    "argument-quality": "pd_score(hs, pred_cs)",
-    "toxicity": "toxicity_(pred_cs)",
-    "llama-3-8b-zs": "zs_Llama-3-8b-chat-hf_<aspect>_score",
-    "g-eval-llama-3-8b": "GEVAL_Llama-3-8b-chat-hf_<aspect>_score",
-    "llama-3-8b": "Llama-3-8b-chat-hf_<aspect>_score",
-    "mistral-7b-zs": "GEVAL_Mistral-7B-Instruct-v03_<aspect>_score",
-    "g-eval-mistral-7b": "zs_Mistral-7B-Instruct-v03_<aspect>_score",
-    "mistral-7b": "Mistral-7B-Instruct-v03_<aspect>_score",
-    "gpt-4-zs": "gpt-4-zs_<aspect>_score",
-    "g-eval-gpt-4": "GEVAL_gpt-4_<aspect>_score",
-    "gpt-4": "gpt-4_<aspect>_score",
-}
-# What the figure of a row is in those files, where it is that of another.
-MISLABELLED = {
-    "mistral-7b-zs": ("G-EVAL", "the paper swaps the two rows"),
-    "g-eval-mistral-7b": ("zero-shot", "the paper swaps the two rows"),
-    "pd-score": ("pc_score", "the labels of three rows are mixed up"),
-    "pro-con": ("aq_score", "the labels of three rows are mixed up"),
-    "argument-quality": ("pd_score", "the labels of three rows are mixed up"),
-}
 Found = dict[tuple[str, str, str], float]  # metric, aspect, coefficient of the paper
 
 
@@ -74,7 +44,8 @@ def released() -> ScoreTable:
     source = recipe.sources["test"]
     path = fetch(source, folder=recipe.folder, terms=recipe.card.terms)
     assert path is not None  # it is not optional
-    judges = [rater for rater in recipe.raters if rater.source == "test" and rater.name in AUTHORS]
+    known = load_paper(PAPER).names["results_files"]
+    judges = [rater for rater in recipe.raters if rater.source == "test" and rater.name in known]
     columns = [(rater, aspect, column) for rater in judges for aspect, column in rater.column_of([*ASPECTS]).items()]
     mapped = {aspect: source.columns[aspect] for aspect in ASPECTS} | {column: column for _, _, column in columns}
     rows = read_csv(path, source.model_copy(update={"columns": mapped, "ignore": ["*"]}))
@@ -131,7 +102,7 @@ def authors_results(data: Datasets) -> Found:
         for aspect in ASPECTS:
             files = [_file(data, f"{name}_{aspect}"), _file(data, f"{name}_unieval", aspect)]
             values = {metric: value for file in files for metric, value in file.items()}
-            for row, theirs in AUTHORS.items():
+            for row, theirs in load_paper(PAPER).names["results_files"].items():
                 metric = theirs.replace("<aspect>", aspect)
                 if metric in values:  # two files lack toxicity
                     found[row, aspect, name] = values[metric]
@@ -164,16 +135,16 @@ def table_1(data: Datasets, table: ScoreTable) -> Iterator[tuple[Key, Value]]:
     early = np.arange(len(table.items)) < IN_ROUNDS
     parts = [pooled(_some(table, rows, BY_GPT_4)) for rows in (early, ~early)]
     n = {metric: int(np.isfinite(own).sum()) for metric, own in zip(table.metrics, table.metric_values, strict=True)}
-    (printed_table,) = [entry for entry in load_paper(PAPER).tables if entry.id == "Table 1"]
-    for own, row, column, printed in load_paper(PAPER).cells():
-        if own.id != "Table 1" or row == DELTA:
+    for row, column, printed in _table_1_cells():
+        if row == DELTA:
             continue
         aspect, name = column.split("/")
         key = (row, aspect, name)
-        authors = _authors_note(row, aspect, figure(printed), results.get(key), results.get(_other(key)))
-        reason = printed_table.reason(row)
+        other = (row, aspect, "kendall" if name == "spearman" else "spearman")
+        authors = _authors_note(row, aspect, printed, results.get(key), results.get(other))
+        reason = load_paper(PAPER).table("Table 1").reason(row)
         if reason is not None:
-            yield (own.id, row, column), Value(None, f"{reason.why}; {authors}", without=reason.without)
+            yield ("Table 1", row, column), Value(None, f"{reason.why}; {authors}", without=reason.without)
             continue
         note = f"{n[row]} released rows instead of {of_all}; zeros and failures left out {sound[key]:.3f}"
         if aspect == "average" and row in AVERAGED:
@@ -181,40 +152,32 @@ def table_1(data: Datasets, table: ScoreTable) -> Iterator[tuple[Key, Value]]:
         if row in BY_GPT_4:
             note += f"; first {IN_ROUNDS} rows of the file {parts[0][key]:.3f}, others {parts[1][key]:.3f}"
             note += " (where people's and GPT-4's scores are not independent)" if row != "gpt-4-zs" else ""
-        yield (own.id, row, column), Value(found[key], f"{note}; {authors}", by_chance=True)
+        yield ("Table 1", row, column), Value(found[key], f"{note}; {authors}", by_chance=True)
     yield from _delta(table, found, results, of_all)
 
 
-def _other(key: tuple[str, str, str]) -> tuple[str, str, str]:
-    metric, aspect, name = key
-    return metric, aspect, "kendall" if name == "spearman" else "spearman"
+def _table_1_cells() -> Iterator[tuple[str, str, Figure]]:
+    for row, cells in load_paper(PAPER).figures("Table 1").items():
+        for column, printed in cells.items():
+            yield row, column, printed
 
 
 def _some(table: ScoreTable, rows: Flags, metrics: Iterable[str]) -> ScoreTable:
     """Returns some rows and metrics of a table."""
     names = set(metrics)
     wanted = [position for position, metric in enumerate(table.metrics) if metric in names]
-    chosen = np.flatnonzero(rows).tolist()
-    return replace(
-        table,
-        metrics=tuple(table.metrics[position] for position in wanted),
-        about=None if table.about is None else tuple(table.about[position] for position in wanted),
-        metric_values=table.metric_values[wanted][:, chosen],
-        human_values=table.human_values[:, chosen],
-        items=[table.items[row] for row in chosen],
-        systems=[table.systems[row] for row in chosen],
-    )
+    return table.select(wanted, np.flatnonzero(rows).tolist())
 
 
 def _authors_note(row: str, aspect: str, printed: Figure, value: float | None, other: float | None) -> str:
     """Says how the authors' results files bear on a printed figure."""
     files = "the authors' results files" if aspect == "average" else "the authors' results file"
     reason = ""
-    if row in MISLABELLED:
-        metric, why = MISLABELLED[row]
-        files = f"{files} for {metric}"
+    names = load_paper(PAPER).names
+    if row in names["mislabelled"]:
+        files = f"{files} for {names['printed_for'][row]}"
         if value is not None and (_equal(value, printed) or _twice(value, printed)):
-            reason = f"; {why}"
+            reason = f"; {names['mislabelled'][row]}"
     if value is None:
         return f"the printed figure is not in {files}"
     if _equal(value, printed):
@@ -251,18 +214,18 @@ def _delta(table: ScoreTable, found: Found, results: Found, of_all: int) -> Iter
         if np.isfinite(own).sum() > complete.sum()
     }
     found = found | pooled(_some(table, complete, more))
-    for own, row, column, printed in load_paper(PAPER).cells():
-        if own.id != "Table 1" or row != DELTA:
+    for row, column, printed in _table_1_cells():
+        if row != DELTA:
             continue
         aspect, name = column.split("/")
         best, highest = _best_other(found, aspect, name)
         theirs = results["gpt-4", aspect, name] - _best_other(results, aspect, name)[1]
         value = found["gpt-4", aspect, name] - highest
         note = f"{complete.sum()} released rows with all scores instead of {of_all}; best other {best} {highest:.3f}; "
-        follows = _equal(theirs, figure(printed))
+        follows = _equal(theirs, printed)
         note += "the printed figure follows from " if follows else ""
-        note += "the authors' results files" + ("" if follows else f": {_unrounded(theirs, figure(printed))}")
-        yield (own.id, row, column), Value(value, note, by_chance=True)
+        note += "the authors' results files" + ("" if follows else f": {_unrounded(theirs, printed)}")
+        yield ("Table 1", row, column), Value(value, note, by_chance=True)
 
 
 def _best_other(found: Found, aspect: str, name: str) -> tuple[str, float]:
@@ -272,20 +235,24 @@ def _best_other(found: Found, aspect: str, name: str) -> tuple[str, float]:
 
 def table_5(data: Datasets, table: ScoreTable) -> Iterator[tuple[Key, Value]]:
     """Yields the cells of Table 5: mean and standard deviation over random samples."""
-    (printed,) = [entry for entry in load_paper(PAPER).tables if entry.id == "Table 5"]
     everything, of_all = np.full(len(table.items), True), rows_behind_table_1(data)
-    for row in stability(_some(table, everything, printed.rows), coefficients=(SPEARMAN,), seeds=(1, 2, 3)):
+    metrics = load_paper(PAPER).table("Table 5").rows
+    for row in stability(_some(table, everything, metrics), coefficients=(SPEARMAN,), seeds=(1, 2, 3)):
         sizes = ", ".join(map(str, row.sizes))
         n = np.isfinite(table.metric_values[table.metrics.index(row.metric)]).sum()
         note = f"{row.n_trials} samples of {sizes} of {n} rows instead of 39 of up to 6100 of {of_all}; other draws"
         for name, value in (("mean", row.mean), ("std", row.standard_deviation)):
-            yield (printed.id, row.metric, f"{row.aspect}/{name}"), Value(value, note, by_chance=True)
+            yield ("Table 5", row.metric, f"{row.aspect}/{name}"), Value(value, note, by_chance=True)
 
 
 def table_6() -> dict[Key, Value]:
     """Computes Table 6 and the gain of Appendix D from the printed means of Table 5."""
-    tables = {entry.id: entry for entry in load_paper(PAPER).tables}
-    means = _means(tables["Table 5"].rows, tables["Table 5"].columns)
+    paper = load_paper(PAPER)
+    means = {
+        (row, column.removesuffix("/mean")): printed.value
+        for row, cells in paper.figures("Table 5").items()
+        for column, printed in cells.items()
+    }
     note = "means of Table 5"
     cells: dict[Key, Value] = {}
     for aspect in ASPECTS:
@@ -296,17 +263,8 @@ def table_6() -> dict[Key, Value]:
                 own - means[best, aspect], f"{note}; best other {best}", from_print=True
             )
     gains = [cells["Table 6", "best-traditional-metric", aspect].value or 0.0 for aspect in ASPECTS]
-    ((shown,),) = (cells for row, cells in tables["text D"].rows.items() if row == GAIN)
     gain = Value(float(np.mean(gains)), "mean of the first row of Table 6", from_print=True)
-    if status_of(figure(shown or ""), gain.value) == "differs":
+    shown = paper.printed("text D")[GAIN]["value"]
+    if status_of(figure(shown), gain.value) == "differs":
         gain = replace(gain, note=f"{gain.note}; no cause of {shown} found")
     return cells | {("text D", GAIN, "value"): gain}
-
-
-def _means(rows: Mapping[str, Sequence[str | None]], columns: Sequence[str]) -> dict[tuple[str, str], float]:
-    return {
-        (row, column.removesuffix("/mean")): figure(printed).value
-        for row, cells in rows.items()
-        for column, printed in zip(columns, cells, strict=True)
-        if printed is not None and column.endswith("/mean")
-    }

@@ -8,7 +8,7 @@ import numpy as np
 from fcconan.data import TIERS
 from fcconan.errors import InputError
 from fcconan.reproduction.datasets import Datasets, Row
-from fcconan.reproduction.published import Figure, figure, load_paper
+from fcconan.reproduction.published import Figure, load_paper
 from fcconan.reproduction.values import Key, Value, status_of
 from fcconan.retrieval import (
     BM25,
@@ -91,12 +91,12 @@ def _tiers(data: Datasets) -> Iterator[tuple[Key, Value]]:
             count, worded = _count(rows, kept), _count(strict, kept)
             note = f"{worded} if two or more annotators must all agree, as the paper words it"
             yield (table, tier, column), Value(count, note if worded != count else "")
-    printed = load_paper(PAPER).printed("text 4.2 validity")
+    printed = load_paper(PAPER).figures("text 4.2 validity")
     for row, votes in (("3_annotators", 3), ("2_annotators", 2), ("1_annotator", 1)):
         pairs = _count(tiers["bronze"], {"n_votes": votes})
         refused = _count(tiers["bronze"], {"n_votes": votes, "valid": False})
         percent = 100 * refused / pairs
-        note = _cut_off(figure(printed[row]["percent"]), percent)
+        note = _cut_off(printed[row]["percent"], percent)
         for column, value in (
             ("pairs", Value(pairs)),
             ("not_valid", Value(refused)),
@@ -123,7 +123,7 @@ def _conan(data: Datasets) -> Iterator[tuple[Key, Value]]:
     written = sum(map(len, originals.values()))
     in_english = sum(row["text_language"] == "en" for rows in parts.values() for row in rows)
     messages = _distinct(english, "hs_id")
-    shown = load_paper(PAPER).printed("text 2")[CONAN_ENGLISH]["value"]
+    shown = load_paper(PAPER).figures("text 2")[CONAN_ENGLISH]["value"]
     for row, value in {
         "pairs": Value(written, "pairs written in the three languages; no cause found"),
         "english_pairs": Value(len(english)),
@@ -136,9 +136,9 @@ def _conan(data: Datasets) -> Iterator[tuple[Key, Value]]:
         yield ("text 2", row, "value"), value
 
 
-def _swapped(printed: str, count: int) -> str:
+def _swapped(printed: Figure, count: int) -> str:
     """Says so where the printed count has the same digits in another order."""
-    theirs = f"{figure(printed).value:.0f}"
+    theirs = f"{printed.value:.0f}"
     same = theirs != str(count) and sorted(theirs) == sorted(str(count))
     return "digits of the print are swapped" if same else ""
 
@@ -195,20 +195,19 @@ def _ranking(data: Datasets, encoder: SentenceEncoder | None) -> Iterator[tuple[
     collection, sound = (load_collection(str(data.path("fc-conan")), shared_cn=shared) for shared in (True, False))
     full, collection, sound = collection, collection.pool(), sound.without_kin()
     maker, sound_maker = (Maker(load_suite(), each.train) for each in (collection, sound))
-    rows, precise, sounder = {}, {}, {}
+    printed = load_paper(PAPER).figures("Table 4")
+    rows: dict[str, dict[str, float]] = {}
     systems = [maker.make(name) for name in LEXICAL] + ([] if encoder is None else [Dense(DENSE, encoder)])
     for system in systems:
         name = system.name
-        rows[name], precise[name] = table_4_row(collection, system)
+        rows[name], precise = table_4_row(collection, system)
         # Only TF-IDF learns from the training pairs.
-        sounder[name] = _sound_row(sound, sound_maker.make(name) if name == "tfidf" else system)
-    printed = load_paper(PAPER).printed("Table 4")
-    for name, row in rows.items():
-        for column, value in row.items():
-            plain, digits = precise[name][column], 3 if column == "cv" else 4
-            note = f"protocol sound: {sounder[name][column]:.{digits}f}"
-            if status_of(figure(printed[name][column]), plain) != "exact":
-                note += f"; without rounding every metric before averaging: {plain:.{digits}f}"
+        of_sound = _sound_row(sound, sound_maker.make(name) if name == "tfidf" else system)
+        for column, value in rows[name].items():
+            digits = 3 if column == "cv" else 4
+            note = f"protocol sound: {of_sound[column]:.{digits}f}"
+            if status_of(printed[name][column], precise[column]) != "exact":
+                note += f"; without rounding every metric before averaging: {precise[column]:.{digits}f}"
             yield ("Table 4", name, column), Value(value, note)
     if DENSE not in rows:
         yield from ((("Table 4", DENSE, column), NO_MINILM) for column in SUMMARY)
@@ -216,19 +215,17 @@ def _ranking(data: Datasets, encoder: SentenceEncoder | None) -> Iterator[tuple[
     for name in LEXICAL:
         for column in ("avg", "cv"):
             yield ("text 4.3 groups", name, column), Value(rows[name][column])
-    groups = load_paper(PAPER).printed("text 4.3 groups")
+    groups = load_paper(PAPER).figures("text 4.3 groups")
     for group, names in GROUPS.items():
         for column in ("avg", "cv"):
-            mean = float(np.mean([figure(printed[name][column]).value for name in names]))
-            cut = _cut_off(figure(groups[group][column]), mean)
-            yield (
-                ("text 4.3 groups", group, column),
-                Value(mean, f"{OF_PRINT}; {cut}" if cut else OF_PRINT, from_print=True),
-            )
+            mean = float(np.mean([printed[name][column].value for name in names]))
+            cut = _cut_off(groups[group][column], mean)
+            note = f"{OF_PRINT}; {cut}" if cut else OF_PRINT
+            yield ("text 4.3 groups", group, column), Value(mean, note, from_print=True)
 
 
 def _settings(
-    full: Collection, collection: Collection, printed: Mapping[str, Mapping[str, str]], tfidf: Retriever
+    full: Collection, collection: Collection, printed: Mapping[str, Mapping[str, Figure]], tfidf: Retriever
 ) -> Iterator[tuple[Key, Value]]:
     """The settings of the experiment, from the values that give the printed rows of Table 4."""
     candidates = len(collection.corpus)
@@ -250,8 +247,8 @@ def _found(fitting: Sequence[float], what: str, tried: Sequence[float], system: 
     return Value(fitting[0], f"{among} only this gives the row of {system}", from_print=True)
 
 
-def _follows(row: Mapping[str, float], printed: Mapping[str, str]) -> bool:
-    return all(status_of(figure(printed[column]), value) == "exact" for column, value in row.items())
+def _follows(row: Mapping[str, float], printed: Mapping[str, Figure]) -> bool:
+    return all(status_of(printed[column], value) == "exact" for column, value in row.items())
 
 
 def table_4_row(collection: Collection, system: Retriever, k: int = 10) -> tuple[dict[str, float], dict[str, float]]:

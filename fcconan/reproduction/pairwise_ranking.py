@@ -2,14 +2,13 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cache
 
 import numpy as np
 
 from fcconan.building import read_csv, table_path
 from fcconan.data import read_table
 from fcconan.reproduction.datasets import Datasets, Row
-from fcconan.reproduction.published import Figure, figure, load_paper
+from fcconan.reproduction.published import load_paper
 from fcconan.reproduction.values import Key, Value, status_of
 from fcconan.scoring import (
     Bleu,
@@ -64,7 +63,7 @@ def recompute(data: Datasets) -> dict[Key, Value]:
 
 
 def _corpora(data: Datasets) -> Iterator[tuple[Key, Value]]:
-    shown, parts = _printed("Table 2"), _figures("text 3.2")
+    shown, parts = _printed("Table 2"), load_paper(PAPER).figures("text 3.2")
     for corpus in CORPORA:
         splits = {split: data.rows(DATASET, f"{corpus}-pairs", split) for split in SPLITS}
         pairs = [row for rows in splits.values() for row in rows]
@@ -166,7 +165,7 @@ def _features(data: Datasets) -> Iterator[tuple[Key, Value]]:
     kappas = []
     for feature in FEATURES:
         rows = [row for row in ratings if row["aspect"] == feature]
-        for system in _figures("Table 5"):
+        for system in load_paper(PAPER).printed("Table 5"):
             mean = float(np.mean([row["value"] for row in rows if systems[row["reply_id"]] == system]))
             yield ("Table 5", system, feature), Value(mean)
         table = np.full((len(raters), len(replies)), np.nan)
@@ -188,11 +187,7 @@ def _features(data: Datasets) -> Iterator[tuple[Key, Value]]:
 
 def _kappa(table: Floats, domain: Sequence[float]) -> float:
     """Cohen's kappa, unweighted, mean over the pairs of raters."""
-    (overall,) = (
-        row
-        for row in measure_agreement(table, domain, coefficients=("cohen",), resamples=0)
-        if row["level"] == "overall"
-    )
+    overall, *_ = measure_agreement(table, domain, coefficients=("cohen",), resamples=0)
     return float(overall["value"])
 
 
@@ -286,7 +281,7 @@ def _spearman(x: Mapping[str, float], y: Mapping[str, float]) -> float:
 
 def _metrics(data: Datasets, corpus: str) -> Iterator[tuple[Key, Value]]:
     texts = _texts(data, corpus)
-    printed = _figures(RELEASED[corpus])
+    printed = load_paper(PAPER).figures(RELEASED[corpus])
     references = [[text] for text in texts[REFERENCE]]
     training = [row["counter_narrative"] for row in data.rows(DATASET, f"{corpus}-pairs", "train")]
     metrics: list[str | Metric] = [Bleu([4], corpus_smoothing="none"), "rouge-l", "length-words", Novelty(training)]
@@ -333,17 +328,10 @@ def _rouge_note(values: Floats) -> str:
     return f"mean; the release: median of unseeded resamples, {medians.min():.4f} to {medians.max():.4f} in 100 trials"
 
 
-@cache
-def _figures(name: str) -> dict[str, dict[str, Figure]]:
-    """Returns the printed figures of a table, by row and column."""
-    rows = load_paper(PAPER).printed(name).items()
-    return {row: {column: figure(printed) for column, printed in cells.items()} for row, cells in rows}
-
-
 def _printed(name: str) -> dict[str, dict[str, float]]:
     """Returns the printed numbers of a table by column and row."""
     columns: dict[str, dict[str, float]] = {}
-    for row, figures in _figures(name).items():
+    for row, figures in load_paper(PAPER).figures(name).items():
         for column, each in figures.items():
             columns.setdefault(column, {})[row] = each.value
     return columns

@@ -75,6 +75,7 @@ class Paper(_Strict):
 
     Attributes:
         sources: Upstream files that figures are computed from and that no dataset holds, pinned as in a recipe.
+        names: Names of rows elsewhere, such as in upstream files: what they are for -> row -> name.
         tables: The figures.
         without_figures: What holds none that could be computed anew: texts, drawings.
     """
@@ -86,6 +87,7 @@ class Paper(_Strict):
     venue: str = ""
     url: str = ""
     sources: dict[str, Source] = {}
+    names: dict[str, dict[str, str]] = {}
     tables: tuple[Table, ...]
     without_figures: tuple[Shown, ...] = ()
 
@@ -97,6 +99,10 @@ class Paper(_Strict):
                     if printed is not None:
                         yield table, row, column, printed
 
+    def table(self, name: str) -> Table:
+        """Returns a table by its id."""
+        return next(table for table in self.tables if table.id == name)
+
     def printed(self, table: str) -> dict[str, dict[str, str]]:
         """Returns the printed figures of a table by row and column; without empty cells, and empty for no table."""
         found: dict[str, dict[str, str]] = {}
@@ -104,6 +110,11 @@ class Paper(_Strict):
             if own.id == table:
                 found.setdefault(row, {})[column] = printed
         return found
+
+    def figures(self, table: str) -> "dict[str, dict[str, Figure]]":
+        """Returns the printed figures of a table as numbers, by row and column."""
+        rows = self.printed(table).items()
+        return {row: {column: figure(printed) for column, printed in cells.items()} for row, cells in rows}
 
 
 @dataclass(frozen=True)

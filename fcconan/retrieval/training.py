@@ -143,7 +143,7 @@ def train_retriever(
             write_whole(stage / REPORT, json.dumps(report, indent=2) + "\n")
             write_whole(stage / "README.md", _card(report))
         shutil.rmtree(work, ignore_errors=True)
-        return report
+    return report
 
 
 def _check_negatives(pairs: Sequence[TrainingPair], folds: npt.NDArray[np.int64] | None, how: Training) -> None:

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 import fcconan
 from fcconan.errors import InputError
-from fcconan.scoring.significance.intervals import CHUNK, Floats, divided, percentile_interval
+from fcconan.scoring.significance.intervals import CHUNK, Floats, divided, draws as all_draws, percentile_interval
 
 LEVELS = ("nominal", "ordinal", "interval")
 COEFFICIENTS = (
@@ -319,14 +319,11 @@ def _bootstrap(found: dict[str, _Terms], sums: dict[str, Floats], resamples: int
             continue
         mine = {name: each for name, each in sums.items() if len(each) == n}
         parts: dict[str, list[Floats]] = {name: [] for name in mine}
-        generator = np.random.default_rng(seed)
-        size = max(1, CHUNK // max(n, *(each.shape[1] for each in mine.values())))
-        for start in range(0, resamples, size):
-            drawn = generator.integers(n, size=(min(size, resamples - start), n))
-            drawn += n * np.arange(len(drawn))[:, None]
-            weights = np.bincount(drawn.ravel(), minlength=drawn.size).reshape(drawn.shape).astype(np.float64)
-            for name, each in mine.items():
-                parts[name].append(found[name].statistic(weights @ each))
+        size = max(1, CHUNK // max(each.shape[1] for each in mine.values()))
+        for weights in all_draws(n, resamples, seed):
+            for start in range(0, len(weights), size):
+                for name, each in mine.items():
+                    parts[name].append(found[name].statistic(weights[start : start + size] @ each))
         draws |= {name: np.concatenate(some) for name, some in parts.items()}
     return draws
 

@@ -11,7 +11,7 @@ from fcconan.errors import InputError
 from fcconan.scoring.correlation.levels import UNKNOWN
 from fcconan.scoring.ratings import HUMAN, RatedReplies
 from fcconan.scoring.score_table import Floats
-from fcconan.scoring.significance.intervals import bootstrap_means, divided, means, percentile_interval
+from fcconan.scoring.significance.intervals import bootstrap_means, divided, finite, means, percentile_interval
 
 UNIFIED = "unified"
 PEOPLE = "people"
@@ -135,7 +135,38 @@ def leaderboard(
     Raises:
         InputError: There is no such rater or aspect, or the systems are not known.
     """
-    return _standings(rated, rated_series(rated, aspects=aspects, raters=raters), resamples, seed, confidence)
+    series = rated_series(rated, aspects=aspects, raters=raters)
+    names, sums = item_sums(rated, series)
+    ends = np.full((2, len(series), len(names)), np.nan)
+    if resamples:
+        draws = bootstrap_means(sums.reshape(-1, sums.shape[-1]), resamples=resamples, seed=seed)
+        above, below = draws.reshape(-1, *sums.shape[:3]).transpose(1, 0, 2, 3)
+        ends = np.stack(percentile_interval(divided(above, below), confidence))
+    found = []
+    for each, (values, counts), intervals in zip(series, sums.swapaxes(0, 1), ends.swapaxes(0, 1), strict=True):
+        rows = []
+        for system, value, count, interval in zip(names, values, counts, intervals.T, strict=True):
+            n, answered = int(count.sum()), int((count > 0).sum())
+            low, high = (finite(end) if answered > 1 else None for end in interval)
+            rows.append(
+                Standing(
+                    rater=each.rater,
+                    rater_kind=each.kind,
+                    aspect=each.aspect,
+                    system=system,
+                    value=float(value.sum() / n) if n else None,
+                    low=low,
+                    high=high,
+                    n=n,
+                    n_items=answered,
+                    n_missing=rated.systems.count(system) - n,
+                    higher_is_better=each.higher_is_better,
+                    scale=each.scale,
+                )
+            )
+        sign = -1 if each.higher_is_better else 1
+        found += sorted(rows, key=lambda row: (row.value is None, sign * (row.value or 0.0), row.system))
+    return found
 
 
 def rated_series(
@@ -178,17 +209,13 @@ def left_out(rated: RatedReplies, standings: Sequence[Standing]) -> dict[str, li
         rated: The ratings.
         standings: What `leaderboard` made of them.
     """
-    shown: dict[str, set[str]] = {}
-    for row in standings:
-        shown.setdefault(row.rater, set()).add(row.aspect)
-    people = rated.raters((HUMAN,))
-    found = {
-        name: [
-            each for each in rated.aspects(names=people if name == PEOPLE and people else [name]) if each not in aspects
-        ]
-        for name, aspects in shown.items()
-    }
-    return {name: aspects for name, aspects in found.items() if aspects}
+    shown = {(row.rater, row.aspect) for row in standings}
+    people, found = rated.raters((HUMAN,)), dict[str, list[str]]()
+    for name in dict.fromkeys(row.rater for row in standings):
+        aspects = rated.aspects(names=people if name == PEOPLE and people else [name])
+        if lost := [aspect for aspect in aspects if (name, aspect) not in shown]:
+            found[name] = lost
+    return found
 
 
 def _series(
@@ -219,58 +246,18 @@ def item_sums(rated: RatedReplies, series: Sequence[Series]) -> tuple[list[str],
         The names, and the sums of the values [0] and the numbers of replies with a value [1], of shape (2, series,
         systems, items).
     """
-    systems, (item_names, item) = np.asarray(rated.systems), np.unique(np.asarray(rated.items), return_inverse=True)
+    items, item = np.unique(np.asarray(rated.items), return_inverse=True)
     names = sorted({*rated.systems} - {UNKNOWN})
-    sums = np.zeros((2, len(series), len(names), len(item_names)))
-    for place, each in enumerate(series):
-        for at, system in enumerate(names):
-            own = (systems == system) & np.isfinite(each.values)
-            sums[0, place, at] = np.bincount(item[own], each.values[own], len(item_names))
-            sums[1, place, at] = np.bincount(item[own], minlength=len(item_names))
-    return names, sums
-
-
-def _standings(
-    rated: RatedReplies,
-    series: Sequence[Series],
-    resamples: int,
-    seed: int,
-    confidence: float,
-) -> list[Standing]:
-    systems, (names, sums) = np.asarray(rated.systems), item_sums(rated, series)
-    n_items = sums.shape[-1]
-    ends = np.full((2, len(series), len(names)), np.nan)
-    if resamples:
-        draws = bootstrap_means(sums.reshape(-1, n_items), resamples=resamples, seed=seed)
-        above, below = draws.reshape(-1, *sums.shape[:3]).transpose(1, 0, 2, 3)
-        ends = np.stack(percentile_interval(divided(above, below), confidence))
-    found = []
-    for place, each in enumerate(series):
-        rows = []
-        for at, system in enumerate(names):
-            n, answered = int(sums[1, place, at].sum()), int((sums[1, place, at] > 0).sum())
-            value = float(sums[0, place, at].sum() / n) if n else None
-            low, high = (float(end) if answered > 1 and np.isfinite(end) else None for end in ends[:, place, at])
-            missing = int((systems == system).sum()) - n
-            rows.append(
-                Standing(
-                    each.rater,
-                    each.kind,
-                    each.aspect,
-                    system,
-                    value,
-                    low,
-                    high,
-                    n,
-                    answered,
-                    missing,
-                    each.higher_is_better,
-                    each.scale,
-                )
-            )
-        sign = -1 if each.higher_is_better else 1
-        found += sorted(rows, key=lambda row: (row.value is None, sign * (row.value or 0.0), row.system))
-    return found
+    place = {name: position for position, name in enumerate(names)}
+    system = np.array([place.get(name, len(names)) for name in rated.systems])
+    shape = (len(names) + 1, len(items))
+    sums = np.zeros((2, len(series), *shape))
+    for own, count, each in zip(*sums, series, strict=True):
+        there = np.isfinite(each.values)
+        cell = (system * len(items) + item)[there]
+        own[:] = np.bincount(cell, each.values[there], own.size).reshape(shape)
+        count[:] = np.bincount(cell, minlength=own.size).reshape(shape)
+    return names, sums[:, :, : len(names)]
 
 
 def leaderboard_signature(

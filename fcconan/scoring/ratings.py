@@ -3,24 +3,93 @@
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from fcconan.data import RATER_KINDS, cell_number, id_of, is_missing, required_id
 from fcconan.errors import InputError
-from fcconan.scoring.score_table import Floats, ScoreTable, by_id, joined, learn, lengths
+from fcconan.scoring.reply_facts import ReplyFacts, row_place
+from fcconan.scoring.score_table import Floats, ScoreTable
 from fcconan.scoring.significance.intervals import means
 
 Row = Mapping[str, Any]
 HUMAN = "human"
-# What is written where the aspect of a metric would stand, if it speaks of the reply as a whole.
+# Aspects of a metric that rates the reply as a whole.
 WHOLE = ("score", "quality", "")
 NO_REASON = "no_value"
-# How files write whether it is so.
+# Spellings of truth values in files.
 TRUTHS = {"true": True, "yes": True, "1": True, "1.0": True, "false": False, "no": False, "0": False, "0.0": False}
 Scale = tuple[float, float]
+
+
+@dataclass
+class _Series:
+    """The ratings of one aspect by one rater.
+
+    Attributes:
+        kind: Kind of the rater.
+        rater: The rater.
+        aspect: What was rated.
+        values: Position of the reply -> value; nan is missing.
+        missing: Reason -> number of ratings without a value.
+        scales: The scales that rows state.
+        lowest: The lowest value with the place of its row.
+        highest: The highest value with the place of its row.
+        praise: Whether a high value is praise, with the place of the first row that states it.
+    """
+
+    kind: str
+    rater: str
+    aspect: str
+    values: dict[int, float] = field(default_factory=dict)
+    missing: Counter[str] = field(default_factory=Counter)
+    scales: set[Scale] = field(default_factory=set)
+    lowest: tuple[float, str] = (math.inf, "")
+    highest: tuple[float, str] = (-math.inf, "")
+    praise: tuple[bool, str] | None = None
+
+    def add(self, position: int, row: Row, place: str) -> None:
+        """Adds the rating of a reply."""
+        value, low, high = _number(row, "value", place), _number(row, "low", place), _number(row, "high", place)
+        if value is None:
+            self.missing[NO_REASON if is_missing(row.get("reason")) else str(row["reason"])] += 1
+            self.values[position] = math.nan
+        else:
+            self.lowest, self.highest = min(self.lowest, (value, place)), max(self.highest, (value, place))
+            self.values[position] = value
+        if low is not None and high is not None:
+            if not low < high:
+                raise InputError(f"{place}: the scale is {low:g} to {high:g}, expected the lowest grade first")
+            self.scales.add((low, high))
+        if (praise := _praise(row, place)) is not None:
+            before, first = self.praise = self.praise or (praise, place)
+            if before != praise:
+                raise InputError(
+                    f"{place}: higher_is_better of {self.aspect} by {self.rater} is {praise}, but in {first} {before}; "
+                    "write one of them into all rows"
+                )
+
+    @property
+    def scale(self) -> Scale | None:
+        """The scale; None where no row states one."""
+        return next(iter(self.scales), None)
+
+    def check(self) -> None:
+        """Checks that there is one scale, and that it holds all values."""
+        if len(self.scales) > 1:
+            raise InputError(
+                f"{self.rater} rated {self.aspect} on different scales, {_shown(self.scales)}: bring the ratings to "
+                "one scale"
+            )
+        for low, high in self.scales:
+            for value, place in (self.lowest, self.highest):
+                if math.isfinite(value) and not low <= value <= high:
+                    raise InputError(
+                        f"{place}: {self.rater} rated {self.aspect} {value:g}, expected {low:g} to {high:g}; leave "
+                        "the value empty and give the reason out_of_scale"
+                    )
 
 
 class RatedReplies:
@@ -53,95 +122,57 @@ class RatedReplies:
     """
 
     def __init__(self, ratings: Iterable[Row], replies: Iterable[Row] | None = None, *, partial: bool = False) -> None:
-        self._values: dict[tuple[str, str, str], dict[str, float]] = {}
-        self._scales: dict[tuple[str, str, str], set[Scale]] = {}
-        # The lowest and the highest value of rows without a scale, with their places.
-        self._unscaled: dict[tuple[str, str, str], tuple[tuple[float, str], tuple[float, str]]] = {}
-        self._praise: dict[tuple[str, str, str], tuple[bool, str]] = {}  # and the place of the row that says so
+        self._series: dict[tuple[str, str], _Series] = {}
         self._kinds: dict[str, str] = {}
-        self._says_kinds = False
-        self.missing: dict[tuple[str, str], Counter[str]] = {}
-        told: dict[str, dict[str, str]] = {}
+        self._states_kinds = False
+        told, positions = ReplyFacts(), dict[str, int]()
         for number, row in enumerate(ratings, start=1):
-            self._read(row, number, told)
-        if not told:
-            raise InputError("there are no ratings: give rows with reply_id, rater, aspect and value")
-        self._check_scales()
-        self.replies = list(told)
-        if replies is not None:
-            known = by_id(replies)
-            unknown = [reply for reply in self.replies if reply not in known]
-            if lost := [reply for reply in unknown if not (partial and {"item_id", "system"} <= told[reply].keys())]:
+            place = row_place(row, "rating", number)
+            reply = told.add(row, place)
+            position = positions.setdefault(reply, len(positions))
+            series = self._series_of(row, place)
+            if position in series.values:
                 raise InputError(
-                    f"the replies lack {len(lost)} of {len(self.replies)} rated ones (such as {lost[0]}): give the "
-                    "replies that were rated"
+                    f"{place}: {series.rater} has rated {series.aspect} of the reply {reply} before, expected one "
+                    "rating; remove one of them"
                 )
-            told = {reply: joined(reply, known[reply], own) if reply in known else own for reply, own in told.items()}
-        about = list(told.values())
-        self.knows_items, self.knows_systems = (all(key in row for row in about) for key in ("item_id", "system"))
-        self.items = [row.get("item_id", reply) for reply, row in told.items()]
-        self.systems = [row.get("system", "unknown") for row in about]
-        self.lengths = lengths(about)
-        self._place = {reply: position for position, reply in enumerate(self.replies)}
+            series.add(position, row, place)
+        if not positions:
+            raise InputError("there are no ratings: give rows with reply_id, rater, aspect and value")
+        for series in self._series.values():
+            series.check()
+        if replies is not None:
+            told.complete(ReplyFacts(replies), partial=partial)
+        self.replies, self.lengths = [*told.facts], told.lengths()
+        self.knows_items, self.knows_systems = told.know("item_id"), told.know("system")
+        self.items = [own.get("item_id", reply) for reply, own in told.facts.items()]
+        self.systems = [own.get("system", "unknown") for own in told.facts.values()]
+        self.missing = {key: series.missing for key, series in self._series.items() if series.missing}
 
-    def _read(self, row: Row, number: int, told: dict[str, dict[str, str]]) -> None:
-        """Takes a rating in, and what it tells about its reply."""
-        place = str(getattr(row, "place", f"rating {number}"))
-        reply, rater, aspect = (required_id(row, column, place) for column in ("reply_id", "rater", "aspect"))
-        learn(told.setdefault(reply, {}), row, reply, place)
+    def _series_of(self, row: Row, place: str) -> _Series:
+        """Returns the series that a row belongs to."""
+        rater, aspect = required_id(row, "rater", place), required_id(row, "aspect", place)
         stated = id_of(row, "rater_kind", place)
-        self._says_kinds |= stated is not None
+        self._states_kinds |= stated is not None
         kind = stated or HUMAN
         if kind not in RATER_KINDS:
             raise InputError(f"{place}: rater_kind is {kind!r}, expected {', '.join(RATER_KINDS)}; mend that row")
         if self._kinds.setdefault(rater, kind) != kind:
             raise InputError(
                 f"{place}: {rater} is a rater of the kind {kind}, but before of the kind {self._kinds[rater]}; write "
-                "one rater_kind for each rater, human being what is taken where there is none"
+                "one rater_kind for each rater; rows without one count as human"
             )
-        key = (kind, rater, aspect)
-        given = self._values.setdefault(key, {})
-        if reply in given:
-            raise InputError(
-                f"{place}: {rater} has rated {aspect} of the reply {reply} before, expected one rating; remove one of "
-                "them"
-            )
-        value, scale = _number(row, "value", place), _scale(row, place)
-        if scale is not None:
-            self._scales.setdefault(key, set()).add(scale)
-            if value is not None and not scale[0] <= value <= scale[1]:
-                raise InputError(
-                    f"{place}: {rater} rated {aspect} {value:g}, expected {scale[0]:g} to {scale[1]:g}; leave the "
-                    "value empty and give the reason out_of_scale"
-                )
-        elif value is not None:
-            lowest, highest = self._unscaled.get(key, ((value, place), (value, place)))
-            self._unscaled[key] = min(lowest, (value, place)), max(highest, (value, place))
-        if (praise := _praise(row, place)) is not None:
-            before, first = self._praise.setdefault(key, (praise, place))
-            if before != praise:
-                raise InputError(
-                    f"{place}: higher_is_better of {aspect} by {rater} is {praise}, but in {first} {before}; write one "
-                    "of them into all rows"
-                )
-        if value is None:
-            reason = NO_REASON if is_missing(row.get("reason")) else str(row["reason"])
-            self.missing.setdefault((rater, aspect), Counter())[reason] += 1
-        given[reply] = math.nan if value is None else value
+        if (rater, aspect) not in self._series:
+            self._series[rater, aspect] = _Series(kind, rater, aspect)
+        return self._series[rater, aspect]
 
-    def _check_scales(self) -> None:
-        for key, scales in self._scales.items():
-            _, rater, aspect = key
-            if len(scales) > 1:
-                shown = _shown(scales)
-                raise InputError(f"{rater} rated {aspect} on different scales, {shown}: bring the ratings to one scale")
-            [(low, high)] = scales
-            for value, place in self._unscaled.get(key, ()):
-                if not low <= value <= high:
-                    raise InputError(
-                        f"{place}: {rater} rated {aspect} {value:g}, expected {low:g} to {high:g}, as other rows of "
-                        f"{rater} say; mend that row, or leave the value empty and give the reason out_of_scale"
-                    )
+    def _rated(self, aspect: str, names: Sequence[str] | None) -> list[_Series]:
+        """Returns the ratings of an aspect by these raters; None for all people."""
+        return [
+            series
+            for series in self._series.values()
+            if series.aspect == aspect and (series.kind == HUMAN if names is None else series.rater in names)
+        ]
 
     def people(self, aspect: str, names: Sequence[str] | None = None) -> tuple[list[str], Floats]:
         """Returns the people who rated an aspect, and their ratings, shape (people, replies); nan is missing.
@@ -153,62 +184,48 @@ class RatedReplies:
         Raises:
             InputError: Their scales differ, or whether a high rating is praise.
         """
-        keys = [
-            key for key in self._values if key[2] == aspect and (key[0] == HUMAN if names is None else key[1] in names)
-        ]
-        scales = {scale for key in keys for scale in self._scales.get(key, ())}
-        if len(scales) > 1:
-            whose = "; ".join(f"{_shown([scale])}: {self._named(keys, scale)}" for scale in sorted(scales))
+        found = self._rated(aspect, names)
+        raters: dict[Scale, list[str]] = {}
+        for series in found:
+            for scale in series.scales:
+                raters.setdefault(scale, []).append(series.rater)
+        if len(raters) > 1:
+            whose = "; ".join(f"{_shown([scale])}: {_few(names)}" for scale, names in sorted(raters.items()))
             raise InputError(
-                f"{aspect} was rated on different scales, {_shown(scales)}: bring the ratings to one scale, or choose "
+                f"{aspect} was rated on different scales, {_shown(raters)}: bring the ratings to one scale, or choose "
                 f"raters of one ({whose})"
             )
-        said = {self._praise[key][0]: key[1] for key in keys if key in self._praise}
+        said = {series.praise[0]: series.rater for series in found if series.praise}
         if len(said) > 1:
             raise InputError(
                 f"a high {aspect} is praise by {said[True]} and not by {said[False]} (higher_is_better): turn the "
                 "ratings of one round, or choose raters"
             )
-        return [rater for _, rater, _ in keys], self._array(keys)
-
-    def _named(self, keys: Sequence[tuple[str, str, str]], scale: Scale) -> str:
-        """Names a few of those who rated on a scale."""
-        names = [key[1] for key in keys if scale in self._scales.get(key, ())]
-        return ", ".join([*names[:3], *(["..."] if len(names) > 3 else [])])
+        return [series.rater for series in found], self._array(found)
 
     def scale(self, aspect: str, names: Sequence[str]) -> Scale | None:
         """Returns the scale on which raters rated an aspect; None where the rows do not say."""
-        scales = {
-            scale
-            for (_, rater, rated), known in self._scales.items()
-            for scale in known
-            if rated == aspect and rater in names
-        }
+        scales = {series.scale for series in self._rated(aspect, names)} - {None}
         return scales.pop() if len(scales) == 1 else None
 
     def scaled_aspects(self) -> list[str]:
         """Returns what was rated on a scale, in the order of the ratings: by people, or by all without any."""
         people = self.raters((HUMAN,)) or self.raters()
-        return list(dict.fromkeys(aspect for _, rater, aspect in self._scales if rater in people))
+        scaled = (series for series in self._series.values() if series.scale is not None)
+        return list(dict.fromkeys(series.aspect for series in scaled if series.rater in people))
 
     def higher_is_better(self, aspect: str, names: Sequence[str]) -> bool:
         """Tells whether a high rating of an aspect by these raters is praise; it is where the rows do not say."""
-        said = self._praise.items()
-        return all(praise for (_, rater, rated), (praise, _) in said if rated == aspect and rater in names)
+        return all(series.praise[0] for series in self._rated(aspect, names) if series.praise)
 
-    def aspects(self, kinds: Iterable[str] = (HUMAN,), names: Sequence[str] | None = None) -> list[str]:
-        """Returns what raters of these kinds, or with these names, rated, in the order of the ratings."""
-        wanted = set(kinds)
-        return list(
-            dict.fromkeys(
-                aspect for kind, rater, aspect in self._values if (kind in wanted if names is None else rater in names)
-            )
-        )
+    def aspects(self, *, names: Sequence[str] | None = None) -> list[str]:
+        """Returns what raters with these names, or all people, rated, in the order of the ratings."""
+        wanted = self.raters((HUMAN,)) if names is None else names
+        return list(dict.fromkeys(series.aspect for series in self._series.values() if series.rater in wanted))
 
-    def raters(self, kinds: Iterable[str] | None = None) -> list[str]:
-        """Returns the raters of these kinds, or all, in the order of the ratings."""
-        wanted = None if kinds is None else set(kinds)
-        return list(dict.fromkeys(rater for kind, rater, _ in self._values if wanted is None or kind in wanted))
+    def raters(self, kinds: Iterable[str] = RATER_KINDS) -> list[str]:
+        """Returns the raters of these kinds, in the order of the ratings."""
+        return [rater for rater, kind in self._kinds.items() if kind in kinds]
 
     def table(
         self,
@@ -239,23 +256,18 @@ class RatedReplies:
                 f"no rating is by people, only by {', '.join(self.raters()) or 'nobody'}: name those who stand for "
                 "people with --human"
             )
-        names: list[list[str]] = []
-        values: list[Floats] = []
-        for aspect in chosen:
-            who, given = self.people(aspect, people)
-            names.append(who)
-            values.append(given)
-        judges = {rater for _, rater, aspect in self._values if aspect in rated}
-        keys = [
-            key
-            for key in self._values
-            if (key[0] != HUMAN if people is None else key[1] not in people)
-            and (metrics is None or key[1] in metrics)
-            and (key[2] in chosen or key[1] not in judges)
+        given = [self.people(aspect, people) for aspect in chosen]
+        judges = {series.rater for series in self._series.values() if series.aspect in rated}
+        others = [
+            series
+            for series in self._series.values()
+            if not _is_person(series, people)
+            and (metrics is None or series.rater in metrics)
+            and (series.aspect in chosen or series.rater not in judges)
         ]
-        if not keys:
+        if not others:
             cure = "give these ratings, too"
-            if people is None and not self._says_kinds:
+            if people is None and not self._states_kinds:
                 cure = (
                     "no row has a rater_kind, so all of them count as people: name the people with --human NAME, or "
                     "write a column rater_kind"
@@ -264,17 +276,16 @@ class RatedReplies:
                 f"there are no ratings of {', '.join(chosen)} by models or metrics: known raters are "
                 f"{', '.join(self.raters())}; {cure}, or compare people with `fcconan agree`"
             )
-        everyone = list(dict.fromkeys(name for each in names for name in each))
         return ScoreTable(
-            metrics=tuple(_metric_name(key, chosen) for key in keys),
+            metrics=tuple(_metric_name(series, chosen) for series in others),
             aspects=tuple(chosen),
-            metric_values=self._array(keys),
-            human_values=np.stack([means(given, axis=0) for given in values]),
+            metric_values=self._array(others),
+            human_values=np.stack([means(values, axis=0) for _, values in given]),
             items=self.items,
             systems=self.systems,
             lengths=self.lengths,
-            annotators=self._by_annotator(everyone, names, values) if len(everyone) > 1 else None,
-            about=tuple(aspect if aspect in chosen else None for _, _, aspect in keys),
+            annotators=self._by_annotator(given),
+            about=tuple(series.aspect if series.aspect in chosen else None for series in others),
         )
 
     def missing_in(self, table: ScoreTable, people: Sequence[str] | None = None) -> list[dict[str, Any]]:
@@ -284,16 +295,19 @@ class RatedReplies:
             table: What `table` made.
             people: As given to `table`.
         """
-        about = set(zip(table.metrics, table.about or (None,) * len(table.metrics), strict=True))
+        about = set(zip(table.metrics, table.aspect_of, strict=True))
         found: list[dict[str, Any]] = []
-        for kind, rater, aspect in self._values:
-            if kind == HUMAN if people is None else rater in people:
-                there = aspect in table.aspects
+        for series in self._series.values():
+            aspect = series.aspect if series.aspect in table.aspects else None
+            if _is_person(series, people):
+                counted = aspect is not None
             else:
-                name = _metric_name((kind, rater, aspect), table.aspects)
-                there = (name, aspect if aspect in table.aspects else None) in about
-            reasons = self.missing.get((rater, aspect), Counter()) if there else Counter()
-            found += [{"rater": rater, "aspect": aspect, "reason": reason, "n": n} for reason, n in reasons.items()]
+                counted = (_metric_name(series, table.aspects), aspect) in about
+            reasons = series.missing if counted else Counter[str]()
+            found += [
+                {"rater": series.rater, "aspect": series.aspect, "reason": reason, "n": n}
+                for reason, n in reasons.items()
+            ]
         return sorted(found, key=lambda row: (row["rater"], row["aspect"], row["reason"]))
 
     def on_one_scale(self, table: ScoreTable, people: Sequence[str] | None = None) -> ScoreTable:
@@ -306,35 +320,31 @@ class RatedReplies:
         Raises:
             InputError: None is.
         """
-        about = table.about or (None,) * len(table.metrics)
         who = self.raters((HUMAN,)) if people is None else people
         scales = {aspect: self.scale(aspect, who) for aspect in table.aspects}
         same = [
             place
-            for place, (name, aspect) in enumerate(zip(table.metrics, about, strict=True))
+            for place, (name, aspect) in enumerate(zip(table.metrics, table.aspect_of, strict=True))
             if aspect is not None and scales[aspect] is not None and self.scale(aspect, [name]) == scales[aspect]
         ]
         if not same:
             raise InputError("no judge has people's scale, low to high: errors need one; leave --errors out")
-        return replace(
-            table,
-            metrics=tuple(table.metrics[place] for place in same),
-            metric_values=table.metric_values[same],
-            about=tuple(about[place] for place in same),
-        )
+        return table.select(same)
 
-    def _by_annotator(self, everyone: list[str], names: list[list[str]], values: list[Floats]) -> Floats:
-        whole = np.full((len(everyone), len(names), len(self.replies)), np.nan)
-        for aspect, (who, given) in enumerate(zip(names, values, strict=True)):
-            for name, row in zip(who, given, strict=True):
-                whole[everyone.index(name), aspect] = row
+    def _by_annotator(self, given: Sequence[tuple[list[str], Floats]]) -> Floats | None:
+        """Returns the ratings of each person, shape (people, aspects, replies); None for one person."""
+        everyone = list(dict.fromkeys(name for names, _ in given for name in names))
+        if len(everyone) < 2:
+            return None
+        whole = np.full((len(everyone), len(given), len(self.replies)), np.nan)
+        for aspect, (names, values) in enumerate(given):
+            whole[[everyone.index(name) for name in names], aspect] = values
         return whole
 
-    def _array(self, keys: Sequence[tuple[str, str, str]]) -> Floats:
-        array = np.full((len(keys), len(self.replies)), np.nan)
-        for row, key in zip(array, keys, strict=True):
-            given = self._values[key]
-            row[[self._place[reply] for reply in given]] = list(given.values())
+    def _array(self, chosen: Sequence[_Series]) -> Floats:
+        array = np.full((len(chosen), len(self.replies)), np.nan)
+        for row, series in zip(array, chosen, strict=True):
+            row[list(series.values)] = list(series.values.values())
         return array
 
     @staticmethod
@@ -344,20 +354,24 @@ class RatedReplies:
                 raise InputError(f"there is no {what} {name!r}: known are {', '.join(known) or 'none'}")
 
 
-def _metric_name(key: tuple[str, str, str], aspects: Sequence[str]) -> str:
+def _is_person(series: _Series, people: Sequence[str] | None) -> bool:
+    return series.kind == HUMAN if people is None else series.rater in people
+
+
+def _metric_name(series: _Series, aspects: Sequence[str]) -> str:
     """A metric with several values for a reply, such as precision and recall, is as many metrics."""
-    _, rater, aspect = key
-    return rater if aspect in aspects or aspect in WHOLE else f"{rater}:{aspect}"
+    whole = series.aspect in aspects or series.aspect in WHOLE
+    return series.rater if whole else f"{series.rater}:{series.aspect}"
 
 
 def _number(row: Row, column: str, place: str) -> float | None:
     value = row.get(column)
     if value is None or value == "":
         return None
-    found = cell_number(value)
+    found = value if type(value) is float else cell_number(value)
     if found is None or math.isinf(found):
         raise InputError(f"{place}: {column} is {value!r}, expected a number, or nothing where it is missing")
-    return None if math.isnan(found) else found  # nan is how some tools write what is missing
+    return None if math.isnan(found) else found  # some tools write nan for a missing value
 
 
 def _praise(row: Row, place: str) -> bool | None:
@@ -371,14 +385,9 @@ def _praise(row: Row, place: str) -> bool | None:
     return found
 
 
-def _scale(row: Row, place: str) -> Scale | None:
-    low, high = _number(row, "low", place), _number(row, "high", place)
-    if low is None or high is None:
-        return None
-    if not low < high:
-        raise InputError(f"{place}: the scale is {low:g} to {high:g}, expected the lowest grade first")
-    return low, high
-
-
 def _shown(scales: Iterable[Scale]) -> str:
     return " and ".join(f"{low:g} to {high:g}" for low, high in sorted(scales))
+
+
+def _few(names: Sequence[str]) -> str:
+    return ", ".join([*names[:3], *(["..."] if len(names) > 3 else [])])

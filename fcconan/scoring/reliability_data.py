@@ -10,6 +10,7 @@ from fcconan.data import VOTE_LABELS, id_of, required_id
 from fcconan.errors import InputError
 from fcconan.scoring.agreement import COEFFICIENTS, LARGEST_DOMAIN
 from fcconan.scoring.ratings import HUMAN, RatedReplies
+from fcconan.scoring.reply_facts import row_place
 from fcconan.scoring.significance.intervals import Floats
 from fcconan.scoring.tournament.preferences import CODES, NO_RATER, pair_items, read_verdicts, verdict_table
 
@@ -80,7 +81,10 @@ def tables_of(
     if scale is not None:
         raise InputError(f"{kind} have no grades: leave --scale out")
     models: dict[str, None] = {}
-    whose = [id_of(row, "rater", _place(row, number, kind)) or NO_RATER for number, row in enumerate(rows, start=1)]
+    whose = [
+        id_of(row, "rater", row_place(row, kind.removesuffix("s"), number)) or NO_RATER
+        for number, row in enumerate(rows, start=1)
+    ]
     if raters is None:
         people = dict.fromkeys(name for name, row in zip(whose, rows, strict=True) if row.get("rater_kind") == HUMAN)
         if len(people) > 1:
@@ -91,9 +95,10 @@ def tables_of(
         verdicts = read_verdicts(chosen)
         names, values = verdict_table(verdicts)
         domain = [*map(float, range(len(CODES)))]
-        items = pair_items(verdicts)
-        return [RatedByMany(None, names, values, domain, NOMINAL, ordered=False, items=items, left_out=(*models,))]
-    return [replace(_labels(chosen), left_out=(*models,))]
+        table = RatedByMany(None, names, values, domain, NOMINAL, ordered=False, items=pair_items(verdicts))
+    else:
+        table = _labels(chosen)
+    return [replace(table, left_out=(*models,))]
 
 
 def _by(rows: Sequence[Row], whose: Sequence[str], raters: Sequence[str]) -> list[Row]:
@@ -153,7 +158,7 @@ def _domain(values: Floats, scale: tuple[float, float] | None, aspect: str) -> t
 def _labels(rows: Iterable[Row]) -> RatedByMany:
     given: dict[tuple[str, str], str] = {}
     for number, row in enumerate(rows, start=1):
-        place = _place(row, number, "votes")
+        place = row_place(row, "vote", number)
         pair, rater, label = (required_id(row, column, place) for column in ("pair_id", "rater", "label"))
         if given.setdefault((rater, pair), label) != label:
             raise InputError(
@@ -175,7 +180,3 @@ def _labels(rows: Iterable[Row]) -> RatedByMany:
     items, unit = ([message for message, _ in parts], "item") if known_items else (None, "pair")
     domain = [*map(float, range(len(order)))]
     return RatedByMany(None, names, values, domain, NOMINAL, ordered=ordered, items=items, unit=unit)
-
-
-def _place(row: Row, number: int, kind: str) -> str:
-    return str(getattr(row, "place", f"{kind.removesuffix('s')} {number}"))

@@ -1,14 +1,12 @@
-"""Scores of metrics and people for the same replies, as arrays, and metadata of the replies."""
+"""Scores of metrics and people for the same replies, as arrays."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from fcconan.data import id_of, required_id
 from fcconan.errors import InputError
 
 Floats = npt.NDArray[np.float64]
@@ -56,13 +54,15 @@ class ScoreTable:
         if self.annotators is not None:
             shapes["annotators"] = (self.annotators, (len(self.annotators), len(self.aspects), rows))
         for name, (values, shape) in shapes.items():
-            if values is not None and values.shape != shape:
+            if values is None:
+                continue
+            if values.shape != shape:
                 raise InputError(f"{name} has the shape {values.shape}, expected {shape}: one value for every row")
-            if values is not None and np.isinf(values).any():
+            if np.isinf(values).any():
                 raise InputError(f"{name} has an infinite value, expected numbers or nan; mark it as missing")
         if len(self.systems) != rows:
             raise InputError(f"found {len(self.systems)} systems for {rows} rows, expected one for every row")
-        about = (None,) * len(self.metrics) if self.about is None else self.about
+        about = self.aspect_of
         unknown = [aspect for aspect in about if aspect is not None and aspect not in self.aspects]
         if unknown or len(about) != len(self.metrics):
             found = repr(unknown[0]) if unknown else f"{len(about)} entries for {len(self.metrics)} metrics"
@@ -75,13 +75,17 @@ class ScoreTable:
             if twice:
                 raise InputError(f"the {kind} {twice[0]!r} occurs twice, expected different names; rename one")
 
+    @property
+    def aspect_of(self) -> tuple[str | None, ...]:
+        """The aspect that each row of `metric_values` speaks of; None for all."""
+        return (None,) * len(self.metrics) if self.about is None else self.about
+
     @cached_property
     def pairs(self) -> list[tuple[int, int]]:
         """Positions of the metrics and aspects that are compared."""
-        about = (None,) * len(self.metrics) if self.about is None else self.about
         return [
             (metric, aspect)
-            for metric, only in enumerate(about)
+            for metric, only in enumerate(self.aspect_of)
             for aspect, name in enumerate(self.aspects)
             if only in (None, name)
         ]
@@ -105,6 +109,26 @@ class ScoreTable:
     def system(self) -> Ints:
         """Position of each row's system in `system_names`; shape (rows,)."""
         return _positions(self.systems)
+
+    def select(self, metrics: Sequence[int], rows: Sequence[int] | None = None) -> "ScoreTable":
+        """Returns some of the metrics and rows, by their positions.
+
+        Args:
+            metrics: Positions of the metrics.
+            rows: Positions of the rows; None for all.
+        """
+        kept = range(len(self.items)) if rows is None else rows
+        return replace(
+            self,
+            metrics=tuple(self.metrics[position] for position in metrics),
+            metric_values=self.metric_values[np.ix_(metrics, kept)],
+            human_values=self.human_values[:, kept],
+            items=[self.items[row] for row in kept],
+            systems=[self.systems[row] for row in kept],
+            lengths=None if self.lengths is None else self.lengths[kept],
+            annotators=None if self.annotators is None else self.annotators[..., kept],
+            about=tuple(self.aspect_of[position] for position in metrics),
+        )
 
 
 def _positions(names: Sequence[str | int]) -> Ints:
@@ -135,6 +159,17 @@ class Part:
     pairs: list[tuple[int, int]]
     rows: Ints
 
+    def select(self, chosen: Ints) -> "Part":
+        """Returns some of the rows."""
+        return replace(
+            self,
+            x=self.x[:, chosen],
+            y=self.y[:, chosen],
+            item=self.item[chosen],
+            system=self.system[chosen],
+            rows=self.rows[chosen],
+        )
+
 
 def parts(table: ScoreTable, x: Floats, y: Floats, pairs: Sequence[tuple[int, int]]) -> Iterator[Part]:
     """Yields pairs of variables that lack the same rows, with the rows that they have.
@@ -153,72 +188,3 @@ def parts(table: ScoreTable, x: Floats, y: Floats, pairs: Sequence[tuple[int, in
         rows = np.flatnonzero(np.frombuffer(key, dtype=np.bool_))
         sizes = (len(table.item_names), len(table.system_names))
         yield Part(x[:, rows], y[:, rows], table.item[rows], table.system[rows], *sizes, own, rows)
-
-
-Row = Mapping[str, Any]
-ABOUT = ("item_id", "system", "hs_id", "text")
-
-
-def by_id(replies: Iterable[Row]) -> dict[str, dict[str, str]]:
-    """Returns what rows tell about each reply; a reply may be named again, as in several splits.
-
-    Raises:
-        InputError: A row has no `reply_id`, or rows contradict each other.
-    """
-    known: dict[str, dict[str, str]] = {}
-    for number, row in enumerate(replies, start=1):
-        place = str(getattr(row, "place", f"reply {number}"))
-        reply = required_id(row, "reply_id", place)
-        learn(known.setdefault(reply, {}), row, reply, place)
-    return known
-
-
-def learn(own: dict[str, str], row: Row, reply: str, place: str) -> None:
-    """Adds what a row tells about its reply, leaving out what is empty; an empty text is a text.
-
-    Args:
-        own: What is known of the reply; it is added to.
-        row: The row.
-        reply: The id of the reply, for complaints.
-        place: The place of the row, which a column's value is named with if it is wrong.
-
-    Raises:
-        InputError: It contradicts what is known.
-    """
-    for column in ABOUT:
-        if column not in row:
-            continue
-        value = row[column] if column == "text" else id_of(row, column, place)
-        if isinstance(value, str) and own.setdefault(column, value) != value:
-            raise InputError(
-                f"the reply {reply} has the {column} {_short(own[column])}, and in another row {_short(value)}: "
-                "give every reply an id of its own"
-            )
-
-
-def joined(reply: str, known: dict[str, str], own: dict[str, str]) -> dict[str, str]:
-    """Returns what the replies and the ratings together tell about a reply.
-
-    Raises:
-        InputError: They contradict each other.
-    """
-    for column in known.keys() & own.keys():
-        if known[column] != own[column]:
-            raise InputError(
-                f"the reply {reply} has the {column} {_short(known[column])} in the replies and {_short(own[column])} "
-                "in the ratings: give the replies that were rated, or mend one of the two"
-            )
-    return own | known
-
-
-def lengths(about: Sequence[Mapping[str, str]]) -> Floats | None:
-    """Returns the words of each reply's text, nan where there is none; None where no reply has one."""
-    texts = [row.get("text") for row in about]
-    if all(text is None for text in texts):
-        return None
-    return np.array([np.nan if text is None else float(len(text.split())) for text in texts])
-
-
-def _short(value: str) -> str:
-    text = repr(value)
-    return text if len(text) <= 40 else text[:37] + "..."

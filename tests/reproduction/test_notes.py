@@ -33,8 +33,8 @@ def test_header_lines_are_named_where_they_make_the_difference() -> None:
 
 
 def test_digits_are_swapped_where_they_are_the_same() -> None:
-    assert fc_conan._swapped("6,654", 6645) == "digits of the print are swapped"
-    assert [fc_conan._swapped("6,654", count) for count in (6654, 6646, 66450)] == ["", "", ""]
+    assert fc_conan._swapped(figure("6,654"), 6645) == "digits of the print are swapped"
+    assert [fc_conan._swapped(figure("6,654"), count) for count in (6654, 6646, 66450)] == ["", "", ""]
 
 
 @pytest.mark.parametrize(

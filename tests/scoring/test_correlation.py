@@ -568,3 +568,24 @@ def test_annotators_count_by_their_rows_from_three_on() -> None:
     # Rows 3 and 6 with values 1 and 1/2; an undefined value and one of two rows do not count.
     assert weighted_ceiling([1.0, 0.5, nan, 0.9], [3, 6, 9, 2]) == Ceiling((3 * 1 + 6 * 0.5) / 9, 9, 2)
     assert weighted_ceiling([nan, 0.9], [9, 2]) == Ceiling(None, 0, 0)
+
+
+def test_some_metrics_and_rows_of_a_table() -> None:
+    table = ScoreTable(
+        metrics=("a", "b"),
+        aspects=("tone",),
+        metric_values=np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]),
+        human_values=np.array([[7.0, 8.0, 9.0]]),
+        items=["i1", "i2", "i3"],
+        systems=["X", "Y", "Z"],
+        lengths=np.array([10.0, 20.0, 30.0]),
+        annotators=np.array([[[1.0, 2.0, 3.0]], [[4.0, 5.0, 6.0]]]),
+        about=(None, "tone"),
+    )
+    some = table.select([1], [2, 0])
+    assert (some.metrics, some.about, some.items, some.systems) == (("b",), ("tone",), ["i3", "i1"], ["Z", "X"])
+    assert (some.metric_values.tolist(), some.human_values.tolist()) == ([[6.0, 4.0]], [[9.0, 7.0]])
+    assert some.lengths is not None
+    assert some.annotators is not None
+    assert (some.lengths.tolist(), some.annotators.tolist()) == ([30.0, 10.0], [[[3.0, 1.0]], [[6.0, 4.0]]])
+    assert table.select([0]).items == table.items

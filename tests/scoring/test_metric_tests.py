@@ -58,7 +58,7 @@ def test_differences_after_swaps_equal_scipy(kind: str, level: str) -> None:
     first, second, people = _metrics(kind)
     swapped = np.random.default_rng(0).integers(2, size=(35, 6), dtype=np.int8)
     made = comparison(level, (first, second), people, ITEM, SYSTEM, [*SCIPY])
-    found = made.differences(made.columns.T @ swapped, swapped)
+    found = made.differences(swapped)
     one, other = standardised(first), standardised(second)
     for column, own in enumerate(swapped.T):
         pair = np.where(own == 1, other, one), np.where(own == 1, one, other)
@@ -79,7 +79,7 @@ def test_tau_c_and_accuracy_after_swaps_equal_scipy_and_a_count_of_pairs(kind: s
     first, second, people = _metrics(kind)
     swapped = np.random.default_rng(3).integers(2, size=(35, 5), dtype=np.int8)
     made = comparison(POOLED, (first, second), people, ITEM, SYSTEM, [KENDALL_C, ACCURACY])
-    found = made.differences(made.columns.T @ swapped, swapped)
+    found = made.differences(swapped)
     one, other = standardised(first), standardised(second)
     for column, own in enumerate(swapped.T):
         pair = np.where(own == 1, other, one), np.where(own == 1, one, other)
@@ -95,7 +95,7 @@ def test_items_too_large_to_list_all_swaps_equal_scipy(monkeypatch: pytest.Monke
     first, second, people = _metrics("mixed")
     swapped = np.random.default_rng(0).integers(2, size=(35, 6), dtype=np.int8)
     made = comparison(PER_ITEM, (first, second), people, ITEM, SYSTEM, [*SCIPY])
-    found = made.differences(np.zeros((0, 6)), swapped)
+    found = made.differences(swapped)
     one, other = standardised(first), standardised(second)
     for column, own in enumerate(swapped.T):
         pair = np.where(own == 1, other, one), np.where(own == 1, one, other)
@@ -174,7 +174,7 @@ def test_swaps_that_take_an_outlier_away_keep_their_digits() -> None:
     swapped = np.eye(12, 3, dtype=np.int8)
     swapped[1:, 2] = 1
     made = comparison(POOLED, (first, second), people, group, group, [PEARSON])
-    found = made.differences(made.columns.T @ swapped, swapped)[PEARSON][0]
+    found = made.differences(swapped)[PEARSON][0]
     one, other = standardised(first), standardised(second)
     for column, own in enumerate(swapped.T):
         pair = np.where(own == 1, other, one), np.where(own == 1, one, other)
@@ -282,7 +282,7 @@ def test_p_is_never_zero_and_is_adjusted_over_the_pairs_of_an_aspect(
     monkeypatch: pytest.MonkeyPatch, batched: bool
 ) -> None:
     if batched:  # as with many metrics: some pairs and one aspect at a time
-        monkeypatch.setattr("fcconan.scoring.correlation.metric_tests.COLUMNS", 1)
+        monkeypatch.setattr("fcconan.scoring.correlation.metric_tests.PAIRS", 1)
         monkeypatch.setattr("fcconan.scoring.correlation.metric_tests.DIFFERENCES", 1)
     generator = np.random.default_rng(0)
     people = generator.integers(1, 6, size=(2, 60)).astype(np.float64)
@@ -412,9 +412,8 @@ def test_undefined_tests_have_a_reason(level: str) -> None:
 
 
 def _p_values(made: Comparison, swapped: Flags, name: str) -> float:
-    none = np.zeros((made.columns.shape[1], 1))
-    observed = abs(made.differences(none, np.zeros((len(swapped), 1), dtype=np.int8))[name][0, 0])
-    after = np.abs(made.differences(made.columns.T @ swapped, swapped)[name][0])
+    observed = abs(made.differences(np.zeros((len(swapped), 1), dtype=np.int8))[name][0, 0])
+    after = np.abs(made.differences(swapped)[name][0])
     return float(((after >= observed - 1e-12).sum() + 1) / (swapped.shape[1] + 1))
 
 
@@ -560,9 +559,9 @@ def test_williams_of_metrics_that_are_each_others_mirror_has_no_value() -> None:
 @pytest.mark.parametrize(
     "options, message",
     [
-        ({"levels": []}, "found 'nothing', expected pooled or system_means"),
-        ({"levels": ["per_item"]}, "found 'per_item', expected pooled or system_means"),
-        ({"coefficients": ["kendall_b"]}, "found 'kendall_b', expected pearson or spearman"),
+        ({"levels": []}, "found no level, expected one of pooled, system_means; choose among them"),
+        ({"levels": ["per_item"]}, "found 'per_item', expected one of pooled, system_means; choose among them"),
+        ({"coefficients": ["kendall_b"]}, "found 'kendall_b', expected one of pearson, spearman; choose among them"),
     ],
 )
 def test_williams_is_for_some_levels_and_coefficients(options: dict[str, list[str]], message: str) -> None:

@@ -73,3 +73,11 @@ def test_no_rows_and_one_item() -> None:
     assert (a.mean_absolute_error, a.bias, a.chance, a.n, a.n_missing) == (None, None, None, 0, 1)
     assert (b.mean_absolute_error, b.bias, b.bias_low, b.n) == (1.0, -1.0, None, 1)
     assert (everything.n, everything.mean_absolute_error_high) == (1, None)
+
+
+def test_the_intervals_of_error_and_bias_are_those_of_their_own_draws() -> None:
+    people = np.array([[3.0, 2.0, 4.0, 3.0]])
+    table = ScoreTable(("judge",), ("tone",), people - 1, people, ["i1", "i2", "i3", "i3"], ["A", "B", "A", "B"])
+    (row, *_) = rating_errors(table, resamples=20)
+    assert (row.mean_absolute_error_low, row.mean_absolute_error_high) == (1.0, 1.0)
+    assert (row.bias_low, row.bias_high) == (-1.0, -1.0)

@@ -98,8 +98,8 @@ def test_replies_that_contradict_the_ratings_are_refused(column: str) -> None:
     with pytest.raises(InputError) as refused:
         RatedReplies(ratings, [{"reply_id": "r2"}, {"reply_id": "r3"}, {"reply_id": "r1", column: "Velmari"}])
     assert str(refused.value) == (
-        f"the reply r1 has the {column} 'Velmari' in the replies and 'Tessok' in the ratings: give the replies that "
-        "were rated, or mend one of the two"
+        f"the reply r1 has the {column} 'Tessok', and in another row 'Velmari': give every reply an id of its own, "
+        "and the replies that were rated"
     )
 
 
@@ -186,11 +186,11 @@ def test_an_annotator_who_rated_one_aspect_only_is_missing_in_the_other() -> Non
         ([_rating("r1", "anna", 3, item_id=0.5)], "rating 1: item_id is 0.5, expected a name or an id; mend that row"),
         (
             [PEOPLE[0], _rating("r1", "ben", 9), _rating("r2", "anna", 9), _rating("r3", "anna", 5, low=1)],
-            "rating 3: anna rated relevance 9, expected 1 to 5, as other rows of anna say; mend that row, or leave",
+            "rating 3: anna rated relevance 9, expected 1 to 5; leave the value empty",
         ),
         (
             [_rating("r1", "anna", 0, low=1), _rating("r2", "anna", 3), PEOPLE[2]],
-            "rating 1: anna rated relevance 0, expected 1 to 5, as other rows of anna say",
+            "rating 1: anna rated relevance 0, expected 1 to 5; leave",
         ),
         (
             [PEOPLE[0] | {"system": "A"}, PEOPLE[3] | {"system": "B"}],

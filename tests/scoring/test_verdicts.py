@@ -109,6 +109,13 @@ def test_a_repeated_verdict_counts_once() -> None:
     assert read_verdicts([row("ant", "elk", "a")] * 3).n_repeated == 2
 
 
+def test_one_row_says_that_there_is_no_majority() -> None:
+    rows = [row("ant", "elk", "invalid", reason="unresolved"), row("ant", "elk", "invalid", reason="truncated")]
+    assert read_verdicts(rows).unresolved.tolist() == [True]
+    assert read_verdicts(rows[::-1]).unresolved.tolist() == [True]
+    assert read_verdicts(rows[1:]).unresolved.tolist() == [False]
+
+
 def test_two_replies_of_one_system_are_two_pairs() -> None:
     found = read_verdicts(
         [row("ant", "elk", "a", reply_a="p", reply_b="q"), row("ant", "elk", "b", reply_a="o", reply_b="q")]
@@ -126,6 +133,7 @@ def test_both_orders_make_one_verdict_and_disagreement_a_tie(
     found = read_verdicts([row("elk", "ant", first), row("ant", "elk", second)])
     assert found.outcome.tolist() == [outcome]
     assert (found.systems[found.first[0]], found.n_both_orders, found.n_flipped) == ("elk", 1, flipped)
+    assert found.n_repeated == 0
     twice = [row(*sides, item) for item in ("i1", "i2") for sides in (("elk", "ant", first), ("ant", "elk", second))]
     assert (read_verdicts(twice).n_both_orders, read_verdicts(twice).n_flipped) == (2, 2 * flipped)
 

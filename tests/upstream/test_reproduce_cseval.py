@@ -161,7 +161,7 @@ def test_the_rule_gives_the_authors_figures_for_the_first_1000_rows(upstream: Pa
             for row in oracle.read_csv(upstream / f"statistical_tests/{aspect}_top1000.csv")
         }
         for judge in judges:
-            name = cseval_correlations.AUTHORS[judge].replace("<aspect>", aspect)
+            name = load_paper("cseval").names["results_files"][judge].replace("<aspect>", aspect)
             assert found[judge, aspect, "spearman"] == pytest.approx(theirs[name], abs=1e-9)
 
 

@@ -182,18 +182,10 @@ def correlate(
         ceilings = human_ceilings(own, level, names)
         for part in parts(own, own.metric_values, own.human_values, own.pairs):
             values = evaluate(level, part, names)
-            rows = level_rows(own, level, part, values, part.pairs, resamples, seed, confidence)
-            for position, row in rows:
+            for position, row in level_rows(own, level, part, values, part.pairs, resamples, seed, confidence):
                 ceiling = ceilings.get((row.aspect, row.coefficient), NONE)
-                found.append(
-                    replace(
-                        row,
-                        ceiling=ceiling.value,
-                        n_ceiling=ceiling.n,
-                        n_annotators=ceiling.n_annotators,
-                        chance=_chance(level, part, position, row.coefficient),
-                    )
-                )
+                row = replace(row, ceiling=ceiling.value, n_ceiling=ceiling.n, n_annotators=ceiling.n_annotators)
+                found.append(replace(row, chance=_chance(level, part, position, row.coefficient)))
     return in_order(found, table, names)
 
 

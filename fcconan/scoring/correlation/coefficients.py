@@ -49,10 +49,19 @@ def known_coefficients(names: Sequence[str]) -> tuple[str, ...]:
     Raises:
         InputError: A name is unknown, or there is none.
     """
-    unknown = [name for name in names if name not in COEFFICIENTS]
+    return known_names("coefficient", names, COEFFICIENTS)
+
+
+def known_names(kind: str, names: Sequence[str], known: Sequence[str]) -> tuple[str, ...]:
+    """Returns names, once each.
+
+    Raises:
+        InputError: A name is not among the known ones, or there is none.
+    """
+    unknown = [name for name in names if name not in known]
     if unknown or not names:
-        found = repr(unknown[0]) if unknown else "no coefficient"
-        raise InputError(f"found {found}, expected one of {', '.join(COEFFICIENTS)}; choose among them")
+        found = repr(unknown[0]) if unknown else f"no {kind}"
+        raise InputError(f"found {found}, expected one of {', '.join(known)}; choose among them")
     return tuple(dict.fromkeys(names))
 
 

@@ -6,18 +6,17 @@ mean of those within a system; `system_means` correlates the mean values of the 
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 
 import numpy as np
 import numpy.typing as npt
 
-from fcconan.errors import InputError
 from fcconan.scoring.correlation.coefficients import (
     CALIBRATED,
     accuracy_by_chance,
     calibrated_threshold,
     group_coefficients,
     groups_by_size,
+    known_names,
     rounded,
     scale_of,
 )
@@ -49,11 +48,7 @@ def known_levels(names: Sequence[str]) -> tuple[str, ...]:
     Raises:
         InputError: A name is unknown, or there is none.
     """
-    unknown = [name for name in names if name not in LEVELS]
-    if unknown or not names:
-        found = repr(unknown[0]) if unknown else "no level"
-        raise InputError(f"found {found}, expected one of {', '.join(LEVELS)}; choose among them")
-    return tuple(dict.fromkeys(names))
+    return known_names("level", names, LEVELS)
 
 
 @dataclass(frozen=True)
@@ -152,15 +147,14 @@ def _per_item(part: Part, coefficients: Sequence[str], merge: Combine) -> LevelV
 
 def _system_means(part: Part, coefficients: Sequence[str], merge: Combine) -> LevelValues:
     used = np.unique(part.system)
-    counts = np.zeros((len(used), part.n_items))
-    sums_x, sums_y = (np.zeros((len(values), len(used), part.n_items)) for values in (part.x, part.y))
-    for position, system in enumerate(used):
-        rows = part.system == system
-        counts[position] = np.bincount(part.item[rows], minlength=part.n_items)
-        for sums, values in ((sums_x, part.x), (sums_y, part.y)):
-            for own, value in zip(sums, values, strict=True):
-                own[position] = np.bincount(part.item[rows], weights=value[rows], minlength=part.n_items)
+    shape = (len(used), part.n_items)
+    cell = np.searchsorted(used, part.system) * part.n_items + part.item
 
+    def sums_of(values: Floats | None) -> Floats:
+        return np.bincount(cell, weights=values, minlength=shape[0] * shape[1]).astype(np.float64).reshape(shape)
+
+    counts = sums_of(None)
+    sums_x, sums_y = (np.array([sums_of(own) for own in values]) for values in (part.x, part.y))
     scales = [[scale_of(own) for own in values] for values in (part.x, part.y)]
 
     def of_systems(weights: Floats) -> tuple[Floats, Floats]:
@@ -195,14 +189,8 @@ def _system_means(part: Part, coefficients: Sequence[str], merge: Combine) -> Le
         thresholds,
         int(len(used) < 2),
         len(part.rows) if len(used) < 2 else 0,
-        partial(_resample, across, part.n_items),
+        lambda resamples, seed: resampled(across, part.n_items, resamples=resamples, seed=seed),
     )
-
-
-def _resample(
-    evaluate_weights: Callable[[Floats], Mapping[str, Floats]], n_items: int, resamples: int, seed: int
-) -> dict[str, Floats]:
-    return resampled(evaluate_weights, n_items, resamples=resamples, seed=seed)
 
 
 def accuracy_chance(level: str, part: Part, pair: tuple[int, int]) -> float:

@@ -14,10 +14,11 @@ from collections.abc import Container, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import combinations
+from itertools import combinations, islice
 
 import numpy as np
 import numpy.typing as npt
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from fcconan.errors import InputError
 from fcconan.scoring.correlation.analysis import DEFAULT, data_parts
@@ -42,7 +43,7 @@ Flags = npt.NDArray[np.int8]
 
 UNITS = {"reply": "perm_both", "item": "perm_input"}  # what is swapped, and the name of the test
 BLOCK = 256  # swaps held at once
-COLUMNS = 20_000_000  # numbers to be summed over swaps that are held at once, twice: 320 MB
+PAIRS = 64  # pairs of metrics that are prepared at once: up to 250 MB for 10 000 rows and 4 aspects
 DIFFERENCES = 25_000_000  # differences after swaps that are held at once, of one aspect at least: 200 MB
 BY = "aspect-level-coefficient"  # the rule that makes families
 
@@ -122,15 +123,11 @@ def permutation_tests(
         compared = compared_pairs(whole)
         at_once = max(1, DIFFERENCES // max(1, len(compared) * len(names) * swaps))
         for start in range(0, len(table.aspects), at_once):
-            aspects = range(start, start + at_once)
+            prepared = _prepared(whole, level, names, compared, range(start, start + at_once))
             done: list[_Swapped] = []
-            batch: list[_Prepared] = []
-            for prepared in _prepared(whole, level, names, compared, aspects):
-                batch.append(prepared)
-                if sum(each.comparison.columns.size for each in batch) > COLUMNS:
-                    done += _swapped(table, batch, level, names, swaps, seed, unit)
-                    batch = []
-            rows += _adjusted(done + _swapped(table, batch, level, names, swaps, seed, unit))
+            while batch := list(islice(prepared, PAIRS)):
+                done += _swapped(table, batch, level, names, swaps, seed, unit)
+            rows += _adjusted(done)
     return rows
 
 
@@ -247,43 +244,21 @@ class _Swapped:
 def _swapped(
     table: ScoreTable, batch: list[_Prepared], level: str, names: Sequence[str], swaps: int, seed: int, unit: str
 ) -> list[_Swapped]:
-    if not batch:
-        return []
-    columns = np.zeros((len(table.items), sum(each.comparison.columns.shape[1] for each in batch)))
-    slices, start = [], 0
-    for each in batch:
-        slices.append(slice(start, start + each.comparison.columns.shape[1]))
-        columns[each.rows, slices[-1]] = each.comparison.columns
-        start = slices[-1].stop
-    observed = [
-        each.comparison.differences(np.zeros((own.stop - own.start, 1)), np.zeros((len(each.rows), 1), dtype=np.int8))
-        for each, own in zip(batch, slices, strict=True)
-    ]
-    every = all_flips(_n_units(table, unit), swaps)
-    n_drawn = swaps if every is None else len(every)
-    after = [{name: np.empty((len(each.aspects), n_drawn)) for name in names} for each in batch]
+    observed = [each.comparison.differences(np.zeros((len(each.rows), 1), dtype=np.int8)) for each in batch]
+    # Each thread multiplies its own small matrices, which BLAS would spread over threads of its own.
+    with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(os.cpu_count()) as threads:
+        blocks = [list(threads.map(partial(_differences, drawn), batch)) for drawn in _draws(table, swaps, seed, unit)]
+    found = []
+    for at, each in enumerate(batch):
+        for name in names:
+            after = np.concatenate([block[at][name] for block in blocks], axis=1)
+            for aspect, value, own in zip(each.aspects, observed[at][name][:, 0], after, strict=True):
+                found.append(_Swapped(_test(table, each, aspect, level, name, value, own, unit), own))
+    return found
 
-    def fill(position: int, sums: Floats, swapped: Flags, drawn: slice) -> None:
-        prepared = batch[position]
-        found = prepared.comparison.differences(sums[slices[position]], swapped[prepared.rows])
-        for name, differences in found.items():
-            after[position][name][:, drawn] = differences
 
-    with ThreadPoolExecutor(os.cpu_count()) as threads:
-        start = 0
-        for swapped in _draws(table, swaps, seed, unit):
-            sums, drawn = columns.T @ swapped.astype(np.float64), slice(start, start + swapped.shape[1])
-            for _ in threads.map(partial(fill, sums=sums, swapped=swapped, drawn=drawn), range(len(batch))):
-                pass
-            start = drawn.stop
-    return [
-        _Swapped(
-            _test(table, each, aspect, level, name, observed[at][name][place, 0], after[at][name][place], unit), own
-        )
-        for at, each in enumerate(batch)
-        for name in names
-        for place, (aspect, own) in enumerate(zip(each.aspects, after[at][name], strict=True))
-    ]
+def _differences(drawn: Flags, prepared: _Prepared) -> dict[str, Floats]:
+    return prepared.comparison.differences(drawn[prepared.rows])
 
 
 def _test(

@@ -160,8 +160,10 @@ def ranking_scores(
     found = []
     for at, (name, there) in enumerate(zip(metrics, counted, strict=True)):
         common = there & shared
-        draws = bootstrap_means(values[at][None, there], resamples=resamples, seed=seed) if there.sum() > 1 else None
-        ends = None if draws is None or not resamples else percentile_interval(draws, confidence)
+        low = high = None
+        if resamples and there.sum() > 1:
+            draws = bootstrap_means(values[at][None, there], resamples=resamples, seed=seed)
+            low, high = (float(end[0]) for end in percentile_interval(draws, confidence))
         reason = None
         if not there.any():
             reason = "no_rows" if len(ranked) == 0 else "incomplete"  # no gain is 0, so whole groups have a value
@@ -169,23 +171,27 @@ def ranking_scores(
             RankingScore(
                 metric=name,
                 protocol=protocol,
-                value=None if reason else float(values[at, there].mean()),
-                low=None if ends is None else float(ends[0][0]),
-                high=None if ends is None else float(ends[1][0]),
-                chance=None if reason else float(chances[at, there].mean()),
+                value=_mean(values[at, there]),
+                low=low,
+                high=high,
+                chance=_mean(chances[at, there]),
                 ceiling=ceiling.value,
                 n_annotators=ceiling.n_annotators,
                 n=int(sizes[at, there].sum()),
                 n_groups=int(there.sum()),
                 n_incomplete=incomplete[at],
                 n_missing=int(np.isnan(scores[at, ranked]).sum()),
-                value_common=float(values[at, common].mean()) if common.any() else None,
-                chance_common=float(chances[at, common].mean()) if common.any() else None,
+                value_common=_mean(values[at, common]),
+                chance_common=_mean(chances[at, common]),
                 n_groups_common=int(common.sum()),
                 reason=reason,
             )
         )
     return found
+
+
+def _mean(values: Floats) -> float | None:
+    return float(values.mean()) if len(values) else None
 
 
 def _gains(ranks: Floats, rows: Ints, codes: Ints, n_groups: int, protocol: str) -> Floats:

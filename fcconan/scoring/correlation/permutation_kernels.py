@@ -1,9 +1,8 @@
 """Differences between two metrics after their values were swapped at random, many swaps at once.
 
-Sums over swapped rows are products of a matrix. Pearson follows from such sums. So does the *difference* between the
-numerators of two rank coefficients: what depends on pairs of swaps is the same for both metrics and cancels. Where no
-two values of the metrics are equal, the denominators stay as they are. With ties they change, and the numerator of one
-metric is counted anew (`swapped_ranks`). Within an item, all ways to swap are listed.
+Pearson follows from sums over the swapped rows, which are products of a matrix. The ranks of both metrics are counted
+anew after every swap (`permuted_ranks`); so are other coefficients, with 1 and 0 as the weights of values. Within an
+item, all ways to swap are listed.
 """
 
 from collections.abc import Sequence
@@ -18,7 +17,6 @@ from fcconan.scoring.correlation.coefficients import (
     SPEARMAN,
     group_coefficients,
     groups_by_size,
-    middle_ranks,
     rounded,
     scale_of,
 )
@@ -37,19 +35,12 @@ DIGITS = 12  # equal standardised values of two metrics may differ in their last
 
 
 class Comparison(Protocol):
-    """Two metrics against some aspects, on the rows that all of them have.
+    """Two metrics against some aspects, on the rows that all of them have."""
 
-    Attributes:
-        columns: What to sum over the swapped rows, shape (rows, columns).
-    """
-
-    columns: Floats
-
-    def differences(self, sums: Floats, swapped: Flags) -> dict[str, Floats]:
+    def differences(self, swapped: Flags) -> dict[str, Floats]:
         """Computes first minus second metric after swaps.
 
         Args:
-            sums: Sums of the columns over swapped rows, shape (columns, swaps).
             swapped: 1 where a row is swapped, else 0; shape (rows, swaps).
 
         Returns:
@@ -92,106 +83,47 @@ class _WithinGroups:
     def __init__(self, first: Floats, second: Floats, people: Floats, group: Ints, names: Sequence[str]) -> None:
         self.names, self.n_aspects = names, len(people)
         rows = [np.flatnonzero(group == position) for position in np.unique(group)]
-        self.groups = [each for each in rows if len(each) > 1]
-        few_levels = all(len(np.unique(own)) <= FEW_LEVELS for each in self.groups for own in people[:, each])
-        untied = all(
-            len(np.unique(np.concatenate([first[each], second[each]]))) == 2 * len(each) for each in self.groups
-        )
-        self.linear = [name for name in names if name in (SPEARMAN, KENDALL_B)] if few_levels else []
-        self.counted = [name for name in names if name != PEARSON and name not in self.linear]
-        columns: list[Floats] = []
-        if PEARSON in names:
-            self.moments = [_SwappedPearson(first[each], second[each], people[:, each]) for each in self.groups]
-            for each, moments in zip(self.groups, self.moments, strict=True):
-                spread = np.zeros((len(group), moments.columns.shape[1]))
-                spread[each] = moments.columns
-                columns.append(spread)
-        self.norms = {
-            name: [np.array([[_norm(own, name)] for own in people[:, each]]) for each in self.groups]
-            for name in self.linear
-        }
-        for name in self.linear:
-            for each in self.groups:
-                spread = np.zeros((len(group), self.n_aspects))
-                for aspect, own in enumerate(people[:, each]):
-                    spread[each, aspect] = linear_scores(first[each], second[each], own, name)
-                columns.append(spread)
-        self.columns = np.concatenate(columns, axis=1) if columns else np.zeros((len(group), 0))
-        self.totals = self.columns.sum(axis=0)[:, None]
-        self.tied = [
-            SwappedRanks(first[each], second[each], people[:, each])
-            for each in self.groups
-            if self.linear and not untied
-        ]
-        # In the order of the metrics' values, in which the passes over the rows go.
-        self.orders = [
-            np.argsort(np.concatenate([first[each], second[each]]), kind="stable")
-            for each in self.groups
-            if self.counted
-        ]
-        self.kernels = [
-            WeightedCoefficients(
-                np.concatenate([first[each], second[each]])[None, order],
-                np.concatenate([people[:, each]] * 2, axis=1)[:, order],
-                np.arange(2 * len(each)),
-                2 * len(each),
-                [(0, aspect) for aspect in range(self.n_aspects)],
-                self.counted,
-            )
-            for each, order in zip(self.groups, self.orders, strict=bool(self.counted))
-        ]
+        self.groups = [(own, _Group(first[own], second[own], people[:, own], names)) for own in rows if len(own) > 1]
 
-    def differences(self, sums: Floats, swapped: Flags) -> dict[str, Floats]:
-        found: dict[str, Floats] = {}
-        n_swaps, start = swapped.shape[1], 0
+    def differences(self, swapped: Flags) -> dict[str, Floats]:
         if not self.groups:
-            return {name: np.full((self.n_aspects, n_swaps), np.nan) for name in self.names}
-        if PEARSON in self.names:
-            own = []
-            for moments, rows in zip(self.moments, self.groups, strict=True):
-                end = start + moments.columns.shape[1]
-                own.append(moments.coefficients(sums[start:end], swapped[rows]))
-                start = end
-            first, second = (means(np.stack([each[side] for each in own], axis=1), axis=1) for side in (0, 1))
-            found[PEARSON] = first - second
-        changes: dict[str, list[Floats]] = {name: [] for name in self.linear}
-        for own_changes in changes.values():
-            for _ in self.groups:
-                end = start + self.n_aspects
-                own_changes.append(self.totals[start:end] - 2 * sums[start:end])
-                start = end
-        sides: dict[str, list[tuple[Floats, Floats]]] = {name: [] for name in self.names if name != PEARSON}
-        for position, each in enumerate(self.groups):
-            for name, pair in self._ranked(position, swapped[each], changes).items():
-                sides[name].append(pair)
-        for name, pairs in sides.items():
-            first, second = (means(np.stack([pair[side] for pair in pairs], axis=1), axis=1) for side in (0, 1))
-            found[name] = first - second
-        return found
+            return {name: np.full((self.n_aspects, swapped.shape[1]), np.nan) for name in self.names}
+        found = [group.coefficients(swapped[rows]) for rows, group in self.groups]
+        means_of = {name: means(np.stack([each[name] for each in found], axis=2), axis=2) for name in self.names}
+        return {name: first - second for name, (first, second) in means_of.items()}
 
-    def _ranked(
-        self, position: int, taken: Flags, changes: dict[str, list[Floats]]
-    ) -> dict[str, tuple[Floats, Floats]]:
-        """Computes the rank coefficients of both metrics in one group; shape (aspects, swaps).
 
-        Without ties only their difference is known: one gets all of it.
-        """
-        found: dict[str, tuple[Floats, Floats]] = {}
-        size = len(taken)
+class _Group:
+    """Two metrics and people in one group of rows."""
+
+    def __init__(self, first: Floats, second: Floats, people: Floats, names: Sequence[str]) -> None:
+        few_levels = all(len(np.unique(own)) <= FEW_LEVELS for own in people)
+        self.pearson = _SwappedPearson(first, second, people) if PEARSON in names else None
+        self.ranked = [name for name in names if name in (SPEARMAN, KENDALL_B) and few_levels]
+        self.ranks = SwappedRanks(first, second, people) if self.ranked else None
+        self.norms = {name: np.array([[_norm(own, name)] for own in people]) for name in self.ranked}
+        self.counted = [name for name in names if name != PEARSON and name not in self.ranked]
         if self.counted:
-            kernel, order = self.kernels[position], self.orders[position]
-            weights = np.concatenate([1 - taken, taken])[order]
-            own, other = kernel(weights), kernel(1 - weights)
-            found = {name: (own[name], other[name]) for name in self.counted}
-        for name in self.linear:
-            norm, change = self.norms[name][position], changes[name][position]
-            if self.tied:
-                above, norms = self.tied[position].numerators(taken, name), self.tied[position].norms(taken, name)
-                found[name] = divided(above, norms[0] * norm), divided(above - change, norms[1] * norm)
-            else:
-                alone = np.sqrt((size**3 - size) / 12) if name == SPEARMAN else np.sqrt(size * (size - 1) / 2)
-                difference = divided(change, alone * norm)
-                found[name] = difference, np.where(np.isnan(difference), np.nan, 0.0)
+            values = np.concatenate([first, second])
+            self.order = np.argsort(values, kind="stable")  # in which the passes go over the rows
+            own, both = np.arange(len(values)), np.tile(people, 2)[:, self.order]
+            pairs = [(0, aspect) for aspect in range(len(people))]
+            self.kernel = WeightedCoefficients(values[None, self.order], both, own, len(own), pairs, self.counted)
+
+    def coefficients(self, swapped: Flags) -> dict[str, Floats]:
+        """Computes the coefficients of both metrics; by name, shape (2, aspects, swaps)."""
+        found: dict[str, Floats] = {}
+        if self.pearson is not None:
+            found[PEARSON] = self.pearson.coefficients(swapped)
+        if self.ranks is not None:
+            for name in self.ranked:
+                norms = self.ranks.norms(swapped, name)
+                above = [self.ranks.numerators(taken, name) for taken in (swapped, 1 - swapped)]
+                found[name] = divided(np.stack(above), norms[:, None] * self.norms[name])
+        if self.counted:
+            weights = np.concatenate([1 - swapped, swapped])[self.order]
+            both = [self.kernel(each) for each in (weights, 1 - weights)]
+            found |= {name: np.stack([each[name] for each in both]) for name in self.counted}
         return found
 
 
@@ -199,61 +131,29 @@ class _SwappedPearson:
     """Pearson's coefficients of two swapped metrics in one group, from sums over the swapped rows."""
 
     def __init__(self, first: Floats, second: Floats, people: Floats) -> None:
-        self.metrics = first, second
-        people = people - people.mean(axis=1, keepdims=True)
-        self.centred = people
-        self.size, self.people = len(first), np.where(np.ptp(people, axis=1) > 0, (people**2).sum(axis=1), np.nan)
+        self.metrics, self.size = (first, second), len(first)
+        self.centred = people - people.mean(axis=1, keepdims=True)
+        spread = (self.centred**2).sum(axis=1)
+        self.norm = np.sqrt(np.where(np.ptp(people, axis=1) > 0, spread, np.nan))[:, None]
         change = second - first
-        self.columns = np.stack([change, second**2 - first**2, *(change * own for own in people)], axis=1)
-        self.start = [(each.sum(), (each**2).sum(), people @ each) for each in (first, second)]
+        self.change = np.stack([change, second**2 - first**2, *(change * own for own in self.centred)])
 
-    def coefficients(self, sums: Floats, swapped: Flags) -> tuple[Floats, Floats]:
+    def coefficients(self, swapped: Flags) -> Floats:
+        sums = self.change @ swapped
         found = []
-        for side, sign, (total, squares, products) in zip((0, 1), (1, -1), self.start, strict=True):
-            value, square = total + sign * sums[0], squares + sign * sums[1]
+        for side, sign, metric in zip((0, 1), (1, -1), self.metrics, strict=True):
+            value, square = metric.sum() + sign * sums[0], (metric**2).sum() + sign * sums[1]
             spread = square - value**2 / self.size
             # The sums go over all rows of both metrics: an outlier that a swap took away leaves its rounding behind.
             lost = spread <= LOST * self.size
-            norm = np.sqrt(np.where(lost, np.nan, spread)) * np.sqrt(self.people)[:, None]
-            own = (products[:, None] + sign * sums[2:]) / norm
+            above = (self.centred @ metric)[:, None] + sign * sums[2:]
+            own = above / (np.sqrt(np.where(lost, np.nan, spread)) * self.norm)
             if lost.any():
                 taken = swapped[:, lost] == side
                 values = np.where(taken, self.metrics[0][:, None], self.metrics[1][:, None])
                 own[:, lost] = [weighted_pearson(values, each, np.ones(values.shape)) for each in self.centred]
             found.append(own)
-        return found[0], found[1]
-
-
-def linear_scores(first: Floats, second: Floats, people: Floats, name: str) -> Floats:
-    """What every row adds to the difference of the numerators of two metrics' rank coefficients.
-
-    A row adds its score when it is not swapped and takes it away when it is.
-
-    Args:
-        first: Shape (rows,).
-        second: Shape (rows,).
-        people: Shape (rows,).
-        name: `spearman` (products of ranks) or `kendall_b` (concordant minus discordant pairs).
-    """
-    size = len(first)
-    values = np.concatenate([first, second])
-    order = np.argsort(values, kind="stable")
-    ordered = values[order]
-    lower, upto = (np.searchsorted(ordered, ordered, side=side) for side in ("left", "right"))
-    against = np.zeros(2 * size)  # of each value: whether it is ordered like people order it, against all others
-    if name == SPEARMAN:
-        own = np.tile(middle_ranks(people) - (size + 1) / 2, 2)[order]
-        sums = np.concatenate([[0.0], np.cumsum(own)])
-        against = (own * (lower + upto - 2 * size) - (sums[lower] + sums[upto] - sums[-1])) / 2
-    else:
-        distinct, level = np.unique(people, return_inverse=True)
-        level = np.tile(level, 2)[order]
-        for position in range(len(distinct)):
-            sums = np.concatenate([[0.0], np.cumsum(level == position)])
-            against += np.sign(level - position) * (sums[lower] + sums[upto] - sums[-1])
-    in_place = np.empty(2 * size)
-    in_place[order] = against
-    return (in_place[:size] - in_place[size:]) / 2
+        return np.stack(found)
 
 
 def _norm(values: Floats, name: str) -> float:
@@ -271,12 +171,13 @@ class _SystemMeans:
         count = share.sum(axis=0)
         self.people = np.stack([rounded(own @ share / count, scale_of(own)) for own in people])
         share /= count
-        self.columns = share * (second - first)[:, None]
+        self.change = (share * (second - first)[:, None]).T
         self.start = (first @ share, second @ share)
 
-    def differences(self, sums: Floats, swapped: Flags) -> dict[str, Floats]:
+    def differences(self, swapped: Flags) -> dict[str, Floats]:
+        change = (self.change @ swapped).T
         # Rounded, because systems whose means are equal must stay tied.
-        values = [np.round(self.start[0] + sums.T, DIGITS), np.round(self.start[1] - sums.T, DIGITS)]
+        values = [np.round(self.start[0] + change, DIGITS), np.round(self.start[1] - change, DIGITS)]
         found: dict[str, list[Floats]] = {name: [] for name in self.names}
         for people in self.people:
             own = [group_coefficients(each, np.broadcast_to(people, each.shape), self.names) for each in values]
@@ -287,7 +188,7 @@ class _SystemMeans:
 
 class _WithinItems:
     def __init__(self, first: Floats, second: Floats, people: Floats, item: Ints, names: Sequence[str]) -> None:
-        self.names, self.n_aspects, self.columns = names, len(people), np.zeros((len(item), 0))
+        self.names, self.n_aspects = names, len(people)
         self.first, self.second, self.people = first, second, people
         sizes = groups_by_size(item, int(item.max()) + 1 if len(item) else 0)
         self.rows = [rows for _, rows in sizes if rows.shape[1] > 1]
@@ -310,7 +211,7 @@ class _WithinItems:
                 found[name].append(each.reshape(values.shape[:2]))
         return {name: np.stack(each) for name, each in found.items()}
 
-    def differences(self, sums: Floats, swapped: Flags) -> dict[str, Floats]:
+    def differences(self, swapped: Flags) -> dict[str, Floats]:
         shape = (2, self.n_aspects, swapped.shape[1])
         totals, counts = ({name: np.zeros(shape) for name in self.names} for _ in range(2))
         for rows, listed in zip(self.rows, self.listed, strict=True):

@@ -8,7 +8,7 @@ import numpy.typing as npt
 from fcconan.scoring.correlation.analysis import NONE, Ceiling, weighted_ceiling
 from fcconan.scoring.correlation.levels import UNKNOWN
 from fcconan.scoring.score_table import ScoreTable
-from fcconan.scoring.significance.intervals import bootstrap_means, percentile_interval
+from fcconan.scoring.significance.intervals import bootstrap_means, divided, finite, percentile_interval
 
 Floats = npt.NDArray[np.float64]
 
@@ -74,17 +74,14 @@ def rating_errors(
         for system, selected in selections:
             rows = np.flatnonzero(selected & np.isfinite(difference))
             own = difference[rows]
-            terms = np.stack([np.abs(own), own, np.ones(len(rows))])
-            n_items = len(table.item_names)
-            sums = np.zeros((3, n_items))
-            for each, term in zip(sums, terms, strict=True):
-                each[:] = np.bincount(table.item[rows], weights=term, minlength=n_items)
-            ends: list[float | None] = [None] * 4
-            if resamples and len(np.unique(table.item[rows])) > 1:
-                draws = bootstrap_means(sums, resamples=resamples, seed=seed).T
-                number = np.where(draws[2] > 0, draws[2], np.nan)
-                low, high = percentile_interval(np.stack([draws[0] / number, draws[1] / number], axis=1), confidence)
-                ends = [float(low[0]), float(high[0]), float(low[1]), float(high[1])]
+            item = table.item[rows]
+            terms = (np.abs(own), own, np.ones(len(own)))
+            sums = np.array([np.bincount(item, term, len(table.item_names)) for term in terms], dtype=np.float64)
+            ends = np.full((2, 2), np.nan)
+            if resamples and len(np.unique(item)) > 1:
+                absolute, signed, number = bootstrap_means(sums, resamples=resamples, seed=seed).T
+                ends = np.stack(percentile_interval(divided(np.stack([absolute, signed]), number).T, confidence))
+            low, high = ([finite(end) for end in each] for each in ends)
             ceiling = _ceiling(table, aspect, selected)
             found.append(
                 RatingError(
@@ -92,14 +89,14 @@ def rating_errors(
                     aspect=table.aspects[aspect],
                     system=system,
                     mean_absolute_error=float(np.abs(own).mean()) if len(rows) else None,
-                    mean_absolute_error_low=ends[0],
-                    mean_absolute_error_high=ends[1],
+                    mean_absolute_error_low=low[0],
+                    mean_absolute_error_high=high[0],
                     chance=_by_chance(table.metric_values[metric, rows], table.human_values[aspect, rows]),
                     ceiling=ceiling.value,
                     n_annotators=ceiling.n_annotators,
                     bias=float(own.mean()) if len(rows) else None,
-                    bias_low=ends[2],
-                    bias_high=ends[3],
+                    bias_low=low[1],
+                    bias_high=high[1],
                     n=len(rows),
                     n_missing=int(selected.sum()) - len(rows),
                 )

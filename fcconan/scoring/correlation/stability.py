@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from fcconan.scoring.correlation.coefficients import SPEARMAN, known_coefficients
 from fcconan.scoring.correlation.levels import POOLED, evaluate
-from fcconan.scoring.score_table import Part, ScoreTable, parts
+from fcconan.scoring.score_table import ScoreTable, parts
 
 Floats = npt.NDArray[np.float64]
 
@@ -69,9 +69,7 @@ def stability(
         for size in used:
             for seed in seeds:
                 drawn = np.random.default_rng(seed).choice(len(part.rows), size, replace=False)
-                x, y, item, system = part.x[:, drawn], part.y[:, drawn], part.item[drawn], part.system[drawn]
-                sample = Part(x, y, item, system, part.n_items, part.n_systems, part.pairs, part.rows[drawn])
-                for name, values in evaluate(POOLED, sample, names).values().items():
+                for name, values in evaluate(POOLED, part.select(drawn), names).values().items():
                     trials[name].append(values)
         for name in names:
             table_of_trials = np.array(trials[name]).reshape(-1, len(part.pairs))

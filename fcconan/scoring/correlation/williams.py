@@ -6,12 +6,11 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from fcconan.errors import InputError
 from fcconan.scoring.correlation.analysis import data_parts
-from fcconan.scoring.correlation.coefficients import PEARSON, SPEARMAN
+from fcconan.scoring.correlation.coefficients import PEARSON, SPEARMAN, known_names
 from fcconan.scoring.correlation.levels import POOLED, SYSTEM_MEANS, at_level, evaluate
 from fcconan.scoring.correlation.metric_tests import BY, MetricTest, compared_pairs, metric_families
-from fcconan.scoring.score_table import Part, ScoreTable
+from fcconan.scoring.score_table import ScoreTable, parts
 from fcconan.scoring.significance.families import family_parts
 from fcconan.scoring.significance.intervals import holm
 
@@ -68,30 +67,18 @@ def williams_tests(
     Raises:
         InputError: A level or a coefficient is none of these.
     """
-    for given, allowed in ((levels, WILLIAMS_LEVELS), (coefficients, WILLIAMS_COEFFICIENTS)):
-        wrong = [each for each in given if each not in allowed]
-        if wrong or not given:
-            raise InputError(f"found {wrong[0] if wrong else 'nothing'!r}, expected {' or '.join(allowed)}")
+    known_names("level", levels, WILLIAMS_LEVELS)
+    known_names("coefficient", coefficients, WILLIAMS_COEFFICIENTS)
     rows = []
     whole = table
     for level in levels:
         table = at_level(whole, level)
         for (first, second), aspects in compared_pairs(table).items():
             for aspect in aspects:
-                a, b, people = table.metric_values[first], table.metric_values[second], table.human_values[aspect]
-                there = np.flatnonzero(np.isfinite(a) & np.isfinite(b) & np.isfinite(people))
-                own = np.stack([a, b])[:, there]
-                sizes = (len(table.item_names), len(table.system_names))
-                part = Part(
-                    own,
-                    np.stack([people[there], own[1]]),
-                    table.item[there],
-                    table.system[there],
-                    *sizes,
-                    [(0, 0), (1, 0), (0, 1)],
-                    there,
-                )
-                n = len(there) if level == POOLED else len(np.unique(part.system))
+                three = np.stack([*table.metric_values[[first, second]], table.human_values[aspect]])
+                three[:, ~np.isfinite(three).all(axis=0)] = np.nan
+                (part,) = parts(table, three[:2], three[[2, 1]], [(0, 0), (1, 0), (0, 1)])
+                n = len(part.rows) if level == POOLED else len(np.unique(part.system))
                 for name, values in evaluate(level, part, coefficients).values().items():
                     p = float(williams_test(values[0], values[1], values[2], n)[1])
                     defined = bool(np.isfinite(values[:2]).all())
@@ -106,10 +93,10 @@ def williams_tests(
                             difference=float(values[0] - values[1]) if defined else None,
                             p=p if np.isfinite(p) else None,
                             p_corrected=None,
-                            n=len(there),
+                            n=len(part.rows),
                             n_units=None,
                             n_undefined=0,
-                            reason=None if np.isfinite(p) else _williams_reason(len(there), n, defined),
+                            reason=None if np.isfinite(p) else _williams_reason(len(part.rows), n, defined),
                         )
                     )
     return _holm_corrected(rows)
@@ -136,13 +123,9 @@ def williams_signature(table: ScoreTable, tests: Sequence[MetricTest], *, popula
         tests: What `williams_tests` returned.
         population: What the rows are, in the words of whoever read them.
     """
-    parts = {
-        **data_parts(table, population),
-        "test": WILLIAMS,
-        "sides": 2,
-        **family_parts(metric_families(tests, HOLM), BY),
-    }
-    return "|".join(f"{key}:{value}" for key, value in parts.items())
+    named = {**data_parts(table, population), "test": WILLIAMS, "sides": 2}
+    named |= family_parts(metric_families(tests, HOLM), BY)
+    return "|".join(f"{key}:{value}" for key, value in named.items())
 
 
 def _williams_reason(n_rows: int, n_observations: int, defined: bool) -> str:

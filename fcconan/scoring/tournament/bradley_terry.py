@@ -281,17 +281,19 @@ def length_controlled(
     design[:, systems] = np.tanh(difference / scale) if scale > 0 else 0.0
     together = np.append(np.ones(systems), 0.0)[:, None] * np.append(np.ones(systems), 0.0)
     penalty = regularisation * np.eye(systems + 1) + together * len(first) / systems**2
-    found = np.zeros(systems + 1)
-    for _ in range(LIMIT):
-        probability = _logistic(design @ found)
-        spread = probability * (1 - probability)
-        gradient = design.T @ (outcome - probability) - regularisation * found
-        step = np.linalg.solve((design * spread[:, None]).T @ design + penalty, gradient)
-        change = float(np.abs(design @ step).max(initial=0.0))
-        found = found + step * float(_damping(np.array(change)))
-        if change <= SMALL:
-            break
-    drawn = _refits(design, outcome, items, found, penalty, regularisation, resamples, seed)
+    size = max(1, CHUNK // len(design))
+    model = _LengthModel(design, outcome, penalty, regularisation)
+    found = model.fit(np.ones((1, len(first))), np.zeros(systems + 1), SMALL)[0]
+    drawn = np.concatenate(
+        [
+            np.zeros((0, systems + 1)),
+            *(
+                model.fit(weights[start : start + size][:, items], found, CLOSE)
+                for weights in draws(int(items.max()) + 1, resamples, seed)
+                for start in range(0, len(weights), size)
+            ),
+        ]
+    )
     for fit in (found[None], drawn):
         fit[:, :systems] -= fit[:, :systems].mean(axis=1, keepdims=True)
     drawn[~connected(_resampled(_games(first, second, items, systems), resamples, seed))] = np.nan
@@ -305,60 +307,66 @@ def _games(first: Integers, second: Integers, items: Integers, systems: int) -> 
     return games
 
 
-def _refits(
-    design: Floats,
-    outcome: Floats,
-    items: Integers,
-    found: Floats,
-    penalty: Floats,
-    regularisation: float,
-    resamples: int,
-    seed: int,
-) -> Floats:
-    """Fits resamples of items. Comparisons of one pair of systems share their columns but the last, and are summed."""
-    systems = design.shape[1] - 1
-    pairs, pair = np.unique(design[:, :systems], axis=0, return_inverse=True)
-    order = np.argsort(pair.ravel(), kind="stable")
-    starts = np.flatnonzero(np.diff(pair.ravel()[order], prepend=-1))
-    design, outcome, items = design[order], outcome[order], items[order]
-    length, squares = design[:, systems], (pairs[:, :, None] * pairs[:, None, :]).reshape(len(pairs), -1)
+class _LengthModel:
+    """The logistic regression of `length_controlled`, fitted to many weightings of the comparisons at once.
 
-    def steps(fits: Floats, weights: Floats) -> Floats:
-        probability = 0.5 + 0.5 * np.tanh(fits @ (design.T / 2))  # the logistic function, in fewer passes
-        spread, residual = weights * probability, weights * outcome
+    Args:
+        design: A column for each system, 1 for the first and -1 for the second of a comparison, and the length; shape
+            (comparisons, systems + 1).
+        outcome: As in `length_controlled`.
+        penalty: Second derivatives that do not depend on the fit; shape (systems + 1, systems + 1).
+        regularisation: As in `strengths`.
+    """
+
+    def __init__(self, design: Floats, outcome: Floats, penalty: Floats, regularisation: float) -> None:
+        self.systems = design.shape[1] - 1
+        # Comparisons of one pair of systems share their columns but the last, and are summed.
+        self.pairs, pair = np.unique(design[:, : self.systems], axis=0, return_inverse=True)
+        self.order = np.argsort(pair.ravel(), kind="stable")
+        self.starts = np.flatnonzero(np.diff(pair.ravel()[self.order], prepend=-1))
+        self.squares = (self.pairs[:, :, None] * self.pairs[:, None, :]).reshape(len(self.pairs), -1)
+        self.design, self.outcome = design[self.order], outcome[self.order]
+        self.length = self.design[:, self.systems]
+        self.penalty, self.regularisation = penalty, regularisation
+
+    def fit(self, weights: Floats, start: Floats, tolerance: float) -> Floats:
+        """Fits weighted comparisons.
+
+        Args:
+            weights: Shape (fits, comparisons).
+            start: Where to begin; shape (systems + 1,).
+            tolerance: A step that changes no log odds by more is the last.
+
+        Returns:
+            Strengths and, last, the weight of length; shape (fits, systems + 1).
+        """
+        weights = weights[:, self.order]
+        fits, moving = np.tile(start, (len(weights), 1)), np.arange(len(weights))
+        for _ in range(LIMIT):
+            step = self._step(fits[moving], weights[moving])
+            # No log odds changes by more: the tanh of a difference in length is at most 1.
+            change = np.ptp(step[:, : self.systems], axis=1) + np.abs(step[:, self.systems])
+            # A small step needs no damping, and squares the error.
+            fits[moving] += step * np.where(change < NEAR, 1.0, _damping(change))[:, None]
+            moving = moving[change > tolerance]
+            if not len(moving):
+                return fits
+        raise ArithmeticError(f"length-controlled strengths: no convergence in {LIMIT} steps")
+
+    def _step(self, fits: Floats, weights: Floats) -> Floats:
+        last = self.systems
+        probability = 0.5 + 0.5 * np.tanh(fits @ (self.design.T / 2))  # the logistic function, in fewer passes
+        spread, residual = weights * probability, weights * self.outcome
         residual -= spread
         spread *= 1 - probability
-        gradient = -regularisation * fits
-        gradient[:, :systems] += np.add.reduceat(residual, starts, axis=1) @ pairs
-        gradient[:, systems] += residual @ length
-        hessian = np.tile(penalty, (len(fits), 1, 1))
-        hessian[:, :systems, :systems] += (np.add.reduceat(spread, starts, axis=1) @ squares).reshape(
-            len(fits), systems, systems
-        )
-        across = np.add.reduceat(spread * length, starts, axis=1) @ pairs
-        hessian[:, :systems, systems] += across
-        hessian[:, systems, :systems] += across
-        hessian[:, systems, systems] += spread @ length**2
-        step = np.linalg.solve(hessian, gradient[:, :, None])[:, :, 0]
-        return np.asarray(step, dtype=np.float64)
-
-    parts = [np.zeros((0, systems + 1))]
-    size = max(1, CHUNK // len(design))
-    for drawn in draws(int(items.max()) + 1, resamples, seed):
-        for start in range(0, len(drawn), size):
-            weights = drawn[start : start + size][:, items]
-            fits = np.tile(found, (len(weights), 1))
-            moving = np.arange(len(fits))
-            for _ in range(LIMIT):
-                step = steps(fits[moving], weights[moving])
-                # No log odds changes by more: the tanh of a difference in length is at most 1.
-                change = np.ptp(step[:, :systems], axis=1) + np.abs(step[:, systems])
-                # A small step needs no damping, and squares the error.
-                fits[moving] += step * np.where(change < NEAR, 1.0, _damping(change))[:, None]
-                moving = moving[change > CLOSE]
-                if not len(moving):
-                    break
-            else:
-                raise ArithmeticError(f"length-controlled strengths: no convergence in {LIMIT} steps")
-            parts.append(fits)
-    return np.concatenate(parts)
+        gradient = -self.regularisation * fits
+        gradient[:, :last] += np.add.reduceat(residual, self.starts, axis=1) @ self.pairs
+        gradient[:, last] += residual @ self.length
+        hessian = np.tile(self.penalty, (len(fits), 1, 1))
+        within = np.add.reduceat(spread, self.starts, axis=1) @ self.squares
+        hessian[:, :last, :last] += within.reshape(len(fits), last, last)
+        across = np.add.reduceat(spread * self.length, self.starts, axis=1) @ self.pairs
+        hessian[:, :last, last] += across
+        hessian[:, last, :last] += across
+        hessian[:, last, last] += spread @ self.length**2
+        return np.asarray(np.linalg.solve(hessian, gradient[:, :, None])[:, :, 0], dtype=np.float64)

@@ -1,8 +1,7 @@
 """Verdicts on pairs of replies: reading and checking them, majority votes, disagreement."""
 
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,6 +9,7 @@ import numpy.typing as npt
 
 from fcconan.data import RATER_KINDS, VERDICTS, id_of, required_id
 from fcconan.errors import InputError
+from fcconan.scoring.reply_facts import row_place
 from fcconan.scoring.significance.intervals import Floats
 
 Row = Mapping[str, Any]
@@ -18,6 +18,7 @@ Side = tuple[str, str | None]
 OUTCOME = {"a": 1.0, "tie": 0.5, "b": 0.0, "invalid": np.nan}
 SWAPPED = {"a": "b", "b": "a", "tie": "tie", "invalid": "invalid"}
 CODES = ("a", "b", "tie")
+NONE = -1  # no verdict
 NO_RATER = "rater"  # who judged where a row does not say it
 
 
@@ -77,7 +78,7 @@ class Verdicts:
         return wins
 
 
-class Given(NamedTuple):
+class _Given(NamedTuple):
     """A row of comparisons.
 
     Attributes:
@@ -97,6 +98,34 @@ class Given(NamedTuple):
     unresolved: bool
 
 
+@dataclass
+class _Judged:
+    """What one rater said of one pair of replies.
+
+    Attributes:
+        turned: Whether the first row names the systems in the other order than the alphabetical one.
+        verdicts: Whether the order is the other one -> the verdict in that order.
+        unresolved: Whether a verdict is missing for want of a majority.
+    """
+
+    turned: bool
+    verdicts: dict[bool, str] = field(default_factory=dict)
+    unresolved: bool = False
+
+    @property
+    def flipped(self) -> bool:
+        """Whether readable verdicts in both orders disagree."""
+        other = self.verdicts.get(not self.turned, "invalid")
+        return "invalid" not in (self.verdicts[self.turned], other) and self.verdicts[self.turned] != SWAPPED[other]
+
+    @property
+    def verdict(self) -> str:
+        """The verdict in the order of the first row: a tie where the orders disagree, invalid where one of them is."""
+        if "invalid" in self.verdicts.values():
+            return "invalid"
+        return "tie" if self.flipped else self.verdicts[self.turned]
+
+
 def read_verdicts(comparisons: Iterable[Row]) -> Verdicts:
     """Reads comparisons.
 
@@ -114,44 +143,57 @@ def read_verdicts(comparisons: Iterable[Row]) -> Verdicts:
             the same rater, has a reply that belongs to another item or system, or names none where other rows name
             several; or a rater is of two kinds.
     """
-    found: dict[tuple[str, str, Side, Side], dict[bool, str]] = {}
-    unresolved: set[tuple[str, str, Side, Side]] = set()
-    shown: list[bool] = []
     homes: dict[str, tuple[str, str]] = {}
     kinds: dict[str, str] = {}
-    corpora: set[tuple[str, str]] = set()
-    read: list[Given] = []
-    repeated = 0
+    corpora: dict[str, set[str]] = {}
+    rows: list[_Given] = []
     for number, row in enumerate(comparisons, start=1):
-        place = str(getattr(row, "place", f"comparison {number}"))
-        read.append(_read(row, place, homes, kinds))
+        place = row_place(row, "comparison", number)
+        rows.append(_read(row, place, homes, kinds))
         if corpus := id_of(row, "corpus", place):
-            corpora.add((corpus, read[-1].item))
-    for place, item, rater, sides, verdict, undecided in _with_replies(read):
-        turned = sides[1][0] < sides[0][0]
-        key = (item, rater, sides[1], sides[0]) if turned else (item, rater, *sides)
-        given = found.setdefault(key, {})
-        if not given:
-            shown.append(turned)
-        if undecided:
-            unresolved.add(key)
-        if turned not in given:
-            given[turned] = verdict
-        elif given[turned] == verdict:
-            repeated += 1
-        else:
-            raise InputError(
-                f"{place}: {rater} said {given[turned]!r} before and now {verdict!r} of {sides[0][0]} and "
-                f"{sides[1][0]} on the item {item}, expected one verdict; remove one of them"
-            )
-    if not found:
+            corpora.setdefault(corpus, set()).add(rows[-1].item)
+    if not rows:
         raise InputError("there are no comparisons: give rows with item_id, system_a, system_b, verdict and rater")
-    names = sorted({corpus for corpus, _ in corpora})
-    items = {name: frozenset(item for corpus, item in corpora if corpus == name) for name in names}
-    return _verdicts(found, unresolved, shown, kinds, items, repeated)
+    found: dict[tuple[str, str, Side, Side], _Judged] = {}
+    for place, item, rater, (a, b), verdict, unresolved in _with_replies(rows):
+        turned = b[0] < a[0]
+        judged = found.setdefault((item, rater, b, a) if turned else (item, rater, a, b), _Judged(turned))
+        judged.unresolved |= unresolved
+        before = judged.verdicts.setdefault(turned, verdict)
+        if before != verdict:
+            raise InputError(
+                f"{place}: {rater} said {before!r} before and now {verdict!r} of {a[0]} and {b[0]} on the item {item}, "
+                "expected one verdict; remove one of them"
+            )
+    systems = sorted({side[0] for _, _, *sides in found for side in sides})
+    items, raters = sorted({item for item, *_ in found}), sorted({rater for _, rater, *_ in found})
+    # First the side that the first row names first.
+    sides = [(b, a) if judged.turned else (a, b) for (_, _, a, b), judged in found.items()]
+    return Verdicts(
+        tuple(systems),
+        tuple(items),
+        tuple(raters),
+        first=_positions(systems, (a[0] for a, _ in sides)),
+        second=_positions(systems, (b[0] for _, b in sides)),
+        outcome=np.array([OUTCOME[judged.verdict] for judged in found.values()]),
+        item=_positions(items, (item for item, *_ in found)),
+        rater=_positions(raters, (rater for _, rater, *_ in found)),
+        replies=tuple((a[1], b[1]) for a, b in sides),
+        unresolved=np.array([judged.unresolved for judged in found.values()]),
+        kinds=tuple(kinds.get(rater) for rater in raters),
+        corpora={name: frozenset(corpora[name]) for name in sorted(corpora)},
+        n_repeated=len(rows) - sum(len(judged.verdicts) for judged in found.values()),
+        n_both_orders=sum(len(judged.verdicts) == 2 for judged in found.values()),
+        n_flipped=sum(judged.flipped for judged in found.values()),
+    )
 
 
-def _with_replies(read: list[Given]) -> list[Given]:
+def _positions(names: Sequence[str], wanted: Iterable[str]) -> Integers:
+    places = {name: position for position, name in enumerate(names)}
+    return np.array([places[name] for name in wanted], dtype=np.int64)
+
+
+def _with_replies(read: list[_Given]) -> list[_Given]:
     """Names the replies of rows without any, so that raters whose rows have ids and others judge the same pairs."""
     known: dict[tuple[str, frozenset[str], str], dict[str, None]] = {}
     for _, item, _, sides, *_ in read:
@@ -183,7 +225,7 @@ def _only(replies: Iterable[str], place: str, system: str, item: str) -> str | N
     return named[0] if named else None
 
 
-def _read(row: Row, place: str, homes: dict[str, tuple[str, str]], kinds: dict[str, str]) -> Given:
+def _read(row: Row, place: str, homes: dict[str, tuple[str, str]], kinds: dict[str, str]) -> _Given:
     item, a, b = (required_id(row, column, place) for column in ("item_id", "system_a", "system_b"))
     if a == b:
         raise InputError(f"{place}: {a} is compared with itself, expected two systems; remove that row")
@@ -208,51 +250,7 @@ def _read(row: Row, place: str, homes: dict[str, tuple[str, str]], kinds: dict[s
             f"{place}: {rater} is a rater of the kind {kind}, but before of the kind {kinds[rater]}; write one "
             "rater_kind for each rater"
         )
-    return Given(place, item, rater, sides, verdict, verdict == "invalid" and row.get("reason") == "unresolved")
-
-
-def _verdicts(
-    found: dict[tuple[str, str, Side, Side], dict[bool, str]],
-    unresolved: set[tuple[str, str, Side, Side]],
-    shown: list[bool],
-    kinds: Mapping[str, str],
-    corpora: Mapping[str, frozenset[str]],
-    repeated: int,
-) -> Verdicts:
-    systems = sorted({side[0] for _, _, *sides in found for side in sides})
-    items, raters = sorted({item for item, *_ in found}), sorted({rater for _, rater, *_ in found})
-    place = [{name: position for position, name in enumerate(names)} for names in (systems, items, raters)]
-    columns: list[tuple[int, int, float, int, int]] = []
-    replies = []
-    both = flipped = 0
-    for ((item, rater, *sides), given), turned in zip(found.items(), shown, strict=True):
-        a, b = reversed(sides) if turned else sides
-        verdict = given[turned]
-        if len(given) == 2:
-            other = SWAPPED[given[not turned]]
-            both += 1
-            flipped += "invalid" not in (verdict, other) and verdict != other
-            verdict = "invalid" if "invalid" in (verdict, other) else verdict if verdict == other else "tie"
-        columns.append((place[0][a[0]], place[0][b[0]], OUTCOME[verdict], place[1][item], place[2][rater]))
-        replies.append((a[1], b[1]))
-    first, second, outcome, item_at, rater_at = (np.array(each) for each in zip(*columns, strict=True))
-    return Verdicts(
-        tuple(systems),
-        tuple(items),
-        tuple(raters),
-        first,
-        second,
-        outcome,
-        item_at,
-        rater_at,
-        tuple(replies),
-        np.array([key in unresolved for key in found]),
-        tuple(kinds.get(rater) for rater in raters),
-        corpora,
-        repeated,
-        both,
-        flipped,
-    )
+    return _Given(place, item, rater, sides, verdict, verdict == "invalid" and row.get("reason") == "unresolved")
 
 
 def majority_votes(comparisons: Iterable[Row] | Verdicts, *, rater: str = "majority") -> list[dict[str, Any]]:
@@ -272,11 +270,11 @@ def majority_votes(comparisons: Iterable[Row] | Verdicts, *, rater: str = "major
     Raises:
         InputError: As `read_verdicts`.
     """
+    pairs, table = _judged_pairs(_as_verdicts(comparisons))
     rows = []
-    for (item, a, b), given in _by_pair(_as_verdicts(comparisons)):
-        votes = Counter(given.values())
-        winner = next((verdict for verdict in CODES if 2 * votes[verdict] > len(given)), None)
-        reason = None if winner else "unresolved" if len(given) > votes["invalid"] else "no_verdicts"
+    for (item, a, b), own in zip(pairs, table.T, strict=True):
+        votes = np.bincount(own[own != NONE], minlength=len(VERDICTS))
+        winner = next((verdict for verdict, n in zip(CODES, votes, strict=False) if 2 * n > votes.sum()), None)
         rows.append(
             {
                 "item_id": item,
@@ -286,8 +284,8 @@ def majority_votes(comparisons: Iterable[Row] | Verdicts, *, rater: str = "major
                 "reply_b": b[1],
                 "rater": rater,
                 "verdict": winner or "invalid",
-                "reason": reason,
-                "n_raters": len(given),
+                "reason": None if winner else "unresolved" if votes[: len(CODES)].any() else "no_verdicts",
+                "n_raters": int(votes.sum()),
             }
         )
     return rows
@@ -307,17 +305,19 @@ def disagreement(comparisons: Iterable[Row] | Verdicts) -> dict[str, int]:
     Raises:
         InputError: As `read_verdicts`.
     """
-    counts = dict.fromkeys(("n", "unanimous", "majority", "unresolved", "three_way"), 0)
-    for _, given in _by_pair(_as_verdicts(comparisons)):
-        if len(given) < 2:
-            continue
-        votes = Counter(given.values())
-        most = max(votes[verdict] for verdict in CODES)
-        kind = "unanimous" if most == len(given) else "majority" if 2 * most > len(given) else "unresolved"
-        counts["n"] += 1
-        counts[kind] += 1
-        counts["three_way"] += kind == "unresolved" and all(votes[verdict] for verdict in CODES)
-    return counts
+    _, table = _judged_pairs(_as_verdicts(comparisons))
+    given = (table != NONE).sum(axis=0)
+    votes = np.stack([(table == code).sum(axis=0) for code in range(len(CODES))])[:, given > 1]
+    given, most = given[given > 1], votes.max(axis=0)
+    unresolved = 2 * most <= given
+    found = {
+        "n": len(given),
+        "unanimous": (most == given).sum(),
+        "majority": (~unresolved & (most < given)).sum(),
+        "unresolved": unresolved.sum(),
+        "three_way": (unresolved & (votes > 0).all(axis=0)).sum(),
+    }
+    return {name: int(count) for name, count in found.items()}
 
 
 def verdict_table(comparisons: Iterable[Row] | Verdicts) -> tuple[list[str], Floats]:
@@ -335,13 +335,8 @@ def verdict_table(comparisons: Iterable[Row] | Verdicts) -> tuple[list[str], Flo
         InputError: As `read_verdicts`.
     """
     verdicts = _as_verdicts(comparisons)
-    pairs = [given for _, given in _by_pair(verdicts)]
-    table = np.full((len(verdicts.raters), len(pairs)), np.nan)
-    for column, given in enumerate(pairs):
-        for rater, verdict in given.items():
-            if verdict in CODES:
-                table[rater, column] = CODES.index(verdict)
-    return [*verdicts.raters], table
+    _, table = _judged_pairs(verdicts)
+    return [*verdicts.raters], np.where((table == NONE) | (table >= len(CODES)), np.nan, table)
 
 
 def pair_items(comparisons: Iterable[Row] | Verdicts) -> list[str]:
@@ -353,25 +348,31 @@ def pair_items(comparisons: Iterable[Row] | Verdicts) -> list[str]:
     Raises:
         InputError: As `read_verdicts`.
     """
-    return [item for (item, _, _), _ in _by_pair(_as_verdicts(comparisons))]
+    return [item for item, _, _ in _judged_pairs(_as_verdicts(comparisons))[0]]
 
 
 def _as_verdicts(comparisons: Iterable[Row] | Verdicts) -> Verdicts:
     return comparisons if isinstance(comparisons, Verdicts) else read_verdicts(comparisons)
 
 
-def _by_pair(verdicts: Verdicts) -> Iterator[tuple[tuple[str, Side, Side], dict[int, str]]]:
-    """Yields item and sides of every pair of replies, as first seen, with the verdict of every rater who judged it."""
-    named = {outcome: verdict for verdict, outcome in OUTCOME.items() if verdict != "invalid"}
-    found: dict[tuple[int, Side, Side], dict[int, str]] = {}
-    columns = (verdicts.item, verdicts.rater, verdicts.first, verdicts.second, verdicts.outcome)
-    for item, rater, first, second, outcome, replies in zip(
-        *(column.tolist() for column in columns), verdicts.replies, strict=True
-    ):
+def _judged_pairs(verdicts: Verdicts) -> tuple[list[tuple[str, Side, Side]], Integers]:
+    """Returns item and sides of every pair of replies, as first seen, and what raters said of them.
+
+    Returns:
+        The pairs, and positions in `CODES`, or the number after the last for an invalid verdict, or `NONE`; shape
+        (raters, pairs).
+    """
+    places: dict[tuple[int, Side, Side], int] = {}
+    columns, turned = [], []
+    sides = zip(
+        verdicts.item.tolist(), verdicts.first.tolist(), verdicts.second.tolist(), verdicts.replies, strict=True
+    )
+    for item, first, second, replies in sides:
         a, b = (verdicts.systems[first], replies[0]), (verdicts.systems[second], replies[1])
-        verdict = named.get(outcome, "invalid")
-        if (item, b, a) in found:
-            found[item, b, a][rater] = SWAPPED[verdict]
-        else:
-            found.setdefault((item, a, b), {})[rater] = verdict
-    return (((verdicts.items[item], a, b), given) for (item, a, b), given in found.items())
+        turned.append((item, b, a) in places)
+        columns.append(places.setdefault((item, b, a) if turned[-1] else (item, a, b), len(places)))
+    outcome = np.where(turned, 1 - verdicts.outcome, verdicts.outcome)
+    table = np.full((len(verdicts.raters), len(places)), NONE)
+    codes = np.select([outcome == OUTCOME[verdict] for verdict in CODES], range(len(CODES)), len(CODES))
+    table[verdicts.rater, columns] = codes
+    return [(verdicts.items[item], a, b) for item, a, b in places], table

@@ -37,6 +37,7 @@ from fcconan.scoring.tournament.notes import tournament_notes
 from fcconan.scoring.tournament.preferences import OUTCOME, Row, Verdicts, majority_votes, read_verdicts
 
 REASONS = ("no_verdicts", "disconnected")
+LENGTH_UNIT = "words"
 CORRELATIONS = ("spearman", "kendall", "pearson")
 
 
@@ -46,7 +47,6 @@ def rank_systems(
     population: str = "comparisons",
     majority: bool = False,
     lengths: Mapping[str, float] | None = None,
-    length_unit: str = "words",
     baseline: str | None = None,
     regularisation: float = REGULARISATION,
     resamples: int = 10_000,
@@ -60,8 +60,7 @@ def rank_systems(
             counted: choose raters, or take the majority, where they should not be.
         population: What was compared, for the signature: the dataset with its fingerprint, or the file.
         majority: Whether raters have one verdict together (`majority_votes`).
-        lengths: Length of every reply by its id, for the length-controlled strengths; None for none.
-        length_unit: What the lengths count, for the signature.
+        lengths: Number of words of every reply by its id, for the length-controlled strengths; None for none.
         baseline: System that all others are tested against; None for all pairs.
         regularisation: Precision of the prior of the strengths (`fcconan.scoring.tournament.bradley_terry`); above 0.
         resamples: Of the items; 0 for no intervals.
@@ -137,7 +136,7 @@ def rank_systems(
     }
     if lengths is not None:
         controlled = _length_controlled(verdicts, fit, lengths, result["settings"], confidence)
-        result["length_controlled"] = {"unit": length_unit, **controlled}
+        result["length_controlled"] = {"unit": LENGTH_UNIT, **controlled}
     measure = Measure(None, WIN_RATE, True, PRIMARY, verdict_differences(verdicts.wins(), pairs))
     tests, families = compare_measures(
         [measure], verdicts.systems, pairs, resamples=resamples, seed=seed, confidence=confidence
@@ -145,8 +144,7 @@ def rank_systems(
     result["comparisons"] = [asdict(row) for row in tests]
     result["families"] = [family.to_json() for family in families]
     result["notes"] = [*tournament_notes(result), *system_test_notes(tests, families)]
-    signature = _signature(result, population, None if lengths is None else length_unit)
-    result["signature"] = signature
+    signature = result["signature"] = _signature(result, population)
     result["tests_signature"] = sign_flip_signature(
         signature, families, by="win-rates", draws=resamples or DRAWS, baseline=baseline
     )
@@ -161,7 +159,7 @@ def _check(regularisation: float, resamples: int, confidence: float) -> None:
         )
 
 
-def _signature(result: Mapping[str, Any], population: str, length_unit: str | None) -> str:
+def _signature(result: Mapping[str, Any], population: str) -> str:
     settings = result["settings"]
     parts = {
         "fcconan": settings["version"],
@@ -177,8 +175,8 @@ def _signature(result: Mapping[str, Any], population: str, length_unit: str | No
         "confidence": f"{settings['confidence']:g}",
         "seed": settings["seed"],
     }
-    if length_unit is not None:
-        parts["length"] = length_unit
+    if "length_controlled" in result:
+        parts["length"] = LENGTH_UNIT
     return "|".join(f"{key}:{value}" for key, value in parts.items())
 
 
@@ -209,11 +207,11 @@ def _missing_by(verdicts: Verdicts, names: Sequence[str], parts: npt.NDArray[np.
 
 def _matrix(verdicts: Verdicts) -> dict[str, Any]:
     size = len(verdicts.systems)
-    wins, ties = np.zeros((size, size), dtype=np.int64), np.zeros((size, size), dtype=np.int64)
-    for winners, losers, won in ((verdicts.first, verdicts.second, 1.0), (verdicts.second, verdicts.first, 0.0)):
-        np.add.at(wins, (winners[verdicts.outcome == won], losers[verdicts.outcome == won]), 1)
-        tied = verdicts.outcome == OUTCOME["tie"]
-        np.add.at(ties, (winners[tied], losers[tied]), 1)
+    first_won, second_won, tied = np.zeros((3, size, size), dtype=np.int64)
+    for counts, verdict in ((first_won, "a"), (second_won, "b"), (tied, "tie")):
+        there = verdicts.outcome == OUTCOME[verdict]
+        np.add.at(counts, (verdicts.first[there], verdicts.second[there]), 1)
+    wins, ties = first_won + second_won.T, tied + tied.T
     return {"systems": [*verdicts.systems], "wins": wins.tolist(), "ties": ties.tolist()}
 
 

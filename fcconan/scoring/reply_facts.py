@@ -1,0 +1,99 @@
+"""Metadata of replies, merged from all rows that are about them: item, system, HS message and text."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from fcconan.data import id_of, required_id
+from fcconan.errors import InputError
+from fcconan.scoring.score_table import Floats
+
+Row = Mapping[str, Any]
+COLUMNS = ("item_id", "system", "hs_id", "text")
+
+
+def row_place(row: Row, kind: str, number: int) -> str:
+    """Returns the place of a row in messages: that of its file, or its number among rows of a kind."""
+    return str(getattr(row, "place", f"{kind} {number}"))
+
+
+class ReplyFacts:
+    """The metadata of replies, in the order in which rows name them.
+
+    Args:
+        rows: Rows with `reply_id` and any of `COLUMNS`. A reply may have several rows if they do not contradict each
+            other.
+
+    Attributes:
+        facts: Reply id -> column -> value; empty cells are left out, but an empty text is a text.
+
+    Raises:
+        InputError: As `add`.
+    """
+
+    def __init__(self, rows: Iterable[Row] = ()) -> None:
+        self.facts: dict[str, dict[str, str]] = {}
+        for number, row in enumerate(rows, start=1):
+            self.add(row, row_place(row, "reply", number))
+
+    def add(self, row: Row, place: str) -> str:
+        """Adds the metadata of a row, and returns the id of its reply.
+
+        Raises:
+            InputError: The row has no `reply_id`, or contradicts an earlier one.
+        """
+        reply = required_id(row, "reply_id", place)
+        own = self.facts.setdefault(reply, {})
+        for column in COLUMNS:
+            if column in row:
+                value = row[column] if column == "text" else id_of(row, column, place)
+                if isinstance(value, str):
+                    _merge(own, reply, column, value)
+        return reply
+
+    def complete(self, known: "ReplyFacts", *, partial: bool) -> None:
+        """Adds what is known about these replies.
+
+        Args:
+            known: Metadata of all replies.
+            partial: Whether replies of which item and system are known need not be among them.
+
+        Raises:
+            InputError: A reply is not among them, or they contradict each other.
+        """
+        unknown = [reply for reply in self.facts if reply not in known.facts]
+        lost = [reply for reply in unknown if not (partial and {"item_id", "system"} <= self.facts[reply].keys())]
+        if lost:
+            raise InputError(
+                f"the replies lack {len(lost)} of {len(self.facts)} rated ones (such as {lost[0]}): give the replies "
+                "that were rated"
+            )
+        for reply, own in self.facts.items():
+            for column, value in known.facts.get(reply, {}).items():
+                _merge(own, reply, column, value)
+
+    def know(self, column: str) -> bool:
+        """Tells whether a column is known of every reply."""
+        return all(column in own for own in self.facts.values())
+
+    def lengths(self) -> Floats | None:
+        """Returns the words of each reply's text, nan where there is none; None where no reply has one."""
+        texts = [own.get("text") for own in self.facts.values()]
+        if all(text is None for text in texts):
+            return None
+        return np.array([np.nan if text is None else float(len(text.split())) for text in texts])
+
+
+def _merge(own: dict[str, str], reply: str, column: str, value: str) -> None:
+    before = own.setdefault(column, value)
+    if before != value:
+        raise InputError(
+            f"the reply {reply} has the {column} {_short(before)}, and in another row {_short(value)}: give every "
+            "reply an id of its own, and the replies that were rated"
+        )
+
+
+def _short(value: str) -> str:
+    text = repr(value)
+    return text if len(text) <= 40 else text[:37] + "..."
