@@ -302,7 +302,7 @@ class Trial:
         parts: dict[str, dict[str, str]] = {}
         for name, content in found.items():
             top = name.split("/")[0]
-            part = name if top == "campaign" and "start" in self.about or "each" in self.about else top
+            part = name if (top == "campaign" and "start" in self.about) or "each" in self.about else top
             parts.setdefault(part, {})[name] = content
         return parts
 
