@@ -196,7 +196,8 @@ def results(folder: Path) -> dict[str, str]:
         if path.is_file() and place.parts[0] not in NO_RESULTS and path.suffix != ".sqlite" and path.name != ".lock":
             content = path.read_bytes()
             if path.suffix == ".json":
-                content = json.dumps(lasting(json.loads(content))).encode()
+                with suppress(ValueError):  # half of a file
+                    content = json.dumps(lasting(json.loads(content))).encode()
             if path.suffix in (".json", ".md", ".html"):
                 content = TIME.sub(b"", content)
             found[place.as_posix()] = hashlib.sha256(content).hexdigest()
