@@ -205,7 +205,7 @@ def _pair(rows: Rows, row: int, votes: list[Row], hs: dict[str, Row], cn: dict[s
         "valid": valid,
         "n_votes": len(given),
         "agreement": agreement(given, str(label)),
-        "tier": None if label is None else rule.best(judged, pair),
+        "tier": None if label is None else rule.best(judged),
         "n_validators": rows.integer("n_validators", row),
         "original_index": rows.integer("original_index", row),
         **{name: value for text in (hs[hs_id], cn[cn_id]) for name, value in text.items() if name != "text"},
