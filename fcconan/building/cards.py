@@ -194,10 +194,9 @@ def render_card(
     Raises:
         InputError: The card breaks the vocabulary of the Hub or holds template leftovers.
     """
-    metadata = card_metadata(recipe, built, versions, labels_only=labels_only)
-    environment = jinja2.Environment(undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    template = environment.from_string(card_template_path().read_text(encoding="utf-8"))
-    body = template.render(
+    return render(
+        card_template_path().read_text(encoding="utf-8"),
+        card_metadata(recipe, built, versions, labels_only=labels_only),
         recipe=recipe,
         card=recipe.card,
         tables=built.tables,
@@ -212,6 +211,21 @@ def render_card(
         restricted=restricted,
         example=built.tables[0],
     )
+
+
+def render(template: str, metadata: dict[str, Any], **values: Any) -> str:
+    """Renders and checks a card.
+
+    Args:
+        template: The Jinja template of its body.
+        metadata: Its YAML block.
+        values: The values that the template names.
+
+    Raises:
+        InputError: The card breaks the vocabulary of the Hub or holds template leftovers.
+    """
+    environment = jinja2.Environment(undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    body = environment.from_string(template).render(**values)
     front = yaml.safe_dump(metadata, sort_keys=False, allow_unicode=True, width=10**6)
     text = f"---\n{front}---\n\n{body.strip()}\n"
     check_card(text)

@@ -15,7 +15,7 @@ import fcconan
 from fcconan.building.cards import render_card, restricted_columns, statistics
 from fcconan.building.quotations import Texts, words
 from fcconan.building.recipes import Recipe
-from fcconan.building.tables import Built
+from fcconan.building.tables import Built, texts_of
 from fcconan.data import (
     CARD,
     FORMAT,
@@ -62,52 +62,39 @@ def write_release(
     written = built.labels_only() if labels_only else built
     versions = config_versions(written)
     figures = statistics(built)
+    restricted = restricted_columns(built.tables)
     card = render_card(
         recipe,
         written,
         versions=versions,
         statistics=figures,
-        restricted=restricted_columns(built.tables),
+        restricted=restricted,
         labels_only=labels_only,
         tier_rule=tier_rule,
         left_out=left_out,
     )
+    manifest = release_manifest(
+        recipe,
+        written,
+        versions,
+        labels_only=labels_only,
+        tier_rule=tier_rule,
+        facts=built.facts,
+        statistics=figures,
+        restricted_columns=restricted,
+        sources=_sources(recipe),
+        excluded=sorted(recipe.excluded),
+        left_out=left_out,
+        notes=built.notes,
+    )
+    if labels_only and not recipe.redistributable:
+        _check_no_quotation(recipe, built, f"{card}\n{json.dumps(manifest, ensure_ascii=False)}")
     try:
         stage = new_stage(out, f".{out.name}.fcconan-")
     except OSError as error:
         raise _cannot_write(out, error) from error
     try:
-        for table in written.tables:
-            path = stage / table_path(table.config, table.split)
-            path.parent.mkdir(exist_ok=True)
-            path.write_bytes(table_bytes(table.arrow()))
-        (stage / CARD).write_text(card, encoding="utf-8")
-        manifest = {
-            "format": FORMAT,
-            "name": recipe.name,
-            "title": recipe.title,
-            "kind": recipe.kind,
-            "synthetic": recipe.synthetic,
-            "labels_only": labels_only,
-            "redistributable": recipe.redistributable,
-            "tier_rule": tier_rule,
-            "package": {"name": "fcconan", "version": fcconan.__version__, "pyarrow": pa.__version__},
-            "normalisation": NORMALISATION_VERSION,
-            "fingerprint": fingerprint(versions),
-            "versions": versions,
-            "aliases": built.aliases,
-            "counts": _counts(written),
-            "facts": built.facts,
-            "statistics": figures,
-            "restricted_columns": restricted_columns(built.tables),
-            "sources": _sources(recipe),
-            "excluded": sorted(recipe.excluded),
-            "left_out": left_out,
-            "notes": built.notes,
-        }
-        if labels_only and not recipe.redistributable:
-            _check_no_quotation(recipe, built, f"{card}\n{json.dumps(manifest, ensure_ascii=False)}")
-        manifest = write_manifest(stage, manifest)
+        manifest = write_files(stage, written, card, manifest)
         check_target(out, recipe.name)  # once more: writing took time
         put_in_place(stage, out)
     except OSError as error:
@@ -117,21 +104,58 @@ def write_release(
     return manifest
 
 
+def release_manifest(
+    recipe: Recipe, built: Built, versions: dict[str, str], *, labels_only: bool, tier_rule: str | None, **further: Any
+) -> dict[str, Any]:
+    """Returns the manifest of a release without its files.
+
+    Args:
+        recipe: The recipe.
+        built: The tables that the folder holds.
+        versions: The version of every config, aliases included.
+        labels_only: Whether the folder holds no text.
+        tier_rule: The tier rule, for a dataset with tiers.
+        further: Further entries.
+    """
+    counts: dict[str, dict[str, int]] = {}
+    for table in built.tables:
+        counts.setdefault(table.config, {})[table.split] = len(table)
+    return {
+        "format": FORMAT,
+        "name": recipe.name,
+        "title": recipe.title,
+        "kind": recipe.kind,
+        "synthetic": recipe.synthetic,
+        "labels_only": labels_only,
+        "redistributable": recipe.redistributable,
+        "tier_rule": tier_rule,
+        "package": {"name": "fcconan", "version": fcconan.__version__, "pyarrow": pa.__version__},
+        "normalisation": NORMALISATION_VERSION,
+        "fingerprint": fingerprint(versions),
+        "versions": versions,
+        "aliases": built.aliases,
+        "counts": counts,
+        **further,
+    }
+
+
+def write_files(folder: Path, built: Built, card: str, manifest: dict[str, Any]) -> dict[str, Any]:
+    """Writes tables, card and manifest to an empty folder, and returns the manifest with hash and size of each file."""
+    for table in built.tables:
+        path = folder / table_path(table.config, table.split)
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(table_bytes(table.arrow()))
+    (folder / CARD).write_text(card, encoding="utf-8")
+    return write_manifest(folder, manifest)
+
+
 def _check_no_quotation(recipe: Recipe, built: Built, public: str) -> None:
     """Checks a release without texts while the texts are known: its card, its manifest and its columns.
 
     Raises:
         InputError: They hold one.
     """
-    restricted = restricted_columns(built.tables)
-    texts = Texts(
-        text
-        for table in built.tables
-        for name in restricted.get(table.config, ())
-        for value in table.data[name]
-        for text in (value if isinstance(value, list) else [value])
-        if text
-    )
+    texts = Texts(text for table in built.tables for text in texts_of(table))
     if texts.quoted_in(public):
         raise InputError(
             f"the card of {recipe.name} quotes a text, which --labels-only leaves out: take it out of the recipe"
@@ -249,13 +273,6 @@ def check_target(out: Path, name: str) -> None:
         raise InputError(
             f"{out} holds files that no build wrote (such as {min(foreign)}): move them away, or choose another --out"
         )
-
-
-def _counts(built: Built) -> dict[str, dict[str, int]]:
-    counts: dict[str, dict[str, int]] = {}
-    for table in built.tables:
-        counts.setdefault(table.config, {})[table.split] = len(table)
-    return counts
 
 
 def _sources(recipe: Recipe) -> list[dict[str, Any]]:
