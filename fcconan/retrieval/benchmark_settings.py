@@ -1,13 +1,14 @@
-"""Settings of a benchmark, its primary comparison, and the scores of one system."""
+"""Settings of a benchmark, its primary comparison, and the scores of its systems."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from fcconan.errors import InputError
-from fcconan.retrieval.collections import Collection
+from fcconan.retrieval.collections import Collection, Qrels
 from fcconan.retrieval.systems import Rankings
 from fcconan.scoring import (
     ALL,
@@ -24,9 +25,6 @@ from fcconan.scoring import (
     metric_names,
     p_floor,
 )
-
-if TYPE_CHECKING:
-    from fcconan.retrieval.collections import Collection
 
 PROTOCOLS = ("paper", "sound")
 TABLE_4_NAMES = tuple(metric.partition("@")[0] for metric in TABLE_4)
@@ -135,6 +133,11 @@ class Settings:
         return replace(resolved, primary=str(read_primary(self.primary, resolved, collection.partitions)))
 
     @property
+    def summary_columns(self) -> list[int]:
+        """The positions of the metrics that the summary averages."""
+        return [self.metrics.index(metric) for metric in self.summarised]
+
+    @property
     def order_resamples(self) -> int:
         """Resamples of the agreement of orders: each is a tau over all systems, so there are fewer."""
         return min(self.resamples, 2_000)
@@ -171,8 +174,8 @@ class Scored:
         partitions: Its figures; for a system with several seeds the mean of every query over the seeds.
         configuration: What changes its output.
         n_seeds: How many runs its figures are the mean of.
-        spread: Standard deviation of the mean figures over the seeds; empty for other systems.
-        summaries: Interval of the summary over the seeds; empty for other systems.
+        spread: Standard deviation of the mean figures over the seeds, of shape (partitions, metrics); None for others.
+        summaries: Interval of the summary over the seeds, of shape (values of the summary, 2); None for others.
     """
 
     found: Rankings
@@ -180,14 +183,43 @@ class Scored:
     partitions: dict[str, Evaluation]
     configuration: Any
     n_seeds: int = 1
-    spread: dict[str, dict[str, float]] = field(default_factory=dict)
-    summaries: dict[str, tuple[float, float]] = field(default_factory=dict)
+    spread: Floats | None = None
+    summaries: Floats | None = None
 
 
-Qrels = Mapping[str, Mapping[str, Mapping[str, int]]]
+@dataclass(frozen=True)
+class Benchmark:
+    """Scored systems, and everything that they were scored with.
+
+    Attributes:
+        collection: The dataset.
+        settings: The settings, resolved.
+        qrels: Judgements of every partition.
+        systems: The scored systems by name.
+    """
+
+    collection: Collection
+    settings: Settings
+    qrels: Mapping[str, Qrels]
+    systems: Mapping[str, Scored]
+
+    @property
+    def partitions(self) -> list[str]:
+        """The names of the partitions."""
+        return list(self.qrels)
+
+    @cached_property
+    def values(self) -> Floats:
+        """The value of every HS, nan where it has none; shape (systems, partitions, metrics, HS)."""
+        return np.array(
+            [
+                [[one.partitions[part].values[metric] for metric in self.settings.metrics] for part in self.qrels]
+                for one in self.systems.values()
+            ]
+        )
 
 
-def choose_primary(collection: "Collection", settings: "Settings", qrels: Qrels) -> Primary:
+def choose_primary(collection: Collection, settings: Settings, qrels: Mapping[str, Qrels]) -> Primary:
     """Returns the declared primary comparison, or the default one.
 
     The default metric is NDCG at the benchmark's cutoff. The default partition is the broadest of those whose labels
@@ -221,7 +253,7 @@ def family_labels(rows: Sequence[Mapping[str, Any]], primary: Primary) -> Ints:
 
 
 def declared_families(
-    labels: Ints, p_values: Floats, differences: Floats, primary: Primary, settings: "Settings"
+    labels: Ints, p_values: Floats, differences: Floats, primary: Primary, settings: Settings
 ) -> list[Family]:
     """Describes the families of a benchmark that have rows.
 
@@ -251,7 +283,7 @@ def declared_families(
     return found
 
 
-def family_signature(primary: Primary, families: Sequence[Family], settings: "Settings") -> dict[str, str]:
+def family_signature(primary: Primary, families: Sequence[Family], settings: Settings) -> dict[str, str]:
     """Returns the parts of the signature that name the families."""
     if not families:
         return {}
@@ -262,7 +294,7 @@ def family_signature(primary: Primary, families: Sequence[Family], settings: "Se
     }
 
 
-def family_notes(primary: Primary, families: Sequence[Family], settings: "Settings", names: Iterable[str]) -> list[str]:
+def family_notes(primary: Primary, families: Sequence[Family], settings: Settings, names: Iterable[str]) -> list[str]:
     """Returns notes on the families: the primary comparison, the use of the others, and families without power.
 
     Args:
