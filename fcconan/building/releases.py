@@ -140,7 +140,17 @@ def release_manifest(
 
 
 def write_files(folder: Path, built: Built, card: str, manifest: dict[str, Any]) -> dict[str, Any]:
-    """Writes tables, card and manifest to an empty folder, and returns the manifest with hash and size of each file."""
+    """Writes tables, card and manifest to an empty folder.
+
+    Args:
+        folder: The folder.
+        built: The tables.
+        card: The text of the card.
+        manifest: The manifest without its files.
+
+    Returns:
+        The manifest, with hash and size of each file.
+    """
     for table in built.tables:
         path = folder / table_path(table.config, table.split)
         path.parent.mkdir(exist_ok=True)

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from fcconan.data import TRACEBACK, YamlFile, content_folder, did_you_mean
 from fcconan.errors import InputError
-from fcconan.retrieval.chat import RequestForm
+from fcconan.retrieval.chat import GPT, Chat, RequestForm
 from fcconan.retrieval.dense import Dense, Encoder, SentenceEncoder
 from fcconan.retrieval.fusion import Fusion
 from fcconan.retrieval.lexical import BM25, BM25Fast, Random, TfIdf
@@ -18,8 +18,6 @@ from fcconan.retrieval.propagation import TEMPERATURES, PairPropagation
 from fcconan.retrieval.systems import Rankings, Retriever, TrainingPair, pass_on_signal, reason_of
 from fcconan.retrieval.trec import read_run
 from fcconan.scoring import Ranking
-
-GPT = "gpt-4o-2024-08-06"
 
 
 class _Strict(BaseModel):
@@ -268,9 +266,10 @@ class Maker:
         return Dense(name, self._encoder(EncoderConfig(model=model)))
 
     def _from_config(self, name: str, config: SystemConfig) -> Retriever:
-        values = config.model_dump(
-            exclude={"kind", "title", "encoder", "fit_on", "first_stage", "systems", "max_tokens"}
-        )
+        aside = {"kind", "title", "encoder", "fit_on", "first_stage", "systems"}
+        if isinstance(config, _ChatSystem):
+            aside |= _ChatSystem.model_fields.keys()
+        values = config.model_dump(exclude=aside)
         match config:
             case RandomConfig():
                 return Random(name, **values)
@@ -287,12 +286,11 @@ class Maker:
             case ZeroShotConfig():
                 from fcconan.retrieval.zero_shot import ZeroShot
 
-                return ZeroShot(name, client=self._client(config.model), form=self._form_of(config), **values)
+                return ZeroShot(name, self._chat(config), **values)
             case RerankConfig():
                 from fcconan.retrieval.reranking import Reranker
 
-                first, client = self._other(name, config.first_stage), self._client(config.model)
-                return Reranker(name, first, client=client, form=self._form_of(config), **values)
+                return Reranker(name, self._other(name, config.first_stage), self._chat(config), **values)
             case FusionConfig():
                 return Fusion(name, [self._other(name, part) for part in config.systems], **values)
 
@@ -319,8 +317,10 @@ class Maker:
                 self._encoders[config] = SentenceEncoder(config.model, device=self.device, **values)
         return self._encoders[config]
 
-    def _form_of(self, config: _ChatSystem) -> RequestForm:
-        return self._form if config.max_tokens is None else replace(self._form, max_tokens=config.max_tokens)
+    def _chat(self, config: _ChatSystem) -> Chat:
+        form = self._form if config.max_tokens is None else replace(self._form, max_tokens=config.max_tokens)
+        client = self._client(config.model)
+        return Chat(client, model=config.model, temperature=config.temperature, seed=config.seed, form=form)
 
     def _client(self, model: str) -> Any:
         if self._make_client is None:
