@@ -80,6 +80,7 @@ from .training_data import (
 )
 from .trec import (
     qrels_text as qrels_text,
+    read_qrels as read_qrels,
     read_run as read_run,
     run_text as run_text,
 )
