@@ -35,15 +35,12 @@ def build(recipe: Recipe, files: dict[str, Path]) -> Built:
     turns: list[dict[str, Any]] = []
     roles: dict[str, list[str]] = {}
     targets: dict[str, set[str]] = {}
-    for row in range(len(rows)):
-        role = rows.one_of("role", row, ROLES)
-        text, dialogue = rows["text"][row], rows["dialogue_id"][row]
+    for record in rows:
+        role = record.one_of("role", ROLES)
+        text, dialogue = record["text"], record["dialogue_id"]
         said = roles.setdefault(dialogue, [])
-        if rows.integer("turn_id", row) != len(said):
-            raise rows.fail(
-                row,
-                f"turn_id is {rows['turn_id'][row]}, expected {len(said)}, the next of dialogue {dialogue}",
-            )
+        if record.integer("turn_id") != len(said):
+            raise record.fail(f"turn_id is {record['turn_id']}, expected {len(said)}, the next of dialogue {dialogue}")
         name = make_hs_id if role == "hs" else make_cn_id
         turns.append(
             {
@@ -52,12 +49,12 @@ def build(recipe: Recipe, files: dict[str, Path]) -> Built:
                 "role": role,
                 "text_id": name(text) if text.strip() else None,
                 "text": text,
-                "target": rows["target"][row],
-                "collection": rows["collection"][row],
+                "target": record["target"],
+                "collection": record["collection"],
             }
         )
         said.append(role)
-        targets.setdefault(dialogue, set()).add(rows["target"][row])
+        targets.setdefault(dialogue, set()).add(record["target"])
     alternating = sum(all(a != b for a, b in pairwise(["cn", *said])) for said in roles.values())
     empty = sum(turn["text_id"] is None for turn in turns)
     facts = {"dialogues": len(roles), "alternating_dialogues": alternating, "empty_turns": empty}
