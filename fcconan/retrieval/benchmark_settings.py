@@ -26,7 +26,6 @@ from fcconan.scoring import (
     p_floor,
 )
 
-PROTOCOLS = ("paper", "sound")
 TABLE_4_NAMES = tuple(metric.partition("@")[0] for metric in TABLE_4)
 AVERAGE, ALL_PARTITIONS = "average", "all"  # protocol paper tests averages, too; `all` is over all partitions
 FORM = "METRIC@PARTITION, such as ndcg@10@silver (--primary, or `primary:` in the suite)"
@@ -111,15 +110,11 @@ class Settings:
         """Returns the settings with every choice made.
 
         Raises:
-            InputError: A number is out of range, or there is no such protocol, metric or partition.
+            InputError: A cutoff is out of range, or there is no such metric or partition.
         """
-        if self.protocol not in PROTOCOLS:
-            raise InputError(f"there is no protocol {self.protocol!r}: choose {' or '.join(PROTOCOLS)}")
         if not 1 <= self.k <= len(collection.corpus):
             most = len(collection.corpus)
             raise InputError(f"the cutoff is {self.k}: give 1 to {most}, the size of the catalogue, by --cutoff")
-        if self.resamples < 100 or not 0.5 <= self.confidence < 1:
-            raise InputError("give 100 resamples or more, and a confidence from 0.5 up to but not including 1")
         metrics = metric_names(self.metrics or (TABLE_4 if self.protocol == "paper" else ALL), self.k)
         for metric in metrics:
             if cutoff_of(metric) > len(collection.corpus):

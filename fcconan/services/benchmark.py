@@ -282,7 +282,7 @@ def _systems(maker: "Maker", options: BenchOptions, added: Sequence[str], *, def
         added: Names of the systems in the user's suite.
         defaults: Whether the offline systems run if the configuration names none.
     """
-    from fcconan.retrieval import RunFile
+    from fcconan.retrieval import run_from_file
 
     names = list(options.system)
     if not (names or options.encoder or options.run) and defaults:
@@ -292,7 +292,7 @@ def _systems(maker: "Maker", options: BenchOptions, added: Sequence[str], *, def
     return [
         *(maker.make(name) for name in dict.fromkeys(names)),
         *(_encoder(maker, model) for model in dict.fromkeys(options.encoder)),
-        *(RunFile(path) for path in options.run),
+        *map(run_from_file, options.run),
     ]
 
 
