@@ -160,10 +160,13 @@ class Upstream:
     Attributes:
         recipe: The recipe.
         files: The local files by source name; optional files may lack.
+        tier_rule: A key of `fcconan.building.tiers.TIER_RULES`; None for datasets without tiers, and for recipes with a
+            rule of their own.
     """
 
     recipe: Recipe
     files: Mapping[str, Path]
+    tier_rule: str | None = None
 
     def source(self, key: str) -> Source:
         """Returns the recipe's entry of a file.

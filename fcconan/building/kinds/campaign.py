@@ -9,11 +9,10 @@ import json
 from collections import Counter
 from collections.abc import Iterable
 from itertools import chain
-from pathlib import Path
 from statistics import median
 from typing import Any
 
-from fcconan.building.recipes import Rater, Recipe
+from fcconan.building.recipes import Rater
 from fcconan.building.rows import (
     PERSON_AND_TOPIC,
     Row,
@@ -77,20 +76,18 @@ DISTINCT = {"items": "item_id", "systems": "system"}  # facts: how many differen
 VERDICT_ON_A_SCALE = {"a": 0.0, "tie": 1.0, "b": 2.0}
 
 
-def build(recipe: Recipe, files: dict[str, Path], *, tier_rule: str | None) -> Built:
+def build(upstream: Upstream) -> Built:
     """Builds tiers, votes, corpus, queries and qrels of a campaign on pairs, or replies with ratings or comparisons.
 
     Args:
-        recipe: The recipe.
-        files: The files by source name.
-        tier_rule: A key of `fcconan.building.tiers.TIER_RULES` where the recipe has tiers and no rule of its own.
+        upstream: The recipe and its files.
 
     Raises:
         InputError: A file breaks a rule of the format.
     """
-    upstream = Upstream(recipe, files)
+    recipe = upstream.recipe
     if "pairs" in recipe.sources:
-        return _pairs(upstream, recipe.own_tier_rule or TIER_RULES[str(tier_rule)])
+        return _pairs(upstream, recipe.own_tier_rule or TIER_RULES[str(upstream.tier_rule)])
     if "ratings" in recipe.sources:
         return _ratings(upstream)
     return _comparisons(upstream)

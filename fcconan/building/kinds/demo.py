@@ -25,6 +25,7 @@ from fcconan.building.rows import (
 )
 from fcconan.building.tables import Built, Table
 from fcconan.building.tiers import agreement, tier
+from fcconan.building.upstream_csv import Upstream
 from fcconan.data import COMPARISON, PAIR, RATING, REPLY, TIERS, VOTE, YamlFile, content_folder
 
 ACCURACY = {"simulated-annotator-1": 0.97, "simulated-annotator-2": 0.93, "simulated-annotator-3": 0.85}
@@ -80,13 +81,13 @@ def true_label(hs: Message, cn: Message) -> tuple[str, bool]:
     return "appropriate", cn.people == "any" and "any" in cn.topics
 
 
-def build(recipe: Recipe, *, tier_rule: str) -> Built:
+def build(upstream: Upstream) -> Built:
     """Builds the demo dataset.
 
     Args:
-        recipe: The recipe; its seed decides every simulated choice.
-        tier_rule: A key of `fcconan.building.tiers.TIER_RULES`.
+        upstream: The recipe, whose seed decides every simulated choice, and its tier rule; there are no files.
     """
+    recipe, tier_rule = upstream.recipe, str(upstream.tier_rule)
     corpus = YamlFile(content_folder() / "builders" / "demo" / "texts.yaml").data
     messages = [Message(hs["text"], hs["people"], (hs["topic"],)) for hs in corpus["hate_speech"]]
     catalogue = [

@@ -1,10 +1,8 @@
 """Multi-turn dialogues between a hater and a counter-speaker (DIALOCONAN): one row a turn."""
 
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
-from fcconan.building.recipes import Recipe
 from fcconan.building.tables import Built, Table
 from fcconan.building.upstream_csv import Upstream
 from fcconan.data import make_cn_id, make_hs_id
@@ -21,21 +19,19 @@ TURN = {
 ROLES = {"HS": "hs", "CN": "cn"}
 
 
-def build(recipe: Recipe, files: dict[str, Path]) -> Built:
+def build(upstream: Upstream) -> Built:
     """Builds the table of turns.
 
     Args:
-        recipe: The recipe.
-        files: The upstream files by source name: `turns`.
+        upstream: The recipe and its file: `turns`.
 
     Raises:
         InputError: A file breaks a rule of the format, or the turns of a dialogue are not numbered 0, 1, 2, ...
     """
-    rows = Upstream(recipe, files).read("turns", text_columns=("text",))
     turns: list[dict[str, Any]] = []
     roles: dict[str, list[str]] = {}
     targets: dict[str, set[str]] = {}
-    for record in rows:
+    for record in upstream.read("turns", text_columns=("text",)):
         role = record.one_of("role", ROLES)
         text, dialogue = record["text"], record["dialogue_id"]
         said = roles.setdefault(dialogue, [])

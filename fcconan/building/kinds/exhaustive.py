@@ -1,10 +1,8 @@
 """Exhaustively paired datasets (FC-CONAN): tiers recomputed from votes, and a retrieval benchmark."""
 
 import re
-from pathlib import Path
 from typing import Any
 
-from fcconan.building.recipes import Recipe
 from fcconan.building.rows import (
     PERSON_AND_TOPIC,
     check_labels,
@@ -30,20 +28,18 @@ TEXTS = ("hate_speech", "counter_narrative")
 COLUMNS = (*TEXTS, "label", "valid", "source_id", "original_index")
 
 
-def build(recipe: Recipe, files: dict[str, Path], *, tier_rule: str) -> Built:
+def build(upstream: Upstream) -> Built:
     """Builds the tiers, votes, corpus, queries, qrels and training pairs.
 
     Args:
-        recipe: The recipe.
-        files: The upstream files by source name: `bronze`, and if the recipe names them, the other tiers (compared
-            with the recomputed ones), `pool`, `queries` and `train`.
-        tier_rule: A key of `fcconan.building.tiers.TIER_RULES`.
+        upstream: The recipe, its tier rule and its files: `bronze`, and if the recipe names them, the other tiers
+            (compared with the recomputed ones), `pool`, `queries` and `train`.
 
     Raises:
         InputError: A file breaks a rule of the format, or (tier rule `released`) a recomputed tier differs from the
             released one.
     """
-    upstream = Upstream(recipe, files)
+    recipe, tier_rule = upstream.recipe, str(upstream.tier_rule)
     bronze = upstream.read("bronze", text_columns=TEXTS)
     votes_read = [name for name in bronze.columns if VOTE_COLUMN.fullmatch(name)]
     bronze.check_columns((*COLUMNS, *PERSON_AND_TOPIC, *votes_read), recipe.kind)

@@ -1,6 +1,5 @@
 """Sparse pairs: one row of a file is one pair that its author wrote as a pair (CONAN and its relatives)."""
 
-from pathlib import Path
 from typing import Any
 
 from fcconan.building.recipes import PairsConfig, Recipe
@@ -24,17 +23,16 @@ CONAN_COLUMNS = {
 }
 
 
-def build(recipe: Recipe, files: dict[str, Path]) -> Built:
+def build(upstream: Upstream) -> Built:
     """Builds one table for each entry of the recipe's `pairs`.
 
     Args:
-        recipe: The recipe.
-        files: The upstream files by source name.
+        upstream: The recipe and its files.
 
     Raises:
         InputError: A file breaks a rule of the format.
     """
-    tables, notes = pairs_tables(Upstream(recipe, files))
+    tables, notes = pairs_tables(upstream)
     return Built(tables, notes=notes)
 
 

@@ -5,10 +5,9 @@ The same reply stands in several upstream files. It is one reply here, with one 
 
 from collections import Counter
 from itertools import zip_longest
-from pathlib import Path
 
 from fcconan.building.kinds.replies import reply_row
-from fcconan.building.recipes import Rater, Recipe
+from fcconan.building.recipes import Rater
 from fcconan.building.rows import Row, missing_reason, rating_row
 from fcconan.building.tables import Built, Table
 from fcconan.building.upstream_csv import Record, Rows, Upstream
@@ -60,24 +59,23 @@ def unified_score(relevance: float, coherence: float, aggressiveness: float, sui
     return (relevance + (6 - aggressiveness) + coherence + ((suitableness - 1) / 2 * 4 + 1)) / 4
 
 
-def build(recipe: Recipe, files: dict[str, Path]) -> Built:
+def build(upstream: Upstream) -> Built:
     """Builds replies, ratings and aggregated scores.
 
     Args:
-        recipe: The recipe; `raters` names the raters other than the annotators of the two rounds.
-        files: The upstream files by source name: `test`, `dev`, the two rounds, `agreement`, `rankings`, the files of
-            the raters, and `full` where it is there.
+        upstream: The recipe, whose `raters` are those other than the annotators of the two rounds, and its files:
+            `test`, `dev`, the two rounds, `agreement`, `rankings`, the files of the raters, and `full` where it is
+            there.
 
     Raises:
         InputError: A file breaks a rule of the format, or two files disagree on one reply.
     """
-    return _Builder(recipe, files).build()
+    return _Builder(upstream).build()
 
 
 class _Builder:
-    def __init__(self, recipe: Recipe, files: dict[str, Path]) -> None:
-        self.recipe = recipe
-        self.upstream = Upstream(recipe, files)
+    def __init__(self, upstream: Upstream) -> None:
+        self.recipe, self.upstream = upstream.recipe, upstream
         self.replies: dict[str, list[Row]] = {}
         self.ratings: dict[str, list[Row]] = {}
         self.scores: dict[str, list[Row]] = {}

@@ -1,10 +1,8 @@
 """Replies of several systems to one test set (LLM-CN-Eval), and the rubrics that they were rated by."""
 
-from pathlib import Path
 from typing import Any
 
 from fcconan.building.kinds.pairs import pairs_tables
-from fcconan.building.recipes import Recipe
 from fcconan.building.tables import Built, Table
 from fcconan.building.upstream_csv import Record, Upstream
 from fcconan.data import REPLY, make_cn_id, make_hs_id, make_item_id, make_reply_id
@@ -15,17 +13,17 @@ EXTRA = {"target": "string"}
 RUBRIC = {"aspect": "string", "prompt": "text"}
 
 
-def build(recipe: Recipe, files: dict[str, Path]) -> Built:
+def build(upstream: Upstream) -> Built:
     """Builds replies, candidate replies, rubrics, and the training, validation and test pairs.
 
     Args:
-        recipe: The recipe; `systems` names the columns of the source `replies` that hold replies.
-        files: The upstream files by source name: `replies`, `candidates`, `rubrics`, and those of `pairs`.
+        upstream: The recipe, whose `systems` name the columns of the source `replies` that hold replies, and its files:
+            `replies`, `candidates`, `rubrics`, and those of `pairs`.
 
     Raises:
         InputError: A file breaks a rule of the format.
     """
-    upstream = Upstream(recipe, files)
+    recipe = upstream.recipe
     answered = upstream.read("replies", text_columns=(*TEXTS, *recipe.systems))
     replies = [
         _reply(record, record[system], system) | {"target": record["target"]}

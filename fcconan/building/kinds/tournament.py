@@ -4,11 +4,9 @@ import json
 import math
 from collections import Counter
 from itertools import combinations
-from pathlib import Path
 
 from fcconan.building.kinds.pairs import pairs_tables
 from fcconan.building.kinds.replies import reply_row
-from fcconan.building.recipes import Recipe
 from fcconan.building.rows import Row, comparison_row, grouped, rating_row
 from fcconan.building.tables import Built, Table
 from fcconan.building.upstream_csv import Record, Rows, Upstream
@@ -35,17 +33,17 @@ PROMPT_TAIL = " It is very important for the counter-narrative to be relevant to
 Texts = tuple[str, str, str]
 
 
-def build(recipe: Recipe, files: dict[str, Path]) -> Built:
+def build(upstream: Upstream) -> Built:
     """Builds replies, comparisons, ratings, items and pairs of every corpus of the recipe.
 
     Args:
-        recipe: The recipe; `corpora` names the corpora, `systems` the systems, `aspects` the rated features.
-        files: The upstream files by source name, each with the corpus as prefix (`conan_judged_7b`).
+        upstream: The recipe, which names `corpora`, `systems` and the rated features (`aspects`), and its files, each
+            with the corpus as prefix (`conan_judged_7b`).
 
     Raises:
         InputError: A file breaks a rule of the format, or a verdict belongs to no reply.
     """
-    upstream = Upstream(recipe, files)
+    recipe = upstream.recipe
     built = Built([])
     comparisons: dict[str, list[Row]] = {name: [] for name in ("human", "human_majority", "judgelm", "tournament")}
     replies_of: dict[str, list[Row]] = {}
