@@ -48,8 +48,6 @@ from .recipes import (
 )
 from .releases import (
     check_target as check_target,
-    config_versions as config_versions,
-    fingerprint as fingerprint,
     output_folder as output_folder,
     release_manifest as release_manifest,
     table_bytes as table_bytes,

@@ -60,33 +60,20 @@ def write_release(
     """
     check_target(out, recipe.name)
     written = built.labels_only() if labels_only else built
-    versions = config_versions(written)
-    figures = statistics(built)
-    restricted = restricted_columns(built.tables)
-    card = render_card(
-        recipe,
-        written,
-        versions=versions,
-        statistics=figures,
-        restricted=restricted,
-        labels_only=labels_only,
-        tier_rule=tier_rule,
-        left_out=left_out,
-    )
     manifest = release_manifest(
         recipe,
         written,
-        versions,
         labels_only=labels_only,
         tier_rule=tier_rule,
         facts=built.facts,
-        statistics=figures,
-        restricted_columns=restricted,
+        statistics=statistics(built),
+        restricted_columns=restricted_columns(built.tables),
         sources=_sources(recipe),
         excluded=sorted(recipe.excluded),
         left_out=left_out,
         notes=built.notes,
     )
+    card = render_card(recipe, written, manifest)
     if labels_only and not recipe.redistributable:
         _check_no_quotation(recipe, built, f"{card}\n{json.dumps(manifest, ensure_ascii=False)}")
     try:
@@ -105,18 +92,18 @@ def write_release(
 
 
 def release_manifest(
-    recipe: Recipe, built: Built, versions: dict[str, str], *, labels_only: bool, tier_rule: str | None, **further: Any
+    recipe: Recipe, built: Built, *, labels_only: bool, tier_rule: str | None, **further: Any
 ) -> dict[str, Any]:
     """Returns the manifest of a release without its files.
 
     Args:
         recipe: The recipe.
         built: The tables that the folder holds.
-        versions: The version of every config, aliases included.
         labels_only: Whether the folder holds no text.
         tier_rule: The tier rule, for a dataset with tiers.
         further: Further entries.
     """
+    versions = config_versions(built)
     counts: dict[str, dict[str, int]] = {}
     for table in built.tables:
         counts.setdefault(table.config, {})[table.split] = len(table)

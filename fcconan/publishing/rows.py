@@ -11,8 +11,6 @@ from fcconan.building import (
     Built,
     Recipe,
     card_metadata,
-    config_versions,
-    fingerprint,
     release_manifest,
     render,
     restricted_columns,
@@ -195,10 +193,18 @@ def _write(
     dataset: dict[str, Any] | None,
     signatures: list[str],
 ) -> None:
-    versions = config_versions(built)
+    manifest = release_manifest(
+        recipe,
+        built,
+        labels_only=labels_only,
+        tier_rule=None,
+        restricted_columns=restricted,
+        about=dataset and {"name": dataset["name"], "fingerprint": dataset.get("fingerprint")},
+        signatures=signatures,
+    )
     card = render(
         resources("fcconan.publishing").joinpath("rows_card.md.jinja").read_text(encoding="utf-8"),
-        card_metadata(recipe, built, versions, labels_only=labels_only),
+        card_metadata(recipe, built, manifest["versions"], labels_only=labels_only),
         about=recipe,
         tables=built.tables,
         meaning=MEANING,
@@ -206,16 +212,6 @@ def _write(
         dataset=dataset,
         signatures=signatures,
         has_text=bool(restricted_columns(built.tables)),
-        key=fingerprint(versions),
-    )
-    manifest = release_manifest(
-        recipe,
-        built,
-        versions,
-        labels_only=labels_only,
-        tier_rule=None,
-        restricted_columns=restricted,
-        about=dataset and {"name": dataset["name"], "fingerprint": dataset.get("fingerprint")},
-        signatures=signatures,
+        key=manifest["fingerprint"],
     )
     write_files(folder, built, card, manifest)
