@@ -22,7 +22,7 @@ from fcconan.errors import InputError
 from fcconan.models.answers.origins import Origins
 from fcconan.models.answers.store import Answers
 from fcconan.models.chat_template import Format, control_tokens, held_token, prompt_tokens
-from fcconan.models.requests import Call, Finished, Reply, request_key
+from fcconan.models.requests import Call, Finished, Reply, Request
 from fcconan.models.responses import read_reply
 from fcconan.models.token_sampling import Batch, Row, kept_tokens, longest
 from fcconan.models.weights import loading, locate, locate_base, needs_peft, one_line
@@ -138,20 +138,19 @@ class LocalModel:
 
     def _answer(self, calls: Sequence[Call]) -> list[Reply]:
         requests = [self._request(call) for call in calls]
-        keys = [request_key(request) for request in requests]
         known: dict[str, Reply] = {}
         rows: dict[str, Row] = {}
-        for key, call, request in zip(keys, calls, requests, strict=True):
-            if key in known or key in rows:
+        for call, request in zip(calls, requests, strict=True):
+            if request.key in known or request.key in rows:
                 continue
             stored = self.answers.get(request)
             if stored is not None:
                 self.origins.add(self.name, stored)
             made = self._row(call, request) if stored is None else read_reply(stored.response)
             if isinstance(made, Reply):
-                known[key] = made
+                known[request.key] = made
             else:
-                rows[key] = made
+                rows[request.key] = made
         waiting = list(rows.values())
         if waiting:
             self.answers.prepare()
@@ -167,19 +166,20 @@ class LocalModel:
             finished = [Finished(row.request, self._body(row), at, seconds) for row in batch]
             for row, stored in zip(batch, self.answers.put_all(finished), strict=True):
                 self.origins.add(self.name, stored)
-                known[request_key(row.request)] = read_reply(stored.response)
+                known[row.request.key] = read_reply(stored.response)
             waiting = waiting[len(batch) :]
-        return [known[key] for key in keys]
+        return [known[request.key] for request in requests]
 
-    def _request(self, call: Call) -> dict[str, Any]:
+    def _request(self, call: Call) -> Request:
         """A request of the shape that a client keeps, with the model's files in the place of the endpoint."""
         sampling = {**asdict(call.sampling), "stop": list(call.sampling.stop)}
         if call.sampling.top_k is None:  # requests of the time before there was one are the same
             del sampling["top_k"]
         body = {"model": self.name, "messages": call.messages, **sampling}
-        return {"local": self.configuration, "path": "/chat/completions", "body": body, "sample": call.sample}
+        whole = {"local": self.configuration, "path": "/chat/completions", "body": body, "sample": call.sample}
+        return Request(whole)
 
-    def _row(self, call: Call, request: dict[str, Any]) -> Row | Reply:
+    def _row(self, call: Call, request: Request) -> Row | Reply:
         sampling = call.sampling
         fault = self._control_token(call)
         if fault:
