@@ -17,7 +17,7 @@ from fcconan.models.budget import Budget
 from fcconan.models.jobs import Check, Job, Known, Result
 from fcconan.models.requests import Request
 from fcconan.models.responses import Answer, EndpointError
-from fcconan.models.session import Session, answer_from
+from fcconan.models.session import Session
 from fcconan.models.transport import Transport
 
 __all__ = ["OPENAI_URL", "Answer", "Client", "EndpointError"]
@@ -51,6 +51,8 @@ class Client:
         origins: Where the answers of this run came from.
         budget: The given one.
         sent: Requests that were sent so far, repetitions among them.
+        timeout: The given one; so are `retries`, `concurrency` and `backoff`.
+        gap: Seconds between two requests.
     """
 
     def __init__(
@@ -83,8 +85,8 @@ class Client:
         self.origins = Origins()
         self.sent = 0
         self._key_variable = api_key_variable
-        self._timeout, self._retries, self._concurrency, self._backoff = timeout, retries, concurrency, backoff
-        self._gap = 60 / requests_per_minute if requests_per_minute else 0.0
+        self.timeout, self.retries, self.concurrency, self.backoff = timeout, retries, concurrency, backoff
+        self.gap = 60 / requests_per_minute if requests_per_minute else 0.0
         self.budget = budget
         self._progress, self._results = progress, 0
 
@@ -123,7 +125,11 @@ class Client:
 
     def known(self, request: Request, check: Check | None = None) -> Answer | None:
         """Returns the answer that `send_all` would take from the store, or None; sends nothing."""
-        return answer_from(self.answers, self.origins, request, check)
+        stored = self.answers.get(request)
+        if stored is None or (check is not None and check(request.body, stored.response)):
+            return None
+        self.origins.add(request.body.get("model"), stored)
+        return Answer(stored.response)
 
     def run(self, jobs: Iterable[Known[Result] | Job[Result]]) -> Generator[Result, None, None]:
         """Runs jobs, many at a time, and yields their results in the order of the jobs.
@@ -141,7 +147,7 @@ class Client:
         session: Session | None = None
         try:
             while has_more or yielded < begun:
-                wait = not has_more or begun - yielded >= _AHEAD * self._concurrency
+                wait = not has_more or begun - yielded >= _AHEAD * self.concurrency
                 if session is not None and yielded < begun:
                     session.collect(results, yielded, wait=wait)
                 if yielded in results:
@@ -185,13 +191,4 @@ class Client:
         self.answers.prepare()
         address = self._address
         authorization, secrets = address.authorization or f"Bearer {key}", (key, *address.secrets)
-        return Session(
-            Transport(self.endpoint, authorization, secrets, variable, self._timeout),
-            self.answers,
-            self.origins,
-            self.budget or Budget(None, None),
-            retries=self._retries,
-            concurrency=self._concurrency,
-            backoff=self._backoff,
-            gap=self._gap,
-        )
+        return Session(self, Transport(self.endpoint, authorization, secrets, variable, self.timeout))

@@ -4,21 +4,22 @@ import asyncio
 import atexit
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 from functools import partial
 from queue import Empty, SimpleQueue
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from fcconan.models.answers.origins import Origins
 from fcconan.models.answers.rows import Stored
-from fcconan.models.answers.store import Answers
 from fcconan.models.budget import Budget
 from fcconan.models.jobs import Check, Job
 from fcconan.models.requests import Finished, Request
 from fcconan.models.responses import Answer
 from fcconan.models.transport import Transport
+
+if TYPE_CHECKING:
+    from fcconan.models.client import Client
 
 _LONGEST_WAIT = 120.0  # seconds; who is told to wait longer is out of quota, and waiting would not end
 _BUDGET_CHECK = 0.02  # seconds between two looks at a budget that requests under way have reserved
@@ -31,45 +32,29 @@ class Session:
     Signals reach the main thread only, which waits for results outside of the loop: none breaks a step of the loop.
 
     Args:
+        client: Says how requests are sent, and has the store of answers.
         transport: Sends one request.
-        answers: The store of answers.
-        origins: Counts the answers by their origin.
-        budget: Keeps the cost at or below a limit.
-        retries: How many times a failed request is sent again.
-        concurrency: How many requests run at the same time.
-        backoff: Seconds before the first repetition.
-        gap: Seconds between two requests.
 
     Attributes:
         sent: Requests that were sent so far, repetitions among them.
     """
 
-    def __init__(
-        self,
-        transport: Transport,
-        answers: Answers,
-        origins: Origins,
-        budget: Budget,
-        *,
-        retries: int,
-        concurrency: int,
-        backoff: float,
-        gap: float,
-    ) -> None:
+    def __init__(self, client: "Client", transport: Transport) -> None:
         self.sent = 0
-        self._transport, self._answers, self._origins, self._budget = transport, answers, origins, budget
-        self._retries, self._backoff = retries, backoff
-        self._free, self._pace = asyncio.Semaphore(concurrency), _Pace(gap)
-        self._jobs: set[asyncio.Task[Any]] = set()
+        self._client, self._transport, self._budget = client, transport, client.budget or Budget(None, None)
+        self._free, self._in_turn = asyncio.Semaphore(client.concurrency), asyncio.Lock()
+        self._next = 0.0  # when the next request may be sent
+        self._jobs: set[asyncio.Task[None]] = set()
         # Requests under way by their key, so that none is sent twice at the same time.
         self._under_way: dict[str, asyncio.Task[Answer]] = {}
-        self._unstored: list[tuple[Finished, asyncio.Future[Stored]]] = []
-        self._committing: asyncio.Task[None] | None = None
+        self._batch: list[Finished] = []
+        self._commit: asyncio.Task[list[Stored]] | None = None
+        self._disk = asyncio.Lock()
         # Number of a job, its result, and the error that ended it. A queue of this kind is safe when a signal comes;
         # the futures of `concurrent.futures` may then stay locked.
         self._results: SimpleQueue[tuple[int, Any, BaseException | None]] = SimpleQueue()
-        self._has_begun = self._has_failed = self._is_over = self._is_closed = False
         self._over: SimpleQueue[None] = SimpleQueue()
+        self._has_begun = self._has_failed = self._is_over = self._is_closed = False
         self._closing = asyncio.Event()
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._work, name="fcconan-client", daemon=True)
@@ -149,8 +134,8 @@ class Session:
             await self._closing.wait()
             self._cancel()
             await asyncio.gather(*self._jobs, return_exceptions=True)
-            if self._committing is not None:
-                await self._committing
+            if self._commit is not None:
+                await asyncio.wait([self._commit])
 
     def _start(self, number: int, job: Job[Any]) -> None:
         task = self._loop.create_task(self._run(number, job))
@@ -181,7 +166,7 @@ class Session:
         """
         sending = self._under_way.get(request.key)
         if sending is None:
-            known = answer_from(self._answers, self._origins, request, check)
+            known = self._client.known(request, check)
             if known is not None:
                 return known
             sending = self._under_way[request.key] = self._loop.create_task(self._send(request, check))
@@ -196,11 +181,14 @@ class Session:
     async def _send(self, request: Request, check: Check | None) -> Answer:
         """Sends a request until it is answered or given up."""
         answer = await self._attempt(request, check)
-        for attempt in range(self._retries):
-            wait = answer.retry_after
-            if answer.body is not None or answer.reason in ("bad_request", "too_long") or (wait or 0) > _LONGEST_WAIT:
+        for attempt in range(self._client.retries):
+            if answer.body is not None or answer.reason in ("bad_request", "too_long"):
                 break
-            await asyncio.sleep(min(self._backoff * 2.0 ** min(attempt, 60), _LONGEST_WAIT) if wait is None else wait)
+            backoff = min(self._client.backoff * 2.0 ** min(attempt, 60), _LONGEST_WAIT)
+            wait = backoff if answer.retry_after is None else answer.retry_after
+            if wait > _LONGEST_WAIT:
+                break
+            await asyncio.sleep(wait)
             answer = await self._attempt(request, check)
         return answer
 
@@ -215,7 +203,7 @@ class Session:
                 await asyncio.sleep(_BUDGET_CHECK)
             answer = Answer()
             try:
-                await self._pace.turn()
+                await self._turn()
                 self.sent += 1
                 began = time.monotonic()
                 answer = await self._transport.post(request, check)
@@ -225,80 +213,36 @@ class Session:
                     usage = {"completion_tokens": 0, **usage}  # embeddings have none
                 self._budget.commit(reserved, usage, is_charged=answer.is_charged)
             if answer.retry_after is not None:
-                self._pace.hold(answer.retry_after)
+                self._next = max(self._next, time.monotonic() + answer.retry_after)
             if answer.body is None:
                 return answer
             now = datetime.now(UTC).isoformat(timespec="milliseconds")
             stored = await self._store(Finished(request, answer.body, now, round(time.monotonic() - began, 3)))
-            self._origins.add(request.body.get("model"), stored)
+            self._client.origins.add(request.body.get("model"), stored)
             # A stored answer may be of an earlier version, which checked less.
             return answer if check is not None and check(request.body, stored.response) else Answer(stored.response)
 
-    async def _store(self, finished: Finished) -> Stored:
-        """Returns the answer that counts once it is on the disk; answers that came together share a commit."""
-        stored: asyncio.Future[Stored] = self._loop.create_future()
-        self._unstored.append((finished, stored))
-        if self._committing is None or self._committing.done():
-            self._committing = self._loop.create_task(self._commit())
-        return await stored
-
-    async def _commit(self) -> None:
-        """Stores answers until none is left; those that come while the disk is busy share a commit."""
-        while self._unstored:
-            batch, self._unstored = self._unstored, []
-            answers = [finished for finished, _ in batch]
-            results: Sequence[Stored | Exception]
-            try:
-                try:
-                    results = await self._loop.run_in_executor(None, self._answers.put_all, answers)
-                except RuntimeError:  # Python is ending, and there are no more threads
-                    results = self._answers.put_all(answers)
-            except Exception as error:
-                results = [error] * len(batch)
-            for (_, waiting), result in zip(batch, results, strict=True):
-                if waiting.done():  # whoever waited was cancelled; the answer is paid for
-                    continue
-                if isinstance(result, Exception):
-                    waiting.set_exception(result)
-                else:
-                    waiting.set_result(result)
-
-
-class _Pace:
-    """Tells when the next request may be sent.
-
-    Args:
-        gap: Seconds between two requests.
-    """
-
-    def __init__(self, gap: float) -> None:
-        self._gap, self._next, self._in_turn = gap, 0.0, asyncio.Lock()
-
-    def hold(self, seconds: float) -> None:
-        """Holds back all requests."""
-        self._next = max(self._next, time.monotonic() + seconds)
-
-    async def turn(self) -> None:
+    async def _turn(self) -> None:
         """Waits until the next request may be sent."""
-        if not self._gap and self._next <= time.monotonic():
+        if not self._client.gap and self._next <= time.monotonic():
             return
         async with self._in_turn:
             while (wait := self._next - time.monotonic()) > 0:
                 await asyncio.sleep(wait)
-            self._next = time.monotonic() + self._gap
+            self._next = time.monotonic() + self._client.gap
 
+    async def _store(self, finished: Finished) -> Stored:
+        """Returns the answer that counts once it is on the disk; answers that come while it is busy share a commit."""
+        if not self._batch or self._commit is None:
+            self._commit = self._loop.create_task(self._put_batch())
+        self._batch.append(finished)
+        place, commit = len(self._batch) - 1, self._commit
+        return (await asyncio.shield(commit))[place]
 
-def answer_from(answers: Answers, origins: Origins, request: Request, check: Check | None) -> Answer | None:
-    """Returns the stored answer to a request, or None.
-
-    Args:
-        answers: The store.
-        origins: Counts the answer.
-        request: The whole request.
-        check: Finds the fault of an answer, which then does not count; None for no check.
-    """
-    stored = answers.get(request)
-    if stored is None or (check is not None and check(request.body, stored.response)):
-        return None
-    origins.add(request.body.get("model"), stored)
-    return Answer(stored.response)
+    async def _put_batch(self) -> list[Stored]:
+        async with self._disk:
+            batch, self._batch = self._batch, []
+            try:
+                return await self._loop.run_in_executor(None, self._client.answers.put_all, batch)
+            except RuntimeError:  # Python is ending, and there are no more threads
+                return self._client.answers.put_all(batch)

@@ -1,5 +1,6 @@
 """Sends one request to an endpoint over HTTP, and names the reason of each failure."""
 
+import asyncio
 import re
 from http import HTTPStatus
 from typing import Any, Self
@@ -67,7 +68,10 @@ class Transport:
         url, data = self._endpoint + request.path, as_json(request.body).encode()
         try:
             async with self._http.post(url, data=data, allow_redirects=False) as response:
-                raw = await _whole_body(response)
+                await response.content.readexactly(_LARGEST + 1)
+            return Answer(reason="bad_body", detail=f"the body is larger than {_LARGEST >> 20} MB")
+        except asyncio.IncompleteReadError as whole_body:
+            raw = masked(whole_body.partial, self._secrets)
         except aiohttp.ServerTimeoutError:
             return Answer(reason="timeout", detail=f"no answer within {self._timeout:g} s")
         except TimeoutError:
@@ -78,9 +82,6 @@ class Transport:
             return Answer(reason="connection", detail=type(error).__name__)
         except (aiohttp.ClientError, OSError) as error:
             return Answer(reason="connection", detail=one_line(error, self._secrets))
-        if raw is None:
-            return Answer(reason="bad_body", detail=f"the body is larger than {_LARGEST >> 20} MB")
-        raw = masked(raw, self._secrets)
         if response.status != HTTPStatus.OK:
             return self._failure(response.status, response.headers, raw)
         body, fault = read_body(raw)
@@ -112,15 +113,3 @@ class Transport:
             return Answer(None, "server_error", message, wait, is_charged=status >= 500)
         too_long = code == "context_length_exceeded" or _TOO_LONG.search(message)
         return Answer(None, "too_long" if too_long else "bad_request", message, is_charged=False)
-
-
-async def _whole_body(response: Any) -> bytes | None:
-    """Returns the body of a response of aiohttp; None if it is too large, as one may be that was packed."""
-    parts, size = [], 0
-    async for part in response.content.iter_any():
-        parts.append(part)
-        size += len(part)
-        if size > _LARGEST:
-            response.close()
-            return None
-    return b"".join(parts)

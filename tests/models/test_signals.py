@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 
 from fcconan.models.answers.store import Answers
-from fcconan.models.budget import Budget
 from fcconan.models.client import Client
 from fcconan.models.jobs import Sender
 from fcconan.models.session import Session
@@ -88,9 +87,7 @@ def is_interrupted(step: int, work: Callable[[], object]) -> bool:
 def session_of(folder: Path) -> Session:
     """A session in which nothing is sent."""
     client = Client(journal=folder / "answers")
-    transport = Transport("http://127.0.0.1:9/v1", "Bearer k", (), "KEY", 1.0)
-    options = {"retries": 0, "concurrency": 4, "backoff": 0.0, "gap": 0.0}
-    return Session(transport, client.answers, client.origins, Budget(None, None), **options)  # type: ignore[arg-type]
+    return Session(client, Transport("http://127.0.0.1:9/v1", "Bearer k", (), "KEY", 1.0))
 
 
 async def job(sender: Sender) -> str:

@@ -17,11 +17,12 @@ _APPLICATION = 0x46434E41  # "FCNA", in the header of the file
 _VERSION = 1
 _WAIT = 60.0  # seconds for another process to finish its transaction
 _SCHEMA = (
-    "CREATE TABLE answers (key BLOB NOT NULL, sample INTEGER NOT NULL, epoch INTEGER NOT NULL, request TEXT NOT NULL, "
-    "response TEXT NOT NULL, at TEXT, seconds REAL, usage TEXT, checksum BLOB NOT NULL, UNIQUE (key, sample, epoch))",
-    "CREATE TABLE epochs (epoch INTEGER PRIMARY KEY, run TEXT NOT NULL, finished TEXT)",
-    "CREATE TABLE imports (file TEXT PRIMARY KEY, size INTEGER NOT NULL, changed INTEGER NOT NULL)",
-    "CREATE TABLE probes (filler BLOB)",
+    "CREATE TABLE IF NOT EXISTS answers (key BLOB NOT NULL, sample INTEGER NOT NULL, epoch INTEGER NOT NULL, "
+    "request TEXT NOT NULL, response TEXT NOT NULL, at TEXT, seconds REAL, usage TEXT, checksum BLOB NOT NULL, "
+    "UNIQUE (key, sample, epoch))",
+    "CREATE TABLE IF NOT EXISTS epochs (epoch INTEGER PRIMARY KEY, run TEXT NOT NULL, finished TEXT)",
+    "CREATE TABLE IF NOT EXISTS imports (file TEXT PRIMARY KEY, size INTEGER NOT NULL, changed INTEGER NOT NULL)",
+    "CREATE TABLE IF NOT EXISTS probes (filler BLOB)",
     f"PRAGMA application_id = {_APPLICATION}",
     f"PRAGMA user_version = {_VERSION}",
 )
@@ -96,9 +97,10 @@ def connect(path: Path, *, write: bool) -> sqlite3.Connection:
         check_answers_file(path)
         connection = _opened(path, "rwc" if write else "rw")
     try:
-        if write:
-            _make(connection)
-        _check(connection, path)
+        if _is_new(connection, path) and write:
+            with transaction(connection):
+                for statement in _SCHEMA:
+                    connection.execute(statement)
         if write:
             with suppress(sqlite3.OperationalError):  # another process is doing the same
                 connection.execute("PRAGMA journal_mode = WAL")
@@ -110,7 +112,7 @@ def connect(path: Path, *, write: bool) -> sqlite3.Connection:
             raise
         # A folder that cannot be written has no room for the files of the WAL mode, and here none is needed.
         connection = _opened(path, "ro&immutable=1")
-        _check(connection, path)
+        _is_new(connection, path)
     except BaseException:
         connection.close()
         raise
@@ -174,30 +176,19 @@ def _place(path: Path) -> tuple[int, int]:
     return now.st_dev, now.st_ino
 
 
-def _make(connection: sqlite3.Connection) -> None:
-    if _is_new(connection):
-        with transaction(connection):
-            if _is_new(connection):  # another process may have been faster
-                for statement in _SCHEMA:
-                    connection.execute(statement)
+def _is_new(connection: sqlite3.Connection, path: Path) -> bool:
+    """Tells whether a database is still empty.
 
-
-def _is_new(connection: sqlite3.Connection) -> bool:
-    (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
-    return not tables and _header(connection) == (0, 0)
-
-
-def _header(connection: sqlite3.Connection) -> tuple[int, int]:
-    (application,), (version,) = (
-        connection.execute(f"PRAGMA {name}").fetchone() for name in ("application_id", "user_version")
-    )
-    return application, version
-
-
-def _check(connection: sqlite3.Connection, path: Path) -> None:
-    application, version = _header(connection)
-    if _is_new(connection):
-        return  # another process is about to make it
+    Raises:
+        InputError: It belongs to another program, or to a newer version.
+    """
+    # One statement: another process may be making the tables.
+    application, version, tables = connection.execute(
+        "SELECT application_id, user_version, (SELECT count(*) FROM sqlite_master) "
+        "FROM pragma_application_id, pragma_user_version"
+    ).fetchone()
+    if application == version == tables == 0:
+        return True
     if application != _APPLICATION:
         raise InputError(f"{path} is a database of another program: choose another --response-cache")
     if version > _VERSION:
@@ -205,6 +196,7 @@ def _check(connection: sqlite3.Connection, path: Path) -> None:
             f"{path} has answers in version {version} of their format, and this version of fcconan reads version "
             f"{_VERSION}: update fcconan, or choose another --response-cache"
         )
+    return False
 
 
 def _beginning(path: Path) -> bytes:
