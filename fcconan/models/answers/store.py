@@ -191,9 +191,11 @@ class Answers:
         Raises:
             InputError: That cannot be written.
         """
-        if self._run is not None and self._open_epoch_of(self._run) is not None:
-            with self._writing, usable(self.path):
-                _end_epoch(self._writer(), self._run.name)
+        run = self._run
+        if run is None or (self._own is None and run.fresh is not False) or self._open_epoch_of(run) is None:
+            return
+        with self._writing, usable(self.path):
+            _end_epoch(self._writer(), run.name)
 
     def merge(self, other: Path) -> int:
         """Takes over the answers of another store, or of a journal of an earlier version; returns how many were new.
