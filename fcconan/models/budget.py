@@ -5,7 +5,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import ceil
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+import pydantic.dataclasses
+from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 
 from fcconan.data import YamlFile
 from fcconan.errors import InputError
@@ -21,15 +24,18 @@ class CostLimitError(InputError):
     """The next call might cost more than was allowed; what was answered is kept."""
 
 
-@dataclass(frozen=True)
-class Price:
-    """What a model costs, in the unit of the file, for a million tokens."""
+Rate = Annotated[float, Field(strict=True, ge=0, allow_inf_nan=False)]
 
-    input: float
-    output: float
+
+@pydantic.dataclasses.dataclass(frozen=True, config=ConfigDict(extra="forbid"))
+class Price:
+    """The price of a model, in the unit of the file, for a million tokens."""
+
+    input: Rate
+    output: Rate
 
     def of(self, prompt_tokens: float, completion_tokens: float) -> float:
-        """Returns what so many tokens cost."""
+        """Returns the cost of so many tokens."""
         return (prompt_tokens * self.input + completion_tokens * self.output) / PER
 
 
@@ -37,24 +43,20 @@ def load_price(path: Path, model: str) -> Price:
     """Reads the price of a model: `MODEL: {input: 2.5, output: 10}`, for a million tokens.
 
     Raises:
-        InputError: The file is no list of prices, or has none for the model.
+        InputError: The file has other content, or no price for the model.
     """
     file = YamlFile(path)
     if model not in file.data:
         raise InputError(
             f"{path} has no price for {model}: add `{model}: {{input: ..., output: ...}}`, for a million tokens"
         )
-    entry = file.data[model]
-    numbers = entry if isinstance(entry, dict) else {}
-    if set(numbers) != {"input", "output"} or not all(
-        isinstance(each, int | float) and not isinstance(each, bool) and 0 <= each < float("inf")
-        for each in numbers.values()
-    ):
+    try:
+        return TypeAdapter(Price).validate_python(file.data[model])
+    except ValidationError as error:
         raise InputError(
-            f"{path}, line {file.line((model,))}: the price of {model} is {entry!r}, expected "
+            f"{path}, line {file.line((model,))}: the price of {model} is {file.data[model]!r}, expected "
             "{input: ..., output: ...} with numbers from 0, for a million tokens"
-        )
-    return Price(float(numbers["input"]), float(numbers["output"]))
+        ) from error
 
 
 def estimated_tokens(texts: Iterable[str]) -> int:

@@ -2,10 +2,10 @@
 
 import sqlite3
 import threading
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from weakref import WeakKeyDictionary
 
 from fcconan.errors import InputError
 from fcconan.models.answers.journal import is_journal_beginning
@@ -27,24 +27,15 @@ _SCHEMA = (
     f"PRAGMA user_version = {_VERSION}",
 )
 
-# Closing a file drops all locks that the process has on it, those of sqlite, too: a store that is open here is never
-# opened in another way. Device and inode of each, and how many connections it has.
-_open: Counter[tuple[int, int]] = Counter()
-_opening = threading.RLock()
-
 
 class _Connection(sqlite3.Connection):
-    """A connection that is counted while it is open."""
+    """A connection that can be in a weak dictionary."""
 
-    counted: tuple[int, int] | None = None
 
-    def close(self) -> None:
-        """Closes it."""
-        with _opening:
-            super().close()
-            if self.counted is not None:
-                _open[self.counted] -= 1
-                self.counted = None
+# Closing a file drops all locks that the process has on it, those of sqlite, too: a store that is open here is never
+# opened in another way. Connections, with device and inode of their files.
+_open: WeakKeyDictionary[_Connection, tuple[int, int]] = WeakKeyDictionary()
+_opening = threading.RLock()
 
 
 def store_path(path: Path) -> Path:
@@ -166,8 +157,7 @@ def _opened(path: Path, mode: str) -> sqlite3.Connection:
         connection = sqlite3.connect(
             address, uri=True, timeout=_WAIT, isolation_level=None, check_same_thread=False, factory=_Connection
         )
-        connection.counted = _place(path)
-        _open[connection.counted] += 1
+        _open[connection] = _place(path)
     return connection
 
 
@@ -204,7 +194,7 @@ def _beginning(path: Path) -> bytes:
         with _opening:
             if not path.is_file():
                 return b""
-            if _open[_place(path)]:
+            if _place(path) in _open.values():
                 return _SQLITE
             with path.open("rb") as file:
                 return file.read(64)
