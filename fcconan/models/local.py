@@ -192,10 +192,8 @@ class LocalModel:
             detail = f"{len(prompt)} tokens in a context of {self._limit}"
             return Reply(reason="too_long", detail=detail, model=self.name, prompt_tokens=len(prompt))
         temperature, top_p = self._defaults
-        if sampling.temperature is not None:
-            temperature = sampling.temperature
-        if sampling.top_p is not None:
-            top_p = sampling.top_p
+        temperature = temperature if sampling.temperature is None else sampling.temperature
+        top_p = top_p if sampling.top_p is None else sampling.top_p
         limit = room if sampling.max_tokens is None else min(room, sampling.max_tokens)
         numbers = json.dumps([sampling.seed, call.sample, call.messages], sort_keys=True).encode()
         seed = int.from_bytes(sha256(numbers).digest())
@@ -252,14 +250,14 @@ class LocalModel:
     def _generate(self, rows: list[Row]) -> bool:
         """Answers the calls of a batch; returns whether they fitted the memory."""
         import torch
+        from torch.nn.utils.rnn import pad_sequence
         from transformers import GenerationConfig, LogitsProcessorList, StoppingCriteriaList
 
-        width = max(len(row.prompt) for row in rows)
-        tokens = torch.full((len(rows), width), self._padding)
-        mask = torch.zeros((len(rows), width), dtype=torch.long)
-        for place, row in enumerate(rows):
-            tokens[place, width - len(row.prompt) :] = torch.tensor(row.prompt)
-            mask[place, width - len(row.prompt) :] = 1
+        prompts = [torch.tensor(row.prompt) for row in rows]
+        masks = [torch.ones_like(prompt) for prompt in prompts]
+        left = {"batch_first": True, "padding_side": "left"}
+        tokens = pad_sequence(prompts, padding_value=self._padding, **left)
+        mask = pad_sequence(masks, padding_value=0, **left)
         batch = Batch(rows, self._tokenizer, self._ends, self.name)
         device = self._model.device
         how = GenerationConfig(
