@@ -66,6 +66,5 @@ from .weights import (
     loading as loading,
     locate as locate,
     one_line as one_line,
-    quiet_hub as quiet_hub,
     quiet_training as quiet_training,
 )

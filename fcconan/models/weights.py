@@ -7,11 +7,10 @@ import time
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from logging import ERROR
 from pathlib import Path
 from typing import NamedTuple
 
-from fcconan.data import Checkpoint, cache_folder, environment_secrets, sha256_of, without_secrets
+from fcconan.data import Checkpoint, cache_folder, environment_secrets, quiet_hub, sha256_of, without_secrets
 from fcconan.errors import InputError
 
 _WEIGHTS = (".safetensors", ".bin")
@@ -148,19 +147,6 @@ def _state(path: Path) -> dict[str, int]:
         "written": found.st_mtime_ns,
         "changed": found.st_ctime_ns,
     }
-
-
-@contextmanager
-def quiet_hub() -> Iterator[None]:
-    """Keeps to itself how often the Hub was tried: an error says it once, at the end."""
-    from huggingface_hub.utils import logging
-
-    level = logging.get_verbosity()
-    logging.set_verbosity(ERROR)
-    try:
-        yield
-    finally:
-        logging.set_verbosity(level)
 
 
 @contextmanager
