@@ -1,11 +1,12 @@
 """Measure `annotate score`: every HS paired with every CN and scored, by one worker and by two.
 
-The product has several times as many pairs as that of MT-CONAN, 3,718 HS by 4,997 CNs, of made-up texts (TF-IDF) or with
-made-up vectors of 384 dimensions (dense): MT-CONAN's takes one worker four seconds, of which a second worker would spend
-one on imports. Workers are processes of this machine, or of a Dask cluster on it; one case kills a worker of the cluster
-after the third shard. Time runs from the prepared texts to the finished files and includes the start of the workers, but
-not that of the cluster. The workers' processor time, which others on the machine disturb less, includes all since their
-start. Memory is the highest peak of a worker that wrote shards, and is compared with that for MT-CONAN's product.
+The product has several times as many pairs as that of MT-CONAN, 3,718 HS by 4,997 CNs, of made-up texts (TF-IDF) or
+with made-up vectors of 384 dimensions (dense): MT-CONAN's takes one worker four seconds of processor time, and each
+further worker spends one on imports. Workers are processes of this machine, or of a Dask cluster on it; one case kills
+a worker of the cluster after the third shard. Time runs from the prepared texts to the finished files and includes the
+start of the workers, but not that of the cluster. The workers' processor time, which others on the machine disturb
+less, includes all since their start. Memory is the highest peak of a worker that wrote shards, and is compared with
+that for MT-CONAN's product. `--work metrics` measures `metrics` by one process and by two instead.
 
 Every case is a process of its own. Nothing fails when throughput or memory disappoint; shards that differ from those of
 one worker in a byte stop the run.

@@ -12,6 +12,7 @@ from fcconan.errors import InputError
 from fcconan.parallel import workers
 from fcconan.parallel.shards import Progress, Shard, Work, cut, run
 from fcconan.parallel.workers import open_workers
+from fcconan.services import MetricsOptions, metrics
 from tests.conftest import RunCli
 from tests.parallel.counting import Counting, Killed, Unknown
 
@@ -143,6 +144,18 @@ def test_the_verb_sends_the_work_to_a_scheduler(
     assert (done.returncode, done.stderr) == (0, "")
     assert str(PAIRS) in done.stdout
     assert shard_bytes(tmp_path / "scores") == expected
+
+
+def test_metrics_on_a_cluster_are_those_of_this_process(cluster: Any) -> None:
+    replies = [
+        {"system": who, "item_id": key, "hate_speech": text, "text": CN[f"c{at}"], "references": [text]}
+        for who in ("A", "B")
+        for at, (key, text) in enumerate(HS.items())
+    ]
+    options = MetricsOptions(metric=("bleu-2", "rouge-l", "meteor", "distinct-2"))
+    here = metrics(replies, options)
+    there = metrics(replies, options.model_copy(update={"scheduler": cluster.scheduler_address}))
+    assert (there.data, there.ratings) == (here.data, here.ratings)
 
 
 @pytest.mark.parametrize("address", ["tcp://127.0.0.1:9", "no address"])
