@@ -32,5 +32,6 @@ COMMAND = Command(
     service="fcconan.services.score_pairs",
     example="fcconan annotate score my-campaign --scorer tfidf --out scores --jobs 2",
     show=_show,
+    removed=dict.fromkeys(("--rank", "--world"), "--shard K/N, such as 1/4, counted from 1"),
     keywords={"progress": CountProgress("scoring")},
 )
