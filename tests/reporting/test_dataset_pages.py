@@ -47,8 +47,8 @@ def test_figures_are_counted_from_the_rows(folder: Path) -> None:
     ]
     assert tables["Ratings by rater and aspect"].rows == [
         ["anna", "relevance", "test", "2", "2.17", "0", "–"],
-        [EVIL_NAME, "relevance", "test", "1", "5.00", "0", "–"],
         ["anna", "tone", "test", "0", "–", "1", "out of scale 1"],
+        [EVIL_NAME, "relevance", "test", "1", "5.00", "0", "–"],
     ]
     # The same two systems whichever comes first: anna's verdict is for alpha, ben's against it.
     systems = f"{EVIL_NAME} and alpha"
