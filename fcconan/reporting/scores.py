@@ -24,7 +24,6 @@ from fcconan.reporting.tables import (
     Row,
     Rows,
     Table,
-    interval,
     number,
     table_of,
     value_text,
@@ -36,10 +35,7 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
 WIDEST = 4  # coefficients of agreement in a table, for which a terminal has room
-STRENGTH: Columns = {
-    "Bradley-Terry": lambda row: number(row["bradley_terry"], 2),
-    "interval": lambda row: interval(row["low"], row["high"], 2),
-}
+STRENGTH: Columns = {"Bradley-Terry": lambda row: with_interval(row["bradley_terry"], row["low"], row["high"], 2)}
 
 
 def tournament_tables(result: Row, *, every: bool = False, details: bool = True) -> list[Table]:
@@ -233,11 +229,11 @@ def correlation_section(result: Row, title: str = "Correlation with people") -> 
         "mean of the others: a judge above it follows the mean better than a person does.",
         "Intervals are over items, each with all its systems. A group in which people or the metric are constant has "
         "no coefficient and is counted; a rating without a value is missing, never a number. Rows in a group of fewer "
-        "than two (given length: four) are too few. Counts that differ stand in the order of the coefficients.",
+        "than two (given length: four) are too few. Counts that differ are in the order of the coefficients.",
     ]
     if result["rows"]:
         notes.append(
-            "The first table stands by the mean over aspects with the signs as they are: a metric of quality falls "
+            "The first table is in the order of the mean over aspects, signs included: a metric of quality falls "
             "where people see a fault. A mean is over all aspects or is missing."
         )
     maps = correlation_maps(result["rows"])

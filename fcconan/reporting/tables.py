@@ -111,7 +111,14 @@ def value_text(row: Row) -> str:
 
 
 def with_interval(value: float | None, low: float | None, high: float | None, digits: int = 3) -> str:
-    """Returns a number, followed by its interval if there is one."""
+    """Returns a number, followed by its interval if there is one.
+
+    Args:
+        value: The number.
+        low: The lower end of the interval; None without one.
+        high: The upper end.
+        digits: Digits after the point.
+    """
     return number(value, digits) + ("" if low is None else " " + interval(low, high, digits))
 
 

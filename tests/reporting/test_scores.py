@@ -205,7 +205,7 @@ def test_a_tournament_has_a_ranking_a_matrix_and_what_else_was_asked_for() -> No
     result["disagreement"] = disagreement(VERDICTS)
     result["between_raters"] = compare_raters(VERDICTS, resamples=0)
     ranking, differences, matrix, agreed, between = tournament_tables(result)
-    assert [[row[0], row[1], row[2], *row[5:]] for row in ranking.rows] == [
+    assert [[row[0], row[1], row[2], *row[4:]] for row in ranking.rows] == [
         ["A", "3", "50.00", "2", "0", "2"],
         ["B", "3", "50.00", "2", "2", "2"],
         ["C", "0", "0.00", "0", "2", "0"],
