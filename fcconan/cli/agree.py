@@ -10,9 +10,9 @@ if TYPE_CHECKING:
 
 def _show(result: "AgreeResult", verbose: bool) -> None:
     from fcconan.cli.output import print_tables
-    from fcconan.reporting import agreement_tables
+    from fcconan.reporting import agreement_notes, agreement_tables
 
-    print_tables(agreement_tables(result.rows(), pairs=verbose), result.data["notes"])
+    print_tables(agreement_tables(result.rows(), pairs=verbose), agreement_notes(result.data))
 
 
 COMMAND = Command(

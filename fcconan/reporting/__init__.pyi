@@ -48,6 +48,7 @@ from .safety import (
     safety_report as safety_report,
 )
 from .scores import (
+    agreement_notes as agreement_notes,
     agreement_page as agreement_page,
     agreement_tables as agreement_tables,
     correlation_page as correlation_page,

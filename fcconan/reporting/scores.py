@@ -102,7 +102,7 @@ def _win_table(result: Row) -> Table:
 
 
 def agreement_tables(rows: Rows, *, pairs: bool = True) -> list[Table]:
-    """Returns agreement, a table for every set of coefficients: a line for an aspect and its raters.
+    """Returns agreement, a table for every set of coefficients: a line for an aspect and its raters, if it has several.
 
     Args:
         rows: What `fcconan.scoring.agreement.measure_agreement` returned.
@@ -114,7 +114,8 @@ def agreement_tables(rows: Rows, *, pairs: bool = True) -> list[Table]:
         some = names[start : start + WIDEST]
         lines: dict[tuple[str, str], dict[str, Row]] = {}
         for row in rows:
-            if row["coefficient"] in some and (row["level"] == "overall" or pairs):
+            is_listed = row["coefficient"] in some and (row["level"] == "overall" or pairs)
+            if is_listed and row["reason"] != "one_rater":
                 # One rater has a name, and two are the same line as their pair.
                 raters = counted(len(row["raters"]), "rater") if len(row["raters"]) > 2 else " and ".join(row["raters"])
                 lines.setdefault((row["aspect"] or "all", raters), {})[row["coefficient"]] = row
@@ -127,6 +128,13 @@ def agreement_tables(rows: Rows, *, pairs: bool = True) -> list[Table]:
             for coefficients, found in cells.items()
         ]
     return tables
+
+
+def agreement_notes(result: Row) -> list[str]:
+    """Returns the notes of a result, after a sentence for each aspect with one rater."""
+    alone = {row["aspect"] or "all": row["raters"][0] for row in result["rows"] if row["reason"] == "one_rater"}
+    sentences = [f"{aspect}: only {rater} rated, and agreement needs two raters." for aspect, rater in alone.items()]
+    return [*sentences, *result["notes"]]
 
 
 def leaderboard_tables(result: Row, *, raters: Container[str] | None = None) -> list[Table]:
@@ -246,7 +254,10 @@ def agreement_section(result: Row) -> Section:
     Args:
         result: With `rows` and `notes`.
     """
-    notes = [*result["notes"], "Intervals are over items. Items with ratings of fewer than two raters are left out."]
+    notes = [
+        *agreement_notes(result),
+        "Intervals are over items. Items with ratings of fewer than two raters are left out.",
+    ]
     # Two raters are one cell, which the table holds.
     several = any(len(row["raters"]) > 2 for row in result["rows"])
     tables = agreement_tables(result["rows"])
