@@ -37,7 +37,6 @@ class Command:
         protected: Whether the file that the command writes replaces an existing one with `--force` only.
         resumes: Returns whether an existing file is an earlier output of the command with these options, which it
             continues or replaces.
-        json: Whether there is `--json FILE`.
         renamed: Older spelling -> option, for options that each command has.
         removed: Older spelling -> the options that took its place, for spellings that had two meanings.
         ignored: Older switch -> the reason for which it has no effect.
@@ -55,7 +54,6 @@ class Command:
     detailed: bool = False
     protected: bool = False
     resumes: Callable[[Path, Any], bool] = lambda path, options: False
-    json: bool = True
     renamed: Mapping[str, str] = field(default_factory=dict)
     removed: Mapping[str, str] = field(default_factory=dict)
     ignored: Mapping[str, str] = field(default_factory=dict)
@@ -102,7 +100,7 @@ class Command:
 
         if interface.model is not None:
             common(CONFIG, Path | None, "--config", help="YAML file with options; those typed here override it.")
-        if self.json and "--json" not in flags:
+        if "--json" not in flags:
             common(JSON, Path | None, "--json", help="Write the result to this file.")
         if self.page is not None:
             common(PAGE, Path | None, "--report", help="Write the result as a page to this file.")

@@ -22,7 +22,7 @@ from .dataset_pages import (
 )
 from .generators import (
     AUDIT as AUDIT,
-    gist_of as gist_of,
+    headline_tables as headline_tables,
     results_of as results_of,
     signatures_of as signatures_of,
     write_generator_report as write_generator_report,

@@ -99,7 +99,7 @@ def results_of(folder: Path) -> dict[str, Any]:
     return found
 
 
-def gist_of(folder: Path) -> list[Table]:
+def headline_tables(folder: Path) -> list[Table]:
     """Returns the order of the systems, for a terminal: by metrics, ratings and verdicts, as far as there are any.
 
     Raises:

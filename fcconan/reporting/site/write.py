@@ -99,7 +99,7 @@ def _downloads(page: Page) -> dict[str, str]:
 
 def _overview(pages: Sequence[Page], title: str, texts: bool) -> Page:
     first = next((page for page in pages if page.plot is not None), None)
-    cards = [(page, _about(page), *_gist(page)) for page in pages]
+    cards = [(page, _about(page), *_headline(page)) for page in pages]
     return Page(
         name=INDEX.removesuffix(".html"),
         title=title,
@@ -119,7 +119,7 @@ def _about(page: Page) -> str:
     return (f"Dataset {found[1]} · " if found else "") + (page.date or day_of())
 
 
-def _gist(page: Page) -> tuple[Table | None, str]:
+def _headline(page: Page) -> tuple[Table | None, str]:
     """Returns the part of the headline table that the overview shows, and the size of the rest."""
     table = page.headline
     if table is None:
