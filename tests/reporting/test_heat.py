@@ -15,6 +15,7 @@ from fcconan.reporting.heat_maps import (
     HeatMap,
     agreement_maps,
     correlation_maps,
+    difference_map,
     ground,
     heat_maps,
     win_map,
@@ -24,6 +25,7 @@ from fcconan.reporting.page import render
 from fcconan.reporting.scores import agreement_page, correlation_page, tournament_page
 from fcconan.reproduction.ledger import Cell
 from fcconan.scoring.tournament.ranking import rank_systems
+from tests.reporting.invented import AWKWARD, BM25, RANDOM, example_result
 from tests.reporting.invented_release import EVIL_NAME
 
 Row = dict[str, Any]
@@ -211,6 +213,18 @@ def test_a_win_matrix_holds_shares_of_points() -> None:
     page = tournament_page(result)
     assert page.headline is not None and page.headline.rows[0][0] == "A"
     assert '<figure class="heat">' in render(page)
+
+
+def test_differences_have_both_signs_and_marks_after_correction() -> None:
+    found = difference_map(example_result())
+    assert found is not None and found.ends == ("−0.500", "0", "0.500")
+    shown = {
+        (row, column): cell.text for row, cells in found.rows for column, cell in zip(found.columns, cells, strict=True)
+    }
+    assert (shown[BM25, AWKWARD], shown[AWKWARD, BM25]) == ("+0.125*", "-0.125*")
+    assert (shown[BM25, RANDOM], shown[RANDOM, BM25]) == ("+0.500", "-0.500")
+    assert (shown[AWKWARD, RANDOM], shown[BM25, BM25]) == ("", "–")
+    assert difference_map({**example_result(), "comparisons": []}) is None
 
 
 def test_names_are_no_markup() -> None:

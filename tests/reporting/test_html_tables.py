@@ -39,6 +39,12 @@ def test_long_tables_and_texts_are_data_and_others_are_elements() -> None:
     assert hidden.count("<tr>") == 1 and "\\u003c/script\\u003esaid" in hidden and 'data-texts="1"' in hidden
 
 
+def test_parts_of_a_table() -> None:
+    table = Table("T", ["a", "b", "c"], [["1", "2", "3"]])
+    assert table.first_columns(2) == Table("T", ["a", "b"], [["1", "2"]])
+    assert table.without(["b"]) == Table("T", ["a", "c"], [["1", "3"]])
+
+
 def test_words_are_flush_left_and_figures_right() -> None:
     cells = ["1.5 [1, 2]", "12.5%", "– (no_values)", "< 0.0001", "-3", "[0.1, 0.2]", "1,024", "± 0.5"]
     table = Table("T", ["name", *map(str, range(len(cells))), "x", "y"], [["1", *cells, "pairs", "2nd"]])
