@@ -87,8 +87,7 @@ class Command:
         interface = self.interface
         found = Parameters()
         for name, declared in interface.arguments.items():
-            required = name in interface.required
-            found.add_argument(name, declared, required=required, default=interface.defaults.get(name))
+            found.add_argument(name, declared, interface.defaults[name])
         if interface.model is not None:
             found.add_options(interface.model)
         flags = {declared.flag for declared in interface.arguments.values()}

@@ -139,7 +139,7 @@ def test_a_page_in_a_site_has_a_headline_and_tables_to_download(folder: Path) ->
     assert page.finding == (
         "5 pairs in bronze, 83.3% of the matrix of 2 HS x 3 CNs; 3 of them (60.0%) are appropriate."
     )
-    assert len(page.tables) == 9 and page.signatures[0].endswith("|data:invented@0123456789ab")
+    assert len(page.own_tables()) == 9 and page.signatures[0].endswith("|data:invented@0123456789ab")
 
 
 def test_a_folder_that_is_no_release_is_refused(tmp_path: Path) -> None:
