@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from fcconan.errors import InputError
-from fcconan.reporting.folders import safe_names
+from fcconan.reporting.folders import free_name, safe_names
 from fcconan.reporting.page import Page
 from fcconan.reporting.site.inputs import find_inputs
 from fcconan.reporting.site.pages import pages_of
@@ -286,6 +286,11 @@ def test_files_of_the_user_are_never_removed(tmp_path: Path) -> None:
 def test_the_report_of_a_benchmark_stays(results: Path) -> None:
     with pytest.raises(InputError, match=r"bench holds files but no report"):
         check_site(results / "bench")
+
+
+def test_names_that_differ_in_case_only_get_numbers() -> None:
+    taken: set[str] = set()
+    assert [free_name(name, taken) for name in ("Run", "run", "RUN")] == ["Run", "run-2", "RUN-3"]
 
 
 def test_a_failure_leaves_the_last_site_as_it_was(tmp_path: Path) -> None:
