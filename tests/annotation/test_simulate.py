@@ -211,8 +211,8 @@ def test_behaviours_from_a_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("default: {acuracy: 0.8}", "default has acuracy, which is none of accuracy, bias"),
-        ("raters:\n  rater-1: {accuracy: 1.2}", "raters.rater-1 has accuracy: .*less than or equal to 1"),
+        ("default: {acuracy: 0.8}", "line 1: unknown key 'default.acuracy'; did you mean 'accuracy'"),
+        ("raters:\n  rater-1: {accuracy: 1.2}", "line 2: .*raters.rater-1.accuracy.*less than or equal to 1"),
         ("everybody: {}", "line 1: unknown key 'everybody'"),
         ("default: {confusion: {appropriate: {appropriate: 0.4}}}", "shares that make 1"),
         ("raters: {somebody: {accuracy: 0.9}}", "somebody is described and no rater"),
@@ -402,7 +402,7 @@ def test_before_anybody_joins_a_plan_has_who_is_described_once_and_others_by_def
 
 def test_raters_who_joined_are_once_in_a_team_and_may_be_too_many(tmp_path: Path) -> None:
     campaign = campaign_of(tmp_path / "c", pair_units(1), {}, validators=["validator-1"])
-    described = Behaviours(raters={"validator-2": {}, "annotator-1": {}})
+    described = Behaviours(raters={"validator-2": Behaviour(), "annotator-1": Behaviour()})
     with pytest.raises(InputError, match="annotator-1 is described"):
         named_raters(campaign, described, "annotator")
     assert named_raters(campaign, Behaviours(), "annotator") == []
