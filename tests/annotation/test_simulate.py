@@ -26,6 +26,7 @@ from fcconan.building.tiers import TIER_RULES
 from fcconan.errors import InputError
 from fcconan.judging.tasks import load_task
 from fcconan.scoring.agreement import measure_agreement
+from fcconan.services.simulation import SimulateOptions, simulate
 from tests.annotation.answered import NO, SURE, YES, add_answers, campaign_of, comparison_units, pair_units, reply_units
 from tests.conftest import RunCli
 
@@ -469,3 +470,17 @@ def test_bad_arguments(arguments: list[Any], message: str, tmp_path: Path, run_c
     assert message in run.stderr
     assert run.stderr.count("\n") == 1
     assert not (tmp_path / "x").exists()
+
+
+def test_options_describe_all_raters_over_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "annotators.yaml"
+    path.write_text("default: {accuracy: 0.1}\n")
+    campaign = asked(tmp_path / "c", 20, 2)
+    options = SimulateOptions(annotator_model=path, accuracy=1.0)
+    assert simulate(campaign.folder, tmp_path / "out", options).to_frame()["right"].tolist() == [1.0, 1.0]
+    for content, name in (("default: {accuracy: 0.9}\n", "default"), ("validators: {accuracy: 0.9}\n", "validators")):
+        path.write_text(content)
+        estimate = SimulateOptions(
+            annotator_model=path, estimate=True, team_size=(3,), overlap_plan=("2=0.5",), repetitions=1
+        )
+        assert f"4 validators: 4 as `{name}` says." in simulate(campaign.folder, options=estimate).notes
