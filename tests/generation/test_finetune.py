@@ -27,7 +27,7 @@ from fcconan.generation.finetuning.settings import Finetuning
 from fcconan.generation.prompts import load_generation_prompt
 from fcconan.models.chat_template import load_format
 from fcconan.reporting.plots import curve_plot
-from fcconan.retrieval import last_whole_checkpoint
+from fcconan.retrieval.training import last_whole_checkpoint
 from tests.models.tiny_chat import TEXTS, tiny_chat
 
 # Stated before the first training of this test: the perplexity of unseen pairs falls by a factor of e at least.

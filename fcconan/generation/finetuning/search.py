@@ -146,7 +146,6 @@ class Finetuner:
             return done
         if out.exists() and (not out.is_dir() or any(out.iterdir())):
             raise InputError(f"{out} is there and not empty: choose another --out, or remove it")
-        work = out.with_name(f"{out.name}.partial")
         claim_folder(work, self._what(), "training")
         with locked(work):
             return self._trained(out, work, say)
