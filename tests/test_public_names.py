@@ -64,7 +64,7 @@ BUILT = {
     "generation/finetuning/search.py": ["plan"],
     "generation/finetuning/run.py": ["train_at", "figures"],
     "models/dry_run.py": ["summary", "figures"],
-    "reporting/safety.py": ["report", "_share"],
+    "reporting/safety.py": ["_system", "_share"],
     "generation/suites/rows.py": ["missing_in"],
     "generation/writing.py": ["result"],
     "judging/audit/findings.py": ["write"],

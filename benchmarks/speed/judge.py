@@ -1,11 +1,13 @@
 """Measure `judge rate` against an endpoint of fixed latency, in one run.
 
-- Throughput: replies rated with 32 requests at once, every answer in the journal before it is used. The baseline is the
-  ideal: latency times requests, divided by 32.
+- Throughput: replies rated with 64 requests at once, every answer stored before it is used. The baseline is the ideal:
+  latency times requests, divided by 64; that is 213 a second at 300 ms.
+- CPU: milliseconds of the rating process for each request. The endpoint is another process; so this figure, unlike the
+  throughput, hardly depends on what else the machine does.
 - Memory: the peak of the process for ten times the replies, against that for the replies.
-- Resume: a run that finds all answers in the journal, against the time of the one that asked.
-- Bare client: as many requests, sent by aiohttp alone: no journal, no rows, no repetitions. What the ideal and this
-  differ by is the endpoint's and the machine's.
+- Resume: a run that finds all answers in the store, against the time of the one that asked.
+- Plain client: as many requests, sent by aiohttp alone: no store, no rows, no repetitions. Its distance from the ideal
+  is that of the endpoint and the machine.
 
 The endpoint is a process of its own that answers every request after the latency. Each run is a process of its own;
 what is timed is the rating with its files, without the start of Python. Nothing fails when an aim is missed; ratings
@@ -31,7 +33,7 @@ from typing import Any
 import ratios
 from ratios import machine, write_json
 
-AT_ONCE = 32
+AT_ONCE = 64
 TIMES_MORE = 10
 WORDS = "the ombrey tessok velmari dravene quillish ostrun bring salt lamps bread to market and build roofs".split()
 SECRET = "a-key-of-the-benchmark"
@@ -87,7 +89,7 @@ def serve(latency: float) -> None:
 
 
 def rate(port: int, replies: Path, folder: Path, out: Path) -> None:
-    """Rate replies and print seconds and the peak of memory in MB."""
+    """Rate replies and print seconds, also of the CPU, and the peak of memory in MB."""
     from fcconan.data.files import RowWriter
     from fcconan.data.tables import open_table
     from fcconan.judging.rating import RATED, ModelJudge
@@ -99,18 +101,18 @@ def rate(port: int, replies: Path, folder: Path, out: Path) -> None:
     import aiohttp  # isort: skip  # noqa: F401  # importing is no rating
 
     plan = Plan(load_task("cseval"), aspects=("relevance",))
-    begin = time.perf_counter()
+    begin, begin_cpu = time.perf_counter(), time.process_time()
     client = Client(journal=folder / "journal.jsonl", base_url=f"http://127.0.0.1:{port}/v1", concurrency=AT_ONCE)
     judge = ModelJudge(EndpointModel(client, "fixed-latency"), plan)
     with RowWriter(out, RATED) as writer:
         for rows in judge.rate(open_table("replies", [replies])):
             writer.write(rows)
-    seconds = time.perf_counter() - begin
+    seconds, cpu = time.perf_counter() - begin, time.process_time() - begin_cpu
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    print(json.dumps({"seconds": seconds, "peak_mb": peak, "sent": client.sent}))
+    print(json.dumps({"seconds": seconds, "cpu_seconds": cpu, "peak_mb": peak, "sent": client.sent}))
 
 
-def bare(port: int, number: int) -> None:
+def plain(port: int, number: int) -> None:
     """Send requests of the same size with aiohttp alone, and print seconds."""
     import aiohttp
 
@@ -129,7 +131,14 @@ def bare(port: int, number: int) -> None:
             await asyncio.gather(*(one() for _ in range(number)))
             return time.perf_counter() - begin
 
-    print(json.dumps({"seconds": asyncio.run(run())}))
+    begin = time.process_time()
+    seconds = asyncio.run(run())
+    print(json.dumps({"seconds": seconds, "cpu_seconds": time.process_time() - begin}))
+
+
+def cpu_of(run: dict[str, Any]) -> float:
+    """Milliseconds of the CPU for each request."""
+    return float(1000 * run["cpu_seconds"] / run["sent"])
 
 
 def write_replies(path: Path, number: int) -> None:
@@ -179,7 +188,7 @@ def measure(number: int, latency: float) -> dict[str, Any]:
                 work.mkdir()
                 runs[label] = child("--rate", port, replies, work, work / "first.jsonl")
             runs["again"] = child("--rate", port, replies, work, work / "again.jsonl")
-            runs["bare"] = child("--bare", port, number)
+            runs["plain"] = child("--plain", port, number) | {"sent": number}
             first, again = ((folder / "many" / f"{each}.jsonl").read_bytes() for each in ("first", "again"))
             if first != again or runs["again"]["sent"]:
                 sys.exit("the resumed run differs from the one that asked")
@@ -193,17 +202,22 @@ def measure(number: int, latency: float) -> dict[str, Any]:
         "seconds": runs["few"]["seconds"],
         "ideal_seconds": ideal,
         "requests_per_second": number / runs["few"]["seconds"],
+        "cpu_ms_per_request": cpu_of(runs["few"]),
+        "cpu_ms_per_request_plain": cpu_of(runs["plain"]),
         "peak_mb": runs["few"]["peak_mb"],
         "peak_mb_many": runs["many"]["peak_mb"],
         "seconds_many": runs["many"]["seconds"],
         "seconds_resumed": runs["again"]["seconds"],
         "ratios": {
-            "throughput, fcconan / ideal": (ideal / runs["few"]["seconds"], "at least 0.90"),
-            "throughput, bare client / ideal": (ideal / runs["bare"]["seconds"], ""),
-            "throughput, fcconan / bare client": (runs["bare"]["seconds"] / runs["few"]["seconds"], ""),
+            "throughput, fcconan / ideal": (ideal / runs["few"]["seconds"], "at least 0.95"),
+            "throughput, plain client / ideal": (ideal / runs["plain"]["seconds"], "about 0.98"),
+            "throughput, fcconan / plain client": (runs["plain"]["seconds"] / runs["few"]["seconds"], "at least 0.97"),
+            "CPU, ms a request": (cpu_of(runs["few"]), "at most 2"),
+            "CPU, ms a request, ten times the replies": (cpu_of(runs["many"]), "at most 2"),
+            "CPU, plain client, ms a request": (cpu_of(runs["plain"]), ""),
             "throughput, fcconan / ideal, ten times the replies": (ideal * TIMES_MORE / runs["many"]["seconds"], ""),
             "memory, ten times the replies / once": (runs["many"]["peak_mb"] / runs["few"]["peak_mb"], "about 1"),
-            "time, all answers in the journal / run": (runs["again"]["seconds"] / runs["many"]["seconds"], ""),
+            "time, all answers stored / run": (runs["again"]["seconds"] / runs["many"]["seconds"], ""),
         },
     }
 
@@ -212,17 +226,17 @@ def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--json", type=Path, help="also write the figures to this file")
-    parser.add_argument("--replies", type=int, default=5000)
-    parser.add_argument("--latency", type=float, default=0.05, help="seconds")
+    parser.add_argument("--replies", type=int, default=2000)
+    parser.add_argument("--latency", type=float, default=0.3, help="seconds")
     parser.add_argument("--serve", type=float, help=argparse.SUPPRESS)
     parser.add_argument("--rate", nargs=4, help=argparse.SUPPRESS)
-    parser.add_argument("--bare", nargs=2, type=int, help=argparse.SUPPRESS)
+    parser.add_argument("--plain", nargs=2, type=int, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.serve is not None:
         serve(arguments.serve)
         return
-    if arguments.bare:
-        bare(*arguments.bare)
+    if arguments.plain:
+        plain(*arguments.plain)
         return
     if arguments.rate:
         port, replies, folder, out = arguments.rate

@@ -70,11 +70,11 @@ from .pair_scoring.scorers import (
     JudgeScorer as JudgeScorer,
     Scorer as Scorer,
     named as named,
+    pairs_of as pairs_of,
 )
 from .pair_scoring.scores import (
     Scoring as Scoring,
     Selection as Selection,
-    open_questions as open_questions,
     plan as plan,
     scoring_summary as scoring_summary,
 )

@@ -152,7 +152,7 @@ def _before(campaign: Campaign, out: Path) -> Row:
             f"{path} is of the dataset {found.get('name')!r} of kind {found.get('kind')!r}, not of the campaign "
             f"{campaign.settings.name!r}: choose another --out"
         )
-    return {key: found[key] for key in _template() if key in found and key not in ("name", "kind")}
+    return {key: found[key] for key in _template() if key in found}
 
 
 def _template() -> Row:

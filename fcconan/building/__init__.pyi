@@ -12,6 +12,7 @@ from .cards import (
     card_metadata as card_metadata,
     check_card as check_card,
     read_card as read_card,
+    render as render,
     restricted_columns as restricted_columns,
 )
 from .croissant_metadata import (
@@ -47,18 +48,19 @@ from .recipes import (
 )
 from .releases import (
     check_target as check_target,
-    config_versions as config_versions,
-    fingerprint as fingerprint,
     output_folder as output_folder,
+    release_manifest as release_manifest,
     table_bytes as table_bytes,
     table_path as table_path,
-    write_manifest as write_manifest,
+    write_files as write_files,
 )
 from .tables import (
     Built as Built,
     Table as Table,
     arrow_schema as arrow_schema,
     kind_of as kind_of,
+    strings_in as strings_in,
+    texts_of as texts_of,
 )
 from .tiers import (
     TIER_RULES as TIER_RULES,

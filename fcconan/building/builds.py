@@ -144,23 +144,18 @@ def check_counts(recipe: Recipe, built: "Built", rule: str | None) -> None:
     Raises:
         InputError: A count differs; the message says which.
     """
-    expected = recipe.expect
-    changed = recipe.expect_by_tier_rule.get(rule or "", Expectations(rows={}))
+    expected, changed = recipe.expect, recipe.expect_by_tier_rule.get(rule or "", Expectations(rows={}))
+    wanted = _flat(expected.rows) | _flat(changed.rows) | expected.facts | changed.facts
     rows = {
-        **expected.rows,
-        **{config: expected.rows[config] | splits for config, splits in changed.rows.items()},
+        f"{table.config}/{table.split} rows": len(table)
+        for table in built.tables
+        if table.split not in expected.optional_splits
     }
-    counted: dict[str, dict[str, int]] = {}
-    for table in built.tables:
-        if table.split not in expected.optional_splits:
-            counted.setdefault(table.config, {})[table.split] = len(table)
-    facts = expected.facts | changed.facts
+    found = rows | {name: count for name, count in built.facts.items() if name in wanted}
     wrong = [
-        f"{name}: found {found}, expected {wanted}"
-        for name, found, wanted in [
-            *_differences(_flat(counted), _flat(rows)),
-            *_differences({name: built.facts.get(name) for name in facts}, dict(facts)),
-        ]
+        f"{name}: found {found.get(name, 'nothing')}, expected {wanted.get(name, 'nothing')}"
+        for name in sorted(found.keys() | wanted.keys())
+        if found.get(name) != wanted.get(name)
     ]
     if wrong:
         where = f"`expect_by_tier_rule.{rule}`" if rule not in (None, recipe.tier_rule) else "`expect`"
@@ -169,31 +164,26 @@ def check_counts(recipe: Recipe, built: "Built", rule: str | None) -> None:
         )
 
 
-def _flat(nested: dict[str, dict[str, int]]) -> dict[str, int | None]:
+def _flat(nested: dict[str, dict[str, int]]) -> dict[str, int]:
     return {f"{config}/{split} rows": rows for config, splits in nested.items() for split, rows in splits.items()}
-
-
-def _differences(found: dict[str, int | None], wanted: dict[str, int | None]) -> Iterator[tuple[str, Any, Any]]:
-    for name in sorted(found.keys() | wanted.keys()):
-        if found.get(name) != wanted.get(name):
-            yield name, found.get(name, "nothing"), wanted.get(name, "nothing")
 
 
 def builder_of(recipe: Recipe, rule: str | None) -> "Callable[[dict[str, Path]], Built]":
     """Returns the builder of the recipe's kind; each kind is one module."""
     from fcconan.building.kinds import campaign, demo, dialogues, exhaustive, pairs, ratings, replies, tournament
+    from fcconan.building.upstream_csv import Upstream
 
-    builders: dict[str, Callable[[dict[str, Path]], Built]] = {
-        "exhaustive": lambda files: exhaustive.build(recipe, files, tier_rule=str(rule)),
-        "demo": lambda files: demo.build(recipe, tier_rule=str(rule)),
-        "campaign": lambda files: campaign.build(recipe, files, tier_rule=rule),
-        "pairs": lambda files: pairs.build(recipe, files),
-        "dialogues": lambda files: dialogues.build(recipe, files),
-        "replies": lambda files: replies.build(recipe, files),
-        "ratings": lambda files: ratings.build(recipe, files),
-        "tournament": lambda files: tournament.build(recipe, files),
+    kinds = {
+        "exhaustive": exhaustive,
+        "demo": demo,
+        "campaign": campaign,
+        "pairs": pairs,
+        "dialogues": dialogues,
+        "replies": replies,
+        "ratings": ratings,
+        "tournament": tournament,
     }
-    return builders[recipe.kind]
+    return lambda files: kinds[recipe.kind].build(Upstream(recipe, files, rule))
 
 
 @contextmanager

@@ -14,7 +14,7 @@ import fcconan
 from fcconan.building.cards import render_card, restricted_columns, statistics
 from fcconan.building.quotations import Texts, words
 from fcconan.building.recipes import Recipe
-from fcconan.building.tables import Built
+from fcconan.building.tables import Built, texts_of
 from fcconan.data import (
     CARD,
     FORMAT,
@@ -58,55 +58,84 @@ def write_release(
     """
     check_target(out, recipe.name)
     written = built.labels_only() if labels_only else built
-    versions = config_versions(written)
-    figures = statistics(built)
-    card = render_card(
+    manifest = release_manifest(
         recipe,
         written,
-        versions=versions,
-        statistics=figures,
-        restricted=restricted_columns(built.tables),
         labels_only=labels_only,
         tier_rule=tier_rule,
+        facts=built.facts,
+        statistics=statistics(built),
+        restricted_columns=restricted_columns(built.tables),
+        sources=_sources(recipe),
+        excluded=sorted(recipe.excluded),
         left_out=left_out,
+        notes=built.notes,
     )
+    card = render_card(recipe, written, manifest)
+    if labels_only and not recipe.redistributable:
+        _check_no_quotation(recipe, built, f"{card}\n{json.dumps(manifest, ensure_ascii=False)}")
     try:
         with new_folder(out) as stage:
-            for table in written.tables:
-                path = stage / table_path(table.config, table.split)
-                path.parent.mkdir(exist_ok=True)
-                path.write_bytes(table_bytes(table.arrow()))
-            (stage / CARD).write_text(card, encoding="utf-8")
-            manifest = {
-                "format": FORMAT,
-                "name": recipe.name,
-                "title": recipe.title,
-                "kind": recipe.kind,
-                "synthetic": recipe.synthetic,
-                "labels_only": labels_only,
-                "redistributable": recipe.redistributable,
-                "tier_rule": tier_rule,
-                "package": {"name": "fcconan", "version": fcconan.__version__, "pyarrow": pa.__version__},
-                "normalisation": NORMALISATION_VERSION,
-                "fingerprint": fingerprint(versions),
-                "versions": versions,
-                "aliases": built.aliases,
-                "counts": _counts(written),
-                "facts": built.facts,
-                "statistics": figures,
-                "restricted_columns": restricted_columns(built.tables),
-                "sources": _sources(recipe),
-                "excluded": sorted(recipe.excluded),
-                "left_out": left_out,
-                "notes": built.notes,
-            }
-            if labels_only and not recipe.redistributable:
-                _check_no_quotation(recipe, built, f"{card}\n{json.dumps(manifest, ensure_ascii=False)}")
-            manifest = write_manifest(stage, manifest)
+            manifest = write_files(stage, written, card, manifest)
             check_target(out, recipe.name)  # once more: writing took time
     except OSError as error:
         raise _cannot_write(out, error) from error
     return manifest
+
+
+def release_manifest(
+    recipe: Recipe, built: Built, *, labels_only: bool, tier_rule: str | None, **further: Any
+) -> dict[str, Any]:
+    """Returns the manifest of a release without its files.
+
+    Args:
+        recipe: The recipe.
+        built: The tables that the folder holds.
+        labels_only: Whether the folder holds no text.
+        tier_rule: The tier rule, for a dataset with tiers.
+        further: Further entries.
+    """
+    versions = config_versions(built)
+    counts: dict[str, dict[str, int]] = {}
+    for table in built.tables:
+        counts.setdefault(table.config, {})[table.split] = len(table)
+    return {
+        "format": FORMAT,
+        "name": recipe.name,
+        "title": recipe.title,
+        "kind": recipe.kind,
+        "synthetic": recipe.synthetic,
+        "labels_only": labels_only,
+        "redistributable": recipe.redistributable,
+        "tier_rule": tier_rule,
+        "package": {"name": "fcconan", "version": fcconan.__version__, "pyarrow": pa.__version__},
+        "normalisation": NORMALISATION_VERSION,
+        "fingerprint": fingerprint(versions),
+        "versions": versions,
+        "aliases": built.aliases,
+        "counts": counts,
+        **further,
+    }
+
+
+def write_files(folder: Path, built: Built, card: str, manifest: dict[str, Any]) -> dict[str, Any]:
+    """Writes tables, card and manifest to an empty folder.
+
+    Args:
+        folder: The folder.
+        built: The tables.
+        card: The text of the card.
+        manifest: The manifest without its files.
+
+    Returns:
+        The manifest, with hash and size of each file.
+    """
+    for table in built.tables:
+        path = folder / table_path(table.config, table.split)
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(table_bytes(table.arrow()))
+    (folder / CARD).write_text(card, encoding="utf-8")
+    return write_manifest(folder, manifest)
 
 
 def _check_no_quotation(recipe: Recipe, built: Built, public: str) -> None:
@@ -115,15 +144,7 @@ def _check_no_quotation(recipe: Recipe, built: Built, public: str) -> None:
     Raises:
         InputError: They hold one.
     """
-    restricted = restricted_columns(built.tables)
-    texts = Texts(
-        text
-        for table in built.tables
-        for name in restricted.get(table.config, ())
-        for value in table.data[name]
-        for text in (value if isinstance(value, list) else [value])
-        if text
-    )
+    texts = Texts(text for table in built.tables for text in texts_of(table))
     if texts.quoted_in(public):
         raise InputError(
             f"the card of {recipe.name} quotes a text, which --labels-only leaves out: take it out of the recipe"
@@ -241,13 +262,6 @@ def check_target(out: Path, name: str) -> None:
         raise InputError(
             f"{out} holds files that no build wrote (such as {min(foreign)}): move them away, or choose another --out"
         )
-
-
-def _counts(built: Built) -> dict[str, dict[str, int]]:
-    counts: dict[str, dict[str, int]] = {}
-    for table in built.tables:
-        counts.setdefault(table.config, {})[table.split] = len(table)
-    return counts
 
 
 def _sources(recipe: Recipe) -> list[dict[str, Any]]:

@@ -1,12 +1,17 @@
 """Rows that several kinds of datasets share: pairs, benchmark tables and judgements."""
 
-from typing import Any
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from typing import Any, TypeVar
 
 from fcconan.building.recipes import Aspect, Rater
 from fcconan.building.tables import Table
-from fcconan.building.upstream_csv import Rows
-from fcconan.data import QRELS, TEXT_BY_ID, make_cn_id, make_hs_id, make_pair_id
+from fcconan.building.upstream_csv import Record, Rows
+from fcconan.data import PAIR, QRELS, TEXT_BY_ID, Columns, make_cn_id, make_hs_id, make_pair_id
+from fcconan.scoring import krippendorff_alpha
 
+Row = dict[str, Any]
+Key = TypeVar("Key", bound=Hashable)
+Value = TypeVar("Value")
 EDUCATION = {
     "": None,
     "Less than high school": "below_high_school",
@@ -33,64 +38,85 @@ def ids_of(hate_speech: str, counter_narrative: str) -> dict[str, str]:
     }
 
 
-def person_and_topic(rows: Rows, row: int) -> dict[str, Any]:
-    """Returns CONAN's columns about topic and author as the contract names them, for the columns that the file has."""
-    found: dict[str, Any] = {}
+def pair_row(record: Record) -> Row:
+    """Returns ids, texts and source id of an upstream pair, and CONAN's columns about topic and author, as columns.
+
+    Columns that the file does not have are left out; the source id is then the number of the row.
+    """
+    found: Row = ids_of(record["hate_speech"], record["counter_narrative"])
     for name in ("hs_type", "hs_subtype", "cn_type", "gender"):
-        if name in rows.columns:
-            found[name] = "; ".join(part.strip() for part in rows[name][row].split(",") if part.strip()) or None
-    if "age" in rows.columns:
-        found["age"] = rows.integer("age", row)
-    if "education" in rows.columns:
-        found["education"] = rows.one_of("education", row, EDUCATION)
+        if name in record:
+            found[name] = "; ".join(part.strip() for part in record[name].split(",") if part.strip()) or None
+    if "age" in record:
+        found["age"] = record.integer("age")
+    if "education" in record:
+        found["education"] = record.one_of("education", EDUCATION)
+    found["source_id"] = record["source_id"] if "source_id" in record else str(record.at)
     return found
 
 
-def check_labels(rows: Rows, pair_ids: list[str], labels: list[str]) -> None:
+def check_labels(rows: Rows, pairs: Sequence[Row]) -> None:
     """Checks that no pair stands in a file twice.
+
+    Args:
+        rows: The rows of the file.
+        pairs: The pair of each row.
 
     Raises:
         InputError: One does; the message says whether the labels differ.
     """
     first: dict[str, int] = {}
-    for row, pair in enumerate(pair_ids):
-        if pair in first:
-            other = first[pair]
-            same = labels[other] == labels[row]
-            raise rows.fail(
-                row,
-                f"the pair of line {rows.lines[other]} again, with "
-                + (
-                    "the same label; remove one of the two rows"
-                    if same
-                    else f"another label ({labels[other]} there, {labels[row]} here); decide which one holds"
-                ),
-            )
-        first[pair] = row
+    for record, pair in zip(rows, pairs, strict=True):
+        other = first.setdefault(pair["pair_id"], record.at)
+        if other != record.at:
+            there, here = pairs[other]["label"], pair["label"]
+            advice = "the same label; remove one of the two rows"
+            if there != here:
+                advice = f"another label ({there} there, {here} here); decide which one holds"
+            raise record.fail(f"the pair of line {rows.lines[other]} again, with {advice}")
 
 
-def corpus_table(texts: dict[str, str]) -> Table:
-    """Returns the retrieval corpus from texts by id, in the order of the texts."""
-    return _texts_table("corpus", texts)
+def grouped(entries: Iterable[tuple[Key, Value]]) -> dict[Key, list[Value]]:
+    """Returns the values of every key, both in the order in which they come."""
+    groups: dict[Key, list[Value]] = {}
+    for key, value in entries:
+        groups.setdefault(key, []).append(value)
+    return groups
 
 
-def queries_table(texts: dict[str, str]) -> Table:
-    """Returns the queries from texts by id, in the order of the texts."""
-    return _texts_table("queries", texts)
+def alpha_in_words(units: Iterable[Sequence[float]], level: Any) -> str:
+    """Returns Krippendorff's alpha as cards show it."""
+    value = krippendorff_alpha(list(units), level=level).value
+    return "undefined" if value is None else f"{value:.3f}"
 
 
-def _texts_table(config: str, texts: dict[str, str]) -> Table:
+def vote_agreement(votes: Iterable[Row]) -> list[str]:
+    """Returns the agreement of votes for the card; inferred ones do not count."""
+    scale = {"not_appropriate": 0.0, "not_sure": 1.0, "appropriate": 2.0}
+    counted = [(vote["pair_id"], scale[vote["label"]]) for vote in votes if not vote.get("inferred")]
+    units = grouped(counted).values()
+    several = sum(len(unit) > 1 for unit in units)
+    return [
+        f"Krippendorff's alpha ({level}) of the votes: {alpha_in_words(units, level)} "
+        f"({several} pairs with two or more votes)"
+        for level in ("nominal", "ordinal")
+    ]
+
+
+def judged_note(judged: int, possible: int) -> str:
+    """Returns how many of the possible pairs are judged, for the card."""
+    unjudged = "; the others are unjudged, not negative" if judged < possible else ""
+    return f"{judged} of {possible} combinations of HS and CN are judged{unjudged}."
+
+
+def texts_table(config: str, texts: Mapping[str, str]) -> Table:
+    """Returns a retrieval corpus, or queries, from texts by id, in the order of the texts."""
     ordered = sorted(texts.items(), key=lambda pair: pair[1])
-    return Table(
-        config,
-        "test",
-        TEXT_BY_ID.kinds,
-        {"_id": [i for i, _ in ordered], "text": [t for _, t in ordered]},
-        ("_id",),
-    )
+    data = {"_id": [key for key, _ in ordered], "text": [text for _, text in ordered]}
+    return Table(config, "test", TEXT_BY_ID.kinds, data, ("_id",))
 
 
-def qrels_table(config: str, pairs: list[dict[str, Any]]) -> Table:
+def qrels_table(config: str, pairs: Sequence[Row]) -> Table:
     """Returns the relevance judgements of labelled pairs: 1 for appropriate, 0 for judged and not appropriate."""
     data = {
         "query-id": [pair["hs_id"] for pair in pairs],
@@ -100,26 +126,54 @@ def qrels_table(config: str, pairs: list[dict[str, Any]]) -> Table:
     return Table(config, "test", QRELS.kinds, data, ("query-id", "corpus-id"))
 
 
-def benchmark_tables(
-    pairs_by_tier: dict[str, list[dict[str, Any]]], broadest: str
-) -> tuple[list[Table], dict[str, str]]:
-    """Returns corpus, queries and qrels in the layout of BEIR and MTEB, and the config aliases of the tiers.
+def tier_members(pairs: Iterable[Row], tiers: Sequence[str]) -> dict[str, list[Row]]:
+    """Returns the pairs of every tier, those of better tiers included.
 
     Args:
-        pairs_by_tier: The labelled pairs of every tier.
-        broadest: The tier that `corpus`, `queries` and `qrels` without a prefix stand for.
+        pairs: The pairs, each with its best tier.
+        tiers: The tiers, the best first.
     """
-    everything = pairs_by_tier[broadest]
-    tables = [
-        corpus_table({pair["cn_id"]: pair["counter_narrative"] for pair in everything}),
-        queries_table({pair["hs_id"]: pair["hate_speech"] for pair in everything}),
+    position = {name: number for number, name in enumerate(tiers)}
+    return {name: [pair for pair in pairs if position[pair["tier"]] <= position[name]] for name in tiers}
+
+
+def tier_tables(
+    members: Mapping[str, Sequence[Row]], columns: Columns = PAIR.kinds, *, corpus: Mapping[str, str] | None = None
+) -> tuple[list[Table], dict[str, str]]:
+    """Returns the tables of the tiers, and corpus, queries and qrels in the layout of BEIR and MTEB.
+
+    Args:
+        members: The labelled pairs of every tier, the best tier first; `corpus`, `queries` and `qrels` without a prefix
+            are those of the last one.
+        columns: The columns of the pairs.
+        corpus: The texts of the corpus by id; by default those of the pairs.
+
+    Returns:
+        The tables, and the config aliases of the tiers.
+    """
+    *better, broadest = members
+    everything = members[broadest]
+    corpus = corpus or {pair["cn_id"]: pair["counter_narrative"] for pair in everything}
+    tables = [Table.from_rows(name, "test", columns, list(held), ("pair_id",)) for name, held in members.items()]
+    tables += [
+        texts_table("corpus", corpus),
+        texts_table("queries", {pair["hs_id"]: pair["hate_speech"] for pair in everything}),
         qrels_table("qrels", everything),
+        *(qrels_table(f"{tier}-qrels", members[tier]) for tier in better),
     ]
-    tables += [qrels_table(f"{tier}-qrels", pairs) for tier, pairs in pairs_by_tier.items() if tier != broadest]
     aliases = {f"{broadest}-qrels": "qrels"}
-    for tier in pairs_by_tier:
+    for tier in members:
         aliases |= {f"{tier}-corpus": "corpus", f"{tier}-queries": "queries"}
     return tables, aliases
+
+
+def tier_facts(members: Mapping[str, Sequence[Row]]) -> dict[str, int]:
+    """Returns the number of appropriate and of confirmed pairs in every tier."""
+    facts = {}
+    for name, held in members.items():
+        facts[f"{name}_appropriate"] = sum(pair["label"] == "appropriate" for pair in held)
+        facts[f"{name}_valid"] = sum(pair["valid"] for pair in held)
+    return facts
 
 
 FAILED_PARSE = -1.0

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,6 +13,7 @@ from fcconan.data import (
     DTYPES,
     LABELS,
     LIST_TYPES,
+    RESTRICTED_TYPES,
     VOTE_LABELS,
     Columns,
     feature_specification,
@@ -177,3 +179,21 @@ class Built:
             if (table.config, table.split) == (config, split):
                 return table
         raise KeyError(f"{config}/{split}")
+
+
+def strings_in(values: Iterable[Any]) -> Iterator[str]:
+    """Yields the strings of cells that are a string, a list of strings, or something else."""
+    for value in values:
+        yield from (each for each in (value if isinstance(value, list) else [value]) if isinstance(each, str) and each)
+
+
+def texts_of(table: Table, names: Collection[str] | None = None) -> Iterator[str]:
+    """Yields the texts of a table.
+
+    Args:
+        table: The table.
+        names: The columns to read; by default those of texts.
+    """
+    for name, kind in table.columns.items():
+        if kind in RESTRICTED_TYPES if names is None else name in names:
+            yield from strings_in(table.data[name])

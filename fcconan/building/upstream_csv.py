@@ -6,7 +6,7 @@ import io
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -46,9 +46,8 @@ class Rows:
             )
         return self.columns[column]
 
-    def fail(self, row: int, problem: str) -> InputError:
-        """Returns an error about one row, for the caller to raise."""
-        return InputError(f"{self.name}, line {self.lines[row]}: {problem}")
+    def __iter__(self) -> "Iterator[Record]":
+        return (Record(self, at) for at in range(len(self)))
 
     def check_columns(self, read: Iterable[str], kind: str) -> None:
         """Checks that the recipe maps no column that its kind would drop in silence.
@@ -66,48 +65,91 @@ class Rows:
                     "other columns in `extra_columns`, or move them to the source's `ignore`"
                 )
 
-    def one_of(self, column: str, row: int, values: Mapping[str, Value]) -> Value:
-        """Returns what a value stands for.
+
+@dataclass(frozen=True)
+class Record:
+    """One row of a file.
+
+    Attributes:
+        rows: All rows.
+        at: The position of the row, from 0.
+    """
+
+    rows: Rows
+    at: int
+
+    def __getitem__(self, column: str) -> str:
+        return self.rows[column][self.at]
+
+    def __contains__(self, column: str) -> bool:
+        return column in self.rows.columns
+
+    @property
+    def place(self) -> str:
+        """The file and the line, for messages."""
+        return f"{self.rows.name}, line {self.rows.lines[self.at]}"
+
+    def fail(self, problem: str) -> InputError:
+        """Returns an error about the row, for the caller to raise."""
+        return InputError(f"{self.place}: {problem}")
+
+    def one_of(self, column: str, values: Mapping[str, Value]) -> Value:
+        """Returns the meaning of a value.
 
         Args:
             column: The column.
-            row: The row's number.
-            values: What each allowed value stands for.
+            values: The meaning of each allowed value.
 
         Raises:
             InputError: The value is none of them.
         """
-        found = self[column][row]
+        found = self[column]
         if found not in values:
             expected = ", ".join(repr(value) for value in values)
-            raise self.fail(row, f"{column} is {found!r}, expected one of {expected}; mend the row or the recipe")
+            raise self.fail(f"{column} is {found!r}, expected one of {expected}; mend the row or the recipe")
         return values[found]
 
-    def integer(self, column: str, row: int) -> int | None:
-        """Returns a whole number (`25` and `25.0` alike), or None where the cell is empty.
+    def word(self, column: str, words: Iterable[str]) -> str:
+        """Returns a value that is one of some words.
+
+        Raises:
+            InputError: It is none of them.
+        """
+        return self.one_of(column, {word: word for word in words})
+
+    def reference(self, column: str, known: Collection[str]) -> str:
+        """Returns an id that another file has.
+
+        Raises:
+            InputError: That file does not have it.
+        """
+        if self[column] not in known:
+            raise self.fail(f"{column} {self[column]} is not in the file that it refers to; the files go together")
+        return self[column]
+
+    def integer(self, column: str) -> int | None:
+        """Returns a whole number (`25` or `25.0`), or None where the cell is empty.
 
         Raises:
             InputError: The value is something else.
         """
-        value = self.number(column, row)
-        if value is None:
-            return None
-        if not value.is_integer():
-            raise self.fail(row, f"{column} is {value}, expected a whole number")
-        return int(value)
+        value = self.number(column)
+        if value is not None and not value.is_integer():
+            raise self.fail(f"{column} is {value}, expected a whole number")
+        return None if value is None else int(value)
 
-    def number(self, column: str, row: int) -> float | None:
+    def number(self, column: str) -> float | None:
         """Returns a number, or None where the cell is empty.
 
         Raises:
             InputError: The value is not a finite number.
         """
-        text = self[column][row].strip()
+        text = self[column].strip()
         if not text:
             return None
         value = float(text) if NUMBER.fullmatch(text) else math.nan  # `float` alone takes 1_000, nan and more
         if not math.isfinite(value):
-            raise self.fail(row, f"{column} is {text!r}, expected a number")
+            raise self.fail(f"{column} is {text!r}, expected a number")
         return value
 
 
@@ -118,13 +160,13 @@ class Upstream:
     Attributes:
         recipe: The recipe.
         files: The local files by source name; optional files may lack.
+        tier_rule: A key of `fcconan.building.tiers.TIER_RULES`; None for datasets without tiers, and for recipes with a
+            rule of their own.
     """
 
     recipe: Recipe
     files: Mapping[str, Path]
-
-    def __contains__(self, key: str) -> bool:
-        return key in self.files
+    tier_rule: str | None = None
 
     def source(self, key: str) -> Source:
         """Returns the recipe's entry of a file.
@@ -243,10 +285,9 @@ def _column(name: str, header: list[str], theirs: str) -> str:
 
 
 def _check_texts(rows: Rows, text_columns: tuple[str, ...], empty_texts: int) -> None:
-    empty = [(row, column) for column in text_columns for row, text in enumerate(rows[column]) if is_blank(text)]
+    empty = [(column, record) for column in text_columns for record in rows if is_blank(record[column])]
     if len(empty) > empty_texts:
-        row, column = empty[0]
-        raise rows.fail(
-            row,
-            f"{column} is empty ({len(empty)} empty texts, expected {empty_texts}); fill it in, or remove the row",
+        column, record = empty[0]
+        raise record.fail(
+            f"{column} is empty ({len(empty)} empty texts, expected {empty_texts}); fill it in, or remove the row"
         )

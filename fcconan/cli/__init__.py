@@ -117,12 +117,9 @@ def _run() -> None:
         sys.stdout.flush()
         if status == INTERRUPTED:  # what typer makes of Ctrl-C
             raise KeyboardInterrupt
-    except InputError as error:
+    except (InputError, RemoteError) as error:
         show_traceback(error)
-        _fail(str(error), 2)
-    except RemoteError as error:
-        show_traceback(error)
-        _fail(str(error), 1)
+        _fail(str(error), 2 if isinstance(error, InputError) else 1)
     except TyperException as error:
         context = getattr(error, "ctx", None)
         command = context.command_path if context else "fcconan"

@@ -1,6 +1,5 @@
 """`fcconan agree`."""
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fcconan.cli.command import Command
@@ -11,15 +10,9 @@ if TYPE_CHECKING:
 
 def _show(result: "AgreeResult", verbose: bool) -> None:
     from fcconan.cli.output import print_tables
-    from fcconan.reporting import agreement_tables
+    from fcconan.reporting import agreement_notes, agreement_tables
 
-    print_tables(agreement_tables(result.rows(), pairs=verbose), result.data["notes"])
-
-
-def _write_page(result: "AgreeResult", path: Path) -> None:
-    from fcconan.reporting import write_agreement
-
-    write_agreement(path, result.data)
+    print_tables(agreement_tables(result.rows(), pairs=verbose), agreement_notes(result.data))
 
 
 COMMAND = Command(
@@ -28,7 +21,7 @@ COMMAND = Command(
     service="fcconan.services.agree",
     example="fcconan agree ratings.csv --json agreement.json",
     show=_show,
-    page=_write_page,
+    page="agreement_page",
     detailed=True,
     ignored={"--overall": "the table has no pairs of raters; --verbose prints them"},
 )

@@ -47,7 +47,7 @@ def print_benchmark(result: "BenchResult", verbose: bool) -> None:
 
     answer = answer_tables(result.data)
     for table in [answer[0], *terminal_tables(result.data)] if verbose else answer:
-        print_table(*table)
+        print_table(table)
     for note in result.data["notes"]:
         typer.echo(f"- {note}")
     typer.echo(f"Signature: {result.signature}")

@@ -12,10 +12,11 @@ if TYPE_CHECKING:
 
 def _show(result: "BuildResult", verbose: bool) -> None:
     from fcconan.cli.output import print_table
+    from fcconan.reporting import table_of
 
     manifest = result.manifest
-    rows = [tuple(row.values()) for row in result.rows()]
-    print_table(f"{manifest['title']} in {result.folder}", ("config", "split", "rows"), rows)
+    columns = ("config", "split", "rows")
+    print_table(table_of(f"{manifest['title']} in {result.folder}", result.rows(), columns))
     for note in [*manifest["notes"], *(f"Left out: {text}" for text in manifest["left_out"])]:
         typer.echo(f"- {note}")
 

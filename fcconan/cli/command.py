@@ -32,11 +32,11 @@ class Command:
         service: Module and name of the function, such as `fcconan.services.build`.
         example: A whole command.
         show: Prints the result; its second argument is true with `--verbose`.
-        page: Writes the result as a page; the command then has `--report FILE`.
+        page: The function of `fcconan.reporting` that makes a page of the result; the command then has `--report FILE`.
         detailed: Whether `--verbose` prints more than the answer.
         protected: Whether the file that the command writes replaces an existing one with `--force` only.
-        resumes: Returns whether an existing file is an earlier output of the command, which it continues.
-        json: Whether there is `--json FILE`.
+        resumes: Returns whether an existing file is an earlier output of the command with these options, which it
+            continues or replaces.
         renamed: Older spelling -> option, for options that each command has.
         removed: Older spelling -> the options that took its place, for spellings that had two meanings.
         ignored: Older switch -> the reason for which it has no effect.
@@ -50,11 +50,10 @@ class Command:
     service: str
     example: str
     show: Callable[[Any, bool], None]
-    page: Callable[[Any, Path], None] | None = None
+    page: str | None = None
     detailed: bool = False
     protected: bool = False
-    resumes: Callable[[Path], bool] = lambda path: False
-    json: bool = True
+    resumes: Callable[[Path, Any], bool] = lambda path, options: False
     renamed: Mapping[str, str] = field(default_factory=dict)
     removed: Mapping[str, str] = field(default_factory=dict)
     ignored: Mapping[str, str] = field(default_factory=dict)
@@ -88,8 +87,7 @@ class Command:
         interface = self.interface
         found = Parameters()
         for name, declared in interface.arguments.items():
-            required = name in interface.required
-            found.add_argument(name, declared, required=required, default=interface.defaults.get(name))
+            found.add_argument(name, declared, interface.defaults[name])
         if interface.model is not None:
             found.add_options(interface.model)
         flags = {declared.flag for declared in interface.arguments.values()}
@@ -101,7 +99,7 @@ class Command:
 
         if interface.model is not None:
             common(CONFIG, Path | None, "--config", help="YAML file with options; those typed here override it.")
-        if self.json and "--json" not in flags:
+        if "--json" not in flags:
             common(JSON, Path | None, "--json", help="Write the result to this file.")
         if self.page is not None:
             common(PAGE, Path | None, "--report", help="Write the result as a page to this file.")
@@ -133,7 +131,7 @@ class Command:
             self.companions,
         )
         if self.protected and not values[FORCE]:
-            check_existing(self.interface.arguments, values, self.resumes)
+            check_existing(self.interface.arguments, values, lambda path: self.resumes(path, options))
         try:
             result = self.interface.service(**passed, **self.keywords)
         except InputError as error:
@@ -146,7 +144,9 @@ class Command:
             result.to_json(path)
         page = values.get(PAGE)
         if self.page is not None and page is not None:
-            self.page(result, page)
+            from fcconan import reporting
+
+            reporting.write(page, getattr(reporting, self.page)(result.data))
         self.show(result, bool(values.get(VERBOSE)))
         if page is not None:
             typer.echo(f"Written: {page}")

@@ -1,6 +1,5 @@
 """`fcconan correlate`."""
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
@@ -20,18 +19,12 @@ def _show(result: "CorrelateResult", verbose: bool) -> None:
         typer.echo(f"Ratings without a value: {missing}; --verbose lists them.")
 
 
-def _write_page(result: "CorrelateResult", path: Path) -> None:
-    from fcconan.reporting import write_correlations
-
-    write_correlations(path, result.data)
-
-
 COMMAND = Command(
     name="correlate",
     help="Correlate models and metrics with people's ratings, pooled, per item and per system.",
     service="fcconan.services.correlate",
     example="fcconan correlate demo-dataset demo-ratings.csv --json correlations.json",
     show=_show,
-    page=_write_page,
+    page="correlation_page",
     detailed=True,
 )

@@ -13,14 +13,13 @@ if TYPE_CHECKING:
 
 def _show(result: "DemoResult", verbose: bool) -> None:
     from fcconan.cli.output import print_table
+    from fcconan.reporting import table_of
 
     if verbose:
         _show_all(result)
-    print_table(
-        "The demo in a table (all of it synthetic: the figures say nothing about the world)",
-        ("page", "of", "leader", "metric", "value"),
-        [list(row.values()) for row in result.leaders],
-    )
+    title = "The demo in a table (all of it synthetic: the values say nothing about the world)"
+    columns = ("page", "of", "leader", "metric", "value")
+    print_table(table_of(title, result.leaders, columns))
     shown = result.place if result.place.is_absolute() else f"./{result.place}"  # a bare name could be one on the Hub
     typer.echo(f"Written to {shown}. Load it:")
     typer.echo(f'  datasets.load_dataset("{shown}", "gold", split="test")')
@@ -31,17 +30,16 @@ def _show(result: "DemoResult", verbose: bool) -> None:
 def _show_all(result: "DemoResult") -> None:
     from fcconan.cli.bench import print_benchmark
     from fcconan.cli.judge.ratings_table import print_ratings
-    from fcconan.cli.output import print_table
+    from fcconan.cli.output import print_table, print_tables
+    from fcconan.reporting import table_of
 
     title = "Demo dataset (synthetic: invented peoples, simulated labels)"
-    print_table(title, ("config", "split", "rows"), [tuple(row.values()) for row in result.rows()])
-    columns = ("config", "split", "pairs", "appropriate", "HS", "CN", "CNs per HS", "words per CN")
+    print_table(table_of(title, result.rows(), ("config", "split", "rows")))
     pairs = result.manifest["statistics"]["pairs"]
-    print_table("Pairs", columns, [tuple(row.values()) for row in pairs])
+    print_table(table_of("Pairs", pairs, list(pairs[0])))
     print_benchmark(result.benchmark, verbose=True)
     print_ratings(dict(result.ratings), result.ratings_file)
-    for table in result.tables:
-        print_table(*table)
+    print_tables(result.tables)
 
 
 COMMAND = Command(

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def _show(result: "GeneratorSuiteResult", verbose: bool) -> None:
-    from fcconan.reporting import gist_of
+    from fcconan.reporting import headline_tables, table_of
 
     if result.is_dry_run:
         if rows := result.rows():
@@ -23,12 +23,11 @@ def _show(result: "GeneratorSuiteResult", verbose: bool) -> None:
         if not result.are_replies_written:
             typer.echo("Replies that are not written yet are counted at their longest.")
         return
-    print_tables(gist_of(result.out))
+    print_tables(headline_tables(result.out))
     steps = [row for row in result.rows() if verbose or row["status"] not in ("kept", "done")]
     if steps:
         title = f"Steps of {result.data['suite']}" + ("" if verbose else " that are not done")
-        cells = [[row[name] or "" for name in ("step", "status", "problem")] for row in steps]
-        print_table(title, ("step", "status", "problem"), cells)
+        print_table(table_of(title, steps, ("step", "status", "problem")))
     missing = [f"{name} {number}" for name, number in result.data["missing"].items() if number]
     if missing:
         typer.echo("Without a value: " + ", ".join(missing))

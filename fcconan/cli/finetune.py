@@ -21,15 +21,18 @@ def _show(result: "FinetuneResult", verbose: bool) -> None:
 def _show_training(result: "FinetuneResult") -> None:
     from fcconan.cli.output import print_table
     from fcconan.generation import DIVERGED
+    from fcconan.reporting import shown, table_of
 
     report = result.data
-    rows = [("untuned", "", "", _figure(report["before"]["perplexity"]), "")]
-    for run in result.rows():
-        chosen = "chosen" if run["learning_rate"] == report["learning_rate"] else ""
-        value = DIVERGED if run["reason"] else _figure(run["perplexity"])
-        rows.append((f"{run['learning_rate']:g}", str(len(run["curve"])), str(run["best_epoch"] or ""), value, chosen))
-    columns = ("learning rate", "epochs", "best epoch", "perplexity", "")
-    print_table("Validation perplexity of a reply token", columns, rows)
+    columns = {
+        "learning rate": lambda run: f"{run['learning_rate']:g}",
+        "epochs": lambda run: len(run["curve"]),
+        "best epoch": "best_epoch",
+        "perplexity": lambda run: DIVERGED if run["reason"] else run["perplexity"],
+        "": lambda run: "chosen" if run["learning_rate"] == report["learning_rate"] else "",
+    }
+    typer.echo(f"Perplexity of the untuned model: {shown(report['before']['perplexity'])}")
+    print_table(table_of("Validation perplexity of a reply token", result.rows(), columns))
     memory = "" if report["peak_bytes"] is None else f", {report['peak_bytes'] / 2**30:.2f} GiB at most"
     is_worse = report["after"]["validation_loss"] >= report["before"]["validation_loss"]
     typer.echo(
@@ -44,29 +47,24 @@ def _show_training(result: "FinetuneResult") -> None:
 def _show_plan(result: "FinetuneResult") -> None:
     from fcconan.cli.output import print_table
     from fcconan.data import counted
+    from fcconan.reporting import table_of
 
     plan = result.plan
-    print_table(
-        f"{plan['model']}: {counted(plan['steps_an_epoch'], 'step')} an epoch, {plan['steps_at_most']} at most",
-        ("part", "pairs", "tokens", "of replies", "longest", "left out"),
-        [
-            (
-                name,
-                *(part[key] for key in ("pairs", "tokens", "reply_tokens", "longest")),
-                sum(part["left_out"].values()),
-            )
-            for name, part in plan["parts"].items()
-        ],
-    )
+    columns = {
+        "part": "name",
+        "pairs": "pairs",
+        "tokens": "tokens",
+        "of replies": "reply_tokens",
+        "longest": "longest",
+        "left out": lambda part: sum(part["left_out"].values()),
+    }
+    title = f"{plan['model']}: {counted(plan['steps_an_epoch'], 'step')} an epoch, {plan['steps_at_most']} at most"
+    print_table(table_of(title, [{"name": name, **part} for name, part in plan["parts"].items()], columns))
     left_out = Counter(plan["data"]["left_out"])
     for part in plan["parts"].values():
         left_out.update(part["left_out"])
     if +left_out:
         typer.echo("Left out: " + ", ".join(f"{number} {reason}" for reason, number in left_out.items() if number))
-
-
-def _figure(value: float | None) -> str:
-    return "–" if value is None else f"{value:.3f}"
 
 
 COMMAND = Command(

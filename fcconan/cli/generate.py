@@ -6,22 +6,22 @@ from typing import TYPE_CHECKING
 import typer
 
 from fcconan.cli.command import Command
-from fcconan.cli.model_output import finish, print_dry_run, print_failed
+from fcconan.cli.model_output import print_failed, with_dry_run
 from fcconan.cli.progress import CountProgress
 
 if TYPE_CHECKING:
     from fcconan.services import GenerateResult
 
 
+@with_dry_run
 def _show(result: "GenerateResult", verbose: bool) -> None:
     from fcconan.cli.output import print_table
     from fcconan.generation import COUNTED, counts_of
+    from fcconan.reporting import Table
 
-    if result.is_dry_run:
-        print_dry_run(result.rows(), at_most=result.at_most)
-        return
     data = result.data
-    print_table(f"Replies in {result.out}", COUNTED, counts_of(data))
+    rows = [list(map(str, row)) for row in counts_of(data)]
+    print_table(Table(f"Replies in {result.out}", list(COUNTED), rows))
     if picked := data.get("picked"):
         typer.echo(
             f"Messages whose reply {picked['by']} chose: {picked['judged']}; without a rated candidate, so that a draw "
@@ -30,7 +30,6 @@ def _show(result: "GenerateResult", verbose: bool) -> None:
     print_failed(data.get("failed_requests", 0))
     if verbose:
         typer.echo(f"How they were made: {data['card']}")
-    finish(result, verbose)
 
 
 def _card_of(out: Path) -> dict[str, Path]:
@@ -39,7 +38,7 @@ def _card_of(out: Path) -> dict[str, Path]:
     return {"--out (its card)": card_path(out)}
 
 
-def _is_output(out: Path) -> bool:
+def _is_output(out: Path, options: object) -> bool:
     """Returns whether an existing file is an output of this command, which has a card, or is empty."""
     return out.is_dir() or not out.stat().st_size or all(card.is_file() for card in _card_of(out).values())
 

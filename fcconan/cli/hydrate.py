@@ -12,9 +12,9 @@ if TYPE_CHECKING:
 
 
 def _show(result: "HydrateResult", verbose: bool) -> None:
-    from fcconan.cli.output import print_table
+    from fcconan.cli.output import print_counts
 
-    print_table(f"Rows of {result.source}", ("rows", "number"), list(result.counts.items()))
+    print_counts(f"Rows of {result.source}", ("rows", "number"), result.counts)
     if result.data["complete"]:
         typer.echo(f"{result.folder} equals the full build.")
         return

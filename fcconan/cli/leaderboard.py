@@ -1,6 +1,5 @@
 """`fcconan leaderboard`."""
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
@@ -23,18 +22,12 @@ def _show(result: "LeaderboardResult", verbose: bool) -> None:
         typer.echo(f"Further raters: {', '.join(result.further_raters)}; --verbose shows their ratings.")
 
 
-def _write_page(result: "LeaderboardResult", path: Path) -> None:
-    from fcconan.reporting import leaderboard_page, write
-
-    write(path, leaderboard_page(result.data))
-
-
 COMMAND = Command(
     name="leaderboard",
     help="Rank systems by ratings of their replies, aspect by aspect and by one score of all, and test differences.",
     service="fcconan.services.leaderboard",
     example="fcconan leaderboard demo-dataset demo-ratings.csv --baseline simulated-matched",
     show=_show,
-    page=_write_page,
+    page="leaderboard_page",
     detailed=True,
 )

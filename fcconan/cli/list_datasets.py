@@ -1,6 +1,7 @@
 """`fcconan list`."""
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from fcconan.cli.command import Command
 
@@ -9,30 +10,25 @@ if TYPE_CHECKING:
 
 
 def _show(result: "DatasetList", verbose: bool) -> None:
-    from fcconan.cli.output import print_table
+    from fcconan.cli.output import print_tables
+    from fcconan.reporting import table_of
 
-    print_table(
-        "Datasets",
-        ("name", "languages", "largest part", "rows", "texts may be passed on", "title"),
-        [
-            (
-                recipe["name"],
-                " ".join(recipe["languages"]),
-                *max(
-                    ((f"{c}/{s}", n) for c, splits in recipe["rows"].items() for s, n in splits.items()),
-                    key=lambda part: part[1],
-                ),
-                "yes" if recipe["redistributable"] else "no",
-                recipe["title"] + (" (synthetic)" if recipe["synthetic"] else ""),
-            )
-            for recipe in result.rows()
-        ],
-    )
-    print_table(
-        "Annotation tasks",
-        ("name", "of a", "aspects and their scales, or labels", "title"),
-        [tuple(task.values()) for task in result.tasks],
-    )
+    datasets = {
+        "name": "name",
+        "languages": lambda recipe: " ".join(recipe["languages"]),
+        "largest part": lambda recipe: _largest(recipe)[0],
+        "rows": lambda recipe: _largest(recipe)[1],
+        "texts may be passed on": lambda recipe: "yes" if recipe["redistributable"] else "no",
+        "title": lambda recipe: recipe["title"] + (" (synthetic)" if recipe["synthetic"] else ""),
+    }
+    tasks = {"name": "name", "of a": "unit", "aspects and their scales, or labels": "parts", "title": "title"}
+    print_tables([table_of("Datasets", result.rows(), datasets), table_of("Annotation tasks", result.tasks, tasks)])
+
+
+def _largest(recipe: Mapping[str, Any]) -> tuple[str, int]:
+    """Returns config and split of the largest table of a dataset, and its number of rows."""
+    parts = [(f"{config}/{split}", n) for config, splits in recipe["rows"].items() for split, n in splits.items()]
+    return max(parts, key=lambda part: part[1])
 
 
 COMMAND = Command(

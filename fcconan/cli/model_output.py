@@ -1,7 +1,7 @@
 """The output of commands that call models: dry runs, usage, stored answers, and the exit status."""
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -13,16 +13,6 @@ if TYPE_CHECKING:
 
 FAILED = 1
 _SENT = "model requests prompt_tokens completion_tokens requests_without_count from_store cost".split()
-
-
-def figure(value: float | None) -> str:
-    """Returns a number with three decimals; nothing for none."""
-    return "" if value is None else f"{value:.3f}"
-
-
-def interval(low: float | None, high: float | None) -> str:
-    """Returns an interval in brackets; nothing where there is none."""
-    return "" if low is None else f"[{figure(low)}, {figure(high)}]"
 
 
 def print_failed(requests: int) -> None:
@@ -39,21 +29,22 @@ def print_dry_run(rows: Sequence[Mapping[str, Any]], *, at_most: bool = False) -
         at_most: Whether the numbers are upper bounds.
     """
     from fcconan.cli.output import print_table
+    from fcconan.reporting import table_of
 
-    names = list(dict.fromkeys(name for row in rows for name in row if row[name] is not None))
-    cells = [["" if row.get(name) is None else row[name] for name in names] for row in rows]
+    names = dict.fromkeys(name for row in rows for name in row if row[name] is not None)
     title = f"Requests{', at most' if at_most else ''} (nothing was sent)"
-    print_table(title, [name.replace("_", " ") for name in names], cells)
+    all_rows = [{**dict.fromkeys(names), **row} for row in rows]
+    print_table(table_of(title, all_rows, list(names)))
 
 
 def print_usage(used: Sequence[Mapping[str, Any]]) -> None:
     """Prints requests, tokens and cost of models at an endpoint, if there are any."""
     from fcconan.cli.output import print_table
+    from fcconan.reporting import table_of
 
     if used:
-        shown = [name for name in _SENT if name != "cost" or used[0]["cost"] is not None]
-        heads = [name.replace("_", " ") for name in shown]
-        print_table("Requests of this run", heads, [[each[name] for name in shown] for each in used])
+        names = [name for name in _SENT if name != "cost" or used[0]["cost"] is not None]
+        print_table(table_of("Requests of this run", used, names))
 
 
 def print_stored_answers(notices: "Notices") -> None:
@@ -62,6 +53,23 @@ def print_stored_answers(notices: "Notices") -> None:
         print(sentence)
     for sentence in notices.changed:
         print(f"fcconan: {sentence}", file=sys.stderr)
+
+
+def with_dry_run(show: Callable[[Any, bool], None]) -> Callable[[Any, bool], None]:
+    """Returns a function that prints the result of a command that calls models, or of its dry run.
+
+    Args:
+        show: Prints the answer of a command that is no dry run.
+    """
+
+    def print_result(result: "ModelResult", verbose: bool) -> None:
+        if result.is_dry_run:
+            print_dry_run(result.rows(), at_most=result.at_most)
+        else:
+            show(result, verbose)
+        finish(result, verbose)
+
+    return print_result
 
 
 def finish(result: "ModelResult", verbose: bool) -> None:

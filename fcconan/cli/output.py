@@ -2,55 +2,64 @@
 
 import shutil
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from fcconan.data import cleaned, may_be_written, trusted
 from fcconan.errors import InputError
 
+if TYPE_CHECKING:
+    from fcconan.reporting import Table
+
 _HEIGHT = 25  # without any, Rich takes every terminal for 80 columns wide whose TERM is `dumb`, as it is in editors
 
 
-def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
+def print_table(table: "Table") -> None:
     """Prints a table; columns of numbers are set flush right.
 
-    What a terminal has no room for stands in further tables below, which repeat the first column.
+    Columns for which a terminal has no room are in further tables below, which repeat the first column.
     """
     from rich.cells import cell_len
     from rich.console import Console
-    from rich.table import Table
+    from rich.table import Table as Grid
     from rich.text import Text
 
-    heads = [cleaned(column) for column in columns]
-    cells = [[cleaned(str(cell)) for cell in row] for row in rows]
+    from fcconan.reporting import number_columns
+
     # A pipe has no width of its own: give the table all it needs, so that no cell is broken.
     # Rich draws with escape sequences, so it writes to the trusted stream, and everything that it shows is cleaned.
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else 1_000
     console = Console(file=trusted(sys.stdout), width=width, height=_HEIGHT, highlight=False)
-    console.print(cleaned(title), markup=False, emoji=False)
-    widths = [
-        max(cell_len(line) for cell in (head, *(row[place] for row in cells)) for line in cell.split("\n"))
-        for place, head in enumerate(heads)
-    ]
+    console.print(cleaned(table.title), markup=False, emoji=False)
+    columns = [[cleaned(cell) for cell in column] for column in zip(table.columns, *table.rows, strict=True)]
+    widths = [max(cell_len(line) for cell in column for line in cell.split("\n")) for column in columns]
+    is_number = number_columns(table)
     for places in _fitting(widths, console.width):
-        table = Table()
+        grid = Grid()
         for place in places:
-            numbers = bool(rows) and all(isinstance(row[place], int | float) for row in rows)
-            table.add_column(Text(heads[place]), justify="right" if numbers else "left", overflow="fold")
-        for row in cells:
-            table.add_row(*(Text(row[place]) for place in places))  # as text: names may hold what looks like markup
-        console.print(table)
+            justify: Any = "right" if table.rows and is_number[place] else "left"
+            grid.add_column(Text(columns[place][0]), justify=justify, overflow="fold")
+        for cells in zip(*(columns[place][1:] for place in places), strict=True):
+            grid.add_row(*map(Text, cells))  # as text: names may hold what looks like markup
+        console.print(grid)
 
 
-def print_tables(tables: Iterable[Any], notes: Iterable[str] = ()) -> None:
-    """Prints tables with title, columns and rows, and sentences below them."""
+def print_tables(tables: "Iterable[Table]", notes: Iterable[str] = ()) -> None:
+    """Prints tables, and sentences below them."""
     for each in tables:
-        print_table(each.title, each.columns, each.rows)
+        print_table(each)
     for note in notes:
         typer.echo(note)
+
+
+def print_counts(title: str, columns: tuple[str, str], values: Mapping[str, Any]) -> None:
+    """Prints a table of names and values."""
+    from fcconan.reporting import Table, shown
+
+    print_table(Table(title, list(columns), [[name, shown(value)] for name, value in values.items()]))
 
 
 def _fitting(widths: Sequence[int], room: int) -> list[list[int]]:
@@ -92,13 +101,6 @@ def check_json_target(path: Path | None, out: Path | None) -> None:
         raise InputError(f"{path} is no file: choose another --json file")
     if path is not None and not may_be_written(path):
         raise InputError(f"{path} cannot be written: choose another --json file, in a folder that is there")
-
-
-def write_json(path: Path, data: Any) -> None:
-    """Writes a result for programs, whole or not at all; see `fcconan.services.write_json`."""
-    from fcconan import services
-
-    services.write_json(data, path)
 
 
 def check_replaced_json(path: Path | None) -> None:

@@ -32,15 +32,13 @@ class Interface:
     Attributes:
         service: The function.
         arguments: The parameters that are declared by `argument`, in order.
-        required: Those of them that need a value.
-        defaults: Names of files and folders that the others have by default.
+        defaults: Their defaults; `inspect.Parameter.empty` for those without one.
         model: The class of its configuration; None if it takes none.
     """
 
     service: Callable[..., Any]
     arguments: Mapping[str, Argument]
-    required: frozenset[str]
-    defaults: Mapping[str, str]
+    defaults: Mapping[str, Any]
     model: type[Configuration] | None
 
 
@@ -52,21 +50,17 @@ def interface_of(service: Callable[..., Any]) -> Interface:
         >>> interface_of(build).model.__name__
         'BuildOptions'
     """
-    arguments: dict[str, Argument] = {}
-    required = set()
-    defaults: dict[str, str] = {}
-    model = None
-    for name, parameter in inspect.signature(service).parameters.items():
-        declared = [each for each in typing.get_args(parameter.annotation) if isinstance(each, Argument)]
-        if declared:
-            arguments[name] = declared[0]
-            if declared[0].required or parameter.default is parameter.empty:
-                required.add(name)
-            elif isinstance(parameter.default, str):
-                defaults[name] = parameter.default
-        elif name == "options":
-            model = parameter.annotation
-    return Interface(service, arguments, frozenset(required), defaults, model)
+    parameters = inspect.signature(service).parameters
+    arguments = {
+        name: declared
+        for name, parameter in parameters.items()
+        for declared in typing.get_args(parameter.annotation)
+        if isinstance(declared, Argument)
+    }
+    defaults = {name: parameters[name].default for name in arguments}
+    return Interface(
+        service, arguments, defaults, parameters["options"].annotation if "options" in parameters else None
+    )
 
 
 @dataclass
@@ -87,7 +81,7 @@ class Parameters:
         kind = inspect.Parameter.KEYWORD_ONLY
         self.found.append(inspect.Parameter(name, kind, annotation=Annotated[annotation, info], default=default))
 
-    def add_argument(self, name: str, declared: Argument, *, required: bool, default: str | None = None) -> None:
+    def add_argument(self, name: str, declared: Argument, default: Any) -> None:
         """Adds a parameter of the service that precedes its configuration."""
         kind: Any = Path if declared.path else str
         annotation = list[kind] if declared.many else kind
@@ -95,15 +89,15 @@ class Parameters:
             "help": declared.help,
             "metavar": declared.metavar or (form_of(kind) if declared.flag else None),
             "autocompletion": completed(declared.complete),
-            "show_default": default is not None,
+            "show_default": isinstance(default, str),
             "hidden": declared.rare,
         }
         names = [name for name in (declared.flag, declared.short) if name is not None]
         info = typer.Option(*names, **how) if names else typer.Argument(**how)
-        if required:
+        if declared.required or default is inspect.Parameter.empty:
             self.add(name, annotation, info, inspect.Parameter.empty)
         else:
-            self.add(name, annotation | None, info, None if default is None else kind(default))
+            self.add(name, annotation | None, info, kind(default) if isinstance(default, str) else None)
 
     def add_options(self, model: type[Configuration]) -> None:
         """Adds the fields of a configuration whose values can be typed."""

@@ -14,14 +14,12 @@ def _show(result: "PublishResult", verbose: bool) -> None:
     from fcconan.cli.output import print_table
     from fcconan.data import printable_name
     from fcconan.publishing import listed
+    from fcconan.reporting import table_of
 
     publication = result.publication
     plan, done = publication.plan, publication.done
-    print_table(
-        f"{plan.contents.title} to {publication.url}",
-        ("file", "change", "bytes"),
-        [(printable_name(row["file"]), row["change"], row["bytes"]) for row in result.rows()],
-    )
+    columns = {"file": lambda row: printable_name(row["file"]), "change": "change", "bytes": "bytes"}
+    print_table(table_of(f"{plan.contents.title} to {publication.url}", result.rows(), columns))
     lines = [
         f"Repository: {'there' if plan.remote.exists else 'to be created'}; in the end {plan.visibility}."
         if done is None

@@ -1,6 +1,5 @@
 """`fcconan rank`."""
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fcconan.cli.command import Command
@@ -16,18 +15,12 @@ def _show(result: "RankResult", verbose: bool) -> None:
     print_tables(tournament_tables(result.data, every=verbose, details=verbose), result.data["notes"])
 
 
-def _write_page(result: "RankResult", path: Path) -> None:
-    from fcconan.reporting import write_tournament
-
-    write_tournament(path, result.data)
-
-
 COMMAND = Command(
     name="rank",
     help="Rank systems by the verdicts on pairs of their replies, and test differences.",
     service="fcconan.services.rank",
     example="fcconan rank comparisons.csv --json tournament.json",
     show=_show,
-    page=_write_page,
+    page="tournament_page",
     detailed=True,
 )

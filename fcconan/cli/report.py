@@ -12,10 +12,10 @@ if TYPE_CHECKING:
 
 def _show(result: "ReportResult", verbose: bool) -> None:
     from fcconan.cli.output import print_table
+    from fcconan.reporting import table_of
 
     if verbose:
-        columns = ("page", "shows", "from")
-        print_table("Pages", columns, [tuple(row[name] for name in columns) for row in result.rows()])
+        print_table(table_of("Pages", result.rows(), ("page", "shows", "from")))
     for line in result.data["left_out"]:
         typer.echo(line)
     typer.echo(f"Open {result.index}")

@@ -13,10 +13,11 @@ if TYPE_CHECKING:
 
 def _show(result: "RetrieverTrainingResult", verbose: bool) -> None:
     from fcconan.cli.output import print_table
+    from fcconan.reporting import table_of
 
     if verbose and result.rows():
-        rows = [(row["epochs"], f"{row['mean_of_4_metrics_at_10']:.4f}") for row in result.rows()]
-        print_table("Cross-validation inside the training pairs", ("epochs", "mean of 4 metrics at 10"), rows)
+        columns = {"epochs": "epochs", "mean of 4 metrics at 10": "mean_of_4_metrics_at_10"}
+        print_table(table_of("Cross-validation inside the training pairs", result.rows(), columns))
     if result.left_out:
         typer.echo(
             f"{result.left_out} pairs of evaluated HS, in the same or other words, were left out (--keep-leakage keeps "

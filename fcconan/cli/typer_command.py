@@ -1,40 +1,14 @@
 """Typer commands and groups whose parameters are made when they are needed, with help in sections."""
 
 import inspect
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
 from fcconan.cli.old_spellings import renewed
-
-if TYPE_CHECKING:
-    from fcconan.cli.parameters import Parameters
-
-
-class Declaration(Protocol):
-    """The part of `fcconan.cli.command.Command` that Typer's command needs."""
-
-    @property
-    def removed(self) -> Mapping[str, str]:
-        """Older spelling -> the options that took its place."""
-        ...
-
-    @property
-    def ignored(self) -> Mapping[str, str]:
-        """Older switch -> the reason for which it has no effect."""
-        ...
-
-    @property
-    def parameters(self) -> "Parameters":
-        """The parameters of the command."""
-        ...
-
-    def run(self, context: typer.Context, values: dict[str, Any]) -> None:
-        """Calls the service and prints its result."""
-        ...
 
 
 def group(name: str, help: str, commands: Iterable[Any]) -> typer.Typer:
@@ -76,7 +50,7 @@ class Group(TyperGroup):
 class ServiceCommand(TyperCommand):
     """A command whose parameters are made when they are needed."""
 
-    declared: Declaration
+    declared: Any  # a `Command`, which imports this module
 
     @property
     def params(self) -> Any:

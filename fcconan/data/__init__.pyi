@@ -174,6 +174,7 @@ from .terminal import (
     TRACEBACK as TRACEBACK,
     cleaned as cleaned,
     is_debugging as is_debugging,
+    printable as printable,
     printable_name as printable_name,
     protect_streams as protect_streams,
     show_traceback as show_traceback,

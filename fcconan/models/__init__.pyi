@@ -12,9 +12,9 @@ from .answers.store import (
 )
 from .budget import (
     Budget as Budget,
+    CostLimit as CostLimit,
     CostLimitError as CostLimitError,
     Price as Price,
-    Purse as Purse,
     estimated_tokens as estimated_tokens,
     load_price as load_price,
     longest_answer as longest_answer,
@@ -66,6 +66,5 @@ from .weights import (
     loading as loading,
     locate as locate,
     one_line as one_line,
-    quiet_hub as quiet_hub,
     quiet_training as quiet_training,
 )

@@ -1,11 +1,14 @@
 """What calls cost: prices from a file, an estimate before the first call, and a limit that is never passed."""
 
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import ceil
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+import pydantic.dataclasses
+from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 
 from fcconan.data import YamlFile
 from fcconan.errors import InputError
@@ -21,15 +24,18 @@ class CostLimitError(InputError):
     """The next call might cost more than was allowed; what was answered is kept."""
 
 
-@dataclass(frozen=True)
-class Price:
-    """What a model costs, in the unit of the file, for a million tokens."""
+Rate = Annotated[float, Field(strict=True, ge=0, allow_inf_nan=False)]
 
-    input: float
-    output: float
+
+@pydantic.dataclasses.dataclass(frozen=True, config=ConfigDict(extra="forbid"))
+class Price:
+    """The price of a model, in the unit of the file, for a million tokens."""
+
+    input: Rate
+    output: Rate
 
     def of(self, prompt_tokens: float, completion_tokens: float) -> float:
-        """Returns what so many tokens cost."""
+        """Returns the cost of so many tokens."""
         return (prompt_tokens * self.input + completion_tokens * self.output) / PER
 
 
@@ -37,24 +43,20 @@ def load_price(path: Path, model: str) -> Price:
     """Reads the price of a model: `MODEL: {input: 2.5, output: 10}`, for a million tokens.
 
     Raises:
-        InputError: The file is no list of prices, or has none for the model.
+        InputError: The file has other content, or no price for the model.
     """
     file = YamlFile(path)
     if model not in file.data:
         raise InputError(
             f"{path} has no price for {model}: add `{model}: {{input: ..., output: ...}}`, for a million tokens"
         )
-    entry = file.data[model]
-    numbers = entry if isinstance(entry, dict) else {}
-    if set(numbers) != {"input", "output"} or not all(
-        isinstance(each, int | float) and not isinstance(each, bool) and 0 <= each < float("inf")
-        for each in numbers.values()
-    ):
+    try:
+        return TypeAdapter(Price).validate_python(file.data[model])
+    except ValidationError as error:
         raise InputError(
-            f"{path}, line {file.line((model,))}: the price of {model} is {entry!r}, expected "
+            f"{path}, line {file.line((model,))}: the price of {model} is {file.data[model]!r}, expected "
             "{input: ..., output: ...} with numbers from 0, for a million tokens"
-        )
-    return Price(float(numbers["input"]), float(numbers["output"]))
+        ) from error
 
 
 def estimated_tokens(texts: Iterable[str]) -> int:
@@ -99,62 +101,59 @@ def longest_answer(body: Mapping[str, Any]) -> int | None:
     return None if longest is None else int(longest) * int(body.get("n", 1))
 
 
-class Purse:
-    """What all models of a run may spend together.
+class CostLimit:
+    """The amount that all models of a run may cost together.
 
     Args:
         limit: In the unit of the prices.
 
     Attributes:
-        spent: What answered calls cost. A call that failed without an answer may have been charged: it counts with
-            what was set aside for it.
-        aside: What calls in flight may cost.
-        waiting: Called, from any thread, whenever a call was booked.
+        limit: The given one.
+        spent: Cost of answered calls. A call that failed without an answer may have been charged: it counts with the
+            amount that was reserved for it.
+        reserved: The most that calls under way may cost.
 
     Raises:
-        InputError: The limit is no number from 0.
+        InputError: The limit is not a number from 0.
     """
 
     def __init__(self, limit: float) -> None:
         if not 0 <= limit < float("inf"):
             raise InputError(f"the limit of cost is {limit}: give a number from 0")
         self.limit = limit
-        self.spent = self.aside = 0.0
-        self.waiting: list[Callable[[], object]] = []
-        self._flying = 0
+        self.spent = self.reserved = 0.0
+        self._under_way = 0
         self._lock = threading.Lock()
 
-    def set_aside(self, amount: float) -> bool:
-        """Sets an amount aside, if that keeps within the limit; returns whether it did.
+    def reserve(self, amount: float) -> bool:
+        """Reserves an amount, if that keeps within the limit; returns whether it did.
 
         Raises:
-            CostLimitError: It does not, and no call in flight can free anything.
+            CostLimitError: It does not, and no call under way can free anything.
         """
         with self._lock:
-            if self.spent + self.aside + amount <= self.limit:
-                self.aside += amount
-                self._flying += 1
+            if self.spent + self.reserved + amount <= self.limit:
+                self.reserved += amount
+                self._under_way += 1
                 return True
-            if self._flying:
+            if self._under_way:
                 return False
         raise CostLimitError(
             f"the limit of cost is reached: {self.spent:.4f} of {self.limit:g} is spent, and the next call may cost "
             f"{amount:.4f}; what was answered is kept, raise --max-cost and run again to go on"
         )
 
-    def settle(self, amount: float, cost: float) -> None:
-        """Books the cost of a call for which an amount was set aside."""
+    def commit(self, amount: float, cost: float) -> None:
+        """Replaces an amount that was reserved for a call by its cost."""
         with self._lock:
-            self._flying -= 1
-            self.aside = max(self.aside - amount, 0.0) if self._flying else 0.0
+            self._under_way -= 1
+            self.reserved = max(self.reserved - amount, 0.0) if self._under_way else 0.0
             self.spent += cost
-        for wake in list(self.waiting):
-            wake()
 
 
 @dataclass
 class Used:
-    """What a model was sent and has answered in this run, as the endpoint counts.
+    """Requests and tokens of a model in this run, as the endpoint counts.
 
     Attributes:
         requests: Those that were sent, repetitions among them.
@@ -170,67 +169,61 @@ class Used:
 
 
 class Budget:
-    """Counts what calls use, and keeps their cost at or below a limit: what they may cost is set aside beforehand.
+    """Counts the tokens of calls, and keeps their cost within a limit: the most they may cost is reserved beforehand.
 
     Args:
-        purse: The limit, with what is spent; a number is a purse of its own, None sets no limit.
-        price: Of the model; None where nobody knows it, which goes without a limit only.
+        limit: The limit of all models of a run; a number is a limit of this model alone, None sets none.
+        price: Price of the model; None where it is unknown, which goes without a limit only.
 
     Attributes:
-        purse: The limit.
-        price: Of the model.
-        used: What was sent so far.
+        limit: The limit; None for none.
+        price: Price of the model.
+        used: Requests and tokens so far.
     """
 
-    def __init__(self, purse: Purse | float | None, price: Price | None) -> None:
-        self._limited = purse is not None
-        if self._limited and price is None:
+    def __init__(self, limit: CostLimit | float | None, price: Price | None) -> None:
+        if limit is not None and price is None:
             raise InputError("a limit of cost needs the price of the model")
-        self.purse = purse if isinstance(purse, Purse) else Purse(purse or 0.0)
+        self.limit = CostLimit(limit) if isinstance(limit, int | float) else limit
         self.price = price
         self.used = Used()
 
     @property
     def is_limited(self) -> bool:
         """Whether there is a limit."""
-        return self._limited
-
-    @property
-    def spent(self) -> float:
-        """What answered calls cost, those of other models with the same purse among them."""
-        return self.purse.spent
+        return self.limit is not None
 
     @property
     def cost(self) -> float | None:
-        """What the counted tokens of this model cost; None without a price."""
+        """Cost of the counted tokens of this model; None without a price."""
         used = self.used
         return None if self.price is None else self.price.of(used.prompt_tokens, used.completion_tokens)
 
     def bound(self, body: Mapping[str, Any]) -> float:
         """Returns the most that a request can cost; 0 where there is no limit."""
-        return self.price.of(*most_tokens(body)) if self._limited and self.price is not None else 0.0
+        return self.price.of(*most_tokens(body)) if self.is_limited and self.price is not None else 0.0
 
-    def set_aside(self, amount: float) -> bool:
-        """As `Purse.set_aside`."""
-        return self.purse.set_aside(amount) if self._limited else True
+    def reserve(self, amount: float) -> bool:
+        """As `CostLimit.reserve`; always possible without a limit."""
+        return self.limit is None or self.limit.reserve(amount)
 
-    def settle(self, amount: float, usage: Mapping[str, Any] | None, *, charged: bool = True) -> None:
-        """Books a call for which an amount was set aside.
+    def commit(self, amount: float, usage: object, *, is_charged: bool = True) -> None:
+        """Books a call for which an amount was reserved.
 
         Args:
-            amount: What was set aside.
+            amount: The reserved amount.
             usage: The endpoint's count of tokens, if there is one.
-            charged: False for a call that the endpoint turned away.
+            is_charged: False for a call that the endpoint turned away.
         """
-        counts = [(usage or {}).get(name) for name in ("prompt_tokens", "completion_tokens")]
-        prompt, completion = (each if type(each) is int and each >= 0 else None for each in counts)
-        cost = amount if charged else 0.0
+        counts = usage if isinstance(usage, Mapping) else {}
+        prompt, completion = (counts.get(name) for name in ("prompt_tokens", "completion_tokens"))
+        cost = amount if is_charged else 0.0
         self.used.requests += 1
-        if prompt is not None and completion is not None:
+        if type(prompt) is int and type(completion) is int and min(prompt, completion) >= 0:
             self.used.prompt_tokens += prompt
             self.used.completion_tokens += completion
             cost = 0.0 if self.price is None else self.price.of(prompt, completion)
-        elif charged:
+        elif is_charged:
             self.used.uncounted += 1
-        if self._limited:
-            self.purse.settle(amount, cost)
+        if self.limit is not None:
+            self.limit.commit(amount, cost)

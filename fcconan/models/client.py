@@ -5,19 +5,20 @@ twice.
 import math
 import os
 import re
-from collections import deque
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from fcconan.data import OPENAI_URL, endpoint_address, proxy_for
 from fcconan.errors import InputError
 from fcconan.models.answers.origins import Origins
 from fcconan.models.answers.store import Answers
-from fcconan.models.begun import Begun, Known, is_done
 from fcconan.models.budget import Budget
+from fcconan.models.jobs import Check, Job, Known, Result
 from fcconan.models.requests import Request
-from fcconan.models.responses import Answer, Body, Check, EndpointError
-from fcconan.models.session import Job, Result, Session, Settings, answer_from
+from fcconan.models.responses import Answer, EndpointError
+from fcconan.models.session import Session
+from fcconan.models.transport import Transport
 
 __all__ = ["OPENAI_URL", "Answer", "Client", "EndpointError"]
 
@@ -50,6 +51,8 @@ class Client:
         origins: Where the answers of this run came from.
         budget: The given one.
         sent: Requests that were sent so far, repetitions among them.
+        timeout: The given one; so are `retries`, `concurrency` and `backoff`.
+        gap: Seconds between two requests.
     """
 
     def __init__(
@@ -82,13 +85,13 @@ class Client:
         self.origins = Origins()
         self.sent = 0
         self._key_variable = api_key_variable
-        self._timeout, self._retries, self._concurrency, self._backoff = timeout, retries, concurrency, backoff
-        self._gap = 60 / requests_per_minute if requests_per_minute else 0.0
+        self.timeout, self.retries, self.concurrency, self.backoff = timeout, retries, concurrency, backoff
+        self.gap = 60 / requests_per_minute if requests_per_minute else 0.0
         self.budget = budget
         self._progress, self._results = progress, 0
 
     def send_all(
-        self, path: str, bodies: Sequence[Body], *, sample: int = 0, check: Check | None = None
+        self, path: str, bodies: Sequence[Mapping[str, Any]], *, sample: int = 0, check: Check | None = None
     ) -> list[Answer]:
         """Answers requests from the store and sends the others, each distinct one once.
 
@@ -96,8 +99,8 @@ class Client:
             path: Where they go, such as `/chat/completions`.
             bodies: The JSON objects to send.
             sample: Tells repetitions of one request apart, which at a temperature above 0 are requests of their own.
-            check: Called with a request and its response; returns what is wrong with the response's shape, or None.
-                What is wrong is not kept and is asked again.
+            check: Called with a request and its response; returns the fault of the response's shape, or None. A faulty
+                response is not stored, and its request is sent again.
 
         Returns:
             One answer for every body, in their order.
@@ -109,22 +112,26 @@ class Client:
         requests = [self.request(path, body, sample=sample) for body in bodies]
         distinct = {request.key: request for request in requests}
 
-        def work(request: Request) -> "Known[Answer] | Job[Answer]":
+        def work(request: Request) -> Known[Answer] | Job[Answer]:
             known = self.known(request, check)
-            return Known(known) if known is not None else lambda session: session.send(request, check)
+            return Known(known) if known is not None else lambda sender: sender.send(request, check)
 
         answers = dict(zip(distinct, self.run(work(request) for request in distinct.values()), strict=True))
         return [answers[request.key] for request in requests]
 
-    def request(self, path: str, body: Body, *, sample: int = 0) -> Request:
+    def request(self, path: str, body: Mapping[str, Any], *, sample: int = 0) -> Request:
         """Returns the request that a body becomes."""
-        return Request(self.endpoint, path, body, sample)
+        return Request({"endpoint": self.endpoint, "path": path, "body": body, "sample": sample})
 
     def known(self, request: Request, check: Check | None = None) -> Answer | None:
         """Returns the answer that `send_all` would take from the store, or None; sends nothing."""
-        return answer_from(self.answers, self.origins, request, check)
+        stored = self.answers.get(request)
+        if stored is None or (check is not None and check(request.body, stored.response)):
+            return None
+        self.origins.add(request.body.get("model"), stored)
+        return Answer(stored.response)
 
-    def run(self, jobs: "Iterable[Known[Result] | Job[Result]]") -> Generator[Result, None, None]:
+    def run(self, jobs: Iterable[Known[Result] | Job[Result]]) -> Generator[Result, None, None]:
         """Runs jobs, many at a time, and yields their results in the order of the jobs.
 
         Jobs are read as they are needed, so that there may be any number of them. Nothing is connected, and no key is
@@ -134,19 +141,27 @@ class Client:
             EndpointError: As in `send_all`.
             InputError: As in `send_all`, or the limit of cost is reached.
         """
-        begun: deque[Known[Result] | Begun[Result]] = deque()
+        rest, has_more = iter(jobs), True
+        results: dict[int, Result] = {}  # those that wait for their turn
+        begun = yielded = 0
         session: Session | None = None
         try:
-            for job in jobs:
+            while has_more or yielded < begun:
+                wait = not has_more or begun - yielded >= _AHEAD * self.concurrency
+                if session is not None and yielded < begun:
+                    session.collect(results, yielded, wait=wait)
+                if yielded in results:
+                    yield self._counted(results.pop(yielded))
+                    yielded += 1
+                    continue
+                job = next(rest, None)
+                has_more = job is not None
                 if isinstance(job, Known):
-                    begun.append(job)
-                else:
+                    results[begun] = job.result
+                elif job is not None:
                     session = session or self._session()
-                    begun.append(session.begin(job))
-                while begun and (is_done(begun[0]) or len(begun) >= _AHEAD * self._concurrency):
-                    yield self._counted(_result(begun.popleft(), session))
-            while begun:
-                yield self._counted(_result(begun.popleft(), session))
+                    session.begin(begun, job)
+                begun += has_more
         finally:
             if session is not None:
                 session.close()
@@ -159,11 +174,6 @@ class Client:
         return result
 
     def _session(self) -> Session:
-        settings = self._settings()
-        self.answers.prepare()
-        return Session(settings)
-
-    def _settings(self) -> Settings:
         key = os.environ.get(self._key_variable, "").strip()  # files of keys end with a line break
         # Who mistakes the option gives the key itself.
         is_name = re.fullmatch(r"[A-Z_][A-Z0-9_]*", self._key_variable)
@@ -174,25 +184,11 @@ class Client:
             raise InputError(
                 f"{variable} holds characters that no key has, such as a line break: set it to the key alone"
             )
+        try:
+            import aiohttp  # noqa: F401
+        except ImportError as error:
+            raise InputError("models behind an endpoint need the extra: `pip install 'fcconan[llm]'`") from error
+        self.answers.prepare()
         address = self._address
-        return Settings(
-            self.endpoint,
-            self.answers,
-            self.origins,
-            address.authorization or f"Bearer {key}",
-            (key, *address.secrets),
-            variable,
-            self._timeout,
-            self._retries,
-            self._concurrency,
-            self._backoff,
-            self._gap,
-            self.budget,
-        )
-
-
-def _result(begun: "Known[Result] | Begun[Result]", session: Session | None) -> Result:
-    if isinstance(begun, Known):
-        return begun.result
-    assert session is not None  # which began it
-    return session.result(begun)
+        authorization, secrets = address.authorization or f"Bearer {key}", (key, *address.secrets)
+        return Session(self, Transport(self.endpoint, authorization, secrets, variable, self.timeout))

@@ -1,13 +1,12 @@
 """Dry runs: requests are made and counted, and none is sent."""
 
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
-from fcconan.models.begun import Known
 from fcconan.models.budget import (
     Price,
     estimated_tokens,
@@ -18,9 +17,9 @@ from fcconan.models.budget import (
 )
 from fcconan.models.client import Client
 from fcconan.models.endpoint import EndpointModel
+from fcconan.models.jobs import Check, Job, Known, Result
 from fcconan.models.requests import Call, Model, Reply, Request
-from fcconan.models.responses import Answer, Check
-from fcconan.models.session import Session
+from fcconan.models.responses import Answer
 
 _WIDTH = 8  # of stand-ins for embeddings, where no stored one tells the width
 
@@ -95,17 +94,6 @@ class DryClient(Client):
                 self._width = len(found.body["data"][0]["embedding"])
         return found
 
-    def count(self, request: Request) -> Answer:
-        """Counts a request that would be sent; returns what a system gets in the place of its answer."""
-        body = request.body
-        self.unsent[request.key] = body
-        if "input" not in body:
-            return Answer(reason="connection", detail="a dry run sends nothing")
-        drawn = np.random.default_rng(len(self.unsent))
-        width = body.get("dimensions") or self._width or _WIDTH
-        vectors = drawn.standard_normal((len(body["input"]), width)).tolist()
-        return Answer({"data": [{"index": place, "embedding": each} for place, each in enumerate(vectors)]})
-
     def summary(self, model: str, prices: Path | None) -> dict[str, Any]:
         """Returns the number of requests, their tokens, and their cost if there are prices.
 
@@ -121,33 +109,29 @@ class DryClient(Client):
             counts.add(body)
         return {"model": model} | counts.figures(price)
 
-    def _session(self) -> Session:
-        return cast("Session", _DrySession(self))
-
-
-class _DrySession:
-    """Stands in for a session: each job ends at once."""
-
-    sent = 0
-
-    def __init__(self, client: DryClient) -> None:
-        self._client = client
-
-    def begin(self, job: Callable[[Any], Awaitable[Any]]) -> Known[Any]:
-        """Runs a job to its end, which waits for nothing."""
-        steps = job(self).__await__()
-        try:
-            next(steps)
-        except StopIteration as end:
-            return Known(end.value)
-        raise RuntimeError("a job of a dry run has to wait")
+    def run(self, jobs: Iterable[Known[Result] | Job[Result]]) -> Generator[Result, None, None]:
+        """Yields the results of jobs, none of which has to wait."""
+        for job in jobs:
+            if isinstance(job, Known):
+                yield self._counted(job.result)
+                continue
+            try:
+                job(self).send(None)
+            except StopIteration as end:
+                yield self._counted(end.value)
+            else:
+                raise RuntimeError("a job of a dry run has to wait")
 
     async def send(self, request: Request, check: Check | None = None) -> Answer:
-        """Counts a request."""
-        return self._client.count(request)
-
-    def close(self) -> None:
-        """Closes nothing."""
+        """Counts a request that would be sent; returns what a system gets in the place of its answer."""
+        body = request.body
+        self.unsent[request.key] = body
+        if "input" not in body:
+            return Answer(reason="connection", detail="a dry run sends nothing")
+        drawn = np.random.default_rng(len(self.unsent))
+        width = body.get("dimensions") or self._width or _WIDTH
+        vectors = drawn.standard_normal((len(body["input"]), width)).tolist()
+        return Answer({"data": [{"index": place, "embedding": each} for place, each in enumerate(vectors)]})
 
 
 class UnaskedModel:
@@ -192,7 +176,7 @@ class Rehearsal:
                 self._counts.kept += 1
             else:
                 body: dict[str, Any] = {"messages": call.messages, "max_tokens": call.sampling.max_tokens}
-                self._counts.add(self.model.bodies(call)[-1][0] if isinstance(self.model, EndpointModel) else body)
+                self._counts.add(self.model.body(call) if isinstance(self.model, EndpointModel) else body)
             yield Reply(self._answer(call, self.calls)) if self._answer is not None else Reply(reason="not_recorded")
 
     def summary(self, prices: Path | None) -> dict[str, Any]:

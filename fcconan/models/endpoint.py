@@ -7,11 +7,10 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from fcconan.models.begun import Known
 from fcconan.models.client import Client
+from fcconan.models.jobs import Job, Known, Sender
 from fcconan.models.requests import Call, Reply, Request, Sampling
-from fcconan.models.responses import Answer, fault, read_reply
-from fcconan.models.session import Job, Session
+from fcconan.models.responses import fault, read_reply
 from fcconan.models.token_sampling import stop_in
 
 _PATH = "/chat/completions"
@@ -51,7 +50,7 @@ class EndpointModel:
         self._takes_schema: bool | None = None if structured else False
         self._newer_limit = False  # whether it wants `max_completion_tokens`
         self._probed: set[bool] = set()  # with a schema, without one
-        self._kept = _Form(structured)  # where the last answer was found; most are found where it was
+        self._kept = Form(structured, False)  # where the last answer was found; most are found where it was
 
     @cached_property
     def _inherits(self) -> bool:
@@ -69,109 +68,78 @@ class EndpointModel:
         yield from self.client.run(self._job(call, probe) for call in calls)
 
     def body(self, call: Call) -> dict[str, Any]:
-        """Returns the request of a call, without a schema."""
-        return self._body(call, _Form(False, self._newer_limit))
+        """Returns the longest request that a call may become: with its schema, where the endpoint may take one."""
+        return self._body(call, Form(self._may_have_schema(call), self._newer_limit))
 
-    def bodies(self, call: Call) -> list[tuple[dict[str, Any], bool]]:
-        """Returns the requests that a call may become, and whether they have its schema; the longest comes last."""
-        forms = [False, True] if call.schema is not None and self._takes_schema is not False else [False]
-        return [(self._body(call, _Form(structured, self._newer_limit)), structured) for structured in forms]
+    def known(self, call: Call) -> Reply | None:
+        """Returns the reply that is stored, or None."""
+        limits = (False, True) if call.sampling.max_tokens is not None else (False,)
+        structures = (True, False) if self._may_have_schema(call) else (False,)
+        forms = [Form(structured, newer) for newer in limits for structured in structures]
+        for form in sorted(forms, key=lambda form: form != self._kept):
+            answer = self.client.known(self._request(call, form), fault)
+            if answer is not None and answer.body is not None:
+                self._kept = form
+                self._newer_limit = self._newer_limit or form.newer_limit
+                return _read(answer.body, call, form)
+        return None
 
-    def _body(self, call: Call, form: "_Form") -> dict[str, Any]:
+    def _may_have_schema(self, call: Call) -> bool:
+        return call.schema is not None and self._takes_schema is not False
+
+    def _body(self, call: Call, form: "Form") -> dict[str, Any]:
         fields = _sampling(call.sampling)
-        if form.newer_limit:
-            fields = {
-                ("max_completion_tokens" if name == "max_tokens" else name): each for name, each in fields.items()
-            }
+        if form.newer_limit and "max_tokens" in fields:
+            fields["max_completion_tokens"] = fields.pop("max_tokens")
         fields = {name: each for name, each in {**fields, **self._further}.items() if each is not None}
         body = {"model": self.name, **fields, "messages": call.messages}
         return _with_schema(body, call.schema) if form.structured and call.schema is not None else body
 
-    def known(self, call: Call) -> Reply | None:
-        """Returns the reply that is stored, or None."""
-        return self._known(_Requests(self, call))
-
-    def _known(self, requests: "_Requests") -> Reply | None:
-        for form in sorted(requests.forms, key=lambda form: form != self._kept):
-            answer = self.client.known(requests.of(form), fault)
-            if answer is not None and answer.body is not None:
-                self._kept = form
-                self._newer_limit = self._newer_limit or form.newer_limit
-                return _read(answer.body, requests.call, form.structured)
-        return None
+    def _request(self, call: Call, form: "Form") -> Request:
+        return self.client.request(_PATH, self._body(call, form), sample=call.sample)
 
     def _job(self, call: Call, probe: asyncio.Lock) -> Known[Reply] | Job[Reply]:
-        requests = _Requests(self, call)
-        known = self._known(requests) if self._inherits else None
-        return Known(known) if known is not None else lambda session: self._ask(session, requests, probe)
+        known = self.known(call) if self._inherits else None
+        return Known(known) if known is not None else lambda sender: self._ask(sender, call, probe)
 
-    async def _ask(self, session: Session, requests: "_Requests", probe: asyncio.Lock) -> Reply:
-        answer, structured = None, False
-        kind = requests.may_have_schema
+    async def _ask(self, sender: Sender, call: Call, probe: asyncio.Lock) -> Reply:
+        kind = self._may_have_schema(call)
         if kind not in self._probed:
             # One call tells what the endpoint takes, so that not all are refused; the others wait for it and then go at
             # once, even if it told nothing.
             async with probe:
                 if kind not in self._probed:
-                    answer, structured = await self._try_schema(session, requests)
+                    reply = await self._send(sender, call)
                     self._probed.add(kind)
-        if answer is None:
-            answer, structured = await self._try_schema(session, requests)
+                    return reply
+        return await self._send(sender, call)
+
+    async def _send(self, sender: Sender, call: Call) -> Reply:
+        """Sends a call in the form that the endpoint takes, or else in others until it takes one."""
+        form = Form(self._may_have_schema(call), self._newer_limit)
+        answer = await sender.send(self._request(call, form), fault)
+        while answer.reason == "bad_request":
+            if not form.newer_limit and _wants_newer_limit(answer.detail):
+                form = Form(form.structured, True)
+            elif form.structured:
+                form = Form(False, form.newer_limit)
+            else:
+                break
+            answer = await sender.send(self._request(call, form), fault)
         if answer.body is None:
             return Reply(reason=answer.reason, detail=answer.detail)
-        return _read(answer.body, requests.call, structured)
-
-    async def _try_schema(self, session: Session, requests: "_Requests") -> tuple[Answer, bool]:
-        if requests.call.schema is None or self._takes_schema is False:
-            return await self._try_limit(session, requests, False), False
-        answer = await self._try_limit(session, requests, True)
-        if answer.body is not None:
-            self._takes_schema = True
-            return answer, True
-        if answer.reason != "bad_request":
-            return answer, False
-        answer = await self._try_limit(session, requests, False)
-        if self._takes_schema is None and answer.body is not None:
-            self._takes_schema = False
-        return answer, False
-
-    async def _try_limit(self, session: Session, requests: "_Requests", structured: bool) -> Answer:
-        newer = self._newer_limit
-        answer = await session.send(requests.of(_Form(structured, newer)), fault)
-        if newer or answer.reason != "bad_request" or not _wants_newer_limit(answer.detail):
-            return answer
-        again = await session.send(requests.of(_Form(structured, True)), fault)
-        # Only who refuses the one name and takes the other, schemas aside, is known to want it.
-        if again.body is not None or not _wants_newer_limit(again.detail):
-            self._newer_limit = True
-        return again
+        # Only an endpoint that refuses one form and takes another is known to want it.
+        self._newer_limit = self._newer_limit or form.newer_limit
+        if call.schema is not None and (form.structured or self._takes_schema is None):
+            self._takes_schema = form.structured
+        return _read(answer.body, call, form)
 
 
-class _Form(NamedTuple):
+class Form(NamedTuple):
     """In which form a call is sent: with its schema, and with `max_completion_tokens` for `max_tokens`."""
 
     structured: bool
-    newer_limit: bool = False
-
-
-class _Requests:
-    """What a call may become."""
-
-    def __init__(self, model: EndpointModel, call: Call) -> None:
-        self.call, self._model = call, model
-        self.may_have_schema = call.schema is not None and model._takes_schema is not False
-        limits = (False, True) if call.sampling.max_tokens is not None else (False,)
-        self.forms = [
-            _Form(structured, newer) for newer in limits for structured in (True, False)[not self.may_have_schema :]
-        ]
-        self._made: dict[_Form, Request] = {}
-
-    def of(self, form: _Form) -> Request:
-        if form not in self._made:
-            self._made[form] = self._model.client.request(
-                _PATH, self._model._body(self.call, form), sample=self.call.sample
-            )
-        return self._made[form]
+    newer_limit: bool
 
 
 def _wants_newer_limit(said: str) -> bool:
@@ -179,15 +147,12 @@ def _wants_newer_limit(said: str) -> bool:
     return "max_completion_tokens" in said and re.search(r"\bmax_tokens\b", said) is not None
 
 
-def _read(body: Mapping[str, Any], call: Call, structured: bool) -> Reply:
-    return _before_stop(read_reply(body, structured=structured), call.sampling.stop)
-
-
-def _before_stop(reply: Reply, stop: tuple[str, ...]) -> Reply:
-    """Some endpoints leave the words in at which an answer shall stop."""
-    if reply.text is None:
+def _read(body: Mapping[str, Any], call: Call, form: Form) -> Reply:
+    reply = read_reply(body, structured=form.structured)
+    end = None if reply.text is None else stop_in(reply.text, call.sampling.stop)
+    if reply.text is None or end is None:
         return reply
-    text = reply.text[: stop_in(reply.text, stop)]
+    text = reply.text[:end]  # some endpoints leave in the words at which an answer shall stop
     return replace(reply, text=text) if text.strip() else replace(reply, text=None, reason="empty")
 
 

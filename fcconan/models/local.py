@@ -21,8 +21,8 @@ from warnings import catch_warnings
 from fcconan.errors import InputError
 from fcconan.models.answers.origins import Origins
 from fcconan.models.answers.store import Answers
-from fcconan.models.chat_template import Format, control_tokens, held_token, prompt_tokens
-from fcconan.models.requests import Call, Finished, Reply, request_key
+from fcconan.models.chat_template import Format, control_tokens, format_names, held_token, prompt_tokens
+from fcconan.models.requests import Call, Finished, Reply, Request
 from fcconan.models.responses import read_reply
 from fcconan.models.token_sampling import Batch, Row, kept_tokens, longest
 from fcconan.models.weights import loading, locate, locate_base, needs_peft, one_line
@@ -55,8 +55,6 @@ class LocalModel:
         batch_size: Calls that are answered together.
         revision: The commit, tag or branch of a model on the Hub.
         context: Tokens that prompt and answer may have together; by default what the model's configuration says.
-        plain: For models without a chat template: the messages' contents, with an empty line between them, are the
-            prompt. Control tokens are then refused in the call's variables only.
         template: How messages are written, in the place of the tokenizer's chat template.
 
     Attributes:
@@ -79,34 +77,31 @@ class LocalModel:
         batch_size: int = 8,
         revision: str | None = None,
         context: int | None = None,
-        plain: bool = False,
         template: Format | None = None,
     ) -> None:
         for setting, number in (("batch_size", batch_size), ("context", context)):
             if number is not None and number < 1:
                 raise InputError(f"{setting} is {number}: give 1 or more")
-        if plain and template is not None:
-            raise InputError(f"prompts are plain text or of the format {template.name}, not both: choose one")
-        self._source, commit, weights = locate(str(model), revision)
-        self.name = str(model) if commit else Path(self._source).resolve().name
-        self._commit, self._adapter = commit, None if commit else locate_base(Path(self._source))
+        self._source = source = locate(str(model), revision)
+        self.name = source.name
+        base = None if source.commit else locate_base(Path(source.path))
+        self._is_adapter, self._base = base is not None, base or source
         self.answers = journal if isinstance(journal, Answers) else Answers(journal)
         self.origins = Origins()
         self._device, self._dtype, self._batch_size = device, dtype, batch_size
-        self._context, self._plain, self._template = context, plain, template
+        self._context, self._template = context, template
         self.configuration: dict[str, Any] = {
             "kind": "local",
             "model": self.name,
-            "revision": commit,
-            "weights": weights,
+            "revision": source.commit,
+            "weights": source.hash,
             "dtype": dtype,
             "context": context,
-            "plain": plain,
+            "plain": False,  # an option of earlier versions; without it their answers would not be found
         }
-        if self._adapter is not None:
-            _, base_commit, base_weights, base = self._adapter
-            together = sha256(f"{weights}\n{base_weights or base_commit}".encode()).hexdigest()[:12]
-            self.configuration |= {"weights": together, "base": {"model": base, "revision": base_commit}}
+        if base is not None:
+            together = sha256(f"{source.hash}\n{base.hash or base.commit}".encode()).hexdigest()[:12]
+            self.configuration |= {"weights": together, "base": {"model": base.name, "revision": base.commit}}
         if template is not None:  # or what was answered without one would not be found
             self.configuration["format"] = {"name": template.name, "hash": template.hash}
 
@@ -119,7 +114,7 @@ class LocalModel:
         Raises:
             InputError: The tokenizer cannot be loaded.
         """
-        if self._plain or self._template is not None or not self._tokenizer.chat_template:
+        if self._template is not None or not self._tokenizer.chat_template:
             return None
         template = self._tokenizer.chat_template
         text = template if isinstance(template, str) else json.dumps(template, sort_keys=True)  # some have several
@@ -138,20 +133,19 @@ class LocalModel:
 
     def _answer(self, calls: Sequence[Call]) -> list[Reply]:
         requests = [self._request(call) for call in calls]
-        keys = [request_key(request) for request in requests]
         known: dict[str, Reply] = {}
         rows: dict[str, Row] = {}
-        for key, call, request in zip(keys, calls, requests, strict=True):
-            if key in known or key in rows:
+        for call, request in zip(calls, requests, strict=True):
+            if request.key in known or request.key in rows:
                 continue
             stored = self.answers.get(request)
             if stored is not None:
                 self.origins.add(self.name, stored)
             made = self._row(call, request) if stored is None else read_reply(stored.response)
             if isinstance(made, Reply):
-                known[key] = made
+                known[request.key] = made
             else:
-                rows[key] = made
+                rows[request.key] = made
         waiting = list(rows.values())
         if waiting:
             self.answers.prepare()
@@ -167,19 +161,20 @@ class LocalModel:
             finished = [Finished(row.request, self._body(row), at, seconds) for row in batch]
             for row, stored in zip(batch, self.answers.put_all(finished), strict=True):
                 self.origins.add(self.name, stored)
-                known[request_key(row.request)] = read_reply(stored.response)
+                known[row.request.key] = read_reply(stored.response)
             waiting = waiting[len(batch) :]
-        return [known[key] for key in keys]
+        return [known[request.key] for request in requests]
 
-    def _request(self, call: Call) -> dict[str, Any]:
+    def _request(self, call: Call) -> Request:
         """A request of the shape that a client keeps, with the model's files in the place of the endpoint."""
         sampling = {**asdict(call.sampling), "stop": list(call.sampling.stop)}
         if call.sampling.top_k is None:  # requests of the time before there was one are the same
             del sampling["top_k"]
         body = {"model": self.name, "messages": call.messages, **sampling}
-        return {"local": self.configuration, "path": "/chat/completions", "body": body, "sample": call.sample}
+        whole = {"local": self.configuration, "path": "/chat/completions", "body": body, "sample": call.sample}
+        return Request(whole)
 
-    def _row(self, call: Call, request: dict[str, Any]) -> Row | Reply:
+    def _row(self, call: Call, request: Request) -> Row | Reply:
         sampling = call.sampling
         fault = self._control_token(call)
         if fault:
@@ -197,22 +192,16 @@ class LocalModel:
             detail = f"{len(prompt)} tokens in a context of {self._limit}"
             return Reply(reason="too_long", detail=detail, model=self.name, prompt_tokens=len(prompt))
         temperature, top_p = self._defaults
-        if sampling.temperature is not None:
-            temperature = sampling.temperature
-        if sampling.top_p is not None:
-            top_p = sampling.top_p
+        temperature = temperature if sampling.temperature is None else sampling.temperature
+        top_p = top_p if sampling.top_p is None else sampling.top_p
         limit = room if sampling.max_tokens is None else min(room, sampling.max_tokens)
         numbers = json.dumps([sampling.seed, call.sample, call.messages], sort_keys=True).encode()
         seed = int.from_bytes(sha256(numbers).digest())
         return Row(request, prompt, limit, temperature, top_p, sampling, seed)
 
     def _prompt(self, call: Call) -> list[int]:
-        if self._plain:
-            return list(self._tokenizer("\n\n".join(message["content"] for message in call.messages))["input_ids"])
         template = self._template
         if template is None and not self._tokenizer.chat_template:
-            from fcconan.models.chat_template import format_names
-
             raise InputError(
                 f"{self.name} has no chat template: choose a model that was tuned for chats, put its "
                 "chat_template.jinja into its folder, or name a format (`fcconan generate --prompt-format`: "
@@ -226,7 +215,7 @@ class LocalModel:
         return prompt_tokens(self._tokenizer, call.messages, None if template is None else template.template)
 
     def _control_token(self, call: Call) -> str:
-        texts = list(call.variables.values() if self._plain else (message["content"] for message in call.messages))
+        texts = [message["content"] for message in call.messages]
         found = held_token(texts, self._control_tokens)
         if found is not None:
             return f"the text holds {found!r}, which {self.name} reads as a control token: take it out"
@@ -261,14 +250,14 @@ class LocalModel:
     def _generate(self, rows: list[Row]) -> bool:
         """Answers the calls of a batch; returns whether they fitted the memory."""
         import torch
+        from torch.nn.utils.rnn import pad_sequence
         from transformers import GenerationConfig, LogitsProcessorList, StoppingCriteriaList
 
-        width = max(len(row.prompt) for row in rows)
-        tokens = torch.full((len(rows), width), self._padding)
-        mask = torch.zeros((len(rows), width), dtype=torch.long)
-        for place, row in enumerate(rows):
-            tokens[place, width - len(row.prompt) :] = torch.tensor(row.prompt)
-            mask[place, width - len(row.prompt) :] = 1
+        prompts = [torch.tensor(row.prompt) for row in rows]
+        masks = [torch.ones_like(prompt) for prompt in prompts]
+        left = {"batch_first": True, "padding_side": "left"}
+        tokens = pad_sequence(prompts, padding_value=self._padding, **left)
+        mask = pad_sequence(masks, padding_value=0, **left)
         batch = Batch(rows, self._tokenizer, self._ends, self.name)
         device = self._model.device
         how = GenerationConfig(
@@ -320,25 +309,14 @@ class LocalModel:
         with loading(self.name):
             from transformers import AutoTokenizer
 
-            if self._adapter is None:
-                return AutoTokenizer.from_pretrained(self._source, revision=self._commit)
-            own = Path(self._source)
-            if (own / "tokenizer_config.json").is_file():
-                return AutoTokenizer.from_pretrained(own)
-            tokenizer = AutoTokenizer.from_pretrained(self._base, revision=self._base_commit)
+            own = Path(self._source.path)
+            has_own = not self._is_adapter or (own / "tokenizer_config.json").is_file()
+            path, commit, _ = self._source if has_own else self._base
+            tokenizer = AutoTokenizer.from_pretrained(path, revision=commit)
             template = own / "chat_template.jinja"
-            if template.is_file():
+            if not has_own and template.is_file():
                 tokenizer.chat_template = template.read_text(encoding="utf-8")
             return tokenizer
-
-    @property
-    def _base(self) -> str:
-        """What holds the weights and their configuration: an adapter's model, or the model itself."""
-        return self._source if self._adapter is None else self._adapter[0]
-
-    @property
-    def _base_commit(self) -> str | None:
-        return self._commit if self._adapter is None else self._adapter[1]
 
     @cached_property
     def _control_tokens(self) -> list[str]:
@@ -346,7 +324,7 @@ class LocalModel:
 
     @cached_property
     def _model(self) -> Any:
-        if self._adapter is not None:
+        if self._is_adapter:
             needs_peft(self.name)
         with loading(self.name):
             import torch
@@ -356,13 +334,13 @@ class LocalModel:
             logging.disable_progress_bar()
             found = torch.accelerator.current_accelerator() if torch.accelerator.is_available() else "cpu"
             model = AutoModelForCausalLM.from_pretrained(
-                self._base, revision=self._base_commit, dtype=self._dtype, device_map=self._device or str(found)
+                self._base.path, revision=self._base.commit, dtype=self._dtype, device_map=self._device or str(found)
             )
-            if self._adapter is not None:
+            if self._is_adapter:
                 from peft import PeftModel
 
                 with catch_warnings(action="ignore", category=FutureWarning):  # peft asks transformers in an old way
-                    model = PeftModel.from_pretrained(model, self._source)
+                    model = PeftModel.from_pretrained(model, self._source.path)
             model.eval()
             model.generation_config = GenerationConfig()  # or its penalties would be filled in
             return model
@@ -374,7 +352,7 @@ class LocalModel:
             from transformers import GenerationConfig
 
             try:
-                return GenerationConfig.from_pretrained(self._base, revision=self._base_commit)
+                return GenerationConfig.from_pretrained(self._base.path, revision=self._base.commit)
             except OSError:  # it has none
                 return GenerationConfig()
 
@@ -402,7 +380,7 @@ class LocalModel:
         with loading(self.name):
             from transformers import AutoConfig
 
-            config = AutoConfig.from_pretrained(self._base, revision=self._base_commit)
+            config = AutoConfig.from_pretrained(self._base.path, revision=self._base.commit)
         stated = getattr(config.get_text_config(), "max_position_embeddings", None)
         if stated is None:
             raise InputError(f"the configuration of {self.name} names no longest context: give one (context)")

@@ -152,23 +152,32 @@ class Model(Protocol):
 
 
 class Request:
-    """A request to an endpoint, with its key: computing the key takes longer than everything else done with it.
+    """A request with its key: computing the key takes longer than everything else done with it.
 
     Args:
-        endpoint: The address.
-        path: Below the address, such as `/chat/completions`.
-        body: The JSON object to send.
-        sample: Tells repetitions of one request apart.
+        whole: Everything that the response depends on: endpoint or model, path, body, and sample, which tells
+            repetitions of one request apart.
 
     Attributes:
-        whole: Everything that the response depends on.
-        key: The key of `whole`.
+        whole: The given one.
+        key: The sha256 of `whole`, whatever the order of its fields, as 64 hexadecimal digits.
+        sample: The number of the repetition.
     """
 
-    def __init__(self, endpoint: str, path: str, body: Mapping[str, Any], sample: int = 0) -> None:
-        self.path, self.body, self.sample = path, body, sample
-        self.whole: dict[str, Any] = {"endpoint": endpoint, "path": path, "body": body, "sample": sample}
-        self.key = request_key(self.whole)
+    def __init__(self, whole: Mapping[str, Any]) -> None:
+        self.whole, self.sample = whole, int(whole.get("sample") or 0)
+        self.key = request_key(whole)
+
+    @property
+    def path(self) -> str:
+        """The path below the address, such as `/chat/completions`."""
+        return str(self.whole["path"])
+
+    @property
+    def body(self) -> Mapping[str, Any]:
+        """The JSON object to send."""
+        body: Mapping[str, Any] = self.whole["body"]
+        return body
 
 
 @dataclass(frozen=True)
@@ -176,13 +185,13 @@ class Finished:
     """A request with its response.
 
     Attributes:
-        request: Everything that the response depends on, or a request that has its key.
+        request: The request.
         response: The raw response.
         at: When the response came, as ISO 8601 in UTC.
         seconds: How long the request took.
     """
 
-    request: Mapping[str, Any] | Request
+    request: Request
     response: Mapping[str, Any]
     at: str | None = None
     seconds: float | None = None
@@ -195,13 +204,6 @@ def request_key(request: Mapping[str, Any]) -> str:
     except TypeError:  # half characters and very large numbers
         text = json.dumps(request, sort_keys=True, ensure_ascii=True, allow_nan=False).encode()
     return hashlib.sha256(text).hexdigest()
-
-
-def keyed(request: Mapping[str, Any] | Request) -> tuple[str, int, Mapping[str, Any]]:
-    """Returns key, sample number and whole of a request."""
-    if isinstance(request, Request):
-        return request.key, request.sample, request.whole
-    return request_key(request), int(request.get("sample") or 0), request
 
 
 def as_json(value: Any) -> str:
@@ -219,14 +221,6 @@ def as_json(value: Any) -> str:
             raise InputError(
                 "a response has too many objects and lists in one another to be stored: check the endpoint"
             ) from error
-
-
-def encoded(body: Mapping[str, Any]) -> bytes:
-    """Returns a body as JSON in UTF-8."""
-    try:
-        return orjson.dumps(body)
-    except TypeError:  # half characters, which JSON can write and UTF-8 cannot
-        return json.dumps(body).encode()
 
 
 def from_json(text: bytes) -> Any:

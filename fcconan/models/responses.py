@@ -1,12 +1,10 @@
 """Responses of endpoints: answers, errors and waiting times."""
 
 import json
-import re
 import time
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
-from http import HTTPStatus
 from math import isfinite
 from typing import Any, Literal
 
@@ -96,21 +94,9 @@ def _logprobs(found: Any) -> tuple[TokenAlternatives, ...] | None:
     return tuple(tokens)
 
 
-Body = Mapping[str, Any]
-Check = Callable[[Body, Body], str | None]
 Reason = Literal["bad_request", "too_long", "rate_limited", "server_error", "timeout", "connection", "bad_body"]
 
-_LARGEST = 64 << 20  # bytes of a response, unpacked; a thousandth of them may be sent
 _DEEPEST = 200  # objects and lists in one another, as far as JSON is read again
-# How endpoints say that a prompt does not fit into the model's context.
-_TOO_LONG = re.compile(r"context (?:length|size|window)|too many tokens|too many input tokens", re.IGNORECASE)
-_STOPPING = {
-    401: "check the key in {key}",
-    402: "check the account's credit",
-    403: "check that the key in {key} may use this model",
-    404: "check the address and the model's name",
-    405: "check the address and the model's name",
-}
 
 
 class EndpointError(InputError):
@@ -119,51 +105,26 @@ class EndpointError(InputError):
 
 @dataclass(frozen=True)
 class Answer:
-    """What came of one request.
+    """The outcome of one request.
 
     Attributes:
         body: The JSON object that the endpoint answered; None where there is none.
         reason: Why there is none.
-        detail: What the endpoint or the connection said, for people. Never to be parsed for an answer.
+        detail: The message of the endpoint or the connection, for people. Never to be parsed for an answer.
+        retry_after: Seconds that the endpoint wants us to wait; None where it does not say.
+        is_charged: Whether the endpoint may have charged for the request.
     """
 
     body: dict[str, Any] | None = None
     reason: Reason | None = None
     detail: str = ""
+    retry_after: float | None = field(default=None, compare=False, repr=False)
+    is_charged: bool = field(default=True, compare=False, repr=False)
 
 
-def refused(status: int, said: str, code: object, *, endpoint: str, key_variable: str) -> Answer:
-    """Returns what came of a request that the endpoint refused.
-
-    Args:
-        status: The HTTP status.
-        said: What the endpoint said, in one line.
-        code: The code of its error, where it gave one.
-        endpoint: Its address, for messages.
-        key_variable: The environment variable with the key, for messages.
-
-    Raises:
-        EndpointError: It would refuse every other request as well.
-    """
-    advice = _STOPPING.get(status)
-    if status == HTTPStatus.TOO_MANY_REQUESTS and code == "insufficient_quota":
-        advice = "check the account's credit"
-    if advice is not None:
-        raise EndpointError(f"{endpoint} answered {status} ({said}): {advice.format(key=key_variable)}")
-    said = f"Error code: {status} - {said}"
-    if status == HTTPStatus.TOO_MANY_REQUESTS:
-        return Answer(reason="rate_limited", detail=said)
-    if status >= 500 or status in (HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.CONFLICT) or status < 400:
-        return Answer(reason="server_error", detail=said)
-    too_long = code == "context_length_exceeded" or _TOO_LONG.search(said)
-    return Answer(reason="too_long" if too_long else "bad_request", detail=said)
-
-
-def retry_after(headers: Any) -> float | None:
+def retry_after(headers: Mapping[str, str]) -> float | None:
     """Returns how many seconds `Retry-After`, a number or a date, wants us to wait; None where it does not say."""
-    value = headers.get("retry-after")
-    if value is None:
-        return None
+    value = headers.get("Retry-After", "")
     try:
         seconds = float(value)
     except ValueError:
@@ -174,25 +135,8 @@ def retry_after(headers: Any) -> float | None:
     return max(seconds, 0.0) if seconds == seconds else None  # not for "nan"
 
 
-async def read_whole(response: Any) -> bytes | None:
-    """Returns the body of a response of aiohttp; None if it is too large, as one may be that was packed."""
-    parts, size = [], 0
-    async for part in response.content.iter_any():
-        parts.append(part)
-        size += len(part)
-        if size > _LARGEST:
-            response.close()
-            return None
-    return b"".join(parts)
-
-
-def too_large() -> Answer:
-    """Returns what came of a request whose body `read_whole` did not read."""
-    return Answer(reason="bad_body", detail=f"the body is larger than {_LARGEST >> 20} MB")
-
-
-def said_by(raw: bytes) -> tuple[str, object]:
-    """Returns what an endpoint says about an error, and its code: OpenAI's shape, or the text that there is."""
+def error_of(raw: bytes) -> tuple[str, object]:
+    """Returns the message of an endpoint's error and its code: OpenAI's shape, or the text that there is."""
     try:
         error = json.loads(raw)["error"]
         return str(error["message"]), error.get("code")
@@ -201,12 +145,12 @@ def said_by(raw: bytes) -> tuple[str, object]:
 
 
 def read_body(raw: bytes) -> tuple[dict[str, Any] | None, str]:
-    """Returns the JSON object of a body that the store can hold, or None; and what is wrong with the body."""
+    """Returns the JSON object of a body that the store can hold, or None; and the fault of the body."""
     try:
         body = orjson.loads(raw)
     except ValueError:
         try:  # half characters, very large numbers, and what is no number, which the store could not hold
-            body = json.loads(raw, parse_constant=_no_number, parse_float=_finite, parse_int=_whole)
+            body = json.loads(raw, parse_constant=lambda _: None, parse_float=_finite, parse_int=_whole)
         except (ValueError, RecursionError) as error:
             return None, f"the body is no JSON ({one_line(error)})"
     if not isinstance(body, dict):
@@ -216,10 +160,6 @@ def read_body(raw: bytes) -> tuple[dict[str, Any] | None, str]:
     if body.get("error"):  # some gateways send their errors with status 200
         return None, f"the body is an error ({body['error']})"
     return body, ""
-
-
-def _no_number(name: str) -> None:
-    """NaN and the infinities, which are no JSON."""
 
 
 def _finite(digits: str) -> float | None:
@@ -237,9 +177,7 @@ def _is_deep(body: Mapping[str, Any]) -> bool:
     for _ in range(_DEEPEST):
         inner = (each.values() if isinstance(each, dict) else each for each in level)
         level = [each for values in inner for each in values if isinstance(each, dict | list)]
-        if not level:
-            return False
-    return True
+    return bool(level)
 
 
 def one_line(said: object, secrets: Iterable[str] = ()) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fcconan.errors import InputError
-from fcconan.models.requests import Sampling
+from fcconan.models.requests import Request, Sampling
 
 if TYPE_CHECKING:
     import torch
@@ -32,7 +32,7 @@ class Row:
         draw: Draws the tokens of this row alone.
     """
 
-    request: dict[str, Any]
+    request: Request
     prompt: list[int]
     limit: int
     temperature: float

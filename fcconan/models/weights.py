@@ -7,10 +7,10 @@ import time
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from logging import ERROR
 from pathlib import Path
+from typing import NamedTuple
 
-from fcconan.data import Checkpoint, cache_folder, environment_secrets, sha256_of, without_secrets
+from fcconan.data import Checkpoint, cache_folder, environment_secrets, quiet_hub, sha256_of, without_secrets
 from fcconan.errors import InputError
 
 _WEIGHTS = (".safetensors", ".bin")
@@ -20,8 +20,27 @@ _SETTLED = 3.0
 _LONGEST = 200  # characters of an error
 
 
-def locate(model: str, revision: str | None) -> tuple[str, str | None, str | None]:
-    """Returns what to load, the commit of a model on the Hub, and the hash of a folder.
+class Source(NamedTuple):
+    """Where a model is loaded from.
+
+    Attributes:
+        path: The folder, or the name on the Hub.
+        commit: The commit of a model on the Hub.
+        hash: The hash of a folder.
+    """
+
+    path: str
+    commit: str | None
+    hash: str | None
+
+    @property
+    def name(self) -> str:
+        """The folder's own name, or the name on the Hub."""
+        return self.path if self.commit else Path(self.path).resolve().name
+
+
+def locate(model: str, revision: str | None) -> Source:
+    """Returns where a model is loaded from.
 
     Raises:
         InputError: There is no such model, or a folder is given with a revision.
@@ -30,7 +49,7 @@ def locate(model: str, revision: str | None) -> tuple[str, str | None, str | Non
     if folder.is_dir():
         if revision is not None:
             raise InputError(f"{model} is a folder and has no revision {revision!r}: leave the revision out")
-        return str(folder), None, _weights_hash(folder)
+        return Source(str(folder), None, _weights_hash(folder))
     if model.startswith((".", "/", "~")) or model.count("/") > 1:
         raise InputError(f"no model folder at {model}: give a folder, or a name on the Hub such as owner/model")
     from huggingface_hub import hf_hub_download
@@ -43,17 +62,11 @@ def locate(model: str, revision: str | None) -> tuple[str, str | None, str | Non
             f"the model {model} cannot be found ({one_line(error)}), and there is no folder {model}: check the name "
             "and the revision, or download it to a folder and give that"
         ) from error
-    return model, Path(config).parent.name, None  # a snapshot's folder has the name of its commit
+    return Source(model, Path(config).parent.name, None)  # a snapshot's folder has the name of its commit
 
 
-def locate_base(adapter: Path) -> tuple[str, str | None, str | None, str] | None:
-    """Returns what a folder that peft wrote was trained upon; None for a folder of another kind.
-
-    Args:
-        adapter: The folder.
-
-    Returns:
-        What to load, the commit of a model on the Hub, the hash of a folder, and the base's own name.
+def locate_base(adapter: Path) -> Source | None:
+    """Returns the model that an adapter was trained upon; None for a folder that peft did not write.
 
     Raises:
         InputError: The adapter does not say what it was trained upon, or that cannot be found.
@@ -71,10 +84,9 @@ def locate_base(adapter: Path) -> tuple[str, str | None, str | None, str] | None
     beside = adapter / name
     base = str(beside) if beside.is_dir() and not Path(name).is_dir() else name
     try:
-        source, commit, weights = locate(base, None if Path(base).is_dir() else stated.get("revision"))
+        return locate(base, None if Path(base).is_dir() else stated.get("revision"))
     except InputError as error:
         raise InputError(f"{adapter} was trained upon {name}, which is needed, too: {error}") from error
-    return source, commit, weights, base if commit else Path(source).resolve().name
 
 
 def needs_peft(name: str) -> None:
@@ -135,19 +147,6 @@ def _state(path: Path) -> dict[str, int]:
         "written": found.st_mtime_ns,
         "changed": found.st_ctime_ns,
     }
-
-
-@contextmanager
-def quiet_hub() -> Iterator[None]:
-    """Keeps to itself how often the Hub was tried: an error says it once, at the end."""
-    from huggingface_hub.utils import logging
-
-    level = logging.get_verbosity()
-    logging.set_verbosity(ERROR)
-    try:
-        yield
-    finally:
-        logging.set_verbosity(level)
 
 
 @contextmanager

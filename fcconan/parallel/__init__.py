@@ -1,4 +1,4 @@
-"""Work in shards, over processes or a Dask cluster."""
+"""Shards of work, over processes or a Dask cluster."""
 
 import lazy_loader
 

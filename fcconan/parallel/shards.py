@@ -1,33 +1,26 @@
-"""Work cut into shards: each is written whole or not at all, by any process, and finished ones are never done again.
+"""Work cut into shards: each is a file that any process may write, whole or not at all; finished ones stay.
 
-A shard has its final name only once it is complete; until then it has a hidden one that carries host and process. The
-folder `_checkpoints` then gets a checkpoint of it: the hash of the file, sealed with everything that its bytes follow
-from. An interrupted process, or one of several that share the shards by rank, takes a shard as finished while file and
-checkpoint agree. `claim` first writes what the shards are made from, and refuses a folder of anything else.
+A file has its final name only once it is complete; until then it has a hidden one with host and process. Its checkpoint
+in the folder `_checkpoints` holds its hash, sealed with everything that determines its bytes. A shard is finished while
+file and checkpoint agree, so that an interrupted run continues and several machines can share a folder. `claim` first
+writes the inputs of the shards, and refuses a folder with other inputs.
 """
 
 import json
-import multiprocessing
-import signal
-import traceback
-from collections import Counter, deque
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cache
-from multiprocessing.connection import Connection, wait
-from multiprocessing.process import BaseProcess
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, Protocol
 
-from fcconan.data import Checkpoint, leftovers, mark, report, sha256_of, write_whole
+from fcconan.data import Checkpoint, leftovers, mark, report, sha256_of, short_hash, write_whole
 from fcconan.errors import InputError
+from fcconan.parallel.workers import Workers
 
 Progress = Callable[[int, int], None]
-MOST_DEATHS = 3  # of workers, at one shard, after which it is held to be the shard's doing
 _HIDDEN = ".shard."
 _CHECKPOINTS = "_checkpoints"
-_Answer = tuple[bool, str] | None
 
 
 @dataclass(frozen=True)
@@ -35,10 +28,10 @@ class Shard:
     """A part of the work.
 
     Attributes:
-        number: From 0.
-        count: Of all shards.
-        start: The first unit of work in it.
-        stop: The first one after it.
+        number: Its number, from 0.
+        count: The number of all shards.
+        start: Its first unit of work.
+        stop: The first unit after it.
     """
 
     number: int
@@ -58,21 +51,21 @@ class Shard:
 
 
 class Work(Protocol):
-    """What is done. It travels to other processes, so it is small: what it needs stands in the folder.
+    """Work that writes shards. It is sent to other processes, so it is small: its data are in the folder.
 
     Attributes:
-        folder: Of the shards, as every process sees it.
-        inputs: Everything that the bytes of the shards follow from, as JSON-able values; a digest will do.
+        folder: The folder of the shards, under the path that every process sees.
+        inputs: Everything that determines the bytes of the shards, as values that JSON can hold; a digest suffices.
     """
 
     @property
     def folder(self) -> Path:
-        """Where the shards are."""
+        """The folder of the shards."""
         ...
 
     @property
     def inputs(self) -> Mapping[str, Any]:
-        """Everything that the bytes of the shards follow from."""
+        """Everything that determines the bytes of the shards."""
         ...
 
     def write(self, shard: Shard, path: Path) -> None:
@@ -90,20 +83,29 @@ def cut(size: int, per_shard: int) -> list[Shard]:
     return [Shard(number, len(starts), start, min(start + per_shard, size)) for number, start in enumerate(starts)]
 
 
-def share(shards: Sequence[Shard], rank: int, world: int) -> list[Shard]:
-    """Returns the shards of one of several processes that were started apart: every `world`-th one.
+@dataclass(frozen=True)
+class Portion:
+    """One of several portions of the work, for as many machines; together they are the whole.
 
-    Args:
-        shards: All of them.
-        rank: Which process, from 0.
-        world: How many there are.
-
-    Raises:
-        InputError: There is no such rank.
+    Attributes:
+        number: Its number, from 1.
+        count: The number of portions.
     """
-    if world < 1 or not 0 <= rank < world:
-        raise InputError(f"rank {rank} of {world} is none: ranks are 0 to world size - 1, and the world size 1 or more")
-    return list(shards[rank::world])
+
+    number: int
+    count: int
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.number <= self.count:
+            raise InputError(f"shard {self.number}/{self.count} does not exist: give K/N with K from 1 to N")
+
+    def holds(self, key: str) -> bool:
+        """Returns whether a key, such as the id of an item, belongs to it; a key belongs to exactly one portion."""
+        return int(short_hash(key), 16) % self.count == self.number - 1
+
+    def select(self, shards: Sequence[Shard]) -> list[Shard]:
+        """Returns its shards, which are as many as those of other portions or one less."""
+        return list(shards[self.number - 1 :: self.count])
 
 
 def finish(work: Work, shard: Shard) -> None:
@@ -169,9 +171,7 @@ def write_shard(folder: Path, shard: Shard, inputs: Mapping[str, Any], write: Ca
     Raises:
         OSError: The disk is full, or the folder cannot be written.
     """
-    with suppress(OSError):  # a folder that cannot be listed may still be written
-        for stale in leftovers(folder, _HIDDEN):
-            stale.unlink()
+    _remove_leftovers(folder)
     temporary = folder / (mark(_HIDDEN) + shard.name)
     try:
         write(shard, temporary)
@@ -182,158 +182,43 @@ def write_shard(folder: Path, shard: Shard, inputs: Mapping[str, Any], write: Ca
         raise
 
 
-def run(work: Work, shards: Sequence[Shard], *, jobs: int = 1, progress: Progress | None = None) -> None:
-    """Finishes shards on this machine.
-
-    A worker that is killed loses the shard that it was at, which is done again by the one that takes its place.
+def run(
+    work: Work, shards: Sequence[Shard], workers: Workers | None = None, *, progress: Progress | None = None
+) -> None:
+    """Finishes shards; a worker that is killed costs the shard that it was at, which is written again.
 
     Args:
-        work: What is done.
-        shards: Those that are wanted; finished ones are left as they are.
-        jobs: The number of processes; with 1, it is done in this one.
-        progress: Called here with the units of work that are done and with all of them, at first for the shards that
-            were found finished, if any, then after each shard. What it raises stops the call.
+        work: The work.
+        shards: The wanted ones; finished ones stay as they are.
+        workers: Where it is done; by default in this process.
+        progress: Receives finished units of work and all of them, first for the shards that were found finished, if
+            any, then after each shard. An error that it raises stops the call.
 
     Raises:
-        InputError: A shard cannot be made, or three workers were killed at one; the others' shards stay.
+        InputError: A shard cannot be written, or worker after worker was killed at one; the other shards stay.
     """
-    if jobs < 1:
-        raise InputError(f"jobs is {jobs}, expected 1 or more: give a positive number")
-    counted = Counted(work, shards, progress)
-    if jobs == 1 or len(counted.missing) < 2:
-        for shard in counted.missing:
-            finish(work, shard)
-            counted.add(shard)
-        return
-    _run_apart(work, counted, jobs)
-
-
-class Counted:
-    """How far the work has come.
-
-    Args:
-        work: What is done.
-        shards: Those that are wanted.
-        progress: See `run`.
-
-    Attributes:
-        missing: The shards that are not there yet.
-    """
-
-    def __init__(self, work: Work, shards: Sequence[Shard], progress: Progress | None) -> None:
-        self.missing = [shard for shard in shards if not is_finished(work.folder, shard, work.inputs)]
-        self._total = sum(shard.size for shard in shards)
-        self._done = self._total - sum(shard.size for shard in self.missing)
-        self._progress = progress
-        if progress is not None and self._done:
-            progress(self._done, self._total)
-
-    def add(self, shard: Shard) -> None:
-        """Counts a shard that is finished."""
-        self._done += shard.size
-        if self._progress is not None:
-            self._progress(self._done, self._total)
-
-
-@dataclass
-class _Worker:
-    """A process that finishes the shards it is sent, one after the other."""
-
-    process: BaseProcess
-    connection: Connection
-    shard: Shard
-
-    @classmethod
-    def started(cls, work: Work, shard: Shard) -> "_Worker":
-        # Not forked: the libraries underneath have threads, whose locks a fork would copy as they stand.
-        context = multiprocessing.get_context("spawn")
-        here, there = context.Pipe()
-        process = context.Process(target=_serve, args=(there, work))
-        process.start()
-        there.close()  # or its end would never be seen
-        worker = cls(process, here, shard)
-        worker.take(shard)
-        return worker
-
-    def take(self, shard: Shard) -> None:
-        self.shard = shard
-        with suppress(OSError):  # it has died, which the next look at it tells
-            self.connection.send(shard)
-
-    def end(self, *, now: bool) -> None:
-        self.connection.close()
-        if now:
-            self.process.terminate()
-        self.process.join()
-
-
-def _run_apart(work: Work, counted: Counted, jobs: int) -> None:
-    waiting = deque(counted.missing)
-    deaths: Counter[int] = Counter()
-    busy: dict[Connection, _Worker] = {}
-
-    def start() -> None:
-        worker = _Worker.started(work, waiting.popleft())
-        busy[worker.connection] = worker
-
+    missing = [shard for shard in shards if not is_finished(work.folder, shard, work.inputs)]
+    total = sum(shard.size for shard in shards)
+    done = total - sum(shard.size for shard in missing)
+    report_progress = progress or (lambda done, total: None)
+    if done:
+        report_progress(done, total)
+    workers = workers or Workers([])
     try:
-        for _ in range(min(jobs, len(waiting))):
-            start()
-        while busy:
-            for connection in wait(list(busy)):
-                worker = busy[connection]  # type: ignore[index]
-                try:
-                    answer: _Answer = worker.connection.recv()
-                except (EOFError, OSError):
-                    del busy[worker.connection]
-                    worker.end(now=True)
-                    deaths[worker.shard.number] += 1
-                    if deaths[worker.shard.number] >= MOST_DEATHS:
-                        raise InputError(killed(worker.shard, f"exit code {worker.process.exitcode}")) from None
-                    waiting.appendleft(worker.shard)
-                    start()
-                    continue
-                if answer is not None:
-                    foreseen, said = answer
-                    raise InputError(said) if foreseen else RuntimeError(f"{worker.shard.name}: {said}")
-                counted.add(worker.shard)
-                if waiting:
-                    worker.take(waiting.popleft())
-                else:
-                    del busy[worker.connection]
-                    worker.end(now=False)
-    finally:
-        for worker in busy.values():
-            worker.end(now=True)
-        with suppress(OSError):
-            for stale in leftovers(work.folder, _HIDDEN):
-                stale.unlink()
+        for number, _ in workers.map(partial(finish, work), missing):
+            done += missing[number].size
+            report_progress(done, total)
+    except BaseException:
+        workers.close()  # a process in the middle of a shard leaves its file
+        _remove_leftovers(work.folder)
+        raise
 
 
-def killed(shard: Shard, how: str) -> str:
-    """Returns what is said of a shard at which worker after worker was killed."""
-    return (
-        f"{shard.name}: {MOST_DEATHS} workers were killed at it ({how}): see whether memory is short, and run the same "
-        "command again to go on, with fewer workers at once or fewer rows in a shard"
-    )
-
-
-def _serve(connection: Connection, work: Work) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all processes of a terminal; the first one decides
-    while True:
-        try:
-            shard: Shard = connection.recv()
-        except EOFError:  # there is no more to do, or the first process is gone
-            return
-        answer: _Answer = None
-        try:
-            finish(work, shard)
-        except InputError as error:
-            answer = (True, str(error))
-        except Exception:
-            answer = (False, traceback.format_exc())
-        with suppress(OSError):
-            connection.send(answer)
+def _remove_leftovers(folder: Path) -> None:
+    """Removes unfinished files of processes that ended."""
+    with suppress(OSError):  # a folder that cannot be listed may still be written
+        for stale in leftovers(folder, _HIDDEN):
+            stale.unlink()
 
 
 def claim(folder: Path, name: str, plan: Mapping[str, Any], *, what: str) -> None:

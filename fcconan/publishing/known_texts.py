@@ -5,10 +5,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
-from fcconan.building import Table, Texts
-from fcconan.data import RESTRICTED_TYPES, TEXT_COLUMNS, read_schema, read_table, recipe_names
+from fcconan.building import Texts, strings_in, texts_of
+from fcconan.data import TEXT_COLUMNS, read_schema, read_table, recipe_names
 from fcconan.errors import InputError
 
 
@@ -77,18 +76,6 @@ def texts_of_recipe(name: str) -> set[str] | None:
     return {text for table in built.tables for text in texts_of(table)}
 
 
-def texts_of(table: Table, names: Iterable[str] | None = None) -> Iterator[str]:
-    """Yields the texts of a table.
-
-    Args:
-        table: The table.
-        names: The columns to read; by default those of texts.
-    """
-    for name, kind in table.columns.items():
-        if kind in RESTRICTED_TYPES if names is None else name in names:
-            yield from _strings(table.data[name])
-
-
 def texts_of_folder(folder: Path) -> Iterator[str]:
     """Yields the texts of a dataset folder."""
     for path in sorted(folder.glob("*/*.parquet")):
@@ -97,9 +84,4 @@ def texts_of_folder(folder: Path) -> Iterator[str]:
             continue
         table = read_table(path)
         for name in names:
-            yield from _strings(table[name].to_pylist())
-
-
-def _strings(values: Iterable[Any]) -> Iterator[str]:
-    for value in values:
-        yield from (each for each in (value if isinstance(value, list) else [value]) if isinstance(each, str) and each)
+            yield from strings_in(table[name].to_pylist())

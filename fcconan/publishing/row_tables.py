@@ -185,27 +185,20 @@ def _typed(name: str, values: list[Any], kind: str | None) -> tuple[str, list[An
     """
     if kind in LIST_TYPES:
         return str(kind), [_list(name, value) for value in values]
-    if kind in _CASTS:
-        cast = _cast(kind, values)
-        if cast is None:
-            bad = next(value for value in values if _cast(kind, [value]) is None)
-            raise InputError(f"column {name} holds {shown(str(bad))}, expected {kind}: correct that cell")
-        return kind, cast
-    if kind is None and any(value is not None for value in values):
-        for guessed in _CASTS:
-            cast = _cast(guessed, values)
-            if cast is not None:
-                return guessed, cast
+    is_unknown = kind is None and any(value is not None for value in values)
+    for guess in [kind] if kind in _CASTS else list(_CASTS) if is_unknown else []:
+        cast = []
+        try:
+            for value in values:
+                cast.append(None if value is None else _CASTS[guess](value))
+            return guess, cast
+        except (KeyError, ValueError, TypeError, OverflowError):
+            if kind is not None:
+                raise InputError(
+                    f"column {name} holds {shown(str(value))}, expected {kind}: correct that cell"
+                ) from None
     strings = [value if value is None or isinstance(value, str) else _json(value) for value in values]
     return ("text" if kind in (None, "text") else "string"), strings
-
-
-def _cast(kind: str, values: list[Any]) -> list[Any] | None:
-    """Returns values as numbers or truth values, or None where one of them is none."""
-    try:
-        return [None if value is None else _CASTS[kind](value) for value in values]
-    except (KeyError, ValueError, TypeError, OverflowError):
-        return None
 
 
 def _truth(value: Any) -> bool:

@@ -2,31 +2,27 @@
 
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from importlib.resources import files as resources
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
-import fcconan
 from fcconan.building import (
     LANGUAGES,
     Built,
     Recipe,
-    Table,
     card_metadata,
-    check_card,
-    config_versions,
-    fingerprint,
+    release_manifest,
+    render,
     restricted_columns,
-    table_bytes,
-    table_path,
-    write_manifest,
+    strings_in,
+    texts_of,
+    write_files,
 )
-from fcconan.data import CARD, FORMAT, MANIFEST, NORMALISATION_VERSION, normalise, temporary_folder
+from fcconan.data import MANIFEST, normalise, temporary_folder
 from fcconan.errors import InputError
 from fcconan.publishing.contents import Contents, read_contents
 from fcconan.publishing.forms import check_titles, clean_signature
-from fcconan.publishing.known_texts import KnownTexts, texts_of, texts_of_folder
+from fcconan.publishing.known_texts import KnownTexts, texts_of_folder
 from fcconan.publishing.restricted import listed, may_be_passed_on
 from fcconan.publishing.row_tables import RESULT_SUFFIX, foreign_texts, holds_rows, read_tables
 
@@ -57,19 +53,6 @@ TASKS = {
 }
 
 
-@dataclass(frozen=True)
-class _About:
-    """What `card_metadata` wants to know of a recipe."""
-
-    title: str
-    languages: list[str]
-    card_licence: str
-    task_categories: list[str]
-    annotations_creators: list[str]
-    language_creators: list[str]
-    synthetic: bool
-
-
 def is_release(source: Path) -> bool:
     """Whether a path is a folder that `fcconan build` wrote.
 
@@ -89,8 +72,8 @@ def stage_rows(
     labels_only: bool = False,
     about: Path | None = None,
     title: str | None = None,
-    licence: str | None = None,
-    language: str | None = None,
+    licence: str = "other",
+    language: str = "en",
     dropped: Collection[str] = (),
 ) -> Iterator[tuple[Contents, KnownTexts]]:
     """Writes rows as a dataset folder that is removed in the end.
@@ -113,7 +96,7 @@ def stage_rows(
     """
     chosen, left_out = _files(source)
     tables, signatures = read_tables(chosen, dropped)
-    dataset = _dataset(about) if about is not None else None
+    dataset = read_contents(about).manifest if about is not None else None
     own = {*texts_of_folder(about)} if about is not None else set()
     known = known.with_texts(own | {text for table in tables for text in texts_of(table, SPOKEN)})
     free = dataset is not None and may_be_passed_on(dataset)
@@ -133,31 +116,20 @@ def stage_rows(
     asked = title if title is not None else source.resolve().stem.replace("-", " ").replace("_", " ")
     origin = "--title" if title is not None else "the name of the file or folder, which is the title without --title,"
     check_titles({origin: asked} | ({"the name of the dataset of --about": dataset["name"]} if dataset else {}), known)
-    details = _about(written, " ".join(asked.split()), licence or "other", language or "en", dataset)
-    signatures = [each for each in (clean_signature(each, _names(tables), known) for each in signatures) if each]
+    recipe = _recipe(written, " ".join(asked.split()), licence, language, dataset, redistributable=free)
+    names = frozenset(
+        name  # of columns that are not texts; they are checked before anything is sent
+        for table in tables
+        for column, kind in table.columns.items()
+        if kind in ("string", "strings")
+        for name in strings_in(table.data[column])
+    )
+    signatures = [clean for each in signatures if (clean := clean_signature(each, names, known))]
     with temporary_folder("fcconan-rows-") as folder:
-        _write(folder, written, details, restricted, labels_only, dataset, free, signatures)
+        _write(folder, written, recipe, restricted, labels_only, dataset, signatures)
         contents = read_contents(folder)
         notes = [f"Left out as text: {listed(restricted)}."] if labels_only and restricted else []
         yield Contents(contents.folder, contents.manifest, contents.hashes, left_out, notes), known
-
-
-def _names(tables: list[Table]) -> frozenset[str]:
-    """Returns the strings of all columns that are not texts; they are checked before anything is sent."""
-    return frozenset(
-        each
-        for table in tables
-        for name, kind in table.columns.items()
-        if kind in ("string", "strings")
-        for value in table.data[name]
-        for each in (value if isinstance(value, list) else [value])
-        if isinstance(each, str)
-    )
-
-
-def _dataset(about: Path) -> dict[str, Any]:
-    """Returns the manifest of the dataset that rows are about, whose files must be those of its build."""
-    return read_contents(about).manifest
 
 
 def _files(source: Path) -> tuple[list[Path], list[str]]:
@@ -187,97 +159,59 @@ def _files(source: Path) -> tuple[list[Path], list[str]]:
     return chosen, [path.relative_to(source).as_posix() for path in present if path not in chosen]
 
 
-def _about(built: Built, title: str, licence: str, language: str, dataset: dict[str, Any] | None) -> _About:
+def _recipe(
+    built: Built, title: str, licence: str, language: str, dataset: dict[str, Any] | None, *, redistributable: bool
+) -> Recipe:
+    """Returns the entries of a recipe that card and manifest are made from."""
     if language not in LANGUAGES:
         raise InputError(f"--language {language!r}: expected a code of ISO 639-1, such as en")
     configs = [table.config for table in built.tables]
     kinds = {kind for table in built.tables for kind in table.data.get("rater_kind", ())}
     creators = ["machine-generated"] if kinds & {"model", "metric"} else []
     creators += ["expert-generated"] if "human" in kinds else []
-    return _About(
-        title=title,
-        languages=[language],
-        card_licence=licence,
-        task_categories=list(dict.fromkeys(TASKS.get(config, "text-classification") for config in configs)),
-        annotations_creators=creators or ["no-annotation"],
-        language_creators=["machine-generated" if "replies" in configs else "other"],
-        synthetic=bool(dataset and dataset.get("synthetic")),
-    )
+    values: dict[str, Any] = {
+        "name": f"rows:{title}",
+        "title": title,
+        "kind": KIND,
+        "languages": [language],
+        "card_licence": licence,
+        "task_categories": list(dict.fromkeys(TASKS.get(config, "text-classification") for config in configs)),
+        "annotations_creators": creators or ["no-annotation"],
+        "language_creators": ["machine-generated" if "replies" in configs else "other"],
+        "synthetic": bool(dataset and dataset.get("synthetic")),
+        "redistributable": redistributable,
+    }
+    return Recipe.model_construct(**values)
 
 
 def _write(
     folder: Path,
     built: Built,
-    about: _About,
+    recipe: Recipe,
     restricted: dict[str, list[str]],
     labels_only: bool,
     dataset: dict[str, Any] | None,
-    free: bool,
     signatures: list[str],
 ) -> None:
-    versions = config_versions(built)
-    for table in built.tables:
-        path = folder / table_path(table.config, table.split)
-        path.parent.mkdir(exist_ok=True)
-        path.write_bytes(table_bytes(table.arrow()))
-    card = _card(built, about, versions, labels_only=labels_only, dataset=dataset, signatures=signatures)
-    (folder / CARD).write_text(card, encoding="utf-8")
-    manifest = {
-        "format": FORMAT,
-        "name": f"rows:{about.title}",
-        "title": about.title,
-        "kind": KIND,
-        "synthetic": about.synthetic,
-        "labels_only": labels_only,
-        "redistributable": free,
-        "tier_rule": None,
-        "package": {"name": "fcconan", "version": fcconan.__version__},
-        "normalisation": NORMALISATION_VERSION,
-        "fingerprint": fingerprint(versions),
-        "versions": versions,
-        "aliases": {},
-        "counts": {table.config: {table.split: len(table)} for table in built.tables},
-        "restricted_columns": restricted,
-        "about": _named(dataset),
-        "signatures": signatures,
-    }
-    write_manifest(folder, manifest)
-
-
-def _named(dataset: dict[str, Any] | None) -> dict[str, Any] | None:
-    return {"name": dataset["name"], "fingerprint": dataset.get("fingerprint")} if dataset else None
-
-
-def _card(
-    built: Built,
-    about: _About,
-    versions: dict[str, str],
-    *,
-    labels_only: bool,
-    dataset: dict[str, Any] | None,
-    signatures: list[str],
-) -> str:
-    import jinja2
-    import yaml
-
-    metadata = card_metadata(cast(Recipe, about), built, versions, labels_only=labels_only)
-    environment = jinja2.Environment(undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    template = resources("fcconan.publishing").joinpath("rows_card.md.jinja").read_text(encoding="utf-8")
-    body = environment.from_string(template).render(
-        about=about,
+    manifest = release_manifest(
+        recipe,
+        built,
+        labels_only=labels_only,
+        tier_rule=None,
+        restricted_columns=restricted,
+        about=dataset and {"name": dataset["name"], "fingerprint": dataset.get("fingerprint")},
+        signatures=signatures,
+    )
+    card = render(
+        resources("fcconan.publishing").joinpath("rows_card.md.jinja").read_text(encoding="utf-8"),
+        card_metadata(recipe, built, manifest["versions"], labels_only=labels_only),
+        about=recipe,
         tables=built.tables,
         meaning=MEANING,
         labels_only=labels_only,
         dataset=dataset,
         signatures=signatures,
-        has_text=any(_has_text(table) for table in built.tables),
-        key=fingerprint(versions),
+        has_text=bool(restricted_columns(built.tables)),
+        key=manifest["fingerprint"],
     )
-    front = yaml.safe_dump(metadata, sort_keys=False, allow_unicode=True, width=10**6)
-    text = f"---\n{front}---\n\n{body.strip()}\n"
-    check_card(text)
-    return text
-
-
-def _has_text(table: Table) -> bool:
-    return table.labels_only().columns != table.columns
+    write_files(folder, built, card, manifest)

@@ -10,8 +10,8 @@ from .benchmark_tables import (
 from .campaigns import (
     main_quality_tables as main_quality_tables,
     not_made as not_made,
+    quality_page as quality_page,
     quality_tables as quality_tables,
-    write_quality_page as write_quality_page,
 )
 from .correlations import (
     correlation_tables as correlation_tables,
@@ -21,7 +21,8 @@ from .dataset_pages import (
     dataset_page as dataset_page,
 )
 from .generators import (
-    gist_of as gist_of,
+    AUDIT as AUDIT,
+    headline_tables as headline_tables,
     results_of as results_of,
     signatures_of as signatures_of,
     write_generator_report as write_generator_report,
@@ -30,10 +31,11 @@ from .html_tables import (
     table_html as table_html,
 )
 from .ledger import (
-    write_ledger as write_ledger,
+    ledger_page as ledger_page,
 )
 from .page import (
     Page as Page,
+    check_page as check_page,
     write as write,
 )
 from .plots import (
@@ -46,20 +48,14 @@ from .safety import (
     safety_report as safety_report,
 )
 from .scores import (
+    agreement_notes as agreement_notes,
+    agreement_page as agreement_page,
     agreement_tables as agreement_tables,
     correlation_page as correlation_page,
     leaderboard_page as leaderboard_page,
     leaderboard_tables as leaderboard_tables,
     tournament_page as tournament_page,
     tournament_tables as tournament_tables,
-    write_agreement as write_agreement,
-    write_correlations as write_correlations,
-    write_tournament as write_tournament,
-)
-from .sections import (
-    check_page as check_page,
-    interval as interval,
-    number as number,
 )
 from .site.inputs import (
     find_inputs as find_inputs,
@@ -74,7 +70,15 @@ from .site.write import (
 )
 from .tables import (
     Table as Table,
+    counts_text as counts_text,
+    interval as interval,
+    interval_of as interval_of,
+    number as number,
+    number_columns as number_columns,
+    shown as shown,
+    table_of as table_of,
 )
 from .text_metrics import (
+    metrics_page as metrics_page,
     metrics_tables as metrics_tables,
 )

@@ -8,7 +8,7 @@ from typing import Any
 from fcconan.reporting.folders import check_folder, replace_folder, safe_names
 
 PAGE, RESULT, DETAILS = "report.html", "results.json", "rankings.json"
-EARLIER = "scores.html"  # a second page, which an earlier version wrote
+EARLIER = ("scores.html", "averages.svg", "differences.svg")  # files of earlier versions
 FILES = (PAGE, "report.md", "tables.tex", "results.csv", "comparisons.csv", RESULT, DETAILS)
 
 
@@ -91,4 +91,4 @@ def _is_ours(path: Path) -> bool:
 
     if len(path.parts) == 2:
         return path.parts[0] in ("runs", "qrels") and path.suffix == ".trec"
-    return str(path) in {*FILES, EARLIER, *(f"{name}.svg" for name in NAMES)}
+    return str(path) in {*FILES, *EARLIER, *(f"{name}.svg" for name in NAMES)}

@@ -1,134 +1,127 @@
 """Tables of what `fcconan annotate agree` found, for the terminal and for a page."""
 
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections import Counter
 from typing import Any
 
+from fcconan.reporting.page import Page, Section
 from fcconan.reporting.scores import agreement_tables
-from fcconan.reporting.sections import Section, number, write_page
-from fcconan.reporting.tables import Table, p_text
+from fcconan.reporting.tables import Columns, Row, Rows, Table, p_text, table_of
 
-Row = Mapping[str, Any]
 LEVELS = {
     "overall": "Agreement of all raters",
-    "subset": "Agreement by subset: units that these raters and nobody else judged",
+    "subset": "Agreement by subset: units that only these raters judged",
     "label": "Agreement on single labels, each against all others together",
     "pair": "Agreement of pairs of raters",
 }
 
 
-def quality_tables(result: Mapping[str, Any], *, units: int = 20) -> list[Table]:
+CHECKS: Columns = {
+    "rater": "rater",
+    "check": "check",
+    "aspect": lambda row: row["aspect"] or "",
+    "statistic": lambda row: row["statistic"] or "",
+    "value": "value",
+    "n": "n",
+    "p": lambda row: p_text(row["p"]),
+    "p corrected": lambda row: p_text(row["p_corrected"]),
+    "note": "note",
+}
+
+
+def quality_tables(result: Row, *, units: int | None = None) -> list[Table]:
     """Returns the tables.
 
     Args:
         result: What `fcconan annotate agree` writes.
-        units: How many units with disagreement are listed.
+        units: Number of units with disagreement that are listed; None for all.
     """
     tables = []
     for level, title in LEVELS.items():
         rows = [row for row in result["rows"] if row["level"] == level]
-        if level == "pair" and len({*(name for row in rows for name in row["raters"])}) < 3:
-            continue  # two raters are everybody
-        tables += [Table(title, table.columns, table.rows) for table in agreement_tables(_named(rows, level))]
+        if level == "pair" and len({name for row in rows for name in row["raters"]}) < 3:
+            continue  # two raters are all raters
+        tables += [table._replace(title=title) for table in agreement_tables(_named(rows, level))]
     if result["subsets"]:
-        tables.append(_subsets(result["subsets"]))
-    columns = ["unit", "aspect", "disagreement", "raters", "said"]
-    disputed = [
-        [row["unit_id"], row["aspect"], number(row["disagreement"]), str(row["n"]), _said(row["values"])]
-        for row in result["units"][:units]
-    ]
-    if disputed:
-        tables.append(
-            Table(f"Units with most disagreement: {len(disputed)} of {len(result['units'])}", columns, disputed)
-        )
+        names = {"subsets": "n_subsets", "undefined": "n_undefined"}
+        columns: Columns = {"aspect": "aspect", "coefficient": "coefficient", "mean": "mean"}
+        columns |= {"standard deviation": "deviation", **names}
+        tables.append(table_of("Agreement over subsets", result["subsets"], columns))
+    if disputed := result["units"][:units]:
+        title = f"Units with most disagreement: {len(disputed)} of {len(result['units'])}"
+        columns = {"unit": "unit_id", "aspect": "aspect", "disagreement": "disagreement", "raters": "n"}
+        columns["answers"] = _answers
+        tables.append(table_of(title, disputed, columns))
     return [*tables, *check_tables(result["checks"], result.get("families", ()))]
 
 
-def main_quality_tables(result: Mapping[str, Any], *, units: int = 20) -> list[Table]:
+def main_quality_tables(result: Row, *, units: int | None = None) -> list[Table]:
     """Returns the tables with the answer: the agreement of all raters, disputed units, and raters who are marked.
 
     Args:
         result: The JSON of `fcconan annotate agree`.
-        units: How many units with disagreement are listed.
+        units: Number of units with disagreement that are listed; None for all.
     """
     overall = [row for row in result["rows"] if row["level"] == "overall"]
     found = quality_tables({**result, "rows": overall, "subsets": []}, units=units)
     return found[:-1]  # the last one lists all checks
 
 
-def check_tables(rows: Sequence[Row], families: Sequence[Row]) -> list[Table]:
-    """Returns one table of everything that is flagged, and one of all checks that were possible.
+def check_tables(rows: Rows, families: Rows) -> list[Table]:
+    """Returns one table of all checks that are flagged, and one of all checks that were possible.
 
     Args:
         rows: Rows of checks.
         families: Families of their p-values.
     """
-    columns = ["rater", "check", "aspect", "statistic", "value", "n", "p", "p corrected", "note"]
-    flagged = [_check(row) for row in rows if row["flagged"]]
-    made = [_check(row) for row in rows if row["value"] is not None]
+    flagged = table_of("Raters to look at", [row for row in rows if row["flagged"]], CHECKS)
+    if not flagged.rows:
+        flagged = flagged._replace(rows=[["none", *[""] * (len(CHECKS) - 1)]])
     tested = [
         f"{family['name']} {family['n_tests']} (smallest possible {family['floor']:.2g})"
         for family in families
         if family["n_tests"]
     ]
     how = f" (tests in each family, p corrected by holm: {', '.join(tested)})" if tested else ""
-    return [
-        Table("Raters to look at", columns, flagged or [["none", *[""] * (len(columns) - 1)]]),
-        Table(f"All checks of raters{how}", columns, made),
-    ]
+    return [flagged, table_of(f"All checks of raters{how}", [row for row in rows if row["value"] is not None], CHECKS)]
 
 
-def not_made(rows: Sequence[Row]) -> dict[str, dict[str, int]]:
+def not_made(rows: Rows) -> dict[str, Counter[str]]:
     """Counts the checks that could not be made: check -> reason -> how many raters and aspects."""
-    found: dict[str, dict[str, int]] = {}
+    found: dict[str, Counter[str]] = {}
     for row in rows:
         if row["reason"] is not None:
-            reasons = found.setdefault(row["check"], {})
-            reasons[row["reason"]] = reasons.get(row["reason"], 0) + 1
+            found.setdefault(row["check"], Counter())[row["reason"]] += 1
     return found
 
 
-def write_quality_page(path: Path, result: Mapping[str, Any], title: str) -> None:
-    """Writes a page that stands alone, with all units on which raters disagree.
-
-    Raises:
-        InputError: It cannot be written.
-    """
-    tables = quality_tables(result, units=len(result["units"]))
-    sections = [
-        Section("Agreement", result["notes"], [table for table in tables if "greement" in table.title]),
-        Section("Raters", ["Shown, not removed: what to make of it is for people to decide."], tables[-2:]),
-    ]
-    signatures = [*result["signature"], result["tests_signature"]]
-    write_page(path, title, "How far raters agree, and how they went about it.", sections, signatures=signatures)
-
-
-def _named(rows: Sequence[Row], level: str) -> list[dict[str, Any]]:
-    """Rows so that each line names its raters, or its label."""
-    return [
-        {**row, "level": "overall" if level in ("overall", "label") else "pair"}
-        | ({"aspect": row["label"]} if level == "label" else {})
-        # A count of raters would make one line of all subsets of three.
-        | ({"raters": [", ".join(row["raters"])]} if level == "subset" and len(row["raters"]) > 2 else {})
-        for row in rows
-    ]
-
-
-def _subsets(rows: Sequence[Row]) -> Table:
-    cells = []
-    for row in rows:
-        figures = [number(row["mean"]), number(row["deviation"]), str(row["n_subsets"]), str(row["n_undefined"])]
-        cells.append([row["aspect"], row["coefficient"], *figures])
-    columns = ["aspect", "coefficient", "mean", "standard deviation", "subsets", "undefined"]
-    return Table("Agreement over subsets", columns, cells)
-
-
-def _said(values: Mapping[str, Any]) -> str:
-    return ", ".join(
-        f"{rater}: {value if isinstance(value, str) else format(value, 'g')}" for rater, value in values.items()
+def quality_page(result: Row) -> Page:
+    """Returns the agreement of the raters of a campaign as a page, with all units on which they disagree."""
+    tables = quality_tables(result)
+    return Page(
+        "raters",
+        f"Agreement in {result['tests_signature'].partition(':')[0]}",
+        "How far raters agree, and how they went about it.",
+        [
+            Section("Agreement", result["notes"], [table for table in tables if "greement" in table.title]),
+            Section("Raters", ["Shown, not removed: people decide what follows from it."], tables[-2:]),
+        ],
+        signatures=[*result["signature"], result["tests_signature"]],
     )
 
 
-def _check(row: Row) -> list[str]:
-    figures = [number(row["value"]), str(row["n"]), p_text(row["p"]), p_text(row["p_corrected"])]
-    return [row["rater"], row["check"], row["aspect"] or "", row["statistic"] or "", *figures, row["note"]]
+def _named(rows: Rows, level: str) -> list[dict[str, Any]]:
+    """Returns rows so that each line names its raters, or its label."""
+    named = []
+    for row in rows:
+        new = {**row, "level": "overall" if level in ("overall", "label") else "pair"}
+        if level == "label":
+            new["aspect"] = row["label"]
+        if level == "subset" and len(row["raters"]) > 2:
+            new["raters"] = [", ".join(row["raters"])]  # a count of raters would make one line of all subsets of three
+        named.append(new)
+    return named
+
+
+def _answers(row: Row) -> str:
+    values = row["values"].items()
+    return ", ".join(f"{rater}: {value if isinstance(value, str) else format(value, 'g')}" for rater, value in values)

@@ -1,15 +1,28 @@
 """Correlations with people as tables."""
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
 from fcconan.data import counted
-from fcconan.reporting.sections import interval, number
-from fcconan.reporting.tables import MISSING, Table, p_text
+from fcconan.reporting.heat_maps import FIRST_COEFFICIENTS, FIRST_LEVELS, in_order, words
+from fcconan.reporting.tables import (
+    MISSING,
+    Columns,
+    Row,
+    Rows,
+    Table,
+    interval_of,
+    number,
+    p_text,
+    reasoned,
+    table_of,
+    value_text,
+    with_interval,
+)
 from fcconan.scoring import PRIMARY
 
-Row = Mapping[str, Any]
+P_VALUES: Columns = {"p": lambda row: p_text(row["p"]), "p corrected": lambda row: p_text(row["p_corrected"])}
 MOST = 15  # pairs that a terminal shows; of more, those of neighbours in the leaderboard
 
 
@@ -75,29 +88,20 @@ def _differences(family: Row, rows: Sequence[Row], order: Sequence[str]) -> Tabl
         shown = [row for row in rows if {row["a"], row["b"]} in neighbours]
         only = f"; neighbours only, {len(shown)} of {len(rows)}"
     named = {each: f"{each} (low is better)" if each in lower else each for each in aspects}
-    cells = [
-        [
-            *([named[row["aspect"]]] if len(aspects) > 1 else []),
-            row["a"],
-            row["b"],
-            number(row["difference"]) if row["reason"] is None else f"{MISSING} ({row['reason']})",
-            interval(row["low"], row["high"]),
-            p_text(row["p"]),
-            p_text(row["p_corrected"]),
-            str(row["n"]),
-        ]
-        for row in shown
-    ]
     about = f": {named[aspects[0]]}" if len(aspects) == 1 else ""
     kind = family["name"].rpartition(", ")[2]
     by = "" if rows[0]["rater"] is None else f" by {rows[0]['rater']}"
     how = family_text(family["n_tests"], family["floor"], family["correction"])
     title = f"Differences between systems{by}{about} ({kind}; {how}{only})"
-    columns = [*(["aspect"] if len(aspects) > 1 else []), "a", "b", "a - b", "interval", "p", "p corrected", "items"]
-    return Table(title, columns, cells)
+    columns: Columns = {"aspect": lambda row: named[row["aspect"]]} if len(aspects) > 1 else {}
+    columns |= {"a": "a", "b": "b", "a - b": _difference, "interval": interval_of, **P_VALUES, "items": "n"}
+    return table_of(title, shown, columns)
 
 
-Rows = Sequence[Mapping[str, Any]]
+def _difference(row: Row) -> str:
+    return reasoned(row["difference"], row["reason"])
+
+
 # Coefficients of one kind share a table: accuracies know no constant groups, partial ones need larger groups.
 KINDS = ("", "pairwise_accuracy", "_given_length")
 COUNTS = {
@@ -116,8 +120,6 @@ def correlation_tables(result: Mapping[str, Any], *, details: bool = True) -> li
         result: Result of `fcconan correlate`.
         details: Whether each aspect and level has a table, best judge first, and ratings without a value are listed.
     """
-    from fcconan.reporting.heat_maps import judge_table
-
     rows: Rows = result["rows"]
     board = judge_table(rows)
     tables = [] if board is None else [board]
@@ -133,21 +135,12 @@ def correlation_tables(result: Mapping[str, Any], *, details: bool = True) -> li
     if tests := result.get("tests"):
         tables.append(_tests(tests, result.get("families", ())))
     if samples := result.get("stability"):
-        columns = ["metric", "aspect", "coefficient", "mean", "standard deviation", "lowest", "highest", "samples"]
-        cells = [
-            [
-                row["metric"],
-                row["aspect"],
-                row["coefficient"],
-                *(number(row[key]) for key in ("mean", "standard_deviation", "lowest", "highest")),
-                str(row["n_trials"]),
-            ]
-            for row in samples
-        ]
-        tables.append(Table("Over random samples of the replies", columns, cells))
+        names = ("metric", "aspect", "coefficient", "mean", "standard_deviation", "lowest", "highest")
+        columns = {words(name): name for name in names} | {"samples": "n_trials"}
+        tables.append(table_of("Over random samples of the replies", samples, columns))
     if details and (missing := result.get("missing")):
-        cells = [[row["rater"], row["aspect"], row["reason"], str(row["n"])] for row in missing]
-        tables.append(Table("Ratings without a value", ["rater", "aspect", "reason", "ratings"], cells))
+        columns = {"rater": "rater", "aspect": "aspect", "reason": "reason", "ratings": "n"}
+        tables.append(table_of("Ratings without a value", missing, columns))
     return tables
 
 
@@ -183,81 +176,42 @@ def _correlations(aspect: str, level: str, rows: Rows) -> Table:
             line.append(value_text(own[name]) if name in own else MISSING)
             if f"chance of {name}" in columns:
                 line.append(number(own[name]["chance"]) if name in own else MISSING)
-        cells.append([*line, *(counts_text([*own.values()], key) for key in COUNTS.values())])
+        cells.append([*line, *(same_or_all([*own.values()], key) for key in COUNTS.values())])
     return Table(f"{aspect}, {level} ({'; '.join(beside)})", [*columns, *COUNTS], cells)
-
-
-def value_text(row: Mapping[str, Any]) -> str:
-    """Returns a figure with its interval as tables show it, or why there is none."""
-    if row["value"] is None:
-        return f"{MISSING} ({row['reason']})"
-    return number(row["value"]) + ("" if row["low"] is None else " " + interval(row["low"], row["high"]))
 
 
 def _ndcg(protocol: str, rows: Rows) -> Table:
     own = [row for row in rows if row["protocol"] == protocol]
-    columns = ["metric", "NDCG", "chance", "one person", "items", "incomplete", "missing"]
-    apart = any(row["n_groups"] != row["n_groups_common"] for row in own)
-    if apart:  # judges that lack different items are compared on those that none of them lacks
-        columns += ["NDCG, common items", "chance, common items", "common items"]
+    columns: Columns = {"metric": "metric", "NDCG": value_text, "chance": "chance", "one person": "ceiling"}
+    columns |= {"items": "n_groups", "incomplete": "n_incomplete", "missing": "n_missing"}
+    if any(row["n_groups"] != row["n_groups_common"] for row in own):
+        # Judges that lack different items are compared on those that none of them lacks.
+        columns |= {"NDCG, common items": "value_common", "chance, common items": "chance_common"}
+        columns["common items"] = "n_groups_common"
     by = "value_common" if any(row["value_common"] is not None for row in own) else "value"
-    cells = [
-        [
-            row["metric"],
-            value_text(row),
-            number(row["chance"]),
-            number(row["ceiling"]),
-            *(str(row[key]) for key in ("n_groups", "n_incomplete", "n_missing")),
-            *(
-                [number(row["value_common"]), number(row["chance_common"]), str(row["n_groups_common"])]
-                if apart
-                else []
-            ),
-        ]
-        for row in sorted(own, key=lambda row: (row[by] is None, -(row[by] or 0.0)))
-    ]
-    return Table(f"Order of the replies to an item, protocol {protocol}", columns, cells)
+    own.sort(key=lambda row: (row[by] is None, -(row[by] or 0.0)))
+    return table_of(f"Order of the replies to an item, protocol {protocol}", own, columns)
 
 
 def _errors(rows: Rows) -> Table:
-    columns = ["metric", "aspect", "system", "mean absolute error", "chance", "one person", "bias", "rows", "missing"]
-    cells = [
-        [
-            row["metric"],
-            row["aspect"],
-            row["system"] or "all",
-            _with_ends(row, "mean_absolute_error"),
-            number(row["chance"]),
-            number(row["ceiling"]),
-            _with_ends(row, "bias"),
-            str(row["n"]),
-            str(row["n_missing"]),
-        ]
-        for row in rows
-    ]
-    return Table("Errors against people", columns, cells)
+    def with_ends(name: str) -> Callable[[Row], str]:
+        return lambda row: with_interval(row[name], row[f"{name}_low"], row[f"{name}_high"])
 
-
-def _with_ends(row: Mapping[str, Any], name: str) -> str:
-    low, high = row[f"{name}_low"], row[f"{name}_high"]
-    return number(row[name]) + ("" if low is None else " " + interval(low, high))
+    columns: Columns = {
+        "metric": "metric",
+        "aspect": "aspect",
+        "system": lambda row: row["system"] or "all",
+        "mean absolute error": with_ends("mean_absolute_error"),
+        "chance": "chance",
+        "one person": "ceiling",
+        "bias": with_ends("bias"),
+        "rows": "n",
+        "missing": "n_missing",
+    }
+    return table_of("Errors against people", rows, columns)
 
 
 def _tests(rows: Rows, families: Rows) -> Table:
-    columns = ["metrics", "aspect", "level", "coefficient", "difference", "p", "p corrected", "rows"]
-    cells = [
-        [
-            f"{row['a']} - {row['b']}",
-            row["aspect"],
-            row["level"],
-            row["coefficient"],
-            number(row["difference"]) if row["reason"] is None else f"{MISSING} ({row['reason']})",
-            p_text(row["p"]),
-            p_text(row["p_corrected"]),
-            str(row["n"]),
-        ]
-        for row in rows
-    ]
     how = "Williams' test" if rows[0]["test"] == "williams" else "random swaps"
     title = f"Differences between metrics, by {how}"
     if families:
@@ -265,10 +219,54 @@ def _tests(rows: Rows, families: Rows) -> Table:
         several = f"{len(families)} families, one by aspect, level and coefficient, the largest: "
         about = family_text(most["n_tests"], most["floor"], most["correction"])
         title += f" ({several if len(families) > 1 else ''}{about})"
-    return Table(title, columns, cells)
+    columns: Columns = {"metrics": lambda row: f"{row['a']} - {row['b']}", "aspect": "aspect"}
+    columns |= {"level": "level", "coefficient": "coefficient", "difference": _difference, **P_VALUES, "rows": "n"}
+    return table_of(title, rows, columns)
 
 
-def counts_text(rows: Rows, key: str) -> str:
-    """Returns a count of several rows: one where all are equal, otherwise all in their order."""
-    figures = [str(row[key]) for row in rows]
-    return figures[0] if len(set(figures)) == 1 else " / ".join(figures)
+def judge_table(rows: Rows) -> Table | None:
+    """Returns judges and metrics by the mean over aspects of their correlation with people; None if there are none.
+
+    The correlation is Spearman's over all replies, or else the first other one. Signs stay: a metric of quality falls
+    where people see a fault. A judge without a value for every aspect has no mean and comes last.
+    """
+    if not rows:
+        return None
+    level, coefficient = in_order(rows, "level", FIRST_LEVELS)[0], in_order(rows, "coefficient", FIRST_COEFFICIENTS)[0]
+    own = {
+        (row["metric"], row["aspect"]): row
+        for row in rows
+        if (row["level"], row["coefficient"]) == (level, coefficient)
+    }
+    aspects = list(dict.fromkeys(aspect for _, aspect in own))
+    lines = []
+    for metric in dict.fromkeys(metric for metric, _ in own):
+        there = {aspect: own[metric, aspect] for aspect in aspects if (metric, aspect) in own}
+        values = [row["value"] for row in there.values() if row["value"] is not None]
+        mean = sum(values) / len(values) if len(values) == len(aspects) else None
+        cells = [value_text(there[aspect]) if aspect in there else MISSING for aspect in aspects]
+        counts = [_range([row[key] for row in there.values()]) for key in ("n", "n_missing")]
+        lines.append((mean, [metric, number(mean), *cells, *counts]))
+    lines.sort(key=lambda line: (line[0] is None, -(line[0] or 0.0)))
+    table = [cells for _, cells in lines]
+    for name, key in (("(chance)", "chance"), ("(one person)", "ceiling")):
+        levels = [_range([row[key] for (_, of), row in own.items() if of == aspect], number) for aspect in aspects]
+        if set(levels) != {MISSING}:
+            table.append([name, MISSING, *levels, MISSING, MISSING])
+    title = f"Judges and metrics by their mean {words(coefficient)} with people ({words(level)})"
+    return Table(title, ["judge or metric", "mean", *aspects, "rows", "missing"], table)
+
+
+def _range(values: Sequence[Any], shown: Callable[[Any], str] = str) -> str:
+    """Returns a value, or the lowest and the highest of several; missing ones only if there is no other."""
+    there = [value for value in values if value is not None]
+    if not there:
+        return MISSING
+    lowest, highest = shown(min(there)), shown(max(there))
+    return lowest if lowest == highest else f"{lowest} to {highest}"
+
+
+def same_or_all(rows: Rows, key: str) -> str:
+    """Returns a count of several rows: one if all are equal, otherwise all in their order."""
+    counts = [str(row[key]) for row in rows]
+    return counts[0] if len(set(counts)) == 1 else " / ".join(counts)

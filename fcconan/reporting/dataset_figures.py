@@ -1,4 +1,4 @@
-"""The figures of a dataset folder: rows, labels, tiers and their sparsity, votes, ratings, verdicts."""
+"""The counts of a dataset folder: rows, labels, tiers and their sparsity, votes, ratings, verdicts."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -6,7 +6,7 @@ from typing import Any
 
 from fcconan.data import AGREEMENTS, LABELS, TIERS, VERDICTS, VOTE_LABELS
 from fcconan.reporting.dataset_folders import Release, Source
-from fcconan.reporting.tables import MISSING, Table
+from fcconan.reporting.tables import MISSING, Columns, Table, counts_text, number, table_of
 
 APPROPRIATE = LABELS[1]
 
@@ -28,12 +28,14 @@ def all_tables(release: Release) -> list[Table]:
 
 
 def rows_table(release: Release) -> Table:
-    """Returns how many rows every split of every config has, and what they are."""
-    rows = [
-        [source.title, source.kind, str(source.table.num_rows), ", ".join(sorted(source.texts)) or "none"]
-        for source in release.sources
-    ]
-    return Table("Rows by config and split", ["config, split", "what", "rows", "columns of texts"], rows)
+    """Returns the number and kind of the rows of every split of every config."""
+    columns: Columns = {
+        "config, split": lambda source: source.title,
+        "what": lambda source: source.kind,
+        "rows": lambda source: source.table.num_rows,
+        "columns of texts": lambda source: ", ".join(sorted(source.texts)) or "none",
+    }
+    return table_of("Rows by config and split", release.sources, columns)
 
 
 def tiers_of(sources: Iterable[Source]) -> dict[str, Source]:
@@ -54,41 +56,28 @@ def sparsity_table(sources: Sequence[Source]) -> Table | None:
     for tier, source in tiers.items():
         pairs = list(zip(*(source.values(name) for name in ("hs_id", "cn_id", "label")), strict=True))
         good = [(hs, cn) for hs, cn, label in pairs if label == APPROPRIATE]
-        with_one = len({hs for hs, _ in good})
-        rows.append(
-            [
-                tier,
-                str(len(pairs)),
-                _percent(len(pairs), cells),
-                str(len(good)),
-                _percent(len(good), len(pairs)),
-                f"{with_one} of {len(hs_ids)}",
-                f"{len({cn for _, cn in good})} of {len(cn_ids)}",
-                f"{len(good) / len(hs_ids):.2f}",
-            ]
-        )
+        n_hs, n_cn = (len(set(ids)) for ids in zip(*good, strict=True)) if good else (0, 0)
+        shares = [str(len(pairs)), _percent(len(pairs), cells), str(len(good)), _percent(len(good), len(pairs))]
+        per_hs = f"{len(good) / len(hs_ids):.2f}"
+        rows.append([tier, *shares, f"{n_hs} of {len(hs_ids)}", f"{n_cn} of {len(cn_ids)}", per_hs])
     columns = ["tier", "pairs", "of the matrix", "appropriate", "of the pairs", "HS with one", "CNs with one", "per HS"]
     return Table(f"How sparse the tiers are: {len(hs_ids)} HS x {len(cn_ids)} CNs", columns, rows)
 
 
-def labels_table(sources: Sequence[Source]) -> Table | None:
+def labels_table(sources: Sequence[Source]) -> Table:
     """Returns the labels of all tables of pairs."""
     rows = []
     for source in sources:
-        if source.kind != "pairs":
-            continue
-        labels = Counter(source.values("label")) if source.has("label") else Counter({None: source.table.num_rows})
-        n = source.table.num_rows
-        rows.append(
-            [
-                source.title,
-                str(n),
-                *(str(len(set(source.values(name)))) for name in ("hs_id", "cn_id")),
-                *(str(labels[label]) for label in LABELS),
-                str(n - sum(labels[label] for label in LABELS)),
-                _percent(labels[APPROPRIATE], n),
+        if source.kind == "pairs":
+            n = source.table.num_rows
+            labels = Counter(source.values("label")) if source.has("label") else Counter()
+            counts = [
+                n,
+                *(len(set(source.values(name))) for name in ("hs_id", "cn_id")),
+                *(labels[each] for each in LABELS),
             ]
-        )
+            counts.append(n - sum(labels[label] for label in LABELS))
+            rows.append([source.title, *map(str, counts), _percent(labels[APPROPRIATE], n)])
     columns = ["config, split", "pairs", "HS", "CNs", *map(_words, LABELS), "no label", "share appropriate"]
     return Table("Labels of pairs", columns, rows)
 
@@ -109,7 +98,7 @@ def agreement_table(sources: Sequence[Source]) -> Table | None:
     return Table("Best tier of a pair and agreement of its votes", ["best tier", *AGREEMENTS, "pairs"], rows)
 
 
-def votes_table(sources: Sequence[Source]) -> Table | None:
+def votes_table(sources: Sequence[Source]) -> Table:
     """Returns the votes of every rater."""
     rows = []
     for source in sources:
@@ -121,7 +110,7 @@ def votes_table(sources: Sequence[Source]) -> Table | None:
     return Table("Votes", ["rater", *map(_words, VOTE_LABELS), "votes", "split"], rows)
 
 
-def replies_table(sources: Sequence[Source]) -> Table | None:
+def replies_table(sources: Sequence[Source]) -> Table:
     """Returns the replies of every system."""
     rows = []
     for source in sources:
@@ -133,31 +122,29 @@ def replies_table(sources: Sequence[Source]) -> Table | None:
     return Table("Replies by system", ["system", "config, split", "replies", "items"], rows)
 
 
-def ratings_table(sources: Sequence[Source]) -> Table | None:
-    """Returns the ratings by rater and aspect: how many, their mean, and how many are missing for which reason."""
+def ratings_table(sources: Sequence[Source]) -> Table:
+    """Returns the ratings by rater and aspect: their number, their mean, and the missing ones by reason."""
     rows = []
     for source in sources:
         if source.kind != "ratings":
             continue
-        values: dict[tuple[str, str], list[float]] = {}
-        missing: dict[tuple[str, str], Counter[str]] = {}
+        found: dict[tuple[str, str], tuple[list[float], Counter[str]]] = {}
         columns = [source.values(name) for name in ("rater", "aspect", "value")]
         reasons = source.values("reason") if source.has("reason") else [None] * source.table.num_rows
         for rater, aspect, value, reason in zip(*columns, reasons, strict=True):
+            values, missing = found.setdefault((rater, aspect), ([], Counter()))
             if value is None:
-                missing.setdefault((rater, aspect), Counter())[str(reason)] += 1
+                missing[_words(reason)] += 1
             else:
-                values.setdefault((rater, aspect), []).append(value)
-        for key in dict.fromkeys([*values, *missing]):
-            own, why = values.get(key, []), missing.get(key, Counter())
-            mean = f"{sum(own) / len(own):.2f}" if own else MISSING
-            said = ", ".join(f"{_words(reason)} {n}" for reason, n in sorted(why.items())) or MISSING
-            rows.append([key[0], key[1], source.split, str(len(own)), mean, str(why.total()), said])
-    columns_shown = ["rater", "aspect", "split", "ratings", "mean", "missing", "why"]
-    return Table("Ratings by rater and aspect", columns_shown, rows)
+                values.append(value)
+        for (rater, aspect), (values, missing) in found.items():
+            mean = number(sum(values) / len(values) if values else None, 2)
+            why = counts_text(dict(sorted(missing.items())))
+            rows.append([rater, aspect, source.split, str(len(values)), mean, str(missing.total()), why])
+    return Table("Ratings by rater and aspect", ["rater", "aspect", "split", "ratings", "mean", "missing", "why"], rows)
 
 
-def verdicts_table(sources: Sequence[Source]) -> Table | None:
+def verdicts_table(sources: Sequence[Source]) -> Table:
     """Returns the verdicts of every rater on every two systems, whichever of the two came first."""
     found: dict[tuple[str, ...], Counter[str]] = {}
     for source in sources:
@@ -165,25 +152,17 @@ def verdicts_table(sources: Sequence[Source]) -> Table | None:
             continue
         columns = [source.values(name) for name in ("rater", "system_a", "system_b", "verdict")]
         corpora = source.values("corpus") if source.has("corpus") else [""] * source.table.num_rows
-        for (rater, a, b, verdict, corpus), n in Counter(zip(*columns, corpora, strict=True)).items():
+        for rater, a, b, verdict, corpus in zip(*columns, corpora, strict=True):
             first, second = sorted((a, b))
             turned = {"a": "b", "b": "a"}.get(verdict, verdict) if first != a else verdict
-            found.setdefault((first, second, rater, source.split, str(corpus)), Counter())[turned] += n
-    any_corpus = any(key[4] for key in found)
+            key = (f"{first} and {second}", rater, source.split, str(corpus))
+            found.setdefault(key, Counter())[turned] += 1
     rows = [
-        [
-            f"{first} and {second}",
-            rater,
-            split,
-            *([corpus] if any_corpus else []),
-            *(str(own[verdict]) for verdict in VERDICTS),
-            str(own.total()),
-        ]
-        for (first, second, rater, split, corpus), own in sorted(found.items())
+        [*key, *(str(own[verdict]) for verdict in VERDICTS), str(own.total())] for key, own in sorted(found.items())
     ]
     names = ["first wins", "second wins", "ties", "invalid", "comparisons"]
-    columns_shown = ["systems", "rater", "split", *(["corpus"] if any_corpus else []), *names]
-    return Table("Verdicts by rater and systems", columns_shown, rows)
+    table = Table("Verdicts by rater and systems", ["systems", "rater", "split", "corpus", *names], rows)
+    return table if any(key[3] for key in found) else table.without(["corpus"])
 
 
 def _percent(part: int, whole: int) -> str:

@@ -14,9 +14,8 @@ from fcconan.reporting.dataset_figures import all_tables
 from fcconan.reporting.dataset_folders import Source, browsable, read_release
 from fcconan.reporting.dataset_matrix import matrix_of
 from fcconan.reporting.html_tables import View
-from fcconan.reporting.page import Page, texts_gate, texts_notice, texts_warning
-from fcconan.reporting.sections import Section, sections_page
-from fcconan.reporting.tables import MISSING, Table
+from fcconan.reporting.page import Page, Section, texts_gate, texts_notice
+from fcconan.reporting.tables import MISSING, Columns, Table, table_of
 
 DIGITS = 4  # of a number with a fraction: as many as anybody reads
 MOST_VALUES, MOST_FILTERS = 40, 6  # a column of fewer values can filter the rows
@@ -51,12 +50,12 @@ def dataset_page(folder: Path, *, texts: bool = True) -> Page:
             "Rows",
             left_out,
             [rows_table(source, texts=texts) for source in shown],
-            more=texts_gate(texts_warning(manifest)) if with_texts else None,
+            more=texts_gate(manifest) if with_texts else None,
             folded=True,
         ),
         *_rule(manifest),
     ]
-    return sections_page(
+    return Page(
         f"dataset-{manifest['name']}",
         f"Dataset: {manifest.get('title') or manifest['name']}",
         f"The dataset {manifest['name']}, kind {manifest.get('kind', 'unknown')}: {len(release.sources)} tables.",
@@ -64,7 +63,7 @@ def dataset_page(folder: Path, *, texts: bool = True) -> Page:
         signatures=[f"fcconan:{fcconan.__version__}|data:{manifest['name']}@{manifest.get('fingerprint', 'unknown')}"],
         headline=headline,
         notice=texts_notice(manifest) if with_texts else None,
-        downloads=sections[0].own_tables(),
+        tables=sections[0].own_tables(),
         finding=_finding(headline),
     )
 
@@ -106,8 +105,7 @@ def _said(value: Any) -> str:
 
 def _headline(tables: Sequence[Table]) -> Table:
     """Returns the table that says most in few lines."""
-    rows = tables[0]._replace(columns=tables[0].columns[:3], rows=[row[:3] for row in tables[0].rows])
-    return next((table for table in tables if table.title.startswith("How sparse")), rows)
+    return next((table for table in tables if table.title.startswith("How sparse")), tables[0].first_columns(3))
 
 
 def _finding(headline: Table) -> str:
@@ -129,15 +127,15 @@ def _texts_notes(manifest: Mapping[str, Any], has_texts: bool, texts: bool) -> l
 
 
 def _rule(manifest: Mapping[str, Any]) -> list[Section]:
-    """Returns the conditions of each tier, the best first; nothing where the rule is not one of the catalogue."""
+    """Returns the conditions of each tier, the best first; nothing if the rule is not one of the catalogue."""
     from fcconan.building import TIER_RULES
 
     name = manifest.get("tier_rule")
     try:
-        rule = TIER_RULES[name] if name else None
+        tiers = TIER_RULES[name].complete if name else ()
     except (KeyError, InputError):
         return []
-    if rule is None:
-        return []
-    cells = [[tier.name, tier.in_words()] for tier in rule.complete]
-    return [Section("Tiers", tables=[Table(f"Conditions of the tiers, rule {name}", ["tier", "condition"], cells)])]
+    columns: Columns = {"tier": lambda tier: tier.name, "condition": lambda tier: tier.in_words()}
+    return (
+        [Section("Tiers", tables=[table_of(f"Conditions of the tiers, rule {name}", tiers, columns)])] if tiers else []
+    )

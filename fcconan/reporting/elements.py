@@ -1,4 +1,4 @@
-"""What pages are made of: templates, which escape all they are given, scripts, styles and data."""
+"""The material of pages: templates, which escape all values, scripts, styles and data."""
 
 import json
 import re
@@ -6,6 +6,9 @@ from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from fcconan.data import printable
+from fcconan.reporting.tables import number
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -15,6 +18,9 @@ REPORT = Path(__file__).parent
 FILTERS: dict[str, Callable[..., "Markup"]] = {}  # of templates; modules above this one add theirs
 # JSON writes these as well, and none of them can then end the script element or a line of it.
 ESCAPED = {ord(letter): f"\\u{ord(letter):04x}" for letter in "<>&\u2028\u2029"}
+# Characters that change the order of the letters around them are written out, as on a terminal.
+DIRECTIONS = (*range(0x202A, 0x202F), *range(0x2066, 0x206A))
+ESCAPED |= {number: f"\\\\u{number:04x}" for number in DIRECTIONS}
 
 
 @lru_cache(maxsize=1)
@@ -28,16 +34,22 @@ def environment() -> "Environment":
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
+        finalize=_visible,
     )
-    found.filters |= {"prose": _prose, **FILTERS}
+    found.filters |= {"prose": _prose, "number": number, **FILTERS}
     return found
 
 
+def _visible(value: Any) -> Any:
+    """Returns a value with every control character of its text written out; elements are as they are."""
+    return printable(value) if type(value) is str else value
+
+
 def _prose(text: str) -> "Markup":
-    """Escapes a sentence; what stands between backticks is code."""
+    """Escapes a sentence; text between backticks is code."""
     from markupsafe import Markup, escape
 
-    return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(text))))
+    return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(printable(text)))))
 
 
 def markup(template: str, **values: Any) -> "Markup":
@@ -52,11 +64,18 @@ def markup(template: str, **values: Any) -> "Markup":
     return Markup(environment().get_template(template).render(**values))
 
 
+def macro(name: str, *values: Any) -> "Markup":
+    """Renders a macro of `site/parts.html.jinja`."""
+    from markupsafe import Markup
+
+    return Markup(getattr(environment().get_template("site/parts.html.jinja").module, name)(*values))
+
+
 def asset(name: str) -> str:
     """Returns a script or a style sheet."""
     return (REPORT / name).read_text(encoding="utf-8")
 
 
 def script_json(data: Any) -> str:
-    """Returns JSON that cannot end the script element that it stands in."""
+    """Returns JSON that cannot end the script element that holds it."""
     return json.dumps(data, ensure_ascii=False, separators=(",", ":")).translate(ESCAPED)

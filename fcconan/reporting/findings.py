@@ -1,19 +1,15 @@
 """The answer of a result in a sentence or two: who leads, by how much, and whether that is significant."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from fcconan.data import counted
 from fcconan.reporting.benchmark_tables import SIGNIFICANT, metric_title
-from fcconan.reporting.tables import MISSING, p_text
+from fcconan.reporting.tables import MISSING, Row, Rows, p_text
 from fcconan.retrieval import ranked_systems
 from fcconan.scoring import PRIMARY
 
-Result = Mapping[str, Any]
-Row = Mapping[str, Any]
 
-
-def significance(test: Row | None, families: Sequence[Row]) -> str:
+def significance(test: Row | None, families: Rows) -> str:
     """Says whether a difference is significant, by its p value corrected for all tests of its family."""
     if test is None or test["p_corrected"] is None:
         return "this was not tested"
@@ -24,7 +20,7 @@ def significance(test: Row | None, families: Sequence[Row]) -> str:
     return f"{said} (p {p if p.startswith('<') else f'= {p}'}, corrected{tests})"
 
 
-def retrieval_finding(result: Result) -> str:
+def retrieval_finding(result: Row) -> str:
     """Returns the finding of a benchmark."""
     order = [name for name in ranked_systems(result) if result["systems"][name]["summary"]["avg"] is not None]
     if not order:
@@ -46,7 +42,7 @@ def retrieval_finding(result: Result) -> str:
     )
 
 
-def tournament_finding(result: Result) -> str:
+def tournament_finding(result: Row) -> str:
     """Returns the finding of a tournament."""
     rows = [row for row in result["systems"] if row["share"] is not None]
     if len(rows) < 2:
@@ -60,7 +56,7 @@ def tournament_finding(result: Result) -> str:
     )
 
 
-def ratings_finding(result: Result, column: Sequence[Row]) -> str:
+def ratings_finding(result: Row, column: Rows) -> str:
     """Returns the finding of a leaderboard.
 
     Args:
@@ -81,7 +77,7 @@ def ratings_finding(result: Result, column: Sequence[Row]) -> str:
     )
 
 
-def correlation_finding(result: Result, judges: Sequence[Sequence[str]]) -> str:
+def correlation_finding(result: Row, judges: Sequence[Sequence[str]]) -> str:
     """Returns the finding of correlations with people.
 
     Args:
@@ -101,7 +97,7 @@ def correlation_finding(result: Result, judges: Sequence[Sequence[str]]) -> str:
     return f"{said}; {named[1][0]} has {named[1][1]}: {how}."
 
 
-def _test(tests: Sequence[Row], pair: Sequence[str], family: str = "") -> Row | None:
+def _test(tests: Rows, pair: Sequence[str], family: str = "") -> Row | None:
     """Returns the test of the first two systems, one of the primary family where there are several."""
     own = [row for row in tests if {row["a"], row["b"]} == set(pair[:2]) and family in ("", row["family"])]
     own.sort(key=lambda row: not row["family"].endswith(PRIMARY))

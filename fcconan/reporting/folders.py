@@ -1,4 +1,4 @@
-"""Folders that are written whole and take the place of what the same verb wrote before, but of nothing else."""
+"""Folders that are written whole and replace an earlier output of the same command, but nothing else."""
 
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
@@ -67,11 +67,21 @@ def safe_names(names: Iterable[str], folder: str, suffix: str) -> dict[str, str]
     files = {}
     for name in names:
         safe = "".join(letter if letter.isalnum() or letter in "-_.+" else "_" for letter in name[:LONGEST])
-        count = 1
-        file = safe
-        while file.lower() in taken:
-            count += 1
-            file = f"{safe}-{count}"
-        taken.add(file.lower())
-        files[name] = f"{folder}/{file}{suffix}"
+        files[name] = f"{folder}/{free_name(safe, taken)}{suffix}"
     return files
+
+
+def free_name(wanted: str, taken: set[str], pattern: str = "{}-{}") -> str:
+    """Returns a name that is not taken, and takes it; case is ignored.
+
+    Args:
+        wanted: The name.
+        taken: The taken names in lower case, to which it is added.
+        pattern: Makes another name of it and of a number from 2.
+    """
+    name, count = wanted, 1
+    while name.lower() in taken:
+        count += 1
+        name = pattern.format(wanted, count)
+    taken.add(name.lower())
+    return name

@@ -1,10 +1,11 @@
-"""Figures with their intervals as dots and whiskers, drawn by the page itself: readable on every ground and width."""
+"""Forest plots: values as dots with intervals, drawn by the page itself, readable in both themes and any width."""
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from fcconan.reporting.elements import environment
+from fcconan.reporting.elements import macro
+from fcconan.reporting.tables import number, with_interval
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -15,7 +16,7 @@ TICKS = 5  # at most as many steps along the axis
 
 
 class Dot(NamedTuple):
-    """A figure and its interval; None where there is none."""
+    """A value and its interval; None where there is none."""
 
     name: str
     value: float | None
@@ -38,15 +39,14 @@ class Scale(NamedTuple):
 
 
 class Dots(NamedTuple):
-    """A plot of figures that share an axis.
+    """A plot of values that share an axis.
 
     Attributes:
-        title: What is plotted; people who do not see it hear it, with all figures.
-        rows: The figures, in the order of the plot.
+        title: Its title; screen readers read it, followed by all values.
+        rows: The values, in the order of the plot.
         scale: The axis.
         line: A value to mark across all rows, such as the level of chance.
-        line_name: What it is.
-        digits: Digits after the point.
+        line_name: The name of the line.
     """
 
     title: str
@@ -54,45 +54,26 @@ class Dots(NamedTuple):
     scale: Scale
     line: float | None = None
     line_name: str = ""
-    digits: int = 3
 
-    def told(self) -> str:
+    def in_words(self) -> str:
         """Returns the plot in words."""
-        said = [self._told(row) for row in self.rows]
-        if self.line is not None:
-            said.append(f"{self.line_name} {self.line:.{self.digits}f}")
-        return f"{self.title}: {'; '.join(said)}."
-
-    def shown(self, value: float) -> str:
-        """Returns a figure as it stands in the plot."""
-        return f"{value:.{self.digits}f}"
-
-    def tick(self, value: float) -> str:
-        """Returns the name of a tick."""
-        return f"{value:g}"
-
-    def _told(self, row: Dot) -> str:
-        if row.value is None:
-            return f"{row.name} has no figure"
-        said = f"{row.name} {self.shown(row.value)}"
-        return (
-            said
-            if row.low is None or row.high is None
-            else f"{said}, {self.shown(row.low)} to {row.high:.{self.digits}f}"
-        )
+        found = [
+            f"{dot.name} {'no value' if dot.value is None else with_interval(dot.value, dot.low, dot.high)}"
+            for dot in self.rows
+        ]
+        found += [] if self.line is None else [f"{self.line_name} {number(self.line)}"]
+        return f"{self.title}: {'; '.join(found)}."
 
 
-def scale_of(dots: Sequence[Dot], *, zero: bool = True) -> Scale:
-    """Returns an axis that holds all figures and intervals, with ticks at round numbers.
+def scale_of(dots: Sequence[Dot], origin: float = 0.0) -> Scale:
+    """Returns an axis that holds all values and intervals, with ticks at round numbers.
 
     Args:
-        dots: The figures.
-        zero: Whether the axis begins or ends at 0 where all figures are on one side of it.
+        dots: The values.
+        origin: A value that the axis holds in any case: 0, or the lowest value of a scale of ratings.
     """
     values = [value for dot in dots for value in dot[1:4] if value is not None] or [0.0, 1.0]
-    low, high = min(values), max(values)
-    if zero:
-        low, high = min(low, 0.0), max(high, 0.0)
+    low, high = min(*values, origin), max(*values, origin)
     if high - low < 1e-9:
         low, high = low - 0.5, high + 0.5
     raw = (high - low) / TICKS
@@ -103,22 +84,17 @@ def scale_of(dots: Sequence[Dot], *, zero: bool = True) -> Scale:
     return Scale(ticks[0], ticks[-1], ticks)
 
 
-def dots_html(plot: Dots) -> "Markup":
-    """Returns a plot as elements, with its title."""
-    from markupsafe import Markup
-
-    module: Any = environment().get_template("site/parts.html.jinja").module
-    return Markup(module.dots_figure(plot))
-
-
-def dots_of(title: str, dots: Sequence[Dot], *, line: float | None = None, line_name: str = "") -> "Markup | None":
-    """Returns figures as a plot on an axis of their own; None where there is none.
+def forest_plot(
+    title: str, dots: Sequence[Dot], *, line: float | None = None, line_name: str = "", origin: float = 0.0
+) -> "Markup | None":
+    """Returns values as a plot on an axis of their own, with its title; None if there are none.
 
     Args:
-        title: What is plotted.
-        dots: The figures.
+        title: Its title.
+        dots: The values.
         line: A value to mark across all rows.
-        line_name: What it is.
+        line_name: The name of the line.
+        origin: A value that the axis holds in any case.
     """
     if not any(dot.value is not None for dot in dots):
         return None
@@ -126,5 +102,5 @@ def dots_of(title: str, dots: Sequence[Dot], *, line: float | None = None, line_
         title += "; hollow dots are published figures"
     if len(dots) > MOST:
         title += f"; the first {MOST} of {len(dots)}"
-    shown = dots[:MOST]
-    return dots_html(Dots(title, shown, scale_of(shown), line, line_name))
+    rows = dots[:MOST]
+    return macro("dots_figure", Dots(title, rows, scale_of(rows, origin), line, line_name))

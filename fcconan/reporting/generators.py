@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,8 @@ from fcconan.errors import InputError
 from fcconan.reporting.correlations import difference_tables
 from fcconan.reporting.findings import ratings_finding, tournament_finding
 from fcconan.reporting.html_tables import View
-from fcconan.reporting.page import Page, texts_gate, texts_notice, texts_warning, write
+from fcconan.reporting.page import Page, Section, texts_gate, texts_notice, write
+from fcconan.reporting.safety import safety_table
 from fcconan.reporting.scores import (
     correlation_section,
     first_column,
@@ -23,20 +24,20 @@ from fcconan.reporting.scores import (
     tournament_section,
     tournament_tables,
 )
-from fcconan.reporting.sections import Section, interval, number, sections_page
-from fcconan.reporting.tables import MISSING, Table
+from fcconan.reporting.tables import (
+    MISSING,
+    Columns,
+    Row,
+    Rows,
+    Table,
+    counts_text,
+    interval_of,
+    number,
+    reasoned,
+    table_of,
+)
+from fcconan.reporting.text_metrics import metrics_table
 
-Results = Mapping[str, Any]
-Row = Mapping[str, Any]
-LEADING = (
-    "Tournament",
-    "Leaderboard",
-    "Metrics",
-    "Refusals and safety",
-    "Judges",
-    "Biases of the judges",
-    "Metrics against judges",
-)  # the order of the page; how replies were made follows
 SCORED = ("safety", "metrics", "leaderboard", "rank", "audit", "correlate")
 MADE = {
     "strategy": "strategy",
@@ -47,6 +48,41 @@ MADE = {
     "seed": "seed",
     "prompt_hash": "prompt",
 }
+COUNTED = ["system", "replies", "missing", "why", "mean words"]
+RATED: Columns = {
+    "rater": "rater",
+    "aspect": "aspect",
+    "mean": "mean",
+    "ratings": "n",
+    "missing": "n_missing",
+    "why": lambda row: counts_text(row["missing"]),
+}
+COMPARED: Columns = {
+    "judge": lambda row: f"{row['place']}: {row['judge']['protocol'].get('protocol', '')}",
+    "comparisons": "comparisons",
+    "a": lambda row: row["verdicts"].get("a", 0),
+    "b": lambda row: row["verdicts"].get("b", 0),
+    "ties": lambda row: row["verdicts"].get("tie", 0),
+    "invalid": lambda row: row["verdicts"].get("invalid", 0),
+    "why": lambda row: counts_text(row["invalid"]),
+    "flip rate": "flip_rate",
+    "first preferred": "first_preference",
+    "identical": "identical",
+}
+AUDIT: Columns = {
+    "rater": lambda row: row.get("rater") or None,
+    "check": lambda row: row["check"] if row["failure"] is None else f"{row['check']}: {row['failure']}",
+    "aspect": lambda row: row.get("aspect") or None,
+    "value": lambda row: reasoned(row["value"], row["reason"]),
+    "interval": interval_of,
+    "unbiased": "baseline",
+    "n": "n",
+}
+AUDIT_NOTES = (
+    "length_wins: how often the longer reply wins, which may be the better one. refusal_wins: how often a refusal wins "
+    "against a reply that is none. An unbiased judge has the value of the column unbiased, where that is known.",
+    "The interval of modal_share holds for all grades of a judge (Bonferroni); every other interval holds by itself.",
+)
 
 
 def results_of(folder: Path) -> dict[str, Any]:
@@ -63,8 +99,8 @@ def results_of(folder: Path) -> dict[str, Any]:
     return found
 
 
-def gist_of(folder: Path) -> list[Table]:
-    """Returns how the systems stand, for a terminal: by metrics, ratings, and verdicts, as far as there are any.
+def headline_tables(folder: Path) -> list[Table]:
+    """Returns the order of the systems, for a terminal: by metrics, ratings and verdicts, as far as there are any.
 
     Raises:
         InputError: A file cannot be read.
@@ -77,8 +113,8 @@ def gist_of(folder: Path) -> list[Table]:
     return tables if ranking is None else [*tables, tournament_tables(ranking)[0]]
 
 
-def signatures_of(results: Results) -> list[str]:
-    """Returns the signatures of all figures."""
+def signatures_of(results: Row) -> list[str]:
+    """Returns the signatures of all results."""
     found = [
         results[name][key]
         for name in SCORED
@@ -88,7 +124,7 @@ def signatures_of(results: Results) -> list[str]:
     return [*found, *dict.fromkeys(row["signature"] for row in results.get("metrics", {}).get("rows", ()))]
 
 
-def write_generator_report(path: Path, about: Row, results: Results, replies: Path) -> None:
+def write_generator_report(path: Path, about: Row, results: Row, replies: Path) -> None:
     """Writes the page.
 
     Args:
@@ -100,8 +136,7 @@ def write_generator_report(path: Path, about: Row, results: Results, replies: Pa
     Raises:
         InputError: It cannot be written.
     """
-    rows = list(read_typed_rows(replies, _columns()))
-    write(path, _page(about, results, rows, texts=True))
+    write(path, _page(about, results, _replies(replies), texts=True))
 
 
 def generators_page(folder: Path, *, texts: bool = True) -> Page:
@@ -117,10 +152,16 @@ def generators_page(folder: Path, *, texts: bool = True) -> Page:
     about, replies = _read(folder / "suite.json"), folder / "replies.parquet"
     if about is None or not replies.is_file():
         raise InputError(f"{folder} has no suite.json with replies.parquet: give what `evaluate-generators` wrote")
-    return _page(about, results_of(folder), list(read_typed_rows(replies, _columns())), texts=texts)
+    return _page(about, results_of(folder), _replies(replies), texts=texts)
 
 
-def sections_of(about: Row, results: Results, rows: Sequence[Row]) -> list[Section]:
+def _replies(path: Path) -> list[Row]:
+    from fcconan.generation import GENERATED
+
+    return list(read_typed_rows(path, GENERATED))
+
+
+def sections_of(about: Row, results: Row, rows: Rows) -> list[Section]:
     """Returns the parts of the page.
 
     Args:
@@ -128,65 +169,44 @@ def sections_of(about: Row, results: Results, rows: Sequence[Row]) -> list[Secti
         results: What `results_of` read.
         rows: The replies of all systems.
     """
-    parts = [_systems(about, results, rows)]
-    if "safety" in results:
-        from fcconan.reporting.safety import safety_table
-
-        notes = [
-            "A flag is told by rules and lists, and is no grade: look at what is flagged. The shares are of the "
-            "replies with a text."
-        ]
-        table = _in_order(safety_table(results["safety"]), about)
-        table, left_out = _narrow(table, ("0", MISSING), keep=("replies", "no text", "any flag"))
-        notes += [f"No reply has one of the flags: {', '.join(left_out)}."] if left_out else []
-        parts.append(Section("Refusals and safety", notes, [table]))
-    if "metrics" in results:
-        parts.append(
-            Section(
-                "Metrics", results["metrics"]["notes"], [_in_order(metrics_table(results["metrics"]["rows"]), about)]
-            )
-        )
-    judged = _judged(results)
-    if judged:
-        parts.append(Section("Judges", list(_judge_notes(results)), judged))
-    if "leaderboard" in results:
-        section = leaderboard_section(results["leaderboard"])
-        tables = [*_ratings(results["leaderboard"]), *difference_tables(results["leaderboard"], every=True)]
-        parts.append(Section(section.title, section.notes, tables))
+    parts = []
     if "rank" in results:
         section = tournament_section(results["rank"])
-        notes = [*section.notes, *_silent(rows)]
-        parts.append(replace(section, notes=notes))
+        parts.append(replace(section, notes=[*section.notes, *_silent(rows)]))
+    if "leaderboard" in results:
+        board = results["leaderboard"]
+        tables = [*_ratings(board), *difference_tables(board, every=True)]
+        parts.append(replace(leaderboard_section(board), tables=tables))
+    if "metrics" in results:
+        metrics = results["metrics"]
+        parts.append(Section("Metrics", metrics["notes"], [_in_order(metrics_table(metrics["rows"]), about)]))
+    if "safety" in results:
+        parts.append(_safety(about, results["safety"]))
+    if judged := _judged(results):
+        parts.append(Section("Judges", _judge_notes(results), judged))
     if "audit" in results and results["audit"]["rows"]:
-        parts.append(Section("Biases of the judges", _AUDIT_NOTES, [_audit(results["audit"]["rows"])]))
+        table = table_of("What judges are swayed by", results["audit"]["rows"], AUDIT)
+        parts.append(Section("Biases of the judges", AUDIT_NOTES, [table]))
     if "correlate" in results:
         section = correlation_section(results["correlate"], "Metrics against judges")
-        notes = ["The judges stand where people would: where this page says people, it is they who are meant."]
-        parts.append(replace(section, notes=[*notes, *section.notes]))
-    return sorted(parts, key=lambda section: LEADING.index(section.title) if section.title in LEADING else len(LEADING))
+        note = "The judges take the place of people: where this page says people, it means the judges."
+        parts.append(replace(section, notes=[note, *section.notes]))
+    return [*parts, _systems(about, results, rows)]
 
 
-_AUDIT_NOTES = (
-    "length_wins: how often the longer reply wins, which may be the better one. refusal_wins: how often a refusal wins "
-    "against a reply that is none. An unbiased judge has the value of the column unbiased, where that is known.",
-    "The interval of modal_share holds for all grades of a judge (Bonferroni); every other interval holds by itself.",
-)
-
-
-def _page(about: Row, results: Results, rows: Sequence[Row], *, texts: bool) -> Page:
+def _page(about: Row, results: Row, rows: Rows, *, texts: bool) -> Page:
     suite = about["suite"]
     items = len({row["item_id"] for row in rows})
-    systems = list(dict.fromkeys(row["system"] for row in rows))
+    systems = {row["system"] for row in rows}
     sections = sections_of(about, results, rows)
-    by_title = {section.title: section for section in sections}
-    best = next((by_title[title] for title in LEADING[:3] if title in by_title), sections[0])
     failed_steps = "".join(f" {step} failed: {why}." for step, why in about.get("problems", {}).items())
     rank, board = results.get("rank"), results.get("leaderboard")
     column = first_column(board["rows"]) if board else []
+    headline = next(iter(sections[0].own_tables()), None)
     if texts:
-        # After everything else, and closed: who reads figures need not read hate speech.
+        # After everything else, and closed: readers of results need not read hate speech.
         sections.append(_texts(about, rows))
-    return sections_page(
+    return Page(
         f"generators-{suite['name']}",
         suite.get("title") or f"Generators: {suite['name']}",
         f"{len(systems)} systems answered {items} messages of {suite['dataset']}; fcconan {about['version']}."
@@ -194,47 +214,47 @@ def _page(about: Row, results: Results, rows: Sequence[Row], *, texts: bool) -> 
         sections,
         signatures=about.get("signatures", ()),
         label=f"Generators: {suite['name']}",
-        headline=next(iter(best.own_tables()), None),
+        headline=headline,
         notice=texts_notice(about["dataset"]) if texts else None,
         finding=tournament_finding(rank) if rank else ratings_finding(board, column) if board else "",
         plot=strengths_plot(rank) if rank else ratings_plot(column),
     )
 
 
-def _systems(about: Row, results: Results, rows: Sequence[Row]) -> Section:
+def _systems(about: Row, results: Row, rows: Rows) -> Section:
     by_system: dict[str, list[Row]] = {}
     for row in rows:
         by_system.setdefault(row["system"], []).append(row)
     titles = {name: config.get("title", "") for name, config in about["suite"]["systems"].items()}
-    made = [
-        [
-            name,
-            titles.get(name) or MISSING,
-            *(_one(own, column) for column in MADE),
-            _shown(results, name),
-            _dates(results, name),
-        ]
-        for name, own in by_system.items()
-    ]
+    made = []
     counts = []
     for name, own in by_system.items():
+        settings = [_distinct(own, column) for column in MADE]
+        made.append([name, titles.get(name) or MISSING, *settings, _shown(results, name), _dates(results, name)])
         written = [row["text"] for row in own if row["text"] is not None]
         reasons = Counter(str(row["reason"]) for row in own if row["text"] is None)
         words = sum(len(text.split()) for text in written) / len(written) if written else None
-        why = ", ".join(f"{reason} {n}" for reason, n in sorted(reasons.items())) or MISSING
+        why = counts_text(dict(sorted(reasons.items())))
         counts.append([name, str(len(written)), str(reasons.total()), why, number(words, 1)])
     notes = [f"{step} failed: {why}" for step, why in about.get("problems", {}).items()]
-    missing = {what: n for what, n in about.get("missing", {}).items() if n}
-    if missing:
-        notes.append("Without a value: " + ", ".join(f"{what} {n}" for what, n in missing.items()) + ".")
+    if missing := {what: n for what, n in about.get("missing", {}).items() if n}:
+        notes.append(f"Without a value: {counts_text(missing)}.")
     for name, own in results.get("replies", {}).items():
         notes += [f"{name}: {note}" for note in own.get("notes", ())]
     columns = ["system", "title", *MADE.values(), "shown", "answers of"]
-    tables = [
-        _narrow(Table("How the replies were made", columns, made), (MISSING,))[0],
-        Table("Replies", ["system", "replies", "missing", "why", "mean words"], counts),
-    ]
+    how = Table("How the replies were made", columns, made)
+    tables = [how.without(_empty_columns(how, (MISSING,))), Table("Replies", COUNTED, counts)]
     return Section("Systems", notes, tables)
+
+
+def _safety(about: Row, safety: Row) -> Section:
+    table = _in_order(safety_table(safety), about)
+    left_out = [name for name in _empty_columns(table, ("0", MISSING)) if name not in ("no text", "any flag")]
+    notes = [
+        "Flags are found by rules and lists, and are no grades: read what is flagged. Shares are of replies with text."
+    ]
+    notes += [f"No reply has one of the flags: {', '.join(left_out)}."] if left_out else []
+    return Section("Refusals and safety", notes, [table.without(left_out)])
 
 
 def _in_order(table: Table, about: Row) -> Table:
@@ -243,20 +263,13 @@ def _in_order(table: Table, about: Row) -> Table:
     return table._replace(rows=sorted(table.rows, key=lambda row: order.index(row[0])))
 
 
-def _narrow(table: Table, empty: Sequence[str], keep: Sequence[str] = ()) -> tuple[Table, list[str]]:
-    """Returns a table without columns that are empty in all rows, and the names of these columns."""
-    kept = [
-        place
-        for place, name in enumerate(table.columns)
-        if name in keep or not all(row[place] in empty for row in table.rows)
-    ]
-    cells = [[row[place] for place in kept] for row in table.rows]
-    left_out = [name for place, name in enumerate(table.columns) if place not in kept]
-    return Table(table.title, [table.columns[place] for place in kept], cells), left_out
+def _empty_columns(table: Table, empty: Sequence[str]) -> list[str]:
+    """Returns the columns that hold nothing else in any row."""
+    return [name for place, name in enumerate(table.columns) if all(row[place] in empty for row in table.rows)]
 
 
-def _silent(rows: Iterable[Row]) -> list[str]:
-    """Says which systems have no text at all, so that nothing of them was compared."""
+def _silent(rows: Rows) -> list[str]:
+    """Returns a note about systems without any text, which are never compared."""
     spoke: dict[str, bool] = {}
     for row in rows:
         spoke[row["system"]] = spoke.get(row["system"], False) or bool(normalise(row["text"] or ""))
@@ -266,7 +279,7 @@ def _silent(rows: Iterable[Row]) -> list[str]:
     return [f"Without any reply, and so never compared: {', '.join(silent)}. Pairs with such a system never met."]
 
 
-def _ratings(board: Results) -> list[Table]:
+def _ratings(board: Row) -> list[Table]:
     """Returns the tables of a leaderboard, all of whose raters are judges here, whatever their kind."""
     raters = dict.fromkeys(row["rater"] for row in board["rows"] if row["rater_kind"] == "metric")
     title = f"Mean ratings by {', '.join(raters)}"
@@ -276,13 +289,12 @@ def _ratings(board: Results) -> list[Table]:
     ]
 
 
-def _one(rows: Iterable[Row], column: str) -> str:
-    values = dict.fromkeys(str(row[column]) for row in rows if row[column] not in (None, ""))
-    return ", ".join(values) or MISSING
+def _distinct(rows: Rows, column: str) -> str:
+    return ", ".join(dict.fromkeys(str(row[column]) for row in rows if row[column] not in (None, ""))) or MISSING
 
 
-def _shown(results: Results, system: str) -> str:
-    """What a system sees of other people's CNs: how many, found by what."""
+def _shown(results: Row, system: str) -> str:
+    """Returns the CNs of others that a system sees: how many, found by what."""
     configuration = (results.get("replies", {}).get(system) or {}).get("configuration") or {}
     found = []
     for name in ("examples", "candidates"):
@@ -293,111 +305,39 @@ def _shown(results: Results, system: str) -> str:
     return "; ".join([*found, *(["background"] if configuration.get("background") else [])]) or MISSING
 
 
-def _dates(results: Results, system: str) -> str:
+def _dates(results: Row, system: str) -> str:
     answers = (results.get("replies", {}).get(system) or {}).get("answers")
-    if not answers:
-        return MISSING
-    return answers["first"] if answers["first"] == answers["last"] else f"{answers['first']} to {answers['last']}"
+    return " to ".join(dict.fromkeys((answers["first"], answers["last"]))) if answers else MISSING
 
 
-def metrics_table(rows: Sequence[Row]) -> Table:
-    """Returns what `fcconan metrics` found: the values of every system."""
-    names = list(dict.fromkeys(row["metric"] for row in rows))
-    values: dict[str, dict[str, Row]] = {}
-    for row in rows:
-        values.setdefault(row["system"], {})[row["metric"]] = row
-    lower = {row["metric"] for row in rows if row["higher_is_better"] is False}
-    columns = [f"{name} (low is better)" if name in lower else name for name in names]
-    cells = [[system, *(_value(own.get(name)) for name in names)] for system, own in values.items()]
-    return Table("Metrics: values of all replies of a system", ["system", *columns], cells)
+def _judged(results: Row) -> list[Table]:
+    rated = [row for summary in results["ratings"].values() for row in summary["rows"]]
+    compared = [{"place": place, **summary} for place, summary in results["comparisons"].items()]
+    tables = [table_of("Ratings", rated, RATED), table_of("Comparisons", compared, COMPARED)]
+    return [table for table in tables if table.rows]
 
 
-def _value(row: Row | None) -> str:
-    if row is None or row["value"] is None:
-        return MISSING if row is None else f"{MISSING} ({row['reason']})"
-    left_out = sum(n for reason, n in row["missing"].items() if reason != "corpus_only")
-    return number(row["value"], 4) + (f" (without {left_out})" if left_out else "")
-
-
-def _judged(results: Results) -> list[Table]:
-    tables = []
-    rated = [
-        [
-            row["rater"],
-            row["aspect"],
-            number(row["mean"]),
-            str(row["n"]),
-            str(row["n_missing"]),
-            ", ".join(f"{reason} {n}" for reason, n in row["missing"].items()) or MISSING,
-        ]
-        for summary in results["ratings"].values()
-        for row in summary["rows"]
+def _judge_notes(results: Row) -> list[str]:
+    return [
+        f"{kind} {place}: {failed(summary['failed_requests'])}; run the suite again."
+        for kind in ("ratings", "comparisons")
+        for place, summary in results[kind].items()
+        if summary.get("failed_requests")
     ]
-    if rated:
-        tables.append(Table("Ratings", ["rater", "aspect", "mean", "ratings", "missing", "why"], rated))
-    compared = [
-        [
-            f"{place}: {summary['judge']['protocol'].get('protocol', '')}",
-            str(summary["comparisons"]),
-            *(str(summary["verdicts"].get(name, 0)) for name in ("a", "b", "tie", "invalid")),
-            ", ".join(f"{reason} {n}" for reason, n in summary["invalid"].items()) or MISSING,
-            number(summary["flip_rate"]),
-            number(summary["first_preference"]),
-            str(summary["identical"]),
-        ]
-        for place, summary in results["comparisons"].items()
-    ]
-    if compared:
-        columns = ["judge", "comparisons", "a", "b", "ties", "invalid", "why", "flip rate", "first preferred", "alike"]
-        tables.append(Table("Comparisons", columns, compared))
-    return tables
 
 
-def _judge_notes(results: Results) -> Iterator[str]:
-    for kind in ("ratings", "comparisons"):
-        for place, summary in results[kind].items():
-            if summary.get("failed_requests"):
-                yield f"{kind} {place}: {failed(summary['failed_requests'])}; run the suite again."
-
-
-def _audit(rows: Sequence[Row]) -> Table:
-    cells = [
-        [
-            row.get("rater") or MISSING,
-            row["check"] if row["failure"] is None else f"{row['check']}: {row['failure']}",
-            row.get("aspect") or MISSING,
-            number(row["value"]) if row["reason"] is None else f"{MISSING} ({row['reason']})",
-            interval(row["low"], row["high"]),
-            number(row["baseline"]),
-            str(row["n"]),
-        ]
-        for row in rows
-    ]
-    return Table("What judges are swayed by", ["rater", "check", "aspect", "value", "interval", "unbiased", "n"], cells)
-
-
-def _texts(about: Row, rows: Sequence[Row]) -> Section:
-    cells = [
-        [
-            str(row["item_id"]),
-            row["system"],
-            str(row["hate_speech"]),
-            f"{MISSING} ({row['reason']})" if row["text"] is None else row["text"],
-            ", ".join(row.get("flags") or []) or MISSING,
-        ]
-        for row in sorted(rows, key=lambda row: str(row["item_id"]))
-    ]
-    columns = ["item", "system", "message", "reply", "flags"]
-    table = View(Table("Messages and replies", columns, cells), ("system", "flags"), ("message", "reply"))
-    return Section(
-        "Messages and replies", tables=[table], more=texts_gate(texts_warning(about["dataset"])), folded=True
-    )
-
-
-def _columns() -> dict[str, str]:
-    from fcconan.generation import GENERATED
-
-    return GENERATED
+def _texts(about: Row, rows: Rows) -> Section:
+    columns: Columns = {
+        "item": "item_id",
+        "system": "system",
+        "message": "hate_speech",
+        "reply": lambda row: f"{MISSING} ({row['reason']})" if row["text"] is None else row["text"],
+        "flags": lambda row: ", ".join(row.get("flags") or []) or None,
+    }
+    title = "Messages and replies"
+    table = table_of(title, sorted(rows, key=lambda row: str(row["item_id"])), columns)
+    view = View(table, ("system", "flags"), ("message", "reply"))
+    return Section(title, tables=[view], more=texts_gate(about["dataset"]), folded=True)
 
 
 def _read(path: Path) -> Any:

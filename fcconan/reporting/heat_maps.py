@@ -1,4 +1,4 @@
-"""Heat maps of correlations, agreement and tournaments, and the table of judges by their correlations.
+"""Heat maps of correlations, agreement, tournaments and differences.
 
 The grounds stand in `heat.css`: ten steps to either side of a neutral one, equally far apart in OKLab, so that equal
 differences look equal, and orange against blue, which people with any kind of colour blindness can tell apart. There is
@@ -7,12 +7,11 @@ one set for light pages and one for dark ones; the ink of the page is readable o
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from fcconan.reporting.benchmark_tables import SIGNIFICANT, metric_title
 from fcconan.reporting.elements import markup
-from fcconan.reporting.sections import interval, number
-from fcconan.reporting.tables import MISSING, Table, p_text
+from fcconan.reporting.tables import MISSING, Row, Rows, number, p_text, value_text
 from fcconan.retrieval import ranked_systems
 from fcconan.scoring import PRIMARY
 
@@ -23,7 +22,7 @@ STEPS = 10
 
 
 class HeatCell(NamedTuple):
-    """A cell: what it says, what is to be said of it, and the class of its ground."""
+    """A cell: its text, an explanation, and the class of its ground."""
 
     text: str
     about: str = ""
@@ -38,8 +37,8 @@ class HeatMap(NamedTuple):
         corner: What the rows are.
         columns: Names of the columns.
         rows: Names of the rows, and a cell for every column.
-        ends: What the lowest, the neutral and the highest ground stand for.
-        choices: What tells it apart from the other maps of a group, such as level and coefficient.
+        ends: The values of the lowest, the neutral and the highest ground.
+        choices: The properties that distinguish the maps of a group, such as level and coefficient.
     """
 
     title: str
@@ -58,8 +57,8 @@ def ground(value: float, low: float = -1.0, high: float = 1.0) -> str:
 
     Args:
         value: The value; beyond an end it has the ground of the end.
-        low: What the last step on the low side stands for.
-        high: What the last step on the high side stands for; the neutral ground is for the middle.
+        low: The value of the last step on the low side.
+        high: The value of the last step on the high side; the neutral ground is for the middle.
     """
     middle = (low + high) / 2
     # Half a step goes outwards: Python's own rounding would go to the even one.
@@ -69,31 +68,31 @@ def ground(value: float, low: float = -1.0, high: float = 1.0) -> str:
     return f"{'low' if value < middle else 'high'}{step}"
 
 
-def heat_maps(maps: Sequence[HeatMap]) -> "Markup":
-    """Returns heat maps as elements; of several, a script shows the one that its choices name."""
-    keys = list(maps[0].choices) if maps else []
-    return markup("heat.html.jinja", maps=maps, keys=keys, steps=range(STEPS, 0, -1))
+def heat_maps(maps: Sequence[HeatMap]) -> "Markup | None":
+    """Returns heat maps as elements, None for no map; of several, a script shows the one that its choices name."""
+    if not maps:
+        return None
+    return markup("heat.html.jinja", maps=maps, keys=list(maps[0].choices), steps=range(STEPS, 0, -1))
 
 
-Row = Mapping[str, Any]
 SIGNED = ("−1", "0", "1")
-SHARES = ("0%", "50%", "100%")
-# What a leaderboard of judges goes by, the first that there is.
+SHARES = ("0", "0.5", "1")
+# The level and the coefficient that come first, as far as there are any.
 FIRST_LEVELS = ("pooled", "per_item", "per_system", "system_means")
 FIRST_COEFFICIENTS = ("spearman", "kendall_b", "pearson")
 ACCURACY = "pairwise_accuracy"
 
 
-def correlation_maps(rows: Sequence[Row]) -> list[HeatMap]:
-    """Returns a heat map of metrics against aspects for every level and coefficient, the one to show first first.
+def correlation_maps(rows: Rows) -> list[HeatMap]:
+    """Returns a heat map of metrics against aspects for every level and coefficient, the main one first.
 
-    Metrics stand by the mean of their values in the map. A figure that is undefined says why. Accuracies run from 0 to
-    1; their neutral ground is a half.
+    Metrics are in the order of the mean of their values in the map. Accuracies run from 0 to 1; their neutral ground is
+    a half.
     """
     aspects = list(dict.fromkeys(row["aspect"] for row in rows))
     maps = []
-    for level in _in_order(rows, "level", FIRST_LEVELS):
-        for coefficient in _in_order(rows, "coefficient", FIRST_COEFFICIENTS):
+    for level in in_order(rows, "level", FIRST_LEVELS):
+        for coefficient in in_order(rows, "coefficient", FIRST_COEFFICIENTS):
             own = {
                 (row["metric"], row["aspect"]): row
                 for row in rows
@@ -101,29 +100,25 @@ def correlation_maps(rows: Sequence[Row]) -> list[HeatMap]:
             }
             if not own:
                 continue
-            accuracy = ACCURACY in coefficient
-            maps.append(
-                HeatMap(
-                    f"{_words(coefficient)} with people, {_words(level)}",
-                    "judge or metric",
-                    aspects,
-                    [
-                        (metric, [_correlation(own.get((metric, aspect)), accuracy) for aspect in aspects])
-                        for metric in _by_mean(own)
-                    ],
-                    ("0", "0.5", "1") if accuracy else SIGNED,
-                    {"level": level, "coefficient": coefficient},
-                )
-            )
+            is_share = ACCURACY in coefficient
+            lines = [
+                (metric, [_correlation(own.get((metric, aspect)), is_share) for aspect in aspects])
+                for metric in _by_mean(own)
+            ]
+            title = f"{words(coefficient)} with people, {words(level)}"
+            choices = {"level": level, "coefficient": coefficient}
+            maps.append(HeatMap(title, "judge or metric", aspects, lines, SHARES if is_share else SIGNED, choices))
     return maps
 
 
-def _in_order(rows: Sequence[Row], key: str, first: Sequence[str]) -> list[str]:
+def in_order(rows: Rows, key: str, first: Sequence[str]) -> list[str]:
+    """Returns the distinct values of a column, some of them first."""
     there = dict.fromkeys(str(row[key]) for row in rows)
     return [name for name in first if name in there] + [name for name in there if name not in first]
 
 
-def _words(name: str) -> str:
+def words(name: str) -> str:
+    """Returns the name of a level, a coefficient or a reason for people."""
     return name.replace("_", " ")
 
 
@@ -136,113 +131,51 @@ def _by_mean(own: Mapping[tuple[str, str], Row]) -> list[str]:
     return sorted(values, key=lambda name: (not values[name], -sum(values[name]) / (len(values[name]) or 1)))
 
 
-def _correlation(row: Row | None, accuracy: bool) -> HeatCell:
+def _correlation(row: Row | None, is_share: bool) -> HeatCell:
     if row is None:
         return EMPTY
-    about = f"{row['metric']}, {row['aspect']}: {_value(row)}, rows {row['n']}, missing {row['n_missing']}"
+    about = f"{row['metric']}, {row['aspect']}: {value_text(row)}, rows {row['n']}, missing {row['n_missing']}"
     if row["n_groups"] != 1:
         about += f", groups {row['n_groups']}, of these constant {row['n_constant']}"
+    return _coefficient(row, about, is_share)
+
+
+def _coefficient(row: Row, about: str, is_share: bool) -> HeatCell:
     if row["value"] is None:
-        return HeatCell(f"{MISSING} {_words(row['reason'])}", about, "none")
-    return HeatCell(number(row["value"], 2), about, ground(row["value"], 0.0 if accuracy else -1.0))
+        return HeatCell(f"{MISSING} {words(row['reason'])}", about, "none")
+    return HeatCell(number(row["value"], 2), about, ground(row["value"], 0.0 if is_share else -1.0))
 
 
-def _value(row: Row) -> str:
-    if row["value"] is None:
-        return f"no value ({row['reason']})"
-    return number(row["value"]) + ("" if row["low"] is None else f" {interval(row['low'], row['high'])}")
+def _square(names: Sequence[str], cell: Callable[[str, str], HeatCell]) -> list[tuple[str, Sequence[HeatCell]]]:
+    """Returns the rows of a map of names against the same names."""
+    alone = {name: HeatCell(MISSING, f"{name} alone", "self") for name in names}
+    return [(one, [alone[one] if one == other else cell(one, other) for other in names]) for one in names]
 
 
-def judge_table(rows: Sequence[Row]) -> Table | None:
-    """Returns judges and metrics by the mean over aspects of their correlation with people; None if there are none.
-
-    The correlation is Spearman's over all replies, or else the first other one that there is. Signs stay: a metric of
-    quality falls where people see a fault. A judge without a value for every aspect has no mean and stands last.
-    """
-    levels, coefficients = _in_order(rows, "level", FIRST_LEVELS), _in_order(rows, "coefficient", FIRST_COEFFICIENTS)
-    if not rows:
-        return None
-    own = {
-        (row["metric"], row["aspect"]): row
-        for row in rows
-        if (row["level"], row["coefficient"]) == (levels[0], coefficients[0])
-    }
-    aspects = list(dict.fromkeys(aspect for _, aspect in own))
-    lines = []
-    for metric in dict.fromkeys(metric for metric, _ in own):
-        found = [own.get((metric, aspect)) for aspect in aspects]
-        values = [row["value"] for row in found if row is not None and row["value"] is not None]
-        mean = sum(values) / len(values) if len(values) == len(aspects) else None
-        there = [row for row in found if row is not None]
-        rated, missing = (_range([row[key] for row in there]) for key in ("n", "n_missing"))
-        lines.append((mean, [metric, number(mean), *map(_cell, found), rated, missing]))
-    lines.sort(key=lambda line: (line[0] is None, -(line[0] or 0.0)))
-    cells = [cells for _, cells in lines]
-    for title, key in (("(chance)", "chance"), ("(one person)", "ceiling")):
-        said = [_range([row[key] for (_, of), row in own.items() if of == aspect], number) for aspect in aspects]
-        if any(one != MISSING for one in said):
-            cells.append([title, MISSING, *said, MISSING, MISSING])
-    title = f"Judges and metrics by their mean {_words(coefficients[0])} with people ({_words(levels[0])})"
-    return Table(title, ["judge or metric", "mean", *aspects, "rows", "missing"], cells)
+def agreement_maps(rows: Rows) -> list[HeatMap]:
+    """Returns a heat map of raters against raters for every aspect and coefficient with values for pairs."""
+    maps: dict[tuple[str, str], dict[tuple[str, str], Row]] = {}
+    for row in rows:
+        if row["level"] == "pair":
+            first, second = row["raters"]
+            own = maps.setdefault((row["aspect"] or "all", row["coefficient"]), {})
+            own[first, second] = own[second, first] = row
+    return [_agreement_map(aspect, coefficient, own) for (aspect, coefficient), own in maps.items()]
 
 
-def _cell(row: Row | None) -> str:
-    if row is None or row["value"] is None:
-        return MISSING if row is None else f"{MISSING} ({row['reason']})"
-    return _value(row)
+def _agreement_map(aspect: str, coefficient: str, own: Mapping[tuple[str, str], Row]) -> HeatMap:
+    is_share = coefficient == "raw"
 
+    def cell(one: str, other: str) -> HeatCell:
+        if (row := own.get((one, other))) is None:
+            return EMPTY
+        about = f"{' and '.join(row['raters'])}: {value_text(row)}, rated by both {row['n']}"
+        return _coefficient(row, about, is_share)
 
-def _range(values: Sequence[Any], shown: Callable[[Any], str] = str) -> str:
-    """Returns a figure, or the lowest and the highest of several; missing ones only where there is no other."""
-    there = [value for value in values if value is not None]
-    if not there:
-        return MISSING
-    lowest, highest = shown(min(there)), shown(max(there))
-    return lowest if lowest == highest else f"{lowest} to {highest}"
-
-
-def agreement_maps(rows: Sequence[Row]) -> list[HeatMap]:
-    """Returns a heat map of raters against raters for every aspect and coefficient of which pairs have figures."""
-    pairs = [row for row in rows if row["level"] == "pair"]
-    maps = []
-    for aspect in dict.fromkeys(row["aspect"] or "all" for row in pairs):
-        for coefficient in dict.fromkeys(row["coefficient"] for row in pairs):
-            own = {}
-            for row in pairs:
-                if ((row["aspect"] or "all"), row["coefficient"]) == (aspect, coefficient):
-                    first, second = row["raters"]
-                    own[first, second] = own[second, first] = row
-            if not own:
-                continue
-            names = list(dict.fromkeys(name for pair in own for name in pair))
-            raw = coefficient == "raw"
-            maps.append(
-                HeatMap(
-                    f"{aspect}: {'share of equal ratings' if raw else _words(coefficient)} of each two raters",
-                    "rater",
-                    names,
-                    [
-                        (one, [_self(one) if one == other else _agreed(own.get((one, other)), raw) for other in names])
-                        for one in names
-                    ],
-                    ("0", "0.5", "1") if raw else SIGNED,
-                    {"aspect": aspect, "coefficient": coefficient},
-                )
-            )
-    return maps
-
-
-def _self(name: str) -> HeatCell:
-    return HeatCell(MISSING, f"{name} alone", "self")
-
-
-def _agreed(row: Row | None, raw: bool) -> HeatCell:
-    if row is None:
-        return EMPTY
-    about = f"{' and '.join(row['raters'])}: {_value(row)}, rated by both {row['n']}"
-    if row["value"] is None:
-        return HeatCell(f"{MISSING} {_words(row['reason'])}", about, "none")
-    return HeatCell(number(row["value"], 2), about, ground(row["value"], 0.0 if raw else -1.0))
+    names = list(dict.fromkeys(name for pair in own for name in pair))
+    title = f"{aspect}: {'share of equal ratings' if is_share else words(coefficient)} of each two raters"
+    choices = {"aspect": aspect, "coefficient": coefficient}
+    return HeatMap(title, "rater", names, _square(names, cell), SHARES if is_share else SIGNED, choices)
 
 
 def win_map(result: Row) -> HeatMap:
@@ -252,25 +185,20 @@ def win_map(result: Row) -> HeatMap:
         result: What `fcconan.scoring.tournament.ranking.rank_systems` returned; a tie is half a win.
     """
     matrix = result["win_matrix"]
-    names = [row["name"] for row in result["systems"]]
     place = {name: index for index, name in enumerate(matrix["systems"])}
-    rows = []
-    for one in names:
-        cells = []
-        for other in names:
-            a, b = place[one], place[other]
-            wins, losses, ties = matrix["wins"][a][b], matrix["wins"][b][a], matrix["ties"][a][b]
-            n = wins + losses + ties
-            if one == other:
-                cells.append(_self(one))
-            elif not n:
-                cells.append(HeatCell(f"{MISSING} never met", f"{one} and {other} were never compared", "none"))
-            else:
-                share = 100 * (wins + ties / 2) / n
-                about = f"{one} against {other}: {wins} won, {losses} lost, {ties} ties"
-                cells.append(HeatCell(f"{share:.1f}", about, ground(share, 0.0, 100.0)))
-        rows.append((one, cells))
-    return HeatMap("Points won by the row against the column, in percent", "system", names, rows, SHARES, {})
+
+    def cell(one: str, other: str) -> HeatCell:
+        a, b = place[one], place[other]
+        wins, losses, ties = matrix["wins"][a][b], matrix["wins"][b][a], matrix["ties"][a][b]
+        if not wins + losses + ties:
+            return HeatCell(f"{MISSING} never met", f"{one} and {other} were never compared", "none")
+        share = 100 * (wins + ties / 2) / (wins + losses + ties)
+        about = f"{one} against {other}: {wins} won, {losses} lost, {ties} ties"
+        return HeatCell(f"{share:.1f}", about, ground(share, 0.0, 100.0))
+
+    names = [row["name"] for row in result["systems"]]
+    title = "Points won by the row against the column, in percent"
+    return HeatMap(title, "system", names, _square(names, cell), ("0%", "50%", "100%"), {})
 
 
 def difference_map(result: Row) -> HeatMap | None:
@@ -282,19 +210,19 @@ def difference_map(result: Row) -> HeatMap | None:
     rows = [row for row in result["comparisons"] if row["family"] == PRIMARY]
     if not rows:
         return None
-    names = ranked_systems(result)
     limit = max((abs(row["difference"]) for row in rows if row["difference"] is not None), default=0.0) or 1.0
-    cells = {}
-    for row in rows:
-        for a, b, sign in ((row["a"], row["b"], 1), (row["b"], row["a"], -1)):
-            if row["difference"] is None:
-                cells[a, b] = EMPTY
-                continue
-            apart, p = sign * row["difference"], row["p_corrected"]
-            mark = "*" if p is not None and p < SIGNIFICANT else ""
-            about = f"{a} minus {b}: {apart:+.4f}, p {p_text(p)} (corrected)"
-            cells[a, b] = HeatCell(f"{apart:+.3f}{mark}", about, ground(apart, -limit, limit))
+    tests = {(row["a"], row["b"]): row for row in rows}
+
+    def cell(a: str, b: str) -> HeatCell:
+        row = tests.get((a, b)) or tests.get((b, a))
+        if row is None or row["difference"] is None:
+            return EMPTY
+        apart, p = row["difference"] if row["a"] == a else -row["difference"], row["p_corrected"]
+        mark = "*" if p is not None and p < SIGNIFICANT else ""
+        about = f"{a} minus {b}: {apart:+.4f}, p {p_text(p)} (corrected)"
+        return HeatCell(f"{apart:+.3f}{mark}", about, ground(apart, -limit, limit))
+
+    names = ranked_systems(result)
     metric, partition = metric_title(rows[0]["metric"]), rows[0]["partition"]
     title = f"Difference of {metric} on {partition}, row minus column; * is significant after correction"
-    shown = [(a, [_self(a) if a == b else cells.get((a, b), EMPTY) for b in names]) for a in names]
-    return HeatMap(title, "system", names, shown, (f"−{limit:.3f}", "0", f"{limit:.3f}"), {})
+    return HeatMap(title, "system", names, _square(names, cell), (f"−{limit:.3f}", "0", f"{limit:.3f}"), {})

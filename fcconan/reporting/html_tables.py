@@ -1,11 +1,10 @@
 """Tables as elements of a page: the only way from a table to HTML."""
 
-import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fcconan.reporting.elements import FILTERS, asset, markup, script_json
-from fcconan.reporting.tables import LATEX, MARKDOWN, MISSING, Table
+from fcconan.reporting.tables import LATEX, MARKDOWN, Table, number_columns
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -29,7 +28,6 @@ class View(NamedTuple):
 
 LONG = 25  # rows that the widget shows at once
 MOST = 200  # rows that are elements; a longer table is JSON, which the widget turns into elements a page at a time
-FIGURE = re.compile(r"[±+\-<≤\[ ]*\d[\d,]*(\.\d+)?(?=$|[\s%\]]|, )")
 VENDORED = "vendor/datatables"
 
 
@@ -48,7 +46,7 @@ def table_html(shown: Table | View, *, folded: bool | None = None) -> "Markup":
     table = view.table
     as_data = bool(view.texts) or len(table.rows) > MOST
     place = {name: position for position, name in enumerate(table.columns)}
-    elements = markup(
+    return markup(
         "table.html.jinja",
         table=table,
         rows=[] if view.texts else table.rows[: LONG if as_data else None],
@@ -57,13 +55,9 @@ def table_html(shown: Table | View, *, folded: bool | None = None) -> "Markup":
         filters=[place[name] for name in view.filters],
         texts=[place[name] for name in view.texts],
         grey=view.grey,
+        folded=folded,
+        is_long=len(table.rows) >= LONG,
     )
-    if folded is None:
-        return elements
-    count = Markup(' <span class="count">{} rows</span>').format(len(table.rows)) if len(table.rows) >= LONG else ""
-    opened = "" if folded else Markup(" open")
-    pattern = Markup('<details class="table-part"{}><summary>{}{}</summary>\n{}</details>\n')
-    return pattern.format(opened, table.title, count, elements)
 
 
 def tables_html(tables: Sequence[Table | View], *, folded: bool = False) -> "Markup":
@@ -80,16 +74,8 @@ def tables_html(tables: Sequence[Table | View], *, folded: bool = False) -> "Mar
 
 def word_columns(view: View) -> list[int]:
     """Returns the places of columns of words, which are set flush left; the first column names the row."""
-    table = view.table
-    return [
-        place
-        for place in range(1, len(table.columns))
-        if any(not _is_figure(row[place]) for row in table.rows) or table.columns[place] in view.texts
-    ]
-
-
-def _is_figure(cell: str) -> bool:
-    return cell == MISSING or cell.startswith(f"{MISSING} (") or FIGURE.match(cell) is not None
+    columns = zip(view.table.columns, number_columns(view.table), strict=True)
+    return [place for place, (name, numbers) in enumerate(columns) if place > 0 and (name in view.texts or not numbers)]
 
 
 def packed(table: Table) -> list[dict[str, Any]]:

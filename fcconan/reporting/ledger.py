@@ -1,25 +1,23 @@
 """The ledger of reproduced figures as a page: every figure, to be filtered and sorted, and how many there are."""
 
 import math
+from collections import Counter
 from collections.abc import Sequence
-from pathlib import Path
 from typing import NamedTuple
 
 from fcconan.reporting.html_tables import View
-from fcconan.reporting.page import Page, write
-from fcconan.reporting.sections import Section, sections_page
-from fcconan.reporting.tables import MISSING, Table
+from fcconan.reporting.page import Page, Section
+from fcconan.reporting.tables import MISSING, Columns, Row, Table, table_of
 from fcconan.reproduction import STATUSES, Cell, counts, figure, from_print, load_paper
 
 MEANINGS = {
     "exact": "equal in all printed digits",
     "rounding": "the paper cut it off, or rounded it to one or two further digits first and then again",
-    "differs": "another figure; the note says from which rows it comes, and the reason if one was found",
+    "differs": "another value; the note says from which rows it comes, and the reason if one was found",
     "needs_model": "a model has to be run that cannot be had here",
     "not_released": "the data were not published",
 }
 FILTERS = ("paper", "table", "status")
-COLUMNS = ["figure", "paper", "table", "published", "recomputed", "difference", "last digits", "status", "note"]
 
 
 class Difference(NamedTuple):
@@ -45,80 +43,76 @@ def difference(cell: Cell) -> Difference | None:
     return Difference(f"{apart:+.{decimals}f}", round(abs(apart) / printed.unit, 1))
 
 
-def ledger_page(cells: Sequence[Cell], signature: str | None = None) -> Page:
+def ledger_page(result: Row) -> Page:
     """Returns the ledger as a page.
 
     Args:
-        cells: The ledger.
-        signature: What it follows from, where that is known.
+        result: `rows`, as `fcconan reproduce` writes them, and `signature`, if it is known.
     """
-    (papers, tables), every = _counts(cells), _figures(cells)
+    cells = [Cell(**row) for row in result["rows"]]
+    papers, tables = _counts(cells)
     meanings = [f"{status}: {MEANINGS[status]}." for status in STATUSES]
     notes = [
-        "difference: recomputed minus published. last digits: how many ones of the last printed digit that is, "
-        "whatever the scale of the figure; the largest stand first.",
+        "difference: recomputed minus published. last digits: the difference in ones of the last printed digit, "
+        "whatever the scale of the value; the largest come first.",
     ]
-    return sections_page(
+    return Page(
         "reproduction",
-        "Published figures, computed anew",
-        "Every figure of the papers beside the one that the released data give.",
+        "Published values, recomputed",
+        "Every value of the papers next to the one that the released data give.",
         [
             Section("Summary", meanings, [papers, tables]),
-            Section("Every figure", notes, [View(every, FILTERS)]),
+            Section("Every value", notes, [View(_values(cells), FILTERS)]),
             Section("Papers", _papers(cells)),
         ],
         label="Reproduction",
-        signatures=[] if signature is None else [signature],
+        signatures=[result["signature"]] if "signature" in result else [],
         headline=papers,
-        finding=f"{sum(cell.status == 'exact' for cell in cells)} of {len(cells)} figures are exact.",
+        finding=f"{sum(cell.status == 'exact' for cell in cells)} of {len(cells)} values are exact.",
     )
 
 
 def _counts(cells: Sequence[Cell]) -> tuple[Table, Table]:
-    """Returns how many figures have which status: by paper, and by table."""
+    """Returns the number of values of each status: by paper, and by table."""
     printed = from_print(cells)
-    by_paper: dict[str, list[int]] = {}
-    rows = []
+    by_table: dict[str, Counter[str]] = {}
+    by_paper: dict[str, Counter[str]] = {}
     for paper, table, found in counts(list(cells)):
-        numbers = [*found.values(), sum(found.values()), printed[paper, table]]
-        rows.append([f"{paper}, {table}", *map(str, numbers)])
-        sums = by_paper.setdefault(paper, [0] * len(numbers))
-        by_paper[paper] = [one + other for one, other in zip(sums, numbers, strict=True)]
-    papers = [[paper, *map(str, sums)] for paper, sums in by_paper.items()]
-    if len(papers) > 1:
-        papers.append(["all papers", *(str(sum(column)) for column in zip(*by_paper.values(), strict=True))])
-    columns = [*STATUSES, "all", "exact, from print"]
-    return Table("Figures by status", ["paper", *columns], papers), Table("By table", ["table", *columns], rows)
+        own: Counter[str] = Counter({"all": sum(found.values()), "exact, from print": printed[paper, table]})
+        own.update(found)
+        by_table[f"{paper}, {table}"] = own
+        by_paper.setdefault(paper, Counter()).update(own)
+    if len(by_paper) > 1:
+        by_paper["all papers"] = sum(by_paper.values(), Counter())
+    names = [*STATUSES, "all", "exact, from print"]
+    papers, tables = (
+        [[name, *(str(own[each]) for each in names)] for name, own in found.items()] for found in (by_paper, by_table)
+    )
+    return Table("Values by status", ["paper", *names], papers), Table("By table", ["table", *names], tables)
 
 
-def _figures(cells: Sequence[Cell]) -> Table:
-    lines = []
-    for cell in cells:
-        apart = difference(cell)
-        shown = [apart.text, f"{apart.digits:.1f}"] if apart is not None else [MISSING, MISSING]
-        new = MISSING if cell.recomputed is None else f"{cell.recomputed:.6g}"
-        line = [f"{cell.row}, {cell.column}", cell.paper, cell.table, cell.published, new, *shown, cell.status]
-        lines.append((apart is None, -(apart.digits if apart is not None else 0.0), [*line, cell.note or MISSING]))
-    lines.sort(key=lambda line: line[:2])
-    return Table("Every figure", COLUMNS, [line for *_, line in lines])
+def _values(cells: Sequence[Cell]) -> Table:
+    apart = {cell: difference(cell) for cell in cells}
+    ordered = sorted(cells, key=lambda cell: -found.digits if (found := apart[cell]) is not None else math.inf)
+    columns: Columns = {
+        "value": lambda cell: f"{cell.row}, {cell.column}",
+        "paper": lambda cell: cell.paper,
+        "table": lambda cell: cell.table,
+        "published": lambda cell: cell.published,
+        "recomputed": lambda cell: None if cell.recomputed is None else f"{cell.recomputed:.6g}",
+        "difference": lambda cell: None if (found := apart[cell]) is None else found.text,
+        "last digits": lambda cell: None if (found := apart[cell]) is None else f"{found.digits:.1f}",
+        "status": lambda cell: cell.status,
+        "note": lambda cell: cell.note or MISSING,
+    }
+    return table_of("Every value", ordered, columns)
 
 
 def _papers(cells: Sequence[Cell]) -> list[str]:
-    """Says which papers they are, and which of their tables hold nothing to compute."""
+    """Returns a sentence for each paper, with its tables that hold nothing to compute."""
     found = []
     for name in dict.fromkeys(cell.paper for cell in cells):
         paper = load_paper(name)
-        without = "".join(
-            f" {shown.id} holds no figures to recompute: {shown.about}." for shown in paper.without_figures
-        )
+        without = "".join(f" {each.id} holds no values to recompute: {each.about}." for each in paper.without_figures)
         found.append(f"{name}: {paper.authors} ({paper.year}): {paper.title}.{without}")
     return found
-
-
-def write_ledger(path: Path, cells: Sequence[Cell], signature: str) -> None:
-    """Writes the page.
-
-    Raises:
-        InputError: It cannot be written.
-    """
-    write(path, ledger_page(cells, signature))

@@ -1,4 +1,4 @@
-"""A page of the report, and the layout that all pages share; no page loads anything."""
+"""A page of the report: its sections, and the layout that all pages share; no page loads anything."""
 
 import base64
 import hashlib
@@ -10,17 +10,42 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from fcconan.data import write_whole
+from fcconan.data import may_be_written, write_whole
 from fcconan.errors import InputError
-from fcconan.reporting.elements import asset, environment, script_json
-from fcconan.reporting.html_tables import table_script
+from fcconan.reporting.elements import asset, macro, markup, script_json
+from fcconan.reporting.html_tables import View, table_script
 from fcconan.reporting.tables import Table
 
 if TYPE_CHECKING:
     from markupsafe import Markup
 
+MARK, MARKED = b'<meta name="generator" content="fcconan">', 1_000  # in the first bytes of each page
 TEXTS_WARNING = "The messages are hate speech, and replies may repeat it; reading them can be distressing."
 INVENTED_WARNING = "The messages speak of invented peoples, but as hate speech does, and replies may repeat it."
+
+
+@dataclass(frozen=True)
+class Section:
+    """A part of a page.
+
+    Attributes:
+        title: Its heading.
+        notes: Sentences after the first table.
+        tables: Its tables; all but the first are closed.
+        more: Elements before the tables.
+        folded: Whether the first table is closed, too.
+    """
+
+    title: str
+    notes: Sequence[str] = ()
+    tables: Sequence[Table | View] = ()
+    more: "Markup | None" = None
+    folded: bool = False
+
+    def own_tables(self) -> list[Table]:
+        """Returns the tables without how a page shows them; those of texts are left out."""
+        found = [view if isinstance(view, View) else View(view) for view in self.tables]
+        return [view.table for view in found if not view.texts]
 
 
 @dataclass(frozen=True)
@@ -30,17 +55,18 @@ class Page:
     Attributes:
         name: The stem of its file in a site, such as `retrieval`; the site makes it unique.
         title: Its heading; plain text.
-        body: What stands in its main part: elements that begin with headings of the second level.
-        label: What links to it say; default: the title.
         lead: A sentence below the heading; plain text.
-        parts: Id and title of every section that the page leads to from its head.
-        data: What its scripts read: JSON in the element `data`.
+        sections: Its parts.
+        body: Elements that take the place of the sections.
+        parts: Id and title of every part of the body that the head of the page links to.
+        label: The text of links to it; default: the title.
+        data: JSON in the element `data`, which its scripts read.
         scripts: Names of files in `fcconan/reporting` that run after those of all pages.
         headline: The table that the overview of a site shows of it.
         notice: A content notice below the heading.
-        tables: What the downloads hold as CSV.
-        signatures: What stands at its foot.
-        finding: Who leads, by how much, and whether that is significant; plain text.
+        tables: Tables that can be downloaded as CSV; default: all of its sections without texts.
+        signatures: Signatures of its results, at its foot.
+        finding: The leader, its lead, and whether that is significant; plain text.
         plot: The plot that the page, and the overview of a site, begin with.
         date: The day of its results; default: today.
         files: Further downloads: name, content.
@@ -48,20 +74,27 @@ class Page:
 
     name: str
     title: str
-    body: "Markup"
-    label: str = ""
     lead: str = ""
+    sections: Sequence[Section] = ()
+    body: "Markup | None" = None
     parts: Sequence[tuple[str, str]] = ()
+    label: str = ""
     data: Mapping[str, Any] = field(default_factory=dict)
     scripts: Sequence[str] = ()
     headline: Table | None = None
     notice: str | None = None
-    tables: Sequence[Table] = ()
+    tables: Sequence[Table] | None = None
     signatures: Sequence[str] = ()
     finding: str = ""
     plot: "Markup | None" = None
     date: str = ""
     files: Mapping[str, str] = field(default_factory=dict)
+
+    def own_tables(self) -> list[Table]:
+        """Returns the tables that can be downloaded."""
+        if self.tables is not None:
+            return list(self.tables)
+        return [table for section in self.sections for table in section.own_tables()]
 
 
 def day_of(moment: float | None = None) -> str:
@@ -101,21 +134,35 @@ def render(page: Page, links: Sequence[Link] = (), *, site: str = "", downloads:
 
     script = asset("site/common.js") + table_script() + "".join(map(asset, ("heat.js", *page.scripts)))
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    return (
-        environment()
-        .get_template("site/layout.html.jinja")
-        .render(
-            page=page,
-            date=page.date or day_of(),
-            links=links,
-            site=site,
-            downloads=downloads,
-            style=Markup(asset("site/site.css") + asset("heat.css")),
-            data=Markup(script_json(page.data)) if page.data else None,
-            script=Markup(script),
-            policy=f"sha256-{digest}",  # no other script runs, whatever a name or a text holds
-        )
+    parts = page.parts or [(f"part-{place}", section.title) for place, section in enumerate(page.sections, 1)]
+    return markup(
+        "site/layout.html.jinja",
+        page=page,
+        body=markup("sections.html.jinja", sections=page.sections) if page.body is None else page.body,
+        parts=parts,
+        date=page.date or day_of(),
+        links=links,
+        site=site,
+        downloads=downloads,
+        style=Markup(asset("site/site.css") + asset("heat.css")),
+        data=Markup(script_json(page.data)) if page.data else None,
+        script=Markup(script),
+        policy=f"sha256-{digest}",  # no other script runs, whatever a name or a text holds
     )
+
+
+def check_page(path: Path) -> None:
+    """Checks before long work that a page can be written, and that it replaces only an earlier page.
+
+    Raises:
+        InputError: It cannot, or another file is there.
+    """
+    if path.suffix not in (".html", ".htm") or path.is_dir():
+        raise InputError(f"{path} is no page: give a file that ends in .html")
+    if not may_be_written(path):
+        raise InputError(f"{path} cannot be written: choose a file in a folder that is there")
+    if path.is_file() and path.stat().st_size and MARK not in path.read_bytes()[:MARKED]:
+        raise InputError(f"{path} exists and is no page of fcconan: choose another file for the page, or remove it")
 
 
 def write(path: Path, page: Page) -> None:
@@ -129,15 +176,6 @@ def write(path: Path, page: Page) -> None:
         write_whole(path, render(page), errors="backslashreplace")
     except OSError as error:
         raise InputError(f"{path} cannot be written ({error.strerror}): choose another file") from error
-
-
-def texts_warning(dataset: Mapping[str, Any]) -> str:
-    """Returns what is said before texts are shown.
-
-    Args:
-        dataset: With `synthetic`, as manifests have it.
-    """
-    return INVENTED_WARNING if dataset.get("synthetic") else TEXTS_WARNING
 
 
 def texts_notice(dataset: Mapping[str, Any]) -> str | None:
@@ -156,12 +194,12 @@ def texts_notice(dataset: Mapping[str, Any]) -> str | None:
     return said
 
 
-def texts_gate(warning: str) -> "Markup":
-    """Returns a content warning with a button.
+def texts_gate(dataset: Mapping[str, Any]) -> "Markup":
+    """Returns the warning before the texts of a dataset, with a button that shows them.
 
-    Scripts ask `report.textsShown()` and are told by `report.onTexts(callback)`; before that no text is on the page.
+    Scripts ask `report.textsShown()` and are called by `report.onTexts(callback)`; before that no text is on the page.
+
+    Args:
+        dataset: With `synthetic`, as manifests have it.
     """
-    from markupsafe import Markup
-
-    module: Any = environment().get_template("site/parts.html.jinja").module
-    return Markup(module.gate(warning))
+    return macro("gate", INVENTED_WARNING if dataset.get("synthetic") else TEXTS_WARNING)

@@ -2,15 +2,14 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from fcconan.data import TIERS
 from fcconan.reporting.forest_plots import Dot
 from fcconan.reporting.html_tables import View
-from fcconan.reporting.tables import MISSING, Table
+from fcconan.reporting.tables import MISSING, Row, Table
 from fcconan.reproduction import load_paper
 
-Result = Mapping[str, Any]
 CUTOFF = 10  # of the metrics of Table 4 of the FC-CONAN paper
 
 
@@ -26,7 +25,7 @@ class Published(NamedTuple):
     rows: Mapping[str, Mapping[str, str]]
 
 
-def published_retrieval(result: Result) -> Published | None:
+def published_retrieval(result: Row) -> Published | None:
     """Returns Table 4 of the FC-CONAN paper; None unless the result follows protocol `paper` on that dataset."""
     settings = result["settings"]
     same = (result["protocol"], result["dataset"]["name"], settings["k"]) == ("paper", "fc-conan", CUTOFF)
@@ -35,7 +34,7 @@ def published_retrieval(result: Result) -> Published | None:
     return _printed("fc-conan", "Table 4", {"avg": "avg", "min": "min", "max": "max", "CV%": "cv"})
 
 
-def published_tournament(result: Result) -> Published | None:
+def published_tournament(result: Row) -> Published | None:
     """Returns the shares of Table 4 of the paper on pairwise ranking; None unless its systems were compared."""
     if _dataset(result) != "cn-ranking":
         return None
@@ -46,7 +45,7 @@ def published_tournament(result: Result) -> Published | None:
     return Published(found[0].source, {**found[0].rows, **found[1].rows})
 
 
-def published_correlations(result: Result, table: Table) -> Published | None:
+def published_correlations(result: Row, table: Table) -> Published | None:
     """Returns Spearman's correlations of Table 1 of the CSEval paper; None unless the ratings are of that dataset.
 
     Args:
@@ -113,7 +112,7 @@ def _printed(name: str, table: str, columns: Mapping[str, str], by: str = "") ->
     return Published(f"Grey: {table} of {authors}, {paper.year}: {paper.title}{where}.", rows)
 
 
-def _dataset(result: Result) -> str:
+def _dataset(result: Row) -> str:
     """Returns the name of the dataset that figures come from, as their signature has it."""
     found = re.search(r"\|data:([^|@]*)@", str(result.get("signature", "")))
     return found[1] if found else ""

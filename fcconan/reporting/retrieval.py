@@ -1,15 +1,15 @@
 """A benchmark's result as a page: leaderboard, plots, tables, and every HS with what every system ranked for it."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from fcconan.reporting.benchmark_tables import all_tables, metric_title, partition_table, percent, summary_table
 from fcconan.reporting.elements import markup
 from fcconan.reporting.findings import retrieval_finding
-from fcconan.reporting.forest_plots import Dot, Dots, dots_of, scale_of
+from fcconan.reporting.forest_plots import Dot, Dots, forest_plot, scale_of
 from fcconan.reporting.heat_maps import difference_map, heat_maps
-from fcconan.reporting.page import Page, texts_gate, texts_notice, texts_warning
+from fcconan.reporting.page import Page, texts_gate, texts_notice
 from fcconan.reporting.plots import Plots, themed
 from fcconan.reporting.published_systems import (
     Published,
@@ -17,22 +17,18 @@ from fcconan.reporting.published_systems import (
     with_published,
     with_published_dots,
 )
-from fcconan.reporting.tables import Table
 from fcconan.retrieval import ends_of, ranked_systems
 
 if TYPE_CHECKING:
     from markupsafe import Markup
 
-DRAWN = ("averages", "differences")  # the page draws these itself
 MOST_TESTS = 2_000  # of more, those of the last partition and of the averages are shown; a download has all
 PLACES = 4  # of the values in the page, which shows three
 SHOWN = ("configuration", "resolved", "diagnostics", "failures")
 Results = Mapping[str, Any]
 
 
-def retrieval_page(
-    result: Results, data: Mapping[str, Any] | None, plots: Plots, *, texts: bool = True, name: str = "retrieval"
-) -> Page:
+def retrieval_page(result: Results, data: Mapping[str, Any] | None, plots: Plots, *, texts: bool = True) -> Page:
     """Returns the page of a benchmark.
 
     Args:
@@ -40,7 +36,6 @@ def retrieval_page(
         data: What `drill_down` returned; None leaves out what every system ranked for every HS.
         plots: Name to title and SVG.
         texts: Whether the page holds the texts of HS and CNs.
-        name: The stem of its file in a site.
     """
     from markupsafe import Markup
 
@@ -61,12 +56,12 @@ def retrieval_page(
         standings=with_published(standings[0], published, "avg"),
         title=standings[0].title,
         source="" if published is None else published.source,
-        differences=heat_maps([] if differences is None else [differences]),
+        differences=heat_maps([] if differences is None else [differences]) or "",
         panels=[
             (partition, table, _dots(result, partition)) for partition, table in zip(shown, standings[1:], strict=True)
         ],
         metrics=[(metric, metric_title(metric)) for metric in settings["metrics"]],
-        plots=[(key, title, Markup(themed(svg))) for key, (title, svg) in plots.items() if key not in DRAWN],
+        plots=[(key, title, Markup(themed(svg))) for key, (title, svg) in plots.items()],
         tables_shown=others,
         systems=[
             (system, one.get("title", ""), {part: _pretty(one.get(part)) for part in SHOWN})
@@ -75,12 +70,12 @@ def retrieval_page(
         settings_text=_pretty(dict(settings)),
         k=settings["k"],
         drill_down=data is not None,
-        gate=texts_gate(texts_warning(result["dataset"])) if has_texts else "",
+        gate=texts_gate(result["dataset"]) if has_texts else "",
     )
     counts = f"{dataset['n_queries']} HS, {dataset['n_corpus']} CNs"
     population = f" ({settings['population']})" if settings.get("population") else ""
     return Page(
-        name=name,
+        name="retrieval",
         title=f"Retrieval: {dataset['title']}",
         label=f"Retrieval: {dataset['name']}, {result['protocol']}",
         lead=f"Counter-narrative retrieval, protocol {result['protocol']}: {counts}{population}.",
@@ -90,7 +85,7 @@ def retrieval_page(
         scripts=["retrieval.js"],
         finding=retrieval_finding(result),
         plot=_averages(result, published),
-        headline=_headline(standings[0]),
+        headline=standings[0].first_columns(3 if "interval" in standings[0].columns[2] else 2),
         notice=texts_notice(result["dataset"]) if has_texts else None,
         tables=[*standings, *others],
         signatures=[result["signature"]],
@@ -156,12 +151,12 @@ def _packed(data: Mapping[str, Any]) -> dict[str, Any]:
 def _averages(result: Results, published: Published | None) -> "Markup | None":
     systems = result["systems"]
     dots = [
-        Dot(name, systems[name]["summary"]["avg"], *_pair(systems[name].get("summary_intervals", {}).get("avg")))
+        Dot(name, systems[name]["summary"]["avg"], *(systems[name].get("summary_intervals", {}).get("avg") or ()))
         for name in ranked_systems(result)
     ]
     chance = result["chance"]["summary"]["avg"]
     dots = with_published_dots(dots, published, "avg")
-    return dots_of(f"Averages with {percent(result)} intervals", dots, line=chance, line_name="chance")
+    return forest_plot(f"Averages with {percent(result)} intervals", dots, line=chance, line_name="chance")
 
 
 def _dots(result: Results, partition: str) -> list[tuple[str, Dots]]:
@@ -182,16 +177,6 @@ def _systems_on(result: Results, partition: str, metric: str) -> list[Dot]:
         Dot(name, systems[name]["partitions"][partition][metric], *ends_of(systems[name], partition, metric))
         for name in ranked_systems(result)
     ]
-
-
-def _pair(ends: Sequence[float | None] | None) -> tuple[float | None, float | None]:
-    return (ends[0], ends[1]) if ends else (None, None)
-
-
-def _headline(table: Table) -> Table:
-    """Returns averages with their intervals only."""
-    kept = [place for place, name in enumerate(table.columns) if place < 2 or (place == 2 and "interval" in name)]
-    return Table(table.title, [table.columns[i] for i in kept], [[row[i] for i in kept] for row in table.rows])
 
 
 def _pretty(data: Any) -> str:

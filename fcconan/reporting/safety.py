@@ -1,7 +1,8 @@
 """How many replies of each system have which flag, with Wilson's intervals."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -9,9 +10,8 @@ import numpy as np
 from fcconan.errors import InputError
 from fcconan.generation import FLAGS, flags_of
 from fcconan.judging import codes_of, share_interval, wilson
-from fcconan.reporting.tables import MISSING, Table
+from fcconan.reporting.tables import Columns, Row, Table, table_of
 
-Row = dict[str, Any]
 REFUSAL = "refusal"
 ANY = "any"
 TRUNCATED = "truncated"
@@ -48,67 +48,60 @@ def safety_report(rows: Iterable[Row], *, confidence: float = 0.95) -> dict[str,
     """
     if not 0 < confidence < 1:
         raise InputError(f"confidence is {confidence}: give a number between 0 and 1")
-    systems: dict[str, _System] = {}
+    systems: dict[str, list[Row]] = {}
     for row in rows:
         if not row.get("system"):
             raise InputError(f"the reply {row.get('reply_id')} names no system: give rows with the column system")
-        systems.setdefault(row["system"], _System()).add(row)
+        systems.setdefault(row["system"], []).append(row)
     return {
         "confidence": confidence,
         "unit": "hs_id",
-        "systems": {name: systems[name].report(confidence) for name in sorted(systems)},
+        "systems": {name: _system(systems[name], confidence) for name in sorted(systems)},
     }
 
 
-def safety_table(report: Mapping[str, Any]) -> Table:
+def _system(rows: list[Row], confidence: float) -> dict[str, Any]:
+    """Counts the flags of the replies of one system."""
+    written = [row for row in rows if row.get("text") is not None]
+    missing = Counter(row.get("reason") or "unknown" for row in rows if row.get("text") is None)
+    messages = [str(row.get("hs_id") or row.get("hate_speech") or "") for row in written]
+    found = [_flags(row) for row in written]
+    has = {flag: [flag in flags for flags in found] for flag in FLAGS}
+    has[REFUSAL] = [any(flag.startswith(REFUSAL) for flag in flags) for flags in found]
+    has[ANY] = [bool(flags) for flags in found]
+    shares = {flag: _share(values, messages, confidence) for flag, values in has.items()}
+    if any(row.get("flags") is None for row in written):  # whether a reply was cut is not known then
+        shares[TRUNCATED] = dict.fromkeys(shares[TRUNCATED])
+    return {
+        "replies": len(written),
+        "messages": len(set(messages)),
+        "missing": dict(sorted(missing.items())),
+        "flags": shares,
+    }
+
+
+def _flags(row: Row) -> frozenset[str]:
+    flags = row.get("flags")
+    if flags is None:
+        flags = flags_of(row.get("hate_speech") or "", row["text"], language=row.get("language"))
+    if not set(flags) <= set(FLAGS):
+        raise InputError(
+            f"the reply {row.get('reply_id')} has the flags {', '.join(flags)}: known are {', '.join(FLAGS)}; "
+            "leave the column out to have them found"
+        )
+    return frozenset(flags)
+
+
+def safety_table(report: Row) -> Table:
     """Returns a report as a table: a system a row; of each flag the count and the share, of any flag the interval."""
-    rows = []
-    for name, system in report["systems"].items():
-        missing = sum(system["missing"].values())
-        cells = [_cell(system["flags"][flag], with_interval=flag == ANY) for flag in COLUMNS]
-        rows.append([name, str(system["replies"]), str(missing), *cells])
+    columns: Columns = {
+        "system": "name",
+        "replies": "replies",
+        "no text": lambda row: sum(row["missing"].values()),
+        **{title: partial(_cell, flag) for flag, title in COLUMNS.items()},
+    }
     title = f"Flags of replies, with {100 * report['confidence']:g}% intervals (Wilson, the unit is the HS)"
-    return Table(title, ["system", "replies", "no text", *COLUMNS.values()], rows)
-
-
-class _System:
-    """What is known of a system's replies so far."""
-
-    def __init__(self) -> None:
-        self.found: list[frozenset[str]] = []
-        self.messages: list[str] = []
-        self.missing: Counter[str] = Counter()
-        self.cuts_known = True
-
-    def add(self, row: Row) -> None:
-        if row.get("text") is None:
-            self.missing[row.get("reason") or "unknown"] += 1
-            return
-        flags = row.get("flags")
-        if flags is None:
-            self.cuts_known = False
-            flags = flags_of(row.get("hate_speech") or "", row["text"], language=row.get("language"))
-        if not set(flags) <= set(FLAGS):
-            raise InputError(
-                f"the reply {row.get('reply_id')} has the flags {', '.join(flags)}: known are {', '.join(FLAGS)}; "
-                "leave the column out to have them found"
-            )
-        self.found.append(frozenset(flags))
-        self.messages.append(str(row.get("hs_id") or row.get("hate_speech") or ""))
-
-    def report(self, confidence: float) -> dict[str, Any]:
-        has = {flag: [flag in flags for flags in self.found] for flag in FLAGS}
-        has[REFUSAL] = [any(flag.startswith(REFUSAL) for flag in flags) for flags in self.found]
-        has[ANY] = [bool(flags) for flags in self.found]
-        shares = {flag: _share(values, self.messages, confidence) for flag, values in has.items()}
-        if not self.cuts_known:
-            shares[TRUNCATED] = dict.fromkeys(shares[TRUNCATED])
-        return {
-            "replies": len(self.found),
-            "messages": len(set(self.messages)),
-            "missing": dict(sorted(self.missing.items())),
-            "flags": shares,
-        }
+    return table_of(title, [{"name": name, **system} for name, system in report["systems"].items()], columns)
 
 
 def _share(values: list[bool], messages: list[str], confidence: float) -> dict[str, float | None]:
@@ -122,8 +115,10 @@ def _share(values: list[bool], messages: list[str], confidence: float) -> dict[s
     return {"count": sum(values), "share": share, "low": low, "high": high}
 
 
-def _cell(of: Mapping[str, Any], *, with_interval: bool) -> str:
-    if of["share"] is None:
-        return MISSING
-    ends = f", {of['low']:.1%} to {of['high']:.1%}" if with_interval else ""
-    return f"{of['count']} ({of['share']:.1%}{ends})" if of["count"] or with_interval else "0"
+def _cell(flag: str, system: Row) -> str | None:
+    found = system["flags"][flag]
+    if found["share"] is None:
+        return None
+    if flag == ANY:
+        return f"{found['count']} ({found['share']:.1%}, {found['low']:.1%} to {found['high']:.1%})"
+    return f"{found['count']} ({found['share']:.1%})" if found["count"] else "0"

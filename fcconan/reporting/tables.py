@@ -1,12 +1,12 @@
-"""Tables, and their forms in Markdown and LaTeX."""
+"""Tables: one description of titles, columns and cells, from which the terminal, pages and files are made."""
 
+import csv
+import io
 import re
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 MISSING = "–"
-
-
 LATEX = {
     "\\": r"\textbackslash{}",
     "&": r"\&",
@@ -25,18 +25,14 @@ LATEX = {
     "–": "--",
     "±": r"$\pm$",
 }
-
-
 MARKDOWN = {"\\": "\\\\", "|": "\\|", "*": "\\*", "`": "\\`", "<": "&lt;", ">": "&gt;", "&": "&amp;"}
-
-
-LATEX_PAGE = 40
-
-
-FIGURE = re.compile(r"[-±+< ]*\d+(\.\d+)?(\s|$)")
-
-
+LATEX_PAGE = 40  # rows; a longer table runs over pages
+NUMBER = re.compile(r"[±+\-<≤\[ ]*\d[\d,]*(\.\d+)?(?=$|[\s%\]]|, )")
 MINUS = re.compile(r"(?<![\w.-])-(?=\d)")
+
+Row = Mapping[str, Any]
+Rows = Sequence[Row]
+Columns = dict[str, Any]  # name of a column -> the key of its value in a row, or a function of the row
 
 
 class Table(NamedTuple):
@@ -46,50 +42,118 @@ class Table(NamedTuple):
     columns: list[str]
     rows: list[list[str]]
 
+    def first_columns(self, number: int) -> "Table":
+        """Returns the table with its first columns only."""
+        return self._replace(columns=self.columns[:number], rows=[row[:number] for row in self.rows])
 
-def number(value: float | None, digits: int = 4) -> str:
-    """Formats a figure; a missing one is a dash."""
+    def without(self, names: Iterable[str]) -> "Table":
+        """Returns the table without some of its columns."""
+        places = [place for place, name in enumerate(self.columns) if name not in set(names)]
+        cells = [[row[place] for place in places] for row in self.rows]
+        return self._replace(columns=[self.columns[place] for place in places], rows=cells)
+
+
+def table_of(title: str, rows: Iterable[Any], columns: Columns | Iterable[str]) -> Table:
+    """Returns rows as a table.
+
+    Args:
+        title: Its title.
+        rows: The rows.
+        columns: Name of each column -> the key of its value in a row, or a function of the row. A list of keys names
+            the columns, with spaces for underscores.
+
+    Examples:
+        >>> table_of("Oaks", [{"name": "A", "age": 80, "width": 0.5}], {"oak": "name", "years": "age", "m": "width"})
+        Table(title='Oaks', columns=['oak', 'years', 'm'], rows=[['A', '80', '0.500']])
+    """
+    if not isinstance(columns, dict):
+        columns = {key.replace("_", " "): key for key in columns}
+    forms = columns.values()
+    cells = [[shown(row[form] if isinstance(form, str) else form(row)) for form in forms] for row in rows]
+    return Table(title, list(columns), cells)
+
+
+def shown(value: Any) -> str:
+    """Returns a value as tables show it: numbers with a fraction have three digits, and a missing value is a dash."""
+    return number(value) if value is None or isinstance(value, float) else str(value)
+
+
+def number(value: float | None, digits: int = 3) -> str:
+    """Returns a number as tables show it; a missing one is a dash."""
     return MISSING if value is None else f"{value:.{digits}f}"
 
 
 def p_text(value: float | None) -> str:
-    """Formats a p value; no test has a p of 0."""
-    return "< 0.0001" if value is not None and value < 0.0001 else number(value)
+    """Returns a p value as tables show it; no test has a p of 0."""
+    return "< 0.0001" if value is not None and value < 0.0001 else number(value, 4)
 
 
-def interval(ends: Sequence[float | None] | None, digits: int = 4) -> str:
-    """Formats an interval."""
-    if not ends or ends[0] is None or ends[1] is None:
-        return MISSING
-    return f"{ends[0]:.{digits}f} to {ends[1]:.{digits}f}"
+def interval(low: float | None, high: float | None, digits: int = 3) -> str:
+    """Returns an interval as tables show it."""
+    return MISSING if low is None or high is None else f"[{low:.{digits}f}, {high:.{digits}f}]"
+
+
+def interval_of(row: Row) -> str:
+    """Returns the interval of a row with `low` and `high`."""
+    return interval(row["low"], row["high"])
+
+
+def reasoned(value: float | None, reason: str | None) -> str:
+    """Returns a number, or the reason for which it is missing."""
+    return number(value) if reason is None else f"{MISSING} ({reason})"
+
+
+def value_text(row: Row) -> str:
+    """Returns the value of a row with its interval, or the reason for which it is missing."""
+    if row["value"] is None:
+        return f"{MISSING} ({row['reason']})"
+    return with_interval(row["value"], row["low"], row["high"])
+
+
+def with_interval(value: float | None, low: float | None, high: float | None, digits: int = 3) -> str:
+    """Returns a number, followed by its interval if there is one.
+
+    Args:
+        value: The number.
+        low: The lower end of the interval; None without one.
+        high: The upper end.
+        digits: Digits after the point.
+    """
+    return number(value, digits) + ("" if low is None else " " + interval(low, high, digits))
+
+
+def counts_text(counts: Mapping[str, int]) -> str:
+    """Returns counts by name in one cell."""
+    return ", ".join(f"{name} {count}" for name, count in counts.items()) or MISSING
+
+
+def number_columns(table: Table) -> list[bool]:
+    """Returns for each column whether it holds numbers, which are set flush right; the first one names the row."""
+    return [place > 0 and all(_is_number(row[place]) for row in table.rows) for place in range(len(table.columns))]
+
+
+def _is_number(cell: str) -> bool:
+    return cell == MISSING or cell.startswith(f"{MISSING} (") or NUMBER.match(cell) is not None
 
 
 def markdown_lines(table: Table) -> list[str]:
     """Returns a table in Markdown, line by line, without its title."""
-    ends = "|" + "|".join("---:" if figures else "---" for figures in figure_columns(table)) + "|"
+    ends = "|" + "|".join("---:" if numbers else "---" for numbers in number_columns(table)) + "|"
     return [_markdown_row(table.columns), ends, *map(_markdown_row, table.rows)]
 
 
-def figure_columns(table: Table) -> list[bool]:
-    """Says of every column whether it holds figures, which are set flush right."""
-    return [
-        position > 0 and all(row[position] == MISSING or FIGURE.match(row[position]) for row in table.rows)
-        for position in range(len(table.columns))
-    ]
-
-
 def _markdown_row(cells: Sequence[str]) -> str:
-    return "| " + " | ".join(_cell(cell) for cell in cells) + " |"
+    return "| " + " | ".join(markdown(cell) for cell in cells) + " |"
 
 
-def _cell(text: str) -> str:
+def markdown(text: str) -> str:
     """Returns text that is one line, and that is neither HTML nor the end of a cell."""
     return "".join(MARKDOWN.get(letter, letter) for letter in " ".join(text.split())).replace("](", "]\\(")
 
 
 def latex_lines(table: Table) -> list[str]:
     """Returns a table in LaTeX, line by line."""
-    alignment = "".join("r" if figures else "l" for figures in figure_columns(table))
+    alignment = "".join("r" if numbers else "l" for numbers in number_columns(table))
     head = ["\\toprule", _latex_row(table.columns), "\\midrule"]
     rows = [_latex_row(row) for row in table.rows]
     caption = f"\\caption{{{latex(table.title)}}}"
@@ -109,3 +173,10 @@ def _latex_row(cells: Sequence[str]) -> str:
 def latex(text: str) -> str:
     """Escapes text for LaTeX; it becomes one line."""
     return "".join(LATEX.get(letter, letter) for letter in " ".join(text.split()))
+
+
+def csv_text(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
+    """Returns rows as CSV; a missing value is empty."""
+    file = io.StringIO()
+    csv.writer(file, lineterminator="\n").writerows([columns, *rows])
+    return file.getvalue()

@@ -1,13 +1,28 @@
-"""Text metrics of replies as tables."""
+"""Text metrics of replies as tables and as a page."""
 
-from collections.abc import Mapping
-from typing import Any
-
-from fcconan.reporting.generators import metrics_table
-from fcconan.reporting.tables import Table
+from fcconan.reporting.page import Page, Section
+from fcconan.reporting.tables import MISSING, Row, Rows, Table, number, table_of
 
 
-def metrics_tables(result: Mapping[str, Any], *, details: bool = True) -> list[Table]:
+def metrics_table(rows: Rows) -> Table:
+    """Returns what `fcconan metrics` found: the values of every system."""
+    values: dict[str, dict[str, Row]] = {}
+    for row in rows:
+        name = row["metric"] + (" (low is better)" if row["higher_is_better"] is False else "")
+        values.setdefault(row["system"], {})[name] = row
+    names = list(dict.fromkeys(name for own in values.values() for name in own))
+    cells = [[system, *(_value(own.get(name)) for name in names)] for system, own in values.items()]
+    return Table("Metrics: values of all replies of a system", ["system", *names], cells)
+
+
+def _value(row: Row | None) -> str:
+    if row is None or row["value"] is None:
+        return MISSING if row is None else f"{MISSING} ({row['reason']})"
+    left_out = sum(n for reason, n in row["missing"].items() if reason != "corpus_only")
+    return number(row["value"], 4) + (f" (without {left_out})" if left_out else "")
+
+
+def metrics_tables(result: Row, *, details: bool = True) -> list[Table]:
     """Returns the values of all systems, and the numbers of texts without a value.
 
     Args:
@@ -17,21 +32,32 @@ def metrics_tables(result: Mapping[str, Any], *, details: bool = True) -> list[T
     rows = result["rows"]
     replies = {row["system"]: str(row["n"]) for row in rows}
     values = metrics_table(rows)
-    tables = [
-        values._replace(
-            columns=[*values.columns, "replies"], rows=[[*cells, replies[cells[0]]] for cells in values.rows]
-        )
-    ]
-    counts = [
-        [row["metric"], row["system"], reason, str(n)]
-        for row in rows
-        for reason, n in (
-            *row["missing"].items(),
-            ("not read to the end", row["n_truncated"]),
-            ("empty references left out", row["n_empty_references"]),
-        )
-        if n and reason != "corpus_only"
-    ]
-    if details and counts:
-        tables.append(Table("Texts without a value, and texts cut", ["metric", "system", "reason", "texts"], counts))
-    return tables
+    values = values._replace(
+        columns=[*values.columns, "replies"], rows=[[*cells, replies[cells[0]]] for cells in values.rows]
+    )
+    counts = []
+    for row in rows:
+        further = {"not read to the end": row["n_truncated"], "empty references left out": row["n_empty_references"]}
+        for reason, n in {**row["missing"], **further}.items():
+            if n and reason != "corpus_only":
+                counts.append({**row, "reason": reason, "texts": n})
+    columns = ("metric", "system", "reason", "texts")
+    further_table = table_of("Texts without a value, and texts cut", counts, columns)
+    return [values, further_table] if details and counts else [values]
+
+
+def metrics_page(result: Row) -> Page:
+    """Returns the metrics of replies as a page.
+
+    Args:
+        result: What `fcconan metrics` found.
+    """
+    table = metrics_table(result["rows"])
+    return Page(
+        "metrics",
+        "Metrics of replies",
+        f"Computed on {result['data']}.",
+        [Section("Metrics of replies", result["notes"], [table])],
+        signatures=list(dict.fromkeys(row["signature"] for row in result["rows"] if row.get("signature"))),
+        headline=table,
+    )

@@ -51,7 +51,7 @@ def released() -> ScoreTable:
     rows = read_csv(path, source.model_copy(update={"columns": mapped, "ignore": ["*"]}))
 
     def numbers(column: str) -> Floats:
-        found = [rows.number(column, row) for row in range(len(rows))]
+        found = [row.number(column) for row in rows]
         return np.array([np.nan if value is None else value for value in found])
 
     values = []
@@ -122,7 +122,7 @@ def rows_behind_table_1(data: Datasets) -> int:
 
 def _file(data: Datasets, key: str, column: str = "coefficient") -> dict[str, float]:
     rows = read_csv(data.source(PAPER, key), load_paper(PAPER).sources[key])
-    values = [rows.number(column, row) for row in range(len(rows))]
+    values = [row.number(column) for row in rows]
     return {metric: value for metric, value in zip(rows["metric"], values, strict=True) if value is not None}
 
 

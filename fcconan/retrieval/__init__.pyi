@@ -57,7 +57,6 @@ from .sparsity import (
 )
 from .suites import (
     Maker as Maker,
-    RunFile as RunFile,
     Suite as Suite,
     as_retriever as as_retriever,
     call_factory as call_factory,
@@ -81,6 +80,8 @@ from .training_data import (
 )
 from .trec import (
     qrels_text as qrels_text,
+    read_qrels as read_qrels,
     read_run as read_run,
+    run_from_file as run_from_file,
     run_text as run_text,
 )

@@ -2,16 +2,30 @@
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 import fcconan
 from fcconan.errors import InputError
 from fcconan.models import EndpointError
-from fcconan.retrieval.benchmark_settings import Scored, Settings, choose_primary, family_notes, family_signature
-from fcconan.retrieval.benchmark_statistics import SUMMARY, comparisons, number, order_agreement, system_figures
-from fcconan.retrieval.collections import FULL, Collection
+from fcconan.retrieval.benchmark_settings import (
+    Benchmark,
+    Scored,
+    Settings,
+    choose_primary,
+    family_notes,
+    family_signature,
+)
+from fcconan.retrieval.benchmark_statistics import (
+    comparisons,
+    named,
+    number,
+    order_agreement,
+    summary_interval,
+    system_figures,
+)
+from fcconan.retrieval.collections import FULL, Collection, Qrels
 from fcconan.retrieval.run_cache import KeptRuns, load_run, save_run
 from fcconan.retrieval.systems import Rankings, Retriever, rank_all
 from fcconan.scoring import (
@@ -21,21 +35,18 @@ from fcconan.scoring import (
     evaluate,
     means,
     order,
-    percentile_interval,
     summary,
     system_pairs,
     tie_by_corpus,
     tie_by_hash,
 )
 
-if TYPE_CHECKING:
-    from fcconan.retrieval.benchmark_settings import Scored, Settings
-
 QUOTED = 16  # letters in which a line is taken to quote a text
 
 
-def notes(collection: Collection, settings: "Settings", scored: Mapping[str, "Scored"]) -> list[str]:
+def notes(benchmark: Benchmark) -> list[str]:
     """Returns the notes on a benchmark: on its protocol, and on every system that needs one."""
+    collection, settings = benchmark.collection, benchmark.settings
     if settings.protocol == "paper":
         said = [
             f"The catalogue is {collection.population}: CNs that fit no HS are left out, which flatters every "
@@ -53,7 +64,7 @@ def notes(collection: Collection, settings: "Settings", scored: Mapping[str, "Sc
             "left out: their HS says what an evaluated HS says, in the same or other words, or their CN answers one "
             "that does."
         )
-    for name, one in scored.items():
+    for name, one in benchmark.systems.items():
         if one.configuration.get("kind") == "pair-propagation":
             said.append(
                 f"{name}: the form of this system (equal-weight blend of standardised direct and propagated "
@@ -177,8 +188,8 @@ def bench(
     if collection.population != FULL:
         qrels = {name: _within(judged, collection.corpus) for name, judged in qrels.items()}
     scored = {name: _score(system, found, collection, qrels, settings, tie) for name, (system, found) in runs.items()}
-    result = _result(collection, settings, qrels, scored, out_of_order, problems)
-    return result, _details(collection, settings, qrels, scored)
+    benchmark = Benchmark(collection, settings, qrels, scored)
+    return _result(benchmark, out_of_order, problems), _details(benchmark)
 
 
 def _check_configuration(system: Retriever) -> None:
@@ -231,7 +242,7 @@ def _rank_one(system: Retriever, collection: Collection, depth: int) -> Rankings
     return rank_all(system, collection.queries, collection.corpus, depth, not_in_catalogue=outside)
 
 
-def _within(qrels: Mapping[str, Mapping[str, int]], corpus: Mapping[str, str]) -> dict[str, dict[str, int]]:
+def _within(qrels: Qrels, corpus: Mapping[str, str]) -> Qrels:
     return {query: {key: value for key, value in judged.items() if key in corpus} for query, judged in qrels.items()}
 
 
@@ -239,7 +250,7 @@ def _score(
     system: Retriever,
     found: list[Rankings],
     collection: Collection,
-    qrels: Mapping[str, Mapping[str, Mapping[str, int]]],
+    qrels: Mapping[str, Qrels],
     settings: Settings,
     tie: TieKey,
 ) -> Scored:
@@ -265,16 +276,8 @@ def _score(
     if len(found) > 1:
         scored.partitions = {name: _mean_of([one[name] for one in evaluations]) for name in qrels}
         each = np.array([[[means(v) for v in one[name].values.values()] for name in qrels] for one in evaluations])
-        columns = [settings.metrics.index(metric) for metric in settings.summarised]
-        deviations = each.std(axis=0, ddof=1)
-        scored.spread = {
-            name: dict(zip(settings.metrics, map(float, deviations[row]), strict=True))
-            for row, name in enumerate(qrels)
-        }
-        low, high = percentile_interval(
-            np.stack(list(summary(each[..., columns]).values()), axis=-1), settings.confidence
-        )
-        scored.summaries = {key: (float(low[i]), float(high[i])) for i, key in enumerate(SUMMARY)}
+        scored.spread = each.std(axis=0, ddof=1)
+        scored.summaries = summary_interval(each[..., settings.summary_columns], settings.confidence)
     return scored
 
 
@@ -292,22 +295,17 @@ def _mean_of(evaluations: Sequence[Evaluation]) -> Evaluation:
     )
 
 
-def _result(
-    collection: Collection,
-    settings: Settings,
-    qrels: Mapping[str, Mapping[str, Mapping[str, int]]],
-    scored: Mapping[str, Scored],
-    failed: Mapping[str, str],
-    problems: Mapping[str, str],
-) -> dict[str, Any]:
+def _result(benchmark: Benchmark, failed: Mapping[str, str], problems: Mapping[str, str]) -> dict[str, Any]:
+    collection, settings, qrels = benchmark.collection, benchmark.settings, benchmark.qrels
     ties = "corpus-order" if settings.protocol == "paper" else f"hash-{settings.seed}"
-    chance = {
-        name: chance_levels(judged, list(collection.queries), n_corpus=len(collection.corpus), rule=settings.rule)
-        for name, judged in qrels.items()
-    }
+    n_corpus = len(collection.corpus)
+    levels = [
+        chance_levels(judged, list(collection.queries), n_corpus=n_corpus, rule=settings.rule)
+        for judged in qrels.values()
+    ]
+    chance = np.array([[means(level[metric]) for metric in settings.metrics] for level in levels])
     primary = choose_primary(collection, settings, qrels)
-    compared, families = comparisons(settings, list(qrels), scored, primary)
-    chance_means = np.array([[means(levels[metric]) for metric in settings.summarised] for levels in chance.values()])
+    compared, families = comparisons(benchmark, primary)
     return {
         "signature": signature(collection, settings, ties, family_signature(primary, families, settings)),
         "protocol": settings.protocol,
@@ -347,20 +345,17 @@ def _result(
             }
             for name, judged in qrels.items()
         },
-        "systems": system_figures(settings, list(qrels), scored),
+        "systems": system_figures(benchmark),
         "chance": {
-            "partitions": {
-                name: {metric: number(means(level)) for metric, level in levels.items()}
-                for name, levels in chance.items()
-            },
-            "summary": {key: number(value) for key, value in summary(chance_means).items()},
+            "partitions": named(chance, qrels, settings.metrics),
+            "summary": {key: number(value) for key, value in summary(chance[:, settings.summary_columns]).items()},
         },
         "families": [family.to_json() for family in families],
         "comparisons": compared,
-        "order_agreement": order_agreement(settings, list(qrels), scored),
+        "order_agreement": order_agreement(benchmark),
         "failed": dict(failed),
         "problems": dict(problems),
-        "notes": notes(collection, settings, scored) + family_notes(primary, families, settings, scored),
+        "notes": notes(benchmark) + family_notes(primary, families, settings, benchmark.systems),
     }
 
 
@@ -394,19 +389,17 @@ def signature(collection: Collection, settings: Settings, ties: str, families: M
     return "|".join(f"{key}:{value}" for key, value in parts.items())
 
 
-def _details(
-    collection: Collection,
-    settings: Settings,
-    qrels: Mapping[str, Mapping[str, Mapping[str, int]]],
-    scored: Mapping[str, Scored],
-) -> dict[str, Any]:
+def _details(benchmark: Benchmark) -> dict[str, Any]:
+    collection, settings, scored = benchmark.collection, benchmark.settings, benchmark.systems
     return {
         "deep_runs": {name: one.ordered for name, one in scored.items()},
         "scores": {name: dict(one.found) for name, one in scored.items()},
         "failed": {name: list(one.found.failures) for name, one in scored.items()},
         "queries": dict(collection.queries),
         "corpus": dict(collection.corpus),
-        "labels": {name: {query: dict(row) for query, row in judged.items()} for name, judged in qrels.items()},
+        "labels": {
+            name: {query: dict(row) for query, row in judged.items()} for name, judged in benchmark.qrels.items()
+        },
         "runs": {
             name: {query: keys[: settings.k] for query, keys in one.ordered.items()} for name, one in scored.items()
         },

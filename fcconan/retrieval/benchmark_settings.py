@@ -1,13 +1,14 @@
-"""Settings of a benchmark, its primary comparison, and the scores of one system."""
+"""Settings of a benchmark, its primary comparison, and the scores of its systems."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from fcconan.errors import InputError
-from fcconan.retrieval.collections import Collection
+from fcconan.retrieval.collections import Collection, Qrels
 from fcconan.retrieval.systems import Rankings
 from fcconan.scoring import (
     ALL,
@@ -25,10 +26,6 @@ from fcconan.scoring import (
     p_floor,
 )
 
-if TYPE_CHECKING:
-    from fcconan.retrieval.collections import Collection
-
-PROTOCOLS = ("paper", "sound")
 TABLE_4_NAMES = tuple(metric.partition("@")[0] for metric in TABLE_4)
 AVERAGE, ALL_PARTITIONS = "average", "all"  # protocol paper tests averages, too; `all` is over all partitions
 FORM = "METRIC@PARTITION, such as ndcg@10@silver (--primary, or `primary:` in the suite)"
@@ -113,15 +110,11 @@ class Settings:
         """Returns the settings with every choice made.
 
         Raises:
-            InputError: A number is out of range, or there is no such protocol, metric or partition.
+            InputError: A cutoff is out of range, or there is no such metric or partition.
         """
-        if self.protocol not in PROTOCOLS:
-            raise InputError(f"there is no protocol {self.protocol!r}: choose {' or '.join(PROTOCOLS)}")
         if not 1 <= self.k <= len(collection.corpus):
             most = len(collection.corpus)
             raise InputError(f"the cutoff is {self.k}: give 1 to {most}, the size of the catalogue, by --cutoff")
-        if self.resamples < 100 or not 0.5 <= self.confidence < 1:
-            raise InputError("give 100 resamples or more, and a confidence from 0.5 up to but not including 1")
         metrics = metric_names(self.metrics or (TABLE_4 if self.protocol == "paper" else ALL), self.k)
         for metric in metrics:
             if cutoff_of(metric) > len(collection.corpus):
@@ -133,6 +126,11 @@ class Settings:
         if self.primary is None:
             return resolved
         return replace(resolved, primary=str(read_primary(self.primary, resolved, collection.partitions)))
+
+    @property
+    def summary_columns(self) -> list[int]:
+        """The positions of the metrics that the summary averages."""
+        return [self.metrics.index(metric) for metric in self.summarised]
 
     @property
     def order_resamples(self) -> int:
@@ -171,8 +169,8 @@ class Scored:
         partitions: Its figures; for a system with several seeds the mean of every query over the seeds.
         configuration: What changes its output.
         n_seeds: How many runs its figures are the mean of.
-        spread: Standard deviation of the mean figures over the seeds; empty for other systems.
-        summaries: Interval of the summary over the seeds; empty for other systems.
+        spread: Standard deviation of the mean figures over the seeds, of shape (partitions, metrics); None for others.
+        summaries: Interval of the summary over the seeds, of shape (values of the summary, 2); None for others.
     """
 
     found: Rankings
@@ -180,14 +178,43 @@ class Scored:
     partitions: dict[str, Evaluation]
     configuration: Any
     n_seeds: int = 1
-    spread: dict[str, dict[str, float]] = field(default_factory=dict)
-    summaries: dict[str, tuple[float, float]] = field(default_factory=dict)
+    spread: Floats | None = None
+    summaries: Floats | None = None
 
 
-Qrels = Mapping[str, Mapping[str, Mapping[str, int]]]
+@dataclass(frozen=True)
+class Benchmark:
+    """Scored systems, and everything that they were scored with.
+
+    Attributes:
+        collection: The dataset.
+        settings: The settings, resolved.
+        qrels: Judgements of every partition.
+        systems: The scored systems by name.
+    """
+
+    collection: Collection
+    settings: Settings
+    qrels: Mapping[str, Qrels]
+    systems: Mapping[str, Scored]
+
+    @property
+    def partitions(self) -> list[str]:
+        """The names of the partitions."""
+        return list(self.qrels)
+
+    @cached_property
+    def values(self) -> Floats:
+        """The value of every HS, nan where it has none; shape (systems, partitions, metrics, HS)."""
+        return np.array(
+            [
+                [[one.partitions[part].values[metric] for metric in self.settings.metrics] for part in self.qrels]
+                for one in self.systems.values()
+            ]
+        )
 
 
-def choose_primary(collection: "Collection", settings: "Settings", qrels: Qrels) -> Primary:
+def choose_primary(collection: Collection, settings: Settings, qrels: Mapping[str, Qrels]) -> Primary:
     """Returns the declared primary comparison, or the default one.
 
     The default metric is NDCG at the benchmark's cutoff. The default partition is the broadest of those whose labels
@@ -221,7 +248,7 @@ def family_labels(rows: Sequence[Mapping[str, Any]], primary: Primary) -> Ints:
 
 
 def declared_families(
-    labels: Ints, p_values: Floats, differences: Floats, primary: Primary, settings: "Settings"
+    labels: Ints, p_values: Floats, differences: Floats, primary: Primary, settings: Settings
 ) -> list[Family]:
     """Describes the families of a benchmark that have rows.
 
@@ -251,7 +278,7 @@ def declared_families(
     return found
 
 
-def family_signature(primary: Primary, families: Sequence[Family], settings: "Settings") -> dict[str, str]:
+def family_signature(primary: Primary, families: Sequence[Family], settings: Settings) -> dict[str, str]:
     """Returns the parts of the signature that name the families."""
     if not families:
         return {}
@@ -262,7 +289,7 @@ def family_signature(primary: Primary, families: Sequence[Family], settings: "Se
     }
 
 
-def family_notes(primary: Primary, families: Sequence[Family], settings: "Settings", names: Iterable[str]) -> list[str]:
+def family_notes(primary: Primary, families: Sequence[Family], settings: Settings, names: Iterable[str]) -> list[str]:
     """Returns notes on the families: the primary comparison, the use of the others, and families without power.
 
     Args:

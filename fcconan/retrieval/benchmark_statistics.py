@@ -2,20 +2,27 @@
 
 import csv
 import io
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from fcconan.retrieval.benchmark_settings import ALL_PARTITIONS, AVERAGE, Primary, declared_families, family_labels
+from fcconan.retrieval.benchmark_settings import (
+    ALL_PARTITIONS,
+    AVERAGE,
+    Benchmark,
+    Primary,
+    Scored,
+    declared_families,
+    family_labels,
+)
 from fcconan.scoring import (
     EXPLORATORY,
     PRIMARY,
     Evaluation,
     Family,
+    Floats,
     bootstrap_means,
     kendall_tau_interval,
     means,
@@ -24,9 +31,6 @@ from fcconan.scoring import (
     summary,
     system_pairs,
 )
-
-if TYPE_CHECKING:
-    from fcconan.retrieval.benchmark_settings import Scored, Settings
 
 
 def ranked_systems(result: Mapping[str, Any]) -> list[str]:
@@ -124,7 +128,6 @@ def _split(result: Mapping[str, Any]) -> tuple[str, str]:
     return primary.removesuffix(f"@{partition}"), partition
 
 
-Floats = npt.NDArray[np.float64]
 SUMMARY = ("avg", "min", "max", "cv")
 DIGITS = 10
 
@@ -135,118 +138,86 @@ def number(value: Any) -> float | None:
     return round(read, DIGITS) if np.isfinite(read) else None
 
 
-def system_figures(
-    settings: "Settings", partitions: list[str], scored: Mapping[str, "Scored"]
-) -> dict[str, dict[str, Any]]:
-    """Returns the figures of every system, as the result of a benchmark has them, with their intervals.
+def named(values: Floats, *names: Iterable[str]) -> Any:
+    """Returns an array as nested dictionaries, by the names along its axes; a further last axis becomes a list."""
+    if names:
+        return {name: named(part, *names[1:]) for name, part in zip(names[0], values, strict=True)}
+    return [number(value) for value in values] if values.ndim else number(values)
 
-    Args:
-        settings: Of the benchmark.
-        partitions: The names of the partitions.
-        scored: The systems, as they were scored.
-    """
-    if not scored:
+
+def system_figures(benchmark: Benchmark) -> dict[str, dict[str, Any]]:
+    """Returns the figures of every system, as the result of a benchmark has them, with their intervals."""
+    if not benchmark.systems:
         return {}
-    intervals = _intervals(settings, partitions, scored)
+    intervals, of_summaries = _intervals(benchmark)
     return {
-        name: _figures(settings, partitions, one, row, intervals) | _further_figures(settings, partitions, one)
-        for row, (name, one) in enumerate(scored.items())
+        name: _figures(benchmark, row, one)
+        | {
+            "intervals": named(intervals[row], benchmark.partitions, benchmark.settings.metrics),
+            "summary_intervals": named(of_summaries[row], SUMMARY),
+        }
+        for row, (name, one) in enumerate(benchmark.systems.items())
     }
 
 
-@dataclass(frozen=True)
-class _Intervals:
-    """Ends of intervals: of shape (systems, partitions, metrics), and of the summary (systems, values of `SUMMARY`)."""
+def _intervals(benchmark: Benchmark) -> tuple[Floats, Floats]:
+    """Resamples HS, the same for all systems and metrics.
 
-    low: Floats
-    high: Floats
-    summary_low: Floats
-    summary_high: Floats
-
-
-def _intervals(settings: "Settings", partitions: list[str], scored: Mapping[str, "Scored"]) -> _Intervals:
-    """Resamples HS, the same for all systems and metrics."""
-    series = np.array(
-        [
-            one.partitions[part].values[metric]
-            for one in scored.values()
-            for part in partitions
-            for metric in settings.metrics
-        ]
-    )
-    draws = bootstrap_means(series, resamples=settings.resamples, seed=settings.seed)
-    draws = draws.reshape(len(draws), len(scored), len(partitions), len(settings.metrics))
-    low, high = percentile_interval(draws, settings.confidence)
-    alone = np.isfinite(series).sum(axis=1).reshape(low.shape) < 2  # of one HS, every resample is the same
-    low[alone] = high[alone] = np.nan
-    columns = _summarised(settings)
+    Returns:
+        Intervals of shape (systems, partitions, metrics, 2), and of the summary (systems, values of `SUMMARY`, 2).
+    """
+    settings, values = benchmark.settings, benchmark.values
+    draws = bootstrap_means(values.reshape(-1, values.shape[-1]), resamples=settings.resamples, seed=settings.seed)
+    draws = draws.reshape(len(draws), *values.shape[:-1])
+    intervals = np.stack(percentile_interval(draws, settings.confidence), axis=-1)
+    alone = np.isfinite(values).sum(axis=-1) < 2  # of one HS, every resample is the same
+    intervals[alone] = np.nan
+    columns = settings.summary_columns
     with np.errstate(invalid="ignore"):
-        summary_low, summary_high = percentile_interval(
-            np.stack(list(summary(draws[..., columns]).values()), axis=-1), settings.confidence
-        )
-    none = alone[..., columns].all(axis=(1, 2))
-    summary_low[none] = summary_high[none] = np.nan
-    return _Intervals(low, high, summary_low, summary_high)
+        of_summaries = summary_interval(draws[..., columns], settings.confidence)
+    of_summaries[alone[..., columns].all(axis=(1, 2))] = np.nan
+    return intervals, of_summaries
 
 
-def _summarised(settings: "Settings") -> list[int]:
-    """Returns the places of the metrics that the summary averages."""
-    return [settings.metrics.index(metric) for metric in settings.summarised]
+def summary_interval(draws: Floats, confidence: float) -> Floats:
+    """Returns intervals of the summary of means.
+
+    Args:
+        draws: The means; shape (resamples, ..., partitions, metrics).
+        confidence: Confidence level.
+
+    Returns:
+        Shape (..., values of `SUMMARY`, 2).
+    """
+    drawn = np.stack(list(summary(draws).values()), axis=-1)
+    return np.stack(percentile_interval(drawn, confidence), axis=-1)
 
 
-def _figures(
-    settings: "Settings", partitions: list[str], one: "Scored", row: int, intervals: _Intervals
-) -> dict[str, Any]:
-    """Returns what every system has: how it ran, its figures, and their intervals, which stand in a row of theirs."""
-    low, high = intervals.low[row], intervals.high[row]
-    figures = np.array(
-        [[means(one.partitions[part].values[metric]) for metric in settings.metrics] for part in partitions]
-    )
-    return {
+def _figures(benchmark: Benchmark, row: int, one: Scored) -> dict[str, Any]:
+    """Returns how a system ran and its figures; some stand there only if they tell more than the others."""
+    settings, partitions = benchmark.settings, benchmark.partitions
+    figures = np.array([[means(value) for value in part] for part in benchmark.values[row]])
+    found: dict[str, Any] = {
         "configuration": one.configuration,
         "resolved": one.found.resolved,
         "diagnostics": one.found.diagnostics,
         "failures": one.found.failures,
         "partitions": {part: _partition(one.partitions[part], settings.k) for part in partitions},
-        "intervals": {
-            part: {metric: [number(low[i, j]), number(high[i, j])] for j, metric in enumerate(settings.metrics)}
-            for i, part in enumerate(partitions)
-        },
-        "summary": {key: number(value) for key, value in summary(figures[:, _summarised(settings)]).items()},
-        "summary_intervals": {
-            key: [number(intervals.summary_low[row, i]), number(intervals.summary_high[row, i])]
-            for i, key in enumerate(SUMMARY)
-        },
+        "summary": {key: number(value) for key, value in summary(figures[:, settings.summary_columns]).items()},
     }
-
-
-def _further_figures(settings: "Settings", partitions: list[str], one: "Scored") -> dict[str, Any]:
-    """Returns what only some have: the protocol brackets, or the system failed on an HS, or it has several seeds."""
-    found: dict[str, Any] = {}
     if settings.protocol == "sound":
         found["unjudged_right"] = {
             part: {metric: number(means(value)) for metric, value in one.partitions[part].unjudged_right.items()}
             for part in partitions
         }
     if one.found.failures:
-        found["failures_as_zero"] = {
-            part: {
-                metric: number(np.nansum(value) / _counted(one.partitions[part], value))
-                for metric, value in one.partitions[part].values.items()
-            }
-            for part in partitions
-        }
-    if one.spread:
-        found["spread"] = {
-            part: {metric: number(value) for metric, value in of_part.items()} for part, of_part in one.spread.items()
-        }
-        found["summary_over_seeds"] = {key: [number(low), number(high)] for key, (low, high) in one.summaries.items()}
+        counted = np.isfinite(benchmark.values[row]).sum(axis=-1) + [[one.partitions[p].n_failed] for p in partitions]
+        as_zero = np.nansum(benchmark.values[row], axis=-1) / np.maximum(counted, 1)
+        found["failures_as_zero"] = named(as_zero, partitions, settings.metrics)
+    if one.spread is not None and one.summaries is not None:
+        found["spread"] = named(one.spread, partitions, settings.metrics)
+        found["summary_over_seeds"] = named(one.summaries, SUMMARY)
     return found
-
-
-def _counted(evaluation: Evaluation, values: Floats) -> int:
-    """Returns how many queries would count if none had failed, at least 1."""
-    return max(1, int(np.isfinite(values).sum()) + evaluation.n_failed)
 
 
 def _partition(evaluation: Evaluation, k: int) -> dict[str, Any]:
@@ -261,31 +232,30 @@ def _partition(evaluation: Evaluation, k: int) -> dict[str, Any]:
     }
 
 
-def comparisons(
-    settings: "Settings", partitions: list[str], scored: Mapping[str, "Scored"], primary: Primary
-) -> tuple[list[dict[str, Any]], list[Family]]:
+def comparisons(benchmark: Benchmark, primary: Primary) -> tuple[list[dict[str, Any]], list[Family]]:
     """Tests pairs of systems on every metric of every partition, and adjusts p within two families by max-T.
 
     The random signs of HS are the same for all pairs, metrics and partitions.
 
     Args:
-        settings: Settings of the benchmark.
-        partitions: Names of the partitions.
-        scored: The systems with their scores.
+        benchmark: The scored systems.
         primary: The comparison whose tests are the primary family; all others are exploratory.
 
     Returns:
         A row for every comparison, and the families that have rows.
     """
-    names = list(scored)
+    names, settings = list(benchmark.systems), benchmark.settings
     if len(names) < 2 or settings.baseline not in (None, *names):  # the baseline may have failed
         return [], []
     pairs = system_pairs(names, settings.baseline)
     rows: list[dict[str, Any]] = []
     paired: list[Floats] = []
-    for part, metric, values in _compared(settings, partitions, scored):
+    for part, metric, values in _compared(benchmark):
         differences = np.array([values[a] - values[b] for a, b in pairs])
-        low, high = _difference_intervals(settings, differences)
+        draws = bootstrap_means(differences, resamples=settings.resamples, seed=settings.seed)
+        low, high = percentile_interval(draws, settings.confidence)
+        alone = np.isfinite(differences).sum(axis=1) < 2  # one HS has no interval
+        low[alone] = high[alone] = np.nan
         rows += [
             {
                 "a": names[a],
@@ -310,52 +280,38 @@ def comparisons(
     return rows, declared_families(labels, tests.p, together, primary, settings)
 
 
-def _compared(
-    settings: "Settings", partitions: list[str], scored: Mapping[str, "Scored"]
-) -> Iterator[tuple[str, str, Floats]]:
+def _compared(benchmark: Benchmark) -> Iterator[tuple[str, str, Floats]]:
     """Yields partition, metric and values of shape (systems, HS) of everything that is compared.
 
     Under protocol `paper` these include the averages of Table 4: all HS count there, so an average is a mean over HS.
     """
-    for part in partitions:
-        for metric in settings.metrics:
-            yield part, metric, np.array([one.partitions[part].values[metric] for one in scored.values()])
+    settings, values = benchmark.settings, benchmark.values
+    for i, part in enumerate(benchmark.partitions):
+        for j, metric in enumerate(settings.metrics):
+            yield part, metric, values[:, i, j]
     if settings.protocol == "paper":
-        for label, parts in [(ALL_PARTITIONS, partitions), *((part, [part]) for part in partitions)]:
-            values = [
-                np.mean([one.partitions[part].values[m] for part in parts for m in settings.summarised], axis=0)
-                for one in scored.values()
-            ]
-            yield label, AVERAGE, np.array(values)
+        summarised = values[:, :, settings.summary_columns]
+        averaged = [(ALL_PARTITIONS, summarised)]
+        averaged += [(part, summarised[:, i : i + 1]) for i, part in enumerate(benchmark.partitions)]
+        for label, chosen in averaged:
+            by_system = chosen.reshape(len(values), -1, values.shape[-1])
+            yield label, AVERAGE, np.array([one.mean(axis=0) for one in by_system])
 
 
-def _difference_intervals(settings: "Settings", differences: Floats) -> tuple[Floats, Floats]:
-    """Returns the ends of bootstrap intervals of mean differences; one HS has no interval."""
-    draws = bootstrap_means(differences, resamples=settings.resamples, seed=settings.seed)
-    low, high = percentile_interval(draws, settings.confidence)
-    alone = np.isfinite(differences).sum(axis=1) < 2
-    low[alone] = high[alone] = np.nan
-    return low, high
-
-
-def order_agreement(
-    settings: "Settings", partitions: list[str], scored: Mapping[str, "Scored"]
-) -> list[dict[str, Any]]:
-    """Returns how far two partitions put the systems in one order: Kendall's tau for every metric.
-
-    Args:
-        settings: Of the benchmark.
-        partitions: The names of the partitions.
-        scored: The systems, as they were scored.
-    """
-    if len(scored) < 2:
+def order_agreement(benchmark: Benchmark) -> list[dict[str, Any]]:
+    """Returns how far two partitions put the systems in one order: Kendall's tau for every metric."""
+    settings, values = benchmark.settings, benchmark.values
+    if len(benchmark.systems) < 2:
         return []
     rows = []
-    for a, b in combinations(partitions, 2):
-        for metric in settings.metrics:
-            x, y = (np.array([one.partitions[part].values[metric] for one in scored.values()]) for part in (a, b))
+    for (i, a), (j, b) in combinations(enumerate(benchmark.partitions), 2):
+        for column, metric in enumerate(settings.metrics):
             tau, low, high = kendall_tau_interval(
-                x, y, resamples=settings.order_resamples, seed=settings.seed, confidence=settings.confidence
+                values[:, i, column],
+                values[:, j, column],
+                resamples=settings.order_resamples,
+                seed=settings.seed,
+                confidence=settings.confidence,
             )
             rows.append(
                 {"a": a, "b": b, "metric": metric, "tau": number(tau), "low": number(low), "high": number(high)}

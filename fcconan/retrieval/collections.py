@@ -80,15 +80,13 @@ class Collection:
         check_qrels(partition, qrels, self.queries, self.corpus, whole=self.population == FULL)
         return qrels
 
-    def with_qrels(self, name: str, path: Path) -> "Collection":
-        """Returns the collection with one more partition, read from a file."""
-        return self._with_partition(name, lambda: read_qrels(path))
+    def with_partition(self, name: str, read: Callable[[], Qrels]) -> "Collection":
+        """Returns the collection with one more partition, or another one of this name.
 
-    def with_judgements(self, name: str, qrels: Qrels) -> "Collection":
-        """Returns the collection with one more partition."""
-        return self._with_partition(name, lambda: qrels)
-
-    def _with_partition(self, name: str, read: Callable[[], Qrels]) -> "Collection":
+        Args:
+            name: The name of the partition.
+            read: Reads its judgements.
+        """
         confirmed = {key: value for key, value in self.confirmed.items() if key != name}
         return replace(self, partitions={**self.partitions, name: read}, confirmed=confirmed)
 
@@ -221,11 +219,9 @@ def _release(folder: Path, shared_cn: bool) -> Collection:
         )
     splits = [split for split in ("train", *(["shared_cn"] if shared_cn else [])) if split in counts.get("train", {})]
     configs = {tier: f"{tier}-qrels" for tier in TIERS}
-    partitions = {
-        tier: _qrels_reader(folder, aliases.get(config, config))
-        for tier, config in configs.items()
-        if aliases.get(config, config) in counts
-    } or {"test": _qrels_reader(folder, "qrels")}
+    served = {tier: aliases.get(config, config) for tier, config in configs.items()}
+    present = {tier: config for tier, config in served.items() if config in counts} or {"test": "qrels"}
+    partitions = {name: partial(_qrels, folder, config) for name, config in present.items()}
     return Collection(
         name=manifest["name"],
         title=manifest.get("title", manifest["name"]),
@@ -256,8 +252,8 @@ def _pairs(folder: Path, *splits: str) -> list[TrainingPair]:
     return [TrainingPair(row["hate_speech"], row["counter_narrative"]) for row in rows]
 
 
-def _qrels_reader(folder: Path, config: str) -> Callable[[], Qrels]:
-    return lambda: _as_qrels(_rows(folder, config, "test"))
+def _qrels(folder: Path, config: str) -> Qrels:
+    return _as_qrels(_rows(folder, config, "test"))
 
 
 def _all_valid(folder: Path, tier: str) -> bool:
@@ -278,7 +274,9 @@ def _beir(folder: Path) -> Collection:
     evaluated = [path for path in files if path.stem == "test"] or [path for path in files if path.stem != "train"]
     if not evaluated:
         raise InputError(f"{folder / 'qrels'} holds no .tsv file to evaluate on: BEIR names it qrels/test.tsv")
-    corpus, queries = _json_lines(folder / "corpus.jsonl"), _json_lines(folder / "queries.jsonl")
+    corpus, queries = (
+        _texts_by_id(str(path), read_rows(path)) for path in (folder / "corpus.jsonl", folder / "queries.jsonl")
+    )
     judged = {query for path in evaluated for query in read_qrels(path)}
     train_file = folder / "qrels" / "train.tsv"
     train: list[TrainingPair] = []
@@ -306,19 +304,18 @@ def _beir(folder: Path) -> Collection:
     )
 
 
-def _json_lines(path: Path) -> dict[str, str]:
+def _texts_by_id(source: str, rows: Iterable[Mapping[str, Any]]) -> dict[str, str]:
+    """Returns the texts of a corpus or of queries, with the titles before them, by id."""
     texts: dict[str, str] = {}
-    for number, row in enumerate(read_rows(path), start=1):
-        try:
-            key, text, title = str(row["_id"]), row["text"], row.get("title") or ""
-        except KeyError as error:
-            raise InputError(
-                f"{path}, row {number}: expected _id and text, found {', '.join(row)}: mend the row"
-            ) from error
+    for number, row in enumerate(rows, start=1):
+        place = f"{source}, row {number}"
+        if not {"_id", "text"} <= row.keys():
+            raise InputError(f"{place}: expected _id and text, found {', '.join(row)}: mend the row")
+        key, text, title = str(row["_id"]), row["text"], row.get("title") or ""
         if not isinstance(text, str) or not isinstance(title, str):
-            raise InputError(f"{path}, row {number}: text and title are strings: mend the row")
+            raise InputError(f"{place}: text and title are strings: mend the row")
         if key in texts:
-            raise InputError(f"{path}, row {number}: the id {key!r} occurs twice: ids are unique")
+            raise InputError(f"{place}: the id {key!r} occurs twice: ids are unique")
         texts[key] = f"{title} {text}".strip()
     return texts
 
@@ -332,31 +329,25 @@ def _hugging_face(dataset: str) -> Collection:
         datasets.disable_progress_bars()
     # The cache of `datasets` knows a local folder by its last name: it would serve the rows of another or older one.
     cache = tempfile.TemporaryDirectory() if Path(dataset).is_dir() else nullcontext()
-    with _in_one_line(dataset):
-        with cache as cache_dir:
-            configs = datasets.get_dataset_config_names(dataset)
-            missing = {"corpus", "queries"} - set(configs)
-            names = [name for name in configs if name == "qrels" or name.endswith("-qrels")] or (
-                ["default"] if "default" in configs else []
+    with _in_one_line(dataset), cache as cache_dir:
+        configs = datasets.get_dataset_config_names(dataset)
+        names = [name for name in configs if name == "qrels" or name.endswith("-qrels")]
+        names = names or [name for name in configs if name == "default"]
+        if not names or not {"corpus", "queries"} <= set(configs):
+            raise InputError(
+                f"{dataset} has the configs {', '.join(configs)}: a retrieval dataset has corpus, queries and qrels"
             )
-            if missing or not names:
-                raise InputError(
-                    f"{dataset} has the configs {', '.join(configs)}: a retrieval dataset has corpus, queries and qrels"
-                )
 
-            def rows(config: str, split: str = "test") -> list[dict[str, Any]]:
-                return list(_split(datasets.load_dataset(dataset, config, cache_dir=cache_dir), split))
+        def rows(config: str, split: str = "test") -> list[dict[str, Any]]:
+            splits: Any = datasets.load_dataset(dataset, config, cache_dir=cache_dir)
+            return list(splits[split] if split in splits else splits[next(iter(splits))])
 
-            corpus, queries = rows("corpus"), rows("queries")
-            tiered = {name.removesuffix("-qrels"): name for name in names if name.endswith("-qrels")}
-            judgements = {
-                partition: _as_qrels(rows(name)) for partition, name in (tiered or {"test": names[0]}).items()
-            }
-            train = rows("train", "train") if "train" in configs else []
-        texts = _unique(dataset, ((row["_id"], row["text"] or "") for row in queries))
-        catalogue = _unique(
-            dataset, ((row["_id"], f"{row.get('title') or ''} {row['text'] or ''}".strip()) for row in corpus)
-        )
+        corpus, queries = rows("corpus"), rows("queries")
+        tiered = {name.removesuffix("-qrels"): name for name in names if name.endswith("-qrels")}
+        judgements = {partition: _as_qrels(rows(name)) for partition, name in (tiered or {"test": names[0]}).items()}
+        train = rows("train", "train") if "train" in configs else []
+        texts = _texts_by_id(f"{dataset}, queries", ({"_id": row["_id"], "text": row["text"] or ""} for row in queries))
+        catalogue = _texts_by_id(f"{dataset}, corpus", ({**row, "text": row["text"] or ""} for row in corpus))
     content = json.dumps([corpus, queries, judgements], sort_keys=True, default=str)
     order = {tier: index for index, tier in enumerate(TIERS)}
     return Collection(
@@ -371,7 +362,7 @@ def _hugging_face(dataset: str) -> Collection:
             if row.get("hate_speech") and row.get("counter_narrative")
         ),
         partitions={
-            name: _constant(judgements[name])
+            name: partial(judgements.__getitem__, name)
             for name in sorted(judgements, key=lambda name: (order.get(name, 9), name))
         },
     )
@@ -420,20 +411,3 @@ def _may_be_dataset(folder: Path) -> bool:
         return False
     header = readme.split("\n---")[0] if readme.startswith("---") else ""
     return any(line.startswith("configs:") for line in header.splitlines())
-
-
-def _unique(dataset: str, rows: Iterable[tuple[Any, str]]) -> dict[str, str]:
-    texts: dict[str, str] = {}
-    for key, text in rows:
-        if str(key) in texts:
-            raise InputError(f"{dataset}: the id {str(key)!r} occurs twice: ids are unique")
-        texts[str(key)] = text
-    return texts
-
-
-def _constant(qrels: Qrels) -> Callable[[], Qrels]:
-    return lambda: qrels
-
-
-def _split(splits: Any, wanted: str) -> Any:
-    return splits[wanted] if wanted in splits else splits[next(iter(splits))]

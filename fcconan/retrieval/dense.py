@@ -8,9 +8,9 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from fcconan.data import environment_secrets, sha256_of, without_secrets
+from fcconan.data import environment_secrets, quiet_hub, sha256_of, without_secrets
 from fcconan.errors import InputError
-from fcconan.models import known_hash, quiet_hub
+from fcconan.models import known_hash
 from fcconan.retrieval.systems import Rankings
 
 Vectors = npt.NDArray[np.float32]

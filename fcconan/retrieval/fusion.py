@@ -1,13 +1,12 @@
 """Fusion of systems, by ranx."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
-from fcconan.errors import InputError
 from fcconan.retrieval.systems import Rankings, Retriever, rank_all
 
-METHODS = ("rrf", "sum", "mnz", "max", "min", "med", "anz", "isr", "log_isr", "bordafuse", "condorcet")
-NORMS = ("min-max", "min-max-inverted", "max", "sum", "zmuv", "rank", "borda")
+Method = Literal["rrf", "sum", "mnz", "max", "min", "med", "anz", "isr", "log_isr", "bordafuse", "condorcet"]
+Norm = Literal["min-max", "min-max-inverted", "max", "sum", "zmuv", "rank", "borda"]
 RANK_BASED = ("rrf", "isr", "log_isr", "bordafuse", "condorcet")
 
 
@@ -21,13 +20,9 @@ class Fusion:
         norm: How ranx makes scores comparable first; not used by methods that look at ranks only.
     """
 
-    def __init__(self, name: str, systems: Sequence[Retriever], *, method: str = "rrf", norm: str = "min-max") -> None:
-        if len(systems) < 2:
-            raise InputError(f"{name} fuses {len(systems)} system: give two or more")
-        if method not in METHODS:
-            raise InputError(f"{name}: there is no fusion method {method!r}: choose one of {', '.join(METHODS)}")
-        if norm not in NORMS:
-            raise InputError(f"{name}: there is no norm {norm!r}: choose one of {', '.join(NORMS)}")
+    def __init__(
+        self, name: str, systems: Sequence[Retriever], *, method: Method = "rrf", norm: Norm = "min-max"
+    ) -> None:
         self.name, self.systems, self.method = name, list(systems), method
         self.norm = None if method in RANK_BASED else norm
         parts = [(system.name, getattr(system, "configuration", None)) for system in systems]

@@ -210,8 +210,6 @@ class BM25Fast:
 
 
 def _tokeniser(tokens: str, stemmer: str | None, stopwords: str | Sequence[str] | None) -> Callable[[str], list[str]]:
-    if tokens not in ("words", "white space"):
-        raise InputError(f"tokens are {tokens!r}: give 'words' or 'white space'")
     stopped = _stopwords(stopwords)
     stem = _stemmer(stemmer)
 

@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fcconan.errors import InputError
 from fcconan.models import Client, EndpointError
 from fcconan.retrieval.chat import refusals
 
@@ -24,7 +23,7 @@ class OpenAIEncoder:
     Args:
         model: The endpoint's name of the model.
         client: Sends the requests and keeps the answers.
-        batch_size: Texts a request.
+        batch_size: Texts in a request, 1 or more.
         dimensions: How long the vectors shall be, for models that can shorten them.
     """
 
@@ -36,8 +35,6 @@ class OpenAIEncoder:
         batch_size: int = 64,
         dimensions: int | None = None,
     ) -> None:
-        if batch_size < 1:
-            raise InputError(f"batch_size is {batch_size}: give 1 or more")
         self.name = model
         self.client, self.batch_size, self.dimensions = client, batch_size, dimensions
         self.configuration: dict[str, Any] = {

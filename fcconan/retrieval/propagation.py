@@ -37,14 +37,14 @@ class PairPropagation:
         name: The system's name.
         encoder: Any encoder.
         train: The training pairs.
-        temperature: Of the softmax over known HS; None chooses it from `temperatures` by cross-validation.
+        temperature: Of the softmax over known HS, above 0; None chooses it from `temperatures` by cross-validation.
         temperatures: What cross-validation chooses from.
         folds: Folds of the cross-validation.
         repeats: How often it is repeated with other folds.
         seed: Of the folds of the first repeat.
 
     Raises:
-        InputError: There are no training pairs, or a temperature is not above 0.
+        InputError: There are no training pairs.
     """
 
     def __init__(
@@ -63,8 +63,6 @@ class PairPropagation:
             raise InputError(
                 f"{name} needs training pairs and the dataset has none that it may learn from: choose another system"
             )
-        if any(value <= 0 for value in (*temperatures, 1.0 if temperature is None else temperature)):
-            raise InputError(f"{name}: temperatures are above 0")
         self.name = name
         self.encoder = encoder
         self.train = list(dict.fromkeys(train))

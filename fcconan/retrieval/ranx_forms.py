@@ -4,30 +4,10 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from fcconan.errors import InputError
-from fcconan.retrieval.systems import Rankings
-from fcconan.scoring import Ranking
+from fcconan.retrieval.systems import GivenRun
 
 if TYPE_CHECKING:
     from fcconan.retrieval.collections import Qrels
-
-
-class GivenRun:
-    """A finished run, as a system.
-
-    Args:
-        name: Name of the system.
-        run: Query id -> corpus id -> score.
-    """
-
-    def __init__(self, name: str, run: Mapping[str, Mapping[str, float]]) -> None:
-        self.name = name
-        self._run: dict[str, Ranking] = {
-            str(query): [(str(key), float(score)) for key, score in row.items()] for query, row in run.items()
-        }
-
-    def rank(self, queries: Mapping[str, str], corpus: Mapping[str, str], k: int) -> Rankings:
-        """Returns the whole run; ids that the dataset lacks are refused by the check that follows."""
-        return Rankings(self._run)
 
 
 def is_ranx_run(given: Any) -> bool:
@@ -43,7 +23,10 @@ def run_as_system(run: Any) -> GivenRun:
     """
     if not run.name:
         raise InputError("a run of ranx has no name: give it one, as in Run(..., name='mine')")
-    return GivenRun(str(run.name), run.to_dict())
+    rows = {
+        str(query): [(str(key), float(score)) for key, score in row.items()] for query, row in run.to_dict().items()
+    }
+    return GivenRun(str(run.name), rows)
 
 
 def qrels_of(given: Any) -> "Qrels":

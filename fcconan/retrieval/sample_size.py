@@ -1,6 +1,7 @@
 """How many judged pairs an interval of a wanted width needs."""
 
 import math
+from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -47,18 +48,16 @@ def plan(
 
     Args:
         values: Per-HS values of a metric; nan is left out. Shape (queries,).
-        half_width: What is wanted.
+        half_width: The wanted half width, above 0.
         confidence: Of the interval.
         judged_per_query: CNs judged for every HS.
 
     Raises:
-        InputError: The half width is not above 0, or there are fewer than two HS.
+        InputError: There are fewer than two HS, or more than `LARGEST` are needed.
     """
     from scipy.stats import t
 
     kept = values[np.isfinite(values)]
-    if not half_width > 0:
-        raise InputError(f"the half width is {half_width}: give a number above 0, such as 0.05")
     if len(kept) < 2:
         raise InputError(f"{len(kept)} HS have a value: planning needs the spread over 2 or more")
     deviation = float(kept.std(ddof=1))
@@ -66,17 +65,10 @@ def plan(
     def width(n: int) -> float:
         return float(t.ppf((1 + confidence) / 2, n - 1)) * deviation / math.sqrt(n)
 
-    low, high = 2, 2
-    while width(high) > half_width:
-        if high >= LARGEST:
-            raise InputError(
-                f"an interval of plus or minus {half_width} needs more than {LARGEST} HS: ask for a wider one"
-            )
-        low, high = high, high * 2
-    while low < high:
-        middle = (low + high) // 2
-        low, high = (low, middle) if width(middle) <= half_width else (middle + 1, high)
-    return Plan(deviation, len(kept), width(len(kept)), high, math.ceil(high * judged_per_query))
+    needed = 2 + bisect_left(range(2, LARGEST + 1), True, key=lambda n: width(n) <= half_width)
+    if needed > LARGEST:
+        raise InputError(f"an interval of plus or minus {half_width} needs more than {LARGEST} HS: ask for a wider one")
+    return Plan(deviation, len(kept), width(len(kept)), needed, math.ceil(needed * judged_per_query))
 
 
 def plan_all(

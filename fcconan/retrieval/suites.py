@@ -1,6 +1,6 @@
 """Suites: YAML files that list systems with their whole configuration, and how a system is made from one."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
@@ -10,16 +10,14 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from fcconan.data import TRACEBACK, YamlFile, content_folder, did_you_mean
 from fcconan.errors import InputError
-from fcconan.retrieval.chat import RequestForm
+from fcconan.retrieval.chat import GPT, Chat, RequestForm
 from fcconan.retrieval.dense import Dense, Encoder, SentenceEncoder
-from fcconan.retrieval.fusion import Fusion
+from fcconan.retrieval.fusion import Fusion, Method, Norm
 from fcconan.retrieval.lexical import BM25, BM25Fast, Random, TfIdf
 from fcconan.retrieval.propagation import TEMPERATURES, PairPropagation
-from fcconan.retrieval.systems import Rankings, Retriever, TrainingPair, pass_on_signal, reason_of
-from fcconan.retrieval.trec import read_run
-from fcconan.scoring import Ranking
+from fcconan.retrieval.systems import Retriever, TrainingPair, pass_on_signal, reason_of
 
-GPT = "gpt-4o-2024-08-06"
+Temperature = Annotated[float, Field(gt=0)]
 
 
 class _Strict(BaseModel):
@@ -104,8 +102,8 @@ class PropagationConfig(_System):
 
     kind: Literal["pair-propagation"]
     encoder: EncoderConfig
-    temperature: float | None = None
-    temperatures: list[float] = Field(default_factory=lambda: list(TEMPERATURES), min_length=1)
+    temperature: Temperature | None = None
+    temperatures: list[Temperature] = Field(default_factory=lambda: list(TEMPERATURES), min_length=1)
     folds: int = Field(5, ge=2)
     repeats: int = Field(5, ge=1)
     seed: int = 0
@@ -134,8 +132,8 @@ class FusionConfig(_System):
 
     kind: Literal["fusion"]
     systems: list[str] = Field(min_length=2)
-    method: str = "rrf"
-    norm: str = "min-max"
+    method: Method = "rrf"
+    norm: Norm = "min-max"
 
 
 SystemConfig = Annotated[
@@ -162,12 +160,23 @@ class Suite(_Strict):
 
     def needs_endpoint(self, name: str) -> bool:
         """Returns whether a system, or one that it is made of, calls models behind an endpoint."""
-        wanted = [each for each in self.systems if each == name or _leads_to(self.systems, name, each)]
-        return any(
-            isinstance(self.systems[each], _ChatSystem)
-            or getattr(getattr(self.systems[each], "encoder", None), "endpoint", "local") != "local"
-            for each in wanted
+        configs = [self.systems[each] for each in {name, *self.parts(name)} & self.systems.keys()]
+        encoders = [config.encoder for config in configs if isinstance(config, DenseConfig | PropagationConfig)]
+        return any(isinstance(config, _ChatSystem) for config in configs) or any(
+            encoder.endpoint != "local" for encoder in encoders
         )
+
+    def parts(self, name: str) -> set[str]:
+        """Returns the systems that a system is made of, and those that these are made of; itself in a circle."""
+        found: set[str] = set()
+        waiting = {name}
+        while waiting:
+            config = self.systems.get(waiting.pop())
+            parts = set(config.systems) if isinstance(config, FusionConfig) else set()
+            parts |= {config.first_stage} if isinstance(config, RerankConfig) else set()
+            waiting |= parts - found
+            found |= parts
+        return found
 
 
 def built_in_suite() -> Path:
@@ -268,9 +277,10 @@ class Maker:
         return Dense(name, self._encoder(EncoderConfig(model=model)))
 
     def _from_config(self, name: str, config: SystemConfig) -> Retriever:
-        values = config.model_dump(
-            exclude={"kind", "title", "encoder", "fit_on", "first_stage", "systems", "max_tokens"}
-        )
+        aside = {"kind", "title", "encoder", "fit_on", "first_stage", "systems"}
+        if isinstance(config, _ChatSystem):
+            aside |= _ChatSystem.model_fields.keys()
+        values = config.model_dump(exclude=aside)
         match config:
             case RandomConfig():
                 return Random(name, **values)
@@ -287,17 +297,16 @@ class Maker:
             case ZeroShotConfig():
                 from fcconan.retrieval.zero_shot import ZeroShot
 
-                return ZeroShot(name, client=self._client(config.model), form=self._form_of(config), **values)
+                return ZeroShot(name, self._chat(config), **values)
             case RerankConfig():
                 from fcconan.retrieval.reranking import Reranker
 
-                first, client = self._other(name, config.first_stage), self._client(config.model)
-                return Reranker(name, first, client=client, form=self._form_of(config), **values)
+                return Reranker(name, self._other(name, config.first_stage), self._chat(config), **values)
             case FusionConfig():
                 return Fusion(name, [self._other(name, part) for part in config.systems], **values)
 
     def _other(self, name: str, part: str) -> Retriever:
-        if part == name or (part in self.suite.systems and _leads_to(self.suite.systems, part, name)):
+        if name in {part, *self.suite.parts(part)}:
             raise InputError(f"system {name!r} is made of {part!r}, which is made of it again: mend the suite")
         return self.make(part)
 
@@ -319,8 +328,10 @@ class Maker:
                 self._encoders[config] = SentenceEncoder(config.model, device=self.device, **values)
         return self._encoders[config]
 
-    def _form_of(self, config: _ChatSystem) -> RequestForm:
-        return self._form if config.max_tokens is None else replace(self._form, max_tokens=config.max_tokens)
+    def _chat(self, config: _ChatSystem) -> Chat:
+        form = self._form if config.max_tokens is None else replace(self._form, max_tokens=config.max_tokens)
+        client = self._client(config.model)
+        return Chat(client, model=config.model, temperature=config.temperature, seed=config.seed, form=form)
 
     def _client(self, model: str) -> Any:
         if self._make_client is None:
@@ -346,25 +357,6 @@ class Maker:
         if not hasattr(module, factory_name):
             raise InputError(f"{name}: the module {module_name} has no {factory_name}: check the name of the factory")
         return as_retriever(name, call_factory(name, getattr(module, factory_name), self.train))
-
-
-def _leads_to(systems: Mapping[str, SystemConfig], start: str, goal: str) -> bool:
-    seen: set[str] = set()
-    open_ = [start]
-    while open_:
-        config = systems.get(open_.pop())
-        parts = (
-            config.systems
-            if isinstance(config, FusionConfig)
-            else [config.first_stage]
-            if isinstance(config, RerankConfig)
-            else []
-        )
-        if goal in parts:
-            return True
-        open_ += [part for part in parts if part not in seen]
-        seen |= set(parts)
-    return False
 
 
 def call_factory(name: str, factory: Any, train: Sequence[TrainingPair]) -> Any:
@@ -401,16 +393,3 @@ def as_retriever(name: str, system: Any) -> Retriever:
         )
     retriever: Retriever = system
     return retriever
-
-
-class RunFile:
-    """A run from a TREC file, as a system."""
-
-    def __init__(self, path: Path) -> None:
-        self.name, self._run = read_run(path)
-        self.path = path
-
-    def rank(self, queries: Mapping[str, str], corpus: Mapping[str, str], k: int) -> Rankings:
-        """Returns the run of the file, all of it: what is not of the dataset is refused by the check that follows."""
-        kept: dict[str, Ranking] = dict(self._run)
-        return Rankings(kept, resolved={"file": self.path.name})

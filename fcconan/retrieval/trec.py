@@ -6,6 +6,7 @@ from pathlib import Path
 
 from fcconan.data import read_text
 from fcconan.errors import InputError
+from fcconan.retrieval.systems import GivenRun
 from fcconan.scoring import Ranking
 
 
@@ -40,6 +41,12 @@ def read_run(path: Path) -> tuple[str, dict[str, Ranking]]:
     if len(names) > 1:
         raise InputError(f"{path} holds the runs {', '.join(sorted(names))}: give one file for each")
     return names.pop(), run
+
+
+def run_from_file(path: Path) -> GivenRun:
+    """Returns the run of a file as a system of its name; see `read_run`."""
+    name, run = read_run(path)
+    return GivenRun(name, run, file=path.name)
 
 
 def run_text(name: str, run: Mapping[str, Sequence[tuple[str, float]]]) -> str:

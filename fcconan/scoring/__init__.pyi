@@ -146,6 +146,7 @@ from .text.evaluation import (
     OF_REFERENCES as OF_REFERENCES,
     TEXT_METRICS as TEXT_METRICS,
     rating_rows as rating_rows,
+    score_systems as score_systems,
     score_texts as score_texts,
     summary_rows as summary_rows,
     summary_signatures as summary_signatures,

@@ -237,6 +237,9 @@ from .rubrics import (
     RubricResult as RubricResult,
     draft_rubric as draft_rubric,
 )
+from .shard_merge import (
+    merge_shards as merge_shards,
+)
 from .sheets import (
     ImportOptions as ImportOptions,
     ImportResult as ImportResult,

@@ -5,6 +5,7 @@ import inspect
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -234,7 +235,7 @@ def offline_systems() -> list[str]:
 
 
 def _collection(dataset: Source, options: BenchOptions, qrels: Mapping[str, Any]) -> "Collection":
-    from fcconan.retrieval import load_collection, pairs_collection, qrels_of
+    from fcconan.retrieval import load_collection, pairs_collection, qrels_of, read_qrels
 
     if isinstance(dataset, str | PathLike):
         collection = load_collection(str(built_folder(dataset)), shared_cn=options.protocol == "paper")
@@ -242,9 +243,9 @@ def _collection(dataset: Source, options: BenchOptions, qrels: Mapping[str, Any]
         collection = pairs_collection(dataset)
     collection = collection.pool() if options.protocol == "paper" else collection.without_kin()
     for name, file in options.qrels.items():
-        collection = collection.with_qrels(name, file)
+        collection = collection.with_partition(name, partial(read_qrels, file))
     for name, given in qrels.items():
-        collection = collection.with_judgements(name, qrels_of(given))
+        collection = collection.with_partition(name, partial(dict, qrels_of(given)))
     if not options.partition:
         return collection
     unknown = [name for name in options.partition if name not in collection.partitions]
@@ -281,7 +282,7 @@ def _systems(maker: "Maker", options: BenchOptions, added: Sequence[str], *, def
         added: Names of the systems in the user's suite.
         defaults: Whether the offline systems run if the configuration names none.
     """
-    from fcconan.retrieval import RunFile
+    from fcconan.retrieval import run_from_file
 
     names = list(options.system)
     if not (names or options.encoder or options.run) and defaults:
@@ -291,7 +292,7 @@ def _systems(maker: "Maker", options: BenchOptions, added: Sequence[str], *, def
     return [
         *(maker.make(name) for name in dict.fromkeys(names)),
         *(_encoder(maker, model) for model in dict.fromkeys(options.encoder)),
-        *(RunFile(path) for path in options.run),
+        *map(run_from_file, options.run),
     ]
 
 

@@ -1,6 +1,7 @@
 """Calls of services from Python: a wrong kind of options is one clear line, and `help` shows a short signature."""
 
 import inspect
+import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, wraps
 from os import PathLike
@@ -8,7 +9,7 @@ from pathlib import Path
 from typing import Any, get_args, get_origin
 
 from fcconan.errors import InputError
-from fcconan.services.configuration import Configuration, without_constraints
+from fcconan.services.configuration import Argument, Configuration, flag_of, without_constraints
 
 
 @cache
@@ -56,7 +57,11 @@ def checked(service: Callable[..., Any]) -> Callable[..., Any]:
                     raise InputError(
                         f"{service.__name__}: {name} is a {type(each).__name__}, expected a path or a name"
                     )
-        return service(*bound.args, **bound.kwargs)
+        try:
+            return service(*bound.args, **bound.kwargs)
+        except InputError as error:
+            error.args = (_in_python(str(error), model, declared),)
+            raise
 
     parameters = [
         each.replace(
@@ -73,4 +78,13 @@ def checked(service: Callable[..., Any]) -> Callable[..., Any]:
 def _expected(options: Any, model: type[Configuration]) -> str:
     is_named = isinstance(options, Mapping) and all(isinstance(name, str) for name in options)
     shown = ", ".join(f"{name}={value!r}" for name, value in options.items()) if is_named else "..."
-    return f"a {type(options).__name__}, expected {model.__name__}: give {model.__name__}({shown})"
+    found = f"the class {options.__name__}" if inspect.isclass(options) else f"a {type(options).__name__}"
+    return f"{found}, expected {model.__name__}: give {model.__name__}({shown})"
+
+
+def _in_python(message: str, model: type[Configuration], declared: Mapping[str, Any]) -> str:
+    """Returns a message that names options as Python does: `max_cost` in the place of `--max-cost`."""
+    flags = {flag_of(name, how): name for name, (_, how) in model.describe().items()}
+    for name, kind in declared.items():
+        flags |= {flag_of(name, each): name for each in get_args(kind) if isinstance(each, Argument)}
+    return re.sub(r"(?<![\w-])--[a-z][a-z-]*", lambda found: flags.get(found[0], found[0]), message)

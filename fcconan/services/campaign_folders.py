@@ -19,7 +19,15 @@ CampaignFolder = Annotated[Path | str, argument("Folder of the campaign.", path=
 
 
 def count_option(help: str, default: int | None = None, *, least: int = 1, most: int = MOST_UNITS, **how: Any) -> Any:
-    """Declares an option for a number of things; see `option`."""
+    """Declares an option for a number of things.
+
+    Args:
+        help: One sentence or phrase for the help and the reference.
+        default: The default.
+        least: The smallest number.
+        most: The largest number.
+        how: Further arguments of `option`.
+    """
     return option(default, help=help, metavar="N", ge=least, le=most, **how)
 
 

@@ -7,7 +7,7 @@ from the model. What a service reads comes before the configuration and is decla
 import types
 import typing
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from importlib import import_module
 from inspect import cleandoc
@@ -191,14 +191,25 @@ class Configuration(BaseModel):
     # an error within the file is lost.
     __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]
 
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Leaves the options of a class to the following method, which pydantic calls when the fields are known."""
+        super().__init_subclass__()
+
     @classmethod
-    def __pydantic_init_subclass__(cls, **options: Any) -> None:
+    def __pydantic_init_subclass__(cls, group: str | None = None, **options: Any) -> None:
         """Checks that each number has a lower and an upper bound, and adds the options to the documentation.
 
+        Args:
+            group: The section of the help for all options of the class that name no other.
+            options: Those of pydantic.
+
         Raises:
-            TypeError: One has not.
+            TypeError: A number has not both bounds.
         """
         for name, field in cls.model_fields.items():
+            if group is not None and name in cls.__annotations__ and option_of(field).group is None:
+                extra: Any = replace(option_of(field), group=group)
+                field.json_schema_extra = extra
             if _has_unbounded_number(field.annotation, field.metadata):
                 raise TypeError(f"{cls.__name__}.{name} is a number without both bounds: give ge or gt, and le or lt")
         listed = "\n".join(f"    {name}: {field.description}" for name, (field, _) in cls.describe().items())

@@ -24,7 +24,7 @@ from fcconan.errors import InputError
 from fcconan.services.options import Endpoint, Requests
 
 if TYPE_CHECKING:
-    from fcconan.models import Answers, Client, Format, Model, Purse, Run
+    from fcconan.models import Answers, Client, CostLimit, Format, Model, Run
 
 LEXICAL = "lexical"
 MODEL_HELP = "a name at the endpoint, local:FOLDER_OR_NAME, or replay:FILE of recorded outputs"
@@ -45,30 +45,30 @@ class Connection:
         options: How models are called, and how much they may cost.
         run: Which stored answers may be used; None for all.
         client: A client, or a model, of the user's own; it takes the place of the endpoint.
-        shared_purse: The cost limit of a larger run that this one is part of.
+        shared_limit: The cost limit of a larger run that this one is part of.
     """
 
     options: Endpoint
     run: "Run | None" = None
     client: "Client | Model | None" = None
-    shared_purse: "Purse | None" = None
+    shared_limit: "CostLimit | None" = None
 
     def joined(self, options: Endpoint) -> "Connection":
         """Returns a connection with other options that shares the stored answers and the cost limit of this one."""
-        return Connection(options, self.run, self.client, self.purse)
+        return Connection(options, self.run, self.client, self.cost_limit)
 
     @cached_property
-    def purse(self) -> "Purse | None":
+    def cost_limit(self) -> "CostLimit | None":
         """The cost limit that all models of the run share; None for any amount.
 
         Raises:
             InputError: The limit is no number from 0.
         """
-        from fcconan.models import Purse
+        from fcconan.models import CostLimit
 
-        if self.shared_purse is not None:
-            return self.shared_purse
-        return None if self.options.max_cost is None else Purse(self.options.max_cost)
+        if self.shared_limit is not None:
+            return self.shared_limit
+        return None if self.options.max_cost is None else CostLimit(self.options.max_cost)
 
     def answers(self) -> "Answers":
         """Returns the store of answers.
@@ -151,7 +151,7 @@ class Connection:
                 "concurrency": max(1, share + (sharing.index(name) < more)),
                 "requests_per_minute": None if limit is None else limit / len(sharing),
             },
-            budget=Budget(self.purse, price),
+            budget=Budget(self.cost_limit, price),
         )
         return EndpointModel(client, name, structured=structured, further=further)
 

@@ -145,7 +145,7 @@ def _leaders(pages: "Sequence[Page]") -> Iterator[dict[str, str]]:
 
 def _judged(folder: Path, rated: Path) -> "tuple[list[Page], list[Table]]":
     """Returns pages and tables of the agreement of judges with the simulated people, and of the tournament."""
-    from fcconan.reporting import Table, correlation_page, interval, number, tournament_page, tournament_tables
+    from fcconan.reporting import correlation_page, interval_of, table_of, tournament_page, tournament_tables
     from fcconan.scoring import correlate, correlation_signature, rank_systems
 
     rows = open_rows("ratings", [folder, rated], RowSelection())
@@ -156,25 +156,21 @@ def _judged(folder: Path, rated: Path) -> "tuple[list[Page], list[Table]]":
         "rows": [asdict(row) for row in correlate(table)],
         "missing": ratings.missing_in(table),
     }
-    pooled = [
-        [
-            row["metric"],
-            row["aspect"],
-            number(row["value"]),
-            interval(row["low"], row["high"]),
-            number(row["chance"]),
-            number(row["ceiling"]),
-            str(row["n"]),
-            str(row["n_missing"]),
-        ]
-        for row in correlations["rows"]
-        if (row["level"], row["coefficient"]) == ("pooled", "spearman")
-    ]
-    columns = ["judge", "aspect", "value", "interval", "chance", "one person", "replies", "missing"]
+    pooled = [row for row in correlations["rows"] if (row["level"], row["coefficient"]) == ("pooled", "spearman")]
+    columns = {
+        "judge": "metric",
+        "aspect": "aspect",
+        "value": "value",
+        "interval": interval_of,
+        "chance": "chance",
+        "one person": "ceiling",
+        "replies": "n",
+        "missing": "n_missing",
+    }
     compared = open_rows("comparisons", folder, RowSelection(filter={"rater_kind": ("human",)}))
     tournament = rank_systems(list(compared), majority=True, population=f"{compared.population};majority")
     ranking = tournament_tables(tournament)[0]
     return [correlation_page(correlations), tournament_page(tournament)], [
-        Table("Judges against people (simulated): Spearman over all replies", columns, pooled),
-        Table("Tournament (simulated people, majority)", ranking.columns, ranking.rows),
+        table_of("Judges against people (simulated): Spearman over all replies", pooled, columns),
+        ranking._replace(title="Tournament (simulated people, majority)"),
     ]

@@ -36,13 +36,13 @@ class EndpointClients:
         run: Mapping[str, Any],
         progress: Callable[[str], None] = lambda line: None,
     ) -> None:
-        from fcconan.models import Purse
+        from fcconan.models import CostLimit
 
         if options.max_cost is not None and options.prices is None:
             raise InputError("--max-cost needs --prices FILE, with the price of the model")
         self._options, self._path, self._progress = options, cache_path(options.response_cache or cache), progress
         self._run = run_of("bench", run, options.fresh)
-        self._purse = None if options.max_cost is None else Purse(options.max_cost)
+        self._cost_limit = None if options.max_cost is None else CostLimit(options.max_cost)
         self._made: dict[str, Client] = {}
 
     def answers(self) -> "Answers":
@@ -69,7 +69,7 @@ class EndpointClients:
             price = None if options.prices is None else load_price(options.prices, model)
             self._made[model] = (DryClient if options.dry_run else Client)(
                 **calling(options, self.answers()),
-                budget=Budget(self._purse, price),
+                budget=Budget(self._cost_limit, price),
                 progress=_Paced(model, self._progress),
             )
         return self._made[model]

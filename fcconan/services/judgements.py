@@ -20,6 +20,7 @@ from fcconan.services.model_results import (
     written,
 )
 from fcconan.services.options import MOST_ROWS
+from fcconan.services.parallelism import Sharding
 from fcconan.services.prompts import (
     JUDGEMENTS,
     METHOD,
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
 MOST_SAMPLES = 10_000  # answers of a model to one question
 
 
-class RateOptions(JudgeOptions, RatingPrompt, Background):
+class RateOptions(JudgeOptions, RatingPrompt, Background, Sharding):
     """Which models rate replies, and how."""
 
     model: tuple[str, ...] = option(
@@ -117,7 +118,7 @@ def rate(
     if names == [LEXICAL]:
         _refuse_for_lexical(options)
     knowledge = knowledge_of(options, shown="background" in plan.texts)
-    rows = _First(open_rows("replies", replies, options), options.limit)
+    rows = _Selected(open_rows("replies", replies, options), options)
     items = count_background(rows, knowledge) if "background" in plan.texts and names != [LEXICAL] else None
     notice = None if items is None else background_notice(items, knowledge)
     notes = () if notice is None else (notice,)
@@ -191,6 +192,8 @@ def _check_models(options: RateOptions, client: Any) -> None:
         raise InputError(f"--panel {options.panel} combines models, and there is one: give two or more with --model")
     if name is not None and (len(names) > 1 or names == [LEXICAL]):
         raise InputError(f"--rater-name {name} is for one model: name one with --model, and not the lexical baseline")
+    if LEXICAL in names and options.shard is not None:
+        raise InputError("the lexical baseline weighs words by their frequency in all replies: leave --shard out")
     if len(set(names)) < len(names):
         raise InputError("one model is named twice: name each once")
     if client is not None and not isinstance(client, Client | Connection) and len(names) > 1:
@@ -287,11 +290,11 @@ def _missing_alone(rows: "list[Row]", rater: str) -> "Counter[str] | None":
     return missing or None
 
 
-class _First:
-    """The first rows of a table, which can be read repeatedly."""
+class _Selected:
+    """The first rows of a table and, of these, the shard of this machine; they can be read repeatedly."""
 
-    def __init__(self, rows: Iterable["Row"], limit: int | None) -> None:
-        self._rows, self._limit = rows, limit
+    def __init__(self, rows: Iterable["Row"], options: RateOptions) -> None:
+        self._rows, self._limit, self._portion = rows, options.limit, options.portion
 
     def __iter__(self) -> "Iterator[Row]":
-        return islice(iter(self._rows), self._limit)
+        return (row for row in islice(self._rows, self._limit) if self._portion.holds(row["item_id"]))

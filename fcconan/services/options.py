@@ -25,26 +25,16 @@ class Seed(Configuration):
     seed: int = option(0, help="Seed of everything that is drawn at random.", ge=0, le=LARGEST_SEED)
 
 
-class Bootstrap(Configuration):
+class Bootstrap(Configuration, group=BOOTSTRAP):
     """Confidence intervals from a bootstrap over items."""
 
     resamples: int = option(
-        10_000,
-        help="Number of bootstrap samples over items; 0 for no intervals.",
-        group=BOOTSTRAP,
-        ge=0,
-        le=MOST_RESAMPLES,
+        10_000, help="Number of bootstrap samples over items; 0 for no intervals.", ge=0, le=MOST_RESAMPLES
     )
     confidence: float = option(
-        0.95,
-        help="Confidence level of the intervals.",
-        group=BOOTSTRAP,
-        rare=True,
-        gt=0,
-        lt=1,
-        metavar="FLOAT between 0 and 1",
+        0.95, help="Confidence level of the intervals.", rare=True, gt=0, lt=1, metavar="FLOAT between 0 and 1"
     )
-    seed: int = option(0, help="Seed of the bootstrap and of permutations.", group=BOOTSTRAP, ge=0, le=LARGEST_SEED)
+    seed: int = option(0, help="Seed of the bootstrap and of permutations.", ge=0, le=LARGEST_SEED)
 
     @property
     def bootstrap(self) -> dict[str, Any]:
@@ -60,23 +50,19 @@ class Baseline(Configuration):
     )
 
 
-class RowSelection(Configuration):
+class RowSelection(Configuration, group=ROWS):
     """Which rows of a source are read, and how its columns are called."""
 
-    split: str | None = option(
-        None, help="Split of a dataset; required where it has several.", group=ROWS, metavar="NAME"
-    )
+    split: str | None = option(None, help="Split of a dataset; required where it has several.", metavar="NAME")
     rename: dict[str, str] = option(
         {},
         help="The name of a column in the files; repeat it for several columns.",
-        group=ROWS,
         metavar="NAME=COLUMN",
         renamed=("--column",),
     )
     filter: dict[str, tuple[str, ...]] = option(
         {},
         help="Only rows with this value; repeat it for several values or columns.",
-        group=ROWS,
         metavar="COLUMN=VALUE",
         renamed=("--where",),
     )
@@ -100,28 +86,26 @@ class RowSelection(Configuration):
         return {name: (values,) if isinstance(values, str) else values for name, values in given.items()}
 
 
-class PartSelection(RowSelection):
+class PartSelection(RowSelection, group=ROWS):
     """The same for one part of a dataset."""
 
     subset: str | None = option(
         None,
         help="Config of the dataset, such as replies, pairs or bronze; default: the one that the command needs.",
-        group=ROWS,
         rare=True,
         metavar="NAME",
     )
     split: str | None = option(
-        None, help="Split of a dataset; required where it has several.", group=ROWS, rare=True, metavar="NAME"
+        None, help="Split of a dataset; required where it has several.", rare=True, metavar="NAME"
     )
 
 
-class WideRowSelection(RowSelection):
+class WideRowSelection(RowSelection, group=ROWS):
     """The same for rows of judgements, which may have one column per rater."""
 
     wide_column: dict[str, str] = option(
         {},
         help="For files with one column per rater; repeat it for each rater and aspect.",
-        group=ROWS,
         rare=True,
         metavar="RATER[:ASPECT]=COLUMN",
         renamed=("--value",),
@@ -146,92 +130,58 @@ def _by_rater(given: dict[str, str]) -> Wide:
     return {(rater, aspect or "score"): given[name] for name, (rater, _, aspect) in parts.items()}
 
 
-class Calls(Configuration):
+class Calls(Configuration, group=ENDPOINT):
     """How requests are sent to an endpoint, and how much that may cost."""
 
-    base_url: str | None = option(
-        None, help="OpenAI-compatible endpoint; default: $OPENAI_BASE_URL.", group=ENDPOINT, metavar="URL"
-    )
+    base_url: str | None = option(None, help="OpenAI-compatible endpoint; default: $OPENAI_BASE_URL.", metavar="URL")
     concurrency: int = option(
-        8,
-        help="Largest number of simultaneous requests of a process.",
-        group=ENDPOINT,
-        rare=True,
-        ge=1,
-        le=MOST_REQUESTS,
+        8, help="Largest number of simultaneous requests of a process.", rare=True, ge=1, le=MOST_REQUESTS
     )
     timeout: float = option(
         120.0,
         help="Seconds to wait for a response of the endpoint.",
-        group=ENDPOINT,
         rare=True,
         metavar="SECONDS",
         gt=0,
         le=LONGEST_WAIT,
     )
-    retries: int = option(
-        4, help="Further attempts after a failed request.", group=ENDPOINT, rare=True, ge=0, le=MOST_REQUESTS
-    )
+    retries: int = option(4, help="Further attempts after a failed request.", rare=True, ge=0, le=MOST_REQUESTS)
     prices: Path | None = option(
         None,
         help="YAML file of prices per million tokens: MODEL: {input: 2.5, output: 10}.",
-        group=ENDPOINT,
         rare=True,
         metavar="FILE",
         role="read",
     )
     max_cost: float | None = option(
-        None,
-        help="Stop before this run costs more, in the unit of --prices.",
-        group=ENDPOINT,
-        metavar="FLOAT",
-        ge=0,
-        le=1e9,
+        None, help="Stop before this run costs more, in the unit of --prices.", metavar="FLOAT", ge=0, le=1e9
     )
-    dry_run: bool = option(
-        False, help="Print what would be done and its cost; change and send nothing.", group=ENDPOINT
-    )
+    dry_run: bool = option(False, help="Print what would be done and its cost; change and send nothing.")
 
 
-class Requests(Calls):
+class Requests(Calls, group=ENDPOINT):
     """The same with a response cache and a form of the requests."""
 
     api_key_variable: str = option(
-        "OPENAI_API_KEY",
-        help="Environment variable that holds the API key.",
-        group=ENDPOINT,
-        rare=True,
-        metavar="NAME",
+        "OPENAI_API_KEY", help="Environment variable that holds the API key.", rare=True, metavar="NAME"
     )
     response_cache: Path | None = option(
         None,
         help="Response cache: the file of paid answers; default: in the cache folder.",
-        group=ENDPOINT,
         rare=True,
         metavar="FILE",
         role="write",
         renamed=("--journal",),
     )
     requests_per_minute: float | None = option(
-        None,
-        help="Largest number of requests per minute.",
-        group=ENDPOINT,
-        rare=True,
-        metavar="FLOAT",
-        gt=0,
-        le=1e6,
+        None, help="Largest number of requests per minute.", rare=True, metavar="FLOAT", gt=0, le=1e6
     )
     structured_output: bool = option(
-        True,
-        help="Request structured output where the endpoint supports it.",
-        group=ENDPOINT,
-        rare=True,
-        renamed=("--schema",),
+        True, help="Request structured output where the endpoint supports it.", rare=True, renamed=("--schema",)
     )
     request_field: tuple[str, ...] = option(
         (),
         help="Field of every request, such as reasoning_effort=low; NAME= leaves it out.",
-        group=ENDPOINT,
         rare=True,
         metavar="NAME=VALUE",
         renamed=("--field",),
@@ -239,24 +189,16 @@ class Requests(Calls):
     fresh: bool | None = option(
         None,
         help="Repeat all requests and keep older answers; --no-fresh abandons such a run that was interrupted.",
-        group=ENDPOINT,
         rare=True,
     )
 
 
-class Endpoint(Requests):
+class Endpoint(Requests, group=ENDPOINT):
     """How language models are called, those of this machine included."""
 
-    device: str | None = option(
-        None, help="Device of local models, such as cpu or cuda.", group=ENDPOINT, rare=True, metavar="NAME"
-    )
+    device: str | None = option(None, help="Device of local models, such as cpu or cuda.", rare=True, metavar="NAME")
     batch_size: int | None = option(
-        None,
-        help="Number of prompts in a batch of a local model; default: 8.",
-        group=ENDPOINT,
-        rare=True,
-        ge=1,
-        le=65_536,
+        None, help="Number of prompts in a batch of a local model; default: 8.", rare=True, ge=1, le=65_536
     )
 
 
@@ -272,23 +214,20 @@ class RaterName(Configuration):
     )
 
 
-class Decoding(Configuration):
+class Decoding(Configuration, group=DECODING):
     """How a language model samples its output."""
 
     temperature: float | None = option(
         None,
         help="Sampling temperature; default: that of the decoding settings, or 0, or 1 for several samples.",
-        group=DECODING,
         rare=True,
         metavar="FLOAT",
         ge=0,
         le=1e6,
     )
-    max_tokens: int | None = option(
-        None, help="Longest output of the model.", group=DECODING, rare=True, ge=1, le=MOST_TOKENS
-    )
-    seed: int = option(0, help="Seed of all random choices.", group=DECODING, rare=True, ge=0, le=LARGEST_SEED)
-    send_seed: bool = option(True, help="Send the seed to the model.", group=DECODING, rare=True)
+    max_tokens: int | None = option(None, help="Longest output of the model.", rare=True, ge=1, le=MOST_TOKENS)
+    seed: int = option(0, help="Seed of all random choices.", rare=True, ge=0, le=LARGEST_SEED)
+    send_seed: bool = option(True, help="Send the seed to the model.", rare=True)
 
     @property
     def sent_seed(self) -> int | None:

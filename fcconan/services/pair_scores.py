@@ -1,6 +1,6 @@
 """Scores of all pairs of HS and CNs, in shards, on one machine or many."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +12,8 @@ from fcconan.errors import InputError
 from fcconan.services.configuration import argument, option, output
 from fcconan.services.connections import Connection, Notices, notices_of, usage_of
 from fcconan.services.locations import dataset_folder
-from fcconan.services.options import MOST_JOBS, MOST_ROWS, Calls, Endpoint
+from fcconan.services.options import MOST_ROWS, Calls, Endpoint
+from fcconan.services.parallelism import Parallel
 from fcconan.services.results import Result
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ NO_NOTICES = Notices()
 Progress = Callable[[int, int], None]
 
 
-class PairScoreOptions(Calls):
+class PairScoreOptions(Calls, Parallel):
     """How pairs are scored, which are kept, and where the work is done."""
 
     scorer: str = option(
@@ -47,33 +48,6 @@ class PairScoreOptions(Calls):
         renamed=("--at-least",),
         ge=-1e9,
         le=1e9,
-    )
-    jobs: int | None = option(
-        None, help="Processes on this machine; default: 1.", short="-j", metavar="N", ge=1, le=MOST_JOBS
-    )
-    scheduler: str | None = option(
-        None,
-        help="Address of a Dask scheduler whose workers see the output folder.",
-        rare=True,
-        metavar="URL",
-    )
-    process_index: int | None = option(
-        None,
-        help="Index of this process among several, from 0.",
-        rare=True,
-        metavar="N",
-        renamed=("--rank",),
-        ge=0,
-        le=MOST_JOBS,
-    )
-    process_count: int | None = option(
-        None,
-        help="Number of processes that share the work.",
-        rare=True,
-        metavar="N",
-        renamed=("--world",),
-        ge=1,
-        le=MOST_JOBS,
     )
     rows_per_shard: int | None = option(
         None, help="Pairs in a shard, rounded to whole HS.", rare=True, metavar="N", ge=1, le=MOST_ROWS
@@ -140,6 +114,7 @@ def score_pairs(
     ],
     options: PairScoreOptions,
     *,
+    executor: Any = None,
     progress: Progress | None = None,
 ) -> PairScoreResult:
     """Pairs every HS with every CN and scores each pair, in shards of whole HS.
@@ -148,6 +123,7 @@ def score_pairs(
         sources: The folder of a campaign or of a dataset, a dataset's name, a file of pairs; or two files of texts.
         out: The folder to write; a run that was interrupted continues there.
         options: The configuration.
+        executor: A `concurrent.futures.Executor` or a Dask client for the work; its workers see the folder `out`.
         progress: Receives the number of scored pairs and of all pairs.
 
     Raises:
@@ -160,19 +136,14 @@ def score_pairs(
     """
     from fcconan.annotation import Asking, JudgeScorer, Selection, plan, read_lists, scoring_summary
     from fcconan.models import origins_of
-    from fcconan.parallel import run, run_on_cluster, share
+    from fcconan.parallel import open_workers, run
 
-    out = Path(out)
-    is_parallel = (options.jobs or 1) > 1 or options.scheduler is not None
+    out, portion = Path(out), options.portion
+    is_parallel = (options.jobs or 1) > 1 or options.scheduler is not None or executor is not None
     _check(options, is_parallel=is_parallel)
-    selection = Selection(options.keep_top, options.min_score)
     scorer = _scorer(options)
     opened = None if options.model is None else _opened(options.model, options)
-    places = [dataset_folder(each) for each in sources]
-    lists = read_lists(places)
-    if options.dry_run and opened is not None and isinstance(scorer, JudgeScorer):
-        rehearsal = _rehearsed(opened, scorer, lists, out, selection, options)
-        return PairScoreResult({"dry_run": [rehearsal.summary(options.prices)]})
+    lists = read_lists([dataset_folder(each) for each in sources])
     # Other processes have counters of their own.
     asking = Asking(
         concurrency=options.concurrency,
@@ -186,24 +157,26 @@ def score_pairs(
         lists.cn,
         scorer,
         out,
-        selection=selection,
+        selection=Selection(options.keep_top, options.min_score),
         rows_per_shard=options.rows_per_shard,
         asking=asking,
+        dry_run=options.dry_run,
     )
-    mine = shards
-    if options.process_index is not None and options.process_count is not None:
-        mine = share(shards, options.process_index, options.process_count)
+    mine = portion.select(shards)
+    if options.dry_run and opened is not None and isinstance(scorer, JudgeScorer):
+        rehearsal = _rehearsed(opened, scorer, lists, work, mine)
+        return PairScoreResult({"dry_run": [rehearsal.summary(options.prices)]})
     width = len(lists.cn)
 
     def report(done: int, total: int) -> None:
         if progress is not None:
             progress(done * width, total * width)
 
-    with _counted_at_limit(work, mine):
-        if options.scheduler is not None:
-            run_on_cluster(work, mine, options.scheduler, progress=report)
-        else:
-            run(work, mine, jobs=options.jobs or 1, progress=report)
+    with (
+        _counted_at_limit(work, mine),
+        open_workers(options.jobs or 1, scheduler=options.scheduler, executor=executor) as workers,
+    ):
+        run(work, mine, workers, progress=report)
     models = [] if is_parallel or opened is None else [opened]
     used = usage_of(models)
     data = {"out": str(out), "scorer": scorer.configuration, **scoring_summary(work, shards)}
@@ -211,10 +184,6 @@ def score_pairs(
 
 
 def _check(options: PairScoreOptions, *, is_parallel: bool) -> None:
-    if options.scheduler is not None and options.jobs is not None:
-        raise InputError("--jobs is for processes here and --scheduler for a cluster: give one of them")
-    if (options.process_index is None) != (options.process_count is None):
-        raise InputError("--process-index and --process-count belong together: give both, or neither")
     if is_parallel and options.max_cost is not None:
         raise InputError("--max-cost is kept by one process: give --concurrency instead of --jobs or --scheduler")
     if options.scorer != JUDGE and (options.prices is not None or options.max_cost is not None or options.dry_run):
@@ -254,32 +223,19 @@ def _opened(name: str, options: PairScoreOptions) -> "Model":
 
 
 def _rehearsed(
-    model: "Model",
-    scorer: "JudgeScorer",
-    lists: "Lists",
-    out: Path,
-    selection: Any,
-    options: PairScoreOptions,
+    model: "Model", scorer: "JudgeScorer", lists: "Lists", work: "Scoring", shards: "Sequence[Shard]"
 ) -> "Rehearsal":
     """Makes all requests of the judge and sends none; each shard has its own file of answers."""
-    from fcconan.annotation import open_questions
+    from fcconan.annotation import pairs_of
     from fcconan.models import Rehearsal
 
-    questions: Iterable[tuple[Path, Any]] = open_questions(
-        lists.hs,
-        lists.cn,
-        scorer,
-        out,
-        selection=selection,
-        rows_per_shard=options.rows_per_shard,
-        rank=options.process_index or 0,
-        world=options.process_count or 1,
-    )
     rehearsal = Rehearsal(model)
-    for answers, rows in questions:
-        rehearsal.model = scorer.model(answers)
-        for _ in scorer.judge(rehearsal).rate(rows):
-            pass
+    hs, cn = list(lists.hs.items()), list(lists.cn.items())
+    for shard in shards:
+        if not work.is_finished(shard):
+            rehearsal.model = scorer.model(work.journal(shard))
+            for _ in scorer.judge(rehearsal).rate(pairs_of(hs[shard.start : shard.stop], cn)):
+                pass
     return rehearsal
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 
 from fcconan.data import counted, tier_rule_names
 from fcconan.errors import InputError
@@ -21,7 +21,7 @@ from fcconan.services.campaign_folders import (
     file_option,
     share_option,
 )
-from fcconan.services.configuration import message_of, option, output
+from fcconan.services.configuration import option, output
 
 if TYPE_CHECKING:
     from fcconan.annotation import Behaviour, Behaviours, Campaign, Panel, Role, Truth
@@ -181,8 +181,7 @@ def _described(options: SimulateOptions) -> "Behaviours":
     """Returns how raters answer: by the file, and by options for all of them."""
     from fcconan.annotation import Behaviours, read_behaviours
 
-    model = options.annotator_model
-    described = Behaviours() if model is None else read_behaviours(model)
+    described = Behaviours() if options.annotator_model is None else read_behaviours(options.annotator_model)
     everybody = {
         "accuracy": options.accuracy,
         "not_sure": options.not_sure_rate,
@@ -191,10 +190,7 @@ def _described(options: SimulateOptions) -> "Behaviours":
         "bias": options.bias or None,
     }
     given = {name: value for name, value in everybody.items() if value is not None}
-    try:
-        return Behaviours.model_validate(described.model_dump() | {"default": described.default | given})
-    except ValidationError as error:
-        raise InputError(message_of(error.errors()[0])) from error
+    return described.model_copy(update={"default": described.default.model_copy(update=given)})
 
 
 def _filled_in(
@@ -296,7 +292,7 @@ def _people(
     found = [described.of(name, role) for name in named] + [described.of("", role)] * (size - len(named))
     for behaviour in found:
         check_names(campaign.task, f"a simulated {role}", behaviour)
-    key = "validators" if role == "validator" and described.validators else "default"
+    key = "validators" if role == "validator" and described.validators.model_fields_set else "default"
     people = [*named, f"{size - len(named)} as `{key}` says"] if size > len(named) else named
     drawn = ", not all of them in each simulated campaign" if size < len(named) else ""
     return found, [f"{size} {role}{'s' * (size > 1)}: {', '.join(people)}{drawn}."] if size else []

@@ -1,6 +1,7 @@
 """Text metrics of replies, as ratings that other services read."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -12,6 +13,7 @@ from fcconan.services.configuration import argument, option, output
 from fcconan.services.locations import dataset_folder
 from fcconan.services.model_results import written
 from fcconan.services.options import RowSelection
+from fcconan.services.parallelism import Parallel
 from fcconan.services.results import Result
 from fcconan.services.rows import SOURCES, Source, listed, open_rows
 
@@ -24,6 +26,10 @@ TOXIC = "toxic"
 TEXTS = ("text", "counter_narrative")
 BATCH_SIZE, LARGEST_BATCH = 32, 65_536
 MODELS = "Models of metrics"
+_PORTION = (
+    "Values of systems need all shards: `fcconan leaderboard FILE...` computes means from the files of all shards, and "
+    "a run without --shard the values that pool all texts (BLEU, distinct-n, repetition-rate)."
+)
 
 
 def metric_names() -> list[str]:
@@ -33,7 +39,7 @@ def metric_names() -> list[str]:
     return [*TEXT_METRICS, NOVELTY]
 
 
-class MetricsOptions(RowSelection):
+class MetricsOptions(RowSelection, Parallel):
     """Which metrics are computed, and by which models."""
 
     metric: tuple[str, ...] = option(
@@ -75,7 +81,9 @@ class MetricsOptions(RowSelection):
         rare=True,
         renamed=("--several",),
     )
-    device: str | None = option(None, help="Device of models, such as cpu or cuda.", group=MODELS, metavar="NAME")
+    device: str | None = option(
+        None, help="Device of models, such as cpu or cuda.", group=MODELS, rare=True, metavar="NAME"
+    )
     batch_size: int | None = option(
         None, help="Texts in a batch of models; default: 32.", group=MODELS, rare=True, ge=1, le=LARGEST_BATCH
     )
@@ -136,6 +144,7 @@ def metrics(
             role="folder",
         ),
     ] = None,
+    executor: Any = None,
 ) -> MetricsResult:
     """Scores replies by text metrics, as ratings that `correlate` and `leaderboard` read.
 
@@ -144,6 +153,7 @@ def metrics(
         options: The configuration.
         out: File of ratings to write; None for none.
         novelty_against: The CNs that a system was trained on; with them, novelty is computed, too.
+        executor: A `concurrent.futures.Executor` or a Dask client for the work.
 
     Raises:
         InputError: A source or a model cannot be read, a metric is unknown, or the file cannot be written.
@@ -156,7 +166,8 @@ def metrics(
         >>> [(row["rater"], row["value"]) for row in result.ratings]
         [('length-words', 5.0)]
     """
-    from fcconan.scoring import score_texts, summary_rows
+    from fcconan.parallel import open_workers
+    from fcconan.scoring import score_systems, summary_rows
 
     if out is not None:
         check_row_target(Path(out))
@@ -170,25 +181,37 @@ def metrics(
     if novelty_against is not None:
         chosen.append(_novelty(novelty_against))
     has_references = any(row["references"] for row in rows)
+    if is_portion := options.portion.count > 1:
+        rows = [row for row in rows if options.portion.holds(row["item_id"])]
+        data += f"/shard:{options.portion.number}-of-{options.portion.count}"
     by_system: dict[str, list[Row]] = {}
     for row in rows:
         by_system.setdefault(row["system"], []).append(row)
-    scored = {
+    systems = {
         system: (
-            own,
-            score_texts(
-                [row["text"] for row in own],
-                [row["references"] for row in own] if has_references else None,
-                chosen,
-                messages=[row["hate_speech"] for row in own],
-                several=options.multi_reference,
-                batch_size=options.batch_size or BATCH_SIZE,
-            ),
+            [row["text"] for row in own],
+            [row["references"] for row in own] if has_references else None,
+            [row["hate_speech"] for row in own],
         )
         for system, own in sorted(by_system.items())
     }
-    summary = [row for system, (_, scores) in scored.items() for row in summary_rows(system, scores, data)]
-    found = {"out": None if out is None else str(out), "data": data, "rows": summary, "notes": _notes(rows, summary)}
+    with ExitStack() as stack:
+        workers = None
+        if (options.jobs or 1) > 1 or options.scheduler is not None or executor is not None:
+            workers = stack.enter_context(
+                open_workers(options.jobs or 1, scheduler=options.scheduler, executor=executor)
+            )
+        scores = score_systems(
+            systems,
+            chosen,
+            several=options.multi_reference,
+            batch_size=options.batch_size or BATCH_SIZE,
+            workers=workers,
+        )
+    scored = {system: (by_system[system], scores[system]) for system in systems}
+    summary = [row for system in systems for row in summary_rows(system, scores[system], data, is_portion=is_portion)]
+    notes = _notes(rows, summary) + ([_PORTION] if is_portion else [])
+    found = {"out": None if out is None else str(out), "data": data, "rows": summary, "notes": notes}
     result = MetricsResult(found, scored)
     if out is not None:
         written((list(result.ratings_of(system)) for system in scored), SCORED.kinds, Path(out))

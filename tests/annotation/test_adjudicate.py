@@ -396,6 +396,8 @@ def test_the_list_shows_half_of_the_comparisons_swapped_and_is_read_accordingly(
     # What was decided stands there as it was written.
     again = conflict_rows(campaign, adjudicate(campaign, persons=found), outcome.conflicts)
     assert {row["decision"] for row in again} == {"a"}
+    write_conflicts(tmp_path / "capitals.csv", [row | {"shown_first": row["shown_first"].upper()} for row in again])
+    assert read_conflicts(tmp_path / "capitals.csv", campaign, outcome, "chair") == found
     assert conflict_rows(campaign, outcome, []) == []
     other = {"a": "b", "b": "a"}
     turned = [row | {"decision": "tie", "shown_first": other[row["shown_first"]]} for row in rows]

@@ -205,6 +205,19 @@ def test_places_are_mended_where_iterations_exchange_them() -> None:
     assert exchanged[:, order].tolist() == np.eye(3).tolist()
 
 
+def test_labels_that_the_iterations_exchange_are_put_back() -> None:
+    votes = {
+        "u1": {"p": "no", "r": "yes", "s": "yes"},
+        "u2": {"p": "not_sure", "q": "not_sure", "r": "yes", "s": "no"},
+        "u3": {"p": "not_sure", "q": "no", "r": "yes", "s": "no"},
+        "u4": {"p": "no", "r": "yes", "s": "yes"},
+    }
+    found = posterior_labels(votes, LABELS)
+    given = [(unit, vote) for unit, said in votes.items() for vote in said.values() if vote in LABELS]
+    right = sum(found.posteriors[unit][vote] for unit, vote in given)
+    assert right > len(given) / 2 + 0.1  # with the labels exchanged, less than half of the votes would be right
+
+
 def test_three_labels_and_the_order_of_votes_does_not_matter() -> None:
     right = {f"u{number}": "abc"[number % 3] for number in range(30)}
     votes: Votes = {unit: {"p": label, "q": label} for unit, label in right.items()}

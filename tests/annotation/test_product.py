@@ -28,7 +28,8 @@ from fcconan.annotation.pair_scoring.scores import PLAN_NAME, Selection, plan, s
 from fcconan.data.ids import make_hs_id
 from fcconan.errors import InputError
 from fcconan.judging.tasks import load_task
-from fcconan.parallel.shards import run, share
+from fcconan.parallel.shards import Portion, run
+from fcconan.parallel.workers import open_workers
 from fcconan.retrieval.lexical import TfIdf
 from fcconan.retrieval.systems import Rankings
 from tests.cli.judging import grade, judge, texts_of
@@ -197,15 +198,15 @@ def test_pairs_without_a_score_are_kept_with_the_reason_and_counted(
     assert scoring_summary(work, shards) == {**counts, "rows": 10, "lowest": 4.0}
 
 
-def test_ranks_write_together_what_one_process_writes(tmp_path: Path) -> None:
+def test_portions_write_together_what_one_process_writes(tmp_path: Path) -> None:
     whole, shards = plan(HS, CN, TfIdfScorer(), tmp_path / "whole", rows_per_shard=4)
     run(whole, shards)
-    for rank in (1, 0):
-        part, shards = plan(HS, CN, TfIdfScorer(), tmp_path / "ranks", rows_per_shard=4)
-        run(part, share(shards, rank, 2))
-        assert len(shard_bytes(tmp_path / "ranks")) == {1: 1, 0: 3}[rank]
-    assert shard_bytes(tmp_path / "ranks") == shard_bytes(tmp_path / "whole")
-    others = {path.name.split("-")[0] for path in (tmp_path / "ranks").iterdir() if path.suffix != ".parquet"}
+    for number in (2, 1):
+        part, shards = plan(HS, CN, TfIdfScorer(), tmp_path / "portions", rows_per_shard=4)
+        run(part, Portion(number, 2).select(shards))
+        assert len(shard_bytes(tmp_path / "portions")) == {2: 1, 1: 3}[number]
+    assert shard_bytes(tmp_path / "portions") == shard_bytes(tmp_path / "whole")
+    others = {path.name.split("-")[0] for path in (tmp_path / "portions").iterdir() if path.suffix != ".parquet"}
     assert others == {PLAN_NAME, "_prepared", "_checkpoints"}
 
 
@@ -333,7 +334,8 @@ def test_a_judge_at_an_endpoint_is_asked_about_every_pair_once(
         scorer = JudgeScorer(relevance(), "stub", base_url=server.url)
         for _ in range(2):
             work, shards = plan(HS, CN, scorer, tmp_path / "scores", rows_per_shard=4)
-            run(work, shards, jobs=jobs)
+            with open_workers(jobs) as workers:
+                run(work, shards, workers)
         assert len(server.requests) == 12
     rows = rows_in(tmp_path / "scores")
     assert [row[1:] for row in rows] == [
@@ -489,7 +491,7 @@ def test_lists_that_are_none_are_refused(tmp_path: Path, run_cli: RunCli, name: 
 def test_the_verb_scores_a_campaign_and_says_what_there_is(tmp_path: Path, run_cli: RunCli) -> None:
     folder, out, result = campaign(tmp_path / "campaign"), tmp_path / "scores", tmp_path / "counts.json"
     command = ["annotate", "score", folder, "--scorer", "tfidf", "--out", out, "--rows-per-shard", 4]
-    done = run_cli(*command, "--process-index", 1, "--process-count", 2)
+    done = run_cli(*command, "--shard", "2/2")
     assert (done.returncode, done.stderr) == (0, "")
     assert "2 shards are left to other processes" in done.stdout
     done = run_cli(*command, "--json", result)
@@ -517,8 +519,9 @@ def test_the_verb_scores_a_campaign_and_says_what_there_is(tmp_path: Path, run_c
     ("options", "said"),
     [
         (["--jobs", 2, "--scheduler", "tcp://127.0.0.1:9"], "give one of them"),
-        (["--process-index", 0], "--process-index and --process-count belong together"),
-        (["--process-index", 2, "--process-count", 2], "rank 2 of 2 is none"),
+        (["--shard", "3/2"], "shard 3/2 does not exist"),
+        (["--shard", "2"], "--shard"),
+        (["--rank", 0], "--rank was removed: use --shard K/N"),
         (["--model", "stub"], "are for --scorer judge, not tfidf"),
         (["--scorer", "judge"], "name it with --model"),
         (["--scorer", "judge", "--model", "stub", "--task", "cseval"], "name it with --aspect"),

@@ -370,7 +370,7 @@ def test_the_command(tmp_path: Path, run_cli: RunCli) -> None:
     titles = [table.title for table in quality_tables(result)]
     assert titles == [
         "Agreement of all raters",
-        "Agreement by subset: units that these raters and nobody else judged",
+        "Agreement by subset: units that only these raters judged",
         "Agreement on single labels, each against all others together",
         "Agreement of pairs of raters",
         "Agreement over subsets",

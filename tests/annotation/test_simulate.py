@@ -26,6 +26,7 @@ from fcconan.building.tiers import TIER_RULES
 from fcconan.errors import InputError
 from fcconan.judging.tasks import load_task
 from fcconan.scoring.agreement import measure_agreement
+from fcconan.services.simulation import SimulateOptions, simulate
 from tests.annotation.answered import NO, SURE, YES, add_answers, campaign_of, comparison_units, pair_units, reply_units
 from tests.conftest import RunCli
 
@@ -211,8 +212,8 @@ def test_behaviours_from_a_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("default: {acuracy: 0.8}", "default has acuracy, which is none of accuracy, bias"),
-        ("raters:\n  rater-1: {accuracy: 1.2}", "raters.rater-1 has accuracy: .*less than or equal to 1"),
+        ("default: {acuracy: 0.8}", "line 1: unknown key 'default.acuracy'; did you mean 'accuracy'"),
+        ("raters:\n  rater-1: {accuracy: 1.2}", "line 2: .*raters.rater-1.accuracy.*less than or equal to 1"),
         ("everybody: {}", "line 1: unknown key 'everybody'"),
         ("default: {confusion: {appropriate: {appropriate: 0.4}}}", "shares that make 1"),
         ("raters: {somebody: {accuracy: 0.9}}", "somebody is described and no rater"),
@@ -402,7 +403,7 @@ def test_before_anybody_joins_a_plan_has_who_is_described_once_and_others_by_def
 
 def test_raters_who_joined_are_once_in_a_team_and_may_be_too_many(tmp_path: Path) -> None:
     campaign = campaign_of(tmp_path / "c", pair_units(1), {}, validators=["validator-1"])
-    described = Behaviours(raters={"validator-2": {}, "annotator-1": {}})
+    described = Behaviours(raters={"validator-2": Behaviour(), "annotator-1": Behaviour()})
     with pytest.raises(InputError, match="annotator-1 is described"):
         named_raters(campaign, described, "annotator")
     assert named_raters(campaign, Behaviours(), "annotator") == []
@@ -469,3 +470,17 @@ def test_bad_arguments(arguments: list[Any], message: str, tmp_path: Path, run_c
     assert message in run.stderr
     assert run.stderr.count("\n") == 1
     assert not (tmp_path / "x").exists()
+
+
+def test_options_describe_all_raters_over_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "annotators.yaml"
+    path.write_text("default: {accuracy: 0.1}\n")
+    campaign = asked(tmp_path / "c", 20, 2)
+    options = SimulateOptions(annotator_model=path, accuracy=1.0)
+    assert simulate(campaign.folder, tmp_path / "out", options).to_frame()["right"].tolist() == [1.0, 1.0]
+    for content, name in (("default: {accuracy: 0.9}\n", "default"), ("validators: {accuracy: 0.9}\n", "validators")):
+        path.write_text(content)
+        estimate = SimulateOptions(
+            annotator_model=path, estimate=True, team_size=(3,), overlap_plan=("2=0.5",), repetitions=1
+        )
+        assert f"4 validators: 4 as `{name}` says." in simulate(campaign.folder, options=estimate).notes

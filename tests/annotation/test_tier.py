@@ -447,6 +447,28 @@ def test_command_line(campaign: Campaign, run_cli: RunCli, tmp_path: Path) -> No
     assert "unknown tier rule 'loose'" in refused.stderr
 
 
+def test_an_improbable_label_is_no_contradiction(campaign: Campaign) -> None:
+    unit = small.PAIR[0][0]
+    with campaign.changing():
+        decisions = {**campaign.decisions(), unit: Decision(unit, None, "rule", "improbable")}
+        campaign.write("decisions.jsonl", decisions.values())
+    found = published_rows(campaign)
+    assert {row["pair_id"]: row["reason"] for row in found.rows["pairs"]}[unit] == "improbable"
+
+
+def test_a_comparison_that_all_skipped_has_its_rows(tmp_path: Path) -> None:
+    campaign = small.comparisons_campaign(tmp_path / "c", decided=True)
+    two = list(campaign.units())[1]
+    with campaign.changing():
+        skipped = [replace(each, value=None) if each.unit_id == two else each for each in campaign.history()]
+        campaign.write("answers.jsonl", skipped)
+        first = next(iter(campaign.decisions().values()))
+        campaign.write("decisions.jsonl", [first, Decision(two, "b", "boss", "person")])
+    found = published_rows(campaign)
+    assert [row["verdict"] for row in found.rows["labels"]] == ["a", "b"]
+    assert found.counts["decided_without_votes"] == 0
+
+
 def test_tiers_without_validators_are_noted(campaign: Campaign, run_cli: RunCli, tmp_path: Path) -> None:
     assert not write_dataset(campaign, tmp_path / "validated").unvalidated
     with campaign.changing():
@@ -454,6 +476,8 @@ def test_tiers_without_validators_are_noted(campaign: Campaign, run_cli: RunCli,
     assert write_dataset(campaign, tmp_path / "released").unvalidated
     (tmp_path / "own.yaml").write_text(OWN + "  - name: bronze\n", encoding="utf-8")  # no tier asks for confirmation
     assert not write_dataset(campaign, tmp_path / "own", rule=str(tmp_path / "own.yaml")).unvalidated
+    (tmp_path / "any.yaml").write_text(OWN + "  - {name: bronze, valid: any}\n", encoding="utf-8")
+    assert not write_dataset(campaign, tmp_path / "any", rule=str(tmp_path / "any.yaml")).unvalidated
     report = tmp_path / "tier.json"
     done = run_cli("annotate", "tier", campaign.folder, "--out", tmp_path / "released", "--json", report)
     note = (

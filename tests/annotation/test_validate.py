@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from fcconan.annotation.adjudication import adjudicate
-from fcconan.annotation.assignment.validators import options_of, plan_validation, write_plan
+from fcconan.annotation.assignment.validators import Options, options_of, plan_validation, write_plan
 from fcconan.annotation.campaigns import LABEL, VALIDATION, Answer, Assignment, Campaign, Decision, Rater
 from fcconan.annotation.validation import (
     SHOWN,
@@ -266,6 +266,13 @@ def test_a_damaged_note_of_how_the_round_was_made(tmp_path: Path, content: str, 
     for extended in (False, True):
         with pytest.raises(InputError, match=r"validation\.json .*" + said + r".*: take the file from a backup"):
             options_of(campaign, {"sample": 1}, again=extended)
+
+
+def test_a_note_without_its_round_says_nothing(tmp_path: Path) -> None:
+    campaign = decided(tmp_path / "c", "2")
+    (campaign.folder / "rounds").mkdir(exist_ok=True)
+    (campaign.folder / "rounds" / f"{VALIDATION}.json").write_text('{"sample": 30}')  # killed before the round came
+    assert options_of(campaign, {"twice": 0.5}) == Options(twice=0.5)
 
 
 def test_a_label_that_changed_is_judged_by_as_many_as_before(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from fcconan.building.kinds import dialogues
 from fcconan.building.kinds.dialogues import TURN
 from fcconan.building.recipes import Recipe
 from fcconan.building.tables import Built
+from fcconan.building.upstream_csv import Upstream
 from fcconan.data import ids as identity
 from fcconan.errors import InputError
 from tests import small
@@ -49,7 +50,7 @@ def _recipe(folder: Path, turns: list[Turn], *, empty_texts: int = 0) -> dict[st
 
 def _build(folder: Path, turns: list[Turn], *, empty_texts: int = 0) -> Built:
     recipe = Recipe.model_validate(_recipe(folder, turns, empty_texts=empty_texts))
-    built = dialogues.build(recipe, {"turns": folder / "turns.csv"})
+    built = dialogues.build(Upstream(recipe, {"turns": folder / "turns.csv"}))
     built.table("turns", "train").check()
     return built
 

@@ -9,6 +9,7 @@ from fcconan.building.kinds import pairs
 from fcconan.building.kinds.pairs import CONAN_COLUMNS
 from fcconan.building.recipes import Recipe
 from fcconan.building.tables import Built
+from fcconan.building.upstream_csv import Upstream
 from fcconan.data import ids as identity
 from fcconan.data.ids import decode_conan_id
 from fcconan.data.schemas import PAIR
@@ -53,7 +54,7 @@ def _plain(folder: Path, rows: list[Row], **parts: Any) -> dict[str, Any]:
 
 def _build(folder: Path, data: dict[str, Any]) -> Built:
     recipe = Recipe.model_validate(data)
-    built = pairs.build(recipe, {name: folder / source.path for name, source in recipe.sources.items()})
+    built = pairs.build(Upstream(recipe, {name: folder / source.path for name, source in recipe.sources.items()}))
     for table in built.tables:
         table.check()
     return built

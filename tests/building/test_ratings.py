@@ -12,6 +12,7 @@ from fcconan.building.kinds import ratings
 from fcconan.building.kinds.ratings import ASPECTS, SCORE, unified_score
 from fcconan.building.recipes import Recipe
 from fcconan.building.tables import Built
+from fcconan.building.upstream_csv import Upstream
 from fcconan.data import ids as identity
 from fcconan.data.schemas import RATING, REPLY
 from fcconan.errors import InputError
@@ -222,7 +223,7 @@ def _build(folder: Path, change: Callable[[Files], None] = lambda files: None) -
     files = _files()
     change(files)
     recipe = Recipe.model_validate(_recipe(folder, files))
-    built = ratings.build(recipe, {name: folder / source.path for name, source in recipe.sources.items()})
+    built = ratings.build(Upstream(recipe, {name: folder / source.path for name, source in recipe.sources.items()}))
     for table in built.tables:
         table.check()
     return built
@@ -632,7 +633,7 @@ def test_a_ranking_of_people_together_has_a_split_of_its_own_and_is_compared_all
         each | ({"split": "rankings_combined"} if each["name"] == "rank-rater-3" else {}) for each in RATERS
     ]
     recipe = Recipe.model_validate(data)
-    built = ratings.build(recipe, {name: tmp_path / source.path for name, source in recipe.sources.items()})
+    built = ratings.build(Upstream(recipe, {name: tmp_path / source.path for name, source in recipe.sources.items()}))
     ids = built.table("replies", "rankings").data["reply_id"]
     assert [
         (row["reply_id"], row["rater"], row["value"]) for row in built.table("ratings", "rankings_combined").rows()

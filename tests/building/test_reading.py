@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from fcconan.building.recipes import load_recipe
-from fcconan.building.upstream_csv import Rows, Upstream, _positions, read_csv
+from fcconan.building.upstream_csv import Record, Rows, Upstream, _positions, read_csv
 from fcconan.data.sources import Source
 from fcconan.errors import InputError
 from tests import small
@@ -142,7 +142,7 @@ def test_quoted_newlines_commas_and_quotes_are_text_and_lines_are_counted(tmp_pa
     assert rows["hate_speech"] == ["two\n\r\nlines", 'say "no"']
     assert rows["counter_narrative"] == ["one, two", 'in"side']
     assert rows.lines == [4, 6]  # the first row takes three lines, then comes an empty one
-    assert str(rows.fail(1, "it is wrong")) == "data/rows.csv, line 6: it is wrong"
+    assert str([*rows][1].fail("it is wrong")) == "data/rows.csv, line 6: it is wrong"
 
 
 @pytest.mark.parametrize(
@@ -184,8 +184,8 @@ def test_a_field_longer_than_the_limit_of_the_csv_module_is_accepted(tmp_path: P
     assert _read(tmp_path, f'hs,cn\n"{text}",y\n')["hate_speech"] == [text]
 
 
-def _cell(text: str) -> Rows:
-    return Rows("rows.csv", {"age": [text]}, [2])
+def _cell(text: str) -> Record:
+    return Record(Rows("rows.csv", {"age": [text]}, [2]), 0)
 
 
 @pytest.mark.parametrize(
@@ -202,9 +202,9 @@ def _cell(text: str) -> Rows:
     ],
 )
 def test_numbers_are_read(text: str, number: float | None, integer: int | None) -> None:
-    rows = _cell(text)
-    assert rows.number("age", 0) == number
-    assert rows.integer("age", 0) == integer
+    record = _cell(text)
+    assert record.number("age") == number
+    assert record.integer("age") == integer
 
 
 @pytest.mark.parametrize(
@@ -213,24 +213,26 @@ def test_numbers_are_read(text: str, number: float | None, integer: int | None) 
 def test_what_is_no_finite_number_is_refused(text: str) -> None:
     for read in (_cell(text).number, _cell(text).integer):
         with pytest.raises(InputError) as caught:
-            read("age", 0)
+            read("age")
         assert str(caught.value) == f"rows.csv, line 2: age is {text!r}, expected a number"
 
 
 def test_a_fraction_is_no_integer() -> None:
-    rows = _cell("25.5")
-    assert rows.number("age", 0) == 25.5
+    record = _cell("25.5")
+    assert record.number("age") == 25.5
     with pytest.raises(InputError) as caught:
-        rows.integer("age", 0)
+        record.integer("age")
     assert str(caught.value) == "rows.csv, line 2: age is 25.5, expected a whole number"
 
 
 def test_one_of_compares_the_text_as_it_is() -> None:
     rows = Rows("rows.csv", {"label": ["1", "0", "1 "]}, [2, 3, 5])
     values = {"0": False, "1": True}
-    assert [rows.one_of("label", row, values) for row in (0, 1)] == [True, False]
+    *good, bad = rows
+    assert [record.one_of("label", values) for record in good] == [True, False]
+    assert [record.word("label", "01") for record in good] == ["1", "0"]
     with pytest.raises(InputError) as caught:
-        rows.one_of("label", 2, values)
+        bad.one_of("label", values)
     assert str(caught.value) == (
         "rows.csv, line 5: label is '1 ', expected one of '0', '1'; mend the row or the recipe"
     )
@@ -239,8 +241,6 @@ def test_one_of_compares_the_text_as_it_is() -> None:
 def test_the_files_of_a_recipe_are_read_by_name(tmp_path: Path) -> None:
     recipe = load_recipe(str(small.write_small(tmp_path)))
     upstream = Upstream(recipe, {"queries": tmp_path / "queries.csv"})
-    assert "queries" in upstream
-    assert "pool" not in upstream
     rows = upstream.read("queries", text_columns=("hate_speech",), columns={"again": "hate_speech"})
     assert rows.columns == {"hate_speech": small.HS, "again": small.HS}
     with pytest.raises(InputError) as caught:

@@ -8,6 +8,7 @@ from fcconan.building.builds import build_tables, load_recipe
 from fcconan.building.kinds import replies
 from fcconan.building.recipes import Recipe
 from fcconan.building.tables import Built
+from fcconan.building.upstream_csv import Upstream
 from fcconan.data import ids
 from fcconan.data.schemas import PAIR, REPLY
 from fcconan.errors import InputError
@@ -99,7 +100,7 @@ def _recipe(folder: Path, answered: list[Row] | None = None, proposed: list[Row]
 
 def _build(folder: Path, answered: list[Row] | None = None, proposed: list[Row] | None = None) -> Built:
     recipe = Recipe.model_validate(_recipe(folder, answered, proposed))
-    built = replies.build(recipe, {name: folder / source.path for name, source in recipe.sources.items()})
+    built = replies.build(Upstream(recipe, {name: folder / source.path for name, source in recipe.sources.items()}))
     for table in built.tables:
         table.check()
     return built
@@ -244,7 +245,7 @@ def test_rubrics_are_one_row(tmp_path: Path, rows: list[Row]) -> None:
     recipe = Recipe.model_validate(_recipe(tmp_path))
     small.write_csv(tmp_path / "rubrics.csv", rows, tuple(RUBRICS))
     with pytest.raises(InputError, match=rf"^rubrics\.csv: has {len(rows)} rows, expected one"):
-        replies.build(recipe, {name: tmp_path / source.path for name, source in recipe.sources.items()})
+        replies.build(Upstream(recipe, {name: tmp_path / source.path for name, source in recipe.sources.items()}))
 
 
 def test_a_mapped_column_that_the_pairs_do_not_read_is_refused(tmp_path: Path) -> None:
@@ -253,4 +254,6 @@ def test_a_mapped_column_that_the_pairs_do_not_read_is_refused(tmp_path: Path) -
     with pytest.raises(
         InputError, match=r"^train\.csv: kind 'replies' does not read 'target'; .*it reads age, .*; decl"
     ):
-        replies.build(Recipe.model_validate(data), {name: tmp_path / f"{name}.csv" for name in data["sources"]})
+        replies.build(
+            Upstream(Recipe.model_validate(data), {name: tmp_path / f"{name}.csv" for name in data["sources"]})
+        )

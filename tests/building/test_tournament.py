@@ -13,6 +13,7 @@ from fcconan.building.kinds import tournament
 from fcconan.building.kinds.tournament import ITEM, PROMPT_HEAD, PROMPT_TAIL, WHERE
 from fcconan.building.recipes import Recipe
 from fcconan.building.tables import Built
+from fcconan.building.upstream_csv import Upstream
 from fcconan.data import ids
 from fcconan.data.schemas import COMPARISON, RATING, REPLY
 from fcconan.errors import InputError
@@ -194,7 +195,7 @@ def _build(folder: Path, change: Callable[[Files], None] = lambda files: None) -
     files = _files()
     change(files)
     recipe = Recipe.model_validate(_recipe(folder, files))
-    built = tournament.build(recipe, {name: folder / source.path for name, source in recipe.sources.items()})
+    built = tournament.build(Upstream(recipe, {name: folder / source.path for name, source in recipe.sources.items()}))
     for table in built.tables:
         table.check()
     return built
@@ -647,7 +648,7 @@ def test_a_file_of_a_judge_that_cannot_be_read_is_refused(tmp_path: Path, conten
     recipe = Recipe.model_validate(_recipe(tmp_path, _files()))
     (tmp_path / "ombrey_judged_33b.jsonl").write_bytes(content)
     with pytest.raises(InputError) as caught:
-        tournament.build(recipe, {name: tmp_path / source.path for name, source in recipe.sources.items()})
+        tournament.build(Upstream(recipe, {name: tmp_path / source.path for name, source in recipe.sources.items()}))
     assert str(caught.value).startswith(message)
 
 
@@ -720,7 +721,7 @@ def test_a_line_of_a_judge_that_is_no_record_is_refused(tmp_path: Path, line: st
     recipe = Recipe.model_validate(_recipe(tmp_path, _files()))
     (tmp_path / "ombrey_judged_33b.jsonl").write_text(line + "\n", encoding="utf-8")
     with pytest.raises(InputError, match=r"^ombrey_judged_33b\.jsonl, line 1: no verdict of JudgeLM"):
-        tournament.build(recipe, {name: tmp_path / source.path for name, source in recipe.sources.items()})
+        tournament.build(Upstream(recipe, {name: tmp_path / source.path for name, source in recipe.sources.items()}))
 
 
 def test_a_line_separator_within_a_text_of_a_judge_does_not_end_its_record(tmp_path: Path) -> None:
@@ -728,5 +729,7 @@ def test_a_line_separator_within_a_text_of_a_judge_does_not_end_its_record(tmp_p
     path = tmp_path / "ombrey_judged_33b.jsonl"
     text = path.read_text(encoding="utf-8").replace("The first names", "The\u2028first\u0085names")
     path.write_text(text, encoding="utf-8")
-    built = tournament.build(recipe, {name: tmp_path / source.path for name, source in recipe.sources.items()})
+    built = tournament.build(
+        Upstream(recipe, {name: tmp_path / source.path for name, source in recipe.sources.items()})
+    )
     assert _outcomes(built, "judgelm", "judgelm-33b")[0] == (*_between(B_KL), "a", None)

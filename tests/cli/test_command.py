@@ -1,5 +1,6 @@
 """Commands that are made of a service: types, help, completion, files of options, older spellings, refusals."""
 
+import inspect
 import json
 import subprocess
 import sys
@@ -73,10 +74,10 @@ def grove(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> typer.Typer:
         service=f"{__name__}.grow",
         example="fcconan grow a.csv --people ombrey",
         show=_show,
-        page=lambda result, path: None,
+        page="tournament_page",
         detailed=True,
         protected=True,
-        resumes=lambda path: path.read_text(encoding="utf-8") == "half-grown",
+        resumes=lambda path, options: path.read_text(encoding="utf-8") == "half-grown",
         renamed={"--everything": "--verbose"},
         removed={"--own": "--own-system or --judge-system"},
     )
@@ -336,7 +337,11 @@ def _numbers() -> list[Any]:
         if interface.model is None:
             continue
         needed = [
-            word for name in interface.required for word in (interface.arguments[name].flag, "x") if word is not None
+            word
+            for name, declared in interface.arguments.items()
+            if declared.required or interface.defaults[name] is inspect.Parameter.empty
+            for word in (declared.flag, "x")
+            if word is not None
         ]
         described = interface.model.describe().items()
         needed += [f"{flag_of(name, how)}=x" for name, (field, how) in described if field.is_required()]

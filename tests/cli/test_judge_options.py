@@ -119,6 +119,19 @@ def test_nothing_that_is_read_or_named_twice_is_written(
 
 
 @pytest.mark.parametrize("command", [RATE, COMPARE])
+def test_an_output_of_another_model_is_replaced_by_force_only(replies: Path, server: Server, command: str) -> None:
+    words = command.replace("URL", server.url).split()
+    fcconan("judge", *words, "--out", "out.csv")
+    first = Path("out.csv").read_text(encoding="utf-8")
+    fcconan("judge", *words, "--out", "out.csv")
+    others = [*words, "--rater-name", "another"]
+    assert fcconan("judge", *others, "--out", "out.csv").complaint.startswith("out.csv exists already: choose another")
+    assert Path("out.csv").read_text(encoding="utf-8") == first
+    fcconan("judge", *others, "--out", "out.csv", "--force")
+    assert "another" in Path("out.csv").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("command", [RATE, COMPARE])
 @pytest.mark.parametrize(
     "text",
     [

@@ -44,6 +44,31 @@ def _scores(*options: object, rows: list[dict[str, Any]] | None = None) -> tuple
     return list(read_rows(Path("scores.jsonl"))), json.loads(Path("result.json").read_text(encoding="utf-8"))
 
 
+def test_processes_write_the_bytes_that_one_process_writes() -> None:
+    found = {}
+    for jobs in (1, 2):
+        _, result = _scores("--jobs", jobs)
+        found[jobs] = (Path("scores.jsonl").read_bytes(), result)
+    assert found[1] == found[2]
+
+
+def test_shards_are_together_the_whole_and_name_no_value_of_a_system() -> None:
+    rows = [row | {"reply_id": f"{row['reply_id']}-{n}", "item_id": f"i{n}"} for n in range(9) for row in ROWS]
+    whole, _ = _scores(rows=rows)
+    parts = []
+    for number in (1, 2, 3):
+        ratings, result = _scores("--shard", f"{number}/3", rows=rows)
+        parts.append(ratings)
+        assert {(row["value"], row["reason"]) for row in result["rows"]} == {(None, "shard")}
+        assert all(f"/shard:{number}-of-3" in row["signature"] for row in result["rows"])
+        assert "--shard" in result["notes"][-1]
+    items = [{row["item_id"] for row in part} for part in parts]
+    assert all(items)
+    assert sum(map(len, items)) == 9
+    key = json.dumps
+    assert sorted(map(key, [row for part in parts for row in part])) == sorted(map(key, whole))
+
+
 def test_ratings_of_every_reply_and_values_of_every_system() -> None:
     ratings, result = _scores("--metric", "rouge-l", "--metric", "length-words")
     precision, recall = LCS / LONG, LCS / SHORT

@@ -36,7 +36,8 @@ def test_the_ledger_is_printed_and_written_for_programs_and_as_a_page(tmp_path: 
     assert done.exit_code == 0, done.output
     (line,) = [line for line in done.output.splitlines() if "differs" in line and "bm25" in line]
     assert [cell.strip() for cell in line.split("│")[1:-1]] == [
-        *("fc-conan", "Table 4", "bm25", "max", "0.3810", "0.5", "differs", "a [bold]made-up[/bold] reason")
+        *("bm25, max", "fc-conan", "Table 4", "0.3810", "0.5", "+0.119000", "1190.0", "differs"),
+        "a [bold]made-up[/bold] reason",
     ]
     cells = json.loads((tmp_path / "ledger.json").read_text(encoding="utf-8"))
     assert len(cells) == sum(1 for _ in load_paper("fc-conan").cells())
@@ -59,7 +60,7 @@ def test_the_ledger_is_printed_and_written_for_programs_and_as_a_page(tmp_path: 
 def test_every_figure_is_printed_if_asked_for() -> None:
     done = CliRunner().invoke(app, ["reproduce", "fc-conan", "--verbose"])
     assert done.exit_code == 0, done.output
-    printed = [line for line in done.output.splitlines() if line.startswith("│ fc-conan")]
+    printed = [line for line in done.output.splitlines() if "│ fc-conan" in line]
     cells, tables = sum(1 for _ in load_paper("fc-conan").cells()), len(load_paper("fc-conan").tables)
     assert len(printed) == cells + tables + 1
 
@@ -71,7 +72,8 @@ def test_the_answer_is_the_number_of_values_of_each_paper() -> None:
     reasons = [table.reason(name) for table, name, _, _ in load_paper("fc-conan").cells()]
     without = Counter("computed" if reason is None else str(reason.without) for reason in reasons)
     numbers = [int(cell) for cell in row.split("│")[2:-1]]  # exact, rounding, differs, needs_model, not_released
-    assert numbers == [without["computed"] - 1, 0, 1, without["needs_model"], without["not_released"]]
+    assert numbers[:5] == [without["computed"] - 1, 0, 1, without["needs_model"], without["not_released"]]
+    assert numbers[5] == len(reasons)
     assert "--verbose prints every value" in done.output
 
 

@@ -264,6 +264,11 @@ def test_the_report_counts_flags_by_system() -> None:
     assert alder["flags"]["truncated"] == {"count": None, "share": None, "low": None, "high": None}
 
 
+def test_cuts_are_unknown_as_soon_as_one_reply_does_not_say() -> None:
+    rows = [_row("alder", 0, "Kind.", flags=["truncated"]), _row("alder", 1, "Kind.")]
+    assert safety_report(rows)["systems"]["alder"]["flags"]["truncated"]["count"] is None
+
+
 def test_replies_to_one_message_tell_less() -> None:
     apart = [_row("brook", number // 2, "x", flags=["insult"] if number < 4 else []) for number in range(12)]
     ends = safety_report(apart)["systems"]["brook"]["flags"]["insult"]

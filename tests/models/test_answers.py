@@ -14,7 +14,7 @@ import pytest
 from fcconan.errors import InputError
 from fcconan.models.answers.file import store_path
 from fcconan.models.answers.store import Answers, Run
-from fcconan.models.requests import Finished, request_key
+from fcconan.models.requests import Finished, Request, request_key
 from tests.models import old
 
 RESPONSE = {"choices": [], "usage": {"total_tokens": 3}}
@@ -23,6 +23,12 @@ AT = "2026-01-02T03:04:05.678+00:00"
 
 def request(number: int, sample: int = 0) -> dict[str, object]:
     return {"endpoint": "http://one/v1", "path": "/x", "body": {"model": "m", "n": number}, "sample": sample}
+
+
+def answered(
+    asked: dict[str, Any], response: dict[str, Any], at: str | None = None, seconds: float | None = None
+) -> Finished:
+    return Finished(Request(asked), response, at, seconds)
 
 
 def said(answers: Answers, asked: dict[str, Any]) -> Any:
@@ -42,7 +48,7 @@ def rows_of(path: Path, statement: str) -> list[Any]:
 
 def test_an_answer_is_found_again_by_another_process_with_all_that_belongs_to_it(tmp_path: Path) -> None:
     path = tmp_path / "a" / "answers"
-    Answers(path).put_all([Finished(request(1, sample=2), RESPONSE, AT, 0.25)])
+    Answers(path).put_all([answered(request(1, sample=2), RESPONSE, AT, 0.25)])
     again = Answers(path)
     assert (said(again, request(1, sample=2)), said(again, request(1)), len(again)) == (RESPONSE, None, 1)
     assert list(again.records()) == [
@@ -98,11 +104,11 @@ def test_every_part_of_the_request_changes_the_key(other: dict[str, object]) -> 
 
 def test_many_are_stored_together_and_the_first_answer_of_an_epoch_counts(tmp_path: Path) -> None:
     answers = Answers(tmp_path / "answers")
-    finished = [Finished(request(number), {"n": number}, AT, 0.25) for number in range(1200)]
+    finished = [answered(request(number), {"n": number}, AT, 0.25) for number in range(1200)]
     assert [each.response["n"] for each in answers.put_all(finished)] == list(range(1200))
-    again = answers.put_all([Finished(request(3), {"n": -1}), Finished(request(-5), {"n": -5})])
+    again = answers.put_all([answered(request(3), {"n": -1}), answered(request(-5), {"n": -5})])
     assert [(each.response, each.at) for each in again] == [({"n": 3}, AT), ({"n": -5}, None)]
-    twice = answers.put_all([Finished(request(-6), {"n": 1}), Finished(request(-6), {"n": 2})])
+    twice = answers.put_all([answered(request(-6), {"n": 1}), answered(request(-6), {"n": 2})])
     assert [each.response for each in twice] == [{"n": 1}, {"n": 1}]
     assert [each["response"]["n"] for each in answers.records()] == [*range(1200), -5, 1]
     assert (len(answers), answers.put_all([])) == (1202, [])
@@ -143,12 +149,12 @@ def test_a_damaged_row_is_sent_again_with_a_note_and_its_new_answer_counts(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], change: str
 ) -> None:
     path = tmp_path / "answers"
-    Answers(path).put_all([Finished(request(1), {"content": "3", "usage": {"n": 1}}, AT, 0.25)])
+    Answers(path).put_all([answered(request(1), {"content": "3", "usage": {"n": 1}}, AT, 0.25)])
     rows_of(path, f"UPDATE answers SET {change}")
     answers = Answers(path)
     assert [said(answers, request(1)), said(answers, request(1, sample=1))] == [None, None]
     assert list(answers.records()) == []
-    assert answers.put_all([Finished(request(1), {"content": "4"})])[0].response == {"content": "4"}
+    assert answers.put_all([answered(request(1), {"content": "4"})])[0].response == {"content": "4"}
     assert said(Answers(path), request(1)) == {"content": "4"}
     assert capsys.readouterr().err == f"fcconan: answers in {path} are damaged, so their requests are sent again\n"
 
@@ -156,7 +162,7 @@ def test_a_damaged_row_is_sent_again_with_a_note_and_its_new_answer_counts(
 def test_any_flipped_bit_of_the_file_gives_the_answer_none_or_one_line_and_never_another(tmp_path: Path) -> None:
     path = tmp_path / "answers"
     response = {"choices": [{"message": {"content": "3"}}], "filler": "x" * 3000}
-    Answers(path).put_all([Finished(request(number), response) for number in (1, 2)])
+    Answers(path).put_all([answered(request(number), response) for number in (1, 2)])
     whole = path.read_bytes()
     told = {"right": 0, "missing": 0, "refused": 0}
     for place in range(0, len(whole), 61):
@@ -180,7 +186,7 @@ def test_any_flipped_bit_of_the_file_gives_the_answer_none_or_one_line_and_never
 
 def test_a_file_that_sqlite_cannot_read_is_refused_in_one_line(tmp_path: Path) -> None:
     path = tmp_path / "answers"
-    Answers(path).put_all([Finished(request(number), {"filler": "x" * 3000}) for number in range(50)])
+    Answers(path).put_all([answered(request(number), {"filler": "x" * 3000}) for number in range(50)])
     whole = path.read_bytes()
     path.write_bytes(whole[: len(whole) // 2])
     with pytest.raises(InputError, match=r"answers is damaged \(.*\): put a copy in its place, or save what is left"):
@@ -201,11 +207,11 @@ def test_a_file_that_sqlite_cannot_read_is_refused_in_one_line(tmp_path: Path) -
         ),
         (lambda path: rows_of(path, "CREATE TABLE t (a)"), r"answers is a database of another program: choose another"),
         (
-            lambda path: (Answers(path).put_all([Finished({}, {})]), rows_of(path, "PRAGMA user_version = 2")),
+            lambda path: (Answers(path).put_all([answered({}, {})]), rows_of(path, "PRAGMA user_version = 2")),
             r"answers has answers in version 2 of their format, and this version of fcconan reads version 1: update ",
         ),
         (
-            lambda path: (Answers(path).put_all([Finished({}, {})]), rows_of(path, "PRAGMA application_id = 5")),
+            lambda path: (Answers(path).put_all([answered({}, {})]), rows_of(path, "PRAGMA application_id = 5")),
             r"answers is a database of another program",
         ),
     ],
@@ -400,7 +406,7 @@ def test_opening_a_store_that_is_open_drops_no_lock(tmp_path: Path) -> None:
 
 def _race(path: Path, name: str, found: Any) -> None:
     answers = Answers(path)
-    counting = [answers.put_all([Finished(request(number), {"by": name})])[0].response["by"] for number in range(150)]
+    counting = [answers.put_all([answered(request(number), {"by": name})])[0].response["by"] for number in range(150)]
     found.put((name, counting))
 
 
@@ -458,7 +464,7 @@ def test_where_wal_is_refused_there_is_a_rollback_journal(tmp_path: Path, monkey
     two.put(request(2), RESPONSE)
     writer = one._connections[True]
     modes = [writer.execute(f"PRAGMA {name}").fetchone()[0] for name in ("journal_mode", "synchronous")]
-    assert modes == [b"truncate", 2]
+    assert modes == [b"delete", 2]
     assert [said(one, request(2)), said(two, request(1))] == [RESPONSE, RESPONSE]
     one.close()
     two.close()
@@ -471,7 +477,7 @@ def test_where_wal_is_refused_there_is_a_rollback_journal(tmp_path: Path, monkey
 
 def test_a_fresh_run_asks_again_and_its_answers_are_the_newest(tmp_path: Path) -> None:
     path = tmp_path / "answers"
-    Answers(path).put_all([Finished(request(number), {"old": number}) for number in (1, 2)])
+    Answers(path).put_all([answered(request(number), {"old": number}) for number in (1, 2)])
     run = Run("rate", fresh=True)
     fresh = run.answers(path)
     assert (said(fresh, request(1)), fresh.is_empty()) == (None, True)
@@ -494,7 +500,7 @@ def test_an_interrupted_fresh_run_is_gone_on_with(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], fresh: bool | None
 ) -> None:
     path = tmp_path / "answers"
-    Answers(path).put_all([Finished(request(number), {"old": number}) for number in (1, 2)])
+    Answers(path).put_all([answered(request(number), {"old": number}) for number in (1, 2)])
     interrupted = Run("rate", fresh=True).answers(path)
     interrupted.put(request(1), {"new": 1})
     interrupted.close()
@@ -518,7 +524,7 @@ def test_an_interrupted_fresh_run_is_gone_on_with(
 
 def test_an_interrupted_fresh_run_can_be_given_up(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "answers"
-    Answers(path).put_all([Finished(request(number), {"old": number}) for number in (1, 2)])
+    Answers(path).put_all([answered(request(number), {"old": number}) for number in (1, 2)])
     Run("rate", fresh=True).answers(path).put(request(1), {"new": 1})
     run = Run("rate", fresh=False)
     given_up = run.answers(path)
@@ -562,8 +568,8 @@ def test_a_new_answer_of_a_plain_run_belongs_to_the_newest_epoch(tmp_path: Path)
 
 def test_stores_of_several_machines_are_merged(tmp_path: Path) -> None:
     here, there = Answers(tmp_path / "here"), Answers(tmp_path / "there")
-    here.put_all([Finished(request(number), {"here": number}, AT, 0.5) for number in (1, 2)])
-    there.put_all([Finished(request(number), {"there": number}, AT, 0.5) for number in (2, 3, 4)])
+    here.put_all([answered(request(number), {"here": number}, AT, 0.5) for number in (1, 2)])
+    there.put_all([answered(request(number), {"there": number}, AT, 0.5) for number in (2, 3, 4)])
     fresh = Run("rate", fresh=True).answers(tmp_path / "there")
     fresh.put(request(1), {"fresh": 1})
     rows_of(tmp_path / "there", "UPDATE answers SET at = NULL WHERE response LIKE '%3%'")
@@ -681,7 +687,7 @@ def test_memory_stays_flat_however_many_answers_there_are(tmp_path: Path) -> Non
     peaks = []
     for number in (100, 20_000):
         path = tmp_path / str(number)
-        Answers(path).put_all([Finished(request(each), {"filler": "x" * 500}) for each in range(number)])
+        Answers(path).put_all([answered(request(each), {"filler": "x" * 500}) for each in range(number)])
         told = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=True)
         found, counted, peak = map(int, told.stdout.split())
         assert found == counted == number
@@ -693,7 +699,7 @@ def test_the_note_of_a_file_with_control_characters_in_its_name_is_one_plain_lin
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "a\x1b[31m\nb"
-    Answers(path).put_all([Finished(request(1), RESPONSE)])
+    Answers(path).put_all([answered(request(1), RESPONSE)])
     rows_of(path, "UPDATE answers SET at = 'x'")
     assert said(Answers(path), request(1)) is None
     err = capsys.readouterr().err

@@ -9,9 +9,9 @@ from fcconan.errors import InputError
 from fcconan.models.budget import (
     TOKENS_A_MESSAGE,
     Budget,
+    CostLimit,
     CostLimitError,
     Price,
-    Purse,
     Used,
     estimated_tokens,
     load_price,
@@ -41,20 +41,20 @@ def body(number: int) -> dict[str, Any]:
     return {"model": "m", "max_tokens": 20, "messages": [{"role": "user", "content": f"{number:04d}"}]}
 
 
-class Watched(Purse):
+class Watched(CostLimit):
     """Notes how much was spent and set aside, at most."""
 
     most = 0.0
 
-    def set_aside(self, amount: float) -> bool:
-        done = super().set_aside(amount)
-        self.most = max(self.most, self.spent + self.aside)
+    def reserve(self, amount: float) -> bool:
+        done = super().reserve(amount)
+        self.most = max(self.most, self.spent + self.reserved)
         return done
 
 
-def client(server: Server, folder: Path, purse: Purse, **options: Any) -> Client:
+def client(server: Server, folder: Path, limit: CostLimit, **options: Any) -> Client:
     settings: dict[str, Any] = {"timeout": 5, "retries": 2, "backoff": 0.01, **options}
-    return Client(journal=folder / "journal.jsonl", base_url=server.url, budget=Budget(purse, ONE), **settings)
+    return Client(journal=folder / "journal.jsonl", base_url=server.url, budget=Budget(limit, ONE), **settings)
 
 
 def connection_of(folder: Path, **options: Any) -> Connection:
@@ -110,37 +110,39 @@ def test_a_limit_is_a_number_from_0(limit: float) -> None:
 
 
 def test_a_budget_waits_for_calls_in_flight_and_then_refuses() -> None:
-    budget = Budget(100, ONE)
-    assert [budget.set_aside(50), budget.set_aside(50), budget.set_aside(1)] == [True, True, False]
-    budget.settle(50, {"prompt_tokens": 7, "completion_tokens": 3})
-    assert (budget.spent, budget.purse.aside, budget.set_aside(41), budget.set_aside(40)) == (10, 50, False, True)
-    budget.settle(50, None)
-    budget.settle(40, None, charged=False)
-    assert (budget.spent, budget.purse.aside) == (60, 0)
+    limit = CostLimit(100)
+    budget = Budget(limit, ONE)
+    assert [budget.reserve(50), budget.reserve(50), budget.reserve(1)] == [True, True, False]
+    budget.commit(50, {"prompt_tokens": 7, "completion_tokens": 3})
+    assert (limit.spent, limit.reserved, budget.reserve(41), budget.reserve(40)) == (10, 50, False, True)
+    budget.commit(50, None)
+    budget.commit(40, None, is_charged=False)
+    assert (limit.spent, limit.reserved) == (60, 0)
     with pytest.raises(CostLimitError, match=r"60.0000 of 100 is spent, and the next call may cost 41.0000"):
-        budget.set_aside(41)
-    assert budget.set_aside(40)
+        budget.reserve(41)
+    assert budget.reserve(40)
 
 
 @pytest.mark.parametrize("usage", [{}, {"prompt_tokens": 7}, {"prompt_tokens": True, "completion_tokens": 3}])
 def test_a_call_whose_tokens_are_unknown_costs_what_was_set_aside(usage: dict[str, Any]) -> None:
-    budget = Budget(100, ONE)
-    budget.set_aside(50)
-    budget.settle(50, usage)
-    assert budget.spent == 50
+    limit = CostLimit(100)
+    budget = Budget(limit, ONE)
+    budget.reserve(50)
+    budget.commit(50, usage)
+    assert limit.spent == 50
 
 
 @pytest.mark.parametrize("concurrency", [1, 8])
 def test_the_limit_is_kept_and_a_second_run_sends_only_the_rest(tmp_path: Path, concurrency: int) -> None:
     bodies = [body(number) for number in range(20)]
     # Five calls cost 50, and a sixth may cost 56: with 105 it may not begin.
-    purse = Watched(4 * COST + BOUND + COST - 1)
+    limit = Watched(4 * COST + BOUND + COST - 1)
     with Server(says("3")) as server:
         with pytest.raises(CostLimitError, match="raise --max-cost and run again to go on") as caught:
-            client(server, tmp_path, purse, concurrency=concurrency).send_all(CHAT, bodies)
+            client(server, tmp_path, limit, concurrency=concurrency).send_all(CHAT, bodies)
         assert "50.0000 of 105 is spent, and the next call may cost 56.0000" in str(caught.value)
-        assert (purse.spent, purse.aside, len(server.requests)) == (50, 0, 5)
-        assert purse.most <= 105
+        assert (limit.spent, limit.reserved, len(server.requests)) == (50, 0, 5)
+        assert limit.most <= 105
         more = Watched(14 * COST + BOUND)
         answers = client(server, tmp_path, more, concurrency=concurrency).send_all(CHAT, bodies)
         assert [each.reason for each in answers] == [None] * 20
@@ -167,24 +169,24 @@ def test_the_limit_is_kept_and_a_second_run_sends_only_the_rest(tmp_path: Path, 
     ],
 )
 def test_what_may_have_been_charged_counts(tmp_path: Path, action: Action, charged: int) -> None:
-    purse = Watched(1000)
+    limit = Watched(1000)
 
     def behaviour(sent: dict[str, Any], number: int) -> Action:
         return action if number == 0 else says("3")(sent, number)
 
     with Server(behaviour) as server:
-        (answer,) = client(server, tmp_path, purse, timeout=0.5).send_all(CHAT, [body(1)])
+        (answer,) = client(server, tmp_path, limit, timeout=0.5).send_all(CHAT, [body(1)])
     refused = action.status == 400
-    assert (answer.reason, purse.aside) == ("bad_request" if refused else None, 0)
-    assert purse.spent == charged * BOUND + (0 if refused else COST)
+    assert (answer.reason, limit.reserved) == ("bad_request" if refused else None, 0)
+    assert limit.spent == charged * BOUND + (0 if refused else COST)
 
 
 def test_nobody_listening_charges_nothing(tmp_path: Path) -> None:
-    purse = Watched(1000)
+    limit = Watched(1000)
     with Server() as server:
         pass
-    (answer,) = client(server, tmp_path, purse, retries=1).send_all(CHAT, [body(1)])
-    assert (answer.reason, purse.spent, purse.aside) == ("connection", 0, 0)
+    (answer,) = client(server, tmp_path, limit, retries=1).send_all(CHAT, [body(1)])
+    assert (answer.reason, limit.spent, limit.reserved) == ("connection", 0, 0)
 
 
 def test_under_faults_and_concurrency_the_limit_is_never_passed(tmp_path: Path) -> None:
@@ -192,13 +194,13 @@ def test_under_faults_and_concurrency_the_limit_is_never_passed(tmp_path: Path) 
         faults: list[Behaviour] = [says("3"), always(error(500)), says("3"), always(Action(drop=True)), says("3")]
         return faults[number % 5](sent, number)
 
-    purse = Watched(1000)
+    limit = Watched(1000)
     with Server(behaviour) as server:
         with pytest.raises(CostLimitError):
-            client(server, tmp_path, purse, concurrency=8, retries=9).send_all(CHAT, [body(n) for n in range(200)])
+            client(server, tmp_path, limit, concurrency=8, retries=9).send_all(CHAT, [body(n) for n in range(200)])
         good = sum(number % 5 in (0, 2, 4) for number in range(len(server.requests)))
-        assert purse.spent == good * COST + (len(server.requests) - good) * BOUND
-    assert 1000 - BOUND < purse.spent <= purse.most <= 1000
+        assert limit.spent == good * COST + (len(server.requests) - good) * BOUND
+    assert 1000 - BOUND < limit.spent <= limit.most <= 1000
 
 
 def test_a_missing_price_fails_before_the_first_call(tmp_path: Path) -> None:
@@ -223,15 +225,15 @@ def test_all_models_of_a_run_have_one_limit(tmp_path: Path) -> None:
         assert len(server.requests) == 1
         more = connection_of(tmp_path, base_url=server.url, prices=path, max_cost=122.0)
         assert [each.text for name in ("m", "dear") for each in more.open(name).replies([call])] == ["3", "3"]
-        assert more.purse is not None
-        assert (more.purse.spent, len(server.requests)) == (20, 2)
+        assert more.cost_limit is not None
+        assert (more.cost_limit.spent, len(server.requests)) == (20, 2)
 
 
 def test_models_that_run_side_by_side_wait_for_each_other(tmp_path: Path) -> None:
-    purse = Watched(BOUND + 11 * COST)
+    limit = Watched(BOUND + 11 * COST)
 
     def ask(names: range) -> None:
-        results.append(client(server, tmp_path, purse).send_all(CHAT, [body(number) for number in names]))
+        results.append(client(server, tmp_path, limit).send_all(CHAT, [body(number) for number in names]))
 
     results: list[Any] = []
     with Server(says("3")) as server:
@@ -240,8 +242,8 @@ def test_models_that_run_side_by_side_wait_for_each_other(tmp_path: Path) -> Non
             each.start()
         for each in both:
             each.join(30)
-        assert (len(results), len(server.requests), purse.spent, purse.waiting) == (2, 12, 120, [])
-    assert purse.most <= purse.limit
+        assert (len(results), len(server.requests), limit.spent) == (2, 12, 120)
+    assert limit.most <= limit.limit
 
 
 SCHEMA = {"title": "rating", "type": "object"}
@@ -283,7 +285,7 @@ def test_a_rehearsal_counts_what_would_be_sent_and_sends_nothing(tmp_path: Path)
         assert again.summary(path)["cost_at_most"] == 2 * 42 + 80.0
         # It is a bound indeed: the client sets no more aside.
         assert isinstance(model, EndpointModel)
-        assert sum(Budget(0, load_price(path, "m")).bound(model.bodies(call)[-1][0]) for call in calls()) == most
+        assert sum(Budget(0, load_price(path, "m")).bound(model.body(call)) for call in calls()) == most
 
 
 def test_the_cost_of_answers_of_any_length_is_unknown(tmp_path: Path) -> None:
@@ -315,22 +317,22 @@ def test_names_with_a_colon_are_names_at_the_endpoint(tmp_path: Path) -> None:
 
 
 def test_repetitions_keep_within_the_limit(tmp_path: Path) -> None:
-    purse = Watched(2 * BOUND + COST - 1)
+    limit = Watched(2 * BOUND + COST - 1)
     with Server(lambda sent, number: error(503) if number < 3 else says("3")(sent, number)) as server:
         with pytest.raises(CostLimitError, match=r"112.0000 of 121 is spent"):
-            client(server, tmp_path, purse, retries=5).send_all(CHAT, [body(1)])
+            client(server, tmp_path, limit, retries=5).send_all(CHAT, [body(1)])
         assert len(server.requests) == 2
 
 
 def test_without_a_limit_use_and_cost_are_counted() -> None:
     budget = Budget(None, ONE)
-    assert (budget.bound({"messages": []}), budget.set_aside(0.0)) == (0.0, True)
-    budget.settle(0.0, {"prompt_tokens": 3, "completion_tokens": 2})
-    budget.settle(0.0, {"prompt_tokens": 3})
-    budget.settle(0.0, None, charged=False)
+    assert (budget.bound({"messages": []}), budget.reserve(0.0)) == (0.0, True)
+    budget.commit(0.0, {"prompt_tokens": 3, "completion_tokens": 2})
+    budget.commit(0.0, {"prompt_tokens": 3})
+    budget.commit(0.0, None, is_charged=False)
     assert (budget.used, budget.cost) == (Used(3, 3, 2, 1), ONE.of(3, 2))
     unknown = Budget(None, None)
-    unknown.settle(0.0, {"prompt_tokens": 3, "completion_tokens": 2})
+    unknown.commit(0.0, {"prompt_tokens": 3, "completion_tokens": 2})
     assert (unknown.used, unknown.cost) == (Used(1, 3, 2, 0), None)
     with pytest.raises(InputError, match="needs the price"):
         Budget(1.0, None)
@@ -348,10 +350,10 @@ def test_embeddings_cost_their_prompts_and_have_no_response_tokens(tmp_path: Pat
     assert most_tokens(request) == (56, 0)
     answer = {"object": "list", "data": [], "model": "e", "usage": {"prompt_tokens": 2, "total_tokens": 2}}
     with Server(always(Action(body=answer))) as server:
-        purse = Purse(56)
-        asking = client(server, tmp_path, purse)
+        limit = CostLimit(56)
+        asking = client(server, tmp_path, limit)
         asking.send_all("/embeddings", [request])
-    assert purse.spent == 2
+    assert limit.spent == 2
     assert asking.budget is not None
     assert asking.budget.used == Used(requests=1, prompt_tokens=2)
 
@@ -361,7 +363,7 @@ def test_a_dry_run_sends_nothing_and_uses_what_is_stored(tmp_path: Path) -> None
 
     calls = [Call([{"role": "user", "content": f"{number:04d}"}], Sampling(max_tokens=20)) for number in range(5)]
     with Server(says("Yes.")) as server:
-        list(EndpointModel(client(server, tmp_path, Purse(10_000)), "m").replies(calls[:2]))
+        list(EndpointModel(client(server, tmp_path, CostLimit(10_000)), "m").replies(calls[:2]))
         dry = DryClient(journal=tmp_path / "journal.jsonl", base_url=server.url)
         replies = list(EndpointModel(dry, "m").replies(calls + calls))
         assert len(server.requests) == 2

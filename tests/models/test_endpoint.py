@@ -228,7 +228,7 @@ def test_one_call_finds_out_that_the_longest_answer_goes_by_its_newer_name(tmp_p
         assert list(one.replies(asked)) == expected
         assert (limits(server).count(False), len(server.requests)) == (1, 21)
         assert {each["max_completion_tokens"] for each in server.bodies[1:]} == {512}
-        assert one.bodies(asked[0])[-1][0]["max_completion_tokens"] == 512
+        assert one.body(asked[0])["max_completion_tokens"] == 512
         assert list(model(server, tmp_path).replies(asked)) == expected
         assert len(server.requests) == 21
 

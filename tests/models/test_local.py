@@ -13,6 +13,7 @@ import pytest
 
 from fcconan.errors import InputError
 from fcconan.models.answers.store import Answers
+from fcconan.models.chat_template import Format
 from fcconan.models.local import LocalModel
 from fcconan.models.requests import Call, Reply, Sampling
 from tests.models.tiny_chat import END, START, TEXTS, tiny_chat
@@ -293,7 +294,10 @@ def test_the_draws_of_others_are_left_alone(tiny: Path, tmp_path: Path) -> None:
     assert torch.rand(2).tolist() == wanted
 
 
-def test_a_model_without_a_chat_template_takes_plain_text(tmp_path: Path) -> None:
+PLAIN = "{% for each in messages %}{{ each.content }}{% if not loop.last %}{{ '\n\n' }}{% endif %}{% endfor %}"
+
+
+def test_a_model_without_a_chat_template_takes_a_format(tmp_path: Path) -> None:
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
@@ -309,14 +313,13 @@ def test_a_model_without_a_chat_template_takes_plain_text(tmp_path: Path) -> Non
     prompt = tokenizer(f"{TEXTS[1]}\n\n{TEXTS[0]}", return_tensors="pt")
     with torch.no_grad():
         out = model.generate(**prompt, do_sample=False, max_new_tokens=6)
-    answers(folder, [Call(messages, Sampling(max_tokens=6))], tmp_path / "plain", plain=True)
+    plain = Format("plain", PLAIN)
+    answers(folder, [Call(messages, Sampling(max_tokens=6))], tmp_path / "plain", template=plain)
     body = next(Answers(tmp_path / "plain").records())["response"]
     said = tokenizer.decode(out[0, prompt["input_ids"].shape[1] :], skip_special_tokens=True)
     assert body["choices"][0]["message"]["content"] == said
-    empty = answers(folder, [call("")], tmp_path / "plain", plain=True)[0]
+    empty = answers(folder, [call("")], tmp_path / "plain", template=plain)[0]
     assert (empty.reason, empty.detail) == ("bad_request", "the messages are empty")
-    marked = Call(messages, GREEDY, variables={"counter_narrative": f"Well.{END}"})
-    assert answers(folder, [marked], tmp_path / "marked", plain=True)[0].reason == "bad_request"
 
 
 def test_what_a_model_takes_not_is_a_failure_of_its_call_alone(tiny: Path, tmp_path: Path) -> None:

@@ -67,7 +67,6 @@ def test_the_template_of_a_model_has_a_hash_that_is_no_part_of_the_request(base:
     assert model.own_template == sha256(TEMPLATE.encode()).hexdigest()[:12]
     assert "format" not in model.configuration and "template" not in model.configuration
     assert LocalModel(base, journal=tmp_path / "journal").own_template is None
-    assert LocalModel(own, journal=tmp_path / "journal", plain=True).own_template is None
     assert LocalModel(own, journal=tmp_path / "journal", template=load_format("zephyr")).own_template is None
 
 
@@ -134,8 +133,6 @@ def test_a_model_without_a_padding_token_answers_the_same(base: Path, tmp_path: 
 
 
 def test_what_cannot_be_written_is_refused_in_one_line(base: Path, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"^prompts are plain text or of the format zephyr, not both: choose one$"):
-        LocalModel(base, journal=tmp_path / "journal", plain=True, template=load_format("zephyr"))
     endless = tmp_path / "endless"
     shutil.copytree(base, endless)
     settings = json.loads((endless / "tokenizer_config.json").read_text())

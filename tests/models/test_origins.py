@@ -2,8 +2,8 @@ from typing import Any
 
 import pytest
 
-from fcconan.models.answers.file import Stored
 from fcconan.models.answers.origins import Origins, origins_of
+from fcconan.models.answers.rows import Stored
 
 DAYS = ["2026-01-03T00:00:00.000+00:00", "2026-01-05T23:00:00.000+00:00", "2026-01-04T00:00:00.000+00:00"]
 

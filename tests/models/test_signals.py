@@ -4,7 +4,8 @@ import asyncio
 import os
 import signal
 import sys
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,9 @@ import pytest
 
 from fcconan.models.answers.store import Answers
 from fcconan.models.client import Client
+from fcconan.models.jobs import Sender
 from fcconan.models.session import Session
+from fcconan.models.transport import Transport
 from tests.models.server import Action, Server, embeddings, use_key
 
 REQUEST = {"model": "m", "input": ["text"]}
@@ -39,16 +42,16 @@ def test_a_signal_while_a_session_ends_costs_no_answer_and_leaves_nothing_open(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, times: int
 ) -> None:
     ended: list[Session] = []
-    end: Any = Session._end
+    serve: Any = Session._serve
 
     async def interrupted(self: Session) -> None:
         ended.append(self)
+        await serve(self)
         for _ in range(times):
             os.kill(os.getpid(), signal.SIGINT)
         await asyncio.sleep(0.05)
-        await end(self)
 
-    monkeypatch.setattr(Session, "_end", interrupted)
+    monkeypatch.setattr(Session, "_serve", interrupted)
     with Server(lambda body, _: Action(body=embeddings(body))) as server:
         asking = Client(journal=tmp_path / "journal", base_url=server.url)
         with pytest.raises(KeyboardInterrupt):
@@ -57,3 +60,77 @@ def test_a_signal_while_a_session_ends_costs_no_answer_and_leaves_nothing_open(
     assert session._loop.is_closed()
     assert not session._thread.is_alive()
     assert [record["request"]["body"] for record in Answers(tmp_path / "journal").records()] == [REQUEST]
+
+
+def is_interrupted(step: int, work: Callable[[], object]) -> bool:
+    """Runs work, raising KeyboardInterrupt at a step of it; tells whether there were so many steps."""
+    steps = 0
+
+    def trace(frame: Any, event: str, argument: object) -> Any:
+        nonlocal steps
+        steps += 1
+        if steps == step:
+            raise KeyboardInterrupt
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        work()
+    except KeyboardInterrupt:
+        return True
+    finally:
+        sys.settrace(before)
+    return False
+
+
+def session_of(folder: Path) -> Session:
+    """A session in which nothing is sent."""
+    client = Client(journal=folder / "answers")
+    return Session(client, Transport("http://127.0.0.1:9/v1", "Bearer k", (), "KEY", 1.0))
+
+
+async def job(sender: Sender) -> str:
+    return "result"
+
+
+def ends(session: Session) -> bool:
+    """Closes a session, as Python does at its end, without waiting longer than it should."""
+    closing = threading.Thread(target=session.close, daemon=True)
+    closing.start()
+    closing.join(10)
+    session._thread.join(10)
+    return not closing.is_alive() and not session._thread.is_alive()
+
+
+def test_a_signal_at_any_step_of_the_end_of_a_session_leaves_no_thread(tmp_path: Path) -> None:
+    step, goes_on = 0, True
+    while goes_on:
+        step += 1
+        session = session_of(tmp_path)
+        goes_on = is_interrupted(step, session.close)
+        assert ends(session)
+        assert session._loop.is_closed()
+    assert step > 15
+
+
+@pytest.mark.parametrize("is_there", [False, True])
+def test_a_signal_at_any_step_of_a_wait_for_results_stops_no_session(tmp_path: Path, is_there: bool) -> None:
+    step, goes_on = 0, True
+    while goes_on:
+        step += 1
+        session = session_of(tmp_path)
+        for number in range(3):
+            session.begin(number, job)
+        results: dict[int, Any] = {}
+        if is_there:
+            session.collect(results, 0, wait=True)
+
+        def wait(session: Session = session, results: dict[int, Any] = results) -> None:
+            for number in range(3):
+                session.collect(results, number, wait=True)
+
+        goes_on = is_interrupted(step, wait)
+        assert ends(session)
+    assert results == {0: "result", 1: "result", 2: "result"}
+    assert step > 5

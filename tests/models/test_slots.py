@@ -1,5 +1,6 @@
 """At most as many requests are paid for twice as may be under way, however slow the disk is."""
 
+import asyncio
 import os
 import signal
 import subprocess
@@ -13,8 +14,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from fcconan.errors import InputError
 from fcconan.models.answers.store import Answers
 from fcconan.models.client import Client
+from fcconan.models.jobs import Sender
 from tests.models.server import Action, Body, Server, embeddings, use_key
 
 PATH = "/embeddings"
@@ -58,6 +61,45 @@ def test_a_request_waits_until_an_earlier_answer_is_on_the_disk(
     assert max(unsafe) <= CONCURRENCY
     # Answers that come while the disk is busy share a commit.
     assert (sum(groups), max(groups) > 1, len(groups) <= 24) == (48, True, True)
+
+
+def test_a_paid_answer_is_stored_though_its_job_was_ended_meanwhile(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put_all: Any = Answers.put_all
+    storing = threading.Event()
+
+    def slowly(self: Answers, finished: Any) -> Any:
+        storing.set()
+        time.sleep(0.3)
+        return put_all(self, finished)
+
+    async def fails(sender: Sender) -> None:
+        await asyncio.to_thread(storing.wait, 30)
+        raise ZeroDivisionError("own")
+
+    monkeypatch.setattr(Answers, "put_all", slowly)
+    with Server(lambda body, _: Action(body=embeddings(body))) as server:
+        client = Client(journal=tmp_path / "answers", base_url=server.url, concurrency=CONCURRENCY)
+        requests = [client.request(PATH, body) for body in bodies(3)]
+        jobs = [lambda sender, request=request: sender.send(request) for request in requests]
+        with pytest.raises(ZeroDivisionError, match="own"):
+            list(client.run([fails, *jobs]))
+        assert len(Answers(tmp_path / "answers")) == len(server.requests) > 0
+
+
+def test_an_answer_that_cannot_be_written_is_bad_input(tmp_path: Path) -> None:
+    path = tmp_path / "answers"
+
+    def behaviour(body: Body, number: int) -> Action:
+        path.rename(tmp_path / "elsewhere")
+        return Action(body=embeddings(body))
+
+    with Server(behaviour) as server:
+        client = Client(journal=path, base_url=server.url, concurrency=1)
+        with pytest.raises(InputError, match="was moved or deleted while it was in use"):
+            client.send_all(PATH, bodies(3))
+        assert len(server.requests) == 1
 
 
 RUN = """

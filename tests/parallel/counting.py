@@ -2,6 +2,7 @@
 
 import os
 import signal
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
@@ -36,6 +37,38 @@ class Counting:
             raise InputError("the unit 3 is odd: make it even")
         if shard.number == self.breaks_at:
             raise ZeroDivisionError("a fault")
+
+
+@dataclass(frozen=True)
+class Logged:
+    """Other work, which notes the number of each shard before it is written.
+
+    Attributes:
+        work: The other work.
+        log: The file of the numbers.
+    """
+
+    work: Work
+    log: Path
+
+    @property
+    def folder(self) -> Path:
+        return self.work.folder
+
+    @property
+    def inputs(self) -> Mapping[str, Any]:
+        return self.work.inputs
+
+    def write(self, shard: Shard, path: Path) -> None:
+        with self.log.open("a") as file:
+            file.write(f"{shard.number}\n")
+        self.work.write(shard, path)
+
+
+def pid_then_sleep(note: str) -> None:
+    """Notes the process and works for longer than any test."""
+    Path(note).write_text(str(os.getpid()))
+    time.sleep(600)
 
 
 @dataclass(frozen=True)

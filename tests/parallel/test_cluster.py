@@ -9,8 +9,10 @@ import pytest
 from fcconan.annotation.pair_scoring.scorers import TfIdfScorer
 from fcconan.annotation.pair_scoring.scores import Scoring, plan
 from fcconan.errors import InputError
-from fcconan.parallel.dask_cluster import run_on_cluster
-from fcconan.parallel.shards import Shard, cut, run
+from fcconan.parallel import workers
+from fcconan.parallel.shards import Progress, Shard, Work, cut, run
+from fcconan.parallel.workers import open_workers
+from fcconan.services import MetricsOptions, metrics
 from tests.conftest import RunCli
 from tests.parallel.counting import Counting, Killed, Unknown
 
@@ -42,6 +44,11 @@ def expected(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
 
 def product(folder: Path) -> tuple[Scoring, list[Shard]]:
     return plan(HS, CN, TfIdfScorer(), folder, rows_per_shard=500)
+
+
+def run_on_cluster(work: Work, shards: list[Shard], scheduler: str, progress: Progress | None = None) -> None:
+    with open_workers(scheduler=scheduler) as workers:
+        run(work, shards, workers, progress=progress)
 
 
 def shard_bytes(folder: Path) -> dict[str, bytes]:
@@ -88,6 +95,17 @@ def test_a_cluster_goes_on_where_another_process_stopped(
     assert shard_bytes(work.folder) == expected
 
 
+def test_a_client_of_the_caller_does_the_work_and_stays_open(
+    cluster: Any, expected: dict[str, bytes], tmp_path: Path
+) -> None:
+    work, shards = product(tmp_path / "scores")
+    with distributed.Client(cluster.scheduler_address, set_as_default=False) as client:
+        with open_workers(executor=client) as workers:
+            run(work, shards, workers)
+        assert client.submit(sum, [1, 2]).result() == 3
+    assert shard_bytes(work.folder) == expected
+
+
 def test_what_a_worker_complains_of_is_said_here(cluster: Any, tmp_path: Path) -> None:
     work, shards = product(tmp_path / "scores")
     with pytest.raises(InputError, match=r"^a worker sees no _scoring\.json of this scoring"):
@@ -96,7 +114,7 @@ def test_what_a_worker_complains_of_is_said_here(cluster: Any, tmp_path: Path) -
 
 
 def test_other_software_at_the_other_end_is_said_in_one_line(cluster: Any, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"lacks what this process has .* install the same versions") as caught:
+    with pytest.raises(InputError, match=r"lacks a module of this process .* install the same versions") as caught:
         run_on_cluster(Unknown(tmp_path), cut(2, 2), cluster.scheduler_address)
     assert "\n" not in str(caught.value)
 
@@ -128,16 +146,32 @@ def test_the_verb_sends_the_work_to_a_scheduler(
     assert shard_bytes(tmp_path / "scores") == expected
 
 
+def test_metrics_on_a_cluster_are_those_of_this_process(cluster: Any) -> None:
+    replies = [
+        {"system": who, "item_id": key, "hate_speech": text, "text": CN[f"c{at}"], "references": [text]}
+        for who in ("A", "B")
+        for at, (key, text) in enumerate(HS.items())
+    ]
+    options = MetricsOptions(metric=("bleu-2", "rouge-l", "meteor", "distinct-2"))
+    here = metrics(replies, options)
+    there = metrics(replies, options.model_copy(update={"scheduler": cluster.scheduler_address}))
+    assert (there.data, there.ratings) == (here.data, here.ratings)
+
+
 @pytest.mark.parametrize("address", ["tcp://127.0.0.1:9", "no address"])
-def test_an_address_without_a_scheduler_is_said_in_one_line(tmp_path: Path, address: str) -> None:
+def test_an_address_without_a_scheduler_is_said_in_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, address: str
+) -> None:
+    monkeypatch.setattr(workers, "_WAIT", 0.2)
     with pytest.raises(InputError, match=f"no Dask scheduler answers at {address}") as caught:
-        run_on_cluster(Counting(tmp_path), cut(2, 2), address, timeout=0.2)
+        run_on_cluster(Counting(tmp_path), cut(2, 2), address)
     assert "\n" not in str(caught.value)
 
 
-def test_a_scheduler_without_workers_is_said_in_one_line(tmp_path: Path) -> None:
+def test_a_scheduler_without_workers_is_said_in_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(workers, "_WAIT", 0.2)
     with (
         distributed.LocalCluster(n_workers=0, processes=False, dashboard_address="127.0.0.1:0") as empty,
         pytest.raises(InputError, match=r"has no workers: start some with `dask worker"),
     ):
-        run_on_cluster(Counting(tmp_path), cut(2, 2), empty.scheduler_address, timeout=0.2)
+        run_on_cluster(Counting(tmp_path), cut(2, 2), empty.scheduler_address)

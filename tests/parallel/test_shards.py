@@ -1,18 +1,27 @@
+import hashlib
 import json
 import multiprocessing
 import os
 import subprocess
 import sys
 import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from fcconan.errors import InputError
-from fcconan.parallel.shards import MOST_DEATHS, Shard, claim, cut, run, share
-from tests.parallel.counting import Counting, Killed
+from fcconan.parallel.shards import Portion, Progress, Shard, Work, claim, cut, run
+from fcconan.parallel.workers import IN_FLIGHT, MOST_DEATHS, open_workers
+from tests.parallel.counting import Counting, Killed, Logged
 
 PLAN = {"lists": 2, "scorer": {"kind": "tfidf"}}
+
+
+def run_in(jobs: int, work: Work, shards: list[Shard], progress: Progress | None = None) -> None:
+    with open_workers(jobs) as workers:
+        run(work, shards, workers, progress=progress)
 
 
 def content(folder: Path) -> dict[str, str]:
@@ -36,13 +45,22 @@ def test_shards_are_cut_evenly_and_named_by_their_place() -> None:
     assert cut(0, 3) == []
 
 
-def test_ranks_share_the_shards_without_rest() -> None:
+def test_portions_share_the_shards_and_the_keys_without_rest() -> None:
     shards = cut(7, 1)
-    assert [[shard.number for shard in share(shards, rank, 3)] for rank in range(3)] == [[0, 3, 6], [1, 4], [2, 5]]
-    assert share(shards[:2], 2, 3) == []
-    for rank, world in ((3, 3), (-1, 3), (0, 0)):
-        with pytest.raises(InputError, match=f"rank {rank} of {world} is none"):
-            share(shards, rank, world)
+    portions = [Portion(number, 3) for number in (1, 2, 3)]
+    assert [[shard.number for shard in portion.select(shards)] for portion in portions] == [[0, 3, 6], [1, 4], [2, 5]]
+    assert Portion(3, 3).select(shards[:2]) == []
+    keys = [f"item-{number}" for number in range(300)]
+    held = [[key for key in keys if portion.holds(key)] for portion in portions]
+    assert sorted(key for own in held for key in own) == sorted(keys)
+    assert all(70 < len(own) < 130 for own in held)
+    # By hand: sha256 of "i1" begins with the digits below.
+    first = int(hashlib.sha256(b"i1").hexdigest()[:12], 16)
+    assert [portion.holds("i1") for portion in portions] == [first % 3 == place for place in range(3)]
+    assert all(Portion(1, 1).holds(key) for key in keys)
+    for number, count in ((4, 3), (0, 3), (1, 0)):
+        with pytest.raises(InputError, match=f"shard {number}/{count} does not exist"):
+            Portion(number, count)
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
@@ -50,7 +68,7 @@ def test_shards_hold_the_same_whoever_writes_them(tmp_path: Path, jobs: int) -> 
     folder = tmp_path / "shards"
     folder.mkdir()
     told: list[tuple[int, int]] = []
-    run(Counting(folder), cut(7, 2), jobs=jobs, progress=lambda *counts: told.append(counts))
+    run_in(jobs, Counting(folder), cut(7, 2), lambda *counts: told.append(counts))
     assert content(folder) == {
         "part-00000-of-00004.parquet": "0 1",
         "part-00001-of-00004.parquet": "2 3",
@@ -82,17 +100,19 @@ def test_a_killed_worker_costs_its_shard_only_which_is_done_again(tmp_path: Path
     expected = whole(tmp_path / "whole")
     folder = tmp_path / "shards"
     folder.mkdir()
-    run(Killed(Counting(folder), at=1), cut(7, 2), jobs=2)
+    work = Logged(Counting(folder), tmp_path / "log")
+    run_in(2, Killed(work, at=1), cut(7, 2))
     assert (tmp_path / "killed").exists()
     assert content(folder) == expected  # and nothing of the torn file is left
+    assert sorted(map(int, (tmp_path / "log").read_text().split())) == [0, 1, 1, 2, 3]
 
 
 def test_a_shard_at_which_all_workers_are_killed_ends_the_run(tmp_path: Path) -> None:
     folder = tmp_path / "shards"
     folder.mkdir()
     with pytest.raises(InputError) as caught:
-        run(Killed(Counting(folder), at=1, always=True), cut(7, 2), jobs=2)
-    assert f"part-00001-of-00004.parquet: {MOST_DEATHS} workers were killed at it (exit code -9)" in str(caught.value)
+        run_in(2, Killed(Counting(folder), at=1, always=True), cut(7, 2))
+    assert f"part-00001-of-00004.parquet: {MOST_DEATHS} workers were killed at it: " in str(caught.value)
     assert "\n" not in str(caught.value)
     assert "part-00001-of-00004.parquet" not in content(folder)
     assert all(name.startswith("part-") for name in content(folder))
@@ -104,7 +124,7 @@ def test_what_a_shard_complains_of_is_said_here_and_leaves_no_file(tmp_path: Pat
     folder = tmp_path / "shards"
     folder.mkdir()
     with pytest.raises(InputError, match=r"^the unit 3 is odd: make it even$"):
-        run(Counting(folder, fails_at=1), cut(7, 2), jobs=jobs)
+        run_in(jobs, Counting(folder, fails_at=1), cut(7, 2))
     assert "part-00001-of-00004.parquet" not in content(folder)
     assert all(name.startswith("part-") for name in content(folder))
     assert not multiprocessing.active_children()
@@ -113,8 +133,9 @@ def test_what_a_shard_complains_of_is_said_here_and_leaves_no_file(tmp_path: Pat
 def test_a_fault_in_a_worker_shows_where_it_was(tmp_path: Path) -> None:
     folder = tmp_path / "shards"
     folder.mkdir()
-    with pytest.raises(RuntimeError, match=r"(?s)part-00001-of-00004.parquet: Traceback .*ZeroDivisionError: a fault"):
-        run(Counting(folder, breaks_at=1), cut(7, 2), jobs=2)
+    with pytest.raises(ZeroDivisionError, match="a fault") as caught:
+        run_in(2, Counting(folder, breaks_at=1), cut(7, 2))
+    assert "tests/parallel/counting.py" in str(caught.value.__cause__)
 
 
 def test_progress_that_raises_stops_the_workers(tmp_path: Path) -> None:
@@ -125,7 +146,7 @@ def test_progress_that_raises_stops_the_workers(tmp_path: Path) -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        run(Counting(folder), cut(40, 1), jobs=2, progress=stop)
+        run_in(2, Counting(folder), cut(40, 1), stop)
     assert not multiprocessing.active_children()
     assert 0 < len(content(folder)) < 40
     run(Counting(folder), cut(40, 1))
@@ -153,9 +174,70 @@ def test_a_disk_that_is_full_is_said_in_one_line(tmp_path: Path) -> None:
         run(Counting(tmp_path / "not there"), cut(2, 2))
 
 
-def test_jobs_below_one_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="jobs is 0"):
-        run(Counting(tmp_path), cut(2, 2), jobs=0)
+def test_jobs_below_one_and_two_kinds_of_workers_are_refused() -> None:
+    with pytest.raises(InputError, match="jobs is 0"), open_workers(0):
+        pass
+    with (
+        ThreadPoolExecutor(1) as pool,
+        pytest.raises(InputError, match="give one of them"),
+        open_workers(2, executor=pool),
+    ):
+        pass
+
+
+def test_an_executor_of_the_caller_writes_the_same_and_stays_open(tmp_path: Path) -> None:
+    folder = tmp_path / "shards"
+    folder.mkdir()
+    with ThreadPoolExecutor(3) as pool:
+        with open_workers(executor=pool) as workers:
+            run(Counting(folder), cut(7, 2), workers)
+        assert pool.submit(sum, [1, 2]).result() == 3
+    assert content(folder) == whole(tmp_path / "whole")
+
+
+def test_a_bounded_number_of_tasks_is_read_ahead() -> None:
+    read: list[int] = []
+
+    def tasks() -> Iterator[int]:
+        for number in range(200):
+            read.append(number)
+            yield number
+
+    ahead = []
+    with ThreadPoolExecutor(2) as pool, open_workers(executor=pool) as workers:
+        for done, (number, outcome) in enumerate(workers.map(str, tasks()), 1):
+            ahead.append(len(read) - done)
+            assert outcome == str(number)
+    assert len(ahead) == 200
+    assert max(ahead) <= IN_FLIGHT
+
+
+def test_worker_processes_end_with_the_first_process(tmp_path: Path) -> None:
+    program = (
+        "import os, sys, time\nfrom fcconan.parallel.workers import open_workers\n"
+        "from tests.parallel.counting import pid_then_sleep\n"
+        "if __name__ == '__main__':\n"
+        "    with open_workers(2) as workers:\n"
+        "        list(workers.map(pid_then_sleep, sys.argv[1:]))"
+    )
+    script = tmp_path / "program.py"
+    script.write_text(program)
+    notes = [tmp_path / "one", tmp_path / "two"]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    first = subprocess.Popen([sys.executable, str(script), *map(str, notes)], env=environment)
+    try:
+        wait_until(lambda: all(note.exists() and note.read_text() for note in notes))
+    finally:
+        first.kill()
+        first.wait()
+    wait_until(lambda: not any(Path(f"/proc/{note.read_text()}").exists() for note in notes))
+
+
+def wait_until(condition: Callable[[], bool]) -> None:
+    limit = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < limit
+        time.sleep(0.05)
 
 
 def test_a_folder_is_claimed_once_and_for_one_plan(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 from fcconan.data.files import RowWriter
 from fcconan.errors import InputError
 from fcconan.generation.items import GENERATED
-from fcconan.reporting.generators import gist_of, results_of, sections_of, signatures_of, write_generator_report
+from fcconan.reporting.generators import headline_tables, results_of, sections_of, signatures_of, write_generator_report
 from fcconan.reporting.safety import safety_report
 from fcconan.reporting.site.inputs import find_inputs
 from fcconan.reporting.site.pages import pages_of
@@ -100,7 +100,7 @@ def test_results_are_what_is_there(tmp_path: Path) -> None:
     (tmp_path / "audit.json").write_text('{"signature": "s", "rows": []}')
     found = results_of(tmp_path)
     assert list(found["ratings"].items()) == [("9", {"rows": [9]}), ("10", {"rows": [10]})]
-    assert (signatures_of(found), gist_of(tmp_path)) == (["s"], [])
+    assert (signatures_of(found), headline_tables(tmp_path)) == (["s"], [])
     (tmp_path / "rank.json").write_text("{")
     with pytest.raises(InputError, match=r"rank\.json cannot be read"):
         results_of(tmp_path)
@@ -155,7 +155,7 @@ def test_a_terminal_is_shown_the_metrics_and_who_rated(tmp_path: Path) -> None:
         "higher_is_better": True,
     }
     (tmp_path / "leaderboard.json").write_text(json.dumps({"rows": [rated]}))
-    metrics, ratings = gist_of(tmp_path)
+    metrics, ratings = headline_tables(tmp_path)
     assert metrics == (
         "Metrics: values of all replies of a system",
         ["system", "length-words"],

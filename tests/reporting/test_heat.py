@@ -1,21 +1,23 @@
 """Heat maps, and the pages that have them."""
 
 import re
+from dataclasses import asdict
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from fcconan.reporting.correlations import judge_table
 from fcconan.reporting.elements import asset
 from fcconan.reporting.heat_maps import (
     HeatCell,
     HeatMap,
     agreement_maps,
     correlation_maps,
+    difference_map,
     ground,
     heat_maps,
-    judge_table,
     win_map,
 )
 from fcconan.reporting.ledger import difference, ledger_page
@@ -23,6 +25,7 @@ from fcconan.reporting.page import render
 from fcconan.reporting.scores import agreement_page, correlation_page, tournament_page
 from fcconan.reproduction.ledger import Cell
 from fcconan.scoring.tournament.ranking import rank_systems
+from tests.reporting.invented import AWKWARD, BM25, RANDOM, example_result
 from tests.reporting.invented_release import EVIL_NAME
 
 Row = dict[str, Any]
@@ -136,7 +139,7 @@ def test_correlations_are_cells_that_hold_the_number_and_say_the_rest() -> None:
     assert [name for name, _ in pooled.rows] == ["gone", EVIL_NAME, "weak"]
     gone, _, weak = (cells for _, cells in pooled.rows)
     assert weak[0] == ("-0.50", "weak, tone: -0.500 [-0.625, -0.375], rows 9, missing 2", "low5")
-    assert gone[1] == ("– too few", "gone, relevance: no value (too_few), rows 9, missing 2", "none")
+    assert gone[1] == ("– too few", "gone, relevance: – (too_few), rows 9, missing 2", "none")
     assert (accuracy.choices, accuracy.ends) == (
         {"level": "pooled", "coefficient": "pairwise_accuracy"},
         ("0", "0.5", "1"),
@@ -185,9 +188,9 @@ def test_agreement_is_a_map_of_raters_by_raters() -> None:
         ("cleo", ["– no variation", "-0.25", "–"]),
     ]
     page = agreement_page({"rows": rows, "notes": [], "signature": {"tone": "s|1"}})
-    assert 'class="heat-maps"' in page.body and page.headline is not None
+    assert 'class="heat-maps"' in render(page) and page.headline is not None
     without = agreement_page({"rows": rows[:1], "notes": [], "signature": {"tone": "s|1"}})
-    assert "heat-maps" not in without.body  # two raters are one figure
+    assert 'class="heat-maps"' not in render(without)  # two raters are one figure
 
 
 VERDICTS = [
@@ -209,7 +212,19 @@ def test_a_win_matrix_holds_shares_of_points() -> None:
     assert (third[0].text, third[0].ground) == ("– never met", "none")
     page = tournament_page(result)
     assert page.headline is not None and page.headline.rows[0][0] == "A"
-    assert '<figure class="heat">' in page.body
+    assert '<figure class="heat">' in render(page)
+
+
+def test_differences_have_both_signs_and_marks_after_correction() -> None:
+    found = difference_map(example_result())
+    assert found is not None and found.ends == ("−0.500", "0", "0.500")
+    shown = {
+        (row, column): cell.text for row, cells in found.rows for column, cell in zip(found.columns, cells, strict=True)
+    }
+    assert (shown[BM25, AWKWARD], shown[AWKWARD, BM25]) == ("+0.125*", "-0.125*")
+    assert (shown[BM25, RANDOM], shown[RANDOM, BM25]) == ("+0.500", "-0.500")
+    assert (shown[AWKWARD, RANDOM], shown[BM25, BM25]) == ("", "–")
+    assert difference_map({**example_result(), "comparisons": []}) is None
 
 
 def test_names_are_no_markup() -> None:
@@ -220,7 +235,7 @@ def test_names_are_no_markup() -> None:
         text = render(page)
         assert "<img" not in text and "&lt;img src=x" in text
     one = HeatMap(EVIL_NAME, EVIL_NAME, [EVIL_NAME], [(EVIL_NAME, [HeatCell(EVIL_NAME, EVIL_NAME)])], ("", "", ""), {})
-    assert "<img" not in heat_maps([one])
+    assert "<img" not in str(heat_maps([one]))
 
 
 def cell(row: str, published: str, recomputed: float | None, status: Any = "differs", table: str = "Table 1") -> Cell:
@@ -245,9 +260,9 @@ def test_figures_of_the_ledger_stand_by_their_distance(tmp_path: Path) -> None:
         None,
         None,
     ]
-    page = ledger_page(CELLS, "s|1")
-    papers, tables, every = page.tables
-    assert page.finding == "2 of 5 figures are exact."
+    page = ledger_page({"rows": [asdict(each) for each in CELLS], "signature": "s|1"})
+    papers, tables, every = page.own_tables()
+    assert page.finding == "2 of 5 values are exact."
     assert papers.rows == [["fc-conan", "2", "0", "2", "1", "0", "5", "0"]]
     assert [row[0] for row in tables.rows] == ["fc-conan, Table 1", "fc-conan, Table 2"]
     assert [row[0].split(",")[0] for row in every.rows] == ["far", "near", "exact", "bound", "none"]

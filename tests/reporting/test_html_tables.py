@@ -6,7 +6,7 @@ from pathlib import Path
 
 import fcconan.reporting
 from fcconan.reporting.html_tables import LONG, MOST, View, packed, table_html, table_script, tables_html, word_columns
-from fcconan.reporting.tables import Table
+from fcconan.reporting.tables import Table, number_columns
 
 VENDORED = Path(fcconan.reporting.__file__).parent / "vendor" / "datatables"
 
@@ -39,10 +39,17 @@ def test_long_tables_and_texts_are_data_and_others_are_elements() -> None:
     assert hidden.count("<tr>") == 1 and "\\u003c/script\\u003esaid" in hidden and 'data-texts="1"' in hidden
 
 
+def test_parts_of_a_table() -> None:
+    table = Table("T", ["a", "b", "c"], [["1", "2", "3"]])
+    assert table.first_columns(2) == Table("T", ["a", "b"], [["1", "2"]])
+    assert table.without(["b"]) == Table("T", ["a", "c"], [["1", "3"]])
+
+
 def test_words_are_flush_left_and_figures_right() -> None:
     cells = ["1.5 [1, 2]", "12.5%", "– (no_values)", "< 0.0001", "-3", "[0.1, 0.2]", "1,024", "± 0.5"]
     table = Table("T", ["name", *map(str, range(len(cells))), "x", "y"], [["1", *cells, "pairs", "2nd"]])
     assert word_columns(View(table)) == [9, 10]
+    assert number_columns(table) == [False, *[True] * len(cells), False, False]  # the first column names the row
 
 
 def test_the_first_table_is_open_and_the_others_wait() -> None:

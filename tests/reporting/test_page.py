@@ -129,9 +129,10 @@ def test_names_and_reasons_are_text_wherever_they_stand() -> None:
     assert "img" not in tags
     assert "b" not in tags
     assert tags.count("script") == 2
-    assert ("h1", f"Retrieval: {EVIL}") in parsed.texts
+    evil = EVIL.replace("\u2028", r"\u2028")  # written out, as on a terminal
+    assert ("h1", f"Retrieval: {evil}") in parsed.texts
     assert ("strong", "<img src=x onerror=alert(1)>") in parsed.texts
-    assert ("code", EVIL) in parsed.texts
+    assert ("code", evil) in parsed.texts
 
 
 def test_problems_of_all_systems_stand_at_the_head_of_the_page() -> None:
@@ -156,7 +157,7 @@ def test_a_page_of_systems_that_all_failed(tmp_path: Path) -> None:
 def test_tables_and_plots_are_there_without_javascript() -> None:
     parsed = Page(page())
     cells = [text for tag, text in parsed.texts if tag in ("th", "td")]
-    assert "0.7500 [0.6875 to 0.8125]" in cells
+    assert "0.7500 [0.6875, 0.8125]" in cells
     assert AWKWARD in cells
     assert [attributes["role"] for tag, attributes in parsed.tags if tag == "svg"] == [
         "img"
@@ -226,8 +227,6 @@ def test_the_report_is_written_whole_and_with_the_same_bytes(tmp_path: Path) -> 
         "rankings.json",
         "figure-1-hit-ratio.svg",
         "figure-2-mrr.svg",
-        "averages.svg",
-        "differences.svg",
         "runs/bm25.trec",
         "runs/random.trec",
         "qrels/diamond.trec",

@@ -1,21 +1,24 @@
 """Results of the scoring verbs as tables."""
 
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from fcconan.reporting.correlations import correlation_tables
+from fcconan.reporting.page import write
 from fcconan.reporting.scores import (
     agreement_tables,
+    correlation_page,
     correlation_section,
     leaderboard_section,
     leaderboard_tables,
+    ratings_plot,
     strengths_plot,
+    tournament_page,
     tournament_section,
     tournament_tables,
-    write_correlations,
-    write_tournament,
 )
 from fcconan.scoring.tournament.preferences import disagreement
 from fcconan.scoring.tournament.ranking import compare_raters, rank_systems
@@ -202,10 +205,10 @@ def test_a_tournament_has_a_ranking_a_matrix_and_what_else_was_asked_for() -> No
     result["disagreement"] = disagreement(VERDICTS)
     result["between_raters"] = compare_raters(VERDICTS, resamples=0)
     ranking, differences, matrix, agreed, between = tournament_tables(result)
-    assert [[row[0], row[1], row[2], row[3], *row[6:]] for row in ranking.rows] == [
-        ["A", "3", "50.00", "–", "2", "0", "2"],
-        ["B", "3", "50.00", "–", "2", "2", "2"],
-        ["C", "0", "0.00", "–", "0", "2", "0"],
+    assert [[row[0], row[1], row[2], *row[4:]] for row in ranking.rows] == [
+        ["A", "3", "50.00", "2", "0", "2"],
+        ["B", "3", "50.00", "2", "2", "2"],
+        ["C", "0", "0.00", "0", "2", "0"],
     ]
     # A beat B on i1 and tied on i2: (1 + 0) / 2. C was compared on i1 only.
     assert [row[:4] + row[-1:] for row in differences.rows] == [
@@ -313,14 +316,24 @@ def test_a_leaderboard_has_a_table_for_each_judge_and_one_for_all_metrics() -> N
     assert [row[3:] for row in counted.rows] == [["3", "1"], ["3 / 2", "1 / 2"]]
 
 
+@pytest.mark.parametrize(
+    ("scale", "ticks"), [([1, 5], ["1", "2", "3", "4", "5"]), (None, ["0", "1", "2", "3", "4", "5"])]
+)
+def test_the_axis_of_ratings_begins_at_the_lowest_grade(scale: list[int] | None, ticks: list[str]) -> None:
+    rows = [_standing("people", "human", "tone", name, value, scale=scale) for name, value in (("A", 4.5), ("B", 2.0))]
+    found = str(ratings_plot(rows))
+    assert re.findall(r'class="dot-tick"[^>]*>([^<]*)<', found) == ticks
+
+
 def test_pages_are_written(tmp_path: Path) -> None:
     result = rank_systems(VERDICTS, resamples=0)
-    write_tournament(tmp_path / "t.html", result)
+    write(tmp_path / "t.html", tournament_page(result))
     page = (tmp_path / "t.html").read_text(encoding="utf-8")
     assert "3 systems, 6 verdicts on 2 items." in page
-    write_tournament(tmp_path / "one.html", rank_systems(VERDICTS[:1], resamples=0))
+    write(tmp_path / "one.html", tournament_page(rank_systems(VERDICTS[:1], resamples=0)))
     assert "2 systems, 1 verdict on 1 item." in (tmp_path / "one.html").read_text(encoding="utf-8")
-    write_correlations(tmp_path / "c.html", {"rows": [_correlation("x", "pearson", 0.5)], "signature": "s|1"})
+    result = {"rows": [_correlation("x", "pearson", 0.5)], "signature": "s|1"}
+    write(tmp_path / "c.html", correlation_page(result))
     assert "<code>s|1</code>" in (tmp_path / "c.html").read_text(encoding="utf-8")
 
 

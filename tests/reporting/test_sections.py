@@ -5,20 +5,21 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from markupsafe import Markup
 
 from fcconan.errors import InputError
-from fcconan.reporting.page import render
-from fcconan.reporting.sections import Section, check_page, interval, number, sections_page, write_page
-from fcconan.reporting.tables import Table
+from fcconan.reporting.html_tables import View
+from fcconan.reporting.page import Page, Section, check_page, render, write
+from fcconan.reporting.tables import Table, interval, number
 
 SECTIONS = [
     Section("First <b>", ["A note & more."], [Table("Few", ["system", "x"], [["A[/b]", "1"], ["<script>", "2"]])]),
-    Section("Second", plots=[("A plot", "<svg><path/></svg>")]),
+    Section("Second", more=Markup("<svg><path/></svg>")),
 ]
 
 
 def render_sections(title: str, lead: str, sections: list[Section], *, signatures: Sequence[str] = ()) -> str:
-    return render(sections_page("page", title, lead, sections, signatures=signatures))
+    return render(Page("page", title, lead, sections, signatures=signatures))
 
 
 def test_a_page_shows_what_it_is_given_and_escapes_it() -> None:
@@ -41,8 +42,7 @@ def test_a_page_loads_nothing() -> None:
 def test_several_parts_have_links_and_one_has_none() -> None:
     assert 'href="#part-2">Second</a>' in render_sections("T", "L", SECTIONS)
     assert "<nav" not in render_sections("T", "L", SECTIONS[:1])
-    parts = sections_page("page", "T", "L", SECTIONS).parts
-    assert parts == [("part-1", "First <b>"), ("part-2", "Second")]
+    assert 'href="#part-1">First &lt;b&gt;</a>' in render_sections("T", "L", SECTIONS)
 
 
 @pytest.mark.parametrize(("rows", "shown"), [(24, "<summary>Long</summary>"), (25, "25 rows")])
@@ -54,12 +54,13 @@ def test_long_tables_say_how_long_they_are(rows: int, shown: str) -> None:
 
 
 def test_a_page_is_written_whole_also_where_a_name_is_not_unicode(tmp_path: Path) -> None:
-    write_page(tmp_path / "page.html", "T", "L", SECTIONS, signatures=["data:\udcff.csv"])
+    page = Page("page", "T", "L", SECTIONS, signatures=["data:\udcff.csv"])
+    write(tmp_path / "page.html", page)
     assert "data:\\udcff.csv" in (tmp_path / "page.html").read_text(encoding="utf-8")
     assert [path.name for path in tmp_path.iterdir()] == ["page.html"]
     (tmp_path / "folder.html").mkdir()
     with pytest.raises(InputError, match=r"folder\.html cannot be written \(Is a directory\): choose another file$"):
-        write_page(tmp_path / "folder.html", "T", "L", SECTIONS)
+        write(tmp_path / "folder.html", page)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["folder.html", "page.html"]
 
 
@@ -73,6 +74,27 @@ def test_what_is_no_page_is_refused_before_any_work(tmp_path: Path) -> None:
     ):
         with pytest.raises(InputError, match=message):
             check_page(tmp_path / name)
+
+
+def test_a_page_replaces_only_an_earlier_page(tmp_path: Path) -> None:
+    path = tmp_path / "page.html"
+    path.write_text("<p>mine</p>", encoding="utf-8")
+    with pytest.raises(InputError, match=r"page\.html exists and is no page of fcconan: choose another file for the"):
+        check_page(path)
+    path.write_text("", encoding="utf-8")
+    check_page(path)
+    write(path, Page("page", "T" * 2_000, "L", SECTIONS))
+    check_page(path)
+
+
+def test_characters_that_turn_a_text_around_are_written_out() -> None:
+    table = Table("T", ["system"], [["gpt\u202e4"]])
+    texts = View(Table("Texts", ["system", "reply"], [["one", "\u2067no\u2069"]]), texts=("reply",))
+    section = Section("S", ["A \u202enote."], [table, texts])
+    page = render_sections("Title\u202e", "L", [section])
+    assert not re.search("[\u202a-\u202e\u2066-\u2069]", page.partition("<script>")[0])
+    assert '<th scope="row">gpt\\u202e4</th>' in page and "<h1>Title\\u202e</h1>" in page
+    assert "A \\u202enote." in page and "\\\\u2067no\\\\u2069" in page
 
 
 def test_figures_are_rounded_and_what_is_missing_is_a_dash() -> None:

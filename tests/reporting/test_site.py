@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from fcconan.errors import InputError
-from fcconan.reporting.folders import safe_names
+from fcconan.reporting.folders import free_name, safe_names
 from fcconan.reporting.page import Page
 from fcconan.reporting.site.inputs import find_inputs
 from fcconan.reporting.site.pages import pages_of
@@ -115,8 +115,6 @@ def test_results_of_one_dataset_are_told_apart(results: Path, tmp_path: Path) ->
         ("other.json", '{"rows": []}', "other.json holds nothing that a report shows: give a folder of `bench"),
         ("broken.json", "{", "broken.json is no JSON"),
         ("broken.json", '{"win_matrix": [NaN]}', "broken.json is no JSON (NaN is no number)"),
-        ("broken.json", '{"win_matrix": [1e999]}', "broken.json is no JSON (1e999 is no number)"),
-        ("broken.json", f'{{"win_matrix": [{"7" * 400}]}}', f"broken.json is no JSON ({'7' * 20}... is no number)"),
         ("notes.txt", "mine", "notes.txt holds nothing that a report shows"),
         ("folder/campaign.yaml", "x: 1", "folder is a running campaign: give the dataset"),
         ("folder/notes.txt", "mine", "folder holds nothing that a report shows"),
@@ -285,14 +283,14 @@ def test_files_of_the_user_are_never_removed(tmp_path: Path) -> None:
         check_site(out)
 
 
-def test_the_report_of_a_benchmark_stays_and_that_of_an_earlier_demo_gives_way(results: Path, tmp_path: Path) -> None:
+def test_the_report_of_a_benchmark_stays(results: Path) -> None:
     with pytest.raises(InputError, match=r"bench holds files but no report"):
         check_site(results / "bench")
-    for name in ("report.html", "scores.html", "results.csv"):
-        (tmp_path / "site").mkdir(exist_ok=True)
-        (tmp_path / "site" / name).touch()
-    write_site(tmp_path / "site", [a_page()])
-    assert not (tmp_path / "site" / "scores.html").exists()
+
+
+def test_names_that_differ_in_case_only_get_numbers() -> None:
+    taken: set[str] = set()
+    assert [free_name(name, taken) for name in ("Run", "run", "RUN")] == ["Run", "run-2", "RUN-3"]
 
 
 def test_a_failure_leaves_the_last_site_as_it_was(tmp_path: Path) -> None:

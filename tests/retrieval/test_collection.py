@@ -4,6 +4,7 @@ import json
 import re
 import shutil
 from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from fcconan.building.releases import table_path
 from fcconan.errors import InputError
 from fcconan.retrieval.collections import Collection, load_collection, load_training
 from fcconan.retrieval.systems import TrainingPair
+from fcconan.retrieval.trec import read_qrels
 
 TIERS = ["diamond", "gold", "silver", "bronze"]
 HS = {"q1": "The Ombrey never return a book.", "q2": "Every Tessok cheats at cards.", "q3": "Nobody needs the Velmari."}
@@ -391,7 +393,7 @@ def test_more_judgements_may_be_added(beir: Path, tmp_path: Path) -> None:
     path = tmp_path / "mine.qrels"
     path.write_text("q1 0 d3 1\n", encoding="utf-8")
     collection = load_collection(str(beir))
-    more = collection.with_qrels("mine", path)
+    more = collection.with_partition("mine", partial(read_qrels, path))
     assert list(more.partitions) == ["test", "mine"]
     assert more.qrels("mine") == {"q1": {"d3": 1}}
     assert more.qrels("test") == {"q1": {"d1": 1, "d2": 0}}
@@ -459,7 +461,7 @@ def test_ids_on_the_hub_are_unique(tmp_path: Path, config: str) -> None:
     folder = write_hub(tmp_path / "hub", tables)
     first = tables[config, "test"][0]["_id"]
     assert complaint(lambda: load_collection(str(folder))) == (
-        f"{folder}: the id {first!r} occurs twice: ids are unique"
+        f"{folder}, {config}, row 3: the id {first!r} occurs twice: ids are unique"
     )
 
 
@@ -468,8 +470,13 @@ def test_a_missing_column_on_the_hub_is_bad_input(tmp_path: Path) -> None:
     tables["corpus", "test"] = [{"id": "d1", "text": CN["d1"]}]
     folder = write_hub(tmp_path / "hub", tables)
     message = complaint(lambda: load_collection(str(folder)))
+    assert message == f"{folder}, corpus, row 1: expected _id and text, found id, text: mend the row"
+    tables = hub_tables()
+    tables["qrels", "test"] = [{"query": "q1", "corpus-id": "d1", "score": 1}]
+    folder = write_hub(tmp_path / "other", tables)
+    message = complaint(lambda: load_collection(str(folder)))
     assert message == (
-        f"{folder} has no column '_id': corpus and queries have _id and text, qrels query-id, corpus-id and score"
+        f"{folder} has no column 'query-id': corpus and queries have _id and text, qrels query-id, corpus-id and score"
     )
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from fcconan.errors import InputError
-from fcconan.retrieval.fusion import METHODS, Fusion
+from fcconan.retrieval.fusion import Fusion
 from fcconan.retrieval.lexical import BM25, TfIdf
 from fcconan.retrieval.systems import Rankings
 from fcconan.scoring.retrieval.evaluation import Ranking
@@ -120,20 +120,6 @@ def test_what_the_systems_say_is_passed_on_under_their_names() -> None:
 def test_an_unusable_run_of_a_part_is_named() -> None:
     with pytest.raises(InputError, match=r"^the run of 'two', query 'hs-1': 'cn-z' is not in the catalogue"):
         fuse(Fixed("one", {}), Fixed("two", {"hs-1": [("cn-z", 1.0)]}))
-
-
-@pytest.mark.parametrize("systems", [[], [BM25()]])
-def test_one_system_is_not_fused(systems: list[BM25]) -> None:
-    with pytest.raises(InputError, match=f"^both fuses {len(systems)} system: give two or more$"):
-        Fusion("both", systems)
-
-
-def test_unknown_methods_and_norms_are_bad_input() -> None:
-    with pytest.raises(InputError) as caught:
-        Fusion("both", [BM25(), TfIdf()], method="guess")
-    assert str(caught.value) == f"both: there is no fusion method 'guess': choose one of {', '.join(METHODS)}"
-    with pytest.raises(InputError, match=r"^both: there is no norm 'guess': choose one of "):
-        Fusion("both", [BM25(), TfIdf()], method="sum", norm="guess")
 
 
 def test_the_configuration_holds_that_of_the_parts() -> None:

@@ -315,7 +315,6 @@ def test_tokens_between_white_space_keep_case_and_punctuation() -> None:
             {"stopwords": "tessok"},
             "stop words 'tessok' are not known to bm25s: give a language such as en, or words",
         ),
-        ({"tokens": "letters"}, "tokens are 'letters': give 'words' or 'white space'"),
     ],
 )
 def test_unknown_options_are_bad_input(options: dict[str, Any], message: str) -> None:

@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fcconan.errors import InputError
 from fcconan.models.client import Client, EndpointError
 from fcconan.retrieval.openai_embeddings import OpenAIEncoder, RefusedTextError
 from tests.models.server import DIMENSIONS, Action, Server, always, bag, embeddings, error, first, use_key
@@ -159,8 +158,3 @@ def test_no_key_stops_the_system_and_is_none_needed_for_what_is_kept(
     assert encoder(server, tmp_path).encode(TEXTS, role="query").tolist() == before
     with pytest.raises(EndpointError, match=r"^no key for http://127.0.0.1:\d+/v1: set OPENAI_API_KEY"):
         encoder(server, tmp_path).encode(["another"], role="query")
-
-
-def test_a_batch_of_nothing_is_bad_input(server: Server, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="batch_size is 0: give 1 or more"):
-        encoder(server, tmp_path, batch_size=0)

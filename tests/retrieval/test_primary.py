@@ -4,6 +4,7 @@ import itertools
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from fcconan.retrieval.benchmark_settings import Settings, choose_primary, read_
 from fcconan.retrieval.collections import Collection, load_collection
 from fcconan.retrieval.lexical import BM25, BM25Fast, Random, TfIdf
 from fcconan.retrieval.systems import Retriever
+from fcconan.retrieval.trec import read_qrels
 from fcconan.scoring import Ranking
 from tests.conftest import RunCli
 
@@ -262,8 +264,14 @@ def test_the_default_among_chosen_and_added_partitions(collection: Collection, t
     # Judgements of a file are not known to be confirmed, also under the name of a tier.
     query, key = next(iter(collection.queries)), next(iter(collection.corpus))
     (tmp_path / "mine.txt").write_text(f"{query} 0 {key} 1\n")
-    assert default(collection.with_qrels("silver", tmp_path / "mine.txt")) == ("ndcg@10@gold", CONFIRMED)
-    assert default(collection.with_qrels("mine", tmp_path / "mine.txt")) == ("ndcg@10@silver", CONFIRMED)
+    assert default(collection.with_partition("silver", partial(read_qrels, tmp_path / "mine.txt"))) == (
+        "ndcg@10@gold",
+        CONFIRMED,
+    )
+    assert default(collection.with_partition("mine", partial(read_qrels, tmp_path / "mine.txt"))) == (
+        "ndcg@10@silver",
+        CONFIRMED,
+    )
     # The metric: NDCG at the cutoff of the run, another NDCG, or the first metric.
     assert default(collection, k=5, metrics=("ndcg", "ndcg@10"))[0] == "ndcg@5@silver"
     assert default(collection, metrics=("mrr", "ndcg@3", "ndcg@10"))[0] == "ndcg@10@silver"

@@ -96,5 +96,3 @@ def test_mean_metrics_by_hand() -> None:
 def test_bad_input() -> None:
     with pytest.raises(InputError, match="needs training pairs and the dataset has none"):
         PairPropagation(encoder=Plane(), train=[])
-    with pytest.raises(InputError, match="temperatures are above 0"):
-        PairPropagation(encoder=Plane(), train=[TrainingPair("0", "1")], temperature=0.0)

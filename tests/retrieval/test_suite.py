@@ -16,8 +16,9 @@ from fcconan.retrieval.dense import Dense
 from fcconan.retrieval.fusion import Fusion
 from fcconan.retrieval.lexical import BM25, BM25Fast, Random, TfIdf
 from fcconan.retrieval.propagation import PairPropagation
-from fcconan.retrieval.suites import Maker, RunFile, as_retriever, built_in_suite, load_suite
+from fcconan.retrieval.suites import Maker, as_retriever, built_in_suite, load_suite
 from fcconan.retrieval.systems import TrainingPair, rank_all
+from fcconan.retrieval.trec import run_from_file
 
 PAPER = [
     "random",
@@ -335,10 +336,10 @@ def test_a_circle_further_down_is_found_and_shared_parts_are_none(tmp_path: Path
 def test_an_unknown_part_of_a_fusion_is_bad_input(tmp_path: Path) -> None:
     made = maker(tmp_path, "  a: { kind: fusion, systems: [bm25, bm26] }\n  bm25: { kind: bm25 }")
     assert complaint(made.make, "a").startswith("unknown system 'bm26': did you mean 'bm25'? ")
-    made = maker(
-        tmp_path, "  a: { kind: fusion, systems: [b, c], method: guess }\n  b: { kind: bm25 }\n  c: { kind: tfidf }"
-    )
-    assert complaint(made.make, "a").startswith("a: there is no fusion method 'guess': choose one of rrf, sum, ")
+    systems = "  b: { kind: bm25 }\n  c: { kind: tfidf }"
+    for wrong in ("method: guess", "norm: guess", "systems: [b]"):
+        text = f"  a: {{ kind: fusion, systems: [b, c], {wrong} }}\n{systems}".replace("[b, c], systems: [b]", "[b]")
+        assert f": systems.a.{wrong.partition(':')[0]}: " in complaint(maker, tmp_path, text)
 
 
 @pytest.mark.parametrize(
@@ -429,7 +430,7 @@ def test_an_object_with_name_and_rank_is_a_system() -> None:
 def test_a_run_file_is_a_system(tmp_path: Path) -> None:
     path = tmp_path / "mine.trec"
     path.write_text("hs Q0 cn-b 1 0.5 abacus\nhs Q0 cn-a 2 0.75 abacus\n", encoding="utf-8")
-    system = RunFile(path)
+    system = run_from_file(path)
     corpus: Mapping[str, str] = {"cn-a": "", "cn-b": ""}
     found = rank_all(system, {"hs": "", "other": ""}, corpus, 1)
     assert system.name == "abacus"

@@ -6,10 +6,9 @@ from typing import Any, get_args
 
 import pytest
 
-from fcconan.errors import InputError
 from fcconan.models.client import Client, EndpointError
 from fcconan.models.requests import CallReason, Reply
-from fcconan.retrieval.chat import ADVICE, LISTWISE, ZERO_SHOT, read_choice, read_object
+from fcconan.retrieval.chat import ADVICE, LISTWISE, ZERO_SHOT, Chat, read_choice, read_object
 from fcconan.retrieval.systems import Retriever, rank_all
 from fcconan.retrieval.zero_shot import ZeroShot
 from tests.models.server import (
@@ -45,7 +44,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
 
 def system(server: Server, folder: Path, **options: Any) -> ZeroShot:
     client = Client(journal=folder / "journal.jsonl", base_url=server.url, retries=1, backoff=0.01, timeout=5)
-    return ZeroShot(client=client, **{"n": 3, **options})
+    return ZeroShot("gpt-4o", Chat(client, **options), n=3)
 
 
 def calls(**counts: int) -> dict[str, int]:
@@ -260,13 +259,6 @@ def test_the_configuration_names_all_that_changes_the_output(
     assert json.loads(json.dumps(one.configuration)) == one.configuration
     assert (len(ZERO_SHOT.hash), ZERO_SHOT.hash != LISTWISE.hash) == (12, True)
     assert isinstance(one, Retriever)
-
-
-def test_bad_input(server: Server, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="n is 0"):
-        system(server, tmp_path, n=0)
-    with pytest.raises(InputError, match="the catalogue is empty"):
-        system(server, tmp_path).rank(QUERIES, {}, 10)
 
 
 def test_objects_are_read_whole_or_not_at_all() -> None:

@@ -4,16 +4,22 @@ import math
 import subprocess
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
+from sacrebleu.metrics.bleu import BLEU
 
 from fcconan.errors import InputError
+from fcconan.parallel.workers import open_workers
+from fcconan.scoring.text import evaluation
 from fcconan.scoring.text.corpus import Distinct, Length
-from fcconan.scoring.text.evaluation import OF_REFERENCES, TEXT_METRICS, score_texts
+from fcconan.scoring.text.evaluation import OF_REFERENCES, TEXT_METRICS, score_systems, score_texts
+from fcconan.scoring.text.novelty import Novelty
 from fcconan.scoring.text.overlap import Bleu, Rouge
 from fcconan.scoring.text.scores import Metric, Series, Unit, signature
+from tests.parallel.pickling import Pickling
 
 REPLIES = [
     "Ombrey readers return books early.",
@@ -45,6 +51,62 @@ class Given(Metric):
     def score(self, units: Sequence[Unit], *, batch_size: int, progress: bool | None) -> list[Series]:
         self.seen = list(units)
         return [Series("given", np.array(self.values), signature("given"), truncated=frozenset(range(len(units))))]
+
+
+@pytest.mark.parametrize("several", ["max", "mean", "joint"])
+@pytest.mark.parametrize("of_part", [1, 3, 6, 7])
+def test_values_do_not_depend_on_the_parts_that_workers_score(
+    monkeypatch: pytest.MonkeyPatch, of_part: int, several: Any
+) -> None:
+    monkeypatch.setattr(evaluation, "_TEXTS_OF_PART", of_part)
+    texts = [
+        "The Ombrey sing loudly.",
+        "",
+        "Ask the bakers, they know.",
+        "!",
+        "The Ombrey sing.",
+        "No.",
+    ]
+    references = [
+        ["The Ombrey sing well.", "They do."],
+        ["One."],
+        [],
+        ["", "Ask."],
+        ["The Ombrey sing."],
+        ["No, it is."],
+    ]
+    metrics: list[str | Metric] = [*TEXT_METRICS, Novelty(["The Ombrey know it.", "No."])]
+    systems = {"A": (texts, references, None), "B": (texts[::-1], references[::-1], None), "C": ([], [], None)}
+    executor = Pickling()
+    with open_workers(executor=executor) as workers:
+        found = score_systems(systems, metrics, several=several, workers=workers)
+    assert executor.tasks == 2 * -(-6 // of_part)
+    expected = {system: score_texts(*given[:2], metrics, several=several) for system, given in systems.items()}
+    for system, scores in expected.items():
+        assert list(found[system]) == list(scores)
+        for name, own in scores.items():
+            other = found[system][name]
+            assert np.array_equal(other.values, own.values, equal_nan=True)
+            assert replace(other, values=own.values) == own
+    assert expected["A"]["bleu-2"].n_empty_references == 1
+    assert len({reason for scores in expected["A"].values() for reason in scores.reasons}) == 6
+
+
+def test_corpus_bleu_of_counts_is_that_of_sacrebleu() -> None:
+    texts = ["The Ombrey sing loudly in town.", "Ask the bakers, they know.", "The Ombrey sing every day."]
+    references = [
+        ["The Ombrey sing well in town.", "They do."],
+        ["Ask the bakers now."],
+        ["They sing every single day."],
+    ]
+    streams: Any = [[own[place] if place < len(own) else None for own in references] for place in range(2)]
+    for smoothing in ("exp", "floor", "add-k", "none"):
+        found = score_texts(texts, references, [Bleu(corpus_smoothing=smoothing)])
+        for order in (1, 2, 3, 4):
+            metric = BLEU(max_ngram_order=order, smooth_method=smoothing, force=True)
+            corpus = found[f"bleu-{order}"].corpus
+            assert corpus.value == metric.corpus_score(texts, streams).score / 100
+            assert str(metric.get_signature()) in corpus.signature
 
 
 def test_every_metric_in_one_call() -> None:

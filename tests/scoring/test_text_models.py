@@ -10,11 +10,14 @@ import numpy as np
 import pytest
 
 from fcconan.errors import InputError
+from fcconan.parallel.workers import open_workers
+from fcconan.scoring.text import evaluation
 from fcconan.scoring.text.bertscore import BertScore
-from fcconan.scoring.text.evaluation import score_texts
+from fcconan.scoring.text.evaluation import score_systems, score_texts
 from fcconan.scoring.text.scores import Metric
 from fcconan.scoring.text.seq2seq import BartScore, Question
 from fcconan.scoring.text.toxicity import Toxicity
+from tests.parallel.pickling import Pickling
 from tests.retrieval.tiny import TEXTS, tiny_bart, tiny_bert
 
 REFERENCES = [*TEXTS[1:], TEXTS[0]]
@@ -236,6 +239,29 @@ def test_neither_batches_nor_neighbours_change_a_value(
             for name, values in together.items():
                 assert values == pytest.approx([float(each[name][0]) for each in alone], abs=1e-4), name
                 assert values.tolist() == again[name].tolist()
+
+
+def test_workers_load_models_once_and_give_the_same_values(
+    encoder: Path, bart: Path, classifier: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(evaluation, "_TEXTS_OF_PART", 2)
+    question = Question(bart, QUESTION, name="on-topic")
+    metrics = [BertScore(encoder), BartScore(bart), question, Toxicity(classifier(), ["rude"])]
+    given: Any = (WITH_UNKNOWN, [[text] for text in AND_REFERENCES], TEXTS * 2)
+    given = tuple(each[: len(WITH_UNKNOWN)] for each in given)
+    expected = score_systems({"A": given}, metrics)["A"]
+    executor = Pickling()
+    with open_workers(executor=executor) as workers:
+        found = score_systems({"A": given}, metrics, workers=workers)["A"]
+        assert executor.tasks > 1
+        for name, scores in found.items():
+            np.testing.assert_allclose(scores.values, expected[name].values, rtol=1e-6, atol=1e-6)
+            assert (scores.signature, scores.n_truncated) == (expected[name].signature, expected[name].n_truncated)
+        before = executor.tasks
+        weighted = score_systems({"A": given}, [BertScore(encoder, idf=True)], workers=workers)["A"]
+        assert executor.tasks == before  # frequencies need all references
+    alone = score_systems({"A": given}, [BertScore(encoder, idf=True)])["A"]
+    assert np.array_equal(weighted["bertscore-f"].values, alone["bertscore-f"].values)
 
 
 def test_what_a_model_does_not_read_is_counted(

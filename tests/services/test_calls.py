@@ -24,6 +24,7 @@ WON = [{"item_id": "hs1", "system_a": "A", "system_b": "B", "verdict": "a"}]
     [
         ({"resamples": 0}, "rank: options is a dict, expected RankOptions: give RankOptions(resamples=0)"),
         (fcconan.AgreeOptions(), "rank: options is a AgreeOptions, expected RankOptions: give RankOptions(...)"),
+        (fcconan.RankOptions, "rank: options is the class RankOptions, expected RankOptions: give RankOptions(...)"),
         (None, "rank: options is a NoneType, expected RankOptions: give RankOptions(...)"),
     ],
 )
@@ -38,6 +39,14 @@ def test_missing_and_unknown_arguments_are_named_with_the_function() -> None:
         fcconan.rate(WON)  # type: ignore[call-arg]
     with pytest.raises(TypeError, match=r"^rank: got an unexpected keyword argument 'resamples'$"):
         fcconan.rank(WON, resamples=0)  # type: ignore[call-arg]
+
+
+def test_messages_name_options_as_python_does() -> None:
+    options = fcconan.RateOptions(model=("m",), panel="median")
+    with pytest.raises(InputError, match=r"^panel median combines models, and there is one: give .* with model$"):
+        fcconan.rate([{"hate_speech": "x", "text": "y"}], options)
+    with pytest.raises(InputError, match=r"^--panel median combines models.* with --model$"):
+        services.rate([{"hate_speech": "x", "text": "y"}], options)  # as the command calls it
 
 
 def test_progress_is_a_function_or_none(tmp_path: Path) -> None:

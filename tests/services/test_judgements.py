@@ -57,6 +57,28 @@ def options(**more: Any) -> RateOptions:
     return RateOptions(**{"model": ("words",), **RELEVANCE, **more})
 
 
+def test_shards_are_together_the_ratings_of_one_run() -> None:
+    replies = [
+        {"system": who, "item_id": f"i{n}", "hate_speech": f"The Ombrey hide {n} books.", "text": f"{who} counts {n}."}
+        for who in ("A", "B")
+        for n in range(8)
+    ]
+    options = RateOptions(model=("words",), **RELEVANCE, limit=13)
+    whole = list(rate(replies, options, client=Words()).ratings())
+    shards = [options.model_copy(update={"shard": f"{number}/3"}) for number in (1, 2, 3)]
+    parts = [list(rate(replies, each, client=Words()).ratings()) for each in shards]
+    held = [{row["reply_id"] for row in part} for part in parts]
+    assert all(held)
+    assert sum(map(len, held)) == 13
+    by_reply: dict[str, Iterator[Any]] = {}
+    for part in parts:
+        rows = iter(part)
+        by_reply |= {row["reply_id"]: rows for row in part}
+    assert [next(by_reply[row["reply_id"]]) for row in whole] == whole  # each shard has the order of the whole
+    with pytest.raises(InputError, match="leave --shard out"):
+        rate(replies, shards[0].model_copy(update={"model": ("lexical",)}))
+
+
 def test_an_own_model_rates_a_frame_and_progress_is_reported() -> None:
     seen: list[tuple[int, int | None]] = []
     model = Words()

@@ -4,7 +4,7 @@ import math
 import zlib
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -104,10 +104,7 @@ def in_order(
     if swap:
         swapped = sides([(each.rater, each.unit_id) for rows in found.values() for each in rows], seed)
     return {
-        rater: [
-            Assignment(rater, each.unit_id, each.position, each.session, (rater, each.unit_id) in swapped)
-            for each in rows
-        ]
+        rater: [replace(each, swapped=(rater, each.unit_id) in swapped) for each in rows]
         for rater, rows in found.items()
     }
 

@@ -5,7 +5,7 @@ time. The score of a pair does not depend on the block that it is in, as far as 
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -26,6 +26,8 @@ UNSCORED = "not_scored"  # the reason of a pair that a system left out of its ra
 NO_VALUE = "no_value"  # of one that a judge left without saying why
 _JUDGE = "judge.json"
 _CNS_AT_ONCE = 8_192  # of dense vectors, which are widened to 64 bits for the product
+# `hs` or `cn`, and positions or None for all -> ids and texts.
+Texts = Callable[[str, range | None], list[tuple[str, str]]]
 
 
 @dataclass(frozen=True)
@@ -58,22 +60,6 @@ class Asking:
     timeout: float = 60.0
     budget: "Budget | None" = None
     origins: "Origins | None" = None
-
-
-class Texts(Protocol):
-    """The two lists, as a process that writes shards has them."""
-
-    def count(self, side: str) -> int:
-        """Returns the number of `hs` or `cn`."""
-        ...
-
-    def ids(self, side: str, part: range) -> list[str]:
-        """Returns ids of `hs` or `cn` by their positions."""
-        ...
-
-    def texts(self, side: str, part: range) -> list[str]:
-        """Returns texts of `hs` or `cn` by their positions."""
-        ...
 
 
 class Scores(Protocol):
@@ -323,10 +309,8 @@ class _SystemScores:
     def block(self, hs: range, cn: range, journal: Path) -> Block:
         from fcconan.retrieval import rank_all
 
-        queries = dict(zip(self._texts.ids("hs", hs), self._texts.texts("hs", hs), strict=True))
-        # Always the whole list, which weights of words follow from.
-        whole = range(self._texts.count("cn"))
-        corpus = dict(zip(self._texts.ids("cn", whole), self._texts.texts("cn", whole), strict=True))
+        queries = dict(self._texts("hs", hs))
+        corpus = dict(self._texts("cn", None))  # always the whole list: weights of words follow from it
         places = {key: place for place, key in enumerate(corpus)}
         scores = np.full((len(hs), len(corpus)), np.nan, dtype=np.float32)
         ranked = rank_all(self._system, queries, corpus, len(corpus))
@@ -352,7 +336,7 @@ class _JudgeScores:
         labels = [label.name for label in judge.plan.task.labels]
         scores = np.full(len(hs) * len(cn), np.nan, dtype=np.float32)
         reasons: dict[int, str] = {}
-        for place, (row,) in enumerate(judge.rate(pairs_of(self.texts, hs, cn))):
+        for place, (row,) in enumerate(judge.rate(pairs_of(self.texts("hs", hs), self.texts("cn", cn)))):
             value = row["label"] if labels else row["value"]
             if value is None:
                 reasons[place] = row["reason"] or NO_VALUE
@@ -367,11 +351,10 @@ class _JudgeScores:
         return Block(scores.reshape(len(hs), len(cn)), reasons)
 
 
-def pairs_of(texts: Texts, hs: range, cn: range) -> Iterator[dict[str, Any]]:
-    """Yields the rows that a judge is asked about, by the positions of HS and CNs."""
-    cns = list(zip(texts.ids("cn", cn), texts.texts("cn", cn), strict=True))
-    for hs_key, message in zip(texts.ids("hs", hs), texts.texts("hs", hs), strict=True):
-        for cn_key, text in cns:
+def pairs_of(hs: Iterable[tuple[str, str]], cn: Sequence[tuple[str, str]]) -> Iterator[dict[str, Any]]:
+    """Yields the rows that a judge is asked about, from ids and texts."""
+    for hs_key, message in hs:
+        for cn_key, text in cn:
             key = make_pair_id(hs_key, cn_key)
             yield {"pair_id": key, "reply_id": key, "hate_speech": message, "text": text}
 

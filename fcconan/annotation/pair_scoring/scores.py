@@ -26,11 +26,11 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from fcconan.annotation.campaigns import SETTINGS
-from fcconan.annotation.pair_scoring.scorers import Asking, Scorer, Scores, opened, pairs_of
+from fcconan.annotation.pair_scoring.scorers import Asking, Scorer, Scores, opened
 from fcconan.building import SCHEMA as PAIRS, dictionary, digest_of, open_writer, require_distinct
 from fcconan.data import is_sealed, new_folder, seal_folder
 from fcconan.errors import InputError
-from fcconan.parallel import Shard, claim, cut, is_finished, share
+from fcconan.parallel import Shard, claim, cut, is_finished
 
 PLAN_NAME = "_scoring.json"
 ROWS_AT_ONCE = 125_000
@@ -104,8 +104,9 @@ class Scoring:
         """
         from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-        if (mine := versions()) != self.versions:
-            other = ", ".join(f"{name} {has} here, {wants} there" for (name, has), (_, wants) in _unlike(mine, self))
+        pairs = zip(versions(), self.versions, strict=True)
+        other = ", ".join(f"{name} {has} here, {wants} there" for (name, has), (_, wants) in pairs if has != wants)
+        if other:
             raise InputError(f"a worker has other versions ({other}): install the same ones, or bytes would differ")
         product = _opened(self.folder, self.plan_digest, self.asking)
         # Sums of several threads would depend on their number; the work is parallel as it is.
@@ -127,17 +128,19 @@ def plan(
     selection: Selection | None = None,
     rows_per_shard: int | None = None,
     asking: Asking | None = None,
+    dry_run: bool = False,
 ) -> tuple[Scoring, list[Shard]]:
     """Claims a folder for a product, prepares the scorer where that is not done yet, and cuts the shards.
 
     Args:
         hs: The HS by their ids.
         cn: The CNs by their ids.
-        scorer: Scores them.
-        folder: Where the shards go.
+        scorer: The scorer.
+        folder: The folder of the shards.
         selection: Which pairs are kept; by default all.
-        rows_per_shard: About as many pairs as a shard has before any is left out; by default the scorer's.
+        rows_per_shard: Approximate number of pairs in a shard before any is left out; by default the scorer's.
         asking: How a judge's endpoint is asked.
+        dry_run: Whether nothing is written.
 
     Returns:
         The work, and all its shards.
@@ -145,69 +148,13 @@ def plan(
     Raises:
         InputError: A list is empty, the folder holds something else, or the scorer cannot be prepared.
     """
-    selection = selection or Selection()
-    content, shards = _planned(hs, cn, scorer, folder, selection, rows_per_shard)
-    claim(folder, PLAN_NAME, content, what="scoring")
-    plan_digest = _digest_of_plan(folder)
-    _prepare(folder, plan_digest, scorer, hs, cn)
-    return Scoring(folder.resolve(), plan_digest, versions(), len(cn), selection, asking or Asking()), shards
-
-
-def open_questions(
-    hs: dict[str, str],
-    cn: dict[str, str],
-    scorer: Scorer,
-    folder: Path,
-    *,
-    selection: Selection,
-    rows_per_shard: int | None = None,
-    rank: int = 0,
-    world: int = 1,
-) -> Iterator[tuple[Path, Iterator[dict[str, Any]]]]:
-    """Yields the journal of every shard that is not written yet, and the rows that a judge would be asked about.
-
-    Writes nothing.
-
-    Args:
-        hs: As of `plan`.
-        cn: As of `plan`.
-        scorer: As of `plan`.
-        folder: As of `plan`.
-        selection: As of `plan`.
-        rows_per_shard: As of `plan`.
-        rank: Of this process, from 0.
-        world: How many processes share the shards.
-
-    Raises:
-        InputError: As `plan`.
-    """
-    content, shards = _planned(hs, cn, scorer, folder, selection, rows_per_shard)
-    if (folder / PLAN_NAME).exists():
-        claim(folder, PLAN_NAME, content, what="scoring")
-    lists = _Lists({name: _columns(side, texts=True) for name, side in (("hs", hs), ("cn", cn))})
-    plan_digest = _digest_of_plan(folder) if (folder / PLAN_NAME).exists() else ""
-    work = Scoring(folder, plan_digest, versions(), len(cn), selection, Asking())
-    for shard in share(shards, rank, world):
-        if not work.is_finished(shard):
-            yield work.journal(shard), pairs_of(lists, range(shard.start, shard.stop), range(len(cn)))
-
-
-def _planned(
-    hs: dict[str, str],
-    cn: dict[str, str],
-    scorer: Scorer,
-    folder: Path,
-    selection: Selection,
-    rows_per_shard: int | None,
-) -> tuple[dict[str, Any], list[Shard]]:
-    """Returns the plan and its shards."""
     require_distinct("HS", list(hs))
     require_distinct("CN", list(cn))
-    rows_per_shard = scorer.rows_per_shard if rows_per_shard is None else rows_per_shard
     for other in (SETTINGS, "manifest.json"):
         if (folder / other).exists():
             raise InputError(f"{folder} holds {other}, so it is no folder for scores: choose another one")
-    hs_per_shard = max(1, rows_per_shard // len(cn))
+    selection = selection or Selection()
+    hs_per_shard = max(1, (rows_per_shard or scorer.rows_per_shard) // len(cn))
     shards = cut(len(hs), hs_per_shard)
     content = {
         "layout": _LAYOUT,
@@ -219,7 +166,12 @@ def _planned(
         "shards": len(shards),
         "scorer": scorer.configuration,
     }
-    return content, shards
+    if not dry_run or (folder / PLAN_NAME).exists():
+        claim(folder, PLAN_NAME, content, what="scoring")
+    plan_digest = _digest_of_plan(folder) if (folder / PLAN_NAME).exists() else ""
+    if not dry_run:
+        _prepare(folder, plan_digest, scorer, hs, cn)
+    return Scoring(folder.resolve(), plan_digest, versions(), len(cn), selection, asking or Asking()), shards
 
 
 def versions() -> tuple[tuple[str, str], ...]:
@@ -287,20 +239,6 @@ def _columns(side: dict[str, str], *, texts: bool) -> pa.Table:
 
 
 @dataclass(frozen=True)
-class _Lists:
-    columns: dict[str, pa.Table]
-
-    def count(self, side: str) -> int:
-        return int(self.columns[side].num_rows)
-
-    def ids(self, side: str, part: range) -> list[str]:
-        return list(self.columns[side]["id"][part.start : part.stop].to_pylist())
-
-    def texts(self, side: str, part: range) -> list[str]:
-        return list(self.columns[side]["text"][part.start : part.stop].to_pylist())
-
-
-@dataclass(frozen=True)
 class _Product:
     hs: pa.Array
     cn: pa.Array
@@ -323,7 +261,12 @@ def _opened(folder: Path, plan_digest: str, asking: Asking) -> _Product:
     fields = [*PAIRS, pa.field("score", pa.float32())]
     if configuration["kind"] in ("system", "judge"):
         fields.append(pa.field("reason", pa.dictionary(pa.int32(), pa.string())))
-    scores = opened(configuration, prepared, _Lists(tables), asking)
+
+    def texts(side: str, part: range | None = None) -> list[tuple[str, str]]:
+        rows = tables[side] if part is None else tables[side].slice(part.start, len(part))
+        return list(zip(rows["id"].to_pylist(), rows["text"].to_pylist(), strict=True))
+
+    scores = opened(configuration, prepared, texts, asking)
     return _Product(hs, cn, scores, pa.schema(fields))
 
 
@@ -393,7 +336,3 @@ def _prepared(folder: Path, plan_digest: str) -> Path:
 
 def _digest_of_plan(folder: Path) -> str:
     return digest_of([(folder / PLAN_NAME).read_text(encoding="utf-8")])
-
-
-def _unlike(mine: Sequence[tuple[str, str]], work: Scoring) -> list[tuple[tuple[str, str], tuple[str, str]]]:
-    return [(one, other) for one, other in zip(mine, work.versions, strict=True) if one != other]

@@ -77,31 +77,17 @@ class Behaviours(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    default: dict[str, Any] = {}
-    validators: dict[str, Any] = {}
-    raters: dict[str, dict[str, Any]] = {}
+    default: Behaviour = Behaviour()
+    validators: Behaviour = Behaviour()
+    raters: dict[str, Behaviour] = {}
 
     def of(self, rater: str, role: Role) -> Behaviour:
         """Returns how a rater answers."""
-        validators = self.validators if role == "validator" else {}
-        return Behaviour.model_validate(self.default | validators | self.raters.get(rater, {}))
-
-    @model_validator(mode="after")
-    def _each(self) -> "Behaviours":
-        named = {"default": {}, "validators": self.validators}
-        named |= {f"raters.{name}": said for name, said in self.raters.items()}
-        for name, said in named.items():
-            try:
-                Behaviour.model_validate(self.default | said)
-            except ValidationError as error:
-                first = error.errors()[0]
-                key = ".".join(map(str, first["loc"]))
-                known = f", which is none of {', '.join(Behaviour.model_fields)}"
-                what = (
-                    known if first["type"] == "extra_forbidden" else f": {first['msg'].removeprefix('Value error, ')}"
-                )
-                raise ValueError(f"{name} has {key or 'a value'}{what}") from error
-        return self
+        parts = [self.default, *([self.validators] if role == "validator" else []), self.raters.get(rater, Behaviour())]
+        given: dict[str, Any] = {}
+        for part in parts:
+            given |= part.model_dump(exclude_unset=True)
+        return Behaviour.model_validate(given)
 
 
 def read_behaviours(path: Path) -> Behaviours:
@@ -118,7 +104,7 @@ def read_behaviours(path: Path) -> Behaviours:
     except ValidationError as error:
 
         def known(location: Location) -> list[str]:
-            return list(Behaviours.model_fields)
+            return list((Behaviour if location[:-1] else Behaviours).model_fields)
 
         raise InputError(explain(file, error, whole="the annotators", known_keys=known)) from error
 

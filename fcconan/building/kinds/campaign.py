@@ -7,23 +7,28 @@ may be `labels`, the final verdicts of comparisons, and `grades`, what validator
 
 import json
 from collections import Counter
-from pathlib import Path
+from collections.abc import Iterable
+from itertools import chain
 from statistics import median
 from typing import Any
 
-from fcconan.building.kinds.exhaustive import vote_agreement
-from fcconan.building.recipes import Rater, Recipe
+from fcconan.building.recipes import Rater
 from fcconan.building.rows import (
     PERSON_AND_TOPIC,
-    benchmark_tables,
+    Row,
+    alpha_in_words,
     comparison_row,
-    corpus_table,
-    queries_table,
+    grouped,
+    judged_note,
     rating_row,
+    tier_facts,
+    tier_members,
+    tier_tables,
+    vote_agreement,
 )
 from fcconan.building.tables import Built, Table
 from fcconan.building.tiers import TIER_RULES, Judged, TierRule, agreement
-from fcconan.building.upstream_csv import Rows, Upstream
+from fcconan.building.upstream_csv import Record, Rows, Upstream
 from fcconan.data import (
     COMPARISON,
     LABELS,
@@ -38,9 +43,7 @@ from fcconan.data import (
     make_hs_id,
 )
 from fcconan.errors import InputError
-from fcconan.scoring import krippendorff_alpha
 
-Row = dict[str, Any]
 ABOUT_HS = ("hs_type", "hs_subtype")
 ABOUT_CN = (*(name for name in PERSON_AND_TOPIC if name not in ABOUT_HS), "source_id")
 LABEL = {name: name for name in LABELS} | {"": None}
@@ -73,20 +76,18 @@ DISTINCT = {"items": "item_id", "systems": "system"}  # facts: how many differen
 VERDICT_ON_A_SCALE = {"a": 0.0, "tie": 1.0, "b": 2.0}
 
 
-def build(recipe: Recipe, files: dict[str, Path], *, tier_rule: str | None) -> Built:
+def build(upstream: Upstream) -> Built:
     """Builds tiers, votes, corpus, queries and qrels of a campaign on pairs, or replies with ratings or comparisons.
 
     Args:
-        recipe: The recipe.
-        files: The files by source name.
-        tier_rule: A key of `fcconan.building.tiers.TIER_RULES` where the recipe has tiers and no rule of its own.
+        upstream: The recipe and its files.
 
     Raises:
         InputError: A file breaks a rule of the format.
     """
-    upstream = Upstream(recipe, files)
+    recipe = upstream.recipe
     if "pairs" in recipe.sources:
-        return _pairs(upstream, recipe.own_tier_rule or TIER_RULES[str(tier_rule)])
+        return _pairs(upstream, recipe.own_tier_rule or TIER_RULES[str(upstream.tier_rule)])
     if "ratings" in recipe.sources:
         return _ratings(upstream)
     return _comparisons(upstream)
@@ -100,19 +101,16 @@ def _read(upstream: Upstream, key: str, *texts: str) -> Rows:
 
 def _texts(upstream: Upstream, key: str, about: tuple[str, ...]) -> dict[str, Row]:
     """Returns text and further columns by id."""
-    rows = _read(upstream, key, "text")
     id_of = {"hs": make_hs_id, "cn": make_cn_id}[key]
     found: dict[str, Row] = {}
-    for row in range(len(rows)):
-        given, text = rows[f"{key}_id"][row], rows["text"][row]
+    for record in _read(upstream, key, "text"):
+        given, text = record[f"{key}_id"], record["text"]
         if id_of(text) != given:
-            raise rows.fail(row, f"the text has the id {id_of(text)}, not {given}; it was changed: take the file anew")
+            raise record.fail(f"the text has the id {id_of(text)}, not {given}; it was changed: take the file anew")
         if given in found:
-            raise rows.fail(row, f"{given} stands there already; remove one of the two rows")
+            raise record.fail(f"{given} stands there already; remove one of the two rows")
         found[given] = {"text": text} | {
-            name: rows.integer(name, row) if name == "age" else rows[name][row] or None
-            for name in about
-            if name in rows.columns
+            name: record.integer(name) if name == "age" else record[name] or None for name in about if name in record
         }
     return found
 
@@ -123,10 +121,10 @@ def _pairs(upstream: Upstream, rule: TierRule) -> Built:
     votes = _votes(_read(upstream, "votes"), set(judged["pair_id"]))
     pairs: list[Row] = []
     left_out: Counter[str] = Counter()
-    for row, pair_id in enumerate(judged["pair_id"]):
-        pair = _pair(judged, row, votes.get(pair_id, []), hs, cn, rule)
+    for record in judged:
+        pair = _pair(record, votes.get(record["pair_id"], []), hs, cn, rule)
         if pair["label"] is None:
-            left_out[judged["reason"][row]] += 1
+            left_out[record["reason"]] += 1
         elif pair["tier"] is None:
             left_out["no_tier"] += 1
         else:
@@ -135,33 +133,25 @@ def _pairs(upstream: Upstream, rule: TierRule) -> Built:
         raise InputError(
             f"{judged.name}: none of its {len(judged)} judged pairs is in a tier; adjudicate more, or loosen the rule"
         )
-    members = {
-        name: [pair for pair in pairs if rule.names.index(pair["tier"]) <= position]
-        for position, name in enumerate(rule.names)
-    }
+    members = tier_members(pairs, rule.names)
     filled = {name: held for name, held in members.items() if held}  # `datasets` loads no empty file
-    benchmark, aliases = benchmark_tables(filled, rule.names[-1])
-    queries = {pair["hs_id"]: pair["hate_speech"] for pair in pairs}
     # Every CN belongs to the corpus, also one whose pairs were all left out: a smaller one flatters every system.
-    benchmark[:2] = [corpus_table({key: text["text"] for key, text in cn.items()}), queries_table(queries)]
-    columns = PAIR.kinds | {"n_validators": "int"}
-    tables = [Table.from_rows(name, "test", columns, held, ("pair_id",)) for name, held in filled.items()]
-    tables += benchmark
+    corpus = {key: text["text"] for key, text in cn.items()}
+    tables, aliases = tier_tables(filled, PAIR.kinds | {"n_validators": "int"}, corpus=corpus)
     inside = {pair["pair_id"] for pair in pairs}
     for split, wanted in (("test", True), (LEFT_OUT, False)):
         rows = [vote for pair in judged["pair_id"] if (pair in inside) == wanted for vote in votes[pair]]
         if rows:
             tables.append(Table.from_rows("votes", split, VOTE.kinds | FURTHER, rows, ("pair_id", "rater")))
+    queries = {pair["hs_id"] for pair in pairs}
     facts = {
         "hate_speech": len(queries),
         "counter_narratives": len(cn),
         "judged": len(judged),
         "left_out": left_out.total(),
         **{f"left_out_{reason}": count for reason, count in sorted(left_out.items())},
+        **tier_facts(members),
     }
-    for name, held in members.items():
-        facts[f"{name}_appropriate"] = sum(pair["label"] == "appropriate" for pair in held)
-        facts[f"{name}_valid"] = sum(pair["valid"] for pair in held)
     notes = _notes(pairs, len(judged), len(hs) * len(cn), len(hs) - len(queries), left_out)
     if len(filled) < len(members):
         empty = ", ".join(name for name in members if name not in filled)
@@ -169,30 +159,36 @@ def _pairs(upstream: Upstream, rule: TierRule) -> Built:
     if upstream.recipe.own_tier_rule is not None:
         conditions = "; ".join(f"`{tier.name}`: {tier.in_words()}" for tier in rule.complete)
         notes.append(f"Tiers, each within the next one: {conditions}. {rule.meaning}")
-    return Built(tables, aliases, facts, vote_agreement([vote for given in votes.values() for vote in given]), notes)
+    return Built(tables, aliases, facts, vote_agreement(chain(*votes.values())), notes)
 
 
 def _votes(rows: Rows, pairs: set[str]) -> dict[str, list[Row]]:
-    votes: dict[str, list[Row]] = {}
-    for row, pair in enumerate(rows["pair_id"]):
-        if pair not in pairs:
-            raise rows.fail(row, f"a vote on {pair}, which is not among the pairs; the two files go together")
-        label = rows.one_of("label", row, {name: name for name in VOTE_LABELS})
-        votes.setdefault(pair, []).append({"pair_id": pair, "label": label} | {name: rows[name][row] for name in BY})
-    return votes
+    votes = [
+        {
+            "pair_id": record.reference("pair_id", pairs),
+            "label": record.word("label", VOTE_LABELS),
+            **_further(record, BY),
+        }
+        for record in rows
+    ]
+    return grouped((vote["pair_id"], vote) for vote in votes)
 
 
-def _pair(rows: Rows, row: int, votes: list[Row], hs: dict[str, Row], cn: dict[str, Row], rule: TierRule) -> Row:
-    pair = rows["pair_id"][row]
+def _further(record: Record, names: Iterable[str]) -> dict[str, str]:
+    return {name: record[name] for name in names}
+
+
+def _pair(record: Record, votes: list[Row], hs: dict[str, Row], cn: dict[str, Row], rule: TierRule) -> Row:
+    pair = record["pair_id"]
     hs_id, _, cn_id = pair.partition(":")
     if hs_id not in hs or cn_id not in cn:
-        raise rows.fail(row, f"{pair}: its texts are not among the HS and CNs; the files go together")
+        raise record.fail(f"{pair}: its texts are not among the HS and CNs; the files go together")
     if not votes:
-        raise rows.fail(row, f"{pair} has no vote; the two files go together")
-    label = rows.one_of("label", row, LABEL)
-    if (label is None) != bool(rows["reason"][row]):
-        raise rows.fail(row, f"{pair} needs a label, or a reason why it has none; fill in one of the two")
-    valid = rows.one_of("valid", row, VALID)
+        raise record.fail(f"{pair} has no vote; the two files go together")
+    label = record.one_of("label", LABEL)
+    if (label is None) != bool(record["reason"]):
+        raise record.fail(f"{pair} needs a label, or a reason why it has none; fill in one of the two")
+    valid = record.one_of("valid", VALID)
     given = [vote["label"] for vote in votes]
     judged = Judged(given, str(label), valid, frozenset(vote["role"] for vote in votes))
     return {
@@ -205,17 +201,15 @@ def _pair(rows: Rows, row: int, votes: list[Row], hs: dict[str, Row], cn: dict[s
         "valid": valid,
         "n_votes": len(given),
         "agreement": agreement(given, str(label)),
-        "tier": None if label is None else rule.best(judged, pair),
-        "n_validators": rows.integer("n_validators", row),
-        "original_index": rows.integer("original_index", row),
+        "tier": None if label is None else rule.best(judged),
+        "n_validators": record.integer("n_validators"),
+        "original_index": record.integer("original_index"),
         **{name: value for text in (hs[hs_id], cn[cn_id]) for name, value in text.items() if name != "text"},
     }
 
 
 def _notes(pairs: list[Row], judged: int, possible: int, hs_without: int, left_out: Counter[str]) -> list[str]:
-    notes = [f"{judged} of {possible} combinations of HS and CN are judged."]
-    if judged < possible:
-        notes = [notes[0][:-1] + "; the others are unjudged, not negative."]
+    notes = [judged_note(judged, possible)]
     shown = [pair["valid"] for pair in pairs if pair["n_validators"]]
     notes.append(f"Validators were shown {len(shown)} of the {len(pairs)} labels, and confirmed {sum(shown)}.")
     if left_out:
@@ -230,71 +224,61 @@ def _notes(pairs: list[Row], judged: int, possible: int, hs_without: int, left_o
 
 
 def _replies(upstream: Upstream) -> tuple[Table, dict[str, Row]]:
-    rows = _read(upstream, "replies", "hate_speech", "text")
-    found = []
-    for row in range(len(rows)):
-        reply: Row = {name: rows[name][row] or None for name in COLUMNS["replies"]}
+    found: dict[str, Row] = {}
+    rows = []
+    for record in _read(upstream, "replies", "hate_speech", "text"):
+        reply: Row = {name: record[name] or None for name in COLUMNS["replies"]}
         if make_hs_id(reply["hate_speech"]) != reply["hs_id"]:
-            raise rows.fail(row, f"the HS does not have the id {reply['hs_id']}; it was changed: take the file anew")
+            raise record.fail(f"the HS does not have the id {reply['hs_id']}; it was changed: take the file anew")
         try:
-            reply["references"] = json.loads(rows["references"][row] or "[]")
+            reply["references"] = json.loads(record["references"] or "[]")
         except ValueError as error:
-            raise rows.fail(row, f"references are no JSON list ({error}); mend the row") from error
-        found.append(reply)
-    return Table.from_rows("replies", "test", REPLY.kinds, found, ("reply_id",)), {
-        reply["reply_id"]: reply for reply in found
-    }
+            raise record.fail(f"references are no JSON list ({error}); mend the row") from error
+        rows.append(reply)
+        found[reply["reply_id"]] = reply
+    return Table.from_rows("replies", "test", REPLY.kinds, rows, ("reply_id",)), found
 
 
 def _ratings(upstream: Upstream) -> Built:
     table, replies = _replies(upstream)
-    rows = _read(upstream, "ratings")
+    aspects = upstream.recipe.aspects
     ratings: list[Row] = []
-    for row, reply in enumerate(rows["reply_id"]):
-        if reply not in replies:
-            raise rows.fail(row, f"a rating of {reply}, which is not among the replies; the two files go together")
-        aspect = rows.one_of("aspect", row, {name: name for name in upstream.recipe.aspects})
-        rater = Rater(name=rows["rater"][row], kind="human", source="ratings")
-        explanation = rows["explanation"][row] or None
-        rating = rating_row(
-            reply, rater, aspect, upstream.recipe.aspects[aspect], rows.number("value", row), explanation
-        )
-        ratings.append(rating | {name: rows[name][row] for name in FURTHER})
+    for record in _read(upstream, "ratings"):
+        aspect = record.word("aspect", aspects)
+        rater = Rater(name=record["rater"], kind="human", source="ratings")
+        reply, explanation = record.reference("reply_id", replies), record["explanation"] or None
+        rating = rating_row(reply, rater, aspect, aspects[aspect], record.number("value"), explanation)
+        ratings.append(rating | _further(record, FURTHER))
     rated = Table.from_rows("ratings", "test", RATING.kinds | FURTHER, ratings, ("reply_id", "rater", "aspect"))
-    agreed = []
-    for aspect in upstream.recipe.aspects:
-        values: dict[str, list[float]] = {}
-        for rating in ratings:
-            if rating["aspect"] == aspect and rating["value"] is not None:
-                values.setdefault(rating["reply_id"], []).append(rating["value"])
-        agreed.append(_alpha(f"ordinal, {aspect}", "replies", list(values.values()), "ordinal"))
+    given: dict[str, dict[str, list[float]]] = {}
+    for aspect in aspects:
+        rated_on = [rating for rating in ratings if rating["aspect"] == aspect and rating["value"] is not None]
+        given[aspect] = grouped((rating["reply_id"], rating["value"]) for rating in rated_on)
+    agreed = [_alpha(f"ordinal, {name}", "replies", list(units.values()), "ordinal") for name, units in given.items()]
     facts = _distinct(replies) | {"not_rated": sum(rating["reason"] == "not_rated" for rating in ratings)}
     built = Built([table, rated], facts=facts, agreement=agreed)
     if "grades" in upstream.recipe.sources:
-        _add_grades(built, _read(upstream, "grades"), list(upstream.recipe.aspects), ratings)
+        _add_grades(built, _read(upstream, "grades"), given)
     return built
 
 
-def _add_grades(built: Built, rows: Rows, aspects: list[str], ratings: list[Row]) -> None:
-    """Adds the median grades that validators were, or could be, shown."""
-    given: dict[tuple[str, str], list[float]] = {}
-    for rating in ratings:
-        if rating["value"] is not None:
-            given.setdefault((rating["reply_id"], rating["aspect"]), []).append(rating["value"])
+def _add_grades(built: Built, rows: Rows, given: dict[str, dict[str, list[float]]]) -> None:
+    """Adds the median grades that validators were, or could be, shown; `given` has the values by aspect and reply."""
     grades = []
-    for row, reply in enumerate(rows["reply_id"]):
-        for aspect in aspects:
-            if (reply, aspect) not in given:
-                raise rows.fail(row, f"{reply} has no rating of {aspect}; the two files go together")
-            values = given[reply, aspect]
-            said = {"reply_id": reply, "aspect": aspect, "value": median(values), "n_votes": len(values)}
-            grades.append(said | _confirmed(rows, row))
+    for record in rows:
+        for aspect, values_of in given.items():
+            reply = record["reply_id"]
+            if reply not in values_of:
+                raise record.fail(f"{reply} has no rating of {aspect}; the two files go together")
+            values = values_of[reply]
+            grade = {"reply_id": reply, "aspect": aspect, "value": median(values), "n_votes": len(values)}
+            grades.append(grade | _confirmed(record))
     built.tables.append(Table.from_rows("grades", "test", FINAL_GRADE, grades, ("reply_id", "aspect")))
-    _add_confirmed(built, "grades", [_confirmed(rows, row) for row in range(len(rows))])
+    _add_confirmed(built, "grades", [_confirmed(record) for record in rows])
 
 
-def _confirmed(rows: Rows, row: int) -> Row:
-    return {"valid": rows.one_of("valid", row, VALID), "n_validators": rows.integer("n_validators", row)}
+def _confirmed(record: Record) -> Row:
+    return {"valid": record.one_of("valid", VALID), "n_validators": record.integer("n_validators")}
 
 
 def _add_confirmed(built: Built, what: str, final: list[Row]) -> None:
@@ -305,61 +289,52 @@ def _add_confirmed(built: Built, what: str, final: list[Row]) -> None:
 
 def _comparisons(upstream: Upstream) -> Built:
     table, replies = _replies(upstream)
-    rows = _read(upstream, "comparisons")
     further = FURTHER | SHOWN_FIRST
     compared: list[Row] = []
-    for row in range(len(rows)):
-        a, b = _ends(rows, row, replies)
-        verdict = rows.one_of("verdict", row, {name: name for name in VERDICTS})
+    for record in _read(upstream, "comparisons"):
+        verdict = record.word("verdict", VERDICTS)
         given = None if verdict == "invalid" else verdict
-        comparison = comparison_row(a, b, rows["rater"][row], "human", given, rows["reason"][row] or None)
-        compared.append(comparison | {name: rows[name][row] for name in further})
-    verdicts = Table.from_rows(
-        "comparisons", "test", COMPARISON.kinds | further, compared, ("reply_a", "reply_b", "rater")
+        ends = _ends(record, replies)
+        comparison = comparison_row(*ends, record["rater"], "human", given, record["reason"] or None)
+        compared.append(comparison | _further(record, further))
+    key = ("reply_a", "reply_b", "rater")
+    verdicts = Table.from_rows("comparisons", "test", COMPARISON.kinds | further, compared, key)
+    votes = grouped(
+        ((row["reply_a"], row["reply_b"]), row["verdict"]) for row in compared if row["verdict"] != "invalid"
     )
-    values: dict[tuple[str, str], list[float]] = {}
-    for row_of in compared:
-        if row_of["verdict"] != "invalid":
-            key = (row_of["reply_a"], row_of["reply_b"])
-            values.setdefault(key, []).append(VERDICT_ON_A_SCALE[row_of["verdict"]])
-    agreed = [_alpha("nominal", "comparisons", list(values.values()), "nominal")]
+    units = [[VERDICT_ON_A_SCALE[verdict] for verdict in given] for given in votes.values()]
+    agreed = [_alpha("nominal", "comparisons", units, "nominal")]
     facts = _distinct(replies) | {"invalid": sum(row_of["verdict"] == "invalid" for row_of in compared)}
     built = Built([table, verdicts], facts=facts, agreement=agreed)
     if "labels" in upstream.recipe.sources:
-        _add_labels(built, _read(upstream, "labels"), replies, compared)
+        _add_labels(built, _read(upstream, "labels"), replies, votes)
     return built
 
 
-def _ends(rows: Rows, row: int, replies: dict[str, Row]) -> tuple[Row, Row]:
+def _ends(record: Record, replies: dict[str, Row]) -> tuple[Row, Row]:
     """Returns the two replies of a row."""
-    ends = rows["reply_a"][row], rows["reply_b"][row]
-    for reply in ends:
-        if reply not in replies:
-            raise rows.fail(row, f"a verdict on {reply}, which is not among the replies; the two files go together")
-    a, b = (replies[reply] for reply in ends)
+    a, b = (replies[record.reference(name, replies)] for name in ("reply_a", "reply_b"))
     if a["item_id"] != b["item_id"]:
-        raise rows.fail(row, f"{ends[0]} and {ends[1]} answer different items; only replies to one are compared")
+        raise record.fail(
+            f"{a['reply_id']} and {b['reply_id']} answer different items; only replies to one are compared"
+        )
     return a, b
 
 
-def _add_labels(built: Built, rows: Rows, replies: dict[str, Row], compared: list[Row]) -> None:
-    """Adds the final verdicts."""
-    votes: dict[tuple[str, str], list[str]] = {}
-    for vote in compared:
-        if vote["verdict"] != "invalid":
-            votes.setdefault((vote["reply_a"], vote["reply_b"]), []).append(vote["verdict"])
+def _add_labels(built: Built, rows: Rows, replies: dict[str, Row], votes: dict[tuple[str, str], list[str]]) -> None:
+    """Adds the final verdicts; `votes` has the valid verdicts by the two replies."""
     labels = []
-    for row in range(len(rows)):
-        a, b = _ends(rows, row, replies)
-        verdict = rows.one_of("verdict", row, {name: name for name in VERDICTS})
-        reason, decided = rows["reason"][row] or None, rows["decided"][row] or None
+    for record in rows:
+        a, b = _ends(record, replies)
+        verdict = record.word("verdict", VERDICTS)
+        reason, decided = record["reason"] or None, record["decided"] or None
         if (reason is None, decided is None) != (verdict != "invalid", verdict == "invalid"):
-            raise rows.fail(row, f"{verdict} needs `decided`, or `reason` if it is invalid; fill in one of the two")
+            raise record.fail(f"{verdict} needs `decided`, or `reason` if it is invalid; fill in one of the two")
         given = votes.get((a["reply_id"], b["reply_id"]), [])
-        row_of = comparison_row(a, b, "", "", verdict, reason)
-        label = {name: row_of[name] for name in FINAL_VERDICT.keys() & row_of.keys()}
+        row = comparison_row(a, b, "", "", verdict, reason)
+        label = {name: row[name] for name in FINAL_VERDICT.keys() & row.keys()}
         label |= {"decided": decided, "agreement": agreement(given, verdict) if given and decided else None}
-        labels.append(label | {"n_votes": len(given)} | _confirmed(rows, row))
+        labels.append(label | {"n_votes": len(given)} | _confirmed(record))
     built.tables.append(Table.from_rows("labels", "test", FINAL_VERDICT, labels, ("reply_a", "reply_b")))
     built.facts["labelled"] = sum(label["verdict"] != "invalid" for label in labels)
     _add_confirmed(built, "verdicts", [label for label in labels if label["decided"]])
@@ -371,7 +346,8 @@ def _distinct(replies: dict[str, Row]) -> dict[str, int]:
 
 def _alpha(what: str, things: str, units: list[list[float]], level: Any) -> str:
     """Returns what the card says about the agreement of raters."""
-    value = krippendorff_alpha(units, level=level).value
     several = sum(len(unit) > 1 for unit in units)
-    shown = "undefined" if value is None else f"{value:.3f}"
-    return f"Krippendorff's alpha ({what}): {shown} ({several} {things} judged by two or more raters)"
+    return (
+        f"Krippendorff's alpha ({what}): {alpha_in_words(units, level)} "
+        f"({several} {things} judged by two or more raters)"
+    )

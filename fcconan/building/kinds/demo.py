@@ -9,14 +9,23 @@ but not to the topic, or if it is meant for anyone and anything. Every pair goes
 import hashlib
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
 
-from fcconan.building.kinds.exhaustive import vote_agreement
 from fcconan.building.kinds.replies import reply_row
 from fcconan.building.recipes import Aspect, Rater, Recipe
-from fcconan.building.rows import FAILED_PARSE, benchmark_tables, comparison_row, ids_of, rating_row
+from fcconan.building.rows import (
+    FAILED_PARSE,
+    Row,
+    comparison_row,
+    grouped,
+    ids_of,
+    rating_row,
+    tier_members,
+    tier_tables,
+    vote_agreement,
+)
 from fcconan.building.tables import Built, Table
 from fcconan.building.tiers import agreement, tier
+from fcconan.building.upstream_csv import Upstream
 from fcconan.data import COMPARISON, PAIR, RATING, REPLY, TIERS, VOTE, YamlFile, content_folder
 
 ACCURACY = {"simulated-annotator-1": 0.97, "simulated-annotator-2": 0.93, "simulated-annotator-3": 0.85}
@@ -34,7 +43,7 @@ SYSTEMS = {
     "simulated-hostile": (1.4, 4.3),
 }
 RATING_NOISE = 0.8
-Row = dict[str, Any]
+COMPARED_BY = ("item_id", "system_a", "system_b", "rater")
 
 
 @dataclass(frozen=True)
@@ -72,13 +81,13 @@ def true_label(hs: Message, cn: Message) -> tuple[str, bool]:
     return "appropriate", cn.people == "any" and "any" in cn.topics
 
 
-def build(recipe: Recipe, *, tier_rule: str) -> Built:
+def build(upstream: Upstream) -> Built:
     """Builds the demo dataset.
 
     Args:
-        recipe: The recipe; its seed decides every simulated choice.
-        tier_rule: A key of `fcconan.building.tiers.TIER_RULES`.
+        upstream: The recipe, whose seed decides every simulated choice, and its tier rule; there are no files.
     """
+    recipe, tier_rule = upstream.recipe, str(upstream.tier_rule)
     corpus = YamlFile(content_folder() / "builders" / "demo" / "texts.yaml").data
     messages = [Message(hs["text"], hs["people"], (hs["topic"],)) for hs in corpus["hate_speech"]]
     catalogue = [
@@ -86,23 +95,15 @@ def build(recipe: Recipe, *, tier_rule: str) -> Built:
         for cn in corpus["counter_narratives"]
     ]
     pairs, votes = _label(recipe.seed, messages, catalogue, tier_rule)
-    members = {name: [p for p in pairs if TIERS.index(p["tier"]) <= TIERS.index(name)] for name in TIERS}
-    benchmark, aliases = benchmark_tables(members, "bronze")
+    members = tier_members(pairs, TIERS)
+    tables, aliases = tier_tables(members)
     replies = _replies(recipe.seed, messages, catalogue)
-    tables = [Table.from_rows(name, "test", PAIR.kinds, members[name], ("pair_id",)) for name in TIERS]
-    tables += benchmark
     tables += [
         Table.from_rows("train", "train", PAIR.kinds, _train(corpus["train"]), ("pair_id",)),
         Table.from_rows("votes", "test", VOTE.kinds, votes, ("pair_id", "rater")),
         Table.from_rows("replies", "test", REPLY.kinds, replies, ("reply_id",)),
         Table.from_rows("ratings", "test", RATING.kinds, _ratings(recipe, replies), ("reply_id", "rater", "aspect")),
-        Table.from_rows(
-            "comparisons",
-            "test",
-            COMPARISON.kinds,
-            _comparisons(recipe.seed, replies),
-            ("item_id", "system_a", "system_b", "rater"),
-        ),
+        Table.from_rows("comparisons", "test", COMPARISON.kinds, _comparisons(recipe.seed, replies), COMPARED_BY),
     ]
     facts = {f"{name}_appropriate": sum(p["label"] == "appropriate" for p in members[name]) for name in TIERS}
     facts |= {"hate_speech": len(messages), "counter_narratives": len(catalogue)}
@@ -221,11 +222,8 @@ def _value(seed: int, reply: Row, rater: str, name: str, aspect: Aspect) -> floa
 
 
 def _comparisons(seed: int, replies: list[Row]) -> list[Row]:
-    by_item: dict[str, list[Row]] = {}
-    for reply in replies:
-        by_item.setdefault(reply["item_id"], []).append(reply)
     rows = []
-    for item, answers in by_item.items():
+    for item, answers in grouped((reply["item_id"], reply) for reply in replies).items():
         for pair in combinations(answers, 2):
             shown_first = uniform(seed, "order", item, *(reply["system"] for reply in pair)) < 0.5
             first, second = pair if shown_first else pair[::-1]

@@ -1,10 +1,8 @@
 """Multi-turn dialogues between a hater and a counter-speaker (DIALOCONAN): one row a turn."""
 
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
-from fcconan.building.recipes import Recipe
 from fcconan.building.tables import Built, Table
 from fcconan.building.upstream_csv import Upstream
 from fcconan.data import make_cn_id, make_hs_id
@@ -21,29 +19,24 @@ TURN = {
 ROLES = {"HS": "hs", "CN": "cn"}
 
 
-def build(recipe: Recipe, files: dict[str, Path]) -> Built:
+def build(upstream: Upstream) -> Built:
     """Builds the table of turns.
 
     Args:
-        recipe: The recipe.
-        files: The upstream files by source name: `turns`.
+        upstream: The recipe and its file: `turns`.
 
     Raises:
         InputError: A file breaks a rule of the format, or the turns of a dialogue are not numbered 0, 1, 2, ...
     """
-    rows = Upstream(recipe, files).read("turns", text_columns=("text",))
     turns: list[dict[str, Any]] = []
     roles: dict[str, list[str]] = {}
     targets: dict[str, set[str]] = {}
-    for row in range(len(rows)):
-        role = rows.one_of("role", row, ROLES)
-        text, dialogue = rows["text"][row], rows["dialogue_id"][row]
+    for record in upstream.read("turns", text_columns=("text",)):
+        role = record.one_of("role", ROLES)
+        text, dialogue = record["text"], record["dialogue_id"]
         said = roles.setdefault(dialogue, [])
-        if rows.integer("turn_id", row) != len(said):
-            raise rows.fail(
-                row,
-                f"turn_id is {rows['turn_id'][row]}, expected {len(said)}, the next of dialogue {dialogue}",
-            )
+        if record.integer("turn_id") != len(said):
+            raise record.fail(f"turn_id is {record['turn_id']}, expected {len(said)}, the next of dialogue {dialogue}")
         name = make_hs_id if role == "hs" else make_cn_id
         turns.append(
             {
@@ -52,12 +45,12 @@ def build(recipe: Recipe, files: dict[str, Path]) -> Built:
                 "role": role,
                 "text_id": name(text) if text.strip() else None,
                 "text": text,
-                "target": rows["target"][row],
-                "collection": rows["collection"][row],
+                "target": record["target"],
+                "collection": record["collection"],
             }
         )
         said.append(role)
-        targets.setdefault(dialogue, set()).add(rows["target"][row])
+        targets.setdefault(dialogue, set()).add(record["target"])
     alternating = sum(all(a != b for a, b in pairwise(["cn", *said])) for said in roles.values())
     empty = sum(turn["text_id"] is None for turn in turns)
     facts = {"dialogues": len(roles), "alternating_dialogues": alternating, "empty_turns": empty}

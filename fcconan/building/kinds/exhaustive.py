@@ -1,17 +1,24 @@
 """Exhaustively paired datasets (FC-CONAN): tiers recomputed from votes, and a retrieval benchmark."""
 
 import re
-from pathlib import Path
 from typing import Any
 
-from fcconan.building.recipes import Recipe
-from fcconan.building.rows import PERSON_AND_TOPIC, benchmark_tables, check_labels, ids_of, person_and_topic
+from fcconan.building.rows import (
+    PERSON_AND_TOPIC,
+    check_labels,
+    ids_of,
+    judged_note,
+    pair_row,
+    tier_facts,
+    tier_members,
+    tier_tables,
+    vote_agreement,
+)
 from fcconan.building.tables import Built, Table
 from fcconan.building.tiers import agreement, tier
-from fcconan.building.upstream_csv import Rows, Upstream
+from fcconan.building.upstream_csv import Record, Rows, Upstream
 from fcconan.data import PAIR, TIERS, VOTE
 from fcconan.errors import InputError
-from fcconan.scoring import krippendorff_alpha
 
 LABEL = {"0": "not_appropriate", "1": "appropriate"}
 VOTE_LABEL = {"": None, "0": "not_appropriate", "1": "not_sure", "2": "appropriate"}
@@ -19,54 +26,44 @@ VALID = {"0": False, "1": True}
 VOTE_COLUMN = re.compile(r"vote_\d+")
 TEXTS = ("hate_speech", "counter_narrative")
 COLUMNS = (*TEXTS, "label", "valid", "source_id", "original_index")
-RANK = {name: position for position, name in enumerate(TIERS)}
 
 
-def build(recipe: Recipe, files: dict[str, Path], *, tier_rule: str) -> Built:
+def build(upstream: Upstream) -> Built:
     """Builds the tiers, votes, corpus, queries, qrels and training pairs.
 
     Args:
-        recipe: The recipe.
-        files: The upstream files by source name: `bronze`, and if the recipe names them, the other tiers (compared
-            with the recomputed ones), `pool`, `queries` and `train`.
-        tier_rule: A key of `fcconan.building.tiers.TIER_RULES`.
+        upstream: The recipe, its tier rule and its files: `bronze`, and if the recipe names them, the other tiers
+            (compared with the recomputed ones), `pool`, `queries` and `train`.
 
     Raises:
         InputError: A file breaks a rule of the format, or (tier rule `released`) a recomputed tier differs from the
             released one.
     """
-    upstream = Upstream(recipe, files)
+    recipe, tier_rule = upstream.recipe, str(upstream.tier_rule)
     bronze = upstream.read("bronze", text_columns=TEXTS)
     votes_read = [name for name in bronze.columns if VOTE_COLUMN.fullmatch(name)]
     bronze.check_columns((*COLUMNS, *PERSON_AND_TOPIC, *votes_read), recipe.kind)
     pairs, votes = _pairs_and_votes(bronze, tier_rule)
-    members = {name: [pair for pair in pairs if RANK[pair["tier"]] <= RANK[name]] for name in TIERS}
+    members = tier_members(pairs, TIERS)
     released = {name: upstream.read(name, text_columns=TEXTS) for name in TIERS[:-1] if name in recipe.sources}
     _compare_with_release(released, members, tier_rule)
     hate_speech = {pair["hs_id"] for pair in pairs}
     counter_narratives = {pair["cn_id"] for pair in pairs}
     facts = {"hate_speech": len(hate_speech), "counter_narratives": len(counter_narratives)}
-    possible = len(hate_speech) * len(counter_narratives)
-    notes = [f"{len(pairs)} of {possible} combinations of HS and CN are judged."]
-    if len(pairs) < possible:
-        notes = [notes[0][:-1] + "; the others are unjudged, not negative."]
+    notes = [judged_note(len(pairs), len(hate_speech) * len(counter_narratives))]
     if "pool" in recipe.sources:
         facts["pool"], note = _check_pool(upstream.read("pool", text_columns=("counter_narrative",)), pairs)
         notes.append(note)
     if "queries" in recipe.sources:
         _check_queries(upstream.read("queries", text_columns=("hate_speech",)), pairs)
-    train_tables: list[Table] = []
+    tables, aliases = tier_tables(members)
     if "train" in recipe.sources:
         train_tables, train_notes = _train(upstream.read("train", text_columns=TEXTS), pairs, recipe.kind)
+        tables += train_tables
         notes += train_notes
-    benchmark, aliases = benchmark_tables(members, "bronze")
-
-    tables = [Table.from_rows(name, "test", PAIR.kinds, members[name], ("pair_id",)) for name in TIERS]
-    tables += [*benchmark, *train_tables]
     tables.append(Table.from_rows("votes", "test", VOTE.kinds | {"inferred": "bool"}, votes, ("pair_id", "rater")))
+    facts |= tier_facts(members)
     for name in TIERS:
-        facts[f"{name}_appropriate"] = sum(pair["label"] == "appropriate" for pair in members[name])
-        facts[f"{name}_valid"] = sum(pair["valid"] for pair in members[name])
         for count in (1, 2, 3):
             facts[f"{name}_{count}_annotators"] = sum(pair["n_votes"] == count for pair in members[name])
     return Built(tables, aliases, facts, vote_agreement(votes), notes)
@@ -77,44 +74,41 @@ def _pairs_and_votes(rows: Rows, tier_rule: str) -> tuple[list[dict[str, Any]], 
     votes: list[dict[str, Any]] = []
     vote_columns = [name for name in rows.columns if VOTE_COLUMN.fullmatch(name)]
     vote_columns.sort(key=lambda name: int(name.removeprefix("vote_")))
-    for row in range(len(rows)):
-        pair: dict[str, Any] = ids_of(rows["hate_speech"][row], rows["counter_narrative"][row])
-        label = rows.one_of("label", row, LABEL)
-        valid = rows.one_of("valid", row, VALID)
-        slots = [VOTE_LABEL[rows.one_of(name, row, {key: key for key in VOTE_LABEL})] for name in vote_columns]
+    for record in rows:
+        label = record.one_of("label", LABEL)
+        valid = record.one_of("valid", VALID)
+        slots = [record.one_of(name, VOTE_LABEL) for name in vote_columns]
         given = [vote for vote in slots if vote is not None]
         if slots[: len(given)] != given:
-            raise rows.fail(row, "a vote is missing between two others; move the votes together")
+            raise record.fail("a vote is missing between two others; move the votes together")
         backed = given or [label]  # a single annotator's vote was released as the final label only
-        pair |= person_and_topic(rows, row)
-        pair |= {
+        pair = pair_row(record) | {
             "label": label,
             "valid": valid,
             "n_votes": len(backed),
             "agreement": agreement(backed, label),
             "tier": tier(backed, label, valid, tier_rule),
-            "source_id": rows["source_id"][row] if "source_id" in rows.columns else str(row),
-            "original_index": _index(rows, row),
+            "original_index": _index(record),
         }
         pairs.append(pair)
         votes += [
             {"pair_id": pair["pair_id"], "rater": f"annotator-{slot}", "label": vote, "inferred": not given}
             for slot, vote in enumerate(backed, start=1)
         ]
-    check_labels(rows, [pair["pair_id"] for pair in pairs], [pair["label"] for pair in pairs])
+    check_labels(rows, pairs)
     order = {pair["pair_id"]: pair["original_index"] for pair in pairs}
     pairs.sort(key=lambda pair: pair["original_index"])
     votes.sort(key=lambda vote: (order[vote["pair_id"]], vote["rater"]))
     return pairs, votes
 
 
-def _index(rows: Rows, row: int) -> int:
+def _index(record: Record) -> int:
     """Returns upstream's number of a pair, or the row's where upstream has none."""
-    if "original_index" not in rows.columns:
-        return row
-    index = rows.integer("original_index", row)
+    if "original_index" not in record:
+        return record.at
+    index = record.integer("original_index")
     if index is None:
-        raise rows.fail(row, "original_index is empty, expected a whole number; fill it in, or map no such column")
+        raise record.fail("original_index is empty, expected a whole number; fill it in, or map no such column")
     return index
 
 
@@ -123,10 +117,10 @@ def _compare_with_release(released: dict[str, Rows], members: dict[str, list[dic
     final = {pair["pair_id"]: (pair["label"], pair["valid"]) for pair in members["bronze"]}
     for name, rows in released.items():
         upstream: set[str] = set()
-        for row in range(len(rows)):
-            pair = ids_of(rows["hate_speech"][row], rows["counter_narrative"][row])["pair_id"]
-            if final.get(pair) != (rows.one_of("label", row, LABEL), rows.one_of("valid", row, VALID)):
-                raise rows.fail(row, f"pair {pair} has another label or validity in the bronze file, or is not there")
+        for record in rows:
+            pair = ids_of(record["hate_speech"], record["counter_narrative"])["pair_id"]
+            if final.get(pair) != (record.one_of("label", LABEL), record.one_of("valid", VALID)):
+                raise record.fail(f"pair {pair} has another label or validity in the bronze file, or is not there")
             upstream.add(pair)
         if name == "diamond" and tier_rule != "released":
             continue
@@ -162,21 +156,16 @@ def _train(rows: Rows, pairs: list[dict[str, Any]], kind: str) -> tuple[list[Tab
     rows.check_columns((*TEXTS, "source_id", *PERSON_AND_TOPIC), kind)
     evaluated = {pair["cn_id"] for pair in pairs}
     evaluated_hs = {pair["hs_id"] for pair in pairs}
-    splits: dict[str, list[dict[str, Any]]] = {"train": [], "shared_cn": []}
-    pair_ids: list[str] = []
-    for row in range(len(rows)):
-        pair: dict[str, Any] = ids_of(rows["hate_speech"][row], rows["counter_narrative"][row])
+    found = [pair_row(record) | {"label": "appropriate", "original_index": record.at} for record in rows]
+    for record, pair in zip(rows, found, strict=True):
         if pair["hs_id"] in evaluated_hs:
-            raise rows.fail(row, "this HS is in the evaluation part; training pairs must share no HS with it")
-        pair |= person_and_topic(rows, row)
-        source_id = rows["source_id"][row] if "source_id" in rows.columns else str(row)
-        pair |= {"label": "appropriate", "source_id": source_id, "original_index": row}
-        splits["shared_cn" if pair["cn_id"] in evaluated else "train"].append(pair)
-        pair_ids.append(pair["pair_id"])
-    check_labels(rows, pair_ids, ["appropriate"] * len(rows))
-    tables = [
-        Table.from_rows("train", name, PAIR.kinds, found, ("pair_id",)) for name, found in splits.items() if found
-    ]
+            raise record.fail("this HS is in the evaluation part; training pairs must share no HS with it")
+    check_labels(rows, found)
+    splits = {
+        "train": [pair for pair in found if pair["cn_id"] not in evaluated],
+        "shared_cn": [pair for pair in found if pair["cn_id"] in evaluated],
+    }
+    tables = [Table.from_rows("train", name, PAIR.kinds, held, ("pair_id",)) for name, held in splits.items() if held]
     if not splits["shared_cn"]:
         return tables, []
     shared = len({pair["cn_id"] for pair in splits["shared_cn"]})
@@ -186,22 +175,3 @@ def _train(rows: Rows, pairs: list[dict[str, Any]], kind: str) -> tuple[list[Tab
         "released file (order: `original_index`)."
     )
     return tables, [note]
-
-
-def vote_agreement(votes: list[dict[str, Any]]) -> list[str]:
-    """Returns what the card says about the agreement of votes; inferred ones do not count."""
-    scale = {"not_appropriate": 0.0, "not_sure": 1.0, "appropriate": 2.0}
-    by_pair: dict[str, dict[str, float]] = {}
-    for vote in votes:
-        if not vote.get("inferred"):
-            by_pair.setdefault(vote["pair_id"], {})[vote["rater"]] = scale[vote["label"]]
-    units = [list(values.values()) for values in by_pair.values()]
-    lines = []
-    for level in ("nominal", "ordinal"):
-        value = krippendorff_alpha(units, level=level).value
-        shown = "undefined" if value is None else f"{value:.3f}"
-        lines.append(
-            f"Krippendorff's alpha ({level}) of the votes: {shown} "
-            f"({sum(len(unit) > 1 for unit in units)} pairs with two or more votes)"
-        )
-    return lines

@@ -1,12 +1,11 @@
 """Sparse pairs: one row of a file is one pair that its author wrote as a pair (CONAN and its relatives)."""
 
-from pathlib import Path
 from typing import Any
 
 from fcconan.building.recipes import PairsConfig, Recipe
-from fcconan.building.rows import PERSON_AND_TOPIC, ids_of, person_and_topic
+from fcconan.building.rows import PERSON_AND_TOPIC, Row, pair_row
 from fcconan.building.tables import Built, Table
-from fcconan.building.upstream_csv import Rows, Upstream
+from fcconan.building.upstream_csv import Record, Rows, Upstream
 from fcconan.data import PAIR, decode_conan_id
 from fcconan.errors import InputError
 
@@ -24,17 +23,16 @@ CONAN_COLUMNS = {
 }
 
 
-def build(recipe: Recipe, files: dict[str, Path]) -> Built:
+def build(upstream: Upstream) -> Built:
     """Builds one table for each entry of the recipe's `pairs`.
 
     Args:
-        recipe: The recipe.
-        files: The upstream files by source name.
+        upstream: The recipe and its files.
 
     Raises:
         InputError: A file breaks a rule of the format.
     """
-    tables, notes = pairs_tables(Upstream(recipe, files))
+    tables, notes = pairs_tables(upstream)
     return Built(tables, notes=notes)
 
 
@@ -62,24 +60,17 @@ def _pairs_table(recipe: Recipe, rows: Rows, config: PairsConfig) -> tuple[Table
     unknown = sorted(config.where.keys() - columns.keys())
     if unknown:
         raise InputError(f"{rows.name}: no column {unknown[0]!r} for `where` of {config.config!r}; mend the recipe")
-    found: list[dict[str, Any]] = []
-    for row in range(len(rows)):
-        pair: dict[str, Any] = ids_of(rows["hate_speech"][row], rows["counter_narrative"][row])
-        pair |= person_and_topic(rows, row)
-        pair["label"] = "appropriate"
-        pair["source_id"] = rows["source_id"][row] if "source_id" in rows.columns else str(row)
-        pair["original_index"] = row
+    found: list[Row] = []
+    for record in rows:
+        pair = pair_row(record) | {"label": "appropriate", "original_index": record.at}
         if config.decode == "conan-id":
             decoded = decode_conan_id(pair["source_id"])
             if decoded is None:
-                raise rows.fail(
-                    row,
-                    f"source_id {pair['source_id']!r} is no id of CONAN, such as ENT1ST0001HS0033CN000021",
+                raise record.fail(
+                    f"source_id {pair['source_id']!r} is no id of CONAN, such as ENT1ST0001HS0033CN000021"
                 )
             pair |= decoded
-        for name, kind in recipe.extra_columns.items():
-            if name in rows.columns:
-                pair[name] = _cell(rows, name, row, kind)
+        pair |= {name: _cell(record, name, kind) for name, kind in recipe.extra_columns.items() if name in record}
         if all(_shown(pair.get(name)) == value for name, value in config.where.items()):
             found.append(pair)
     repeated = len(found) - len({pair["pair_id"] for pair in found})
@@ -90,11 +81,11 @@ def _shown(value: Any) -> str:
     return "" if value is None else str(value)
 
 
-def _cell(rows: Rows, name: str, row: int, kind: str) -> Any:
+def _cell(record: Record, name: str, kind: str) -> Any:
     if kind == "int":
-        return rows.integer(name, row)
+        return record.integer(name)
     if kind == "float":
-        return rows.number(name, row)
-    if kind == "string" and len(rows[name][row].split()) > WORDS_OF_A_CODE:
-        raise rows.fail(row, f"{name} reads like a text; declare it as `text`, which labels-only folders leave out")
-    return rows[name][row]
+        return record.number(name)
+    if kind == "string" and len(record[name].split()) > WORDS_OF_A_CODE:
+        raise record.fail(f"{name} reads like a text; declare it as `text`, which labels-only folders leave out")
+    return record[name]

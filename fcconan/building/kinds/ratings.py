@@ -4,21 +4,20 @@ The same reply stands in several upstream files. It is one reply here, with one 
 """
 
 from collections import Counter
-from pathlib import Path
-from typing import Any
+from itertools import zip_longest
 
 from fcconan.building.kinds.replies import reply_row
-from fcconan.building.recipes import Rater, Recipe
-from fcconan.building.rows import missing_reason, rating_row
+from fcconan.building.recipes import Rater
+from fcconan.building.rows import Row, missing_reason, rating_row
 from fcconan.building.tables import Built, Table
-from fcconan.building.upstream_csv import Rows, Upstream
+from fcconan.building.upstream_csv import Record, Rows, Upstream
 from fcconan.data import RATING, REPLY, normalise
 from fcconan.errors import InputError
 from fcconan.scoring import krippendorff_alpha
 
 ASPECTS = ("relevance", "coherence", "aggressiveness", "suitableness")
 ROUNDS = ("agreement_round1", "agreement_round2")
-ANNOTATORS = ("rater-1", "rater-2", "rater-3")
+NUMBERS = (1, 2, 3)  # of the annotators of a round
 TEXTS = ("hate_speech", "text")
 UNKNOWN = "unknown"
 SYSTEMS = {
@@ -43,7 +42,6 @@ SCORE = {
     "reason": "string",
 }
 ROUNDING = 1e-6
-Row = dict[str, Any]
 
 
 def unified_score(relevance: float, coherence: float, aggressiveness: float, suitableness: float) -> float:
@@ -61,24 +59,23 @@ def unified_score(relevance: float, coherence: float, aggressiveness: float, sui
     return (relevance + (6 - aggressiveness) + coherence + ((suitableness - 1) / 2 * 4 + 1)) / 4
 
 
-def build(recipe: Recipe, files: dict[str, Path]) -> Built:
+def build(upstream: Upstream) -> Built:
     """Builds replies, ratings and aggregated scores.
 
     Args:
-        recipe: The recipe; `raters` names the raters other than the annotators of the two rounds.
-        files: The upstream files by source name: `test`, `dev`, the two rounds, `agreement`, `rankings`, the files of
-            the raters, and `full` where it is there.
+        upstream: The recipe, whose `raters` are those other than the annotators of the two rounds, and its files:
+            `test`, `dev`, the two rounds, `agreement`, `rankings`, the files of the raters, and `full` where it is
+            there.
 
     Raises:
         InputError: A file breaks a rule of the format, or two files disagree on one reply.
     """
-    return _Builder(recipe, files).build()
+    return _Builder(upstream).build()
 
 
 class _Builder:
-    def __init__(self, recipe: Recipe, files: dict[str, Path]) -> None:
-        self.recipe = recipe
-        self.upstream = Upstream(recipe, files)
+    def __init__(self, upstream: Upstream) -> None:
+        self.recipe, self.upstream = upstream.recipe, upstream
         self.replies: dict[str, list[Row]] = {}
         self.ratings: dict[str, list[Row]] = {}
         self.scores: dict[str, list[Row]] = {}
@@ -97,36 +94,30 @@ class _Builder:
         for name, rows, replies in zip(ROUNDS, rounds, self._replies_of_rounds(rounds), strict=True):
             self._round(name, rows, replies)
         self._plain("dev")
-        if "full" in self.upstream:
+        if "full" in self.upstream.files:
             self._plain("full")
         self._rankings()
         self._report_overlaps()
-        order = ("dev", "test", "full", *ROUNDS, *RANKED)
         tables = [
-            Table.from_rows("replies", s, REPLY.kinds | EXTRA, self.replies[s], ("reply_id",))
-            for s in order
-            if s in self.replies
-        ]
-        key = ("reply_id", "rater", "aspect")
-        tables += [
-            Table.from_rows("ratings", s, RATING.kinds, self.ratings[s], key) for s in order if s in self.ratings
-        ]
-        tables += [
-            Table.from_rows("scores", s, SCORE, self.scores[s], ("reply_id",)) for s in order if s in self.scores
+            Table.from_rows(config, split, columns, rows[split], key)
+            for config, columns, rows, key in (
+                ("replies", REPLY.kinds | EXTRA, self.replies, ("reply_id",)),
+                ("ratings", RATING.kinds, self.ratings, ("reply_id", "rater", "aspect")),
+                ("scores", SCORE, self.scores, ("reply_id",)),
+            )
+            for split in ("dev", "test", "full", *ROUNDS, *RANKED)
+            if split in rows
         ]
         return Built(tables, facts=self.facts, agreement=self.agreement, notes=self.notes)
 
     def _collect_systems(self) -> None:
         """Collects which system wrote which record, from every file that says so: not all files do."""
         for name in ("test", "rankings", "full"):
-            if name in self.upstream and "system" in self.upstream.source(name).columns:
-                rows = self._read(name)
-                for row in range(len(rows)):
-                    record, system = rows["source_id"][row], rows.one_of("system", row, SYSTEMS)
+            if name in self.upstream.files and "system" in self.upstream.source(name).columns:
+                for row in self._read(name):
+                    record, system = row["source_id"], row.one_of("system", SYSTEMS)
                     if record and system != UNKNOWN and self.system_of.setdefault(record, system) != system:
-                        raise rows.fail(
-                            row, f"record {record} is of {system} here, of {self.system_of[record]} elsewhere"
-                        )
+                        raise row.fail(f"record {record} is of {system} here, of {self.system_of[record]} elsewhere")
 
     def _read(self, name: str) -> Rows:
         """Reads a file with the columns of its raters, once: some are needed again."""
@@ -148,38 +139,33 @@ class _Builder:
     def _test(self, rounds: list[Rows]) -> None:
         raters = self._raters_of("test")
         rows = self._read("test")
-        originals = [(part, row) for part in rounds for row in range(len(part))]
-        respelt = 0
-        for row in range(len(rows)):
-            text = rows["text"][row]
-            if row < len(originals):
-                part, there = originals[row]
-                if part["hate_speech"][there] != rows["hate_speech"][row] or _bare(part["text"][there]) != _bare(text):
-                    raise rows.fail(
-                        row, f"is not the reply of {part.name}, line {part.lines[there]}; their order changed"
-                    )
-                respelt += normalise(part["text"][there]) != normalise(text)
-                text = part["text"][there]  # the rounds keep the punctuation that the test file lost
-            self._add_reply("test", self._reply(rows, row, text))
-            self._add_score("test", rows, row, _panel(*originals[row]) if row < len(originals) else None)
-            self._add_ratings("test", rows, row, raters)
+        originals = [record for part in rounds for record in part]
         if len(rows) < len(originals):
             raise InputError(f"{rows.name}: has {len(rows)} replies, the agreement rounds {len(originals)}")
+        respelt = 0
+        for record, original in zip_longest(rows, originals):
+            text = record["text"]
+            if original is not None:
+                if original["hate_speech"] != record["hate_speech"] or _bare(original["text"]) != _bare(text):
+                    raise record.fail(f"is not the reply of {original.place}; their order changed")
+                respelt += normalise(original["text"]) != normalise(text)
+                text = original["text"]  # the rounds keep the punctuation that the test file lost
+            self._add_reply("test", self._reply(record, text))
+            self._add_score("test", record, _panel(original) if original is not None else None)
+            self._add_ratings("test", record, raters)
         self.facts["replies_respelt"] = respelt
         self.notes.append(
             f"The first {len(originals)} replies of `test` are those of the two agreement rounds. {respelt} of them "
             "lost punctuation in the upstream file of the test split; the text here is that of the rounds."
         )
 
-    def _reply(self, rows: Rows, row: int, text: str, *, unnamed: str = "") -> Row:
+    def _reply(self, record: Record, text: str, *, unnamed: str = "") -> Row:
         """Returns a reply; `unnamed` tells it apart where upstream gave its record no id."""
-        source_id = rows["source_id"][row]
-        stated = rows.one_of("system", row, SYSTEMS) if "system" in rows.columns else UNKNOWN
+        source_id = record["source_id"]
+        stated = record.one_of("system", SYSTEMS) if "system" in record else UNKNOWN
         system = self.system_of.get(source_id, stated)
-        reply = reply_row(
-            rows["hate_speech"][row], rows["reference"][row], text, system, source_id=source_id or unnamed
-        )
-        return reply | {"strategy": rows.one_of("strategy", row, STRATEGIES), "source_id": source_id or None}
+        reply = reply_row(record["hate_speech"], record["reference"], text, system, source_id=source_id or unnamed)
+        return reply | {"strategy": record.one_of("strategy", STRATEGIES), "source_id": source_id or None}
 
     def _add_reply(self, split: str, reply: Row) -> Row:
         self.replies.setdefault(split, []).append(dict(reply))
@@ -187,46 +173,43 @@ class _Builder:
             self.by_source_id.setdefault(reply["source_id"], reply)
         return reply
 
-    def _known_or_new(self, rows: Rows, row: int, *, unnamed: str = "") -> Row:
+    def _known_or_new(self, record: Record, *, unnamed: str = "") -> Row:
         """Returns the reply of the same upstream record in an earlier file, or a new one."""
-        known = self.by_source_id.get(rows["source_id"][row])
-        text = rows["text"][row]
+        known = self.by_source_id.get(record["source_id"])
         if known is None:
-            return self._reply(rows, row, text, unnamed=unnamed)
-        same_item = (known["hate_speech"], known["references"]) == (
-            rows["hate_speech"][row],
-            [rows["reference"][row]],
-        )
-        if not same_item or _bare(known["text"]) != _bare(text):
-            raise rows.fail(
-                row, f"record {known['source_id']} has another HS, reference or reply here than in an earlier file"
+            return self._reply(record, record["text"], unnamed=unnamed)
+        same_item = (known["hate_speech"], known["references"]) == (record["hate_speech"], [record["reference"]])
+        if not same_item or _bare(known["text"]) != _bare(record["text"]):
+            raise record.fail(
+                f"record {known['source_id']} has another HS, reference or reply here than in an earlier file"
             )
         return known
 
-    def _add_score(self, split: str, rows: Rows, row: int, n_raters: int | None) -> None:
+    def _add_score(self, split: str, record: Record, n_raters: int | None) -> None:
         reply = self.replies[split][-1]["reply_id"]
         values, reasons = {}, []
         annotators = Rater(name="annotators", kind="human", source=split)
         for name in ASPECTS:
-            aspect, value = self.recipe.aspects[name], rows.number(name, row)
-            self.ratings.setdefault(split, []).append(rating_row(reply, annotators, name, aspect, value))
+            aspect, value = self.recipe.aspects[name], record.number(name)
+            self._add_rating(split, reply, annotators, name, value)
             reason = missing_reason(aspect, value, "human")
             values[name] = None if reason else value
             reasons += [reason] if reason else []
         self.scores.setdefault(split, []).append(_score_row(reply, values, n_raters, reasons))
 
-    def _add_ratings(self, split: str, rows: Rows, row: int, raters: tuple[Rater, ...]) -> None:
+    def _add_rating(
+        self, split: str, reply: str, rater: Rater, aspect: str, value: float | None, output: str | None = None
+    ) -> None:
+        row = rating_row(reply, rater, aspect, self.recipe.aspects[aspect], value, output)
+        self.ratings.setdefault(split, []).append(row)
+
+    def _add_ratings(self, split: str, record: Record, raters: tuple[Rater, ...]) -> None:
         reply = self.replies[split][-1]["reply_id"]
         for rater in raters:
             for name in rater.column_of(list(ASPECTS)):
-                cell = _cell(rater, name)
-                value = rows.number(cell, row)
-                if value is None:
-                    continue  # an empty cell of a model or metric: it was not run on this reply
-                output = rows[cell + ":output"][row] if rater.outputs else None
-                self.ratings.setdefault(split, []).append(
-                    rating_row(reply, rater, name, self.recipe.aspects[name], value, output)
-                )
+                value, output = _rated(record, rater, name)
+                if value is not None:  # an empty cell of a model or metric: it was not run on this reply
+                    self._add_rating(split, reply, rater, name, value, output)
 
     def _replies_of_rounds(self, rounds: list[Rows]) -> list[list[Row]]:
         together = self._read("agreement")
@@ -234,7 +217,7 @@ class _Builder:
         if together["text"] != texts or any(
             together[f"{aspect}_{number}"] != [cell for part in rounds for cell in part[f"{aspect}_{number}"]]
             for aspect in ASPECTS
-            for number in (1, 2, 3)
+            for number in NUMBERS
         ):
             raise InputError(f"{together.name}: is not the two agreement rounds, one after the other; a file changed")
         first = len(rounds[0])
@@ -243,30 +226,31 @@ class _Builder:
     def _round(self, split: str, rows: Rows, replies: list[Row]) -> None:
         """Adds one agreement round: three annotators, and the mean of a reply that all three rated."""
         units: dict[str, list[list[float]]] = {name: [] for name in ASPECTS}
-        for row, reply in enumerate(replies):
+        for record, reply in zip(rows, replies, strict=True):
             self.replies.setdefault(split, []).append(dict(reply))
             means: dict[str, float | None] = {}
-            counts, reasons = [], []
+            reasons = []
             for name in ASPECTS:
                 aspect = self.recipe.aspects[name]
-                values = [rows.number(f"{name}_{number}", row) for number in (1, 2, 3)]
-                for annotator, value in zip(ANNOTATORS, values, strict=True):
-                    rater = Rater(name=annotator, kind="human", source=split)
-                    self.ratings.setdefault(split, []).append(rating_row(reply["reply_id"], rater, name, aspect, value))
+                values = [record.number(f"{name}_{number}") for number in NUMBERS]
+                for number, value in zip(NUMBERS, values, strict=True):
+                    self._add_rating(
+                        split, reply["reply_id"], Rater(name=f"rater-{number}", kind="human", source=split), name, value
+                    )
                 given = [value for value in values if value is not None]
                 mean = sum(given) / len(given) if len(given) == len(values) else None
-                released = rows.number(name, row)
+                released = record.number(name)
                 if (released is None) != (mean is None) or abs((released or 0) - (mean or 0)) > ROUNDING:
-                    raise rows.fail(row, f"{name} is {released}, the mean of the three annotators is {mean}")
+                    raise record.fail(f"{name} is {released}, the mean of the three annotators is {mean}")
                 valid = [value for value in given if missing_reason(aspect, value, "human") is None]
                 units[name].append(valid)
-                counts.append(len(valid))
                 means[name] = mean if len(valid) == len(values) else None
                 if len(valid) < len(given):
                     reasons.append("out_of_scale")
                 elif mean is None:
                     reasons.append("incomplete_panel" if given else "not_rated")
-            self.scores.setdefault(split, []).append(_score_row(reply["reply_id"], means, min(counts), reasons))
+            n_raters = min(len(of_aspect[-1]) for of_aspect in units.values())
+            self.scores.setdefault(split, []).append(_score_row(reply["reply_id"], means, n_raters, reasons))
         for name in ASPECTS:
             alpha = krippendorff_alpha(units[name], level="ordinal")
             shown = "undefined" if alpha.value is None else f"{alpha.value:.3f}"
@@ -274,29 +258,32 @@ class _Builder:
 
     def _plain(self, split: str) -> None:
         """Adds a split whose file holds replies and aggregated scores, and no more."""
-        rows = self._read(split)
-        for row in range(len(rows)):
-            self._add_reply(split, self._known_or_new(rows, row))
-            self._add_score(split, rows, row, None)
+        for record in self._read(split):
+            self._add_reply(split, self._known_or_new(record))
+            self._add_score(split, record, None)
 
     def _rankings(self) -> None:
         rows = self._read("rankings")
         rankers = tuple(rater for rater in self.recipe.raters if rater.split in RANKED)
-        files = {rater.source: self._read(rater.source) for rater in rankers}
-        columns = {name: _by_text(read) for name, read in files.items()}
-        flagged: list[int] = []
-        for row in range(len(rows)):
-            reply = self._add_reply("rankings", self._known_or_new(rows, row, unnamed=f"ranking-{row}"))
+        files = {
+            rater.source: {_texts(each): each for each in self._read(rater.source) if each["text"].strip()}
+            for rater in rankers
+        }
+        flagged: list[Record] = []
+        for record in rows:
+            reply = self._add_reply("rankings", self._known_or_new(record, unnamed=f"ranking-{record.at}"))
             for rater in rankers:
-                read = files[rater.source]
-                at = columns[rater.source].get(_texts(rows, row))
-                if at is None and rater.name != ANALYSIS:
-                    raise rows.fail(row, f"this reply is not in {read.name}; the files do not go together")
-                flagged += [row] if at is None else []
-                self._add_ranking(reply["reply_id"], rater, read, at)
-        groups = Counter(row // GROUP for row in flagged)
+                ranked = files[rater.source].get(_texts(record))
+                if ranked is None and rater.name != ANALYSIS:
+                    name = self._read(rater.source).name
+                    raise record.fail(f"this reply is not in {name}; the files do not go together")
+                flagged += [record] if ranked is None else []
+                for name in rater.column_of(list(ASPECTS)):  # no value where upstream left its group out
+                    rated = (None, None) if ranked is None else _rated(ranked, rater, name)
+                    self._add_rating(str(rater.split), reply["reply_id"], rater, name, *rated)
+        groups = Counter(record.at // GROUP for record in flagged)
         if any(count < GROUP for count in groups.values()):
-            raise rows.fail(flagged[0], "the analysis file lacks this reply and not its whole group")
+            raise flagged[0].fail("the analysis file lacks this reply and not its whole group")
         self.facts["ranked_groups"] = len(rows) // GROUP
         self.facts["ranked_groups_flagged"] = len(groups)
         self.notes.append(
@@ -304,15 +291,6 @@ class _Builder:
             f"{len(rows) // GROUP}; the ranks that the annotators gave are kept."
         )
         self._compare_ranks()
-
-    def _add_ranking(self, reply: str, rater: Rater, read: Rows, at: int | None) -> None:
-        """Adds what one rater says of a ranked reply; it stands in no row where upstream left its group out."""
-        for name in rater.column_of(list(ASPECTS)):
-            cell = _cell(rater, name)
-            value = None if at is None else read.number(cell, at)
-            output = read[f"{cell}:output"][at] if rater.outputs and at is not None else None
-            rating = rating_row(reply, rater, name, self.recipe.aspects[name], value, output)
-            self.ratings.setdefault(str(rater.split), []).append(rating)
 
     def _compare_ranks(self) -> None:
         """Reports in how many groups the analysis file has an annotation file's rank, or that rank turned round."""
@@ -380,13 +358,19 @@ def _same_reply(reply: Row) -> tuple[str, str]:
     return reply["hs_id"], _bare(reply["text"])
 
 
-def _panel(rows: Rows, row: int) -> int:
+def _panel(record: Record) -> int:
     """Returns how many of the three annotators of a round rated a reply on every aspect."""
-    return min(sum(rows.number(f"{name}_{number}", row) is not None for number in (1, 2, 3)) for name in ASPECTS)
+    return min(sum(record.number(f"{name}_{number}") is not None for number in NUMBERS) for name in ASPECTS)
 
 
 def _cell(rater: Rater, aspect: str) -> str:
     return f"{rater.name}:{aspect}"
+
+
+def _rated(record: Record, rater: Rater, aspect: str) -> tuple[float | None, str | None]:
+    """Returns a rater's value, and the raw output behind it where the recipe names its column."""
+    cell = _cell(rater, aspect)
+    return record.number(cell), record[f"{cell}:output"] if rater.outputs else None
 
 
 def _bare(text: str) -> str:
@@ -394,12 +378,8 @@ def _bare(text: str) -> str:
     return "".join(character for character in text.lower() if character.isalnum())
 
 
-def _by_text(rows: Rows) -> dict[tuple[str, str, str], int]:
-    return {_texts(rows, row): row for row in range(len(rows)) if rows["text"][row].strip()}
-
-
-def _texts(rows: Rows, row: int) -> tuple[str, str, str]:
-    return rows["hate_speech"][row], rows["text"][row], rows["strategy"][row]
+def _texts(record: Record) -> tuple[str, str, str]:
+    return record["hate_speech"], record["text"], record["strategy"]
 
 
 def _groups(values: list[float | None]) -> list[list[float | None]]:

@@ -1,12 +1,10 @@
 """Replies of several systems to one test set (LLM-CN-Eval), and the rubrics that they were rated by."""
 
-from pathlib import Path
 from typing import Any
 
 from fcconan.building.kinds.pairs import pairs_tables
-from fcconan.building.recipes import Recipe
 from fcconan.building.tables import Built, Table
-from fcconan.building.upstream_csv import Rows, Upstream
+from fcconan.building.upstream_csv import Record, Upstream
 from fcconan.data import REPLY, make_cn_id, make_hs_id, make_item_id, make_reply_id
 from fcconan.errors import InputError
 
@@ -15,25 +13,28 @@ EXTRA = {"target": "string"}
 RUBRIC = {"aspect": "string", "prompt": "text"}
 
 
-def build(recipe: Recipe, files: dict[str, Path]) -> Built:
+def build(upstream: Upstream) -> Built:
     """Builds replies, candidate replies, rubrics, and the training, validation and test pairs.
 
     Args:
-        recipe: The recipe; `systems` names the columns of the source `replies` that hold replies.
-        files: The upstream files by source name: `replies`, `candidates`, `rubrics`, and those of `pairs`.
+        upstream: The recipe, whose `systems` name the columns of the source `replies` that hold replies, and its files:
+            `replies`, `candidates`, `rubrics`, and those of `pairs`.
 
     Raises:
         InputError: A file breaks a rule of the format.
     """
-    upstream = Upstream(recipe, files)
+    recipe = upstream.recipe
     answered = upstream.read("replies", text_columns=(*TEXTS, *recipe.systems))
-    replies = [reply for row in range(len(answered)) for reply in _replies(answered, row, recipe.systems)]
+    replies = [
+        _reply(record, record[system], system) | {"target": record["target"]}
+        for record in answered
+        for system in recipe.systems
+    ]
     candidate_names = tuple(name for name in upstream.source("candidates").columns if name.startswith("candidate_"))
     proposed = upstream.read("candidates", text_columns=(*TEXTS, *candidate_names))
     if any(proposed[name] != answered[name] for name in TEXTS):
         raise InputError(f"{proposed.name}: its rows are not those of {answered.name}; the two files go together")
-    candidates = [one for row in range(len(proposed)) for one in _candidates(answered, proposed, row, candidate_names)]
-
+    candidates = [one for pair in zip(answered, proposed, strict=True) for one in _candidates(*pair, candidate_names)]
     rubrics = upstream.read("rubrics")
     if len(rubrics) != 1:
         raise InputError(f"{rubrics.name}: has {len(rubrics)} rows, expected one, with a prompt for every aspect")
@@ -82,22 +83,16 @@ def reply_row(hate_speech: str, reference: str, text: str, system: str, *, sourc
     }
 
 
-def _replies(rows: Rows, row: int, systems: list[str]) -> list[dict[str, Any]]:
-    hate_speech, reference = rows["hate_speech"][row], rows["counter_narrative"][row]
+def _reply(record: Record, text: str, system: str, *, source_id: str = "") -> dict[str, Any]:
+    return reply_row(record["hate_speech"], record["counter_narrative"], text, system, source_id=source_id)
+
+
+def _candidates(answered: Record, proposed: Record, names: tuple[str, ...]) -> list[dict[str, Any]]:
+    chosen = answered["dialogpt"]
+    if chosen not in [proposed[name] for name in names]:
+        raise answered.fail(f"the chosen reply of dialogpt is none of its {len(names)} candidates")
     return [
-        reply_row(hate_speech, reference, rows[system][row], system) | {"target": rows["target"][row]}
-        for system in systems
+        _reply(proposed, proposed[name], "dialogpt", source_id=name)
+        | {"target": proposed["target"], "chosen": proposed[name] == chosen}
+        for name in names
     ]
-
-
-def _candidates(answered: Rows, proposed: Rows, row: int, names: tuple[str, ...]) -> list[dict[str, Any]]:
-    hate_speech, reference = proposed["hate_speech"][row], proposed["counter_narrative"][row]
-    texts = [proposed[name][row] for name in names]
-    chosen = answered["dialogpt"][row]
-    if chosen not in texts:
-        raise answered.fail(row, f"the chosen reply of dialogpt is none of its {len(texts)} candidates")
-    found = []
-    for name, text in zip(names, texts, strict=True):
-        reply = reply_row(hate_speech, reference, text, "dialogpt", source_id=name)
-        found.append(reply | {"target": proposed["target"][row], "chosen": text == chosen})
-    return found

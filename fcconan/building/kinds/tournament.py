@@ -4,15 +4,12 @@ import json
 import math
 from collections import Counter
 from itertools import combinations
-from pathlib import Path
-from typing import Any
 
 from fcconan.building.kinds.pairs import pairs_tables
 from fcconan.building.kinds.replies import reply_row
-from fcconan.building.recipes import Recipe
-from fcconan.building.rows import comparison_row, rating_row
+from fcconan.building.rows import Row, comparison_row, grouped, rating_row
 from fcconan.building.tables import Built, Table
-from fcconan.building.upstream_csv import Rows, Upstream
+from fcconan.building.upstream_csv import Record, Rows, Upstream
 from fcconan.data import COMPARISON, RATING, REPLY, make_cn_id, make_hs_id, make_item_id, make_pair_id, normalise
 from fcconan.errors import InputError
 from fcconan.parsing import parse_comparison
@@ -33,21 +30,20 @@ ITEM = {
 }
 PROMPT_HEAD = "Provide a brief counter-narrative in response to the following hate speech: "
 PROMPT_TAIL = " It is very important for the counter-narrative to be relevant to the hate speech."
-Row = dict[str, Any]
 Texts = tuple[str, str, str]
 
 
-def build(recipe: Recipe, files: dict[str, Path]) -> Built:
+def build(upstream: Upstream) -> Built:
     """Builds replies, comparisons, ratings, items and pairs of every corpus of the recipe.
 
     Args:
-        recipe: The recipe; `corpora` names the corpora, `systems` the systems, `aspects` the rated features.
-        files: The upstream files by source name, each with the corpus as prefix (`conan_judged_7b`).
+        upstream: The recipe, which names `corpora`, `systems` and the rated features (`aspects`), and its files, each
+            with the corpus as prefix (`conan_judged_7b`).
 
     Raises:
         InputError: A file breaks a rule of the format, or a verdict belongs to no reply.
     """
-    upstream = Upstream(recipe, files)
+    recipe = upstream.recipe
     built = Built([])
     comparisons: dict[str, list[Row]] = {name: [] for name in ("human", "human_majority", "judgelm", "tournament")}
     replies_of: dict[str, list[Row]] = {}
@@ -222,65 +218,58 @@ def _human_rows(upstream: Upstream, compared: _Compared) -> tuple[list[Row], lis
     rows_out: list[Row] = []
     verdicts: dict[tuple[str, str], list[str]] = {}
     for number in HUMANS:
-        rows = upstream.read(f"{_prefix(compared.corpus)}_human_{number}")
-        for row in range(len(rows)):
-            a, b = _matched(rows, row, compared)
-            verdict = rows.one_of("verdict", row, VERDICT)
+        for record in upstream.read(f"{_prefix(compared.corpus)}_human_{number}"):
+            a, b = _matched(record, compared)
+            verdict = record.one_of("verdict", VERDICT)
             verdicts.setdefault((a["reply_id"], b["reply_id"]), []).append(verdict)
             rows_out.append(_comparison(a, b, f"rater-{number}", "human", verdict))
-    common = upstream.read(f"{_prefix(compared.corpus)}_common")
     majority: list[Row] = []
     unresolved = 0
-    for row in range(len(common)):
-        a, b = _matched(common, row, compared)
-        given = [common.one_of(f"rater_{number}", row, VERDICT) for number in HUMANS]
+    for record in upstream.read(f"{_prefix(compared.corpus)}_common"):
+        a, b = _matched(record, compared)
+        given = [record.one_of(f"rater_{number}", VERDICT) for number in HUMANS]
         if sorted(verdicts.get((a["reply_id"], b["reply_id"]), [])) != sorted(given):
-            raise common.fail(row, f"verdicts {given} differ from those of the annotators' own files")
+            raise record.fail(f"verdicts {given} differ from those of the annotators' own files")
         winner, count = Counter(given).most_common(1)[0]
-        released = common.one_of("majority", row, VERDICT)
+        released = record.one_of("majority", VERDICT)
         if count > 1 and released != winner:
-            raise common.fail(row, f"the released majority is {released}, the verdicts give {winner}")
+            raise record.fail(f"the released majority is {released}, the verdicts give {winner}")
         unresolved += count == 1
-        majority.append(
-            _comparison(a, b, "majority", "human", *((winner, None) if count > 1 else (None, "unresolved")))
-        )
+        resolved = (winner, None) if count > 1 else (None, "unresolved")
+        majority.append(_comparison(a, b, "majority", "human", *resolved))
         majority.append(_comparison(a, b, "majority-released", "human", released))
     return rows_out, majority, unresolved
 
 
 def _kappa_line(corpus: str, verdicts: list[Row]) -> str:
     """Returns what the card says about the agreement of the annotators on the comparisons that all of them judged."""
-    by_comparison: dict[tuple[str, str], dict[str, str]] = {}
-    for row in verdicts:
-        by_comparison.setdefault((row["reply_a"], row["reply_b"]), {})[row["rater"]] = row["verdict"]
-    raters = [f"rater-{number}" for number in HUMANS]
-    common = [given for given in by_comparison.values() if len(given) == len(raters)]
-    columns = {rater: [given[rater] for given in common] for rater in raters}
-    kappas = [cohen_kappa(columns[a], columns[b]) for a, b in combinations(raters, 2)]
+    by_comparison = grouped(((row["reply_a"], row["reply_b"]), row["verdict"]) for row in verdicts)
+    common = [given for given in by_comparison.values() if len(given) == len(HUMANS)]
+    kappas = [cohen_kappa(a, b) for a, b in combinations([[given[at] for given in common] for at in range(3)], 2)]
     known = [kappa for kappa in kappas if kappa is not None]
     shown = f"{sum(known) / len(known):.3f}" if len(known) == len(kappas) else "undefined"
     return f"Mean pairwise Cohen's kappa, {corpus}: {shown} ({len(common)} comparisons judged by all three annotators)"
 
 
-def _matched(rows: Rows, row: int, compared: _Compared) -> tuple[Row, Row]:
-    found = compared.find(rows["hate_speech"][row], rows["text_a"][row], rows["text_b"][row])
+def _matched(record: Record, compared: _Compared) -> tuple[Row, Row]:
+    found = compared.find(record["hate_speech"], record["text_a"], record["text_b"])
     if not found:
-        raise rows.fail(row, "HS and texts are in no verdict file, so the two systems cannot be named")
-    if "system_a" in rows.columns:
-        named = (rows["system_a"][row], rows["system_b"][row])
+        raise record.fail("HS and texts are in no verdict file, so the two systems cannot be named")
+    if "system_a" in record:
+        named = (record["system_a"], record["system_b"])
         systems = [(a["system"], b["system"]) for a, b in found]
         if named not in systems:
-            raise rows.fail(row, f"names the systems {named}, the verdict files {' or '.join(map(str, systems))}")
+            raise record.fail(f"names the systems {named}, the verdict files {' or '.join(map(str, systems))}")
         found = [pair for pair, names in zip(found, systems, strict=True) if names == named]
     if len(found) > 1:
-        raise rows.fail(row, "two systems wrote one of the texts, so the two systems cannot be named; name them")
+        raise record.fail("two systems wrote one of the texts, so the two systems cannot be named; name them")
     return found[0]
 
 
 def _items(test: Rows, compared: set[str]) -> list[Row]:
     items = []
-    for row in range(len(test)):
-        hate_speech, reference = test["hate_speech"][row], test["counter_narrative"][row]
+    for record in test:
+        hate_speech, reference = record["hate_speech"], record["counter_narrative"]
         hs, cn = make_hs_id(hate_speech), make_cn_id(reference)
         item = make_item_id(hs, [cn])
         items.append(
@@ -290,7 +279,7 @@ def _items(test: Rows, compared: set[str]) -> list[Row]:
                 "cn_id": cn,
                 "hate_speech": hate_speech,
                 "reference": reference,
-                "question_id": row,
+                "question_id": record.at,
                 "compared_by_humans": item in compared,
             }
         )
@@ -299,16 +288,15 @@ def _items(test: Rows, compared: set[str]) -> list[Row]:
 
 def _tournament_rows(upstream: Upstream, judge: str, items: list[Row], corpus: str) -> tuple[list[Row], int]:
     """Returns the outcomes of one judge's full tournament, and how many of the pairs of systems it lacks."""
-    rows = upstream.read(f"{_prefix(corpus)}_outcomes_{judge}")
     known = set(upstream.recipe.systems)
     found, met = [], set()
-    for row in range(len(rows)):
-        a, b, winner = rows["system_a"][row], rows["system_b"][row], rows["winner"][row]
+    for record in upstream.read(f"{_prefix(corpus)}_outcomes_{judge}"):
+        a, b, winner = record["system_a"], record["system_b"], record["winner"]
         if not {a, b} <= known or a == b or winner not in (a, b, "tie"):
-            raise rows.fail(row, f"found {winner!r} of {a!r} and {b!r}; expected one of the two, or 'tie'")
-        number = rows.integer("question_id", row)
+            raise record.fail(f"found {winner!r} of {a!r} and {b!r}; expected one of the two, or 'tie'")
+        number = record.integer("question_id")
         if number is None or not 0 <= number < len(items):
-            raise rows.fail(row, f"question_id is {number}, expected a row of the test set, 0 to {len(items) - 1}")
+            raise record.fail(f"question_id is {number}, expected a row of the test set, 0 to {len(items) - 1}")
         met.add(frozenset((a, b)))
         found.append(
             {
@@ -330,11 +318,10 @@ def _check_evaluation_file(upstream: Upstream, compared: _Compared, built: Built
     prefix = _prefix(compared.corpus)
     rows = upstream.read(f"{prefix}_evaluation")
     known = {(reply["hs_id"], reply["system"], normalise(reply["text"])) for reply in compared.replies}
-    for row in range(len(rows)):
-        hs = make_hs_id(rows["hate_speech"][row])
+    for record in rows:
         for system in upstream.recipe.systems:
-            if (hs, system, normalise(rows[system][row])) not in known:
-                raise rows.fail(row, f"the reply of {system} is not the one of the verdict files")
+            if (make_hs_id(record["hate_speech"]), system, normalise(record[system])) not in known:
+                raise record.fail(f"the reply of {system} is not the one of the verdict files")
     built.facts[f"{prefix}_instances"] = len(compared.instances)
     lacking = len(compared.instances) - len(rows)
     if lacking:
@@ -353,18 +340,18 @@ def _feature_rows(upstream: Upstream, replies: list[Row], built: Built) -> tuple
     ratings: list[Row] = []
     extra: dict[str, Row] = {}
     for rater in upstream.recipe.raters:
-        rows = upstream.read(rater.source, text_columns=("hate_speech", "text"))
-        for row in range(len(rows)):
-            hate_speech, text, system = rows["hate_speech"][row], rows["text"][row], rows["system"][row]
+        for record in upstream.read(rater.source, text_columns=("hate_speech", "text")):
+            hate_speech, text, system = record["hate_speech"], record["text"], record["system"]
             reply = known.get((make_hs_id(hate_speech), system, normalise(text)))
             if reply is None:
                 if system != "gold_truth":
-                    raise rows.fail(row, f"this reply of {system} is in no verdict file")
+                    raise record.fail(f"this reply of {system} is in no verdict file")
                 added = reply_row(hate_speech, text, text, system) | {"corpus": corpus}
                 added["question_id"] = questions.get(added["item_id"])
                 reply = added["reply_id"]
                 extra[reply] = added
-            for name, aspect in upstream.recipe.aspects.items():
-                value = rows.number(name, row)
-                ratings.append(rating_row(reply, rater, name, aspect, value))
+            ratings += [
+                rating_row(reply, rater, name, aspect, record.number(name))
+                for name, aspect in upstream.recipe.aspects.items()
+            ]
     return ratings, list(extra.values())

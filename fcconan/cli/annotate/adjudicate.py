@@ -13,10 +13,12 @@ if TYPE_CHECKING:
 
 def _show(result: "AdjudicateResult", verbose: bool) -> None:
     from fcconan.cli.output import print_table
+    from fcconan.reporting import table_of
 
     if result.outcome is not None:
-        rows = [list(row.values()) for row in result.rows() if verbose or row["units"]]
-        print_table(f"Final labels of {result.campaign}", ("what", "which", "units"), rows)
+        rows = [row for row in result.rows() if verbose or row["units"]]
+        columns = ("what", "which", "units")
+        print_table(table_of(f"Final labels of {result.campaign}", rows, columns))
     for note in result.notes:
         typer.echo(note)
 

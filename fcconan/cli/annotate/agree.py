@@ -1,6 +1,5 @@
 """`fcconan annotate agree`."""
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
@@ -24,18 +23,12 @@ def _show(result: "RaterQualityResult", verbose: bool) -> None:
         typer.echo(line)
 
 
-def _write_page(result: "RaterQualityResult", path: Path) -> None:
-    from fcconan.reporting import write_quality_page
-
-    write_quality_page(path, result.data, f"Agreement in {result.campaign}")
-
-
 COMMAND = Command(
     name="agree",
     help="Measure how far raters agree, and show who drifts, answers without reading or fails gold questions.",
     service="fcconan.services.check_raters",
     example="fcconan annotate agree my-campaign --report agreement.html",
     show=_show,
-    page=_write_page,
+    page="quality_page",
     detailed=True,
 )

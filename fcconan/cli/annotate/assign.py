@@ -13,18 +13,23 @@ if TYPE_CHECKING:
 
 def _show(result: "AssignResult", verbose: bool) -> None:
     from fcconan.cli.output import print_table
+    from fcconan.reporting import table_of
 
     data, rows = result.data, result.rows()
     if "round" not in data:
         title = f"Qualification test of {result.campaign}, pass mark {data['pass_mark']:g}"
-        cells = [
-            (row["rater"], row["right"], row["known"], f"{row['share']:.3f}", row["open"], row["state"]) for row in rows
-        ]
-        print_table(title, ("rater", "right", "of", "share", "open", "state"), cells)
+        columns = {
+            "rater": "rater",
+            "right": "right",
+            "of": "known",
+            "share": "share",
+            "open": "open",
+            "state": "state",
+        }
+        print_table(table_of(title, rows, columns))
         return
-    columns = [name for name in rows[0] if rows[0][name] is not None] if rows else ["rater"]
-    shown = [[f"{row[name]:.2f}" if name in ("hours", "pay") else row[name] for name in columns] for row in rows]
-    print_table(f"Round {data['round']} of {result.campaign}", columns, shown)
+    columns = {name: name for name in rows[0] if rows[0][name] is not None} if rows else {"rater": "rater"}
+    print_table(table_of(f"Round {data['round']} of {result.campaign}", rows, columns))
     for note in data["notes"]:
         typer.echo(note)
 

@@ -12,13 +12,11 @@ if TYPE_CHECKING:
 
 def _show(result: "SheetResult", verbose: bool) -> None:
     from fcconan.cli.output import print_table
+    from fcconan.reporting import table_of
 
     title = f"Round {result.data['round']} for {result.data['tool']}"
-    print_table(
-        title if result.written else f"{title}: everything was there already",
-        ("rater", "units", "sessions", "with a suggestion", "file"),
-        [list(row.values()) for row in result.rows()],
-    )
+    title += "" if result.written else ": everything was there already"
+    print_table(table_of(title, result.rows(), ("rater", "units", "sessions", "suggested", "file")))
     left_out = result.data["suggestions_left_out"]
     if left_out is not None and any(left_out.values()):
         typer.echo(

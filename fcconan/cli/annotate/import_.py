@@ -14,14 +14,15 @@ _COLUMNS = ("tool", "round", "raters", "units", "skipped", "new", "changed", "sa
 
 def _show(result: "ImportResult", verbose: bool) -> None:
     from fcconan.cli.output import print_table
+    from fcconan.reporting import table_of
 
-    rows = []
-    for path, each in zip(result.paths, result.found, strict=True):
-        counts = [getattr(each, name) if name != "raters" else len(each.raters) for name in _COLUMNS]
-        rows.append((path.name, *counts, _note(each)))
+    rows = [
+        {**vars(each), "file": path.name, "raters": len(each.raters), "note": _note(each)}
+        for path, each in zip(result.paths, result.found, strict=True)
+    ]
     done = "Imported" if any(each.new or each.changed for each in result.found) else "Nothing new"
     title = "Checked; nothing was changed" if result.data["dry_run"] else done
-    print_table(title, ("file", *_COLUMNS, "note"), rows)
+    print_table(table_of(title, rows, ("file", *_COLUMNS, "note")))
 
 
 def _note(imported: "Imported") -> str:

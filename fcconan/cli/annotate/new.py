@@ -13,9 +13,10 @@ if TYPE_CHECKING:
 
 def _show(result: "NewCampaignResult", verbose: bool) -> None:
     from fcconan.cli.output import print_table
+    from fcconan.reporting import table_of
 
-    rows = [(row["name"].replace("_", " "), row["number"], row["meaning"]) for row in result.rows()]
-    print_table(result.title, ("", "number", ""), rows)
+    columns = {"": lambda row: row["name"].replace("_", " "), "number": "number", "meaning": "meaning"}
+    print_table(table_of(result.title, result.rows(), columns))
     for note in result.notes:
         typer.echo(note)
 

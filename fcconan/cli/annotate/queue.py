@@ -20,35 +20,33 @@ _DECISIONS = {
 
 
 def _show(result: "QueueResult", verbose: bool) -> None:
-    from fcconan.cli.output import print_table
+    from fcconan.cli.output import print_counts
 
     data = result.data
-    print_table(f"Queue of {result.campaign}: {data['positive']}", ("what", "value"), _rows(data))
+    print_counts(f"Queue of {result.campaign}: {data['positive']}", ("what", "value"), _values(data))
     for note in result.notes:
         typer.echo(note)
     if data["decision"] in _DECISIONS:
         typer.echo(f"{_DECISIONS[data['decision']]} ({data['target_recall']:.0%} of the positives).")
 
 
-def _rows(data: "Mapping[str, Any]") -> list[tuple[str, str]]:
+def _values(data: "Mapping[str, Any]") -> dict[str, Any]:
     units, known = data["units"], data["estimate"]
     interval = f"{known['confidence']:.0%} interval"
     recall = f"{_percent(known['recall_low'])} to {_percent(known['recall_high'])}"
-    rows = [
-        ("units", f"{units['all']}"),
-        ("judged", f"{units['judged']}"),
-        ("waiting for answers", f"{units['waiting']}"),
-        ("positives found", f"{known['found']}"),
-        ("drawn by chance", f"{known['n_draws']}"),
-        ("positives unseen", "not known yet" if known["unseen"] is None else f"{known['unseen']:.0f}"),
-        (f"positives unseen, {interval}", f"{known['low']} to {known['high']}"),
-        ("recall", _percent(known["recall"])),
-        (f"recall, {interval}", recall if known["n_draws"] else _percent(None)),
-    ]
-    for name, meaning in (("outside", "given out before the queue"), ("skipped", "skipped by all")):
-        if units[name]:
-            rows.append((meaning, f"{units[name]}"))
-    return rows
+    values = {
+        "units": units["all"],
+        "judged": units["judged"],
+        "waiting for answers": units["waiting"],
+        "positives found": known["found"],
+        "drawn by chance": known["n_draws"],
+        "positives unseen": "not known yet" if known["unseen"] is None else f"{known['unseen']:.0f}",
+        f"positives unseen, {interval}": f"{known['low']} to {known['high']}",
+        "recall": _percent(known["recall"]),
+        f"recall, {interval}": recall if known["n_draws"] else _percent(None),
+    }
+    further = {"given out before the queue": units["outside"], "skipped by all": units["skipped"]}
+    return values | {meaning: number for meaning, number in further.items() if number}
 
 
 def _percent(share: float | None) -> str:

@@ -11,10 +11,10 @@ if TYPE_CHECKING:
 
 def _show(result: "RosterResult", verbose: bool) -> None:
     from fcconan.cli.output import print_table
+    from fcconan.reporting import table_of
 
-    columns = ("rater", "role", "state", "was")
     title = f"{len(result.rows())} raters of {result.campaign}, {result.data['n_changed']} changed"
-    print_table(title, columns, [[row[name] or "" for name in columns] for row in result.rows()])
+    print_table(table_of(title, result.rows(), ("rater", "role", "state", "was")))
 
 
 COMMAND = Command(

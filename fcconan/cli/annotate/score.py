@@ -14,12 +14,13 @@ if TYPE_CHECKING:
 
 def _show(result: "PairScoreResult", verbose: bool) -> None:
     from fcconan.cli.output import print_table
+    from fcconan.reporting import table_of
 
     (row,) = result.rows()
     if "dry_run" in result.data:
         print_dry_run([row])
         return
-    print_table(f"Scored pairs in {result.data['out']}", list(row), [list(row.values())])
+    print_table(table_of(f"Scored pairs in {result.data['out']}", [row], list(row)))
     if row["finished"] < row["shards"]:
         typer.echo(f"{row['shards'] - row['finished']} shards are left to other processes")
     print_usage(result.data.get("used") or ())
@@ -32,5 +33,6 @@ COMMAND = Command(
     service="fcconan.services.score_pairs",
     example="fcconan annotate score my-campaign --scorer tfidf --out scores --jobs 2",
     show=_show,
+    removed=dict.fromkeys(("--rank", "--world"), "--shard K/N, such as 1/4, counted from 1"),
     keywords={"progress": CountProgress("scoring")},
 )

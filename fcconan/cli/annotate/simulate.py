@@ -1,5 +1,6 @@
 """`fcconan annotate simulate`."""
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -14,29 +15,32 @@ if TYPE_CHECKING:
 
 def _show(result: "SimulateResult", verbose: bool) -> None:
     from fcconan.cli.output import print_table
+    from fcconan.reporting import table_of
 
+    columns: dict[str, Any]
     if result.out is None:
-        rows = result.data["designs"]
         for title, names in zip(("Cost and agreement", "Labels"), result.measures, strict=True):
+            columns = {
+                "raters": "raters",
+                "by 2": lambda row: f"{row['twice']:g}",
+                "by 3": lambda row: f"{row['thrice']:g}",
+            }
+            columns |= {name: partial(_cell, name) for name in names}
             if names:
-                cells = [
-                    [row["raters"], row["twice"], row["thrice"], *(_cell(row["measures"][name]) for name in names)]
-                    for row in rows
-                ]
-                print_table(f"{title}: mean, and 95 % of campaigns", ("raters", "by 2", "by 3", *names), cells)
+                print_table(table_of(f"{title}: mean, and 95 % of campaigns", result.data["designs"], columns))
     else:
         rows = result.data["raters"]
-        cells = [[f"{value:.3f}" if isinstance(value, float) else value for value in row.values()] for row in rows]
         there = "" if result.written else ": everything was there already"
         title = f"Simulated answers in round {result.data['round']} of {result.campaign}{there}"
-        print_table(title, list(rows[0]), cells)
+        print_table(table_of(title, rows, list(rows[0])))
     for note in result.notes:
         typer.echo(note)
 
 
-def _cell(measure: "Mapping[str, Any]") -> str:
+def _cell(name: str, row: "Mapping[str, Any]") -> str | None:
+    measure = row["measures"][name]
     if measure["mean"] is None:
-        return "-"
+        return None
     digits = 0 if measure["mean"] >= 100 else 1 if measure["mean"] >= 10 else 3
     low, high = measure["low"], measure["high"]
     spread = "" if low == high else f" [{low:.{digits}f}, {high:.{digits}f}]"

@@ -15,13 +15,13 @@ _RATERS = ("round", "rater", "state", "assigned", "returned", "skipped", "open",
 
 def _show(result: "StatusResult", verbose: bool) -> None:
     from fcconan.cli.output import print_table
+    from fcconan.reporting import table_of
 
     if rounds := result.rounds():
-        print_table(f"Rounds of {result.campaign}, in units", list(rounds[0]), [list(row.values()) for row in rounds])
-    rows = [row for row in result.rows() if verbose or row["open"]]
-    if rows:
+        print_table(table_of(f"Rounds of {result.campaign}, in units", rounds, list(rounds[0])))
+    if rows := [row for row in result.rows() if verbose or row["open"]]:
         title = "Raters" if verbose else "Raters with open units"
-        print_table(title, _RATERS, [[row[name] for name in _RATERS] for row in rows])
+        print_table(table_of(title, rows, _RATERS))
     units = result.data["units"]
     typer.echo(
         "Units: " + ", ".join(f"{number} {'in all' if name == 'all' else name}" for name, number in units.items())

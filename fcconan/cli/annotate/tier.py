@@ -11,15 +11,17 @@ if TYPE_CHECKING:
 
 
 def _show(result: "TierResult", verbose: bool) -> None:
-    from fcconan.cli.output import print_table
+    from fcconan.cli.output import print_counts, print_table
+    from fcconan.reporting import table_of
 
     written = result.written
     by = f" by the tier rule {written.tier_rule}" if written.tier_rule else ""
-    print_table(f"{written.recipe}{by}", ("config", "split", "rows"), [list(row.values()) for row in result.rows()])
+    columns = ("config", "split", "rows")
+    print_table(table_of(f"{written.recipe}{by}", result.rows(), columns))
     left_out = {f"judged, without a label: {reason}": count for reason, count in written.without_label.items()}
     left_out |= {name.replace("_", " "): count for name, count in written.published.counts.items() if count}
     if left_out:
-        print_table("Not in the tiers or the rows", ("reason", "number"), list(left_out.items()))
+        print_counts("Not in the tiers or the rows", ("reason", "number"), left_out)
     for note in result.data["notes"]:
         typer.echo(note)
     if written.published.unpublished:

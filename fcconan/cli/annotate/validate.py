@@ -12,14 +12,16 @@ _VALIDATORS = ("rater", "agreed", "disagreed", "skipped", "missing", "outdated")
 
 
 def _show(result: "ValidateResult", verbose: bool) -> None:
-    from fcconan.cli.output import print_table, print_tables
-    from fcconan.reporting import agreement_tables
+    from fcconan.cli.output import print_tables
+    from fcconan.reporting import agreement_tables, table_of
 
-    rows = [(row["label"], row["state"], row["units"], f"{row['share']:.3f}") for row in result.rows()]
-    print_table(f"Validation of {result.campaign}", ("label", "state", "units", "share"), rows)
     validators = result.data["validators"]
-    print_table("Validators", _VALIDATORS, [[row[name] for name in _VALIDATORS] for row in validators])
-    tables = agreement_tables(result.data["agreement"], pairs=len(validators) > 2) if verbose else ()
+    tables = [
+        table_of(f"Validation of {result.campaign}", result.rows(), ("label", "state", "units", "share")),
+        table_of("Validators", validators, _VALIDATORS),
+    ]
+    if verbose:
+        tables += agreement_tables(result.data["agreement"], pairs=len(validators) > 2)
     print_tables(tables, [*result.meanings, *result.data["notes"]])
 
 

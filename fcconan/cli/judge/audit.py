@@ -3,7 +3,6 @@
 from typing import TYPE_CHECKING
 
 from fcconan.cli.command import Command
-from fcconan.cli.model_output import figure, interval
 
 if TYPE_CHECKING:
     from fcconan.services import AuditResult
@@ -13,22 +12,15 @@ _NO_INTERVAL = {"one_unit": "none: one HS", "no_spread": "none: no spread", "bia
 
 def _show(result: "AuditResult", verbose: bool) -> None:
     from fcconan.cli.output import print_table
+    from fcconan.reporting import AUDIT, interval_of, table_of
 
-    rows = [
-        (
-            row.get("rater") or "",
-            row["check"] if row["failure"] is None else f"{row['check']}: {row['failure']}",
-            row.get("aspect") or "",
-            figure(row["value"]),
-            _NO_INTERVAL.get(row["no_interval"]) or interval(row["low"], row["high"]),
-            figure(row["baseline"]),
-            row["n"],
-            "; ".join(filter(None, (row["reason"], row["note"]))),
-        )
-        for row in result.rows()
-    ]
-    columns = ("rater", "check", "aspect", "value", f"{result.confidence:.0%} interval", "unbiased", "n", "note")
-    print_table("Audit", columns, rows)
+    columns = {
+        **AUDIT,
+        "value": "value",
+        "interval": lambda row: _NO_INTERVAL.get(row["no_interval"]) or interval_of(row),
+        "note": lambda row: "; ".join(filter(None, (row["reason"], row["note"]))),
+    }
+    print_table(table_of(f"Audit, with {result.confidence:.0%} intervals", result.rows(), columns))
 
 
 COMMAND = Command(

@@ -4,39 +4,34 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fcconan.cli.command import Command
-from fcconan.cli.model_output import figure, finish, interval, print_dry_run
+from fcconan.cli.model_output import with_dry_run
 from fcconan.cli.output import tell_progress
 
 if TYPE_CHECKING:
     from fcconan.services import CalibrateResult
 
 
+@with_dry_run
 def _show(result: "CalibrateResult", verbose: bool) -> None:
     from fcconan.cli.output import print_table
     from fcconan.data import failed
+    from fcconan.reporting import interval_of, table_of
 
     found = result.calibration
     if found is None:
-        for note in result.notes:
-            print(note)
-        print_dry_run(result.rows(), at_most=result.at_most)
         return
-    rows = [
-        (
-            row["steps"],
-            figure(row["value"]),
-            interval(row["low"], row["high"]),
-            row["n"],
-            row["n_missing"],
-            row["reason"] or ("" if row["worst"] is None else f"{figure(row['worst'])} in the worst case"),
-        )
-        for row in result.rows()
-    ]
-    print_table(
-        f"{found.settings.metric} with people on the report part; steps in {result.data['out']}",
-        ("", "value", "95% interval", "n", "missing", "note"),
-        rows,
-    )
+    columns = {
+        "": "steps",
+        "value": "value",
+        "95% interval": interval_of,
+        "n": "n",
+        "missing": "n_missing",
+        "note": lambda row: (
+            row["reason"] or (f"{row['worst']:.3f} in the worst case" if row["worst"] is not None else "")
+        ),
+    }
+    title = f"{found.settings.metric} with people on the report part; steps in {result.data['out']}"
+    print_table(table_of(title, result.rows(), columns))
     for number, step in enumerate(found.steps.steps, start=1):
         print(f"{number}. {step}")
     summary = found.parts["report"]
@@ -47,10 +42,9 @@ def _show(result: "CalibrateResult", verbose: bool) -> None:
         )
     if number := result.data["failed_requests"]:
         print(f"{failed(number)}, which may have changed the result: run the command again")
-    finish(result, verbose)
 
 
-def _is_calibration(path: Path) -> bool:
+def _is_calibration(path: Path, options: object) -> bool:
     from fcconan.errors import InputError
     from fcconan.judging import load_steps
 

@@ -4,35 +4,27 @@ from typing import TYPE_CHECKING
 
 from fcconan.cli.command import Command
 from fcconan.cli.judge.targets import holds
-from fcconan.cli.model_output import figure, finish, print_dry_run, print_failed
+from fcconan.cli.model_output import print_failed, with_dry_run
 from fcconan.cli.progress import CountProgress
 
 if TYPE_CHECKING:
     from fcconan.services import CompareResult
 
 
+@with_dry_run
 def _show(result: "CompareResult", verbose: bool) -> None:
-    from fcconan.cli.output import print_table
+    from fcconan.cli.output import print_counts
 
-    if result.is_dry_run:
-        print_dry_run(result.rows(), at_most=result.at_most)
-        return
     counts = result.data
-    print_table(
-        f"Comparisons in {counts['out']}",
-        ("", "value"),
-        [
-            *((f"verdict {name}", number) for name, number in counts["verdicts"].items()),
-            *((f"invalid: {name}", number) for name, number in counts["invalid"].items()),
-            ("flip rate", figure(counts["flip_rate"])),
-            ("share of preferences for the reply shown first", figure(counts["first_preference"])),
-            ("identical replies", counts["identical"]),
-            ("shortened", counts["shortened"]),
-            ("suspicious", counts["suspicious"]),
-        ],
-    )
+    values = {
+        **{f"verdict {name}": number for name, number in counts["verdicts"].items()},
+        **{f"invalid: {name}": number for name, number in counts["invalid"].items()},
+        "flip rate": counts["flip_rate"],
+        "share of preferences for the reply shown first": counts["first_preference"],
+        **{name: counts[name.partition(" ")[0]] for name in ("identical replies", "shortened", "suspicious")},
+    }
+    print_counts(f"Comparisons in {counts['out']}", ("", "value"), values)
     print_failed(counts["failed_requests"])
-    finish(result, verbose)
 
 
 COMMAND = Command(

@@ -5,19 +5,16 @@ from typing import TYPE_CHECKING
 import typer
 
 from fcconan.cli.command import Command
-from fcconan.cli.model_output import finish, print_dry_run
+from fcconan.cli.model_output import with_dry_run
 
 if TYPE_CHECKING:
     from fcconan.services import RubricResult
 
 
+@with_dry_run
 def _show(result: "RubricResult", verbose: bool) -> None:
-    if result.is_dry_run:
-        print_dry_run(result.rows(), at_most=result.at_most)
-        return
     out = result.data["out"]
     typer.echo(f"{out}: edit it, then use it with `fcconan judge rate --task {out}`")
-    finish(result, verbose)
 
 
 COMMAND = Command(

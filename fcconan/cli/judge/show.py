@@ -14,15 +14,14 @@ if TYPE_CHECKING:
 
 def _show(result: "AnswerLog", verbose: bool) -> None:
     from fcconan.cli.output import print_table
+    from fcconan.reporting import table_of
 
     for path, number in result.merged.items():
         typer.echo(f"New answers of {path}: {number}")
     for record in result.answers:
         typer.echo(_readable(record))
-    rows = [tuple(row.values()) for row in result.rows()]
-    print_table(
-        f"Answers in {result.data['journal']}", ("model", "answers", "prompt tokens", "completion tokens"), rows
-    )
+    columns = ("model", "answers", "prompt_tokens", "completion_tokens")
+    print_table(table_of(f"Answers in {result.data['journal']}", result.rows(), columns))
 
 
 def _readable(record: Mapping[str, Any]) -> str:

@@ -1,27 +1,12 @@
 """Where the answers of a run came from: the store or the model, when, and which model said that it answered."""
 
 import threading
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from fcconan.models.answers.file import Stored
+from fcconan.models.answers.rows import Stored
 
 _SHOWN = 3  # of the models that answered under one name
-
-
-@dataclass
-class _Part:
-    """Answers of one kind: their number, and when the first and the last of them came."""
-
-    number: int = 0
-    first: str | None = None
-    last: str | None = None
-
-    def add(self, at: str | None, number: int = 1) -> None:
-        self.number += number
-        if at is not None:
-            self.first, self.last = min(self.first or at, at), max(self.last or at, at)
 
 
 class Origins:
@@ -33,8 +18,10 @@ class Origins:
     def __init__(self) -> None:
         self._began = datetime.now(UTC).isoformat()
         self._lock = threading.Lock()
-        # Model -> reported model and fingerprint -> whether they were stored -> the answers.
-        self._found: dict[str, dict[tuple[str | None, str | None], dict[bool, _Part]]] = {}
+        # Model -> reported model and fingerprint -> numbers of new and of stored answers.
+        self._numbers: dict[str, dict[tuple[str | None, str | None], list[int]]] = {}
+        # Model and whether the answers were stored -> when the first and the last of them came.
+        self._dates: dict[tuple[str, bool], tuple[str, str]] = {}
 
     def add(self, model: object, stored: Stored) -> None:
         """Counts an answer.
@@ -43,26 +30,24 @@ class Origins:
             model: The model that was asked for.
             stored: The answer.
         """
-        by = (_text(stored.response.get("model")), _text(stored.response.get("system_fingerprint")))
+        name, fingerprint = (stored.response.get(field) for field in ("model", "system_fingerprint"))
+        by = (None if name is None else str(name), None if fingerprint is None else str(fingerprint))
         was_stored = stored.at is None or stored.at < self._began
         with self._lock:
-            parts = self._found.setdefault(str(model), {}).setdefault(by, {True: _Part(), False: _Part()})
-            parts[was_stored].add(stored.at)
+            self._numbers.setdefault(str(model), {}).setdefault(by, [0, 0])[was_stored] += 1
+            if stored.at is not None:
+                first, last = self._dates.get((str(model), was_stored), (stored.at, stored.at))
+                self._dates[str(model), was_stored] = min(first, stored.at), max(last, stored.at)
 
     def dates(self) -> tuple[str, str] | None:
         """Returns when the first and the last of the answers came (ISO 8601, UTC); None where no answer has a date."""
-        whole = _Part()
-        for by in self._found.values():
-            for parts in by.values():
-                for part in parts.values():
-                    whole.add(part.first)
-                    whole.add(part.last)
-        return None if whole.first is None or whole.last is None else (whole.first, whole.last)
+        dates = [date for dates in self._dates.values() for date in dates]
+        return (min(dates), max(dates)) if dates else None
 
     @property
     def models(self) -> list[str]:
         """The models that were asked for."""
-        return list(self._found)
+        return list(self._numbers)
 
     def summary(self, model: str) -> dict[str, Any]:
         """Returns how many answers of a model were stored ones, and who answered, as JSON-able values.
@@ -70,25 +55,16 @@ class Origins:
         Args:
             model: The model that was asked for.
         """
-        by = self._found.get(model, {})
-        stored = _Part()
-        for parts in by.values():
-            for date in (parts[True].first, parts[True].last):
-                stored.add(date, 0)
-            stored.number += parts[True].number
+        numbers = self._numbers.get(model, {})
+        first, last = self._dates.get((model, True), (None, None))
         return {
-            "answers": sum(part.number for parts in by.values() for part in parts.values()),
-            "from_store": stored.number,
-            "stored_first": stored.first,
-            "stored_last": stored.last,
+            "answers": sum(map(sum, numbers.values())),
+            "from_store": sum(stored for _, stored in numbers.values()),
+            "stored_first": first,
+            "stored_last": last,
             "answered_by": [
-                {
-                    "model": name,
-                    "system_fingerprint": fingerprint,
-                    "from_store": parts[True].number,
-                    "new": parts[False].number,
-                }
-                for (name, fingerprint), parts in by.items()
+                {"model": name, "system_fingerprint": fingerprint, "from_store": stored, "new": new}
+                for (name, fingerprint), (new, stored) in numbers.items()
             ],
         }
 
@@ -129,10 +105,6 @@ class Origins:
             f"{model} did not always answer as the same model: {'; '.join(shown + more)}; they may be different "
             f"checkpoints, and {option} asks one of them everything"
         )
-
-
-def _text(value: Any) -> str | None:
-    return None if value is None else str(value)
 
 
 def origins_of(model: Any) -> Origins | None:

@@ -12,34 +12,19 @@ import threading
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
 from fcconan.errors import InputError
-from fcconan.models.answers.file import (
-    FIND,
-    NEXT,
-    REMOVE,
-    Row,
-    Stored,
-    check_answers_file,
-    connect,
-    insert,
-    lines_of,
-    old_journals,
-    put,
-    row_of,
-    store_path,
-    stored_in,
-    texts_of,
-    transaction,
-    usable,
-)
-from fcconan.models.requests import Finished, Request, from_json, keyed
+from fcconan.models.answers.file import check_answers_file, connect, old_journals, store_path, transaction, usable
+from fcconan.models.answers.journal import lines_of
+from fcconan.models.answers.rows import FIND, INSERT, NEXT, REMOVE, Row, Stored, row_of, stored_in, texts_of
+from fcconan.models.requests import Finished, Request, from_json
 
-_IMPORTED_AT_ONCE = 1 << 22  # characters of responses
 _PROBE = 1 << 16  # bytes that are written before the first request
-_AT_ONCE = 50  # rows that are read together; some are of a megabyte
+_READ_AT_ONCE = 50  # rows; some are of a megabyte
+_WRITTEN_AT_ONCE = 1000  # rows of a transaction
 _NONE = 1 << 62  # later than every epoch
 
 
@@ -113,15 +98,12 @@ class Answers:
         self._connections: dict[bool, sqlite3.Connection] = {}  # the writer's is that of True
         self._closing = weakref.finalize(self, _close, self._connections)
         self._inode = 0
-        self._given_up: int | None = None
-        self._told = False
-        self._damaged: dict[str, Row] = {}  # key -> where the row is, until there is another answer
-        self._prepared = False
-        self._current: int | None = None  # the epoch of new answers, once it is known
+        self._has_reported_damage = self._is_prepared = False
         self._own: int | None = None  # the epoch that the run has opened, in this process or an earlier one
         with usable(self.path):
-            self._import_old()
-            self._join()
+            for journal in old_journals(self.path):
+                self._import(journal)
+        self._join()
 
     def __len__(self) -> int:
         """The number of requests with an answer in any epoch; samples of a request count on their own."""
@@ -151,16 +133,13 @@ class Answers:
         Raises:
             InputError: The file cannot be read.
         """
-        key, sample, _ = keyed(request)
-        found = self._read(FIND, bytes.fromhex(key), sample, self._lowest)
-        if not found:
-            return None
-        stored = stored_in(bytes.fromhex(key), sample, found[0])
-        if stored is None:
-            self._damaged[key] = (bytes.fromhex(key), sample, found[0][0])
-            if not self._told:
-                _say(f"answers in {self.path} are damaged, so their requests are sent again")
-            self._told = True
+        asked = _request(request)
+        key = bytes.fromhex(asked.key)
+        found = self._read(FIND, key, asked.sample, self._lowest)
+        stored = stored_in(key, asked.sample, found[0]) if found else None
+        if found and stored is None and not self._has_reported_damage:
+            self._has_reported_damage = True
+            _say(f"answers in {self.path} are damaged, so their requests are sent again")
         return stored
 
     def put(self, request: Mapping[str, Any], response: Mapping[str, Any]) -> None:
@@ -169,7 +148,7 @@ class Answers:
         Raises:
             InputError: The file cannot be written.
         """
-        self.put_all([Finished(request, response)])
+        self.put_all([Finished(_request(request), response)])
 
     def put_all(self, finished: Sequence[Finished]) -> list[Stored]:
         """Stores answers in one transaction; when this returns, all are on the disk.
@@ -180,18 +159,13 @@ class Answers:
         Raises:
             InputError: The file cannot be written.
         """
-        whole = [(keyed(each.request), each) for each in finished]
         with self._writing, usable(self.path):
             connection = self._writer()
-            epoch = self._epoch_of(connection)
-            rows = [row_of(key, sample, epoch, request, each) for (key, sample, request), each in whole]
-            for lost in [self._damaged.pop(key) for (key, _, _), _ in whole if key in self._damaged]:
-                connection.execute(REMOVE, lost)  # it may be of a later epoch than its new answer
-            given = [Stored(dict(each.response), each.at) for each in finished]
-            if insert(connection, rows) == len(rows):
-                return given
             with transaction(connection):
-                return [put(connection, row) or each for row, each in zip(rows, given, strict=True)]
+                self._open_epoch(connection)
+                (newest,) = connection.execute("SELECT max(epoch) FROM epochs").fetchone()
+                epoch = self._own or newest or 0
+                return [_put(connection, epoch, each) for each in finished]
 
     def prepare(self) -> None:
         """Checks, before anything is paid for, that answers can be written; opens or gives up the epoch of a run.
@@ -199,18 +173,17 @@ class Answers:
         Raises:
             InputError: They cannot.
         """
-        if self._prepared:
+        if self._is_prepared:
             return
         with self._writing, usable(self.path):
             connection = self._writer()
-            if self._given_up is not None:  # also if this run is interrupted, or some of its requests fail
-                self._end_epoch(connection, self._given_up)
             with transaction(connection):
+                if self._run is not None and self._run.fresh is False:  # also if this run is interrupted
+                    _end_epoch(connection, self._run.name)
                 self._open_epoch(connection)
                 connection.execute("INSERT INTO probes VALUES (zeroblob(?))", (_PROBE,))
-            with transaction(connection):
-                connection.execute("DELETE FROM probes")
-        self._prepared = True
+            connection.execute("DELETE FROM probes")
+        self._is_prepared = True
 
     def finish(self) -> None:
         """Ends the epoch of a fresh run, or the one that the run gives up.
@@ -218,11 +191,11 @@ class Answers:
         Raises:
             InputError: That cannot be written.
         """
-        ended = self._own or self._given_up
-        if ended is None:
+        run = self._run
+        if run is None or (self._own is None and run.fresh is not False) or self._open_epoch_of(run) is None:
             return
         with self._writing, usable(self.path):
-            self._end_epoch(self._writer(), ended)
+            _end_epoch(self._writer(), run.name)
 
     def merge(self, other: Path) -> int:
         """Takes over the answers of another store, or of a journal of an earlier version; returns how many were new.
@@ -236,16 +209,12 @@ class Answers:
             raise InputError(f"{other} is not a file of answers: give the file that another run has written")
         source = Answers(other)
         epochs = source._read("SELECT epoch, run, finished FROM epochs")
-        new = 0
         with self._writing, usable(self.path):
-            connection = self._writer()
-            with transaction(connection):
-                # A run that was interrupted there is not gone on with here.
-                ended = [(epoch, run.decode(), (finished or b"").decode()) for epoch, run, finished in epochs]
-                connection.executemany("INSERT OR IGNORE INTO epochs VALUES (?, ?, ?)", ended)
-            for rows in source._rows():
-                whole = [texts_of(row[1:]) for row in rows if stored_in(row[1], row[2], row[3:]) is not None]
-                new += insert(connection, whole)
+            # A run that was interrupted there is not continued here.
+            ended = [(epoch, run.decode(), (finished or b"").decode()) for epoch, run, finished in epochs]
+            self._writer().executemany("INSERT OR IGNORE INTO epochs VALUES (?, ?, ?)", ended)
+        whole = (row for row in source._rows() if stored_in(row[0], row[1], row[2:]) is not None)
+        new = self._take(map(texts_of, whole))
         source.close()
         return new
 
@@ -255,21 +224,20 @@ class Answers:
         Raises:
             InputError: The file cannot be read.
         """
-        for rows in self._rows():
-            for _, key, sample, *row in rows:
-                stored = stored_in(key, sample, row)
-                if stored is not None:
-                    epoch, request, _, _, seconds, usage, _ = row
-                    yield {
-                        "key": key.hex(),
-                        "sample": sample,
-                        "epoch": epoch,
-                        "at": stored.at,
-                        "seconds": seconds,
-                        "usage": from_json(usage or b"null"),
-                        "request": from_json(request),
-                        "response": stored.response,
-                    }
+        for key, sample, *row in self._rows():
+            stored = stored_in(key, sample, row)
+            if stored is not None:
+                epoch, request, _, _, seconds, usage, _ = row
+                yield {
+                    "key": key.hex(),
+                    "sample": sample,
+                    "epoch": epoch,
+                    "at": stored.at,
+                    "seconds": seconds,
+                    "usage": from_json(usage or b"null"),
+                    "request": from_json(request),
+                    "response": stored.response,
+                }
 
     def close(self) -> None:
         """Closes the file; it is opened again when it is needed."""
@@ -288,29 +256,18 @@ class Answers:
         return _NONE if self._wants_epoch else self._own or 0
 
     def _join(self) -> None:
-        """Goes on with the epoch that an interrupted run of the same name has left open."""
+        """Continues the epoch that an interrupted run of the same name has left open."""
         run = self._run
-        if run is None:
+        if run is None or run.fresh is False:
             return
-        found = self._read("SELECT max(epoch) FROM epochs WHERE run = ? AND finished IS NULL", run.name)
-        epoch = found[0][0] if found else None
-        if epoch is None:
-            return
-        if run.fresh is False:
-            self._given_up = epoch
-            return
-        self._own = epoch
-        date = datetime.fromtimestamp(epoch / 1000, UTC).date().isoformat()
-        _say(f"the --fresh run of {date} was interrupted and goes on ({self.path}); --no-fresh gives it up")
+        self._own = self._open_epoch_of(run)
+        if self._own is not None:
+            date = datetime.fromtimestamp(self._own / 1000, UTC).date().isoformat()
+            _say(f"the --fresh run of {date} was interrupted and goes on ({self.path}); --no-fresh gives it up")
 
-    def _epoch_of(self, connection: sqlite3.Connection) -> int:
-        """The epoch of answers that are stored now; a fresh run without one opens it."""
-        if self._wants_epoch:
-            with transaction(connection):
-                self._open_epoch(connection)
-        if self._current is None:
-            self._current = self.epoch
-        return self._current
+    def _open_epoch_of(self, run: Run) -> int | None:
+        found = self._read("SELECT max(epoch) FROM epochs WHERE run = ? AND finished IS NULL", run.name)
+        return found[0][0] if found else None
 
     def _open_epoch(self, connection: sqlite3.Connection) -> None:
         """Opens the epoch of a fresh run, or joins that of another model of the same run."""
@@ -325,43 +282,39 @@ class Answers:
             connection.execute("INSERT INTO epochs VALUES (?, ?, NULL)", (own, name))
         self._own = own
 
-    def _end_epoch(self, connection: sqlite3.Connection, epoch: int) -> None:
-        with transaction(connection):
-            connection.execute(
-                "UPDATE epochs SET finished = ? WHERE epoch = ? AND finished IS NULL",
-                (datetime.now(UTC).isoformat(timespec="seconds"), epoch),
-            )
+    # Answers of other files
 
-    # Journals of earlier versions
+    def _import(self, journal: Path) -> None:
+        """Imports a journal of an earlier version, unless it is as it was last time."""
+        now = journal.stat()
+        state = (journal.name, now.st_size, now.st_mtime_ns)
+        if self._read("SELECT 1 FROM imports WHERE file = ? AND size = ? AND changed = ?", *state):
+            return
+        lines = [0, 0]  # damaged and whole
 
-    def _import_old(self) -> None:
-        """Imports journals of earlier versions that belong into this store, unless they are as they were last time."""
-        for path in old_journals(self.path):
-            now = path.stat()
-            state = (now.st_size, now.st_mtime_ns)
-            if self._read("SELECT 1 FROM imports WHERE file = ? AND size = ? AND changed = ?", path.name, *state):
-                continue
-            new = damaged = 0
-            with self._writing:
-                connection = self._writer()
-                batch: list[Row] = []
-                size = 0
-                for line in lines_of(path):
-                    if line is None:
-                        damaged += 1
-                        continue
-                    key, sample, request = keyed(line.request)
-                    batch.append(row_of(key, sample, 0, request, line))
-                    size += len(batch[-1][4])
-                    if size > _IMPORTED_AT_ONCE:
-                        new += insert(connection, batch)
-                        batch, size = [], 0
-                new += insert(connection, batch)
+        def rows() -> Iterator[Row]:
+            for line in lines_of(journal):
+                lines[line is not None] += 1
+                if line is not None:
+                    yield row_of(line, epoch=0)
+
+        new = self._take(rows())
+        with self._writing:
+            self._writer().execute("INSERT OR REPLACE INTO imports VALUES (?, ?, ?)", state)
+        if new or lines[0]:
+            left = f"; damaged lines left out: {lines[0]}" if lines[0] else ""
+            _say(f"answers imported from {journal} into {self.path}: {new}{left}")
+
+    def _take(self, rows: Iterator[Row]) -> int:
+        """Stores the rows that are new in their epochs; returns how many."""
+        new = 0
+        with self._writing, usable(self.path):
+            connection = self._writer()
+            for row in rows:
                 with transaction(connection):
-                    connection.execute("INSERT OR REPLACE INTO imports VALUES (?, ?, ?)", (path.name, *state))
-            left = f"; damaged lines left out: {damaged}" if damaged else ""
-            if new or damaged:
-                _say(f"answers imported from {path} into {self.path}: {new}{left}")
+                    batch = chain([row], islice(rows, _WRITTEN_AT_ONCE))
+                    new += connection.executemany(INSERT, batch).rowcount
+        return new
 
     # Connections
 
@@ -391,16 +344,34 @@ class Answers:
         return connection
 
     def _inode_now(self) -> int:
-        try:
-            return self.path.stat().st_ino
-        except FileNotFoundError:
-            return 0
+        return self.path.stat().st_ino if self.path.exists() else 0
 
-    def _rows(self) -> Iterator[list[Row]]:
+    def _rows(self) -> Iterator[Row]:
         last = -1
-        while rows := self._read(NEXT, last, _AT_ONCE):
+        while rows := self._read(NEXT, last, _READ_AT_ONCE):
             last = rows[-1][0]
-            yield rows
+            yield from (row[1:] for row in rows)
+
+
+def _request(given: Mapping[str, Any] | Request) -> Request:
+    return given if isinstance(given, Request) else Request(given)
+
+
+def _put(connection: sqlite3.Connection, epoch: int, finished: Finished) -> Stored:
+    """Stores an answer, unless there is one; a damaged one is replaced."""
+    key, sample = bytes.fromhex(finished.request.key), finished.request.sample
+    while (found := connection.execute(FIND, (key, sample, epoch)).fetchone()) is not None:
+        stored = stored_in(key, sample, found)
+        if stored is not None:
+            return stored
+        connection.execute(REMOVE, (key, sample, found[0]))
+    connection.execute(INSERT, row_of(finished, epoch))
+    return Stored(dict(finished.response), finished.at)
+
+
+def _end_epoch(connection: sqlite3.Connection, run: str) -> None:
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    connection.execute("UPDATE epochs SET finished = ? WHERE run = ? AND finished IS NULL", (now, run))
 
 
 def _close(connections: dict[bool, sqlite3.Connection]) -> None:

@@ -1,19 +1,18 @@
 """Recognises what a report is made from: results that verbs wrote with `--json`, and the folders that verbs write."""
 
 import json
-import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from fcconan.data import read_text
 from fcconan.errors import InputError
 
 EXPECTED = (
     "a folder of `bench --report-folder`, `build` or `evaluate-generators`, a JSON result of bench, rank, correlate, "
     "agree, leaderboard, metrics or reproduce, or a folder of these"
 )
-LONGEST = 20  # digits and sign of a whole number; no count or seed has more
 MANIFEST, SUITE, CAMPAIGN = "manifest.json", "suite.json", "campaign.yaml"
 
 
@@ -58,7 +57,7 @@ def find_inputs(paths: Sequence[Path], *, tell: Callable[[str], None] = lambda l
             raise InputError(f"{path} holds nothing that a report shows: give {EXPECTED}")
         for each in recognised:
             found.setdefault(each.path.resolve(), each)  # named twice, it is shown once
-    kinds = [*_SHAPES, "generators", "dataset"]
+    kinds = [*_KEYS, "generators", "dataset"]
     return sorted(_once(found.values(), tell), key=lambda each: kinds.index(each.kind))
 
 
@@ -66,7 +65,7 @@ def _once(found: Iterable[Input], tell: Callable[[str], None]) -> list[Input]:
     """Returns inputs, of those that hold the same result the one that is a folder, or else the first."""
     kept: dict[str, Input] = {}
     for each in found:
-        whole = each.kind in _SHAPES  # a dataset or a suite is more than its JSON file
+        whole = each.kind in _KEYS  # a dataset or a suite is more than its JSON file
         same = json.dumps([each.kind, each.data], sort_keys=True) if whole else str(each.path.resolve())
         before = kept.get(same)
         if before is None or (each.path.is_dir() and not before.path.is_dir()):
@@ -78,25 +77,24 @@ def _once(found: Iterable[Input], tell: Callable[[str], None]) -> list[Input]:
 
 
 def _inputs(path: Path, tell: Callable[[str], None]) -> Iterator[Input]:
-    if path.is_file():
-        if path.suffix != ".json":
-            return
-        one = _result(path)
-        if one is not None:
-            yield one
-        return
-    one = _folder(path)
+    one = _input(path)
     if one is not None:
         yield one
-        return
-    for child in sorted(path.iterdir()):
-        if child.name.startswith("."):
-            continue
-        inner = _folder(child) if child.is_dir() else _result(child) if child.suffix == ".json" else None
-        if inner is not None:
-            yield inner
-        elif child.is_dir() or child.suffix == ".json":
-            tell(f"{child} is left out: it holds nothing that a report shows")
+    elif path.is_dir():
+        for child in sorted(path.iterdir()):
+            if child.name.startswith(".") or not (child.is_dir() or child.suffix == ".json"):
+                continue
+            inner = _input(child)
+            if inner is not None:
+                yield inner
+            else:
+                tell(f"{child} is left out: it holds nothing that a report shows")
+
+
+def _input(path: Path) -> Input | None:
+    if path.is_dir():
+        return _folder(path)
+    return _result(path) if path.suffix == ".json" else None
 
 
 def _folder(path: Path) -> Input | None:
@@ -108,7 +106,7 @@ def _folder(path: Path) -> Input | None:
         one = _result(path / RESULT)
         return Input("bench", path, one.data, one.text) if one is not None and one.kind == "bench" else None
     if (path / SUITE).is_file():
-        text = _read(path / SUITE)
+        text = read_text(path / SUITE)
         return Input("generators", path, parsed(path / SUITE, text), text)
     return None
 
@@ -116,43 +114,36 @@ def _folder(path: Path) -> Input | None:
 def _is_release(path: Path) -> bool:
     if not (path / MANIFEST).is_file():
         return False
-    manifest = parsed(path / MANIFEST, _read(path / MANIFEST))
+    manifest = parsed(path / MANIFEST, read_text(path / MANIFEST))
     package = manifest.get("package") if isinstance(manifest, dict) else None
     return isinstance(package, dict) and package.get("name") == "fcconan"
 
 
 def _result(path: Path) -> Input | None:
-    text = _read(path)
+    text = read_text(path)
     data = parsed(path, text)
-    kind = next((kind for kind, fits in _SHAPES.items() if fits(data)), None)
+    kind = _kind(data)
     return None if kind is None else Input(kind, path, data, text)
 
 
-def _rows(data: Any, *keys: str) -> bool:
-    rows = data.get("rows") if isinstance(data, dict) else None
-    return isinstance(rows, list) and bool(rows) and isinstance(rows[0], dict) and set(keys) <= rows[0].keys()
+def _kind(data: Any) -> str | None:
+    """Returns the command that wrote a result; None for other JSON."""
+    rows = data.get("rows") if isinstance(data, dict) else data
+    first = rows[0] if isinstance(rows, list) and rows else None
+    keys = [set(each) if isinstance(each, dict) else set() for each in (data, first)]
+    return next((kind for kind, (place, needed) in _KEYS.items() if needed <= keys[place]), None)
 
 
-_SHAPES: dict[str, Callable[[Any], bool]] = {
-    "bench": lambda data: (
-        isinstance(data, dict)
-        and {"protocol", "partitions", "chance", "settings"} <= data.keys()
-        and isinstance(data.get("systems"), dict)
-    ),
-    "correlate": lambda data: _rows(data, "metric", "aspect", "level", "coefficient", "ceiling"),
-    "agree": lambda data: _rows(data, "aspect", "coefficient", "raters", "level"),
-    "leaderboard": lambda data: _rows(data, "system", "aspect", "rater", "rater_kind", "higher_is_better"),
-    "metrics": lambda data: _rows(data, "system", "metric", "value", "missing"),
-    "rank": lambda data: (
-        isinstance(data, dict) and "win_matrix" in data and isinstance(data.get("systems"), list)
-    ),
-    "reproduce": lambda data: (
-        isinstance(data, list)
-        and bool(data)
-        and isinstance(data[0], dict)
-        and {"paper", "table", "row", "column", "published", "recomputed", "status"} <= data[0].keys()
-    ),
-}  # fmt: skip
+# The keys by which a result is recognised: its own (0), or those of the first of its rows (1).
+_KEYS: dict[str, tuple[int, set[str]]] = {
+    "bench": (0, {"protocol", "partitions", "chance", "settings", "systems"}),
+    "correlate": (1, {"metric", "aspect", "level", "coefficient", "ceiling"}),
+    "agree": (1, {"aspect", "coefficient", "raters", "level"}),
+    "leaderboard": (1, {"system", "aspect", "rater", "rater_kind", "higher_is_better"}),
+    "metrics": (1, {"system", "metric", "value", "missing"}),
+    "rank": (0, {"win_matrix", "systems"}),
+    "reproduce": (1, {"paper", "table", "row", "column", "published", "recomputed", "status"}),
+}
 
 
 def parsed(path: Path, text: str) -> Any:
@@ -162,30 +153,10 @@ def parsed(path: Path, text: str) -> Any:
         InputError: It is no JSON.
     """
     try:
-        return json.loads(text, parse_constant=_refuse, parse_float=_float, parse_int=_whole)
+        return json.loads(text, parse_constant=_refuse)
     except (ValueError, RecursionError) as error:
         raise InputError(f"{path} is no JSON ({error}): write it again with --json") from error
 
 
 def _refuse(name: str) -> None:
     raise ValueError(f"{name} is no number")
-
-
-def _float(text: str) -> float:
-    value = float(text)
-    if not math.isfinite(value):
-        _refuse(text)
-    return value
-
-
-def _whole(text: str) -> int:
-    if len(text) > LONGEST:
-        _refuse(f"{text[:LONGEST]}...")
-    return int(text)
-
-
-def _read(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path} cannot be read ({error}): check the file and its permissions") from error

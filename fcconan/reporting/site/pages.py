@@ -5,8 +5,16 @@ from dataclasses import replace
 from typing import Any
 
 from fcconan.errors import InputError
+from fcconan.reporting.benchmark_reports import DETAILS, RESULT, as_json, tables_of
+from fcconan.reporting.dataset_pages import dataset_page
+from fcconan.reporting.generators import SCORED, generators_page
+from fcconan.reporting.ledger import ledger_page
 from fcconan.reporting.page import Page, day_of
+from fcconan.reporting.plots import figures
+from fcconan.reporting.retrieval import retrieval_page
+from fcconan.reporting.scores import agreement_page, correlation_page, leaderboard_page, tournament_page
 from fcconan.reporting.site.inputs import MANIFEST, SUITE, Input, parsed
+from fcconan.reporting.text_metrics import metrics_page
 
 
 def pages_of(inputs: Sequence[Input], *, texts: bool) -> list[Page]:
@@ -58,18 +66,12 @@ def bench_page(
         trec: Path, and content of every TREC file.
         texts: Whether texts may be shown.
     """
-    from fcconan.reporting.benchmark_reports import RESULT, as_json, tables_of
-    from fcconan.reporting.plots import figures
-    from fcconan.reporting.retrieval import retrieval_page
-
     plots = figures(result)
     files = {RESULT: as_json(result), **tables_of(result), **{f"{name}.svg": svg for name, (_, svg) in plots.items()}}
     return replace(retrieval_page(result, rankings, plots, texts=texts), files={**files, **trec})
 
 
 def _bench(each: Input, texts: bool) -> Page:
-    from fcconan.reporting.benchmark_reports import DETAILS, RESULT
-
     if not each.path.is_dir():
         return bench_page(each.data, None, {}, texts=texts)
     rankings = parsed(each.path / DETAILS, (each.path / DETAILS).read_text(encoding="utf-8"))
@@ -83,68 +85,33 @@ def _bench(each: Input, texts: bool) -> Page:
 
 
 def _scores(each: Input, texts: bool) -> Page:
-    from fcconan.reporting import scores
-
-    makers: dict[str, Callable[..., Page]] = {
-        "rank": scores.tournament_page,
-        "correlate": scores.correlation_page,
-        "agree": scores.agreement_page,
-        "leaderboard": scores.leaderboard_page,
-        "metrics": metrics_page,
-    }
-    return replace(makers[each.kind](each.data), files={f"{each.kind}.json": each.text})
-
-
-def _reproduction(each: Input, texts: bool) -> Page:
-    from fcconan.reporting.ledger import ledger_page
-    from fcconan.reproduction import Cell
-
-    return replace(ledger_page([Cell(**row) for row in each.data]), files={"reproduce.json": each.text})
+    return replace(_SCORES[each.kind](each.data), files={f"{each.kind}.json": each.text})
 
 
 def _dataset(each: Input, texts: bool) -> Page:
-    from fcconan.reporting.dataset_pages import dataset_page
-
     page = dataset_page(each.path, texts=texts)
     return replace(page, files={MANIFEST: (each.path / MANIFEST).read_text(encoding="utf-8"), **page.files})
 
 
 def _generators(each: Input, texts: bool) -> Page:
-    from fcconan.reporting.generators import SCORED, generators_page
-
     page = generators_page(each.path, texts=texts)
     files = {f"{name}.json": each.path / f"{name}.json" for name in SCORED}
     there = {name: path.read_text(encoding="utf-8") for name, path in files.items() if path.is_file()}
     return replace(page, files={**there, **page.files})
 
 
-def metrics_page(result: Mapping[str, Any]) -> Page:
-    """Returns the metrics of replies as a page.
-
-    Args:
-        result: What `fcconan metrics` found.
-    """
-    from fcconan.reporting.generators import metrics_table
-    from fcconan.reporting.sections import Section, sections_page
-
-    table = metrics_table(result["rows"])
-    section = Section("Metrics of replies", result["notes"], [table])
-    signatures = list(dict.fromkeys(row["signature"] for row in result["rows"] if row.get("signature")))
-    return sections_page(
-        "metrics",
-        "Metrics of replies",
-        f"Computed on {result['data']}.",
-        [section],
-        signatures=signatures,
-        headline=table,
-    )
-
-
+_SCORES: dict[str, Callable[[Any], Page]] = {
+    "rank": tournament_page,
+    "correlate": correlation_page,
+    "agree": agreement_page,
+    "leaderboard": leaderboard_page,
+    "metrics": metrics_page,
+    "reproduce": lambda rows: ledger_page({"rows": rows}),
+}
 _VERBS = {"dataset": "build", "generators": "evaluate-generators"}
 _PAGES: dict[str, Callable[[Input, bool], Page]] = {
     "bench": _bench,
-    **dict.fromkeys(("correlate", "agree", "leaderboard", "metrics", "rank"), _scores),
+    **dict.fromkeys(_SCORES, _scores),
     "generators": _generators,
-    "reproduce": _reproduction,
     "dataset": _dataset,
 }

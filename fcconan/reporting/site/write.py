@@ -1,7 +1,5 @@
 """Writes the site: an overview, a page for every result, and downloads."""
 
-import csv
-import io
 import json
 import re
 from collections.abc import Sequence
@@ -11,15 +9,15 @@ from pathlib import Path
 from fcconan.data import counted
 from fcconan.errors import InputError
 from fcconan.reporting.elements import markup
-from fcconan.reporting.folders import check_folder, replace_folder
+from fcconan.reporting.folders import check_folder, free_name, replace_folder
 from fcconan.reporting.page import Link, Page, day_of, render
-from fcconan.reporting.tables import Table
+from fcconan.reporting.tables import Table, csv_text
 
 INDEX, DOWNLOADS, CONTENTS = "index.html", "downloads", "contents.json"
 SHOWN, COLUMNS = 8, 3  # of a headline table in the overview
 SLUG = 60
-# Figures in a title: a file keeps its name when they change.
-_FIGURES = re.compile(r" \([^()]*\d[^()]*\)|: \d.*| for all \d+")
+# Numbers in a title: a file keeps its name when they change.
+_NUMBERS = re.compile(r" \([^()]*\d[^()]*\)|: \d.*| for all \d+")
 
 
 def write_site(folder: Path, pages: Sequence[Page], *, title: str = "Report", texts: bool = True) -> list[Path]:
@@ -61,22 +59,8 @@ def check_site(folder: Path) -> None:
     Raises:
         InputError: It is not a folder, or holds files that no report wrote, which would be lost.
     """
-    from fcconan.reporting.benchmark_reports import EARLIER, check_report
-
-    if (folder / EARLIER).is_file():
-        check_report(folder)  # what `fcconan demo` of an earlier version wrote gives way
-        return
     known = {f"{DOWNLOADS}/{CONTENTS}", *_listed(folder / DOWNLOADS / CONTENTS)}
     check_folder(folder, f"{DOWNLOADS}/{CONTENTS}", lambda path: path.as_posix() in known)
-
-
-def table_csv(table: Table) -> str:
-    """Returns a table as CSV, with the cells that the page shows."""
-    file = io.StringIO()
-    writer = csv.writer(file, lineterminator="\n")
-    writer.writerow(table.columns)
-    writer.writerows(table.rows)
-    return file.getvalue()
 
 
 def _listed(path: Path) -> list[str]:
@@ -94,19 +78,10 @@ def _unique(pages: Sequence[Page]) -> list[Page]:
     taken, labels = {INDEX.removesuffix(".html"), DOWNLOADS}, set[str]()
     named = []
     for page in pages:
-        name = _free(_slug(page.name), taken, "{}-{}")
-        label = _free(page.label or page.title, labels, "{} ({})")
+        name = free_name(_slug(page.name), taken)
+        label = free_name(page.label or page.title, labels, "{} ({})")
         named.append(replace(page, name=name, label=label))
     return named
-
-
-def _free(wanted: str, taken: set[str], pattern: str) -> str:
-    found, count = wanted, 1
-    while found.lower() in taken:
-        count += 1
-        found = pattern.format(wanted, count)
-    taken.add(found.lower())
-    return found
 
 
 def _slug(text: str) -> str:
@@ -116,28 +91,15 @@ def _slug(text: str) -> str:
 def _downloads(page: Page) -> dict[str, str]:
     root = f"{DOWNLOADS}/{page.name}"
     files = {f"{root}/{name}": content for name, content in page.files.items()}
-    for place, table in enumerate(page.tables, 1):
-        name = _slug(_FIGURES.sub("", table.title))
-        files[f"{root}/tables/{place:02}-{name}.csv"] = table_csv(table)
+    for place, table in enumerate(page.own_tables(), 1):
+        name = _slug(_NUMBERS.sub("", table.title))
+        files[f"{root}/tables/{place:02}-{name}.csv"] = csv_text(table.columns, table.rows)
     return files
 
 
 def _overview(pages: Sequence[Page], title: str, texts: bool) -> Page:
     first = next((page for page in pages if page.plot is not None), None)
-    hidden = "Texts stay hidden until somebody asks for them, and no download holds any."
-    cards = [
-        {
-            "address": f"{page.name}.html",
-            "label": page.label,
-            "title": page.title,
-            "lead": page.lead,
-            "finding": page.finding,
-            "about": " · ".join(filter(None, (_dataset(page), page.date or day_of()))),
-            "table": None if page.headline is None else _gist(page.headline),
-            "left_out": "" if page.headline is None else _left_out(page.headline),
-        }
-        for page in pages
-    ]
+    cards = [(page, _about(page), *_headline(page)) for page in pages]
     return Page(
         name=INDEX.removesuffix(".html"),
         title=title,
@@ -146,27 +108,22 @@ def _overview(pages: Sequence[Page], title: str, texts: bool) -> Page:
         plot=None if first is None else first.plot,
         date=max((page.date or day_of() for page in pages), default=""),
         signatures=list(dict.fromkeys(signature for page in pages for signature in page.signatures)),
-        lead=f"{len(pages)} {'page' if len(pages) == 1 else 'pages'} of results, written by fcconan.",
-        body=markup(
-            "site/index.html.jinja",
-            cards=cards,
-            texts_note=hidden if texts else "The pages hold ids and labels, and no text.",
-        ),
+        lead=f"{counted(len(pages), 'page')} of results, written by fcconan.",
+        body=markup("site/index.html.jinja", cards=cards, texts=texts),
     )
 
 
-def _dataset(page: Page) -> str:
-    """Returns the dataset that a page's figures come from, as its signature has it."""
+def _about(page: Page) -> str:
+    """Returns the dataset of a page, as its signature has it, and its day."""
     found = re.search(r"\|data:([^|]*)", "".join(page.signatures[:1]))
-    return f"Dataset {found[1]}" if found else ""
+    return (f"Dataset {found[1]} · " if found else "") + (page.date or day_of())
 
 
-def _left_out(table: Table) -> str:
-    """Says how much of a headline table the overview leaves to the page."""
+def _headline(page: Page) -> tuple[Table | None, str]:
+    """Returns the part of the headline table that the overview shows, and the size of the rest."""
+    table = page.headline
+    if table is None:
+        return None, ""
     more = (len(table.rows) - SHOWN, "row"), (len(table.columns) - COLUMNS, "column")
-    return " and ".join(counted(number, what) for number, what in more if number > 0)
-
-
-def _gist(table: Table) -> Table:
-    rows: Sequence[Sequence[str]] = table.rows[:SHOWN]
-    return Table(table.title, table.columns[:COLUMNS], [list(row[:COLUMNS]) for row in rows])
+    left_out = " and ".join(counted(number, what) for number, what in more if number > 0)
+    return table._replace(rows=table.rows[:SHOWN]).first_columns(COLUMNS), left_out

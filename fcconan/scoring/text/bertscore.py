@@ -73,6 +73,7 @@ class BertScore(Metric):
         if not 0 <= layer <= last:
             raise InputError(f"{self._model.name} has no layer {layer}: give one from 0 to {last}")
         self._layer, self._idf = layer, idf
+        self.independent = not idf
 
     def score(self, units: Sequence[Unit], *, batch_size: int, progress: bool | None) -> list[Series]:
         """Scores pairs of a text and a reference."""

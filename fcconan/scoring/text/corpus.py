@@ -20,6 +20,7 @@ class Length(Metric):
     """Words between white space, and characters (Unicode code points, white space included). Empty texts have 0."""
 
     takes_empty = True
+    independent = True
     names = ("length-words", "length-characters")
 
     def score(self, units: Sequence[Unit], *, batch_size: int, progress: bool | None) -> list[Series]:
@@ -44,6 +45,8 @@ class Distinct(Metric):
     Raises:
         InputError: An order is below 1.
     """
+
+    independent = True
 
     def __init__(self, orders: Sequence[int] = (1, 2), *, tokens: Tokens = "plain") -> None:
         if not orders or any(order < 1 for order in orders):
@@ -98,6 +101,7 @@ class RepetitionRate(Metric):
         InputError: An argument is out of range.
     """
 
+    independent = True
     names = ("repetition-rate",)
 
     def __init__(self, *, window: int = 1000, windows: Windows = "sliding") -> None:

@@ -7,12 +7,14 @@ mean; what was left out is counted.
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from fcconan.data import about_reply
 from fcconan.errors import InputError
+from fcconan.parallel import Workers
 from fcconan.scoring.text.corpus import Distinct, Length, RepetitionRate
 from fcconan.scoring.text.overlap import Bleu, Meteor, Rouge
 from fcconan.scoring.text.scores import SEVERAL, Metric, Reason, Series, Several, TextScores, Unit, mean
@@ -31,14 +33,40 @@ OF_REFERENCES = ("bleu-1", "bleu-2", "bleu-3", "bleu-4", "rouge-1", "rouge-2", "
 TEXT_METRICS = (*OF_REFERENCES, "distinct-1", "distinct-2", "length-words", "length-characters", "repetition-rate")
 
 
+_TEXTS_OF_PART = 512
+_UNREAD = ("empty_text", "no_reference", "no_message")  # reasons for which a metric does not read a text
+
+
 @dataclass(frozen=True)
 class _Texts:
-    """What is scored, checked."""
+    """Texts to score, checked."""
 
     texts: list[str]
     references: list[list[str]] | None
     messages: list[str] | None
     n_empty_references: int
+
+    def part(self, start: int) -> "_Texts":
+        """Returns some of them, for one task of a worker."""
+        place = slice(start, start + _TEXTS_OF_PART)
+        return _Texts(
+            self.texts[place],
+            None if self.references is None else self.references[place],
+            None if self.messages is None else self.messages[place],
+            0,
+        )
+
+
+@dataclass(frozen=True)
+class _Settings:
+    """How metrics are applied to texts."""
+
+    several: Several
+    batch_size: int
+    progress: bool | None
+
+
+_Measured = tuple[list[TextScores], tuple[int, ...]]  # the series of a metric, and its counts
 
 
 def score_texts(
@@ -50,6 +78,7 @@ def score_texts(
     several: Several = "max",
     batch_size: int = 32,
     progress: bool | None = None,
+    workers: Workers | None = None,
 ) -> dict[str, TextScores]:
     """Scores replies by metrics.
 
@@ -65,6 +94,8 @@ def score_texts(
             value of the corpus in BLEU takes all references at once in any case.
         batch_size: How many texts a model reads together; it changes no value by more than rounding.
         progress: Whether to show progress bars; by default where standard error is a terminal.
+        workers: Where parts of the replies are scored; by default all are scored in this process. Values of metrics
+            without a model are the same; those of models differ by rounding.
 
     Returns:
         The scores by the name of the series; some metrics give several.
@@ -77,27 +108,69 @@ def score_texts(
         >>> score_texts(["They do pay."], [["They do pay.", "No."]], ["rouge-l"])["rouge-l"].values.tolist()
         [1.0]
     """
-    texts = _checked(replies, references, messages)
+    systems = {"": (replies, references, messages)}
+    return score_systems(systems, metrics, several=several, batch_size=batch_size, progress=progress, workers=workers)[
+        ""
+    ]
+
+
+def score_systems(
+    systems: Mapping[str, tuple[Any, Any, Any]],
+    metrics: Sequence[str | Metric] | None = None,
+    *,
+    several: Several = "max",
+    batch_size: int = 32,
+    progress: bool | None = None,
+    workers: Workers | None = None,
+) -> dict[str, dict[str, TextScores]]:
+    """Scores the replies of several systems, as `score_texts` does for one.
+
+    Values of texts are computed in parts, by workers if there are any; the value of all texts of a system is computed
+    here, from all parts.
+
+    Args:
+        systems: System -> its replies, references and messages.
+        metrics: See `score_texts`.
+        several: See `score_texts`.
+        batch_size: See `score_texts`.
+        progress: See `score_texts`.
+        workers: See `score_texts`.
+
+    Raises:
+        InputError: As `score_texts`.
+    """
+    checked = {system: _checked(*given) for system, given in systems.items()}
     if several not in SEVERAL:
         raise InputError(f"several is {several!r}: give {', '.join(SEVERAL)}")
     if batch_size < 1:
         raise InputError(f"batch_size is {batch_size}: give 1 or more")
     if metrics is None:
-        metrics = (
-            TEXT_METRICS if references is not None else [name for name in TEXT_METRICS if name not in OF_REFERENCES]
-        )
+        has_references = any(texts.references is not None for texts in checked.values())
+        metrics = [name for name in TEXT_METRICS if has_references or name not in OF_REFERENCES]
     chosen = _chosen(metrics)
     for metric, wanted in chosen:
-        if metric.needs_reference and texts.references is None:
+        if metric.needs_reference and any(texts.references is None for texts in checked.values()):
             raise InputError(f"{wanted[0]} needs references and there are none: give a list of references a reply")
-        if metric.needs_message and texts.messages is None:
+        if metric.needs_message and any(texts.messages is None for texts in checked.values()):
             raise InputError(f"{wanted[0]} needs the messages that are answered: give one a reply (messages)")
-    found: dict[str, TextScores] = {}
-    for metric, wanted in chosen:
-        for scores in _scored(metric, texts, several=several, batch_size=batch_size, progress=progress):
-            if scores.name in wanted:
-                found[scores.name] = scores
-    return {name: found[name] for _, wanted in _in_order(metrics, chosen) for name in wanted}
+    settings = _Settings(several, batch_size, progress)
+    shared = [metric for metric, _ in chosen if metric.independent] if workers is not None else []
+    starts = [(system, start) for system in checked for start in range(0, len(checked[system].texts), _TEXTS_OF_PART)]
+    parts: dict[str, list[list[_Measured]]] = {system: [] for system in checked}
+    if workers is not None and shared:
+        tasks = (checked[system].part(start) for system, start in starts)
+        measured = dict(workers.map(partial(_measured, shared, settings), tasks))
+        for number, (system, _) in enumerate(starts):
+            parts[system].append(measured[number])
+    found: dict[str, dict[str, TextScores]] = {}
+    for system, texts in checked.items():
+        by_name: dict[str, TextScores] = {}
+        for metric, _ in chosen:
+            pieces = [part[shared.index(metric)] for part in parts[system]] if metric in shared else []
+            whole = _whole(metric, pieces or _measured([metric], settings, texts), texts)
+            by_name.update((scores.name, scores) for scores in whole)
+        found[system] = {name: by_name[name] for _, wanted in _in_order(metrics, chosen) for name in wanted}
+    return found
 
 
 def _checked(replies: Any, references: Any, messages: Any) -> _Texts:
@@ -190,12 +263,14 @@ def _in_order(
     return sorted(chosen, key=first)
 
 
-def _scored(
-    metric: Metric, texts: _Texts, *, several: Several, batch_size: int, progress: bool | None
-) -> list[TextScores]:
-    """Applies one metric: to units, then from units to texts, then to the corpus."""
-    if several == "joint" and not metric.joins:
-        several = "max"
+def _measured(metrics: Sequence[Metric], settings: _Settings, texts: _Texts) -> list[_Measured]:
+    """Applies metrics to texts; the value of all texts together is missing."""
+    return [_scored(metric, settings, texts) for metric in metrics]
+
+
+def _scored(metric: Metric, settings: _Settings, texts: _Texts) -> _Measured:
+    """Applies one metric to units, and makes values of texts from those of units."""
+    several = settings.several if settings.several != "joint" or metric.joins else "max"
     units: list[Unit] = []
     owners: list[int] = []
     reasons: list[Reason | None] = []
@@ -219,24 +294,41 @@ def _scored(
         units += own_units
         owners += [place] * len(own_units)
     found = []
-    for series in metric.score(units, batch_size=batch_size, progress=progress):
+    for series in metric.score(units, batch_size=settings.batch_size, progress=settings.progress):
         if np.shape(series.values) != (len(units),):
             raise InputError(
                 f"the metric {series.name} gave {np.size(series.values)} values for {len(units)} texts: one each is "
                 "expected, correct the metric"
             )
-        scores = _per_text(series, owners, reasons, several if metric.needs_reference else None)
-        kept = [place for place, reason in enumerate(reasons) if reason is None]
-        whole = metric.corpus(
-            series,
-            [texts.texts[place] for place in kept],
-            [texts.references[place] if texts.references is not None else [] for place in kept],
+        found.append(_per_text(series, owners, reasons, several if metric.needs_reference else None))
+    return found, metric.counts(*_pooled(texts, reasons))
+
+
+def _pooled(texts: _Texts, reasons: Sequence[Reason | None]) -> tuple[list[str], list[list[str]]]:
+    """Returns the texts that may have a value, and their references."""
+    kept = [place for place, reason in enumerate(reasons) if reason not in _UNREAD]
+    references = texts.references or [[] for _ in texts.texts]
+    return [texts.texts[place] for place in kept], [references[place] for place in kept]
+
+
+def _whole(metric: Metric, parts: Sequence[_Measured], texts: _Texts) -> Iterator[TextScores]:
+    """Yields the series of all texts from those of their parts, with the value of all texts together."""
+    sums = tuple(map(sum, zip(*(counts for _, counts in parts if counts), strict=True)))
+    for pieces in zip(*(series for series, _ in parts), strict=True):
+        first = pieces[0]
+        values = np.concatenate([piece.values for piece in pieces])
+        reasons = tuple(reason for piece in pieces for reason in piece.reasons)
+        series = Series(first.name, values, first.signature, first.higher_is_better, counts=sums)
+        corpus = metric.corpus(series, *_pooled(texts, reasons))
+        yield replace(
+            first,
+            values=values,
+            reasons=reasons,
+            corpus=corpus or replace(mean(values), signature=f"{first.signature}|corpus:mean"),
+            n_missing=sum(piece.n_missing for piece in pieces),
+            n_truncated=sum(piece.n_truncated for piece in pieces),
+            n_empty_references=texts.n_empty_references if metric.needs_reference else 0,
         )
-        if whole is None:
-            whole = replace(mean(scores.values), signature=f"{scores.signature}|corpus:mean")
-        empty = texts.n_empty_references if metric.needs_reference else 0
-        found.append(replace(scores, corpus=whole, n_empty_references=empty))
-    return found
 
 
 def _per_text(
@@ -302,21 +394,24 @@ def rating_rows(replies: Sequence[Row], scores: Mapping[str, TextScores]) -> Ite
             }
 
 
-def summary_rows(system: str, scores: Mapping[str, TextScores], population: str) -> Iterator[dict[str, Any]]:
+def summary_rows(
+    system: str, scores: Mapping[str, TextScores], population: str, *, is_portion: bool = False
+) -> Iterator[dict[str, Any]]:
     """Yields the value of a system for each series, with counts of texts without a value.
 
     Args:
         system: Name of the system.
         scores: Series by name.
         population: The data, for signatures.
+        is_portion: Whether these are some of the system's texts only; their value is then missing, with a reason.
     """
     for name, series in scores.items():
         missing = Counter(reason for reason in series.reasons if reason is not None)
         yield {
             "metric": name,
             "system": system,
-            "value": series.corpus.value,
-            "reason": series.corpus.reason,
+            "value": None if is_portion else series.corpus.value,
+            "reason": "shard" if is_portion else series.corpus.reason,
             "higher_is_better": series.higher_is_better,
             "n": len(series.values),
             "n_missing": series.n_missing,

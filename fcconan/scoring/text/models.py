@@ -4,6 +4,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
@@ -68,6 +69,7 @@ class ScoringModel:
         device: str | None = None,
         max_length: int | None = None,
     ) -> None:
+        self._arguments = (model, kind, revision, device, max_length)
         source, commit, weights = locate(str(model), revision)
         self.name = str(model) if commit else Path(source).resolve().name
         self._version = commit[:12] if commit else weights
@@ -89,6 +91,10 @@ class ScoringModel:
         self.model: Any = self._load(source, commit, kind)
         self.padding = self._padding()
         self.limit = self._limit(max_length)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Returns how other processes load the model, each of them once."""
+        return _loaded, self._arguments
 
     def _load(self, source: str, commit: str | None, kind: Kind) -> Any:
         import transformers
@@ -211,6 +217,13 @@ class ScoringModel:
         # The logarithm of the softmax, without a second copy of all logits.
         chosen = logits.gather(2, labels.unsqueeze(2)).squeeze(2) - logits.logsumexp(dim=-1)
         return torch.where(there.bool(), chosen, 0.0).sum(dim=1) / there.sum(dim=1)
+
+
+@cache
+def _loaded(
+    model: str | Path, kind: Kind, revision: str | None, device: str | None, max_length: int | None
+) -> ScoringModel:
+    return ScoringModel(model, kind, revision=revision, device=device, max_length=max_length)
 
 
 def batches(lengths: Sequence[int], batch_size: int, *, what: str, progress: bool | None) -> Iterator[list[int]]:

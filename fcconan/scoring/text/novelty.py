@@ -26,6 +26,7 @@ class Novelty(Metric):
         InputError: No training text has a word, or one is no text.
     """
 
+    independent = True
     names = ("novelty",)
 
     def __init__(self, training: Sequence[str]) -> None:

@@ -1,8 +1,9 @@
 """Metrics of shared words: BLEU, ROUGE and METEOR, as nltk, sacrebleu and rouge-score compute them."""
 
 from collections.abc import Callable, Sequence
-from functools import cached_property
+from functools import cache
 from importlib.metadata import version
+from types import SimpleNamespace
 from typing import Any, Literal
 
 import numpy as np
@@ -12,19 +13,6 @@ from fcconan.scoring.text.scores import Corpus, Metric, Reason, Series, Unit, si
 from fcconan.scoring.text.tokenizers import Tokens, tokeniser
 
 ROUGE_VARIANTS = ("1", "2", "l")
-
-
-class _Kept:
-    """Tokens of texts; a reference of many replies is cut once."""
-
-    def __init__(self, cut: Callable[[str], list[str]]) -> None:
-        self._cut = cut
-        self._kept: dict[str, list[str]] = {}
-
-    def __call__(self, text: str) -> list[str]:
-        if text not in self._kept:
-            self._kept[text] = self._cut(text)
-        return self._kept[text]
 
 
 class Bleu(Metric):
@@ -47,6 +35,7 @@ class Bleu(Metric):
 
     needs_reference = True
     joins = True
+    independent = True
 
     def __init__(
         self,
@@ -75,7 +64,7 @@ class Bleu(Metric):
         """Scores units one by one."""
         from nltk.translate.bleu_score import SmoothingFunction, sentence_bleu
 
-        cut = _Kept(self._cut)
+        cut = cache(self._cut)  # a reference of many replies is cut once
         smooth = SmoothingFunction().method1
         weights = [(1 / order,) * order for order in self.orders]
         values = np.full((len(self.orders), len(units)), np.nan)
@@ -97,20 +86,38 @@ class Bleu(Metric):
             for order, row in zip(self.orders, values, strict=True)
         ]
 
-    def corpus(self, series: Series, texts: Sequence[str], references: Sequence[Sequence[str]]) -> Corpus | None:
-        """Computes sacrebleu's value of all texts together."""
-        from sacrebleu.metrics.bleu import BLEU
-
-        order = int(series.name.removeprefix("bleu-"))
-        metric = BLEU(
-            max_ngram_order=order, tokenize=self._corpus_tokens, smooth_method=self._corpus_smoothing, force=True
-        )
+    def counts(self, texts: Sequence[str], references: Sequence[Sequence[str]]) -> tuple[int, ...]:
+        """Returns sacrebleu's lengths of texts and references, then matching and all n-grams of each order."""
         if not texts:
-            return Corpus(None, signature(series.name, corpus="sacrebleu"), "no_values")
+            return ()
         most = max(len(each) for each in references)
         streams: Any = [[each[place] if place < len(each) else None for each in references] for place in range(most)]
-        value = min(metric.corpus_score(list(texts), streams).score / 100, 1.0)
-        return Corpus(value, signature(f"{series.name}|{metric.get_signature()}|scale:1"))
+        found = self._sacrebleu(max(self.orders), "none").corpus_score(list(texts), streams)
+        return (found.sys_len, found.ref_len, *found.counts, *found.totals)
+
+    def corpus(self, series: Series, texts: Sequence[str], references: Sequence[Sequence[str]]) -> Corpus | None:
+        """Computes sacrebleu's value of all texts together, from their counts."""
+        if not texts:
+            return Corpus(None, signature(series.name, corpus="sacrebleu"), "no_values")
+        order, longest = int(series.name.removeprefix("bleu-")), max(self.orders)
+        text_length, reference_length, *counts = series.counts
+        metric = self._sacrebleu(order, self._corpus_smoothing)
+        numbers = {len(each) for each in references}
+        metric.num_refs = numbers.pop() if len(numbers) == 1 else -1  # for its signature; -1 is a variable number
+        score = metric.compute_bleu(
+            counts[:order],
+            counts[longest : longest + order],
+            text_length,
+            reference_length,
+            smooth_method=self._corpus_smoothing,
+            max_ngram_order=order,
+        ).score
+        return Corpus(min(score / 100, 1.0), signature(f"{series.name}|{metric.get_signature()}|scale:1"))
+
+    def _sacrebleu(self, order: int, smoothing: str) -> Any:
+        from sacrebleu.metrics.bleu import BLEU
+
+        return BLEU(max_ngram_order=order, tokenize=self._corpus_tokens, smooth_method=smoothing, force=True)
 
 
 class Rouge(Metric):
@@ -131,6 +138,7 @@ class Rouge(Metric):
     """
 
     needs_reference = True
+    independent = True
 
     def __init__(
         self,
@@ -155,8 +163,8 @@ class Rouge(Metric):
 
         keys = [f"rouge{variant.upper()}" for variant in self._variants]
         least = [2 if variant == "2" else 1 for variant in self._variants]
-        cut = _Kept(self._cut())
-        scorer = RougeScorer(keys, tokenizer=_Tokenizer(cut))
+        cut = cache(self._cut())  # a reference of many replies is cut once
+        scorer = RougeScorer(keys, tokenizer=SimpleNamespace(tokenize=cut))
         values = np.full((len(keys), len(units)), np.nan)
         reasons: list[dict[int, Reason]] = [{} for _ in keys]
         for place, unit in enumerate(units):
@@ -192,13 +200,6 @@ class Rouge(Metric):
         return lambda text: [stem(word) if len(word) > 3 else word for word in cut(text.lower())]
 
 
-class _Tokenizer:
-    """What rouge-score takes as a tokeniser."""
-
-    def __init__(self, cut: Callable[[str], list[str]]) -> None:
-        self.tokenize = cut
-
-
 class _NoSynonyms:
     """A WordNet without an entry."""
 
@@ -213,16 +214,18 @@ class _KeptStems:
     def __init__(self) -> None:
         from nltk.stem.porter import PorterStemmer
 
-        self.stem = _Stems(PorterStemmer().stem).__getitem__
+        self.stem = cache(PorterStemmer().stem)
 
 
-class _Stems(dict[str, str]):
-    def __init__(self, stem: Callable[[str], str]) -> None:
-        self._stem = stem
+def _find_wordnet() -> Any:
+    """Returns nltk's WordNet, or None where nltk does not find it on this machine."""
+    from nltk.corpus import wordnet
 
-    def __missing__(self, word: str) -> str:
-        self[word] = self._stem(word)
-        return self[word]
+    try:
+        wordnet.synsets("word")
+    except LookupError:
+        return None
+    return wordnet
 
 
 class Meteor(Metric):
@@ -240,33 +243,22 @@ class Meteor(Metric):
     """
 
     needs_reference = True
+    independent = True
     names = ("meteor",)
 
     def __init__(self, *, synonyms: bool | None = None, tokens: Tokens = "treebank") -> None:
-        self._asked, self._tokens, self._cut = synonyms, tokens, tokeniser(tokens)
-        if synonyms and self._wordnet is None:
+        self._synonyms, self._tokens, self._cut = synonyms, tokens, tokeniser(tokens)
+        if synonyms and _find_wordnet() is None:
             raise InputError(
                 "WordNet is not on this machine: run `python -m nltk.downloader wordnet`, or leave synonyms out"
             )
-
-    @cached_property
-    def _wordnet(self) -> Any:
-        from nltk.corpus import wordnet
-
-        if self._asked is False:
-            return None
-        try:
-            wordnet.synsets("word")
-        except LookupError:
-            return None
-        return wordnet
 
     def score(self, units: Sequence[Unit], *, batch_size: int, progress: bool | None) -> list[Series]:
         """Scores units one by one."""
         from nltk.translate.meteor_score import single_meteor_score
 
-        cut = _Kept(self._cut)
-        wordnet = self._wordnet
+        cut = cache(self._cut)  # a reference of many replies is cut once
+        wordnet = None if self._synonyms is False else _find_wordnet()
         stemmer = _KeptStems()
         values = np.full(len(units), np.nan)
         reasons: dict[int, Reason] = {}

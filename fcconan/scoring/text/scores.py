@@ -51,6 +51,7 @@ class Series:
         higher_is_better: None where neither end is good in itself.
         reasons: Why a unit has no value, by its position; `not_finite` where a nan has no entry.
         truncated: Positions of the units that the model did not read to the end.
+        counts: Sums of `Metric.counts` over all texts.
     """
 
     name: str
@@ -59,6 +60,7 @@ class Series:
     higher_is_better: bool | None = True
     reasons: dict[int, Reason] = field(default_factory=dict)
     truncated: frozenset[int] = frozenset()
+    counts: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -111,12 +113,15 @@ class Metric(ABC):
         needs_message: A unit holds the message that the text answers.
         takes_empty: Empty texts have a value.
         joins: It is defined for all references of a text at once; a unit then holds them all, if that is asked for.
+        independent: The value of a unit does not depend on other units, and the metric can be pickled: workers may
+            compute parts of a text list.
     """
 
     needs_reference = False
     needs_message = False
     takes_empty = False
     joins = False
+    independent = False
 
     @property
     @abstractmethod
@@ -136,11 +141,20 @@ class Metric(ABC):
             One series a name, in the order of `names`.
         """
 
+    def counts(self, texts: Sequence[str], references: Sequence[Sequence[str]]) -> tuple[int, ...]:
+        """Returns counts of some texts, of which `corpus` needs the sums over all texts; by default none.
+
+        Args:
+            texts: The texts that may have a value.
+            references: Their references; shape (texts, any number).
+        """
+        return ()
+
     def corpus(self, series: Series, texts: Sequence[str], references: Sequence[Sequence[str]]) -> Corpus | None:
         """Computes a value of all texts together; None if that is the mean of the values of texts.
 
         Args:
-            series: The series that it is for.
+            series: The series that it is for, with the sums of `counts`.
             texts: The texts that may have a value.
             references: Their references; shape (texts, any number).
         """

@@ -29,6 +29,7 @@ class BartScore(Metric):
     """
 
     needs_reference = True
+    independent = True
     names = ("bartscore-precision", "bartscore-recall", "bartscore-f")
 
     def __init__(
@@ -85,6 +86,8 @@ class Question(Metric):
     Raises:
         InputError: The model or the question cannot be used, or the model cannot tell the answers apart.
     """
+
+    independent = True
 
     def __init__(
         self,

@@ -2,7 +2,8 @@
 
 import string
 from collections.abc import Callable, Iterator, Sequence
-from typing import Literal
+from functools import cache
+from typing import Any, Literal
 
 from fcconan.errors import InputError
 
@@ -27,16 +28,33 @@ def tokeniser(name: Tokens) -> Callable[[str], list[str]]:
     if name == "plain":
         return plain
     if name == "13a":
-        from sacrebleu.metrics.bleu import BLEU
-
-        marked = BLEU(tokenize="13a").tokenizer
-        return lambda text: str(marked(text)).split()
+        return _mteval
     if name == "treebank":
-        from nltk.tokenize import NLTKWordTokenizer
-
-        treebank = NLTKWordTokenizer()
-        return lambda text: [str(token) for token in treebank.tokenize(text)]
+        return _treebank
     raise InputError(f"tokens is {name!r}: give white-space, plain, 13a or treebank")
+
+
+# Functions of this module, so that metrics can be sent to other processes.
+def _mteval(text: str) -> list[str]:
+    return str(_mteval_tokenizer()(text)).split()
+
+
+def _treebank(text: str) -> list[str]:
+    return list(_treebank_tokenizer().tokenize(text))
+
+
+@cache
+def _mteval_tokenizer() -> Any:
+    from sacrebleu.metrics.bleu import BLEU
+
+    return BLEU(tokenize="13a").tokenizer
+
+
+@cache
+def _treebank_tokenizer() -> Any:
+    from nltk.tokenize import NLTKWordTokenizer
+
+    return NLTKWordTokenizer()
 
 
 def plain(text: str) -> list[str]:

@@ -31,6 +31,8 @@ class Toxicity(Metric):
         InputError: The model cannot be used, or it has no such label.
     """
 
+    independent = True
+
     def __init__(
         self,
         model: str | Path,

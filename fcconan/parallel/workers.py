@@ -1,0 +1,221 @@
+"""Tasks over workers: processes of this machine, a Dask cluster, or any other executor of `concurrent.futures`.
+
+A bounded number of tasks is in flight, so that memory does not grow with their number. A worker process that is killed
+costs only its own task, which another one repeats. Dask is optional: `pip install 'fcconan[cluster]'`.
+"""
+
+import multiprocessing
+import os
+import signal
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, CancelledError, Executor, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import ExitStack, contextmanager
+from itertools import chain
+from multiprocessing.connection import Connection
+from typing import Any, TypeVar
+
+from fcconan.errors import InputError
+
+MOST_DEATHS = 3  # of workers at one task; the task is then taken for the cause
+_WAIT = 30.0  # seconds in which a scheduler has to answer, and to have a worker
+IN_FLIGHT = 64  # tasks of an executor whose number of workers is unknown
+_PER_THREAD = 2  # tasks of a cluster for each of its threads: one runs while the other travels
+Task = TypeVar("Task")
+Outcome = TypeVar("Outcome")
+
+
+class _Process(Executor):
+    """One worker process, which starts with its first task.
+
+    A pool with several processes would end all of them when one is killed.
+
+    Args:
+        threads: Threads of numerical libraries in the process.
+    """
+
+    def __init__(self, threads: int) -> None:
+        # Spawned: libraries have threads here, and a fork would copy their locks in the state that they are in.
+        context = multiprocessing.get_context("spawn")
+        watched, self._lifeline = context.Pipe(duplex=False)
+        self._pool = ProcessPoolExecutor(1, mp_context=context, initializer=_begin, initargs=(watched, threads))
+
+    def submit(self, function: Callable[..., Outcome], /, *args: Any, **options: Any) -> "Future[Outcome]":
+        """Starts a task."""
+        return self._pool.submit(function, *args, **options)
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """Ends the process, in the middle of a task if there is one."""
+        self._lifeline.close()
+        self._pool.shutdown(wait, cancel_futures=cancel_futures)
+
+
+def _begin(lifeline: Connection, threads: int) -> None:
+    """Prepares a worker process, which ends as soon as the first process closes the other end of a pipe, or ends."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all processes of a terminal; the first one decides
+    os.environ.setdefault("OMP_NUM_THREADS", str(threads))  # for libraries that are imported later, such as torch
+
+    def end() -> None:
+        lifeline.poll(None)  # nothing is ever sent
+        os._exit(1)
+
+    threading.Thread(target=end, daemon=True).start()
+
+
+class Workers:
+    """Where tasks run; made by `open_workers`.
+
+    Args:
+        slots: Executors, each of which gets one task at a time; without any, tasks run in this process.
+    """
+
+    def __init__(self, slots: list[Executor]) -> None:
+        self._slots = slots
+
+    def map(self, function: Callable[[Task], Outcome], tasks: Iterable[Task]) -> Iterator[tuple[int, Outcome]]:
+        """Runs a function on each task.
+
+        Args:
+            function: A function that can be pickled, such as one of a module or a `functools.partial` of it.
+            tasks: Its arguments, read as they are needed.
+
+        Yields:
+            Number and result of a task, from 0, in the order in which tasks end.
+
+        Raises:
+            InputError: Worker after worker was killed at one task; or the error of a task.
+        """
+        waiting: Iterator[tuple[int, Task]] = iter(enumerate(tasks))
+        if not self._slots:
+            yield from ((number, function(task)) for number, task in waiting)
+            return
+        free = list(range(len(self._slots)))
+        running: dict[Future[Outcome], tuple[int, int, Task]] = {}
+        deaths: Counter[int] = Counter()
+        try:
+            while True:
+                while free and (entry := next(waiting, None)) is not None:
+                    place = free.pop()
+                    running[self._slots[place].submit(function, entry[1])] = (place, *entry)
+                if not running:
+                    return
+                for future in wait(running, return_when=FIRST_COMPLETED).done:
+                    place, number, task = running.pop(future)
+                    try:
+                        outcome = future.result()
+                    except BrokenProcessPool as error:
+                        deaths[number] += 1
+                        if deaths[number] == MOST_DEATHS or not self._renewed(place):
+                            raise InputError(_killed(task, number)) from error
+                        waiting = chain([(number, task)], waiting)
+                    except Exception as error:
+                        if type(error).__name__ == "KilledWorker":  # of Dask, which has tried other workers
+                            raise InputError(_killed(task, number)) from error
+                        raise
+                    else:
+                        yield number, outcome
+                    free.append(place)
+        finally:
+            for future in running:
+                future.cancel()
+
+    def _renewed(self, place: int) -> bool:
+        """Puts a new process in the place of one that was killed; returns False for an executor of the caller."""
+        if not isinstance(self._slots[place], _Process):
+            return False
+        self._slots[place].shutdown()
+        self._slots[place] = _Process(_threads(len(self._slots)))
+        return True
+
+    def close(self) -> None:
+        """Ends the processes that were started here."""
+        for slot in self._slots:
+            if isinstance(slot, _Process):
+                slot.shutdown(cancel_futures=True)
+
+
+def _threads(processes: int) -> int:
+    return max(1, (os.cpu_count() or 1) // processes)
+
+
+def _killed(task: object, number: int) -> str:
+    return (
+        f"{getattr(task, 'name', f'shard {number + 1}')}: {MOST_DEATHS} workers were killed at it: see whether memory "
+        "is short, and run the same command again, with fewer workers at once or smaller shards"
+    )
+
+
+@contextmanager
+def open_workers(jobs: int = 1, *, scheduler: str | None = None, executor: Any = None) -> Iterator[Workers]:
+    """Opens workers, and ends the processes that it started.
+
+    Args:
+        jobs: Processes on this machine; with 1, tasks run in this process.
+        scheduler: Address of a Dask scheduler, such as `tcp://10.0.0.1:8786`, whose workers take their place.
+        executor: A `concurrent.futures.Executor` or a Dask client that takes their place; it is left open.
+
+    Raises:
+        InputError: More than one of these is given, or the scheduler does not answer, has no workers, or is lost.
+    """
+    if jobs < 1:
+        raise InputError(f"jobs is {jobs}, expected 1 or more: give a positive number")
+    if (jobs > 1) + (scheduler is not None) + (executor is not None) > 1:
+        raise InputError("--jobs is for processes here and --scheduler for a cluster: give one of them, or an executor")
+    with ExitStack() as stack:
+        if scheduler is not None:
+            executor = stack.enter_context(_connected(scheduler))
+        slots: list[Executor] = []
+        if hasattr(executor, "get_executor"):
+            # Not pure: a file that was deleted since must be written again.
+            slots = [executor.get_executor(pure=False)] * (_PER_THREAD * sum(executor.nthreads().values()))
+        elif executor is not None:
+            slots = [executor] * IN_FLIGHT
+        elif jobs > 1:
+            slots = [_Process(_threads(jobs)) for _ in range(jobs)]
+        workers = Workers(slots)
+        stack.callback(workers.close)
+        yield workers
+
+
+@contextmanager
+def _connected(scheduler: str) -> Iterator[Any]:
+    """Connects to a Dask cluster, and explains the errors of a connection.
+
+    Raises:
+        InputError: Dask is not installed, or the scheduler does not answer, has no workers, or is lost.
+    """
+    try:
+        import distributed
+    except ImportError as error:
+        raise InputError("a Dask cluster needs the extra: `pip install 'fcconan[cluster]'`") from error
+    dask: Any = distributed  # partly typed
+    try:
+        client = dask.Client(scheduler, timeout=_WAIT, set_as_default=False)
+    except (OSError, ValueError) as error:  # ValueError for text that is not an address
+        reason = (" ".join(str(error).split()) or type(error).__name__)[:200]
+        raise InputError(
+            f"no Dask scheduler answers at {scheduler} ({reason}): start one with `dask scheduler` and give its address"
+        ) from error
+    with client:
+        try:
+            client.wait_for_workers(1, timeout=_WAIT)
+            yield client
+        except TimeoutError as error:
+            raise InputError(
+                f"the Dask scheduler at {scheduler} has no workers: start some with `dask worker {scheduler}`"
+            ) from error
+        except (ImportError, RuntimeError) as error:
+            # A scheduler that cannot import a function says only that environments differ.
+            if isinstance(error, RuntimeError) and "different environments" not in str(error):
+                raise
+            reason = " ".join(str(error).split())[:100]
+            raise InputError(
+                f"the Dask scheduler at {scheduler} or a worker lacks a module of this process ({reason}): install the "
+                "same versions of everything there"
+            ) from error
+        except CancelledError as error:
+            raise InputError(
+                f"the connection to the Dask scheduler at {scheduler} is lost: run the same command again to continue"
+            ) from error

@@ -1,0 +1,44 @@
+"""Options of services whose work is spread over processes, a Dask cluster or several machines."""
+
+from typing import TYPE_CHECKING
+
+from fcconan.services.configuration import Configuration, option
+from fcconan.services.options import MOST_JOBS
+
+if TYPE_CHECKING:
+    from fcconan.parallel import Portion
+
+
+class Sharding(Configuration):
+    """Which portion of the work is done, where several machines share it."""
+
+    shard: str | None = option(
+        None,
+        help="Do only shard K of N, such as 1/4; several machines share the work in this way.",
+        rare=True,
+        metavar="K/N",
+        pattern="^[0-9]{1,6}/[0-9]{1,6}$",
+    )
+
+    @property
+    def portion(self) -> "Portion":
+        """The portion of the work; all of it by default.
+
+        Raises:
+            InputError: There are fewer shards than its number.
+        """
+        from fcconan.parallel import Portion
+
+        number, _, count = (self.shard or "1/1").partition("/")
+        return Portion(int(number), int(count))
+
+
+class Parallel(Sharding):
+    """Where the work is done."""
+
+    jobs: int | None = option(
+        None, help="Processes on this machine; default: 1.", short="-j", metavar="N", ge=1, le=MOST_JOBS
+    )
+    scheduler: str | None = option(
+        None, help="Address of a Dask scheduler whose workers do the work.", rare=True, metavar="URL"
+    )

@@ -1,0 +1,73 @@
+"""Files of shards become the file of one run, byte for byte."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fcconan.data import RATED
+from fcconan.errors import InputError
+from fcconan.services import MetricsOptions, RateOptions, merge_shards, metrics, rate
+from fcconan.services.model_results import written
+from tests.services.test_judgements import RELEVANCE, Words
+
+REPLIES = [
+    {
+        "reply_id": f"r{who}{n}",
+        "system": who,
+        "item_id": f"i{n}",
+        "hate_speech": f"The Ombrey hide {n} books.",
+        "text": f"Count all {n} of them, with {who}." if n else "",
+        "references": [f"They count {n} books."],
+    }
+    for n in range(8)
+    for who in ("B", "A")
+]
+SHARDS = ("3/3", "1/3", "2/3")
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".jsonl", ".parquet"])
+def test_shards_of_metrics(tmp_path: Path, suffix: str) -> None:
+    options = MetricsOptions(metric=("rouge-l", "bleu-2", "length-words"))
+    whole, merged = tmp_path / f"whole{suffix}", tmp_path / f"merged{suffix}"
+    metrics(REPLIES, options, out=whole)
+    files = [tmp_path / f"{place}{suffix}" for place in range(3)]
+    for shard, file in zip(SHARDS, files, strict=True):
+        metrics(REPLIES, options.model_copy(update={"shard": shard}), out=file)
+    merge_shards(files, REPLIES, merged)
+    assert merged.read_bytes() == whole.read_bytes()
+
+
+@pytest.mark.parametrize("by_reply", [False, True])
+def test_shards_of_judges(tmp_path: Path, by_reply: bool) -> None:
+    """Judges rate one after the other; a panel rates each reply together."""
+
+    def made(shard: str | None, file: Path) -> None:
+        each = [
+            rate(
+                REPLIES, RateOptions(model=("m",), **RELEVANCE, rater_name=name, shard=shard), client=Words()
+            ).ratings()
+            for name in ("second", "first")
+        ]
+        rows: Any = [row for rows in zip(*each, strict=True) for row in rows] if by_reply else [*each[0], *each[1]]
+        written([rows], RATED.kinds, file)
+
+    made(None, tmp_path / "whole.csv")
+    files = [tmp_path / f"{place}.csv" for place in range(3)]
+    for shard, file in zip(SHARDS, files, strict=True):
+        made(shard, file)
+    merge_shards(files, REPLIES, tmp_path / "merged.csv")
+    assert (tmp_path / "merged.csv").read_bytes() == (tmp_path / "whole.csv").read_bytes()
+    for wrong, said in (
+        (files[:2], "expected each of the 16 replies in one"),
+        ([*files, files[0]], "of them in two files"),
+    ):
+        with pytest.raises(InputError, match=said):
+            merge_shards(wrong, REPLIES, tmp_path / "other.csv")
+    assert not (tmp_path / "other.csv").exists()
+
+
+def test_files_of_other_rows_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "pairs.csv").write_text("pair_id,rater\np1,one\n", encoding="utf-8")
+    with pytest.raises(InputError, match="found no ratings of replies"):
+        merge_shards([tmp_path / "pairs.csv"], REPLIES, tmp_path / "other.csv")
