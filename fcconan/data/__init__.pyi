@@ -9,8 +9,6 @@ from .addresses import (
     without_secrets as without_secrets,
 )
 from .atomic import (
-    leftovers as leftovers,
-    mark as mark,
     may_be_written as may_be_written,
     new_file as new_file,
     new_folder as new_folder,

@@ -41,7 +41,7 @@ def write_whole(path: Path, text: str, *, errors: str = "strict") -> None:
 def new_file(path: Path) -> Iterator[Path]:
     """Yields the temporary name of a file, which takes the place of an older one at the end of the block.
 
-    After an error in the block the older one stays.
+    The temporary name has the same suffix. After an error in the block the older one stays.
 
     Args:
         path: The file, in a folder that exists.
@@ -52,7 +52,7 @@ def new_file(path: Path) -> Iterator[Path]:
     if is_special(path):
         raise OSError(errno.EINVAL, "it is a device, a pipe or a socket")
     remove_stale(path)
-    temporary = path.with_name(mark(f".{path.name}.") + str(threading.get_ident()))
+    temporary = path.with_name(mark(f".{path.name}.") + f"{threading.get_ident()}{path.suffix}")
     try:
         yield temporary
         temporary.replace(path)

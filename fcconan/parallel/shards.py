@@ -8,18 +8,16 @@ writes the inputs of the shards, and refuses a folder with other inputs.
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
 from typing import Any, Protocol
 
-from fcconan.data import Checkpoint, leftovers, mark, report, sha256_of, short_hash, write_whole
+from fcconan.data import Checkpoint, new_file, remove_stale, report, sha256_of, short_hash, write_whole
 from fcconan.errors import InputError
 from fcconan.parallel.workers import Workers
 
 Progress = Callable[[int, int], None]
-_HIDDEN = ".shard."
 _CHECKPOINTS = "_checkpoints"
 
 
@@ -171,15 +169,9 @@ def write_shard(folder: Path, shard: Shard, inputs: Mapping[str, Any], write: Ca
     Raises:
         OSError: The disk is full, or the folder cannot be written.
     """
-    _remove_leftovers(folder)
-    temporary = folder / (mark(_HIDDEN) + shard.name)
-    try:
+    with new_file(folder / shard.name) as temporary:
         write(shard, temporary)
         _checkpoint(folder, shard.name, inputs).save(sha256_of(temporary))
-        temporary.replace(folder / shard.name)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
 
 
 def run(
@@ -210,15 +202,9 @@ def run(
             report_progress(done, total)
     except BaseException:
         workers.close()  # a process in the middle of a shard leaves its file
-        _remove_leftovers(work.folder)
+        for shard in missing:
+            remove_stale(work.folder / shard.name)
         raise
-
-
-def _remove_leftovers(folder: Path) -> None:
-    """Removes unfinished files of processes that ended."""
-    with suppress(OSError):  # a folder that cannot be listed may still be written
-        for stale in leftovers(folder, _HIDDEN):
-            stale.unlink()
 
 
 def claim(folder: Path, name: str, plan: Mapping[str, Any], *, what: str) -> None:

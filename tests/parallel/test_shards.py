@@ -164,7 +164,7 @@ def test_what_another_run_left_when_it_was_killed_is_removed(tmp_path: Path) -> 
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     ended = subprocess.run([sys.executable, "-c", program, str(folder)], check=False, env=environment, timeout=60)
     assert ended.returncode == -9
-    assert [name.startswith(".shard.") for name in sorted(content(folder))] == [True, False]
+    assert [name.startswith(".part-") for name in sorted(content(folder))] == [True, False]
     run(Counting(folder), cut(7, 2))
     assert content(folder) == whole(tmp_path / "whole")
 
