@@ -73,7 +73,9 @@ from .systems import (
 )
 from .training import (
     Training as Training,
+    check_new as check_new,
     claim as claim,
+    finish as finish,
     last_whole_checkpoint as last_whole_checkpoint,
     train_retriever as train_retriever,
 )

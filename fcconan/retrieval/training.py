@@ -97,8 +97,7 @@ def train_retriever(
     if len(pairs) < 2:
         without = f" besides {left_out} that are kin of an evaluated message" if left_out else ""
         raise InputError(f"{len(pairs)} training pairs{without}: contrastive training needs 2 or more")
-    if out.exists() and (not out.is_dir() or any(out.iterdir())):
-        raise InputError(f"{out} is there and not empty: choose another --out, or remove it")
+    check_new(out)
     folds = grouped_folds(pairs, how.folds, seed=how.seed) if how.epochs is None else None
     source = str(packaged_minilm() if model == MINILM else model)
     start = load_model(source, device=device)
@@ -140,13 +139,35 @@ def train_retriever(
     stage = work / "finished"
     shutil.rmtree(stage, ignore_errors=True)
     start.save_pretrained(str(stage), create_model_card=False)
-    write_whole(stage / REPORT, json.dumps(report, indent=2) + "\n")
-    write_whole(stage / "README.md", _card(report))
+    finish(work, out, {REPORT: json.dumps(report, indent=2) + "\n", "README.md": _card(report)})
+    return report
+
+
+def check_new(out: Path) -> None:
+    """Checks that a folder is not there, or is empty.
+
+    Raises:
+        InputError: It is there, and not empty.
+    """
+    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise InputError(f"{out} is there and not empty: choose another --out, or remove it")
+
+
+def finish(work: Path, out: Path, files: Mapping[str, str]) -> None:
+    """Adds files to the folder `finished` of a training, gives it its name, and removes the rest.
+
+    Args:
+        work: The folder of the unfinished training.
+        out: The folder that `finished` becomes.
+        files: Name -> text.
+    """
+    stage = work / "finished"
+    for name, text in files.items():
+        write_whole(stage / name, text)
     if out.is_dir():
         out.rmdir()
     stage.rename(out)
     shutil.rmtree(work, ignore_errors=True)
-    return report
 
 
 def _check_negatives(pairs: Sequence[TrainingPair], folds: npt.NDArray[np.int64] | None, how: Training) -> None:

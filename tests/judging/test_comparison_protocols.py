@@ -470,17 +470,17 @@ def test_replayed_judgelm_gives_the_released_verdicts(mirror: Path, corpus: str,
             expected.append(("invalid", None, None))
         else:
             expected.append(("a" if first > second else "b" if first < second else "tie", first, second))
-    assert [(each.verdict, each.score_a, each.score_b) for each in results] == expected
+    assert [(each["verdict"], each["score_a"], each["score_b"]) for each in results] == expected
     assert len(results) == 360
-    assert dict(Counter(each.verdict for each in results)) == RELEASED[corpus, size]
-    invalid = Counter(each.reason for each in results if each.reason)
+    assert dict(Counter(each["verdict"] for each in results)) == RELEASED[corpus, size]
+    invalid = Counter(each["reason"] for each in results if each["reason"])
     assert invalid == INVALID.get((corpus, size), {})
     # The other order was not recorded: with it, and unless one order may stand for both, nothing is left.
     both_orders = list(compare(Recorded(records), pairs, protocol=JudgeLM()))
-    assert {each.verdict for each in both_orders} == {"invalid"}
-    assert [each.verdict_ab for each in both_orders] == [
-        None if each.verdict == "invalid" else each.verdict for each in results
+    assert {each["verdict"] for each in both_orders} == {"invalid"}
+    assert [each["verdict_ab"] for each in both_orders] == [
+        None if each["verdict"] == "invalid" else each["verdict"] for each in results
     ]
-    assert {each.reason_ba for each in both_orders} == {"not_recorded"}
+    assert {each["reason_ba"] for each in both_orders} == {"not_recorded"}
     taken = list(compare(Recorded(records), pairs, protocol=JudgeLM(), one_order="take"))
-    assert [each.verdict for each in taken] == [each.verdict for each in results]
+    assert [each["verdict"] for each in taken] == [each["verdict"] for each in results]

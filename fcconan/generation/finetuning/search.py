@@ -16,13 +16,12 @@ from pathlib import Path
 from typing import Any
 
 import fcconan
-from fcconan.data import write_whole
 from fcconan.errors import InputError
 from fcconan.generation.finetuning.data import Parts, encode
 from fcconan.generation.finetuning.model import Base, Encoded, check_four_bit, device_of, dtype_of
 from fcconan.generation.finetuning.run import Entry, Material, Say, perplexity, train_at, untuned_loss
 from fcconan.generation.finetuning.settings import Finetuning
-from fcconan.retrieval import claim
+from fcconan.retrieval import check_new, claim, finish
 
 try:
     import fcntl
@@ -149,8 +148,7 @@ class Finetuner:
         done = self.finished(out)
         if done is not None:
             return done
-        if out.exists() and (not out.is_dir() or any(out.iterdir())):
-            raise InputError(f"{out} is there and not empty: choose another --out, or remove it")
+        check_new(out)
         work = out.with_name(f"{out.name}.partial")
         claim(work, self._what())
         with _alone(work):
@@ -227,14 +225,10 @@ class Finetuner:
         if self.lesson.template is not None:
             self.tokenizer.chat_template = self.lesson.template.template
         self.tokenizer.save_pretrained(stage)
-        write_whole(stage / REPORT, json.dumps(report, indent=2) + "\n")
+        files = {REPORT: json.dumps(report, indent=2) + "\n", CARD: _card(report)}
         if self._plot is not None:
-            write_whole(stage / CURVE, self._plot(report) + "\n")
-        write_whole(stage / CARD, _card(report))
-        if out.is_dir():
-            out.rmdir()
-        stage.rename(out)
-        shutil.rmtree(work, ignore_errors=True)
+            files[CURVE] = self._plot(report) + "\n"
+        finish(work, out, files)
 
 
 @contextmanager
