@@ -94,6 +94,13 @@ def test_a_failure_that_is_in_no_journal_is_not_kept(journal: Path, reason: Call
     assert (run(second, journal, ROWS), asked(second)) == (list(judge().rate(ROWS)), 1)
 
 
+def test_a_failure_behind_a_known_reply_is_not_kept(journal: Path) -> None:
+    run(judge(), journal, ROWS[1:2])
+    assert len(run(judge(3), journal, ROWS[:3])) == 3
+    third = judge()
+    assert (run(third, journal, ROWS[:3]), asked(third)) == (list(judge().rate(ROWS[:3])), 1)
+
+
 @pytest.mark.parametrize("reason", ["truncated", "filtered", "refused", "empty"])
 def test_what_is_in_the_journal_is_kept(journal: Path, reason: CallReason) -> None:
     first = run(judge(3, reason), journal, ROWS)
