@@ -181,8 +181,6 @@ def load_items(
     Raises:
         InputError: There is no such file, folder or part; it holds no messages, an empty one, or two under one id.
     """
-    if limit is not None and limit < 1:
-        raise InputError(f"the limit is {limit}: give 1 or more items")
     part = open_part(source, config=config, split=split, columns=columns, filter=filter)
     rows = part.all_rows()
     for place, row in rows:

@@ -134,20 +134,6 @@ def test_the_estimate_counts_bytes() -> None:
     assert careful_estimate([{"role": "user", "content": "abc"}, {"role": "user", "content": "éé"}]) == 35
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"overflow": "cut"}, "overflow is 'cut': choose one of shorten, invalid"),
-        ({"least_kept": 0}, "least_kept is 0: give a share above 0, and 1 at most"),
-        ({"least_kept": 1.5}, "least_kept is 1.5: give a share above 0, and 1 at most"),
-    ],
-)
-def test_an_odd_context_is_refused(changes: dict[str, Any], message: str) -> None:
-    with pytest.raises(InputError) as error:
-        ContextBudget(100, **changes)
-    assert str(error.value) == message
-
-
 def test_fast_mode_ends_with_the_first_line() -> None:
     ab, ba = asked(JudgeLM(sampling=Sampling(temperature=0.2, max_tokens=900, stop=("###",), seed=4)))
     assert ab.sampling == ba.sampling == Sampling(temperature=0.2, max_tokens=32, stop=("###", "\n"), seed=4)
