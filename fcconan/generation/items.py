@@ -1,6 +1,6 @@
 """Messages that generators answer, and the replies to them."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
@@ -101,6 +101,10 @@ class Source(Protocol):
     """Finds training pairs for an item; never one that shares any of its kin."""
 
     configuration: dict[str, Any]
+
+    def prepare(self, items: Iterable[Item]) -> None:
+        """Looks for many items at once, which is faster."""
+        ...
 
     def of(self, item: Item) -> tuple[Example, ...]:
         """Returns the pairs, the best one first."""
