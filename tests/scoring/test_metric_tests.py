@@ -282,7 +282,7 @@ def test_p_is_never_zero_and_is_adjusted_over_the_pairs_of_an_aspect(
     monkeypatch: pytest.MonkeyPatch, batched: bool
 ) -> None:
     if batched:  # as with many metrics: some pairs and one aspect at a time
-        monkeypatch.setattr("fcconan.scoring.correlation.metric_tests.PAIRS", 1)
+        monkeypatch.setattr("fcconan.scoring.correlation.metric_tests.ROWS", 1)
         monkeypatch.setattr("fcconan.scoring.correlation.metric_tests.DIFFERENCES", 1)
     generator = np.random.default_rng(0)
     people = generator.integers(1, 6, size=(2, 60)).astype(np.float64)
