@@ -266,6 +266,16 @@ def test_neither_a_schema_nor_the_older_name_may_be_taken(tmp_path: Path) -> Non
         assert (schemas(server).count(True), limits(server).count(False)) == (1, 2)
 
 
+def test_a_name_that_was_found_to_be_taken_is_used_when_the_schema_is_refused(tmp_path: Path) -> None:
+    def behaviour(body: dict[str, Any], number: int) -> Action:
+        refused = "max_completion_tokens" in body and "response_format" in body
+        return error(400) if refused else with_newer_limit(body, number)
+
+    with Server(behaviour) as server:
+        assert list(model(server, tmp_path).replies(calls(5))) == [said(f"text {each}") for each in range(5)]
+        assert (schemas(server).count(True), limits(server).count(False), len(server.requests)) == (2, 1, 7)
+
+
 def test_a_refusal_under_both_names_teaches_nothing(tmp_path: Path) -> None:
     with Server(lambda body, number: Action(400, {"error": {"message": REFUSED}})) as server:
         one = model(server, tmp_path, concurrency=1)
