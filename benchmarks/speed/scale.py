@@ -1,4 +1,4 @@
-"""Measure `annotate score`: every HS paired with every CN and scored, by one worker and by two.
+"""Measure `annotate score`, every HS paired with every CN and scored, and `metrics`, by one worker and by two.
 
 The product has several times as many pairs as that of MT-CONAN, 3,718 HS by 4,997 CNs, of made-up texts (TF-IDF) or
 with made-up vectors of 384 dimensions (dense): MT-CONAN's takes one worker four seconds of processor time, and each
@@ -6,7 +6,8 @@ further worker spends one on imports. Workers are processes of this machine, or 
 a worker of the cluster after the third shard. Time runs from the prepared texts to the finished files and includes the
 start of the workers, but not that of the cluster. The workers' processor time, which others on the machine disturb
 less, includes all since their start. Memory is the highest peak of a worker that wrote shards, and is compared with
-that for MT-CONAN's product. `--work metrics` measures `metrics` by one process and by two instead.
+that for MT-CONAN's product. `metrics` has made-up replies of two systems, and all metrics that need no model; its time
+includes reading and writing.
 
 Every case is a process of its own. Nothing fails when throughput or memory disappoint; shards that differ from those of
 one worker in a byte stop the run.
@@ -17,6 +18,7 @@ Run it with `python benchmarks/speed/scale.py [--json FILE] [--scorer tfidf|dens
 import argparse
 import hashlib
 import json
+import multiprocessing
 import os
 import random
 import resource
@@ -24,9 +26,10 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -54,6 +57,9 @@ CASES = {
     "Dask, 1 worker": ("dask", 1, True, False),
     "Dask, 2 workers": ("dask", 2, True, False),
     "Dask, 2 workers, one killed": ("dask", 2, True, True),
+    "metrics, 1 process": ("metrics", 1, True, False),
+    "metrics, 2 processes": ("metrics", 2, True, False),
+    "metrics, 2 processes, fewer replies": ("metrics", 2, False, False),
 }
 
 
@@ -95,9 +101,9 @@ class Measured:
         (self.folder.parent / f"used-{os.getpid()}").write_text(f"{peak()} {time.process_time()}")
 
 
-def peak() -> int:
-    """Return the peak memory of this process in bytes."""
-    status = Path("/proc/self/status")
+def peak(process: int | None = None) -> int:
+    """Return the peak memory of a process, by default this one, in bytes."""
+    status = Path(f"/proc/{process or 'self'}/status")
     if status.exists():  # what getrusage says begins with the peak of the process that started this one
         line = next(line for line in status.read_text().splitlines() if line.startswith("VmHWM:"))
         return int(line.split()[1]) * 1024
@@ -159,6 +165,48 @@ def run_here(case: str, options: argparse.Namespace, folder: Path) -> dict[str, 
     }
 
 
+def run_metrics(case: str, options: argparse.Namespace, folder: Path) -> dict[str, Any]:
+    """Run `metrics` in this process and return its figures."""
+    from fcconan.services import MetricsOptions, metrics
+
+    _, workers, more, _ = CASES[case]
+    replies, out = folder / "replies.jsonl", folder / "ratings.csv"
+    count = options.replies * (options.times if more else 1)
+    hs, texts_of, references = (list(texts(side, count, 25).values()) for side in ("hs", "reply", "reference"))
+    with replies.open("w", encoding="utf-8") as file:
+        for at in range(count):
+            row = {"item_id": f"i{at // 2}", "system": "AB"[at % 2], "hate_speech": hs[at // 2], "text": texts_of[at]}
+            file.write(json.dumps({**row, "references": [references[at // 2]]}) + "\n")
+    peaks = {0: 0}
+    ended = threading.Event()
+
+    def watch() -> None:
+        while not ended.wait(0.1):
+            for child in multiprocessing.active_children():
+                with suppress(OSError, StopIteration):
+                    peaks[child.pid or 0] = peak(child.pid)
+
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    begin = time.perf_counter()
+    metrics(replies, MetricsOptions(jobs=workers), out=out)
+    seconds = time.perf_counter() - begin
+    ended.set()
+    watcher.join()
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return {
+        "pairs": count,
+        "shards": 1,
+        "seconds": seconds,
+        "pairs_per_second": count / seconds,
+        "processor_seconds": sum(each.ru_utime + each.ru_stime for each in used),
+        "peak_mb": (max(peaks.values()) or peak()) / 1e6,
+        "workers_that_wrote": workers,
+        "file_mb": out.stat().st_size / 1e6,
+        "sha256": hashlib.sha256(out.read_bytes()).hexdigest(),
+    }
+
+
 def killer(started: Any, parts: Sequence["Shard"]) -> Callable[[int, int], None]:
     """Return what kills a worker of a cluster when the third shard is done."""
     first = next(iter(started.workers.values())).pid
@@ -193,9 +241,11 @@ def measure(given: Sequence[str], repeats: int) -> dict[str, Any]:
             every[case].append(run_apart(case, given))
     runs = {case: sorted(found, key=lambda run: float(run["seconds"]))[repeats // 2] for case, found in every.items()}
     digests = {case: run["sha256"] for case, run in runs.items() if CASES[case][2]}
-    if len(set(digests.values())) > 1:
-        sys.exit(f"the shards differ: {digests}")
+    for is_metrics in (False, True):
+        if len({digest for case, digest in digests.items() if (CASES[case][0] == "metrics") == is_metrics}) > 1:
+            sys.exit(f"the files differ: {digests}")
     one, two, fewer = (runs[case] for case in ("1 process", "2 processes", "2 processes, fewer HS"))
+    single, double, short = (runs[case] for case in CASES if CASES[case][0] == "metrics")
     dask = [runs[case]["pairs_per_second"] for case in ("Dask, 1 worker", "Dask, 2 workers")]
     return {
         "machine": machine("numpy", "pyarrow", "scipy", "distributed"),
@@ -209,15 +259,23 @@ def measure(given: Sequence[str], repeats: int) -> dict[str, Any]:
                 two["peak_mb"] / fewer["peak_mb"],
                 "about 1",
             ),
+            "throughput, metrics, 2 processes / 1": (
+                double["pairs_per_second"] / single["pairs_per_second"],
+                "at least 1.6",
+            ),
+            f"memory of a worker, metrics, {double['pairs'] / short['pairs']:.1f} times the replies / once": (
+                double["peak_mb"] / short["peak_mb"],
+                "about 1",
+            ),
         },
     }
 
 
 def table(result: dict[str, Any]) -> str:
     """Return the figures as text."""
-    lines = [f"{'':28} {'pairs':>12} {'seconds':>8} {'pairs/s':>11} {'CPU s':>7} {'MB a worker':>12} {'files MB':>9}"]
+    lines = [f"{'':35} {'pairs':>12} {'seconds':>8} {'pairs/s':>11} {'CPU s':>7} {'MB a worker':>12} {'files MB':>9}"]
     lines += [
-        f"{case:28} {run['pairs']:12,} {run['seconds']:8.1f} {run['pairs_per_second']:11,.0f}"
+        f"{case:35} {run['pairs']:12,} {run['seconds']:8.1f} {run['pairs_per_second']:11,.0f}"
         f" {run['processor_seconds']:7.1f} {run['peak_mb']:12.0f} {run['file_mb']:9.1f}"
         for case, run in result["runs"].items()
     ]
@@ -232,15 +290,17 @@ def main() -> None:
     parser.add_argument("--times", type=int, default=4, help="how many times the HS (default: %(default)s)")
     parser.add_argument("--hs", type=int, default=HS_COUNT, help="(default: %(default)s)")
     parser.add_argument("--cns", type=int, default=CN_COUNT, help="(default: %(default)s)")
+    parser.add_argument("--replies", type=int, default=5_000, help="of `metrics` (default: %(default)s)")
     parser.add_argument("--rows", type=int, default=1_000_000, help="in a shard (default: %(default)s)")
     parser.add_argument("--repeats", type=int, default=3, help="runs of each case (default: %(default)s)")
     parser.add_argument("--case", choices=list(CASES), help=argparse.SUPPRESS)
     parser.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.case:
-        print(json.dumps(run_here(options.case, options, options.folder)))
+        run = run_metrics if CASES[options.case][0] == "metrics" else run_here
+        print(json.dumps(run(options.case, options, options.folder)))
         return
-    given = [f"--{name}={getattr(options, name)}" for name in ("scorer", "times", "hs", "cns", "rows")]
+    given = [f"--{name}={getattr(options, name)}" for name in ("scorer", "times", "hs", "cns", "replies", "rows")]
     result = measure(given, options.repeats)
     print(table(result))
     write_json(result, options.json)

@@ -91,10 +91,9 @@ def alpha_in_words(units: Iterable[Sequence[float]], level: Any) -> str:
 
 
 def vote_agreement(votes: Iterable[Row]) -> list[str]:
-    """Returns the agreement of votes for the card; inferred ones do not count."""
+    """Returns the agreement of votes for the card; a pair with one vote, such as an inferred one, does not count."""
     scale = {"not_appropriate": 0.0, "not_sure": 1.0, "appropriate": 2.0}
-    counted = [(vote["pair_id"], scale[vote["label"]]) for vote in votes if not vote.get("inferred")]
-    units = grouped(counted).values()
+    units = grouped((vote["pair_id"], scale[vote["label"]]) for vote in votes).values()
     several = sum(len(unit) > 1 for unit in units)
     return [
         f"Krippendorff's alpha ({level}) of the votes: {alpha_in_words(units, level)} "

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fcconan.data import short_hash
-from fcconan.errors import InputError
 from fcconan.generation.items import Item
 
 if TYPE_CHECKING:
@@ -99,15 +98,12 @@ def write_card(out: Path, summary: Mapping[str, Any]) -> Path:
     """Writes the card of a file of replies next to it, whole or not at all, and returns where it is.
 
     Raises:
-        InputError: It cannot be written.
+        OSError: It cannot be written.
     """
     from fcconan.data import write_whole
 
     path = card_path(out)
-    try:
-        write_whole(path, card_of(out.name, summary), errors="backslashreplace")
-    except OSError as error:
-        raise InputError(f"{path} cannot be written ({error.strerror or error}): choose another --out") from error
+    write_whole(path, card_of(out.name, summary), errors="backslashreplace")
     return path
 
 

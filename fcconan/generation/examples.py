@@ -46,8 +46,6 @@ class Examples:
         device: str | None = None,
         batch_size: int = 64,
     ) -> None:
-        if k < 1:
-            raise InputError(f"the number of examples is {k}: give 1 or more")
         self._messages: dict[str, list[int]] = {}
         for position, pair in enumerate(pool.pairs):
             if pair.hate_speech:

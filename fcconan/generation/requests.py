@@ -88,7 +88,7 @@ class Plan:
         found = list(items)
         for source in (self.examples, self.candidates):
             if source is not None:
-                prepare(source, found)
+                source.prepare(found)
 
     def shown(self, item: Item) -> tuple[Shown, str | None]:
         """Returns what the prompt shows besides the message, and why the message cannot be asked about."""
@@ -137,13 +137,6 @@ def check_prompt(prompt: "GenerationPrompt", *, background: bool, candidates: bo
                 f"the prompt {prompt.name} shows {_SHOWN[name]}, and there is none: give {_GIVEN[name]}, or choose "
                 "another prompt"
             )
-
-
-def prepare(source: Source, items: Iterable[Item]) -> None:
-    """Lets a source look for many items at once, if it can."""
-    many = getattr(source, "prepare", None)
-    if many is not None:
-        many(items)
 
 
 def _messages(prompt: "GenerationPrompt") -> list[dict[str, str]]:

@@ -51,8 +51,6 @@ class Catalogue:
         device: str | None = None,
         batch_size: int | None = None,
     ) -> None:
-        if k < 1:
-            raise InputError(f"the number of CNs is {k}: give 1 or more")
         self.pool, self.k, self.own = pool, k, own
         self._first: dict[str, Pair] = {}
         for pair in pool.pairs:

@@ -29,7 +29,6 @@ from .calibration.settings import (
 )
 from .comparison.judge import (
     COLUMNS as COLUMNS,
-    ComparisonResult as ComparisonResult,
     calls_about as calls_about,
     compare as compare,
 )

@@ -82,8 +82,6 @@ class Passages:
         from bm25s.stopwords import STOPWORDS_EN_PLUS
         from rank_bm25 import BM25Plus
 
-        if k < 1:
-            raise InputError(f"the number of passages is {k}: give 1 or more")
         self._passages = _passages(folder)
         if not self._passages:
             raise InputError(f"{folder} holds no passages: give a folder with .txt, .md or {', '.join(SUFFIXES)} files")

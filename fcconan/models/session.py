@@ -54,7 +54,7 @@ class Session:
         # the futures of `concurrent.futures` may then stay locked.
         self._results: SimpleQueue[tuple[int, Any, BaseException | None]] = SimpleQueue()
         self._over: SimpleQueue[None] = SimpleQueue()
-        self._has_begun = self._has_failed = self._is_over = self._is_closed = False
+        self._has_begun = self._is_over = self._is_closed = False
         self._closing = asyncio.Event()
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._work, name="fcconan-client", daemon=True)
@@ -143,14 +143,11 @@ class Session:
         task.add_done_callback(self._jobs.discard)
 
     async def _run(self, number: int, job: Job[Any]) -> None:
-        if self._has_failed or self._closing.is_set():
-            return
         try:
             self._results.put((number, await job(self), None))
         except BaseException as error:
             self._results.put((number, None, error))
-            if not self._has_failed:
-                self._has_failed = True
+            if not isinstance(error, asyncio.CancelledError):
                 self._cancel()  # the others would be refused as well
 
     def _cancel(self) -> None:

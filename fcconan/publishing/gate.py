@@ -23,7 +23,7 @@ def check_permission(contents: Contents, restricted: dict[str, list[str]], *, ma
         return
     instead = (
         "give --labels-only, which leaves texts out, and --drop-column for other columns"
-        if contents.manifest.get("kind") == "rows"
+        if contents.is_rows
         else f"publish what `fcconan build {contents.name} --labels-only` writes"
     )
     raise InputError(

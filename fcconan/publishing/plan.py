@@ -212,7 +212,7 @@ def is_same(contents: Contents, path: str, there: RemoteFile) -> bool:
 
 def _check_same_dataset(repo_id: str, remote: Remote, contents: Contents) -> None:
     if remote.manifest is not None and remote.manifest.get("name") != contents.name:
-        advice = ", or give the rows their old --title" if contents.manifest.get("kind") == "rows" else ""
+        advice = ", or give the rows their old --title" if contents.is_rows else ""
         raise InputError(
             f"{repo_id} holds the dataset {remote.manifest.get('name')!r}, not {contents.name!r}: publish to another "
             f"repository{advice}"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 from annotated_types import Gt, Lt
 
 import fcconan
-from fcconan.services.configuration import argument, option, output
+from fcconan.services.configuration import argument, names_by, option, output
 from fcconan.services.options import LARGEST_SEED, ROWS, PartSelection
 from fcconan.services.results import Result
 
@@ -36,13 +36,6 @@ _SETTINGS = {
 }
 
 
-def preset_names() -> list[str]:
-    """Returns the names of the presets."""
-    from fcconan.generation import preset_names
-
-    return preset_names()
-
-
 class FinetuneOptions(PartSelection):
     """How a model is fine-tuned; settings without a value are those of the preset."""
 
@@ -62,7 +55,7 @@ class FinetuneOptions(PartSelection):
         "pairwise-lora",
         help="Named training settings: pairwise-lora, pairwise-qlora or dialogpt.",
         metavar="NAME",
-        complete=preset_names,
+        complete=names_by("fcconan.generation.preset_names"),
     )
     prompt: str = option(
         "brief",

@@ -21,7 +21,7 @@ from fcconan.services.prompts import FORMATS, JUDGEMENTS, ComparisonPrompt, Judg
 from fcconan.services.rows import REPLIES, Source, check_systems, open_rows
 
 if TYPE_CHECKING:
-    from fcconan.judging import ComparisonResult, ContextBudget, Row
+    from fcconan.judging import ContextBudget, Row
     from fcconan.models import Client, Model
 
 
@@ -184,7 +184,7 @@ def _context(options: CompareOptions, model: Any) -> "ContextBudget | None":
     return ContextBudget(options.context_tokens, overflow=options.overflow, **counted)
 
 
-def _write(results: "Iterable[ComparisonResult]", out: Path | None) -> "tuple[dict[str, Any], int, list[Row]]":
+def _write(results: "Iterable[Row]", out: Path | None) -> "tuple[dict[str, Any], int, list[Row]]":
     """Writes comparisons; returns their counts, the number of failed requests, and the rows if there is no file."""
     from fcconan.judging import COLUMNS, RETRIED, ComparisonSummary
 
@@ -194,8 +194,8 @@ def _write(results: "Iterable[ComparisonResult]", out: Path | None) -> "tuple[di
         nonlocal failed
         for result in results:
             summary.add(result)
-            yield [result.row()]
-            failed += sum(reason in RETRIED for reason in (result.reason_ab, result.reason_ba))
+            yield [result]
+            failed += sum(reason in RETRIED for reason in (result["reason_ab"], result["reason_ba"]))
 
     memory = written(counted(), COLUMNS, out)
     return summary.as_json(), failed, memory

@@ -81,6 +81,9 @@ def draft_rubric(
         >>> draft_rubric("civility", options, client=Drafter()).rows()
         [{'grade': 1, 'description': 'Rude.'}, {'grade': 2, 'description': 'Civil.'}]
     """
+    from fcconan.data import write_whole
+    from fcconan.judging import dump_task
+
     out = None if out is None else Path(out)
     if out is not None:
         _check_target(out)
@@ -90,7 +93,8 @@ def draft_rubric(
             return RubricResult(_dry_run(aspect, options, model))
         task = _draft(aspect, options, model)
         if out is not None:
-            _write(out, options.model, task)
+            head = f"# Drafted by {options.model}. Read every line before anyone rates by it.\n"
+            write_whole(out, head + dump_task(task))
         data = {
             "out": None if out is None else str(out),
             "task": task.model_dump(mode="json"),
@@ -134,13 +138,3 @@ def _check_target(out: Path) -> None:
         raise InputError(f"{out} is no task file: expected a name that ends in .yaml")
     if not may_be_written(out):
         raise InputError(f"{out} cannot be written: choose another --out, in a folder that is there")
-
-
-def _write(out: Path, model: str, task: "Task") -> None:
-    from fcconan.data import write_whole
-    from fcconan.judging import dump_task
-
-    try:
-        write_whole(out, f"# Drafted by {model}. Read every line before anyone rates by it.\n" + dump_task(task))
-    except OSError as error:
-        raise InputError(f"{out} cannot be written ({error.strerror}): choose another --out") from error

@@ -308,13 +308,22 @@ def _without_model(rows: Sequence[Row]) -> "list[str | Metric]":
 
 def _notes(rows: Sequence[Row], summary: Sequence[Row]) -> list[str]:
     """Returns a sentence about letters that ROUGE leaves out."""
+    if not any(row["metric"].startswith("rouge-") for row in summary):
+        return []
     n = sum(
-        any(letter.isalpha() and not letter.isascii() for text in (row["text"], *row["references"]) for letter in text)
+        any(
+            letter.isalpha() and not letter.isascii()
+            for text in (row["text"], *row["references"])
+            if not text.isascii()
+            for letter in text
+        )
         for row in rows
     )
-    if not n or not any(row["metric"].startswith("rouge-") for row in summary):
-        return []
-    return [
-        f"ROUGE leaves out all letters but a to z, and {n} replies or their references hold others: "
-        "Rouge(tokens='plain') from Python keeps them."
-    ]
+    return (
+        []
+        if not n
+        else [
+            f"ROUGE leaves out all letters but a to z, and {n} replies or their references hold others: "
+            "Rouge(tokens='plain') from Python keeps them."
+        ]
+    )

@@ -146,6 +146,11 @@ def test_other_counts_than_stated_fail_the_build_and_are_named(tmp_path: Path) -
     data["expect"]["facts"]["pool"] = 9
     with pytest.raises(InputError, match=r"gold/test rows: found 6, expected 7; pool: found 3, expected 9"):
         build_tables(load_recipe(str(small.write_recipe(tmp_path, data))))
+    del data["expect"]["rows"]["gold"]
+    data["expect"]["rows"]["gone"] = {"test": 1}
+    message = r": gold/test rows: found 6, expected nothing; gone/test rows: found nothing, expected 1; pool: "
+    with pytest.raises(InputError, match=message):
+        build_tables(load_recipe(str(small.write_recipe(tmp_path, data))))
 
 
 @pytest.mark.parametrize(("column", "value"), [("label", "0"), ("valid", "0"), ("counter_narrative", "Another reply.")])

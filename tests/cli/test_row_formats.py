@@ -138,5 +138,5 @@ def test_an_id_that_is_none_is_refused_with_its_row(tmp_path: Path) -> None:
 def test_replies_of_other_items_than_the_ratings_say_are_refused(tmp_path: Path) -> None:
     ratings = write_rows(tmp_path / "ratings.csv", _ratings(int))
     replies = write_rows(tmp_path / "replies.csv", [row | {"item_id": 9} for row in _replies(int)])
-    with pytest.raises(InputError, match=r"^the reply 0 has the item_id '9' in the replies and '0' in the ratings"):
+    with pytest.raises(InputError, match=r"^the reply 0 has the item_id '0', and in another row '9'"):
         rated_replies(open_rows("ratings", [ratings], RowSelection()), open_descriptions(str(replies), RowSelection()))

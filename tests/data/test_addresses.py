@@ -112,7 +112,8 @@ def test_the_key_of_a_request_is_the_one_of_earlier_versions_and_the_same_with_a
     expected = "68c51e4fc59b89eab59adc98968b6c25eef0c040420c34762904e3240d043bfb"
     for text in ("http://Endpoint.example:8000/v1/", "http://me:tarn-lamp-9@endpoint.example:8000/v1"):
         endpoint = parse_address(text, "x", example=EXAMPLE).url
-        assert Request(endpoint, "/chat/completions", {"model": "m"}).key == expected
+        whole = {"endpoint": endpoint, "path": "/chat/completions", "body": {"model": "m"}, "sample": 0}
+        assert Request(whole).key == expected
 
 
 @pytest.mark.parametrize("scheme", ["http", "https"])

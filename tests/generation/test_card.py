@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 import fcconan
-from fcconan.errors import InputError
 from fcconan.generation.cards import card_of, card_path, dataset_of, packages_of, write_card
 from fcconan.generation.splits import open_part
 from tests.generation.folders import write_lines
@@ -66,7 +65,7 @@ def test_a_card_is_written_next_to_its_file(tmp_path: Path) -> None:
     assert first == card_of("replies.csv", SUMMARY).encode()
     write_card(out, SUMMARY)
     assert card_path(out).read_bytes() == first
-    with pytest.raises(InputError, match=r"replies\.csv\.card\.md cannot be written .*: choose another --out"):
+    with pytest.raises(OSError, match="No such file or directory"):
         write_card(tmp_path / "none" / "replies.csv", SUMMARY)
 
 

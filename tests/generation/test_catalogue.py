@@ -187,8 +187,6 @@ def test_models_by_name(model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 
 def test_bad_input() -> None:
-    with pytest.raises(InputError, match="the number of CNs is 0: give 1 or more"):
-        Catalogue(Pool(PAIRS), k=0)
     with pytest.raises(InputError, match="unknown system 'tf-idf': did you mean 'tfidf'"):
         Catalogue(Pool(PAIRS), "tf-idf")
     with pytest.raises(InputError, match="pair-propagation needs training pairs and the dataset has none"):

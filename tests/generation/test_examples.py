@@ -131,8 +131,6 @@ def test_tfidf() -> None:
 
 
 def test_bad_input() -> None:
-    with pytest.raises(InputError, match="the number of examples is 0: give 1 or more"):
-        Examples(Pool(PAIRS), k=0, encoder=Plane())
     with pytest.raises(InputError, match="have no messages: a catalogue alone gives no examples"):
         Examples(Pool([made("", "a CN")]), encoder=Plane())
     with pytest.raises(InputError, match=r"no model folder at \./none"):

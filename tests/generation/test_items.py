@@ -156,8 +156,6 @@ def test_bad_places(tmp_path: Path) -> None:
         load_items(file, config="en")
     with pytest.raises(InputError, match="has no column 'post', but hate_speech: name one of these"):
         load_items(file, columns={"hate_speech": "post"})
-    with pytest.raises(InputError, match="the limit is 0: give 1 or more"):
-        load_items(file, limit=0)
     with pytest.raises(InputError, match="there is no file"):
         load_items(tmp_path / "none.csv")
     several = tmp_path / "several"

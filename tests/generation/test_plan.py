@@ -10,7 +10,7 @@ from fcconan.errors import InputError
 from fcconan.generation.decoding import load_decoding
 from fcconan.generation.items import Shown
 from fcconan.generation.prompts import load_generation_prompt, prompt_names
-from fcconan.generation.requests import NO_BACKGROUND, NO_CANDIDATES, PROMPTS, Plan, name_of, prepare
+from fcconan.generation.requests import NO_BACKGROUND, NO_CANDIDATES, PROMPTS, Plan, name_of
 from tests.generation.said import ITEMS, OMBREY, Fixed, drawing, example, plan
 
 THREE = Fixed(example(1), example(2), example(3))
@@ -112,15 +112,6 @@ def test_all_that_finds_something_is_prepared_with_all_items_at_once() -> None:
     examples, candidates = Fixed(example(1)), Fixed(example(2))
     plan("retrieval", candidates=candidates, examples=examples).prepare(iter(ITEMS))
     assert examples.prepared == candidates.prepared == [[each.item_id for each in ITEMS]]
-
-    class Plain:
-        def __init__(self) -> None:
-            self.configuration: dict[str, Any] = {}
-
-        def of(self, item: Any) -> tuple[()]:
-            return ()
-
-    prepare(Plain(), ITEMS)  # needs none
 
 
 def test_names_say_what_differs_from_the_usual(tmp_path: Path) -> None:

@@ -13,9 +13,9 @@ from fcconan.errors import InputError
 from fcconan.generation.finetuning.data import (
     Parts,
     TrainingExample,
-    check_evaluation,
     divide,
     encode,
+    evaluation_refusal,
     kin_of_evaluation,
     load_training_pairs,
     prepare,
@@ -123,13 +123,13 @@ def test_messages_of_an_evaluation_are_refused_and_listed() -> None:
             kin=kin_of("Dogs howl.", ["Moonlight suits us all!"]),
         ),
     ]
-    with pytest.raises(InputError) as refused:
-        check_evaluation(pairs, items, "exam")
-    assert str(refused.value) == (
+    assert kin_of_evaluation(pairs, items) == {0, 2}
+    refused = evaluation_refusal([pairs[0], pairs[2]], "exam")
+    assert str(refused) == (
         "2 pairs to learn from have a message of exam, the same in other words, or a CN of it "
         f"({pairs[0].pair_id}, {pairs[2].pair_id}): take them out, or give --leave-out-evaluation"
     )
-    check_evaluation(pairs[1:2], items, "exam")  # is not refused
+    assert [each["pair_id"] for each in refused.pairs] == [pairs[0].pair_id, pairs[2].pair_id]
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -143,8 +143,6 @@ def test_folders_that_cannot_be_used(tmp_path: Path) -> None:
         Passages(folder(tmp_path, a_txt=" \n\n ", b_pdf="x"))
     with pytest.raises(InputError, match=r"there is no folder .*nowhere: give one with passages"):
         Passages(tmp_path / "nowhere")
-    with pytest.raises(InputError, match="the number of passages is 0: give 1 or more"):
-        Passages(tmp_path, k=0)
     (tmp_path / "a.txt").write_bytes(b"caf\xe9")
     with pytest.raises(InputError, match=r"a\.txt: byte 3 is not UTF-8: save it as UTF-8"):
         Passages(tmp_path)

@@ -182,12 +182,6 @@ def test_replies_that_can_be_read_only_once_are_refused() -> None:
         next(judge.rate(iter([reply("Yes.")])))
 
 
-def test_a_column_that_is_not_there_is_named() -> None:
-    judge = LexicalJudge(task(aspect("fluency")))
-    with pytest.raises(InputError, match="a reply has the columns reply_id, text, and no hate_speech: give one"):
-        next(judge.rate([{"reply_id": "r-1", "text": "Yes."}]))
-
-
 def test_a_task_with_labels_is_refused() -> None:
     labels = [Label(name="a", meaning="one"), Label(name="b", meaning="other")]
     with pytest.raises(InputError, match="the task pick has labels, the lexical baseline rates aspects"):

@@ -129,6 +129,7 @@ GOOD = "How?\nScore 1: Flat.\nScore 2: Deep."
             '{"criteria": "How?", "best": "Deep."}',
             "found 'best'; give texts under score1_description, score2_description and so on",
         ),
+        ("calm.json", '{"criteria": "How?", "score1_description_old": "Deep."}', "found 'score1_description_old'"),
         ("calm.json", '{"criteria": "How?", "score1_description": 1}', "Input should be a valid string"),
         ("calm.json", '{"criteria": "How?"}', "calm has no lines such as `Score 1: ...`"),
         ("a.json", '{"rubrics": {}}', "rubrics: Dictionary should have at least 1 item"),

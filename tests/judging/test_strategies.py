@@ -119,6 +119,7 @@ def test_grounded_asks_for_all_aspects_at_once_with_background() -> None:
     assert chosen.texts == ("hate_speech", "counter_narrative", "background")
     assert question.aspects == tuple(TWO.aspects)
     assert question.cited
+    assert question.sampling.max_tokens == 1024
     assert user(question).startswith("How good?\n\nAspect: Calm (`calm`)\n")
     assert "\n\nAspect: Depth (`depth`)\n" in user(question)
     # The scales differ, so that neither is named for both.

@@ -206,6 +206,7 @@ def test_a_file_that_sqlite_cannot_read_is_refused_in_one_line(tmp_path: Path) -
             r"answers is not a file of answers, so nothing is ",
         ),
         (lambda path: rows_of(path, "CREATE TABLE t (a)"), r"answers is a database of another program: choose another"),
+        (lambda path: rows_of(path, "PRAGMA application_id = 5"), r"answers is a database of another program"),
         (
             lambda path: (Answers(path).put_all([answered({}, {})]), rows_of(path, "PRAGMA user_version = 2")),
             r"answers has answers in version 2 of their format, and this version of fcconan reads version 1: update ",
@@ -394,14 +395,16 @@ def test_opening_a_store_that_is_open_drops_no_lock(tmp_path: Path) -> None:
     first = Answers(path)
     first.put(request(1), RESPONSE)
     Answers(path).get(request(1))  # looks at the file, and closes it
-    code = "import sys, pathlib, fcconan.models; fcconan.models.Answers(pathlib.Path(sys.argv[1]))"
-    subprocess.run([sys.executable, "-c", code, str(path)], check=True)
-    # Without the locks, the other process would have thought that it is the last one, and removed this.
-    assert path.with_name("answers-wal").exists()
-    first.put(request(2), RESPONSE)
-    code += ".records(); print(len(fcconan.models.Answers(pathlib.Path(sys.argv[1]))))"
-    told = subprocess.run([sys.executable, "-c", code, str(path)], check=True, capture_output=True, text=True)
-    assert told.stdout == "2\n"
+    code = (
+        "import sys, pathlib, fcconan.models\nanswers = fcconan.models.Answers(pathlib.Path(sys.argv[1]))\n"
+        "print(len(answers))\nanswers.close()"
+    )
+    for number in (1, 2):
+        told = subprocess.run([sys.executable, "-c", code, str(path)], check=True, capture_output=True, text=True)
+        assert told.stdout == f"{number}\n"
+        # Without the locks, the other process would have thought that it is the last one, and removed this.
+        assert path.with_name("answers-wal").exists()
+        first.put(request(number + 1), RESPONSE)
 
 
 def _race(path: Path, name: str, found: Any) -> None:

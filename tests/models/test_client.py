@@ -502,6 +502,18 @@ def test_a_refusal_of_all_is_raised_while_an_earlier_job_still_waits(
     assert (threads(), [each for each in caplog.records if each.levelno >= logging.WARNING]) == ([], [])
 
 
+def test_a_refusal_of_all_ends_the_others_while_nobody_waits(tmp_path: Path) -> None:
+    with Server(lambda sent, number: Action() if number == 0 else Action(401, {})) as server:
+        one = client(server, tmp_path, concurrency=1)
+        results = one.run(jobs(one, [str(each) for each in range(40)]))
+        assert said(next(results)) == '{"ranking": ["c1"]}'
+        time.sleep(1)  # the work with the first result
+        sent = len(server.requests)
+        with pytest.raises(EndpointError, match="answered 401"):
+            next(results)
+    assert 1 <= sent <= 3
+
+
 def test_a_job_that_fails_by_itself_ends_all_with_its_own_error(tmp_path: Path) -> None:
     async def fails(sender: Sender) -> Answer:
         raise ZeroDivisionError("own")

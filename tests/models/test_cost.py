@@ -123,8 +123,16 @@ def test_a_budget_waits_for_calls_in_flight_and_then_refuses() -> None:
     assert budget.reserve(40)
 
 
-@pytest.mark.parametrize("usage", [{}, {"prompt_tokens": 7}, {"prompt_tokens": True, "completion_tokens": 3}])
-def test_a_call_whose_tokens_are_unknown_costs_what_was_set_aside(usage: dict[str, Any]) -> None:
+@pytest.mark.parametrize(
+    "usage",
+    [
+        {},
+        {"prompt_tokens": 7},
+        {"prompt_tokens": True, "completion_tokens": 3},
+        {"prompt_tokens": -1, "completion_tokens": 3},
+    ],
+)
+def test_a_call_whose_tokens_are_unknown_costs_what_was_reserved(usage: dict[str, Any]) -> None:
     limit = CostLimit(100)
     budget = Budget(limit, ONE)
     budget.reserve(50)

@@ -141,6 +141,21 @@ def test_a_call_that_is_refused_for_itself_says_nothing_about_schemas(tmp_path: 
         assert sorted(schemas(server)) == [False, True, True, True]
 
 
+def test_a_schema_that_is_refused_for_one_call_is_sent_with_later_ones(tmp_path: Path) -> None:
+    def behaviour(body: dict[str, Any], number: int) -> Action:
+        return error(400) if "text 1" in echo(body) and "response_format" in body else says(echo)(body, number)
+
+    with Server(behaviour) as server:
+        replies = list(model(server, tmp_path, concurrency=1).replies(calls(4)))
+        assert [(each.text, each.structured) for each in replies] == [
+            ("text 0", True),
+            ("text 1", False),
+            ("text 2", True),
+            ("text 3", True),
+        ]
+        assert schemas(server).count(False) == 1
+
+
 def test_a_schema_is_tried_again_after_a_fault_that_passes(tmp_path: Path) -> None:
     with Server(lambda body, number: error(503) if number < 2 else says(echo)(body, number)) as server:
         replies = list(model(server, tmp_path, concurrency=1).replies(calls(2)))
@@ -249,6 +264,16 @@ def test_neither_a_schema_nor_the_older_name_may_be_taken(tmp_path: Path) -> Non
     with Server(behaviour) as server:
         assert list(model(server, tmp_path).replies(calls(5))) == [said(f"text {each}") for each in range(5)]
         assert (schemas(server).count(True), limits(server).count(False)) == (1, 2)
+
+
+def test_a_name_that_was_found_to_be_taken_is_used_when_the_schema_is_refused(tmp_path: Path) -> None:
+    def behaviour(body: dict[str, Any], number: int) -> Action:
+        refused = "max_completion_tokens" in body and "response_format" in body
+        return error(400) if refused else with_newer_limit(body, number)
+
+    with Server(behaviour) as server:
+        assert list(model(server, tmp_path).replies(calls(5))) == [said(f"text {each}") for each in range(5)]
+        assert (schemas(server).count(True), limits(server).count(False), len(server.requests)) == (2, 1, 7)
 
 
 def test_a_refusal_under_both_names_teaches_nothing(tmp_path: Path) -> None:

@@ -324,6 +324,11 @@ def test_the_averages_of_the_paper_may_be_the_primary_comparison(collection: Col
     (row,) = family(result, "primary")
     assert (row["metric"], row["partition"], row["p_corrected"]) == ("average", "all", row["p"])
     assert result["families"][0]["tests"] == "all pairs of systems, average, all"
+    found = {(row["partition"], row["metric"]): row["difference"] for row in result["comparisons"]}
+    parts, metrics = list(result["partitions"]), result["settings"]["summarised"]
+    for part, inside in [("all", parts), *((part, [part]) for part in parts)]:
+        mean = np.mean([found[each, metric] for each in inside for metric in metrics])
+        assert found[part, "average"] == pytest.approx(mean, abs=1e-9)
     assert len(family(result, "exploratory")) == 4 * 4 + 4
     assert "(as declared)" in result["notes"][-1]
 

@@ -222,6 +222,15 @@ def test_a_query_of_which_every_call_fails_is_no_copy_of_the_first_stage(
     assert found.explained["q1"].startswith(f"gpt-4o-2024-08-06 at {server.url} ({reason}")
 
 
+def test_a_query_without_an_answer_has_the_reason_of_its_first_call(server: Server, tmp_path: Path) -> None:
+    server.behaviour = lambda body, number: (
+        error(500) if content(body)["candidate"] == "w0 w1" else says("no grade")(body, number)
+    )
+    found = system(server, tmp_path, strategy="pointwise").rank(message(3), corpus(3), 3)
+    assert found.failures == {"q": "wrong_format"}
+    assert found.diagnostics["failed_calls"] == {"server_error": 1, "wrong_format": 2}
+
+
 def test_only_unknown_ids_are_a_failure(server: Server, tmp_path: Path) -> None:
     server.behaviour = says('{"ranking": ["cn-0", "7"]}')
     found = system(server, tmp_path).rank(message(3), corpus(3), 3)

@@ -16,7 +16,7 @@ from fcconan.retrieval.dense import Dense
 from fcconan.retrieval.fusion import Fusion
 from fcconan.retrieval.lexical import BM25, BM25Fast, Random, TfIdf
 from fcconan.retrieval.propagation import PairPropagation
-from fcconan.retrieval.suites import Maker, as_retriever, built_in_suite, load_suite
+from fcconan.retrieval.suites import Maker, Suite, as_retriever, built_in_suite, load_suite
 from fcconan.retrieval.systems import TrainingPair, rank_all
 from fcconan.retrieval.trec import run_from_file
 
@@ -463,3 +463,11 @@ def test_systems_that_need_an_endpoint() -> None:
     needs = {name for name in suite.systems if suite.needs_endpoint(name)}
     assert needs == {"text-embedding-3-large", "gpt-4o", "rr25-1", "rr50-1", "rr25-2", "rr50-2"}
     assert not suite.needs_endpoint("mine:Shortest")
+    data = suite.model_dump() | {"name": "own"}
+    data["systems"] |= {
+        "outer": {"kind": "fusion", "systems": ["bm25", "inner"]},
+        "inner": {"kind": "fusion", "systems": ["tfidf", "text-embedding-3-large"]},
+    }
+    own = Suite.model_validate(data)
+    assert own.parts("outer") == {"bm25", "inner", "tfidf", "text-embedding-3-large"}
+    assert own.needs_endpoint("outer")

@@ -68,6 +68,15 @@ def test_differences_after_swaps_equal_scipy(kind: str, level: str) -> None:
                 assert found[name][aspect, column] == pytest.approx(values[0] - values[1], abs=1e-11)
 
 
+def test_a_system_of_two_replies_counts_and_one_of_a_single_reply_does_not() -> None:
+    people, system = np.array([[1.0, 2, 1, 2, 3, 1]]), np.array([0, 0, 1, 1, 1, 2])
+    first, second = np.array([1.0, 2, 1, 3, 2, 0]), np.array([2.0, 1, 1, 2, 3, 5])
+    made = comparison(PER_SYSTEM, (first, second), people, system, system, [KENDALL_B])
+    found = made.differences(np.array([[0, 1]] * 6, dtype=np.int8))[KENDALL_B]
+    # Systems of two and three replies: 1 and 1/3 for the first metric, -1 and 1 for the second.
+    np.testing.assert_allclose(found, [[2 / 3, -2 / 3]], atol=1e-15)
+
+
 def _accuracy(x: Floats, y: Floats) -> float:
     """The share of pairs that both order alike or both tie, pair by pair."""
     pairs = list(itertools.combinations(range(len(x)), 2))
@@ -282,7 +291,7 @@ def test_p_is_never_zero_and_is_adjusted_over_the_pairs_of_an_aspect(
     monkeypatch: pytest.MonkeyPatch, batched: bool
 ) -> None:
     if batched:  # as with many metrics: some pairs and one aspect at a time
-        monkeypatch.setattr("fcconan.scoring.correlation.metric_tests.PAIRS", 1)
+        monkeypatch.setattr("fcconan.scoring.correlation.metric_tests.ROWS", 1)
         monkeypatch.setattr("fcconan.scoring.correlation.metric_tests.DIFFERENCES", 1)
     generator = np.random.default_rng(0)
     people = generator.integers(1, 6, size=(2, 60)).astype(np.float64)

@@ -84,7 +84,6 @@ def test_neither_examples_nor_candidates_are_kin(release: Release, upstream: Ups
     candidates.prepare(items)
     for source in (Examples(pool, k=K, encoder="tfidf"), candidates):
         assert upstream.leaks(items, source) == (0, 0, K)
-        assert source.fewer == {}
 
 
 def test_nor_where_nothing_but_the_text_is_known(release: Release, upstream: Upstream) -> None:

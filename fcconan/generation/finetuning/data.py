@@ -181,7 +181,8 @@ def prepare(
         The parts, and what is to be reported of them.
 
     Raises:
-        InputError: As `load_training_pairs`, `check_evaluation` and `divide`; or there is no such split or file.
+        InputError: As `load_training_pairs` and `divide`; or there is no such split or file.
+        RefusedPairsError: Pairs have messages or CNs of the evaluation.
     """
     read = load_training_pairs(source, config=config, split=split, columns=columns, filter=filter)
     examples, left_out = list(read.examples), Counter(read.left_out)
@@ -195,13 +196,13 @@ def prepare(
             raise InputError(f"the split {validation} is what is learnt from: give another one for validation")
     held = list(given.examples) if given is not None else []
     for name, items in (evaluation or {}).items():
-        if not leave_out_evaluation:
-            check_evaluation([*examples, *held], items, name)
-        kin = kin_of_evaluation([*examples, *held], items)
+        every = [*examples, *held]
+        kin = kin_of_evaluation(every, items)
+        if kin and not leave_out_evaluation:
+            raise evaluation_refusal([every[place] for place in sorted(kin)], name)
         left_out[KIN] += len(kin)
-        kept = [each for place, each in enumerate([*examples, *held]) if place not in kin]
-        boundary = len(examples) - sum(place < len(examples) for place in kin)
-        examples, held = kept[:boundary], kept[boundary:]
+        held = [each for place, each in enumerate(held, len(examples)) if place not in kin]
+        examples = [each for place, each in enumerate(examples) if place not in kin]
     if not examples or (given is not None and not held):
         raise InputError(f"nothing is left of {source} without the messages of the evaluation: give another dataset")
     if drop_duplicates:
@@ -249,26 +250,13 @@ def kin_of_evaluation(examples: Sequence[TrainingExample], items: Sequence[Item]
     return frozenset(place for item in items for place in kinship.of(item.kin, item.hate_speech))
 
 
-def check_evaluation(examples: Sequence[TrainingExample], items: Sequence[Item], name: str) -> None:
-    """Refuses training pairs that an evaluation would find again.
-
-    Raises:
-        RefusedPairsError: There are some.
-    """
-    found = [examples[place] for place in sorted(kin_of_evaluation(examples, items))]
-    if found:
-        raise RefusedPairsError(
-            f"{len(found)} pairs to learn from have a message of {name}, the same in other words, or a CN of it "
-            f"({_first([each.pair_id for each in found], ', ')}): take them out, or give --leave-out-evaluation",
-            [
-                {
-                    "pair_id": each.pair_id,
-                    "hate_speech": each.hate_speech,
-                    "counter_narrative": each.counter_narrative,
-                }
-                for each in found
-            ],
-        )
+def evaluation_refusal(found: Sequence[TrainingExample], name: str) -> RefusedPairsError:
+    """Returns the refusal of training pairs that an evaluation would find again."""
+    return RefusedPairsError(
+        f"{len(found)} pairs to learn from have a message of {name}, the same in other words, or a CN of it "
+        f"({_first([each.pair_id for each in found], ', ')}): take them out, or give --leave-out-evaluation",
+        [{name: getattr(each, name) for name in ("pair_id", "hate_speech", "counter_narrative")} for each in found],
+    )
 
 
 def _first(names: Sequence[str], between: str) -> str:

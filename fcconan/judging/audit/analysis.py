@@ -80,13 +80,11 @@ def audit_judge(
         correction: the interval of `modal_share` holds for all grades. Every other interval holds by itself.
 
     Raises:
-        InputError: There is nothing to audit, a row cannot be read or is given twice, `own` names who is not there, or
-            an option is out of range.
+        InputError: There is nothing to audit, a row cannot be read or is given twice, or `own` names who is not
+            there.
     """
     if ratings is None and comparisons is None:
         raise InputError("there are neither ratings nor comparisons: give one of them to be audited")
-    if resamples < 1 or not 0 < confidence < 1:
-        raise InputError(f"resamples {resamples}, confidence {confidence}: give 1 or more, and a share between 0 and 1")
     known = read_replies(replies)
     findings = Findings(resamples, seed, confidence)
     verdicts = read_comparisons(comparisons or (), known)

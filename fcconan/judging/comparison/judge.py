@@ -6,7 +6,7 @@ has no readable answer it is invalid: the other order alone would bring the pref
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Literal, Protocol
 
@@ -122,62 +122,6 @@ class ComparisonProtocol(Protocol):
         ...
 
 
-@dataclass(frozen=True)
-class ComparisonResult:
-    """One verdict, as the columns `COLUMNS`.
-
-    Attributes:
-        item_id: What both replies answer.
-        system_a: Who wrote reply a.
-        system_b: Who wrote reply b.
-        reply_a: The id of reply a.
-        reply_b: The id of reply b.
-        rater: The judge.
-        rater_kind: `model`.
-        verdict: `a`, `b`, `tie` or `invalid`.
-        score_a: Mean score of reply a over the orders; it decides nothing, so that replies with different mean scores
-            are tied where the orders disagree. None where the verdict is invalid or the judge gives no scores.
-        score_b: The same of reply b.
-        reason: Why the verdict is invalid; of two failed orders, the reason of the first.
-        verdict_ab: What was said when reply a was shown first.
-        verdict_ba: What was said when reply b was shown first; its `a` still is the reply of `system_a`.
-        reason_ab: Why there is no `verdict_ab` although it was asked for.
-        reason_ba: Why there is no `verdict_ba` although it was asked for.
-        flipped: Whether the two orders gave different verdicts; None where there are not two.
-        identical: Whether both replies are the same text, which is a tie that nobody was asked about.
-        shortened: Whether words of a reply were left out.
-        words_cut_a: How many of reply a.
-        words_cut_b: How many of reply b.
-        suspicious: The reply that holds what may have told the judge its verdict, and what: `b:json_verdict`.
-    """
-
-    item_id: str
-    system_a: str
-    system_b: str
-    reply_a: str
-    reply_b: str
-    rater: str
-    rater_kind: Literal["model"]
-    verdict: Literal["a", "b", "tie", "invalid"]
-    score_a: float | None
-    score_b: float | None
-    reason: Reason | None
-    verdict_ab: Verdict | None
-    verdict_ba: Verdict | None
-    reason_ab: Reason | None
-    reason_ba: Reason | None
-    flipped: bool | None
-    identical: bool
-    shortened: bool
-    words_cut_a: int
-    words_cut_b: int
-    suspicious: str | None
-
-    def row(self) -> dict[str, Any]:
-        """Returns the columns, in the order of `COLUMNS`."""
-        return asdict(self)
-
-
 @dataclass
 class _Asked:
     """A pair with its calls, and which reply each shows first."""
@@ -204,8 +148,20 @@ def compare(
     one_order: OneOrder = "invalid",
     seed: int = 0,
     rater: str | None = None,
-) -> Iterator[ComparisonResult]:
+) -> Iterator[dict[str, Any]]:
     """Yields a verdict for every pair, in their order; pairs are read as the model asks for calls.
+
+    A verdict is a row with the columns `COLUMNS`:
+
+    - `score_a` and `score_b` are means over the orders; they decide nothing, so that replies with different mean scores
+      are tied where the orders disagree. None where the verdict is invalid or the judge gives no scores.
+    - `reason` says why the verdict is invalid; of two failed orders, the reason of the first.
+    - `verdict_ab` was given when reply a was shown first, `verdict_ba` when reply b was; its `a` still is the reply of
+      `system_a`. `reason_ab` and `reason_ba` say why there is none although it was asked for.
+    - `flipped`: whether the two orders gave different verdicts; None where there are not two.
+    - `identical`: whether both replies are the same text, which is a tie without a request.
+    - `shortened`, `words_cut_a`, `words_cut_b`: whether words of a reply were left out, and how many.
+    - `suspicious`: the reply that holds what may have told the judge its verdict, and what: `b:json_verdict`.
 
     Both orders of a pair are asked one after the other, reply a first. Equal texts (but for white space) are a tie; a
     message or a reply without text makes the verdict invalid. Of neither the model is asked.
@@ -266,7 +222,7 @@ class _Combine:
     disagreement: Disagreement
     one_order: OneOrder
 
-    def __call__(self, asked: _Asked, replies: Sequence[Reply]) -> ComparisonResult:
+    def __call__(self, asked: _Asked, replies: Sequence[Reply]) -> dict[str, Any]:
         read: dict[Side, _Read] = {
             side: _read(answer, side, self.protocol) for side, answer in zip(asked.shown_first, replies, strict=True)
         }
@@ -274,29 +230,29 @@ class _Combine:
         a, b = asked.pair.a, asked.pair.b
         scored = [each for each in read.values() if each.verdict] if verdict != "invalid" else []
         ab, ba = read.get("a", _Read()), read.get("b", _Read())
-        return ComparisonResult(
-            item_id=a["item_id"],
-            system_a=a["system"],
-            system_b=b["system"],
-            reply_a=a["reply_id"],
-            reply_b=b["reply_id"],
-            rater=self.rater,
-            rater_kind="model",
-            verdict=verdict,
-            score_a=_mean([each.score_a for each in scored]),
-            score_b=_mean([each.score_b for each in scored]),
-            reason=reason,
-            verdict_ab=ab.verdict,
-            verdict_ba=ba.verdict,
-            reason_ab=ab.reason,
-            reason_ba=ba.reason,
-            flipped=ab.verdict != ba.verdict if ab.verdict and ba.verdict else None,
-            identical=asked.identical,
-            shortened=any(asked.question.words_cut),
-            words_cut_a=asked.question.words_cut[0],
-            words_cut_b=asked.question.words_cut[1],
-            suspicious=suspicious(asked.pair, {side: each.verdict for side, each in read.items()}),
-        )
+        return {
+            "item_id": a["item_id"],
+            "system_a": a["system"],
+            "system_b": b["system"],
+            "reply_a": a["reply_id"],
+            "reply_b": b["reply_id"],
+            "rater": self.rater,
+            "rater_kind": "model",
+            "verdict": verdict,
+            "score_a": _mean([each.score_a for each in scored]),
+            "score_b": _mean([each.score_b for each in scored]),
+            "reason": reason,
+            "verdict_ab": ab.verdict,
+            "verdict_ba": ba.verdict,
+            "reason_ab": ab.reason,
+            "reason_ba": ba.reason,
+            "flipped": ab.verdict != ba.verdict if ab.verdict and ba.verdict else None,
+            "identical": asked.identical,
+            "shortened": any(asked.question.words_cut),
+            "words_cut_a": asked.question.words_cut[0],
+            "words_cut_b": asked.question.words_cut[1],
+            "suspicious": suspicious(asked.pair, {side: each.verdict for side, each in read.items()}),
+        }
 
     def _verdict(self, asked: _Asked, read: "list[_Read]") -> tuple[Literal["a", "b", "tie", "invalid"], Reason | None]:
         if asked.identical:

@@ -40,7 +40,7 @@ def all_pairs(replies: Iterable[Row]) -> Iterator[Pair]:
         replies: Rows with the columns of `fcconan.data.schemas.REPLY`.
 
     Raises:
-        InputError: A row is no reply, an item has two replies of one system or two HS, or nothing can be compared.
+        InputError: An item has two replies of one system or two HS, or nothing can be compared.
     """
     return _pairs_of(_by_item(replies))
 
@@ -98,11 +98,6 @@ def _by_item(replies: Iterable[Row]) -> _Items:
     """Returns the replies of every item by system, for the items with two or more."""
     items: _Items = {}
     for number, row in enumerate(replies, start=1):
-        for column in ("reply_id", "item_id", "system", "hate_speech"):
-            if not isinstance(row.get(column), str):
-                raise InputError(f"reply {number}: {column} is {row.get(column)!r}, expected a text: mend that row")
-        if not isinstance(row.get("text"), str | None):
-            raise InputError(f"reply {number}: text is {row['text']!r}, expected a text or nothing: mend that row")
         item, system = row["item_id"], row["system"]
         answers = items.setdefault(item, {})
         if system in answers:

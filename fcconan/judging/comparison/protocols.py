@@ -12,7 +12,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from math import ceil
-from typing import Any, Literal, Protocol, get_args
+from typing import Any, Literal, Protocol
 
 from fcconan.data import short_hash
 from fcconan.errors import InputError
@@ -57,12 +57,6 @@ class ContextBudget:
     counter: str = "careful_estimate"
     overflow: Overflow = "shorten"
     least_kept: float = 0.5
-
-    def __post_init__(self) -> None:
-        if self.overflow not in get_args(Overflow):
-            raise InputError(f"overflow is {self.overflow!r}: choose one of {', '.join(get_args(Overflow))}")
-        if not 0 < self.least_kept <= 1:
-            raise InputError(f"least_kept is {self.least_kept}: give a share above 0, and 1 at most")
 
 
 @dataclass(frozen=True)

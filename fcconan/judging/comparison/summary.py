@@ -4,7 +4,7 @@ from collections import Counter
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from fcconan.judging.comparison.judge import ComparisonResult
+from fcconan.judging.comparison.pairs import Row
 
 
 @dataclass
@@ -39,21 +39,21 @@ class ComparisonSummary:
     first_chosen: int = 0
     second_chosen: int = 0
 
-    def add(self, result: ComparisonResult) -> None:
+    def add(self, result: Row) -> None:
         """Counts one comparison."""
         self.comparisons += 1
-        self.verdicts[result.verdict] += 1
-        if result.reason is not None:
-            self.invalid[result.reason] += 1
-        self.identical += result.identical
-        self.shortened += result.shortened
-        self.suspicious += result.suspicious is not None
-        self.both_orders += result.flipped is not None
-        self.flipped += bool(result.flipped)
-        self.reversed += {result.verdict_ab, result.verdict_ba} == {"a", "b"}
-        if result.flipped is not None:
-            self.first_chosen += (result.verdict_ab == "a") + (result.verdict_ba == "b")
-            self.second_chosen += (result.verdict_ab == "b") + (result.verdict_ba == "a")
+        self.verdicts[result["verdict"]] += 1
+        if result["reason"] is not None:
+            self.invalid[result["reason"]] += 1
+        self.identical += result["identical"]
+        self.shortened += result["shortened"]
+        self.suspicious += result["suspicious"] is not None
+        self.both_orders += result["flipped"] is not None
+        self.flipped += bool(result["flipped"])
+        self.reversed += {result["verdict_ab"], result["verdict_ba"]} == {"a", "b"}
+        if result["flipped"] is not None:
+            self.first_chosen += (result["verdict_ab"] == "a") + (result["verdict_ba"] == "b")
+            self.second_chosen += (result["verdict_ab"] == "b") + (result["verdict_ba"] == "a")
 
     @property
     def flip_rate(self) -> float | None:

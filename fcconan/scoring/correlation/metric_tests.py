@@ -43,7 +43,7 @@ Flags = npt.NDArray[np.int8]
 
 UNITS = {"reply": "perm_both", "item": "perm_input"}  # what is swapped, and the name of the test
 BLOCK = 256  # swaps held at once
-PAIRS = 64  # pairs of metrics that are prepared at once: up to 250 MB for 10 000 rows and 4 aspects
+ROWS = 600_000  # rows of pairs of metrics that are prepared at once: about 250 MB for 4 aspects
 DIFFERENCES = 25_000_000  # differences after swaps that are held at once, of one aspect at least: 200 MB
 BY = "aspect-level-coefficient"  # the rule that makes families
 
@@ -125,7 +125,7 @@ def permutation_tests(
         for start in range(0, len(table.aspects), at_once):
             prepared = _prepared(whole, level, names, compared, range(start, start + at_once))
             done: list[_Swapped] = []
-            while batch := list(islice(prepared, PAIRS)):
+            while batch := list(islice(prepared, max(1, ROWS // max(1, len(table.items))))):
                 done += _swapped(table, batch, level, names, swaps, seed, unit)
             rows += _adjusted(done)
     return rows

@@ -57,15 +57,6 @@ class _Texts:
         )
 
 
-@dataclass(frozen=True)
-class _Settings:
-    """How metrics are applied to texts."""
-
-    several: Several
-    batch_size: int
-    progress: bool | None
-
-
 _Measured = tuple[list[TextScores], tuple[int, ...]]  # the series of a metric, and its counts
 
 
@@ -153,13 +144,13 @@ def score_systems(
             raise InputError(f"{wanted[0]} needs references and there are none: give a list of references a reply")
         if metric.needs_message and any(texts.messages is None for texts in checked.values()):
             raise InputError(f"{wanted[0]} needs the messages that are answered: give one a reply (messages)")
-    settings = _Settings(several, batch_size, progress)
+    score = partial(_measured, several=several, batch_size=batch_size, progress=progress)
     shared = [metric for metric, _ in chosen if metric.independent] if workers is not None else []
     starts = [(system, start) for system in checked for start in range(0, len(checked[system].texts), _TEXTS_OF_PART)]
     parts: dict[str, list[list[_Measured]]] = {system: [] for system in checked}
     if workers is not None and shared:
         tasks = (checked[system].part(start) for system, start in starts)
-        measured = dict(workers.map(partial(_measured, shared, settings), tasks))
+        measured = dict(workers.map(partial(score, shared), tasks))
         for number, (system, _) in enumerate(starts):
             parts[system].append(measured[number])
     found: dict[str, dict[str, TextScores]] = {}
@@ -167,9 +158,9 @@ def score_systems(
         by_name: dict[str, TextScores] = {}
         for metric, _ in chosen:
             pieces = [part[shared.index(metric)] for part in parts[system]] if metric in shared else []
-            whole = _whole(metric, pieces or _measured([metric], settings, texts), texts)
+            whole = _whole(metric, pieces or score([metric], texts), texts)
             by_name.update((scores.name, scores) for scores in whole)
-        found[system] = {name: by_name[name] for _, wanted in _in_order(metrics, chosen) for name in wanted}
+        found[system] = {name: by_name[name] for _, wanted in chosen for name in wanted}
     return found
 
 
@@ -228,49 +219,42 @@ def _chosen(metrics: Sequence[str | Metric]) -> list[tuple[Metric, list[str]]]:
     if isinstance(metrics, str) or not metrics:
         raise InputError(f"metrics is {metrics!r}: give a list of metrics, at least one")
     families: dict[str, list[str]] = {}
-    chosen: list[tuple[Metric, list[str]]] = []
+    series: list[tuple[Metric | str, list[str]]] = []  # a metric or a family, in the order in which they are named
     for metric in metrics:
         if isinstance(metric, Metric):
-            chosen.append((metric, list(metric.names)))
+            series.append((metric, list(metric.names)))
         elif metric not in TEXT_METRICS:
             known = ", ".join(TEXT_METRICS)
             raise InputError(f"there is no metric {metric!r}: give one of {known}, or a metric with its settings")
         else:
-            families.setdefault(_family(metric), []).append(metric)
-    for family, names in families.items():
-        ends = list(dict.fromkeys(name.removeprefix(f"{family}-") for name in names))
-        chosen.append((_FAMILIES[family](ends), list(dict.fromkeys(names))))
-    all_names = [name for _, names in chosen for name in names]
-    twice = sorted({name for name in all_names if all_names.count(name) > 1})
-    if twice:
-        raise InputError(f"two metrics are called {twice[0]}: score them in two calls, or give one another name")
-    return chosen
+            family = next(each for each in _FAMILIES if metric == each or metric.startswith(f"{each}-"))
+            if family not in families:
+                families[family] = []
+                series.append((family, families[family]))
+            if metric not in families[family]:
+                families[family].append(metric)
+    counts = Counter(name for _, names in series for name in names)
+    repeated = sorted(name for name, count in counts.items() if count > 1)
+    if repeated:
+        raise InputError(f"two metrics are called {repeated[0]}: score them in two calls, or give one another name")
+    return [
+        (_FAMILIES[each]([name.removeprefix(f"{each}-") for name in names]) if isinstance(each, str) else each, names)
+        for each, names in series
+    ]
 
 
-def _family(name: str) -> str:
-    return next(family for family in _FAMILIES if name == family or name.startswith(f"{family}-"))
-
-
-def _in_order(
-    metrics: Sequence[str | Metric], chosen: list[tuple[Metric, list[str]]]
-) -> list[tuple[Metric, list[str]]]:
-    """Returns the chosen metrics in the order in which they were asked for."""
-
-    def first(entry: tuple[Metric, list[str]]) -> int:
-        metric, names = entry
-        return min(place for place, asked in enumerate(metrics) if asked is metric or asked in names)
-
-    return sorted(chosen, key=first)
-
-
-def _measured(metrics: Sequence[Metric], settings: _Settings, texts: _Texts) -> list[_Measured]:
+def _measured(
+    metrics: Sequence[Metric], texts: _Texts, *, several: Several, batch_size: int, progress: bool | None
+) -> list[_Measured]:
     """Applies metrics to texts; the value of all texts together is missing."""
-    return [_scored(metric, settings, texts) for metric in metrics]
+    return [
+        _scored(metric, texts, several if several != "joint" or metric.joins else "max", batch_size, progress)
+        for metric in metrics
+    ]
 
 
-def _scored(metric: Metric, settings: _Settings, texts: _Texts) -> _Measured:
+def _scored(metric: Metric, texts: _Texts, several: Several, batch_size: int, progress: bool | None) -> _Measured:
     """Applies one metric to units, and makes values of texts from those of units."""
-    several = settings.several if settings.several != "joint" or metric.joins else "max"
     units: list[Unit] = []
     owners: list[int] = []
     reasons: list[Reason | None] = []
@@ -294,7 +278,7 @@ def _scored(metric: Metric, settings: _Settings, texts: _Texts) -> _Measured:
         units += own_units
         owners += [place] * len(own_units)
     found = []
-    for series in metric.score(units, batch_size=settings.batch_size, progress=settings.progress):
+    for series in metric.score(units, batch_size=batch_size, progress=progress):
         if np.shape(series.values) != (len(units),):
             raise InputError(
                 f"the metric {series.name} gave {np.size(series.values)} values for {len(units)} texts: one each is "

@@ -15,8 +15,9 @@ import numpy.typing as npt
 
 import fcconan
 from fcconan.errors import InputError
+from fcconan.scoring.correlation.coefficients import KENDALL_B, PEARSON, SPEARMAN, group_coefficients
 from fcconan.scoring.significance.families import PRIMARY, system_pairs
-from fcconan.scoring.significance.intervals import TOLERANCE, Floats, finite, kendall_tau, percentile_interval
+from fcconan.scoring.significance.intervals import Floats, finite, percentile_interval
 from fcconan.scoring.system_tests import (
     DRAWS,
     WIN_RATE,
@@ -38,7 +39,8 @@ from fcconan.scoring.tournament.preferences import OUTCOME, Row, Verdicts, major
 
 REASONS = ("no_verdicts", "disconnected")
 LENGTH_UNIT = "words"
-CORRELATIONS = ("spearman", "kendall", "pearson")
+CORRELATIONS = {"spearman": SPEARMAN, "kendall": KENDALL_B, "pearson": PEARSON}
+DIGITS = 11  # of shares in percent and of strengths
 
 
 def rank_systems(
@@ -384,26 +386,14 @@ def _correlated(x: Floats, y: Floats) -> list[dict[str, Any]]:
     n = int(both.sum())
     rows = []
     for name in CORRELATIONS:
-        value = finite(_correlation(x[both], y[both], name)) if n > 1 else None
+        value = finite(_correlation(x[None, both], y[None, both], name)[0]) if n > 1 else None
         reason = None if value is not None else "constant" if n > 1 else "too_few_systems"
         rows.append({"coefficient": name, "value": value, "n": n, "n_missing": len(x) - n, "reason": reason})
     return rows
 
 
 def _correlation(x: Floats, y: Floats, name: str) -> Floats:
-    """Correlations of scores; shape (..., systems) to (...), nan where one of the two is constant or missing."""
-    if name == "kendall":
-        with np.errstate(invalid="ignore"):
-            return kendall_tau(x, y)
-    if name == "spearman":
-        x, y = _ranks(x), _ranks(y)
-    x, y = (each - each.mean(axis=-1, keepdims=True) for each in (x, y))
-    norm = np.sqrt((x * x).sum(axis=-1) * (y * y).sum(axis=-1))
-    return np.divide((x * y).sum(axis=-1), norm, out=np.full(np.shape(norm), np.nan), where=norm > TOLERANCE)
-
-
-def _ranks(values: Floats) -> Floats:
-    """Ranks with ties at their middle, up to a constant; scores that differ by rounding are ties, as for Kendall."""
-    differences = values[..., :, None] - values[..., None, :]
-    signs = np.where(np.abs(differences) <= TOLERANCE, 0.0, np.sign(differences))
-    return signs.sum(axis=-1) / 2
+    """Correlations of scores; shape (tables, systems) to (tables,), nan where one of the two is constant or missing."""
+    # Rounded, because scores that differ by rounding are ties.
+    x, y = np.round(x, DIGITS), np.round(y, DIGITS)
+    return group_coefficients(x, y, [CORRELATIONS[name]])[CORRELATIONS[name]]
