@@ -146,13 +146,9 @@ def test_a_schema_that_is_refused_for_one_call_is_sent_with_later_ones(tmp_path:
         return error(400) if "text 1" in echo(body) and "response_format" in body else says(echo)(body, number)
 
     with Server(behaviour) as server:
-        replies = list(model(server, tmp_path, concurrency=1).replies(calls(4)))
-        assert [(each.text, each.structured) for each in replies] == [
-            ("text 0", True),
-            ("text 1", False),
-            ("text 2", True),
-            ("text 3", True),
-        ]
+        one = model(server, tmp_path, concurrency=1)
+        replies = list(one.replies(calls(2))) + list(one.replies(calls(4)[2:]))
+        assert [each.structured for each in replies] == [True, False, True, True]
         assert schemas(server).count(False) == 1
 
 

@@ -51,9 +51,9 @@ def test_a_panel_shares_the_limits_of_requests(tmp_path: Path, monkeypatch: pyte
     names = ["one", "lexical", "two", "three"]
     connection = _connection(tmp_path, concurrency=8, requests_per_minute=300.0)
     opened: list[Any] = [connection.open(name, beside=names) for name in names if name != "lexical"]
-    assert [each.client._concurrency for each in opened] == [3, 3, 2]
-    assert [each.client._gap for each in opened] == [0.6] * 3  # seconds; 0.2 for all
+    assert [each.client.concurrency for each in opened] == [3, 3, 2]
+    assert [each.client.gap for each in opened] == [0.6] * 3  # seconds; 0.2 for all
     alone: Any = connection.open("one")
-    assert (alone.client._concurrency, alone.client._gap) == (8, 0.2)
+    assert (alone.client.concurrency, alone.client.gap) == (8, 0.2)
     few: list[Any] = [_connection(tmp_path, concurrency=1).open(name, beside=names) for name in names[2:]]
-    assert [each.client._concurrency for each in few] == [1, 1]
+    assert [each.client.concurrency for each in few] == [1, 1]
