@@ -14,7 +14,7 @@ import pytest
 from fcconan.errors import InputError
 from fcconan.parallel.shards import Portion, Progress, Shard, Work, claim, cut, run
 from fcconan.parallel.workers import IN_FLIGHT, MOST_DEATHS, open_workers
-from tests.parallel.counting import Counting, Killed, Logged
+from tests.parallel.counting import Counting, Killed, Logged, pid_then_sleep
 
 PLAN = {"lists": 2, "scorer": {"kind": "tfidf"}}
 
@@ -111,7 +111,8 @@ def test_a_shard_at_which_all_workers_are_killed_ends_the_run(tmp_path: Path) ->
     folder = tmp_path / "shards"
     folder.mkdir()
     with pytest.raises(InputError) as caught:
-        run_in(2, Killed(Counting(folder), at=1, always=True), cut(7, 2))
+        run_in(2, Killed(Logged(Counting(folder), tmp_path / "log"), at=1, always=True), cut(7, 2))
+    assert (tmp_path / "log").read_text().split().count("1") == MOST_DEATHS
     assert f"part-00001-of-00004.parquet: {MOST_DEATHS} workers were killed at it: " in str(caught.value)
     assert "\n" not in str(caught.value)
     assert "part-00001-of-00004.parquet" not in content(folder)
@@ -210,6 +211,15 @@ def test_a_bounded_number_of_tasks_is_read_ahead() -> None:
             assert outcome == str(number)
     assert len(ahead) == 200
     assert max(ahead) <= IN_FLIGHT
+
+
+def test_processes_end_in_the_middle_of_a_task_when_workers_are_closed(tmp_path: Path) -> None:
+    note = tmp_path / "note"
+    with open_workers(2) as workers:
+        outcomes = workers.map(pid_then_sleep, [str(note), ""])
+        assert next(outcomes) == (1, None)
+        wait_until(lambda: note.exists() and bool(note.read_text()))
+    wait_until(lambda: not Path(f"/proc/{note.read_text()}").exists())
 
 
 def test_worker_processes_end_with_the_first_process(tmp_path: Path) -> None:
