@@ -666,5 +666,5 @@ def test_bad_options_are_refused(options: dict[str, object], message: str) -> No
     table = ScoreTable(("a", "b"), ("r",), np.zeros((2, 3)), np.zeros((1, 3)), [0, 1, 2], [0] * 3)
     with pytest.raises(InputError, match=message):
         permutation_tests(table, **options)  # type: ignore[arg-type]
-    with pytest.raises(InputError, match="expected pooled or system_means"):
+    with pytest.raises(InputError, match="expected one of pooled, system_means"):
         williams_tests(table, levels=[PER_SYSTEM])
