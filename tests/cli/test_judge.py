@@ -487,7 +487,7 @@ def test_a_passing_fault_is_missing_and_mended_by_a_second_run(
     hasty = ("--retries", 0, "--timeout", 4 if reason == "timeout" else 60, "--concurrency", 16)
     done = rate(replies, server, *hasty, "--json", "out.json")
     assert (done.status, done.stderr) == (1, "")
-    assert "8 requests failed for a passing reason: run the command again to ask for them anew" in done.stdout
+    assert "8 requests failed for a passing reason: run the command again to repeat them" in done.stdout
     assert values() == [*expected([text for _, text, _ in REPLIES[:2]]), *[None] * 8]
     assert [row["reason"] for row in rows()] == [None] * 8 + [reason] * 8
     assert summary()["failed_requests"] == 8
