@@ -407,6 +407,7 @@ def test_raters_are_named_after_what_is_not_as_usual(replies: Path, server: Serv
     def named(*options: object) -> str:
         assert rate(replies, server, "--aspect", "relevance", *options).status == 0
         (name,) = {row["rater"] for row in rows()}
+        Path("out.parquet").unlink()  # an output of another rater is replaced with --force only
         return str(name)
 
     assert named("--samples", 3, "--max-tokens", 99) == "stub:rubric-3-samples-99-tokens"
@@ -431,6 +432,7 @@ def test_raters_are_named_after_what_is_not_as_usual(replies: Path, server: Serv
     ):
         assert compare(replies, server, *options, out="compared.parquet").status == 0
         assert {row["rater"] for row in rows("compared.parquet")} == {name}
+        Path("compared.parquet").unlink()
 
 
 # Faults of endpoints

@@ -370,13 +370,13 @@ def test_the_curve_cuts_off_what_rose_far_above_the_start(tiny: Path, tuned: Pat
     report = json.loads((tuned / "lora" / REPORT).read_text())
     kept = (tuned / "lora" / CURVE).read_text()
     assert curve_plot(report) + "\n" == kept
-    assert "epoch 0 is the model as it was" in kept
+    assert "epoch 0 is the untuned model" in kept
     assert "cut off" not in kept
     (run,) = report["runs"]
     high = {**run, "learning_rate": 1e-3, "curve": [{**run["curve"][0], "validation_loss": 1e9}]}
     lost = {**run, "learning_rate": 1e-4, "curve": [{**run["curve"][0], "validation_loss": None}]}
     curve = curve_plot({**report, "runs": [run, high, lost]})
-    assert "What rose far above the start is cut off." in curve
+    assert "Losses far above the start are cut off." in curve
     assert "1e9" not in curve
     assert curve.count('id="training-curve-training-') == 3
 
