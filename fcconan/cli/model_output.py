@@ -18,7 +18,7 @@ _SENT = "model requests prompt_tokens completion_tokens requests_without_count f
 def print_failed(requests: int) -> None:
     """Prints how many requests another run would repeat, if there are any."""
     if requests:
-        print(f"{failure(requests)}: run the command again to ask for them anew")
+        print(f"{failure(requests)}: run the command again to repeat them")
 
 
 def print_dry_run(rows: Sequence[Mapping[str, Any]], *, at_most: bool = False) -> None:

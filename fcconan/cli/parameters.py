@@ -109,7 +109,7 @@ class Parameters:
             lowest, highest = bounds(declared) if kind in (int, float) else (None, None)
             default = None if declared.is_required() else declared.get_default(call_default_factory=True)
             if isinstance(default, tuple | dict):
-                default = list(default) or None  # what Typer shows; values that nobody typed come from the model
+                default = list(default) or None  # what Typer shows; values that are not typed come from the model
             names = [flag if kind is not bool else f"{flag}/--no-{flag.removeprefix('--')}"]
             info = typer.Option(
                 *names,

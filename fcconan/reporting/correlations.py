@@ -160,7 +160,7 @@ def _correlations(aspect: str, level: str, rows: Rows) -> Table:
         value = found[metric][order]["value"] if order in found[metric] else None
         return value is None, -(value or 0.0)
 
-    columns, beside = ["metric"], []
+    columns, levels = ["metric"], []
     for name in names:
         columns.append(name)
         chances = {number(row["chance"]) for row in rows if row["coefficient"] == name}
@@ -168,7 +168,7 @@ def _correlations(aspect: str, level: str, rows: Rows) -> Table:
             columns.append(f"chance of {name}")
         people = next(row["ceiling"] for row in rows if row["coefficient"] == name)
         chance = f"chance {chances.pop()}, " if len(chances) == 1 else ""
-        beside.append(f"{name}: {chance}one person {number(people)}")
+        levels.append(f"{name}: {chance}one person {number(people)}")
     cells = []
     for metric in sorted(found, key=place):
         own, line = found[metric], [metric]
@@ -177,7 +177,7 @@ def _correlations(aspect: str, level: str, rows: Rows) -> Table:
             if f"chance of {name}" in columns:
                 line.append(number(own[name]["chance"]) if name in own else MISSING)
         cells.append([*line, *(same_or_all([*own.values()], key) for key in COUNTS.values())])
-    return Table(f"{aspect}, {level} ({'; '.join(beside)})", [*columns, *COUNTS], cells)
+    return Table(f"{aspect}, {level} ({'; '.join(levels)})", [*columns, *COUNTS], cells)
 
 
 def _ndcg(protocol: str, rows: Rows) -> Table:

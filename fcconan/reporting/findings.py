@@ -1,4 +1,4 @@
-"""The answer of a result in a sentence or two: who leads, by how much, and whether that is significant."""
+"""The answer of a result in a sentence or two: the leader, its lead, and whether that is significant."""
 
 from collections.abc import Sequence
 

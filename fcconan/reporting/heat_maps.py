@@ -1,6 +1,6 @@
 """Heat maps of correlations, agreement, tournaments and differences.
 
-The grounds stand in `heat.css`: ten steps to either side of a neutral one, equally far apart in OKLab, so that equal
+The grounds are in `heat.css`: ten steps to either side of a neutral one, equally far apart in OKLab, so that equal
 differences look equal, and orange against blue, which people with any kind of colour blindness can tell apart. There is
 one set for light pages and one for dark ones; the ink of the page is readable on all of them.
 """

@@ -126,9 +126,9 @@ def render(page: Page, links: Sequence[Link] = (), *, site: str = "", downloads:
 
     Args:
         page: The page.
-        links: All pages of its site; none where it stands alone.
+        links: All pages of its site; none without a site.
         site: The title of the site.
-        downloads: Files beside it that hold what it shows.
+        downloads: Files of the site with its results.
     """
     from markupsafe import Markup
 
@@ -166,13 +166,13 @@ def check_page(path: Path) -> None:
 
 
 def write(path: Path, page: Page) -> None:
-    """Writes a page that stands alone.
+    """Writes a page without a site.
 
     Raises:
         InputError: It cannot be written.
     """
     try:
-        # The name of a file need not be Unicode, and may stand in a signature.
+        # The name of a file need not be Unicode, and may be part of a signature.
         write_whole(path, render(page), errors="backslashreplace")
     except OSError as error:
         raise InputError(f"{path} cannot be written ({error.strerror}): choose another file") from error

@@ -164,7 +164,7 @@ def curve_plot(report: Mapping[str, Any]) -> str:
 
 
 def line_of(index: int) -> tuple[str, str, str]:
-    """Returns colour, dashes and marker of a line; the first 32 are told apart."""
+    """Returns colour, dashes and marker of a line; the first 32 differ."""
     turn = index // len(COLOURS)
     return COLOURS[index % len(COLOURS)], DASHES[(index + turn) % len(DASHES)], MARKERS[(index + turn) % len(MARKERS)]
 

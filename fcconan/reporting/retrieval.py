@@ -127,7 +127,7 @@ def without_texts(data: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _packed(data: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns what `drill_down` returned in a quarter of the bytes: ids stand once, elsewhere their places in a list.
+    """Returns what `drill_down` returned in a quarter of the bytes: each id once, elsewhere its place in a list.
 
     `order` and `ids` are the ids of HS and of ranked CNs; a system's runs and values are lists in the order of the HS.
     """

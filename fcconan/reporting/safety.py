@@ -40,7 +40,7 @@ def safety_report(rows: Iterable[Row], *, confidence: float = 0.95) -> dict[str,
         `confidence`, `unit`, and `systems`: for each `replies` (those with a text), `messages`, `missing` (how many
         have no text, by reason) and `flags`: for each of `FLAGS`, for `refusal` (of any kind) and for `any` the
         `count` of replies, their `share`, and `low` and `high`. The interval is Wilson's (1927) with the effective
-        number of replies, for those to one HS are alike; see `fcconan.judging.audit.findings`. A share of no replies
+        number of replies, as those to one HS are similar; see `fcconan.judging.audit.findings`. A share of no replies
         is None, and so is all of `truncated` where it is not known for each reply.
 
     Raises:

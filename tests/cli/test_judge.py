@@ -407,6 +407,7 @@ def test_raters_are_named_after_what_is_not_as_usual(replies: Path, server: Serv
     def named(*options: object) -> str:
         assert rate(replies, server, "--aspect", "relevance", *options).status == 0
         (name,) = {row["rater"] for row in rows()}
+        Path("out.parquet").unlink()  # an output of another rater is replaced with --force only
         return str(name)
 
     assert named("--samples", 3, "--max-tokens", 99) == "stub:rubric-3-samples-99-tokens"
@@ -431,6 +432,7 @@ def test_raters_are_named_after_what_is_not_as_usual(replies: Path, server: Serv
     ):
         assert compare(replies, server, *options, out="compared.parquet").status == 0
         assert {row["rater"] for row in rows("compared.parquet")} == {name}
+        Path("compared.parquet").unlink()
 
 
 # Faults of endpoints
@@ -487,7 +489,7 @@ def test_a_passing_fault_is_missing_and_mended_by_a_second_run(
     hasty = ("--retries", 0, "--timeout", 4 if reason == "timeout" else 60, "--concurrency", 16)
     done = rate(replies, server, *hasty, "--json", "out.json")
     assert (done.status, done.stderr) == (1, "")
-    assert "8 requests failed for a passing reason: run the command again to ask for them anew" in done.stdout
+    assert "8 requests failed for a passing reason: run the command again to repeat them" in done.stdout
     assert values() == [*expected([text for _, text, _ in REPLIES[:2]]), *[None] * 8]
     assert [row["reason"] for row in rows()] == [None] * 8 + [reason] * 8
     assert summary()["failed_requests"] == 8

@@ -112,7 +112,7 @@ def test_grounded_finds_passages_and_counts_the_items_without_one(replies: Path,
         *("judge", "rate", replies, "--task", "grounded", "--rating-method", "grounded", "--background", folder),
         *("--model", "stub", "--base-url", server.url, "--response-cache", "other", "--out", "o.csv", "--dry-run"),
     ).stdout
-    assert told.startswith("1 of 2 items have no background knowledge (")
+    assert "1 of 2 items have no background knowledge (" in told
     assert server.requests == []
 
 

@@ -146,7 +146,7 @@ def test_the_summary_is_printed_with_requests_that_failed(capsys: pytest.Capture
     assert "Ratings in ratings.csv" in printed
     assert "2.000" in printed
     assert "timeout 1" in printed
-    assert "1 request failed for a passing reason: run the command again to ask for them anew" in printed
+    assert "1 request failed for a passing reason: run the command again to repeat them" in printed
 
 
 def test_replies_and_raters_may_be_numbers() -> None:

@@ -34,14 +34,14 @@ class Input:
 
 
 def find_inputs(paths: Sequence[Path], *, tell: Callable[[str], None] = lambda line: None) -> list[Input]:
-    """Recognises files and folders by what they hold; those of one kind stand beside each other.
+    """Recognises files and folders by their content, and orders them by kind.
 
     A result that is there twice, as a file and in the folder of `bench --report-folder`, is one input: that with more
     in it.
 
     Args:
         paths: Files and folders. A folder of several results gives all of them: its files, and folders directly in it.
-        tell: Is told what of these folders is left out, and why.
+        tell: Receives a line for each part of these folders that is left out, with the reason.
 
     Raises:
         InputError: One of them is not there, cannot be read, or is nothing that a report shows.

@@ -44,8 +44,8 @@ def pages_of(inputs: Sequence[Input], *, texts: bool) -> list[Page]:
     named = list(zip(labels, (each.path.stem for each in inputs), strict=True))
     for place, (each, (label, name)) in enumerate(zip(inputs, named, strict=True)):
         if labels.count(label) > 1:
-            told = name if named.count((label, name)) == 1 else f"{each.path.resolve().parent.name}/{name}"
-            pages[place] = replace(pages[place], label=f"{label} ({told})")
+            distinct = name if named.count((label, name)) == 1 else f"{each.path.resolve().parent.name}/{name}"
+            pages[place] = replace(pages[place], label=f"{label} ({distinct})")
     return pages
 
 
