@@ -18,6 +18,7 @@ FOLDER is what `fcconan build fc-conan` wrote.
 """
 
 import argparse
+import json
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -31,10 +32,11 @@ from queue_replay import Model, needed, needed_at_random, replay
 
 from fcconan.annotation.active_learning.model import Floats, Problem, before_learning, likeness, predict, standardised
 from fcconan.annotation.active_learning.stopping import decide
-from fcconan.cli.output import print_table, write_json
+from fcconan.cli.output import print_table
 from fcconan.data.files import read_rows
 from fcconan.data.ids import make_cn_id, make_hs_id
 from fcconan.errors import InputError
+from fcconan.reporting import table_of
 from fcconan.retrieval.dense import SentenceEncoder
 from fcconan.retrieval.propagation import PairPropagation
 from fcconan.retrieval.systems import TrainingPair
@@ -336,15 +338,14 @@ def main() -> None:
     found: dict[str, Any] = {"seeds": arguments.seeds}
     for part in arguments.part or PARTS:
         found[part] = PARTS[part](pairs, arguments.seeds)
-        columns = list(found[part][0])
-        shown = [[row[column] for column in columns] for row in found[part]]
-        print_table(
-            part,
-            columns,
-            [[" ".join(map(str, cell)) if isinstance(cell, list) else cell for cell in row] for row in shown],
-        )
+        columns = {column: column for column in found[part][0]}
+        shown = [
+            {key: " ".join(map(str, cell)) if isinstance(cell, list) else cell for key, cell in row.items()}
+            for row in found[part]
+        ]
+        print_table(table_of(part, shown, columns))
     if arguments.json:
-        write_json(arguments.json, found)
+        arguments.json.write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -143,7 +143,7 @@ def test_a_fresh_run_with_failed_requests_goes_on_next_time(endpoint: tuple[Serv
     assert (len(server.requests) - before, values()) == (1, [4] * 12)
 
 
-def test_ratings_that_an_interrupted_run_has_kept_are_not_taken_by_a_fresh_one(
+def test_answers_of_an_interrupted_run_are_not_taken_by_a_fresh_one(
     endpoint: tuple[Server, Endpoint],
 ) -> None:
     server, model = endpoint
@@ -151,7 +151,6 @@ def test_ratings_that_an_interrupted_run_has_kept_are_not_taken_by_a_fresh_one(
         Action(401, {}) if "not 7." in texts_of(body)["counter_narrative"] else model(body, number)
     )
     assert rate(server, "--concurrency", 1).status == 2
-    assert list(Path().glob("*.kept"))
     server.behaviour, model.grade = model, 4
     assert (rate(server, "--fresh").status, values()) == (0, [4] * 12)
     assert (rate(server).status, values()) == (0, [4] * 12)

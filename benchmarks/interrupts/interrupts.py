@@ -1,6 +1,6 @@
 """Stop commands at random moments and check that nothing is lost, paid twice or half-written.
 
-The command lines are in `interrupts.yaml`. Each runs against a loopback endpoint, a process that counts the bodies of
+The command lines are in `commands.yaml`. Each runs against a loopback endpoint, a process that counts the bodies of
 requests. It is stopped by SIGKILL, SIGINT or SIGTERM at random moments, several times in a row on the same output, and
 then runs to its end. A command fails if
 
@@ -13,7 +13,7 @@ then runs to its end. A command fails if
 Each run is forked from one process that has imported the modules of an undisturbed run, so that moments fall into the
 work and not into imports; `--spawn` starts Python each time.
 
-Run it in a checkout: `python benchmarks/interrupts.py [--commands NAME ...] [--moments N] [--seed N]`.
+Run it in a checkout: `python benchmarks/interrupts/interrupts.py [--commands NAME ...] [--moments N] [--seed N]`.
 """
 
 import argparse
@@ -40,7 +40,7 @@ from typing import Any
 
 import yaml
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parent.parent.parent
 LATENCY = 0.05  # seconds
 CONCURRENCY = 8  # the default of all commands
 IN_A_ROW = 5  # stops before a run that ends
@@ -215,7 +215,7 @@ class Trial:
 
     Attributes:
         name: The name of the command.
-        about: Its entry in `interrupts.yaml`.
+        about: Its entry in `commands.yaml`.
         shared: The folder of shared input.
         log: The file in which the endpoint notes bodies.
         spawn: See `Process`.
@@ -351,7 +351,7 @@ def set_up(shared: Path, plan: dict[str, Any]) -> None:
 
 def main() -> int:
     """Run the trials and print a table."""
-    plan = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text())
+    plan = yaml.safe_load(Path(__file__).with_name("commands.yaml").read_text())
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--commands", nargs="+", default=list(plan["commands"]), help="such as generate 'judge rate'")
     parser.add_argument("--moments", type=int, nargs=2, default=(100, 20), help="with and without requests")
