@@ -108,7 +108,7 @@ def test_the_split_of_a_dataset_dict_is_chosen(tmp_path: Path) -> None:
     splits = DatasetDict(one=Dataset.from_list(PAIRS), two=Dataset.from_list(PAIRS[:0]))
     options = FROM_PEOPLE.model_copy(update={"split": "one"})
     assert fcconan.generate(splits, tmp_path / "replies.jsonl", options).to_dict()["dataset"]["items"] == 1
-    with pytest.raises(InputError, match=r"^the dataset has the splits one, two: choose one with --split$"):
+    with pytest.raises(InputError, match=r"^the dataset has the splits one, two: choose one with split$"):
         fcconan.generate(splits, tmp_path / "replies.jsonl", FROM_PEOPLE)
 
 
