@@ -17,7 +17,6 @@ import pytest
 from fcconan.errors import InputError
 from fcconan.models.answers.store import Answers
 from fcconan.models.client import Client
-from fcconan.models.jobs import Sender
 from tests.models.server import Action, Body, Server, embeddings, use_key
 
 PATH = "/embeddings"
@@ -66,16 +65,23 @@ def test_a_request_waits_until_an_earlier_answer_is_on_the_disk(
 def test_a_paid_answer_is_stored_though_its_job_was_ended_meanwhile(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """An error ends all jobs while some answers are being written and others wait for the disk."""
     put_all: Any = Answers.put_all
-    storing = threading.Event()
+    is_storing, is_over = threading.Event(), threading.Event()
+    groups: list[int] = []
 
     def slowly(self: Answers, finished: Any) -> Any:
-        storing.set()
-        time.sleep(0.3)
+        groups.append(len(finished))
+        is_storing.set()
+        is_over.wait(30)
+        time.sleep(0.1)
         return put_all(self, finished)
 
-    async def fails(sender: Sender) -> None:
-        await asyncio.to_thread(storing.wait, 30)
+    async def fails(sender: Any) -> None:
+        await asyncio.to_thread(is_storing.wait, 30)
+        while groups[0] + len(sender._batch) < 3:  # until all answers have come
+            await asyncio.sleep(0.01)
+        is_over.set()
         raise ZeroDivisionError("own")
 
     monkeypatch.setattr(Answers, "put_all", slowly)
@@ -85,7 +91,7 @@ def test_a_paid_answer_is_stored_though_its_job_was_ended_meanwhile(
         jobs = [lambda sender, request=request: sender.send(request) for request in requests]
         with pytest.raises(ZeroDivisionError, match="own"):
             list(client.run([fails, *jobs]))
-        assert len(Answers(tmp_path / "answers")) == len(server.requests) > 0
+        assert len(Answers(tmp_path / "answers")) == len(server.requests) == 3
 
 
 def test_an_answer_that_cannot_be_written_is_bad_input(tmp_path: Path) -> None:
