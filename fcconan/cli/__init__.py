@@ -1,9 +1,11 @@
 """The command line: one verb a file, thin. Errors are one line on standard error; bad input exits with code 2."""
 
+import _thread
 import io
 import os
 import signal
 import sys
+import threading
 from typing import Annotated
 
 import typer
@@ -35,6 +37,7 @@ from fcconan.cli.typer_command import Group
 from fcconan.data import DEBUG, TRACEBACK, hub_address, is_debugging, protect_streams, show_traceback
 from fcconan.errors import InputError, RemoteError
 
+AGAIN = 0.01  # seconds
 INTERRUPTED, TERMINATED = 130, 128 + signal.SIGTERM
 LONGEST = 1_500  # characters of a message; a longer one repeats a cell, a name or a line of the input as a whole
 STOPPED = "interrupted; nothing was half-written, run the command again to go on"
@@ -97,6 +100,7 @@ def _check_current_folder() -> None:
 def main() -> None:
     """Runs the command line and exits."""
     signal.signal(signal.SIGTERM, _terminate)
+    sys.unraisablehook = _signal_again
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:  # closed by the shell, as `>&-` does; `print` would then write to the other one
             setattr(sys, name, io.TextIOWrapper(io.FileIO(os.devnull, "w"), encoding="utf-8"))
@@ -154,6 +158,24 @@ def _run() -> None:
 def _terminate(number: int, frame: object) -> None:
     """Leaves in good order when a cluster or a shell asks to: what was begun is removed."""
     sys.exit(TERMINATED)
+
+
+def _signal_again(unraisable: "sys.UnraisableHookArgs") -> None:
+    """Repeats a signal that came within a finalizer, where Python ignores the exception of its handler.
+
+    A thread repeats it, since here the finalizer has not ended yet.
+    """
+    error = unraisable.exc_value
+    if isinstance(error, KeyboardInterrupt):
+        number = signal.SIGINT
+    elif isinstance(error, SystemExit) and error.code == TERMINATED:
+        number = signal.SIGTERM
+    else:
+        sys.__unraisablehook__(unraisable)
+        return
+    again = threading.Timer(AGAIN, _thread.interrupt_main, [number])
+    again.daemon = True
+    again.start()
 
 
 def _fail(message: str, code: int) -> None:

@@ -19,7 +19,7 @@ class Given:
 
     Attributes:
         where: Its place in the file: `row 3`, `task 17`.
-        ids: By the names in `shown.IDS`.
+        ids: By the names in `task_view.IDS`.
         texts: What the file says was shown, by name.
         values: Answers by question; what has none is left out.
         skipped: Whether the rater skipped the unit.

@@ -1,4 +1,4 @@
-"""How certain a score is: bootstrap intervals, Holm's correction, agreement of orders; `max_t` has paired tests.
+"""How certain a score is: bootstrap intervals, Holm's correction, agreement of orders; `families` has paired tests.
 
 The unit is the query (the HS message) with all its systems. Means are resampled as products of a matrix of weights
 with a matrix of per-query values, so ten thousand resamples cost as much as a few metrics. nan is a missing value: it
