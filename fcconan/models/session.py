@@ -224,7 +224,7 @@ class Session:
                 if "input" in request.body and isinstance(usage, Mapping):
                     usage = {"completion_tokens": 0, **usage}  # embeddings have none
                 self._budget.commit(reserved, usage, is_charged=answer.is_charged)
-            if answer.retry_after is not None:
+            if answer.retry_after is not None and answer.retry_after <= _LONGEST_WAIT:
                 self._next = max(self._next, time.monotonic() + answer.retry_after)
             if answer.body is None:
                 return answer

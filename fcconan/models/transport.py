@@ -96,10 +96,10 @@ class Transport:
             EndpointError: The endpoint would refuse every other request as well.
         """
         message, code = error_of(raw)
-        if 300 <= status < 400:
-            message = f"the request is sent on to {headers.get('Location', 'nowhere')}: give that address"
-        message = one_line(message, self._secrets)
         advice = _STOPPING.get(status)
+        if 300 <= status < 400:
+            message, advice = f"moved to {headers.get('Location', 'an unknown address')}", "give the new address"
+        message = one_line(message, self._secrets)
         if status == HTTPStatus.TOO_MANY_REQUESTS and code == "insufficient_quota":
             advice = "check the account's credit"
         if advice is not None:
@@ -109,7 +109,7 @@ class Transport:
         wait = retry_after(headers)
         if status == HTTPStatus.TOO_MANY_REQUESTS:
             return Answer(None, "rate_limited", message, wait, is_charged=False)
-        if status < 400 or status >= 500 or status in (HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.CONFLICT):
+        if status < 300 or status >= 500 or status in (HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.CONFLICT):
             return Answer(None, "server_error", message, wait, is_charged=status >= 500)
         too_long = code == "context_length_exceeded" or _TOO_LONG.search(message)
         return Answer(None, "too_long" if too_long else "bad_request", message, is_charged=False)

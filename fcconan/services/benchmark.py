@@ -59,7 +59,10 @@ class BenchOptions(Baseline, Requests):
         "sound", help="Evaluation protocol: paper (Table 4 of FC-CONAN) or sound (without leaking training pairs)."
     )
     metric: tuple[str, ...] = option(
-        (), help="Metric of ranx, such as ndcg@10. Repeatable.", metavar="NAME", complete=_metric_names
+        (),
+        help="Retrieval metric, such as ndcg@10, or another metric of ranx. Repeatable.",
+        metavar="NAME",
+        complete=_metric_names,
     )
     report_folder: Path | None = option(
         None,

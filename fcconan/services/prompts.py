@@ -51,7 +51,7 @@ class _OwnPrompt(Configuration):
 
     prompt: Path | None = option(
         None,
-        help="Prompt: a name of the catalogue or a prompt file; default: the prompt of the strategy or task.",
+        help="Prompt: a name of the catalogue or a prompt file; default: the prompt of the rating method or task.",
         group=PROMPT,
         rare=True,
         metavar="FILE",

@@ -148,8 +148,10 @@ def test_retry_after_goes_before_our_own_waiting(tmp_path: Path) -> None:
 
 def test_who_is_told_to_wait_for_hours_does_not(tmp_path: Path) -> None:
     with Server(always(error(429, Retry_After="7200"))) as server:
-        (answer,) = client(server, tmp_path).send_all(CHAT, [body()])
-        assert (answer.reason, len(server.requests)) == ("rate_limited", 1)
+        answers = client(server, tmp_path, concurrency=1).send_all(
+            CHAT, [body(text) for text in ("one", "two", "three")]
+        )
+        assert ([answer.reason for answer in answers], len(server.requests)) == (["rate_limited"] * 3, 3)
 
 
 def test_every_retry_that_was_asked_for_is_made_and_none_waits_longer_than_two_minutes(
@@ -637,12 +639,11 @@ def test_bodies_may_be_compressed_and_large(tmp_path: Path) -> None:
 def test_nothing_follows_a_redirection(tmp_path: Path, status: int) -> None:
     with Server() as other, Server() as server:
         server.behaviour = always(Action(status, headers={"Location": f"{other.url}/moved"}))
-        (answer,) = client(server, tmp_path, retries=1).send_all(CHAT, [body()])
-        assert (answer.body, answer.reason) == (None, "server_error")
-        assert answer.detail == (
-            f"Error code: {status} - the request is sent on to {other.url}/moved: give that address"
-        )
-        assert (len(server.requests), other.requests) == (2, [])
+        with pytest.raises(EndpointError) as refused:
+            client(server, tmp_path, retries=1).send_all(CHAT, [body()])
+        moved = f"answered {status} (moved to {other.url}/moved): give the new address"
+        assert str(refused.value) == f"{server.url} {moved}"
+        assert (len(server.requests), other.requests) == (1, [])
 
 
 def test_no_proxy_stands_before_an_endpoint_that_is_exempt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -47,8 +47,8 @@ ROUNDING = 1e-6
 def unified_score(relevance: float, coherence: float, aggressiveness: float, suitableness: float) -> float:
     """Returns CSEval's unified score, 1 to 5 (equation 2).
 
-    `fcconan.scoring.leaderboards.unified` is the same on any scales, but rounds otherwise, and the last digits are in the
-    fingerprint of the dataset.
+    `fcconan.scoring.leaderboards.unified` is the same on any scales, but rounds otherwise, and the last digits are in
+    the fingerprint of the dataset.
 
     Args:
         relevance: From 1 to 5.
