@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Executor, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from itertools import chain
 from multiprocessing.connection import Connection
 from typing import Any, TypeVar
@@ -23,6 +23,12 @@ MOST_DEATHS = 3  # of workers at one task; the task is then taken for the cause
 _WAIT = 30.0  # seconds in which a scheduler has to answer, and to have a worker
 IN_FLIGHT = 64  # tasks of an executor whose number of workers is unknown
 _PER_THREAD = 2  # tasks of a cluster for each of its threads: one runs while the other travels
+_EXECUTOR = "give a concurrent.futures.Executor, such as ProcessPoolExecutor(2), or a Dask client"
+_SHUT_DOWN = f"executor is shut down: {_EXECUTOR}"
+_NOT_BEGUN = (
+    f"{MOST_DEATHS} worker processes ended before their first task: where a script starts them, put its calls under "
+    '`if __name__ == "__main__":`, as each worker imports the script; otherwise see whether memory is short'
+)
 Task = TypeVar("Task")
 Outcome = TypeVar("Outcome")
 
@@ -39,12 +45,18 @@ class _Process(Executor):
     def __init__(self, threads: int) -> None:
         # Spawned: libraries have threads here, and a fork would copy their locks in the state that they are in.
         context = multiprocessing.get_context("spawn")
-        watched, self._lifeline = context.Pipe(duplex=False)
+        # The process sends a value once it has begun; nothing is sent to it.
+        watched, self._lifeline = context.Pipe()
         self._pool = ProcessPoolExecutor(1, mp_context=context, initializer=_begin, initargs=(watched, threads))
 
     def submit(self, function: Callable[..., Outcome], /, *args: Any, **options: Any) -> "Future[Outcome]":
         """Starts a task."""
         return self._pool.submit(function, *args, **options)
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether the process came as far as its first task."""
+        return self._lifeline.poll()
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """Ends the process, in the middle of a task if there is one."""
@@ -56,6 +68,8 @@ def _begin(lifeline: Connection, threads: int) -> None:
     """Prepares a worker process, which ends as soon as the first process closes the other end of a pipe, or ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all processes of a terminal; the first one decides
     os.environ.setdefault("OMP_NUM_THREADS", str(threads))  # for libraries that are imported later, such as torch
+    with suppress(OSError):  # the other end may be closed by now
+        lifeline.send(True)
 
     def end() -> None:
         lifeline.poll(None)  # nothing is ever sent
@@ -85,7 +99,8 @@ class Workers:
             Number and result of a task, from 0, in the order in which tasks end.
 
         Raises:
-            InputError: Worker after worker was killed at one task; or the error of a task.
+            InputError: Worker after worker was killed at one task, or ended before its first one; the executor is shut
+                down; or the error of a task.
         """
         waiting: Iterator[tuple[int, Task]] = iter(enumerate(tasks))
         if not self._slots:
@@ -98,7 +113,7 @@ class Workers:
             while True:
                 while free and (entry := next(waiting, None)) is not None:
                     place = free.pop()
-                    running[self._slots[place].submit(function, entry[1])] = (place, *entry)
+                    running[_submitted(self._slots[place], function, entry[1])] = (place, *entry)
                 if not running:
                     return
                 for future in wait(running, return_when=FIRST_COMPLETED).done:
@@ -107,8 +122,10 @@ class Workers:
                         outcome = future.result()
                     except BrokenProcessPool as error:
                         deaths[number] += 1
+                        slot = self._slots[place]
+                        has_begun = not isinstance(slot, _Process) or slot.has_begun
                         if deaths[number] == MOST_DEATHS or not self._renewed(place):
-                            raise InputError(_killed(task, number)) from error
+                            raise InputError(_killed(task, number) if has_begun else _NOT_BEGUN) from error
                         waiting = chain([(number, task)], waiting)
                     except Exception as error:
                         if type(error).__name__ == "KilledWorker":  # of Dask, which has tried other workers
@@ -136,6 +153,20 @@ class Workers:
                 slot.shutdown(cancel_futures=True)
 
 
+def _submitted(slot: Executor, function: Callable[[Task], Outcome], task: Task) -> "Future[Outcome]":
+    """Starts a task.
+
+    Raises:
+        InputError: The executor is shut down.
+    """
+    try:
+        return slot.submit(function, task)
+    except RuntimeError as error:
+        if "after shutdown" not in str(error):
+            raise
+        raise InputError(_SHUT_DOWN) from error
+
+
 def _threads(processes: int) -> int:
     return max(1, (os.cpu_count() or 1) // processes)
 
@@ -157,12 +188,22 @@ def open_workers(jobs: int = 1, *, scheduler: str | None = None, executor: Any =
         executor: A `concurrent.futures.Executor` or a Dask client that takes their place; it is left open.
 
     Raises:
-        InputError: More than one of these is given, or the scheduler does not answer, has no workers, or is lost.
+        InputError: More than one of these is given, the executor is something else or shut down, or the scheduler does
+            not answer, has no workers, or is lost.
     """
     if jobs < 1:
         raise InputError(f"jobs is {jobs}, expected 1 or more: give a positive number")
-    if (jobs > 1) + (scheduler is not None) + (executor is not None) > 1:
-        raise InputError("--jobs is for processes here and --scheduler for a cluster: give one of them, or an executor")
+    given = {"--jobs": jobs > 1, "--scheduler": scheduler is not None, "executor": executor is not None}
+    names = [name for name, is_given in given.items() if is_given]
+    if len(names) > 1:
+        raise InputError(f"{' and '.join(names)} each say where the work is done: give one of them")
+    is_client = hasattr(executor, "get_executor") and not isinstance(executor, type)
+    if executor is not None and not (is_client or isinstance(executor, Executor)):
+        kind = type(executor).__name__
+        article = "an" if kind[0] in "aeio" else "a"
+        raise InputError(f"executor is {executor!r:.40}, {article} {kind}: {_EXECUTOR}")
+    if is_client and executor.status == "closed":
+        raise InputError(_SHUT_DOWN)
     with ExitStack() as stack:
         if scheduler is not None:
             executor = stack.enter_context(_connected(scheduler))

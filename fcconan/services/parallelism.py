@@ -1,7 +1,9 @@
 """Options of services whose work is spread over processes, a Dask cluster or several machines."""
 
+import re
 from typing import TYPE_CHECKING
 
+from fcconan.errors import InputError
 from fcconan.services.configuration import Configuration, option
 from fcconan.services.options import MOST_JOBS
 
@@ -17,7 +19,6 @@ class Sharding(Configuration):
         help="Do only shard K of N, such as 1/4; several machines share the work in this way.",
         rare=True,
         metavar="K/N",
-        pattern="^[0-9]{1,6}/[0-9]{1,6}$",
     )
 
     @property
@@ -25,11 +26,15 @@ class Sharding(Configuration):
         """The portion of the work; all of it by default.
 
         Raises:
-            InputError: There are fewer shards than its number.
+            InputError: It is not K/N, or there are fewer shards than its number.
         """
         from fcconan.parallel import Portion
 
-        number, _, count = (self.shard or "1/1").partition("/")
+        if self.shard is None:
+            return Portion(1, 1)
+        if not re.fullmatch("[0-9]{1,6}/[0-9]{1,6}", self.shard):
+            raise InputError(f"shard {self.shard} does not exist: give K/N with K from 1 to N")
+        number, count = self.shard.split("/")
         return Portion(int(number), int(count))
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from itertools import groupby, islice
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ Row = Mapping[str, Any]
 
 
 def merge_shards(
-    files: Sequence[Path | str], replies: Source, out: Path | str, options: PartSelection = PartSelection()
+    files: Path | str | Sequence[Path | str], replies: Source, out: Path | str, options: PartSelection = PartSelection()
 ) -> None:
     """Merges the files of `metrics --shard` or `judge rate --shard`; the result is that of one run without `--shard`.
 
@@ -23,22 +24,28 @@ def merge_shards(
     the samples of a bootstrap.
 
     Args:
-        files: The files of all shards, in any order.
+        files: The files of all shards, in any order; a path is one file.
         replies: The replies of all shards.
-        out: The file to write.
+        out: The file to write, which must be new.
         options: The selection of replies, as for the shards.
 
     Raises:
-        InputError: A file cannot be read or written, a reply is in no file or in two, or a rating has no reply.
+        InputError: A file cannot be read or written, `out` is there already, the files are of different runs, a reply
+            is in no file or in two, or a rating has no reply.
     """
-    check_row_target(Path(out))
-    paths = [Path(file) for file in files]
+    paths = _paths(files)
+    check_row_target(out := Path(out))
+    if out.resolve() in [path.resolve() for path in paths]:
+        raise InputError(f"{out}: found one of the files to merge, expected a new file: choose another file")
+    if out.exists():
+        raise InputError(f"{out}: found a file, expected a new one: choose another file or remove it")
     is_judged = any("strategy" in row for path in paths for row in islice(read_rows(path), 1))
     columns = (RATED if is_judged else SCORED).kinds
     parts = [list(read_typed_rows(path, columns)) for path in paths]
     for path, part in zip(paths, parts, strict=True):
         if any(name not in row for row in part for name in ("reply_id", "rater", "aspect")):
             raise InputError(f"{path}: found no ratings of replies, expected a file of metrics or judge rate: give one")
+    _check_series(paths, parts)
     place = {row["reply_id"]: number for number, row in enumerate(open_rows("replies", replies, options))}
     held = [reply for part in parts for reply in {row["reply_id"]: None for row in part}]
     if sorted(held) != sorted(place):
@@ -56,7 +63,39 @@ def merge_shards(
             return row["system"], series[row["rater"], row["aspect"]], place[row["reply_id"]]
         return (0 if by_reply else raters[row["rater"]]), place[row["reply_id"]]
 
-    written([sorted(rows, key=order)], columns, Path(out))
+    written([sorted(rows, key=order)], columns, out)
+
+
+def _paths(files: Path | str | Sequence[Path | str]) -> list[Path]:
+    """Returns the paths of the files to merge.
+
+    Raises:
+        InputError: There is none, or one is no path.
+    """
+    given: Any = [files] if isinstance(files, str | PathLike) else files
+    is_list = isinstance(given, Sequence) and len(given) > 0
+    if not is_list or not all(isinstance(file, str | PathLike) for file in given):
+        raise InputError(f"files is {files!r:.60}, expected paths: give a list of the files of all shards")
+    return [Path(file) for file in given]
+
+
+def _check_series(paths: Sequence[Path], parts: Sequence[Sequence[Row]]) -> None:
+    """Checks that all files with ratings have the same raters and aspects; a shard without items has no rating.
+
+    Raises:
+        InputError: They are of different runs.
+    """
+    first: tuple[Path, set[tuple[Any, Any]]] | None = None
+    for path, part in zip(paths, parts, strict=True):
+        found = {(row["rater"], row["aspect"]) for row in part}
+        if not found:
+            continue
+        first = first or (path, found)
+        if others := sorted(f"{rater}/{aspect}" for rater, aspect in found ^ first[1]):
+            raise InputError(
+                f"{path}: found other raters or aspects than in {first[0]} (such as {others[0]}), expected the same in "
+                "all files: give the shards of one run"
+            )
 
 
 def _is_by_reply(rows: Sequence[Row]) -> bool:

@@ -104,6 +104,8 @@ def test_a_client_of_the_caller_does_the_work_and_stays_open(
             run(work, shards, workers)
         assert client.submit(sum, [1, 2]).result() == 3
     assert shard_bytes(work.folder) == expected
+    with pytest.raises(InputError, match=r"^executor is shut down: give a"), open_workers(executor=client):
+        pass
 
 
 def test_what_a_worker_complains_of_is_said_here(cluster: Any, tmp_path: Path) -> None:

@@ -180,10 +180,49 @@ def test_jobs_below_one_and_two_kinds_of_workers_are_refused() -> None:
         pass
     with (
         ThreadPoolExecutor(1) as pool,
-        pytest.raises(InputError, match="give one of them"),
+        pytest.raises(InputError) as caught,
         open_workers(2, executor=pool),
     ):
         pass
+    assert str(caught.value) == "--jobs and executor each say where the work is done: give one of them"
+
+
+EXECUTOR = "give a concurrent.futures.Executor, such as ProcessPoolExecutor(2), or a Dask client"
+
+
+@pytest.mark.parametrize(
+    ("executor", "found"),
+    [("threads", "'threads', a str"), (4, "4, an int"), (ThreadPoolExecutor, f"{ThreadPoolExecutor!r:.40}, a type")],
+)
+def test_anything_but_an_executor_is_refused(executor: object, found: str) -> None:
+    with pytest.raises(InputError) as caught, open_workers(executor=executor):
+        pass
+    assert str(caught.value) == f"executor is {found}: {EXECUTOR}"
+
+
+def test_an_executor_that_is_shut_down_is_refused(tmp_path: Path) -> None:
+    pool = ThreadPoolExecutor(1)
+    pool.shutdown()
+    with pytest.raises(InputError) as caught, open_workers(executor=pool) as workers:
+        run(Counting(tmp_path), cut(7, 2), workers)
+    assert str(caught.value) == f"executor is shut down: {EXECUTOR}"
+
+
+def test_a_script_without_a_guard_learns_why_its_workers_ended(tmp_path: Path) -> None:
+    script = tmp_path / "program.py"
+    script.write_text(
+        "from fcconan.parallel.workers import open_workers\nfrom tests.parallel.counting import pid_then_sleep\n"
+        "with open_workers(2) as workers:\n    list(workers.map(pid_then_sleep, ['']))"
+    )
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    ended = subprocess.run(
+        [sys.executable, str(script)], check=False, env=environment, timeout=60, capture_output=True, text=True
+    )
+    assert ended.stderr.splitlines()[-1] == (
+        f"fcconan.errors.InputError: {MOST_DEATHS} worker processes ended before their first task: where a script "
+        'starts them, put its calls under `if __name__ == "__main__":`, as each worker imports the script; otherwise '
+        "see whether memory is short"
+    )
 
 
 def test_an_executor_of_the_caller_writes_the_same_and_stays_open(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from fcconan.data import RATED
+from fcconan.data import RATED, SCORED
 from fcconan.errors import InputError
 from fcconan.services import MetricsOptions, RateOptions, merge_shards, metrics, rate
 from fcconan.services.model_results import written
@@ -71,3 +71,50 @@ def test_files_of_other_rows_are_refused(tmp_path: Path) -> None:
     (tmp_path / "pairs.csv").write_text("pair_id,rater\np1,one\n", encoding="utf-8")
     with pytest.raises(InputError, match="found no ratings of replies"):
         merge_shards([tmp_path / "pairs.csv"], REPLIES, tmp_path / "other.csv")
+
+
+def test_shards_of_other_runs_are_refused(tmp_path: Path) -> None:
+    """A shard without items has no ratings, and goes with every run."""
+    files = [tmp_path / name for name in ("one.csv", "two.csv", "empty.csv")]
+    metrics(REPLIES[:8], MetricsOptions(metric=("rouge-l",)), out=files[0])
+    metrics(REPLIES[8:], MetricsOptions(metric=("length-words",)), out=files[1])
+    written([], SCORED.kinds, files[2])
+    with pytest.raises(InputError) as caught:
+        merge_shards(files[::-1], REPLIES, tmp_path / "merged.csv")
+    assert str(caught.value) == (
+        f"{files[0]}: found other raters or aspects than in {files[1]} (such as length-words/score), expected the "
+        "same in all files: give the shards of one run"
+    )
+    metrics(REPLIES[8:], MetricsOptions(metric=("rouge-l",)), out=files[1])
+    merge_shards(files, REPLIES, tmp_path / "merged.csv")
+
+
+def test_files_that_are_there_are_left_alone(tmp_path: Path) -> None:
+    path, other = tmp_path / "one.csv", tmp_path / "other.csv"
+    metrics(REPLIES, MetricsOptions(metric=("rouge-l",)), out=path)
+    other.write_text("notes", encoding="utf-8")
+    before = path.read_bytes()
+    for out, said in (
+        (path, "found one of the files to merge, expected a new file: choose another file"),
+        (other, "found a file, expected a new one: choose another file or remove it"),
+    ):
+        with pytest.raises(InputError) as caught:
+            merge_shards([path], REPLIES, out)
+        assert str(caught.value) == f"{out}: {said}"
+    assert (path.read_bytes(), other.read_text(encoding="utf-8")) == (before, "notes")
+    merge_shards(str(path), REPLIES, tmp_path / "new.csv")
+    assert (tmp_path / "new.csv").read_bytes() == before
+
+
+@pytest.mark.parametrize("files", [[], None, 5, [5], {"one.csv": 1}])
+def test_anything_but_paths_is_refused(tmp_path: Path, files: Any) -> None:
+    with pytest.raises(InputError) as caught:
+        merge_shards(files, REPLIES, tmp_path / "new.csv")
+    assert str(caught.value) == f"files is {files!r}, expected paths: give a list of the files of all shards"
+
+
+@pytest.mark.parametrize("shard", ["a/b", "0/2", "2", "", "1/2/3"])
+def test_a_shard_that_does_not_exist_is_refused(shard: str) -> None:
+    with pytest.raises(InputError) as caught:
+        metrics(REPLIES, MetricsOptions(metric=("rouge-l",), shard=shard))
+    assert str(caught.value) == f"shard {shard} does not exist: give K/N with K from 1 to N"
