@@ -1,16 +1,17 @@
 """`fcconan generate`."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from fcconan.cli.command import Command
 from fcconan.cli.model_output import print_failed, with_dry_run
 from fcconan.cli.progress import CountProgress
+from fcconan.errors import InputError
 
 if TYPE_CHECKING:
-    from fcconan.services import GenerateResult
+    from fcconan.services import GenerateOptions, GenerateResult
 
 
 @with_dry_run
@@ -38,9 +39,35 @@ def _card_of(out: Path) -> dict[str, Path]:
     return {"--out (its card)": card_path(out)}
 
 
-def _is_output(out: Path, options: object) -> bool:
-    """Returns whether an existing file is an output of this command, which has a card, or is empty."""
-    return out.is_dir() or not out.stat().st_size or all(card.is_file() for card in _card_of(out).values())
+def _is_output(out: Path, options: "GenerateOptions") -> bool:
+    """Returns whether an existing file is empty, or has a card and only replies of the system that is to reply."""
+    from fcconan.data import read_rows
+
+    if out.is_dir() or not out.stat().st_size:
+        return True
+    if not all(card.is_file() for card in _card_of(out).values()):
+        return False
+    try:
+        return all(_is_own(row, options) for row in read_rows(out))
+    except InputError:
+        return False
+
+
+def _is_own(row: dict[str, Any], options: "GenerateOptions") -> bool:
+    """Returns whether a reply is of the named system, or of the same source with the same strategy."""
+    from fcconan.cli.targets import name_of_model
+
+    system = str(row.get("system"))
+    if options.system_name is not None:
+        return system == options.system_name
+    if options.replies is not None:
+        return system in options.filter.get("system", ())
+    if options.strategy == "reference":
+        return system == "gold"
+    if options.strategy == "retrieval":
+        return system == f"{Path(options.retriever or 'tfidf').name}:retrieval"
+    is_of_model = system.rpartition(":")[0] == name_of_model(options.model or "")
+    return is_of_model and row.get("strategy") == options.strategy_of_model
 
 
 COMMAND = Command(

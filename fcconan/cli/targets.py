@@ -85,6 +85,17 @@ def check_existing(
             raise InputError(f"{path} exists already: choose another {flag_of(name, how)}, or replace it with --force")
 
 
+def name_of_model(model: str) -> str:
+    """Returns the name that a model has in rows, from its name on the command line."""
+    kind, _, rest = model.partition(":")
+    folder = Path(rest).expanduser()
+    if kind == "replay":
+        return f"replay:{folder.stem}"
+    if kind == "local":
+        return folder.resolve().name if folder.is_dir() else rest
+    return model
+
+
 def _path_in(value: str | Path) -> Path:
     """Returns the path that a value names, without a part or labels (`FOLDER:PART`)."""
     before, _, after = str(value).rpartition(":")

@@ -114,6 +114,36 @@ def test_only_replies_of_this_command_are_replaced_without_force(server: Server)
     assert content() == before
 
 
+def test_replies_of_another_system_are_replaced_by_force_only(server: Server) -> None:
+    write_lines(Path("theirs.jsonl"), [{"hate_speech": TESSOK, "text": "Who saw?", "system": "a"}])
+    assert by_stub(server).status == 0
+    before = content()
+    for others in (
+        ("--model", "stub-large", "--base-url", server.url),
+        ("--model", "stub", "--base-url", server.url, "--examples", 1, "--encoder", "tfidf", "--pool", "pairs.jsonl"),
+        ("--model", "stub", "--base-url", server.url, "--system-name", "stub"),
+        ("--strategy", "reference"),
+        ("--strategy", "retrieval", "--pool", "pairs.jsonl"),
+        ("--replies", "theirs.jsonl"),
+        ("--replies", "theirs.jsonl", "--filter", "system=a"),
+    ):
+        refused = generate(*others)
+        assert refused.complaint == "replies.jsonl exists already: choose another --out, or replace it with --force"
+        assert content() == before
+    assert len(server.requests) == 3
+    own: tuple[tuple[object, ...], ...] = (
+        ("--strategy", "reference"),
+        ("--strategy", "retrieval", "--pool", "pairs.jsonl"),
+        ("--replies", "theirs.jsonl", "--filter", "system=a"),
+        ("--model", "stub", "--base-url", server.url, "--system-name", "mine"),
+    )
+    for options in own:
+        status = generate(*options, "--force").status
+        before = content()
+        assert generate(*options).status == status < 2
+        assert content() == before
+
+
 def test_every_message_gets_a_row_and_a_second_run_asks_nothing(server: Server) -> None:
     done = by_stub(server)
     assert (done.status, done.stderr) == (0, "")
@@ -257,7 +287,7 @@ def test_what_people_wrote_and_what_a_catalogue_holds_need_no_model() -> None:
     assert [row["text"] in MESSAGES[place]["references"] for place, row in enumerate(rows()[:2])] == [True, True]
     assert rows()[2]["reason"] == "no_reference"
     assert {row["system"] for row in rows()} == {"gold"}
-    assert generate("--strategy", "retrieval", "--pool", "pairs.jsonl").status == 0
+    assert generate("--strategy", "retrieval", "--pool", "pairs.jsonl", "--force").status == 0
     assert {(row["system"], row["strategy"]) for row in rows()} == {("tfidf:retrieval", "retrieval")}
     assert [row["text"] for row in rows()] == [cn for _, cn in PAIRS[:3]]
 
@@ -276,9 +306,9 @@ def test_finding_what_people_judged_is_to_be_asked_for(demo: Path, server: Serve
     seen = ("--strategy", "retrieval-conditioned", "--retrieved", 1, "--pool", f"{demo}:corpus", "--limit", 2)
     assert by_stub(server, *seen, dataset=demo).status == 2
     assert len(server.requests) == 0
-    assert by_stub(server, *seen, "--allow-own-cns", dataset=demo).status == 0
+    assert by_stub(server, *seen, "--allow-own-cns", "--force", dataset=demo).status == 0
     assert len(server.requests) == 2
-    assert "leave it out" in generate("--strategy", "reference", "--allow-own-cns").stderr
+    assert "leave it out" in generate("--strategy", "reference", "--allow-own-cns", "--force").stderr
 
 
 def test_replies_made_elsewhere(demo: Path) -> None:
@@ -294,9 +324,9 @@ def test_replies_made_elsewhere(demo: Path) -> None:
     assert "1 of 3 replies answer no message of the dataset: left out." in done.stdout
     assert summary()["import"]["missing"] == {"a": 2, "b": 2}
     assert "## Import" in Path("replies.jsonl.card.md").read_text()
-    assert generate(*options, "--filter", "system=a").status == 0
+    assert generate(*options, "--filter", "system=a", "--force").status == 0
     assert [row["system"] for row in rows()] == ["a"]
-    assert generate(*options, "--filter", "system=b").status == 1  # whose only reply is empty
+    assert generate(*options, "--filter", "system=b", "--force").status == 1  # whose only reply is empty
     assert generate("--replies", demo, dataset=demo, out="demo.parquet").status == 0
     built = list(read_rows(demo / "replies" / "test-00000-of-00001.parquet"))
     again = {row["reply_id"]: row for row in rows("demo.parquet")}
@@ -386,16 +416,16 @@ def test_few_pairs_are_few_examples_and_no_candidates_at_all(server: Server) -> 
     assert "3 of 3 messages were shown fewer than 2 examples: the pool has no more for them." in done.stdout
     assert [len(row["examples"]) for row in rows()] == [0, 1, 1]
     assert summary()["systems"][0]["examples_shown"] == {"0": 1, "1": 2}
-    done = generate("--strategy", "retrieval", *few)
+    done = generate("--strategy", "retrieval", *few, "--force")
     assert done.status == 1
     said = "1 of 3 messages have no CN in the pool that is not kin of theirs: they have no reply."
     assert said in done.stdout
     assert f"- {said}" in Path("replies.jsonl.card.md").read_text()
     assert [row["reason"] for row in rows()] == ["no_candidates", None, None]
-    done = by_stub(server, *few, "--retrieved", 1, "--limit", 1)
+    done = by_stub(server, *few, "--retrieved", 1, "--limit", 1, "--force")
     assert (done.status, rows()[0]["reason"]) == (1, "no_candidates")
     assert "wrote nothing" not in done.stdout
-    refused = by_stub(server, "--examples", 2, "--encoder", "tfidf").complaint
+    refused = by_stub(server, "--examples", 2, "--encoder", "tfidf", "--force").complaint
     assert refused.endswith("; or name other pairs with --pool")
 
 

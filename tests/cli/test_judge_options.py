@@ -131,6 +131,37 @@ def test_an_output_of_another_model_is_replaced_by_force_only(replies: Path, ser
     assert "another" in Path("out.csv").read_text(encoding="utf-8")
 
 
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("rate --model stub-large", "rate --model stub"),
+        ("rate --model stub:large", "rate --model stub"),
+        ("rate --model stub", "rate --model one --model two --panel mean"),
+        ("rate --model one --model two --panel mean", "rate --model one --model two"),
+        ("rate --model stub --rater-name stub-two", "rate --model stub --rater-name stub"),
+        ("rate --model stub --shard 1/2", "rate --model stub --shard 2/2"),
+        ("rate --model stub", "rate --model stub --shard 2/2"),
+        ("compare --model stub-large", "compare --model stub"),
+        ("compare --model stub:large", "compare --model stub"),
+    ],
+)
+def test_only_rows_of_the_same_rater_and_shard_are_replaced(
+    replies: Path, server: Server, first: str, second: str
+) -> None:
+    def run(command: str) -> Any:
+        name, *options = command.split()
+        task = ("--task", "cseval") if name == "rate" else ()
+        return fcconan("judge", name, replies, *task, "--base-url", server.url, "--out", "out.csv", *options)
+
+    assert run(first).status == 0
+    before, sent = Path("out.csv").read_bytes(), len(server.requests)
+    assert before.count(b"\n") > 1
+    assert run(second).complaint == "out.csv exists already: choose another --out, or replace it with --force"
+    assert run(first).status == 0  # the same command goes on
+    assert (Path("out.csv").read_bytes(), len(server.requests)) == (before, sent)
+    assert run(f"{second} --force").status == 0
+
+
 @pytest.mark.parametrize("command", [RATE, COMPARE])
 @pytest.mark.parametrize(
     "text",

@@ -8,7 +8,7 @@ from typing import Any
 def holds(*schemas: str) -> Callable[[Path, Any], bool]:
     """Returns a function that says whether a file is empty or an earlier output of the same models.
 
-    Such an output has all columns, no row of a person, and no rater who is another model.
+    Such an output has all columns, no row of a person, no rater who is another model, and no item of another shard.
 
     Args:
         schemas: Names of the schemas in `fcconan.data` that the command writes.
@@ -25,25 +25,37 @@ def holds(*schemas: str) -> Callable[[Path, Any], bool]:
             rows = list(data.read_rows(path))
         except InputError:
             return False
-        if not rows or not all(row.keys() in columns and row["rater_kind"] != "human" for row in rows):
-            return False
-        # The verdicts of a panel have a rater of their own.
-        return getattr(options, "panel", None) is not None or {row["rater"] for row in rows} <= _raters(rows, options)
+        return bool(rows) and all(
+            row.keys() in columns
+            and row["rater_kind"] != "human"
+            and _is_own_rater(row, options)
+            and _is_in_shard(row, options)
+            for row in rows
+        )
 
     return is_earlier_output
 
 
-def _raters(rows: list[Any], options: Any) -> set[str]:
-    """Returns the raters of rows whose names begin as those of the models, or that have the name that is given."""
-    models = [options.model] if isinstance(options.model, str) else options.model
-    names = [options.rater_name] if options.rater_name else []
-    for model in () if names else models:
-        kind, _, rest = model.partition(":")
-        names += (
-            [f"replay:{Path(rest).stem}"]
-            if kind == "replay"
-            else [rest, Path(rest).name]
-            if kind == "local"
-            else [model]
-        )
-    return {row["rater"] for row in rows if row["rater"].startswith(tuple(names))}
+def _is_own_rater(row: dict[str, Any], options: Any) -> bool:
+    """Returns whether the rater of a row is one of the models, has the name that is given, or is the panel of them."""
+    from fcconan.cli.targets import name_of_model
+
+    rater = str(row["rater"])
+    before, _, settings = rater.rpartition(":")
+    if options.rater_name:
+        return bool(rater == options.rater_name)
+    if isinstance(options.model, str):  # comparisons: the model's name alone, or with settings
+        name = name_of_model(options.model)
+        return rater == name or (before == name and settings.startswith(("choice", "judgelm")))
+    if rater == "lexical-baseline":
+        return "lexical" in options.model
+    is_of_panel = options.panel is not None and before == "panel"  # whose members have rows too
+    return is_of_panel or before in map(name_of_model, options.model)
+
+
+def _is_in_shard(row: dict[str, Any], options: Any) -> bool:
+    """Returns whether a row is certain to be of the shard that is given, if any; votes do not name their item."""
+    if getattr(options, "shard", None) is None:
+        return True
+    item = row.get("item_id")
+    return item is not None and bool(options.portion.holds(str(item)))
