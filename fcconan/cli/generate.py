@@ -13,6 +13,8 @@ from fcconan.errors import InputError
 if TYPE_CHECKING:
     from fcconan.services import GenerateOptions, GenerateResult
 
+MADE = {"prompt_hash", "decoding"}  # columns that only this command writes
+
 
 @with_dry_run
 def _show(result: "GenerateResult", verbose: bool) -> None:
@@ -40,15 +42,16 @@ def _card_of(out: Path) -> dict[str, Path]:
 
 
 def _is_output(out: Path, options: "GenerateOptions") -> bool:
-    """Returns whether an existing file is empty, or has a card and only replies of the system that is to reply."""
+    """Returns whether an existing file is empty, or was written by this command and has replies of this system only.
+
+    Its card does not count: a kill may come before the card is written.
+    """
     from fcconan.data import read_rows
 
     if out.is_dir() or not out.stat().st_size:
         return True
-    if not all(card.is_file() for card in _card_of(out).values()):
-        return False
     try:
-        return all(_is_own(row, options) for row in read_rows(out))
+        return all(row.keys() >= MADE and _is_own(row, options) for row in read_rows(out))
     except InputError:
         return False
 
