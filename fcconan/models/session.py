@@ -69,6 +69,7 @@ class Session:
         # the futures of `concurrent.futures` may then stay locked.
         self._results: SimpleQueue[tuple[int, Any, BaseException | None]] = SimpleQueue()
         self._over: SimpleQueue[None] = SimpleQueue()
+        self._error: BaseException | None = None
         self._has_begun = self._is_over = self._is_closed = False
         self._closing = asyncio.Event()
         self._loop = asyncio.new_event_loop()
@@ -101,11 +102,12 @@ class Session:
             InputError: Another error that ended all jobs.
         """
         with suppress(Empty):
-            while True:
-                found, result, error = self._results.get(block=wait and number not in results)
-                if error is not None:
-                    raise error
-                results[found] = result
+            while self._error is None:
+                found, result, self._error = self._results.get(block=wait and number not in results)
+                if self._error is None:
+                    results[found] = result
+        if self._error is not None and number not in results:  # what came before the error is given first
+            raise self._error
 
     def close(self) -> None:
         """Ends all jobs; all answers until now are on the disk when this returns, or raises the exception of a signal.

@@ -168,7 +168,7 @@ def test_rate_reads_its_grades_which_are_those_of_the_model_without_a_server(
     again = judged("rate", replies, model, "--base-url", address, *asked)
     assert again == served
     assert requests_in(log) - before == 24
-    own = judged("rate", replies, f"local:{model}", "--device", "cpu", *asked)
+    own = judged("rate", replies, f"local:{model}", "--device", "cpu", *asked, "--force")
     assert [row["value"] for row in own] == [row["value"] for row in served]
 
 
@@ -183,7 +183,7 @@ def test_compare_reads_its_choices(model: Path, server: tuple[str, Path], replie
     assert requests_in(log) - before == 24
     counts = json.loads(Path("out.json").read_text(encoding="utf-8"))
     assert counts["verdicts"] == dict(Counter(row["verdict"] for row in served))
-    own = judged("compare", replies, f"local:{model}", "--device", "cpu", "--pairs", 12)
+    own = judged("compare", replies, f"local:{model}", "--device", "cpu", "--pairs", 12, "--force")
     assert [row["verdict"] for row in own] == [row["verdict"] for row in served]
 
 
