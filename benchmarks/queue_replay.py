@@ -1,4 +1,4 @@
-"""What a queue would have cost on units whose labels are all known."""
+"""A queue played to its end on units whose labels are all known, and the judgements that it needed."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

@@ -14,7 +14,7 @@ from fcconan.retrieval.systems import TrainingPair
 
 FOLDER = Path(__file__).parents[2] / "benchmarks"
 sys.path.append(str(FOLDER))  # as Python does for a script
-SCRIPT = runpy.run_path(str(FOLDER / "replay_queue.py"))
+SCRIPT = runpy.run_path(str(FOLDER / "queue_savings.py"))
 BRONZE = [
     ("The Ombrey never return a book.", "Ombrey readers return every book."),
     ("Every Tessok cheats.", "Cards were banned."),

@@ -109,7 +109,7 @@ def _older(name: str) -> set[str]:
 
 
 def test_every_command_is_in_the_table() -> None:
-    assert set(APP) - set(TREE["new_commands"]) == set(COMMANDS)
+    assert set(APP) == set(COMMANDS)
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -232,12 +232,20 @@ def test_a_command_is_well_formed(name: str) -> None:
     assert len(shown) <= VISIBLE, shown
 
 
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_head_of_a_command_names_its_service(name: str) -> None:
+    head, interface = COMMANDS[name]["head"], APP[name].declared.interface
+    assert interface.service.__name__ == head["function"]
+    assert interface.service.__module__ == f"fcconan.services.{head['service']}"
+    assert (interface.model and interface.model.__name__) == head["config"]
+
+
 def test_functions_are_named_once_and_unlike_their_modules() -> None:
-    heads = [command["head"] for command in (COMMANDS | TREE["new_commands"]).values()]
+    heads = [command["head"] for command in COMMANDS.values()]
     for key in ("function", "service", "config"):
         assert key == "service" or len({head[key] for head in heads}) == len(heads), key
     assert not {head["function"] for head in heads} & {head["service"] for head in heads}
-    assert all(head["config"].endswith("Options") for head in heads)
+    assert all(head["config"] is None or head["config"].endswith("Options") for head in heads)
 
 
 def test_members_of_groups_have_one_default_but_for_known_exceptions() -> None:

@@ -24,7 +24,7 @@ Floats = npt.NDArray[np.float64]
 Places = npt.NDArray[np.int64]
 
 # Set with FC-CONAN's labels in view: the first three by their likelihood and rounded, noise and sharpness by what
-# replays cost. No part of it was kept aside; `benchmarks/replay_queue.py --part held-out` fits all four to some HS and
+# replays cost. No part of it was kept aside; `benchmarks/queue_savings.py --part held-out` fits all four to some HS and
 # replays the others, next to these.
 CONSTANT, SMOOTH, OWN, NOISE = 0.01, 0.03, 0.01, 0.05
 SHARPNESS = 2.0  # of the likeness of texts

@@ -1,4 +1,4 @@
-"""Replay `fcconan annotate queue` on FC-CONAN: how many judgements find 50, 80, 90 and 95 % of the positives.
+"""What `fcconan annotate queue` saves on FC-CONAN: how many judgements find 50, 80, 90 and 95 % of the positives.
 
 - queue: the queue as it is shipped, for each tier, batch size, random share, encoder and choice of scores, next to the
   order of the scores alone, and a logistic regression fitted before every batch on scores, shrunken rates of positives
@@ -7,13 +7,13 @@
 - held-out: on the same halves, the queue with constants fitted to the labels of the other HS, next to those it has,
   which were set with all labels in view.
 - stopping: when the queue says that a target is reached, and what is really reached then; how often an interval is ever
-  wrong, on FC-CONAN and on labels that are drawn anew from the expected ones.
+  wrong, on FC-CONAN and on labels drawn from the expected ones.
 - size: seconds for one fit, up to a million pairs.
 
 Savings are against the mean of random orders. The scores are the similarity of HS and CN, and `pair-propagation` from
 the training pairs, at a temperature of 0.05; neither reads a label of the pairs.
 
-Run it with `python benchmarks/replay_queue.py FOLDER [--json FILE] [--seeds N] [--part NAME]`, where
+Run it with `python benchmarks/queue_savings.py FOLDER [--json FILE] [--seeds N] [--part NAME]`, where
 FOLDER is what `fcconan build fc-conan` wrote.
 """
 
