@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 import zlib
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -40,11 +41,15 @@ def test_every_page_is_there_and_fetches_nothing(site: Path) -> None:
         assert not [address for address in fetched if re.match(r"(?:https?:)?//", address)], path.name
 
 
-def test_the_reference_has_the_modules_it_names_and_all_public_names(site: Path) -> None:
+def test_the_reference_has_every_public_name_under_its_package(site: Path) -> None:
     # An inventory: four lines of text, then compressed lines that begin with a name.
     inventory = zlib.decompress((site / "objects.inv").read_bytes().split(b"\n", 4)[4]).decode()
     known = {line.split(" ", 1)[0] for line in inventory.splitlines()}
     assert known >= {f"fcconan.{name}" for name in fcconan.__all__ if name[0] != "_"}
+    for stub in (ROOT / "fcconan").glob("*/__init__.pyi"):
+        package = f"fcconan.{stub.parent.name}"
+        missing = {f"{package}.{name}" for name in import_module(package).__all__} - known
+        assert not missing
     assert known >= {
         name
         for page in (ROOT / "docs" / "api").glob("*.md")

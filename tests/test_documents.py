@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 import yaml
 
+import fcconan
+from fcconan import services
 from fcconan.building.builds import load_recipe
 from fcconan.data.content import content_folder, recipe_names
 from fcconan.data.schemas import VOTE_LABELS
@@ -60,6 +62,18 @@ def test_every_page_is_in_the_site_and_every_module_of_the_reference_is_there() 
     for path in (ROOT / "docs" / "api").glob("*.md"):
         for name in re.findall(r"^::: (\S+)$", path.read_text(encoding="utf-8"), re.MULTILINE):
             assert (ROOT / name.replace(".", "/")).is_dir() or (ROOT / f"{name.replace('.', '/')}.py").is_file(), name
+
+
+def test_the_reference_has_a_page_per_package() -> None:
+    pages = {path.stem: path.read_text(encoding="utf-8") for path in (ROOT / "docs" / "api").glob("*.md")}
+    index = pages.pop("index")
+    assert set(pages) == {path.parent.name for path in (ROOT / "fcconan").glob("*/__init__.pyi")}
+    for name, page in pages.items():
+        # `members: true` shows exactly the names of the package's `__init__.pyi`.
+        assert f"\n::: fcconan.{name}\n    options:\n      members: true\n" in page, name
+        assert f"[{name}]({name}.md)" in index
+    named = set(services.__all__) | set(re.findall(r"`(\w+)`", index))
+    assert not [name for name in fcconan.__all__ if name not in named and name[0] != "_"]
 
 
 @pytest.mark.parametrize("document", [*DOCUMENTS, "docs/api/index.md", "docs/api/services.md"])
