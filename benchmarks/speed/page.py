@@ -24,7 +24,7 @@ HERE = Path(__file__).parent
 BENCHMARKS = ("build", "retrieval", "judge", "scoring", "tournament", "scale")
 INTRODUCTION = """# Speed
 
-Ratios against a named baseline that was measured in the same run, on the machine below; `make speed` measures them again
+Ratios against a named baseline of the same run, on the machine below; `make speed` measures them again
 and writes this page. A ratio depends on the machine much less than seconds do. Aims are what we hold ourselves to; a
 missed one is shown, and no test fails by it.
 """

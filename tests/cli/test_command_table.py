@@ -9,6 +9,7 @@ import pytest
 import typer
 import yaml
 
+from fcconan import cli
 from fcconan.cli import app
 from fcconan.cli.command import Command
 from fcconan.cli.parameters import REQUIRED
@@ -233,11 +234,13 @@ def test_a_command_is_well_formed(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_the_head_of_a_command_names_its_service(name: str) -> None:
+def test_the_head_of_a_command_is_true(name: str) -> None:
     head, interface = COMMANDS[name]["head"], APP[name].declared.interface
     assert interface.service.__name__ == head["function"]
     assert interface.service.__module__ == f"fcconan.services.{head['service']}"
     assert (interface.model and interface.model.__name__) == head["config"]
+    panels = {verb.COMMAND.name: panel for panel, verbs in cli.COMMANDS.items() for verb in verbs}
+    assert head["panel"] == panels.get(name, "Campaigns and judges")
 
 
 def test_functions_are_named_once_and_unlike_their_modules() -> None:
