@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args, get_origin
 
 import pytest
 import typer
@@ -177,6 +177,21 @@ def test_values_of_an_option_are_those_of_the_command(name: str) -> None:
             kind = next((each for each in ("bool", "int", "float", "Path") if each in plain), "str")
             like = {"path": "Path", "choice": "str", "table": "str"}.get(option["type"], option["type"])
             assert kind == like or {kind, option["type"]} <= {"str", "Path", "table", "path"}, (meaning, annotation)
+
+
+def _values(kind: Any) -> list[Any]:
+    """Returns the values of a `Literal`, also within a list or with None."""
+    if get_origin(kind) is Literal:
+        return list(get_args(kind))
+    return [value for each in get_args(kind) for value in _values(each)]
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_choices_are_those_of_the_model(name: str) -> None:
+    fields = getattr(APP[name].declared.interface.model, "model_fields", {})
+    for meaning, option in _resolved(COMMANDS[name]).items():
+        found = _values(fields[meaning].annotation) if meaning in fields else []
+        assert found == option.get("choices", []), meaning
 
 
 def test_each_flag_has_one_meaning() -> None:
