@@ -98,3 +98,28 @@ def test_people_and_code_know_the_same_labels() -> None:
     assert tuple(label["name"] for label in task["labels"]) == VOTE_LABELS
     guidelines = (folder / "guidelines.md").read_text(encoding="utf-8")
     assert all(f"`{label}`" in guidelines for label in VOTE_LABELS)
+
+
+CHECKLISTS = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").partition("## Adding a command")[2]
+
+
+def test_checklists_name_files_that_exist() -> None:
+    packages = {path.parent.name for path in (ROOT / "fcconan").glob("*/__init__.py")}
+    spans = {span.replace("test_NAME", "__init__").replace("NAME", "__init__") for span in spans_of_paths(CHECKLISTS)}
+    paths = {f"fcconan/{span}" if span.split("/")[0] in packages else span for span in spans}
+    assert len(paths) > 40
+    assert sorted(path for path in paths if not (ROOT / path).exists()) == []
+
+
+def spans_of_paths(text: str) -> set[str]:
+    """The paths in the inline code of a document."""
+    return set(re.findall(r"`([\w.]+/[\w./]*)`", text))
+
+
+def test_checklists_name_code_that_exists() -> None:
+    files = [path for folder in ("fcconan", "tests") for path in (ROOT / folder).rglob("*.py")]
+    code = {word for path in files for word in re.findall(r"\w+", path.read_text(encoding="utf-8"))}
+    spans = re.findall(r"`(_?[A-Za-z]\w+(?:\.\w+)?)(?:\([^`]*\))?(?: -> \w+)?`", CHECKLISTS)
+    names = {name for span in spans for name in re.sub(r"\.(py|md|yaml)$", "", span).split(".")}
+    assert len(names) > 70
+    assert sorted(names - code - {"guidelines"}) == []
