@@ -18,7 +18,7 @@ from fcconan.building.hydration import hydrate
 from fcconan.data.manifest import read_manifest
 from fcconan.errors import InputError
 from tests.annotation import published as small
-from tests.building.test_release import contents
+from tests.building.test_releases import contents
 
 Make = Callable[[Path], Campaign]
 RecipeOf = Callable[..., Path]

@@ -15,7 +15,7 @@ from fcconan.reporting.scores import correlation_page
 from fcconan.reporting.tables import Table, latex_lines, markdown_lines
 from tests.browsing import accessibility_problems, needs_chromium, visit
 from tests.reporting.invented_release import CN, HS, MESSAGE, SCRIPT, write_release_folder
-from tests.reporting.test_heat import CELLS, ROWS
+from tests.reporting.test_heat_maps import CELLS, ROWS
 
 pytestmark = needs_chromium
 DRAWN = "paths => paths.filter(path => getComputedStyle(path).display !== 'none').length"

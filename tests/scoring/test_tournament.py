@@ -13,7 +13,7 @@ from fcconan.scoring.significance.intervals import draws
 from fcconan.scoring.tournament.bradley_terry import strengths
 from fcconan.scoring.tournament.preferences import majority_votes, read_verdicts
 from fcconan.scoring.tournament.ranking import compare_raters, correlate_tables, rank_systems
-from tests.scoring.test_verdicts import Row, row
+from tests.scoring.test_preferences import Row, row
 
 
 def _by_name(result: dict[str, Any]) -> dict[str, dict[str, Any]]:

@@ -11,7 +11,7 @@ from fcconan.building.hydration import hydrate
 from fcconan.data.manifest import read_manifest
 from fcconan.errors import InputError
 from tests import small
-from tests.building.test_release import contents
+from tests.building.test_releases import contents
 from tests.conftest import RunCli
 
 GOLD = "gold/test-00000-of-00001.parquet"

@@ -123,7 +123,7 @@ from pathlib import Path
 import torch
 from peft import PeftModel
 from transformers import AutoModelForCausalLM
-from tests.generation.test_finetune import LORA, of_demo
+from tests.generation.test_finetuning import LORA, of_demo
 tiny, demo, adapter, out = map(Path, sys.argv[1:])
 model = PeftModel.from_pretrained(AutoModelForCausalLM.from_pretrained(tiny), adapter).eval()
 finetuner = of_demo(tiny, demo, LORA)

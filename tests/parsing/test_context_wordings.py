@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.judging.test_answer_context import _label, _rating, _result, _scores, _verdict, _without_key
+from tests.parsing.test_context import _label, _rating, _result, _scores, _verdict, _without_key
 
 PARSERS = {
     "rating": _rating,

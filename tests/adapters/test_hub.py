@@ -14,7 +14,7 @@ from fcconan.data.hub import release_folder
 from fcconan.errors import InputError
 from tests import small
 from tests.adapters.published import NAME, publish, reached
-from tests.building.test_release import contents
+from tests.building.test_releases import contents
 from tests.conftest import RunCli
 from tests.publishing.hub import READER, Blob, Hub
 

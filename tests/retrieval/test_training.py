@@ -186,7 +186,7 @@ def test_the_chosen_number_of_epochs_is_trained_as_it_was_cross_validated(
 KILLED = """
 import sys
 from pathlib import Path
-from tests.retrieval.test_train import FAST, PAIRS
+from tests.retrieval.test_training import FAST, PAIRS
 from fcconan.retrieval.training import train_retriever
 train_retriever(PAIRS, Path(sys.argv[2]), model=Path(sys.argv[1]), training=FAST)
 """
