@@ -70,7 +70,7 @@ def _is_own(row: dict[str, Any], options: "GenerateOptions") -> bool:
     if options.strategy == "retrieval":
         return system == f"{Path(options.retriever or 'tfidf').name}:retrieval"
     is_of_model = system.rpartition(":")[0] == name_of_model(options.model or "")
-    return is_of_model and row.get("strategy") == options.strategy_of_model
+    return is_of_model and row.get("strategy") == options.used_strategy
 
 
 COMMAND = Command(

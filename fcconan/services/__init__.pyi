@@ -161,8 +161,6 @@ from .model_results import (
 from .options import (
     LARGEST_SEED as LARGEST_SEED,
     MOST_RESAMPLES as MOST_RESAMPLES,
-    MOST_ROWS as MOST_ROWS,
-    MOST_TOKENS as MOST_TOKENS,
     Bootstrap as Bootstrap,
     Decoding as Decoding,
     Endpoint as Endpoint,

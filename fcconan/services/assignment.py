@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
-from fcconan.errors import InputError
 from fcconan.services.campaign_folders import (
     MOST_GRADES,
     CampaignFolder,
@@ -107,9 +106,7 @@ class AssignOptions(RoundSize, GoldQuestions, EffortOptions):
         metavar="NAME",
     )
     blocks: Literal["units", "cn", "hs"] = option(
-        "units",
-        help="Units that go to the same raters: all of a CN, all of an HS, or single units.",
-        rare=True,
+        "units", help="Units that go to the same raters: all of a CN, all of an HS, or single units.", rare=True
     )
     overlap: dict[Annotated[int, Field(ge=2, le=3)], Annotated[float, Field(ge=0, le=1)]] = option(
         {},
@@ -159,18 +156,10 @@ class AssignOptions(RoundSize, GoldQuestions, EffortOptions):
     qualify: bool = option(False, help="Decide by the qualification test which invited raters qualify.")
 
 
+# The options of a new round.
 _OF_ROUNDS = (
-    "blocks",
-    "overlap",
-    "overlap_unit",
-    "all_raters",
-    "sample_size",
-    "exclude_round",
-    "review",
-    "max_distance",
-    "session_size",
-    "gold_per_session",
-)
+    "blocks overlap overlap_unit all_raters sample_size exclude_round review max_distance session_size gold_per_session"
+).split()
 
 
 @dataclass(frozen=True, repr=False)
@@ -230,22 +219,15 @@ def _check(options: AssignOptions) -> None:
     """Checks that steps other than a new round have no options of a new round."""
     from fcconan.annotation import QUALIFICATION
 
-    if (options.reassign_skipped or options.rebalance) and not options.reassign:
-        raise InputError("--reassign-skipped and --rebalance go with --reassign: give it, or leave them out")
-    step = "--reassign" if options.reassign else "--qualify" if options.qualify else "the qualification test"
-    if not (options.reassign or options.qualify or options.round == QUALIFICATION):
-        return
-    usual = AssignOptions()
-    given = [
-        "--" + name.replace("_", "-")
-        for name in _OF_ROUNDS
-        if getattr(options, name) != getattr(usual, name) and (name != "session_size" or options.reassign)
-    ]
-    given += ["--qualify"] if options.reassign and options.qualify else []
-    if given:
-        raise InputError(
-            f"{step} keeps the units and orders as they are and takes no {', '.join(given)}: leave that out"
-        )
+    if not options.reassign:
+        options.refuse("reassign_skipped", "rebalance", why="only for --reassign")
+    is_quiz = options.round == QUALIFICATION
+    steps = {"--reassign": options.reassign, "--qualify": options.qualify, "the qualification test": is_quiz}
+    step = next((name for name, is_chosen in steps.items() if is_chosen), None)
+    if step is not None:
+        unused = [name for name in _OF_ROUNDS if name != "session_size" or options.reassign]
+        further = ["qualify"] if options.reassign else []
+        options.refuse(*unused, *further, why=f"{step} keeps the units and orders as they are")
 
 
 def _qualified(campaign: "Campaign", options: AssignOptions) -> dict[str, Any]:

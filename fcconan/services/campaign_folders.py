@@ -6,19 +6,16 @@ from typing import Annotated, Any, ClassVar, Literal
 
 import fcconan
 from fcconan.errors import InputError
-from fcconan.services.configuration import Configuration, argument, option
+from fcconan.services.configuration import LARGEST, Configuration, argument, option
 from fcconan.services.options import LARGEST_SEED
 from fcconan.services.results import Result
 
-MOST_UNITS = 1_000_000_000  # of a campaign, and of anything that is counted in units
 MOST_GRADES = 1_000_000.0  # no scale is longer
-MOST_SECONDS = 1_000_000_000.0
-MOST_PAY = 1_000_000_000.0
 
 CampaignFolder = Annotated[Path | str, argument("Folder of the campaign.", path=True, role="folder")]
 
 
-def count_option(help: str, default: int | None = None, *, least: int = 1, most: int = MOST_UNITS, **how: Any) -> Any:
+def count_option(help: str, default: int | None = None, *, least: int = 1, most: int = LARGEST, **how: Any) -> Any:
     """Declares an option for a number of things.
 
     Args:
@@ -93,10 +90,9 @@ class EffortOptions(Configuration):
         rare=True,
         metavar="SECONDS",
         ge=0,
-        le=MOST_SECONDS,
     )
     pay_per_hour: float | None = option(
-        None, help="Hourly pay for estimates of cost.", rare=True, metavar="FLOAT", ge=0, le=MOST_PAY
+        None, help="Hourly pay for estimates of cost.", rare=True, metavar="FLOAT", ge=0
     )
 
 
@@ -109,7 +105,6 @@ class CampaignResult(Result):
     """
 
     campaign: str
-    signatures: ClassVar[tuple[str, ...]] = ()
 
     @property
     def signature(self) -> str:

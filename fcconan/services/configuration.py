@@ -25,6 +25,7 @@ from fcconan.errors import InputError
 Names = Callable[[], Iterable[str]]
 Role = Literal["read", "folder", "release", "write", "model"]
 _OPTIONS = "\n\nOptions:\n"
+LARGEST = 1_000_000_000  # of numbers whose option declares no upper bound
 
 
 @dataclass(frozen=True)
@@ -135,8 +136,10 @@ def option(
         complete: See above.
         role: See above.
         constraints: Those of `pydantic.Field`: `ge`, `gt`, `le`, `lt`, `min_length`, `pattern`. A number needs a lower
-            and an upper bound.
+            bound; its upper bound is `LARGEST` where none is given.
     """
+    if constraints.keys() & {"ge", "gt"} and not constraints.keys() & {"le", "lt"}:
+        constraints["le"] = LARGEST
     how = Option(flag, short, metavar, group, rare, renamed, complete, role)
     extra: Any = how
     return Field(default, description=help, json_schema_extra=extra, **constraints)
@@ -217,12 +220,26 @@ class Configuration(BaseModel):
 
     def __repr_args__(self) -> Iterable[tuple[str | None, Any]]:
         """Returns the options that are not the defaults."""
-        fields = type(self).model_fields
-        return [
-            (name, value)
-            for name, value in super().__repr_args__()
-            if name is None or value != fields[name].get_default(call_default_factory=True)
-        ]
+        return [(name, value) for name, value in super().__repr_args__() if name is None or self.is_given(name)]
+
+    def is_given(self, name: str) -> bool:
+        """Returns whether an option differs from its default."""
+        return bool(getattr(self, name) != type(self).model_fields[name].get_default(call_default_factory=True))
+
+    def refuse(self, *names: str, why: str) -> None:
+        """Refuses options that have no effect together with others.
+
+        Args:
+            names: The options.
+            why: The reason, for the message.
+
+        Raises:
+            InputError: One of them differs from its default.
+        """
+        described = self.describe()
+        given = [flag_of(name, described[name][1]) for name in names if self.is_given(name)]
+        if given:
+            raise InputError(f"{', '.join(given)}: {why}; leave {'it' if len(given) == 1 else 'them'} out")
 
     @field_validator("*", mode="before")
     @classmethod

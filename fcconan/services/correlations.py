@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, overload
+from typing import TYPE_CHECKING, Annotated, Any, Literal, overload
 
 from fcconan.errors import InputError
 from fcconan.scoring import ScoreTable
@@ -131,8 +131,6 @@ class CorrelateOptions(WideRowSelection, Bootstrap):
 class CorrelateResult(Result):
     """Coefficients of each rater by aspect and level; with `ranks`, the NDCG of each rater."""
 
-    signatures: ClassVar[tuple[str, ...]] = ("signature", "tests_signature")
-
     def rows(self) -> Sequence[dict[str, Any]]:
         """Returns the correlations, or the values of NDCG."""
         rows: Sequence[dict[str, Any]] = self.data.get("ndcg", self.data["rows"])
@@ -206,11 +204,8 @@ def correlate(
     data = population(about, read)
     if options.ranks is None:
         return CorrelateResult(_correlations(rated, options, levels, coefficients, data))
-    if any(
-        getattr(options, name)
-        for name in ("aspect", "level", "coefficient", "partial", "error_metrics", "tests", "stability")
-    ):
-        raise InputError("--ranks goes with --human and --rater only: leave the other options out")
+    others = ("aspect", "level", "coefficient", "partial", "error_metrics", "tests", "stability")
+    options.refuse(*others, why="--ranks goes with --human and --rater only")
     result = score_rankings(
         rated,
         options.ranks,

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 import fcconan
 from fcconan.data import recipe_names, tier_rule_names
 from fcconan.services.configuration import Configuration, argument, option, output
-from fcconan.services.options import MOST_JOBS
 from fcconan.services.results import Result
 
 if TYPE_CHECKING:
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
 class Jobs(Configuration):
     """Parallel downloads."""
 
-    jobs: int = option(4, help="Number of parallel jobs: downloads.", short="-j", ge=1, le=MOST_JOBS)
+    jobs: int = option(4, help="Number of parallel jobs: downloads.", short="-j", ge=1)
 
 
 class BuildOptions(Jobs):
@@ -83,7 +82,6 @@ class BuildResult(Result):
 
     folder: Path
     manifest: dict[str, Any]
-    signatures: ClassVar[tuple[str, ...]] = ()
 
     def rows(self) -> list[dict[str, Any]]:
         """Returns config, split and number of rows of each table of the release."""
@@ -111,7 +109,6 @@ class HydrateResult(Result):
     comparison: "Hydration"
     source: str
     table: ClassVar[str] = "examples"
-    signatures: ClassVar[tuple[str, ...]] = ()
 
     @property
     def folder(self) -> Path | None:
@@ -139,7 +136,6 @@ class CroissantResult(Result):
 
     json_file: Path | None
     table: ClassVar[str] = "recordSet"
-    signatures: ClassVar[tuple[str, ...]] = ()
 
     @property
     def signature(self) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import permutations
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any
 
 from fcconan.errors import InputError
 from fcconan.services.benchmark import BenchOptions, bench
@@ -62,7 +62,6 @@ class DemoResult(BuildResult):
     tables: "Sequence[Table]"
     leaders: Sequence[Mapping[str, str]]
     index: Path
-    signatures: ClassVar[tuple[str, ...]] = ()
 
 
 def run_demo(

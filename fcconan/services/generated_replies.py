@@ -11,18 +11,21 @@ from fcconan.services.background import knowledge_of
 from fcconan.services.configuration import argument, output
 from fcconan.services.connections import BATCH_SIZE, Connection, calling, connected, notices_of, usage_of
 from fcconan.services.locations import dataset_part
-from fcconan.services.model_results import DRY_RUN, ModelResult, Progress, WatchedModel, reporting
+from fcconan.services.model_results import ModelResult, Progress, WatchedModel, reporting
 from fcconan.services.reply_notes import failures_of, notes_of
 from fcconan.services.reply_options import (
+    BY_MODEL,
     CONDITIONED,
     ENCODER,
     FEW_SHOT,
+    METHOD,
     REFERENCE,
     RETRIEVAL,
     RETRIEVER,
     SHOWN,
     GenerateOptions,
 )
+from fcconan.services.results import DRY_RUN
 from fcconan.services.rows import Source, as_file, run_name
 
 if TYPE_CHECKING:
@@ -77,10 +80,7 @@ def generate(
             role="read",
         ),
     ],
-    out: Annotated[
-        Path | str,
-        output("File of replies: .parquet, .jsonl or .csv.", role="write"),
-    ],
+    out: Annotated[Path | str, output("File of replies: .parquet, .jsonl or .csv.", role="write")],
     options: GenerateOptions = GenerateOptions(),
     *,
     client: "Client | Model | Connection | None" = None,
@@ -119,8 +119,8 @@ def generate(
         if not isinstance(dataset, str | PathLike):
             options = options.model_copy(update={"split": None})  # `as_file` has chosen it
         result = _Replies(source, Path(out), options, connection, progress).write()
-        if result.failed and connection.run is not None:
-            connection.run.keep_open()
+        if result.failed:
+            connection.keep_open()
         return result
 
 
@@ -137,25 +137,20 @@ class _Replies:
     def write(self) -> GenerateResult:
         """Writes the replies and their card."""
         options = self.options
-        if options.replies is None and options.strategy not in (RETRIEVAL, REFERENCE):
-            return self._by_model()
+        if options.replies is not None:
+            options.refuse("strategy", *METHOD, why="--replies names replies that exist already")
+        strategy = None if options.replies is not None else options.used_strategy
+        if strategy is not None and strategy in BY_MODEL:
+            return self._by_model(strategy)
         if self.connection.options.dry_run:
             raise InputError("--dry-run counts what a model would be asked, and none is: leave it out")
-        if options.replies is not None:
-            options.refuse("says how replies are made, and --replies names replies that are there")
-            return self._finished(self._import(options.replies))
-        if options.strategy == REFERENCE:
-            reason = f"has no meaning with --strategy {REFERENCE}, which takes what people wrote"
-            options.refuse(reason, but=["strategy"])
-            return self._finished(self._references())
-        reason = f"has no meaning with --strategy {RETRIEVAL}, which takes the best CN"
-        options.refuse(reason, but=("strategy", "retriever", "pool", "allow_own_cns"))
-        return self._finished(self._retrieve())
+        make = {None: self._import, RETRIEVAL: self._retrieve, REFERENCE: self._references}[strategy]
+        return self._finished(make())
 
-    def _import(self, text: str) -> dict[str, Any]:
+    def _import(self) -> dict[str, Any]:
         from fcconan.generation import STRATEGY, ImportedReplies, load_items, row_maker
 
-        options, (source, config, split) = self.options, dataset_part(text)
+        options, (source, config, split) = self.options, dataset_part(self.options.replies or "")
         is_same = source.resolve() == self.dataset.resolve()
         # Columns of the dataset itself are renamed where its replies are imported.
         columns = {name: each for name, each in options.rename.items() if is_same and name in MESSAGE_COLUMNS}
@@ -200,7 +195,7 @@ class _Replies:
         result = self._generated(CatalogueGenerator(source, name=self.options.system_name), items)
         return result | {"notes": notes_of(result)}
 
-    def _by_model(self) -> GenerateResult:
+    def _by_model(self, strategy: str) -> GenerateResult:
         from fcconan.generation import PROMPTS, check_prompt, load_generation_prompt
 
         options = self.options
@@ -209,7 +204,6 @@ class _Replies:
                 f"there is no model: name one with --model, or choose --strategy {RETRIEVAL} or {REFERENCE}, or give "
                 "--replies FILE"
             )
-        strategy = options.strategy_of_model
         decoding = options.decoding_settings()
         judged = options.judge_plan(decoding.pick)
         prompt = load_generation_prompt(options.prompt or PROMPTS[strategy])
@@ -355,7 +349,8 @@ class _Replies:
         seed = self.options.seed
         if judged is not None and judge is not None:
             return BestOf(ModelJudge(judge, judged, background=plan.background), seed)
-        return Random(seed) if plan.decoding.pick == "random" else First()
+        selections: dict[str | None, Pick] = {None: First(), "first": First(), "random": Random(seed)}
+        return selections[plan.decoding.pick]
 
     def _generated(self, generator: "Generator", items: "list[Item]") -> dict[str, Any]:
         from fcconan.generation import generate_rows

@@ -33,7 +33,7 @@ from fcconan.services.correlations import CorrelateOptions, correlate
 from fcconan.services.locations import check_files, files_of_models
 from fcconan.services.options import Endpoint
 from fcconan.services.rankings import LeaderboardOptions, RankOptions, leaderboard, rank
-from fcconan.services.results import Result, write_json
+from fcconan.services.results import DRY_RUN, Result, write_json
 from fcconan.services.suite_steps import COMPARISONS, RATINGS, REPLIES, SuiteSteps, rehearsed, step_of
 
 if TYPE_CHECKING:
@@ -63,17 +63,6 @@ class GeneratorSuiteResult(Result):
     is_complete: bool = True
     signatures_of_results: Sequence[str] = ()
     table: ClassVar[str] = "steps"
-    signatures: ClassVar[tuple[str, ...]] = ()
-
-    @property
-    def is_dry_run(self) -> bool:
-        """Whether nothing was sent or written."""
-        return "dry_run" in self.data
-
-    def rows(self) -> Sequence[Mapping[str, Any]]:
-        """Returns the steps with their status, or the requests of each step of a dry run."""
-        rows: Sequence[Mapping[str, Any]] = self.data["dry_run" if self.is_dry_run else self.table]
-        return rows
 
     @property
     def signature(self) -> str:
@@ -133,8 +122,8 @@ def evaluate_generators(
         with locked(folder):
             evaluation.check()
             result = evaluation.run()
-        if not result.is_complete and connection.run is not None:
-            connection.run.keep_open()
+        if not result.is_complete:
+            connection.keep_open()
         return result
 
 
@@ -190,7 +179,7 @@ class _Evaluation:
             if self.loaded.dataset is None and not (self._services.dataset / "manifest.json").is_file():
                 self._services.dataset = self._built(Path(folder) / DATASET)
             found, are_written = rehearsed(self._services, self._steps, Path(folder), whole=True)
-        return GeneratorSuiteResult({"dry_run": found}, self.out, are_replies_written=are_written)
+        return GeneratorSuiteResult({DRY_RUN: found}, self.out, are_replies_written=are_written)
 
     def run(self) -> GeneratorSuiteResult:
         """Does all that is not done yet.

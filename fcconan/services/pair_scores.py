@@ -2,19 +2,20 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import fcconan
 from fcconan.data import task_names
 from fcconan.errors import InputError
-from fcconan.services.configuration import argument, option, output
+from fcconan.services.configuration import LARGEST, argument, option, output
 from fcconan.services.connections import Connection, Notices, notices_of, usage_of
 from fcconan.services.locations import dataset_folder
-from fcconan.services.options import MOST_ROWS, Calls, Endpoint
+from fcconan.services.options import Calls, Endpoint
 from fcconan.services.parallelism import Parallel
-from fcconan.services.results import Result
+from fcconan.services.prompts import RatingMethod, task_of
+from fcconan.services.results import DRY_RUN, Result
 
 if TYPE_CHECKING:
     from fcconan.annotation import JudgeScorer, Lists, Scorer, Scoring
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from fcconan.parallel import Shard
 
 JUDGE = "judge"
-NO_NOTICES = Notices()
 Progress = Callable[[int, int], None]
 
 
@@ -39,18 +39,12 @@ class PairScoreOptions(Calls, Parallel):
         metavar="N",
         renamed=("--top",),
         ge=1,
-        le=MOST_ROWS,
     )
     min_score: float | None = option(
-        None,
-        help="Smallest score of pairs to keep.",
-        metavar="FLOAT",
-        renamed=("--at-least",),
-        ge=-1e9,
-        le=1e9,
+        None, help="Smallest score of pairs to keep.", metavar="FLOAT", renamed=("--at-least",), ge=-LARGEST
     )
     rows_per_shard: int | None = option(
-        None, help="Pairs in a shard, rounded to whole HS.", rare=True, metavar="N", ge=1, le=MOST_ROWS
+        None, help="Pairs in a shard, rounded to whole HS.", rare=True, metavar="N", ge=1
     )
     model: str | None = option(
         None,
@@ -67,7 +61,7 @@ class PairScoreOptions(Calls, Parallel):
         complete=task_names,
     )
     aspect: str | None = option(None, help="Aspect of the task whose value is the score.", rare=True, metavar="NAME")
-    rating_method: Literal["direct", "rubric", "g-eval", "auto-cseval", "prometheus", "grounded"] | None = option(
+    rating_method: RatingMethod | None = option(
         None,
         help="Method of rating of a judge, as in `fcconan judge rate`; default: rubric.",
         rare=True,
@@ -83,14 +77,12 @@ class PairScoreResult(Result):
         notices: Sentences about stored answers of a model.
     """
 
-    notices: Notices = NO_NOTICES
-    signatures: ClassVar[tuple[str, ...]] = ()
+    notices: Notices = field(default_factory=Notices)
 
     def rows(self) -> Sequence[Mapping[str, Any]]:
         """Returns one row with the counts, or with those of a dry run."""
-        if "dry_run" in self.data:
-            rows: Sequence[Mapping[str, Any]] = self.data["dry_run"]
-            return rows
+        if self.is_dry_run:
+            return super().rows()
         return [{name: value for name, value in self.data.items() if name not in ("out", "scorer", "used")}]
 
     @property
@@ -136,11 +128,12 @@ def score_pairs(
     """
     from fcconan.annotation import Asking, JudgeScorer, Selection, plan, read_lists, scoring_summary
     from fcconan.models import origins_of
-    from fcconan.parallel import open_workers, run
+    from fcconan.parallel import run
 
     out, portion = Path(out), options.portion
     is_parallel = (options.jobs or 1) > 1 or options.scheduler is not None or executor is not None
-    _check(options, is_parallel=is_parallel)
+    if is_parallel and options.max_cost is not None:
+        raise InputError("--max-cost is kept by one process: give --concurrency instead of --jobs or --scheduler")
     scorer = _scorer(options)
     opened = None if options.model is None else _opened(options.model, options)
     lists = read_lists([dataset_folder(each) for each in sources])
@@ -165,7 +158,7 @@ def score_pairs(
     mine = portion.select(shards)
     if options.dry_run and opened is not None and isinstance(scorer, JudgeScorer):
         rehearsal = _rehearsed(opened, scorer, lists, work, mine)
-        return PairScoreResult({"dry_run": [rehearsal.summary(options.prices)]})
+        return PairScoreResult({DRY_RUN: [rehearsal.summary(options.prices)]})
     width = len(lists.cn)
 
     def report(done: int, total: int) -> None:
@@ -174,7 +167,7 @@ def score_pairs(
 
     with (
         _counted_at_limit(work, mine),
-        open_workers(options.jobs or 1, scheduler=options.scheduler, executor=executor) as workers,
+        options.workers(executor) as workers,
     ):
         run(work, mine, workers, progress=report)
     models = [] if is_parallel or opened is None else [opened]
@@ -183,31 +176,16 @@ def score_pairs(
     return PairScoreResult(data | ({"used": used} if used else {}), notices_of(models, option="another --out"))
 
 
-def _check(options: PairScoreOptions, *, is_parallel: bool) -> None:
-    if is_parallel and options.max_cost is not None:
-        raise InputError("--max-cost is kept by one process: give --concurrency instead of --jobs or --scheduler")
-    if options.scorer != JUDGE and (options.prices is not None or options.max_cost is not None or options.dry_run):
-        raise InputError(
-            f"--prices, --max-cost and --dry-run are for --scorer {JUDGE}, not {options.scorer}: leave them out"
-        )
-
-
 def _scorer(options: PairScoreOptions) -> "Scorer":
     from fcconan.annotation import JudgeScorer, named
 
     if options.scorer != JUDGE:
-        if options.model is not None or options.aspect is not None or options.base_url is not None:
-            raise InputError(
-                f"--model, --aspect and --base-url are for --scorer {JUDGE}, not {options.scorer}: leave them out"
-            )
+        for_judges = ("model", "aspect", "base_url", "prices", "max_cost", "dry_run")
+        options.refuse(*for_judges, why=f"only for --scorer {JUDGE}, not {options.scorer}")
         return named(options.scorer)
-    from fcconan.judging import load_rubric
-
     if options.model is None:
         raise InputError(f"--scorer {JUDGE} asks a model: name it with --model")
-    task = load_rubric(options.task)
-    if options.aspect is not None:
-        task = task.model_copy(update={"aspects": [task.aspect(options.aspect)]})
+    task = task_of(options.task, () if options.aspect is None else (options.aspect,))
     return JudgeScorer(task, options.model, strategy=options.rating_method or "rubric", base_url=options.base_url)
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import fcconan
 from fcconan.services.configuration import Configuration, argument, option
@@ -62,7 +62,6 @@ class PublishResult(Result):
     """
 
     publication: "Publication"
-    signatures: ClassVar[tuple[str, ...]] = ()
 
     def rows(self) -> Sequence[Mapping[str, Any]]:
         """Returns path, change and size in bytes of each file."""

@@ -162,13 +162,10 @@ def simulate(
 
     if options.estimate == (out is not None):
         raise InputError("give --out FOLDER for filled-in sheets, or --estimate for an estimate")
-    only = {"--team-size": options.team_size, "--overlap-plan": options.overlap_plan}
-    given = [name for name, value in {**only, "--repetitions": options.repetitions}.items() if value]
-    if given and not options.estimate:
-        raise InputError(f"{', '.join(given)}: of --estimate only; give it, or leave them out")
-    if options.truth is not None and (options.positive_rate is not None or options.estimate):
-        other = "--estimate" if options.estimate else "--positive-rate"
-        raise InputError(f"--truth gives the right answers, and {other} draws them: leave one of them out")
+    if not options.estimate:
+        options.refuse("team_size", "overlap_plan", "repetitions", why="only for --estimate")
+    if options.truth is not None:
+        options.refuse("estimate", "positive_rate", why="--truth gives the right answers, which would be drawn")
     rate = POSITIVE_RATE if options.positive_rate is None else options.positive_rate
     opened = Campaign(Path(campaign))
     described = _described(options)

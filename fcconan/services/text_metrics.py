@@ -5,7 +5,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from fcconan.data import SCORED, SUFFIXES, check_row_target, open_table
 from fcconan.errors import InputError
@@ -98,7 +98,6 @@ class MetricsResult(Result):
     """
 
     scored: "Mapping[str, tuple[Sequence[Row], Mapping[str, TextScores]]]"
-    signatures: ClassVar[tuple[str, ...]] = ()
 
     @property
     def ratings(self) -> list[dict[str, Any]]:

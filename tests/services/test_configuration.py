@@ -55,7 +55,6 @@ def test_a_number_is_finite_within_its_bounds_and_no_switch(height: Any) -> None
     ("kind", "bounds"),
     [
         (int, {}),
-        (float, {"ge": 0}),
         (float | None, {"lt": 3}),
         (tuple[float, ...], {}),
         (dict[str, Annotated[float, Field(ge=0)]], {}),
@@ -64,6 +63,25 @@ def test_a_number_is_finite_within_its_bounds_and_no_switch(height: Any) -> None
 def test_a_number_without_bounds_is_refused_where_it_is_declared(kind: Any, bounds: dict[str, Any]) -> None:
     with pytest.raises(TypeError, match=r"^Boundless\.number is a number without both bounds"):
         _declare("Boundless", kind, bounds)
+
+
+def test_the_usual_upper_bound_is_a_thousand_millions() -> None:
+    made = _declare("Half", float, {"ge": 0})
+    assert made(number=1e9).number == 1e9
+    with pytest.raises(ConfigurationError, match=r"^Half: number: Input should be less than or equal to 1000000000 "):
+        made(number=1.1e9)
+    assert _declare("Small", int, {"ge": 0, "lt": 3})(number=2).number == 2
+
+
+def test_options_without_effect_are_refused_by_their_flags() -> None:
+    grove = Grove(people="ombrey", trees=3, seed=1, names=("Ilse",))
+    grove.refuse("trees", "height", "resamples", why="for woods only")  # all have their defaults
+    with pytest.raises(InputError, match=r"^--seed: for woods only; leave it out$"):
+        grove.refuse("trees", "seed", why="for woods only")
+    with pytest.raises(InputError, match=r"^--names, --seed: for woods only; leave them out$"):
+        grove.refuse("names", "seed", why="for woods only")
+    with pytest.raises(InputError, match=r"^--people: for woods only; leave it out$"):
+        grove.refuse("people", why="for woods only")  # a required option is always given
 
 
 def _declare(name: str, kind: Any, bounds: dict[str, Any]) -> Any:
