@@ -8,7 +8,6 @@ import typer
 from fcconan.cli.command import Command
 from fcconan.cli.model_output import print_failed, with_dry_run
 from fcconan.cli.progress import CountProgress
-from fcconan.errors import InputError
 
 if TYPE_CHECKING:
     from fcconan.services import GenerateOptions, GenerateResult
@@ -46,14 +45,9 @@ def _is_output(out: Path, options: "GenerateOptions") -> bool:
 
     Its card does not count: a kill may come before the card is written.
     """
-    from fcconan.data import read_rows
+    from fcconan.cli.targets import has_own_rows
 
-    if out.is_dir() or not out.stat().st_size:
-        return True
-    try:
-        return all(row.keys() >= MADE and _is_own(row, options) for row in read_rows(out))
-    except InputError:
-        return False
+    return has_own_rows(out, lambda row: row.keys() >= MADE and _is_own(row, options))
 
 
 def _is_own(row: dict[str, Any], options: "GenerateOptions") -> bool:

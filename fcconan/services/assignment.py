@@ -140,18 +140,13 @@ class AssignOptions(RoundSize, GoldQuestions, EffortOptions):
         le=MOST_GRADES,
     )
     reassign: bool = option(
-        False,
-        help="Assign open units of raters who left to other raters; nothing else changes.",
-        renamed=("--again",),
+        False, help="Assign open units of raters who left to other raters; nothing else changes.", renamed=("--again",)
     )
     reassign_skipped: bool = option(
         False, help="Reassign also units that were skipped.", rare=True, renamed=("--skipped",)
     )
     rebalance: bool = option(
-        False,
-        help="Reassign also open units of raters with more work than others.",
-        rare=True,
-        renamed=("--relieve",),
+        False, help="Reassign also open units of raters with more work than others.", rare=True, renamed=("--relieve",)
     )
     qualify: bool = option(False, help="Decide by the qualification test which invited raters qualify.")
 
@@ -316,13 +311,7 @@ def _rater_rows(
     to_do = Counter(each.rater for each in there if (each.rater, each.unit_id) not in done)
     sessions = Counter(rater for rater, _ in {(each.rater, each.session) for each in there})
     return [
-        {
-            "rater": rater,
-            "units": len(ids),
-            "anchors": known[rater],
-            "sessions": sessions[rater],
-            "open": to_do[rater],
-        }
+        {"rater": rater, "units": len(ids), "anchors": known[rater], "sessions": sessions[rater], "open": to_do[rater]}
         | {name: value for name, value in effort(total[rater], pace, pay).items() if name != "units"}
         for rater, ids in judged.items()
     ]

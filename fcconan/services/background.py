@@ -24,11 +24,7 @@ class Background(Configuration):
         role="folder",
     )
     passages: int | None = option(
-        None,
-        help="Passages per message, from a folder of passages; default: 3.",
-        group=BACKGROUND,
-        rare=True,
-        ge=1,
+        None, help="Passages per message, from a folder of passages; default: 3.", group=BACKGROUND, rare=True, ge=1
     )
 
 

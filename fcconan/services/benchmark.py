@@ -114,32 +114,21 @@ class BenchOptions(Baseline, Endpoint):
     )
     texts: bool = option(True, help="Include texts in report pages.", rare=True)
     cache_dir: Path | None = option(
-        None,
-        help="Folder of cached runs; default: the cache folder.",
-        rare=True,
-        metavar="FOLDER",
-        renamed=("--runs",),
+        None, help="Folder of cached runs; default: the cache folder.", rare=True, metavar="FOLDER", renamed=("--runs",)
     )
     cache: bool = option(True, help="Read and write cached runs.", rare=True, renamed=("--reuse",))
     device: str | None = option(
         None, help="Device of local models, such as cpu or cuda.", group=LOCAL, rare=True, metavar="NAME"
     )
     batch_size: int | None = option(
-        None,
-        help="Texts in a batch of a local model; default: 64, or that of the suite.",
-        group=LOCAL,
-        rare=True,
-        ge=1,
+        None, help="Texts in a batch of a local model; default: 64, or that of the suite.", group=LOCAL, rare=True, ge=1
     )
 
 
 def bench(
     dataset: Annotated[
         Source,
-        argument(
-            "A dataset: its name, a folder of `fcconan build`, a BEIR folder, or a name on the Hub.",
-            role="read",
-        ),
+        argument("A dataset: its name, a folder of `fcconan build`, a BEIR folder, or a name on the Hub.", role="read"),
     ],
     options: BenchOptions = BenchOptions(),
     *,

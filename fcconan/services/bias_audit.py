@@ -106,12 +106,7 @@ def _table(kind: str, sources: Source | None, options: AuditOptions) -> Table | 
         return None
     places = [dataset_folder(each) if isinstance(each, str | Path) else each for each in listed(sources)]
     has_splits = any(not isinstance(place, Path) or place.is_dir() for place in places)
-    return open_table(
-        kind,
-        places,
-        split=options.split if has_splits else None,
-        rename=options.rename,
-    )
+    return open_table(kind, places, split=options.split if has_splits else None, rename=options.rename)
 
 
 def _rows(table: Table | None, columns: dict[str, str], options: AuditOptions) -> list[Any] | None:

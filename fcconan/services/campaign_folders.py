@@ -85,11 +85,7 @@ class EffortOptions(Configuration):
     """How long a unit takes, and what an hour costs."""
 
     seconds_per_unit: float | None = option(
-        None,
-        help="Time per unit for estimates; default: as measured or simulated.",
-        rare=True,
-        metavar="SECONDS",
-        ge=0,
+        None, help="Time per unit for estimates; default: as measured or simulated.", rare=True, metavar="SECONDS", ge=0
     )
     pay_per_hour: float | None = option(
         None, help="Hourly pay for estimates of cost.", rare=True, metavar="FLOAT", ge=0

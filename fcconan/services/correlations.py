@@ -207,12 +207,7 @@ def correlate(
     others = ("aspect", "level", "coefficient", "partial", "error_metrics", "tests", "stability")
     options.refuse(*others, why="--ranks goes with --human and --rater only")
     result = score_rankings(
-        rated,
-        options.ranks,
-        people=options.human or None,
-        raters=options.rater,
-        population=data,
-        **options.bootstrap,
+        rated, options.ranks, people=options.human or None, raters=options.rater, population=data, **options.bootstrap
     )
     return CorrelateResult(result)
 
@@ -278,12 +273,7 @@ def _check_tests(tests: str, levels: Sequence[str], coefficients: Sequence[str])
 
 
 def _tests(
-    tests: str,
-    table: ScoreTable,
-    levels: Sequence[str],
-    coefficients: Sequence[str],
-    data: str,
-    drawn: dict[str, int],
+    tests: str, table: ScoreTable, levels: Sequence[str], coefficients: Sequence[str], data: str, drawn: dict[str, int]
 ) -> tuple[dict[str, Any], list[str]]:
     """Compares models and metrics, and returns the part of the result about this, and notes.
 

@@ -191,10 +191,7 @@ def build(
         "Recipe | str",
         argument("A name that `fcconan list` prints, or the path of a recipe file.", complete=recipe_names),
     ],
-    out: Annotated[
-        Path | str,
-        output("The folder to write; a release that is there is replaced."),
-    ],
+    out: Annotated[Path | str, output("The folder to write; a release that is there is replaced.")],
     options: BuildOptions = BuildOptions(),
     *,
     progress: bool | None = None,
@@ -220,22 +217,14 @@ def build(
     from fcconan.building import build as build_release
 
     built = build_release(
-        recipe,
-        out,
-        labels_only=options.labels_only,
-        tier_rule=options.tier_rule,
-        jobs=options.jobs,
-        progress=progress,
+        recipe, out, labels_only=options.labels_only, tier_rule=options.tier_rule, jobs=options.jobs, progress=progress
     )
     data = {"out": str(built.folder), **{key: value for key, value in built.manifest.items() if key != "files"}}
     return BuildResult(data, built.folder, built.manifest)
 
 
 def hydrate(
-    folder: Annotated[
-        Path | str,
-        argument("A labels-only folder, or the name of one on the Hub (owner/name)."),
-    ],
+    folder: Annotated[Path | str, argument("A labels-only folder, or the name of one on the Hub (owner/name).")],
     out: Annotated[Path | str, output("The folder to write.")],
     options: HydrateOptions = HydrateOptions(),
     *,

@@ -65,10 +65,7 @@ class DemoResult(BuildResult):
 
 
 def run_demo(
-    out: Annotated[
-        Path | str,
-        output("Folder of the dataset; a release there is replaced."),
-    ] = "demo-dataset",
+    out: Annotated[Path | str, output("Folder of the dataset; a release there is replaced.")] = "demo-dataset",
     options: DemoOptions = DemoOptions(),
     *,
     progress: Callable[[str], None] = lambda line: None,

@@ -39,16 +39,10 @@ class FinetuneOptions(PartSelection):
     """How a model is fine-tuned; settings without a value are those of the preset."""
 
     base_model: str = option(
-        help="Model from which training starts (folder or Hub name).",
-        role="model",
-        renamed=("--model",),
+        help="Model from which training starts (folder or Hub name).", role="model", renamed=("--model",)
     )
     model_revision: str | None = option(
-        None,
-        help="Tag, branch or commit of the model on the Hub.",
-        rare=True,
-        metavar="NAME",
-        renamed=("--revision",),
+        None, help="Tag, branch or commit of the model on the Hub.", rare=True, metavar="NAME", renamed=("--revision",)
     )
     preset: str = option(
         "pairwise-lora",
@@ -84,10 +78,7 @@ class FinetuneOptions(PartSelection):
         None, help="Largest number of epochs.", renamed=("--epochs",), ge=1, metavar="INTEGER"
     )
     patience: int | None = option(
-        None,
-        help="Epochs without improvement after which training stops; 0 never stops early.",
-        rare=True,
-        ge=0,
+        None, help="Epochs without improvement after which training stops; 0 never stops early.", rare=True, ge=0
     )
     train_batch_size: int | None = option(
         None, help="Pairs in an optimiser step.", rare=True, renamed=("--batch-size",), ge=1
@@ -175,10 +166,7 @@ def finetune(
             role="read",
         ),
     ],
-    out: Annotated[
-        Path | str,
-        output("Folder to write; a run that was interrupted continues."),
-    ],
+    out: Annotated[Path | str, output("Folder to write; a run that was interrupted continues.")],
     options: FinetuneOptions,
     *,
     progress: Callable[[str], None] = lambda line: None,

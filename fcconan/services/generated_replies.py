@@ -29,16 +29,7 @@ from fcconan.services.results import DRY_RUN
 from fcconan.services.rows import Source, as_file, run_name
 
 if TYPE_CHECKING:
-    from fcconan.generation import (
-        Catalogue,
-        Examples,
-        Generator,
-        Item,
-        Pick,
-        Plan,
-        Pool,
-        Row,
-    )
+    from fcconan.generation import Catalogue, Examples, Generator, Item, Pick, Plan, Pool, Row
     from fcconan.judging import Plan as JudgePlan
     from fcconan.models import Call, Client, Model
 

@@ -30,15 +30,10 @@ class PairScoreOptions(Calls, Parallel):
     """How pairs are scored, which are kept, and where the work is done."""
 
     scorer: str = option(
-        help="Scorer of pairs: tfidf, minilm, an encoder, a retrieval system, module:factory, or judge.",
-        metavar="NAME",
+        help="Scorer of pairs: tfidf, minilm, an encoder, a retrieval system, module:factory, or judge.", metavar="NAME"
     )
     keep_top: int | None = option(
-        None,
-        help="Highest-scored CNs of each HS to keep; default: all.",
-        metavar="N",
-        renamed=("--top",),
-        ge=1,
+        None, help="Highest-scored CNs of each HS to keep; default: all.", metavar="N", renamed=("--top",), ge=1
     )
     min_score: float | None = option(
         None, help="Smallest score of pairs to keep.", metavar="FLOAT", renamed=("--at-least",), ge=-LARGEST
@@ -100,10 +95,7 @@ def score_pairs(
             "A campaign, a dataset or a file of pairs; or a file of HS and a file of CNs.", many=True, role="read"
         ),
     ],
-    out: Annotated[
-        Path | str,
-        output("Folder of the shards; an interrupted run continues there."),
-    ],
+    out: Annotated[Path | str, output("Folder of the shards; an interrupted run continues there.")],
     options: PairScoreOptions,
     *,
     executor: Any = None,
@@ -165,10 +157,7 @@ def score_pairs(
         if progress is not None:
             progress(done * width, total * width)
 
-    with (
-        _counted_at_limit(work, mine),
-        options.workers(executor) as workers,
-    ):
+    with _counted_at_limit(work, mine), options.workers(executor) as workers:
         run(work, mine, workers, progress=report)
     models = [] if is_parallel or opened is None else [opened]
     used = usage_of(models)

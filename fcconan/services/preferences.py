@@ -36,10 +36,7 @@ class CompareOptions(JudgeOptions, ComparisonPrompt):
         "invalid", help="Verdict where one order has no readable answer.", rare=True
     )
     pairs: int | None = option(
-        None,
-        help="Number of comparisons to choose, spread over systems and items.",
-        ge=1,
-        renamed=("--budget",),
+        None, help="Number of comparisons to choose, spread over systems and items.", ge=1, renamed=("--budget",)
     )
     context_tokens: int | None = option(
         None, help="Context length of the model.", rare=True, ge=1, renamed=("--context",)

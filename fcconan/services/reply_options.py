@@ -125,10 +125,7 @@ class GenerateOptions(Background, Decoding, PartSelection, Endpoint):
         None, help="Retrieved CNs in the prompt; default: 3.", rare=True, renamed=("--top",), ge=1
     )
     allow_own_cns: bool = option(
-        False,
-        help="Retrieve also the CNs that people wrote for the message itself.",
-        rare=True,
-        renamed=("--own",),
+        False, help="Retrieve also the CNs that people wrote for the message itself.", rare=True, renamed=("--own",)
     )
     pool: str | None = option(
         None,

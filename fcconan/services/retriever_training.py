@@ -28,10 +28,7 @@ class RetrieverTrainingOptions(Configuration):
     folds: int = option(3, help="Folds of the cross-validation.", rare=True, ge=2)
     seed: int = option(13, help="Seed of folds, batches and dropout.", ge=0, le=LARGEST_SEED)
     keep_leakage: bool = option(
-        False,
-        help="Keep training pairs whose HS paraphrases an evaluated HS.",
-        rare=True,
-        renamed=("--as-released",),
+        False, help="Keep training pairs whose HS paraphrases an evaluated HS.", rare=True, renamed=("--as-released",)
     )
     device: str | None = option(None, help="Device of local models, such as cpu or cuda.", metavar="NAME")
 

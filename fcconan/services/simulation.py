@@ -63,9 +63,7 @@ class SimulateOptions(CampaignSeed, EffortOptions):
         metavar="LABEL=SHARE|ASPECT=SHIFT",
     )
     estimate: bool = option(
-        False,
-        help="Estimate cost, agreement, tiers and label errors instead of writing answers.",
-        renamed=("--plan",),
+        False, help="Estimate cost, agreement, tiers and label errors instead of writing answers.", renamed=("--plan",)
     )
     team_size: tuple[Annotated[int, Field(ge=1, le=MOST_RATERS)], ...] = option(
         (),
@@ -135,10 +133,7 @@ class SimulateResult(CampaignResult):
 
 def simulate(
     campaign: CampaignFolder,
-    out: Annotated[
-        Path | str | None,
-        output("Folder for filled-in sheets and truth.jsonl."),
-    ] = None,
+    out: Annotated[Path | str | None, output("Folder for filled-in sheets and truth.jsonl.")] = None,
     options: SimulateOptions = SimulateOptions(),
 ) -> SimulateResult:
     """Fills in the sheets of raters who err as described, or estimates what a campaign would cost and yield.
@@ -235,14 +230,7 @@ def _estimated(campaign: "Campaign", described: "Behaviours", rate: float, optio
             if any(share > 0 and raters > number for raters, share in overlap.items()):
                 raise InputError(f"--team-size {number} cannot judge units by {max(overlap)} raters: give larger teams")
             found = expected(
-                campaign,
-                panel,
-                number,
-                overlap,
-                pace,
-                options.pay_per_hour,
-                repetitions=repetitions,
-                seed=seed,
+                campaign, panel, number, overlap, pace, options.pay_per_hour, repetitions=repetitions, seed=seed
             )
             design = {"raters": number, "twice": overlap[2], "thrice": overlap[3], "seconds": pace.seconds}
             rows.append(design | {"measures": found})

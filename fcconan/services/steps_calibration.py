@@ -14,13 +14,7 @@ from fcconan.services.configuration import LARGEST, option, output
 from fcconan.services.connections import MODEL_HELP, Connection, connected, notices_of, usage_of
 from fcconan.services.locations import dataset_folder
 from fcconan.services.model_results import ModelResult, WatchedModel, check_yaml_target, dry_run_of
-from fcconan.services.options import (
-    BOOTSTRAP,
-    LARGEST_SEED,
-    MOST_RESAMPLES,
-    Endpoint,
-    PartSelection,
-)
+from fcconan.services.options import BOOTSTRAP, LARGEST_SEED, MOST_RESAMPLES, Endpoint, PartSelection
 from fcconan.services.prompts import task_option
 from fcconan.services.rows import REPLIES, Source, listed, names_of, open_rows, rows_argument
 
@@ -50,11 +44,7 @@ class CalibrateOptions(PartSelection, Background, Endpoint):
     refinement_rounds: int = option(1, help="Rounds of refinement.", rare=True, ge=0, renamed=("--rounds",))
     refinements: int = option(1, help="Requests for each kind of edit.", rare=True, ge=1)
     refinement_examples: int = option(
-        3,
-        help="Worst predicted examples in the prompt of a refinement.",
-        rare=True,
-        ge=1,
-        renamed=("--errors",),
+        3, help="Worst predicted examples in the prompt of a refinement.", rare=True, ge=1, renamed=("--errors",)
     )
     min_coverage: float = option(
         0.8,

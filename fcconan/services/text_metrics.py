@@ -131,8 +131,7 @@ def metrics(
     options: MetricsOptions = MetricsOptions(),
     *,
     out: Annotated[
-        Path | str | None,
-        output("File of ratings to write: .parquet, .jsonl or .csv.", role="write", required=True),
+        Path | str | None, output("File of ratings to write: .parquet, .jsonl or .csv.", role="write", required=True)
     ] = None,
     novelty_against: Annotated[
         Source | None,
