@@ -198,8 +198,8 @@ def _notes(table: "RatedByMany", *, resampled: bool, has_intervals: bool) -> lis
     if not table.scale_known:
         grades = _few([f"{grade:g}" for grade in table.domain])
         notes.append(
-            f"{table.aspect}: the rows give no scale of whole grades, so the grades that occur ({grades}) stand for "
-            "it; --scale gives one."
+            f"{table.aspect}: the rows give no scale of whole grades, so the grades that occur ({grades}) are taken "
+            "as it; --scale gives one."
         )
     if resampled and table.unit in UNKNOWN_ITEMS:
         notes.append(UNKNOWN_ITEMS[table.unit])

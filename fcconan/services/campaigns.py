@@ -1,8 +1,9 @@
 """New campaigns: the units that are judged, from a corpus, two lists of texts, or replies of systems."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -195,9 +196,11 @@ def _made(
     if replies is not None:
         table = open_rows("replies", replies, options)
         sources = {"replies": "+".join(table.names)} | _selection(options)
-        if task.unit == "reply":
-            return reply_units(table, task.context), sources
-        return comparison_units(table, task.context, n_pairs=options.pairs, seed=options.seed), sources
+        makers: dict[str, Callable[..., Material]] = {
+            "reply": reply_units,
+            "comparison": partial(comparison_units, n_pairs=options.pairs, seed=options.seed),
+        }
+        return makers[task.unit](table, task.context), sources
     if hs_file is not None and cn_file is not None:
         known, sources = (None, {}) if corpus is None else _corpus(corpus, options, None)
         sources |= {"hs_file": name_with_hash(row_file(hs_file)), "cn_file": name_with_hash(row_file(cn_file))}

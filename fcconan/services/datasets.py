@@ -216,9 +216,7 @@ def build(
     """
     from fcconan.building import build as build_release
 
-    built = build_release(
-        recipe, out, labels_only=options.labels_only, tier_rule=options.tier_rule, jobs=options.jobs, progress=progress
-    )
+    built = build_release(recipe, out, **options.model_dump(), progress=progress)
     data = {"out": str(built.folder), **{key: value for key, value in built.manifest.items() if key != "files"}}
     return BuildResult(data, built.folder, built.manifest)
 
@@ -254,15 +252,7 @@ def hydrate(
     """
     from fcconan.building import hydrate as hydrate_release
 
-    found = hydrate_release(
-        folder,
-        out,
-        revision=options.revision,
-        recipe=options.recipe,
-        keep_going=options.keep_going,
-        jobs=options.jobs,
-        progress=progress,
-    )
+    found = hydrate_release(folder, out, **options.model_dump(), progress=progress)
     data = {
         "out": str(found.folder) if found.folder else None,
         "complete": found.complete,

@@ -207,7 +207,7 @@ def _dry_run(
 
 
 def _judges(opened: "Sequence[Model | None]", plan: "Plan", knowledge: Any, name: str | None) -> list[Any]:
-    """Returns the judges, each with a model; None stands for the lexical baseline."""
+    """Returns the judges, each with a model; None is the lexical baseline."""
     from fcconan.judging import LexicalJudge, ModelJudge
 
     return [

@@ -54,7 +54,7 @@ def check_files(
 
 
 def files_of_models(names: Iterable[str]) -> tuple[list[Path], list[Path]]:
-    """Returns the files and the folders that names of models stand for: recorded outputs, models on this machine."""
+    """Returns the files and the folders that names of models mean: recorded outputs, models on this machine."""
     files, folders = [], []
     for name in names:
         kind, _, rest = name.partition(":")
@@ -87,7 +87,7 @@ FOLDER = "datasets"
 
 
 def dataset_folder(name: str | Path, *, notice: Callable[[str], None] | None = None) -> Path:
-    """Returns the path of a file or folder that a name stands for.
+    """Returns the path of a file or folder of a name.
 
     An existing path comes first, then a dataset of the catalogue, then a dataset on the Hub (`owner/name`), which is
     downloaded. Anything else is returned as it is; its reader says what it lacks.

@@ -90,7 +90,7 @@ class WatchedModel:
         if len(self._kinds) > 1:
             self._kinds = None
         elif self._refusals == FIRST:
-            what = "were refused alike" if reply.reason == "bad_request" else "reached no endpoint"
+            what = "were refused for the same reason" if reply.reason == "bad_request" else "reached no endpoint"
             raise InputError(
                 f"the first {FIRST} requests to {self.name} {what} ({_short(reply.detail)}), so no more are sent: "
                 f"{_ADVICE[reply.reason]}"

@@ -79,15 +79,19 @@ class RatingPrompt(_OwnPrompt):
     )
 
 
-class ComparisonPrompt(_OwnPrompt):
-    """How a judge is asked to compare two replies."""
-
-    comparison_format: Literal["choice", "judgelm"] = option(
-        "choice",
+def _format_option(default: str | None) -> Any:
+    return option(
+        default,
         help="Answer of the judge: choice (a, b or tie) or judgelm (two scores on the first line).",
         group=PROMPT,
         renamed=("--protocol",),
     )
+
+
+class ComparisonPrompt(_OwnPrompt):
+    """How a judge is asked to compare two replies."""
+
+    comparison_format: Literal["choice", "judgelm"] = _format_option("choice")
     explain: bool = option(False, help="Request an explanation of the scores (judgelm).", group=PROMPT, rare=True)
     show_reference: bool = option(
         False,
@@ -199,12 +203,7 @@ class PromptOptions(RatingPrompt, ComparisonPrompt, Background, PartSelection):
     """Which prompt is shown."""
 
     task: str | None = task_option(None)
-    comparison_format: Literal["choice", "judgelm"] | None = option(  # type: ignore[assignment]
-        None,
-        help="Answer of the judge: choice (a, b or tie) or judgelm (two scores on the first line).",
-        group=PROMPT,
-        renamed=("--protocol",),
-    )
+    comparison_format: Literal["choice", "judgelm"] | None = _format_option(None)  # type: ignore[assignment]
 
 
 @dataclass(frozen=True, repr=False)

@@ -109,16 +109,8 @@ def publish(
     found = publish_release(
         built_folder(source),
         repo_id,
-        dry_run=options.dry_run,
-        tag=options.tag,
-        private=options.private,
-        gated=options.gated,
-        may_redistribute=options.may_redistribute,
-        labels_only=options.labels_only,
+        **options.model_dump(exclude={"about", "drop_column"}),
         about=None if options.about is None else built_folder(options.about),
-        title=options.title,
-        licence=options.licence,
-        language=options.language,
         drop_columns=options.drop_column,
     )
     return PublishResult(found.as_json(), found)

@@ -82,15 +82,8 @@ def train_retriever(
     """
     from fcconan.retrieval import Training, load_training, train_retriever as train
 
-    how = Training(
-        epochs=options.epochs,
-        max_epochs=options.max_epochs,
-        batch_size=options.train_batch_size,
-        learning_rate=options.learning_rate,
-        hard_negatives=options.hard_negatives,
-        folds=options.folds,
-        seed=options.seed,
-    )
+    named = {"epochs", "max_epochs", "learning_rate", "hard_negatives", "folds", "seed"}
+    how = Training(**options.model_dump(include=named), batch_size=options.train_batch_size)
     pairs, left_out = load_training(str(built_folder(dataset)), as_released=options.keep_leakage)
     done = train(
         pairs,

@@ -55,7 +55,7 @@ def configured(model: type[Model], kind: str, given: Mapping[str, Any], endpoint
     Args:
         model: Its class.
         kind: The part of the suite: `systems`, `ratings`, `comparisons` or `metrics`.
-        given: The keys of an entry; None stands for a missing one. A seed below 0 is not sent to models.
+        given: The keys of an entry; None is a missing one. A seed below 0 is not sent to models.
         endpoint: The options of models, for all entries.
 
     Raises:

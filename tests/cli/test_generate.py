@@ -418,7 +418,7 @@ def test_few_pairs_are_few_examples_and_no_candidates_at_all(server: Server) -> 
     assert summary()["systems"][0]["examples_shown"] == {"0": 1, "1": 2}
     done = generate("--strategy", "retrieval", *few, "--force")
     assert done.status == 1
-    said = "1 of 3 messages have no CN in the pool that is not kin of theirs: they have no reply."
+    said = "1 of 3 messages have no CN in the pool that is no near-duplicate of theirs: they have no reply."
     assert said in done.stdout
     assert f"- {said}" in Path("replies.jsonl.card.md").read_text()
     assert [row["reason"] for row in rows()] == ["no_candidates", None, None]

@@ -393,7 +393,7 @@ def test_a_run_that_is_refused_as_a_whole_is_stopped(
     done = rate(dataset, server, "--aspect", "relevance", "--no-structured-output", "--concurrency", 1)
     assert done.status == status
     if status == 2:
-        assert done.stderr.startswith("fcconan: the first 20 requests to stub were refused alike (Error code: 400 - ")
+        assert done.stderr.startswith("fcconan: the first 20 requests to stub were refused for the same reason (Error code: 400 - ")
         assert 20 <= len(server.requests) < 60
         assert not Path("out.parquet").exists()
     else:

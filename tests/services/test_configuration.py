@@ -1,12 +1,19 @@
 """Configurations: bounds, files with lines, and messages of one line."""
 
+import importlib
 import json
+import pkgutil
+import types
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 import pytest
+from annotated_types import Ge, Gt, Le, Lt
 from pydantic import Field
+from pydantic.fields import FieldInfo
 
+from fcconan import services
 from fcconan.errors import InputError
 from fcconan.services import (
     Bootstrap,
@@ -51,18 +58,52 @@ def test_a_number_is_finite_within_its_bounds_and_no_switch(height: Any) -> None
         Grove(people="ombrey", height=height)
 
 
+def _has_unbounded_number(kind: Any, constraints: Iterable[Any]) -> bool:
+    """Returns whether a type holds a number, also within a list, that lacks a lower or an upper bound."""
+    if get_origin(kind) is Annotated:
+        kind, *own = get_args(kind)
+        constraints = [each for one in own for each in (one.metadata if isinstance(one, FieldInfo) else [one])]
+        return _has_unbounded_number(kind, constraints)
+    if kind in (int, float):
+        found = {type(each) for each in constraints}
+        return not (found & {Ge, Gt} and found & {Le, Lt})
+    if get_origin(kind) is Literal:
+        return False
+    is_union = get_origin(kind) in (Union, types.UnionType)
+    return any(_has_unbounded_number(each, constraints if is_union else ()) for each in get_args(kind))
+
+
 @pytest.mark.parametrize(
-    ("kind", "bounds"),
+    ("kind", "bounds", "unbounded"),
     [
-        (int, {}),
-        (float | None, {"lt": 3}),
-        (tuple[float, ...], {}),
-        (dict[str, Annotated[float, Field(ge=0)]], {}),
+        (int, {}, True),
+        (float | None, {"lt": 3}, True),
+        (tuple[float, ...], {}, True),
+        (dict[str, Annotated[float, Field(ge=0)]], {}, True),
+        (float | None, {"ge": 0}, False),
+        (dict[str, Annotated[float, Field(ge=0, le=1)]], {}, False),
     ],
 )
-def test_a_number_without_bounds_is_refused_where_it_is_declared(kind: Any, bounds: dict[str, Any]) -> None:
-    with pytest.raises(TypeError, match=r"^Boundless\.number is a number without both bounds"):
-        _declare("Boundless", kind, bounds)
+def test_numbers_without_bounds_are_found(kind: Any, bounds: dict[str, Any], unbounded: bool) -> None:
+    field = _declare("Boundless", kind, bounds).model_fields["number"]
+    assert _has_unbounded_number(field.annotation, field.metadata) is unbounded
+
+
+def test_every_number_of_every_configuration_has_both_bounds() -> None:
+    for each in pkgutil.iter_modules(services.__path__):
+        importlib.import_module(f"fcconan.services.{each.name}")
+    models: list[type[Configuration]] = [Configuration]
+    for model in models:
+        models += model.__subclasses__()
+    own = [model for model in models if model.__module__.startswith("fcconan.services.")]
+    assert len(own) > 40
+    found = [
+        f"{model.__name__}.{name}"
+        for model in own
+        for name, field in model.model_fields.items()
+        if _has_unbounded_number(field.annotation, field.metadata)
+    ]
+    assert found == []
 
 
 def test_the_usual_upper_bound_is_a_thousand_millions() -> None:
