@@ -1,7 +1,6 @@
 """Agreement of raters on ratings, comparisons or votes."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -64,7 +63,6 @@ class AgreeOptions(WideRowSelection, Bootstrap):
     )
 
 
-@dataclass(frozen=True, repr=False)
 class AgreeResult(Result):
     """Agreement of all raters and of each pair, by aspect and coefficient."""
 

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
@@ -48,7 +48,6 @@ class RosterOptions(Configuration):
     )
 
 
-@dataclass(frozen=True, repr=False)
 class RosterResult(CampaignResult):
     """The raters of a campaign, with their state now and before."""
 
@@ -157,7 +156,6 @@ _OF_ROUNDS = (
 ).split()
 
 
-@dataclass(frozen=True, repr=False)
 class AssignResult(CampaignResult):
     """The work of each rater; or, with `qualify`, how each did in the qualification test."""
 

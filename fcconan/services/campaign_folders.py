@@ -126,7 +126,6 @@ class StatusOptions(Configuration):
     )
 
 
-@dataclass(frozen=True, repr=False)
 class StatusResult(CampaignResult):
     """Returned and open units; its main table has one row for each round and rater."""
 

@@ -1,7 +1,7 @@
 """Correlations of models and metrics with people's ratings or ranks."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any, Literal, overload
 
 from fcconan.errors import InputError
@@ -127,7 +127,6 @@ class CorrelateOptions(WideRowSelection, Bootstrap):
     stability: bool = option(False, help="Add the variation of coefficients over random samples.", rare=True)
 
 
-@dataclass(frozen=True, repr=False)
 class CorrelateResult(Result):
     """Coefficients of each rater by aspect and level; with `ranks`, the NDCG of each rater."""
 

@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
@@ -60,7 +59,6 @@ class RateOptions(JudgeOptions, RatingPrompt, Background, Sharding):
     limit: int | None = option(None, help="Use only the first rows.", short="-n", ge=1)
 
 
-@dataclass(frozen=True, repr=False)
 class RateResult(RowsResult):
     """Ratings; the main table has a row of counts for each rater and aspect."""
 

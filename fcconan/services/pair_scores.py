@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,12 +9,13 @@ import fcconan
 from fcconan.data import task_names
 from fcconan.errors import InputError
 from fcconan.services.configuration import LARGEST, argument, option, output
-from fcconan.services.connections import Connection, Notices, notices_of, usage_of
+from fcconan.services.connections import Connection, notices_of, usage_of
 from fcconan.services.locations import dataset_folder
+from fcconan.services.model_results import ModelResult
 from fcconan.services.options import Calls, Endpoint
 from fcconan.services.parallelism import Parallel
 from fcconan.services.prompts import RatingMethod, task_of
-from fcconan.services.results import DRY_RUN, Result
+from fcconan.services.results import DRY_RUN
 
 if TYPE_CHECKING:
     from fcconan.annotation import JudgeScorer, Lists, Scorer, Scoring
@@ -64,15 +64,8 @@ class PairScoreOptions(Calls, Parallel):
     )
 
 
-@dataclass(frozen=True, repr=False)
-class PairScoreResult(Result):
-    """Counts of the scores in a folder; after a dry run, the requests that a judge would send.
-
-    Attributes:
-        notices: Sentences about stored answers of a model.
-    """
-
-    notices: Notices = field(default_factory=Notices)
+class PairScoreResult(ModelResult):
+    """Counts of the scores in a folder; after a dry run, the requests that a judge would send."""
 
     def rows(self) -> Sequence[Mapping[str, Any]]:
         """Returns one row with the counts, or with those of a dry run."""

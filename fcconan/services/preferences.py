@@ -1,7 +1,6 @@
 """Comparisons of the replies of systems by a language model."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
@@ -46,7 +45,6 @@ class CompareOptions(JudgeOptions, ComparisonPrompt):
     )
 
 
-@dataclass(frozen=True, repr=False)
 class CompareResult(RowsResult):
     """Comparisons; the main table has a row for each verdict with its number."""
 

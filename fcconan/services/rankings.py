@@ -168,7 +168,6 @@ class RankOptions(WideRowSelection, Baseline, Bootstrap):
     regularisation: float = option(0.01, help="Precision of the prior of the strengths.", rare=True, gt=0)
 
 
-@dataclass(frozen=True, repr=False)
 class RankResult(Result):
     """A ranking of systems, best first, with tests of their differences."""
 
