@@ -11,16 +11,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from fcconan.cli.help_text import form_of
-from fcconan.services import (
-    Argument,
-    Configuration,
-    Names,
-    bounds,
-    flag_of,
-    is_typed,
-    value_type,
-    without_constraints,
-)
+from fcconan.services import Argument, Configuration, Names, bounds, flag_of, is_typed, value_type, without_constraints
 
 REQUIRED = "  [required]"
 
