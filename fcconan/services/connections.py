@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fcconan.errors import InputError
-from fcconan.services.options import Endpoint, Requests
+from fcconan.services.options import Endpoint
 
 if TYPE_CHECKING:
     from fcconan.models import Answers, Client, CostLimit, Format, Model, Run
@@ -168,7 +168,7 @@ class Connection:
         }
 
 
-def calling(options: Requests, answers: "Answers") -> dict[str, Any]:
+def calling(options: Endpoint, answers: "Answers") -> dict[str, Any]:
     """Returns the arguments of a client: how it calls the endpoint, and where it stores answers."""
     names = ("base_url", "api_key_variable", "timeout", "retries", "concurrency", "requests_per_minute")
     return {"journal": answers, **{name: getattr(options, name) for name in names}}

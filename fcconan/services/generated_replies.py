@@ -201,35 +201,30 @@ class _Replies:
         check_prompt(prompt, background=options.background is not None, candidates=strategy == CONDITIONED)
         template = options.chat_format()
         items = self._items()
-        beside = [options.model, options.judge] if options.judge is not None else []
-        model = self.connection.open(options.model, beside=beside, template=template)
-        judge = None if options.judge is None else self.connection.open(options.judge, beside=beside)
+        names = [each for each in (options.model, options.judge) if each is not None]
+        models = [self.connection.open(names[0], beside=names, template=template)]
+        models += [self.connection.open(each, beside=names) for each in names[1:]]
         plan = self._plan(strategy, decoding, prompt)
         plan.prepare(items)
         if self.connection.options.dry_run:
-            return self._rehearsed(model, judge, plan, judged, items)
-        return self._asked(model, judge, plan, judged, None if template is None else template.name, items)
+            return self._rehearsed(models, plan, judged, items)
+        return self._asked(models, plan, judged, items, None if template is None else template.name)
 
     def _asked(
-        self,
-        model: "Model",
-        judge: "Model | None",
-        plan: "Plan",
-        judged: "JudgePlan | None",
-        template: str | None,
-        items: "list[Item]",
+        self, models: "list[Model]", plan: "Plan", judged: "JudgePlan | None", items: "list[Item]", template: str | None
     ) -> GenerateResult:
+        """Writes the replies of the first model; the second one, if any, selects among candidates."""
         from fcconan.generation import BestOf, ModelGenerator
         from fcconan.models import origins_of
 
-        watched, watched_judge = WatchedModel(model), None if judge is None else WatchedModel(judge)
-        pick = self._selection(plan, judged, watched_judge)
-        own = getattr(model, "own_template", None)
+        watched = [WatchedModel(each) for each in models]
+        pick = self._selection(plan, judged, watched[1:])
+        own = getattr(models[0], "own_template", None)
         name = self.options.system_name
-        generator = ModelGenerator(watched, plan, pick=pick, name=name, format=template, own_template=own)
+        generator = ModelGenerator(watched[0], plan, pick=pick, name=name, format=template, own_template=own)
         result = self._generated(generator, items)
         best = pick if isinstance(pick, BestOf) else None
-        origins = origins_of(model)
+        origins = origins_of(models[0])
         dates = None if origins is None else origins.dates()
         result["answers"] = None if dates is None else dict(zip(("first", "last"), dates, strict=True))
         result["failed_requests"] = generator.failed + (best.judge.failed if best is not None else 0)
@@ -237,11 +232,11 @@ class _Replies:
             counts = {"judged": best.judged, "unjudged": best.unjudged, "alike": best.alike}
             result["picked"] = {"by": best.judge.name, **counts}
         result["notes"] = notes_of(result, plan)
-        failures = failures_of(generator.name, result, watched, best, watched_judge)
-        return self._finished(result, opened=[each for each in (model, judge) if each is not None], failures=failures)
+        failures = failures_of(generator.name, result, watched, best)
+        return self._finished(result, opened=models, failures=failures)
 
     def _rehearsed(
-        self, model: "Model", judge: "Model | None", plan: "Plan", judged: "JudgePlan | None", items: "list[Item]"
+        self, models: "list[Model]", plan: "Plan", judged: "JudgePlan | None", items: "list[Item]"
     ) -> GenerateResult:
         """Counts what models would be asked."""
         from fcconan.generation import ModelGenerator
@@ -252,14 +247,15 @@ class _Replies:
         def say(call: "Call", number: int) -> str:
             return f"{number} " + "word" * longest  # four bytes for a token, and none like another
 
-        asked = Rehearsal(model, role=None if judge is None else "replies", answer=say)
-        rating = None if judge is None else Rehearsal(judge, role="ratings")
+        model, *judges = models
+        asked = Rehearsal(model, role="replies" if judges else None, answer=say)
+        rating = [Rehearsal(judge, role="ratings") for judge in judges]
         generator = ModelGenerator(asked, plan, pick=self._selection(plan, judged, rating))
         for _ in generator.answers(items):
             pass
         prices = self.connection.options.prices
-        found = [each.summary(prices) for each in (asked, rating) if each is not None]
-        return GenerateResult({DRY_RUN: found}, out=self.out, at_most=judge is not None)
+        found = [each.summary(prices) for each in (asked, *rating)]
+        return GenerateResult({DRY_RUN: found}, out=self.out, at_most=bool(judges))
 
     def _items(self) -> "list[Item]":
         from fcconan.generation import load_items
@@ -333,13 +329,13 @@ class _Replies:
             seed=options.sent_seed,
         )
 
-    def _selection(self, plan: "Plan", judged: "JudgePlan | None", judge: "Model | None") -> "Pick":
+    def _selection(self, plan: "Plan", judged: "JudgePlan | None", judges: "Sequence[Model]") -> "Pick":
         from fcconan.generation import BestOf, First, Random
         from fcconan.judging import ModelJudge
 
         seed = self.options.seed
-        if judged is not None and judge is not None:
-            return BestOf(ModelJudge(judge, judged, background=plan.background), seed)
+        if judged is not None and judges:
+            return BestOf(ModelJudge(judges[0], judged, background=plan.background), seed)
         selections: dict[str | None, Pick] = {None: First(), "first": First(), "random": Random(seed)}
         return selections[plan.decoding.pick]
 

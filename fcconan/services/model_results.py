@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import fcconan
 from fcconan.errors import InputError
@@ -124,14 +124,8 @@ def _short(text: str) -> str:
 
 
 Value = TypeVar("Value")
+Progress = Callable[[int, int | None], None]  # receives the numbers of finished units and of all, None if unknown
 NO_NOTICES = Notices()
-
-
-class Progress(Protocol):
-    """Receives how much of long work is done."""
-
-    def __call__(self, done: int, total: int | None) -> None:
-        """Receives the number of finished units and of all units, None where that is not known."""
 
 
 @dataclass(frozen=True, repr=False)

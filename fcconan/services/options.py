@@ -147,8 +147,8 @@ class Calls(Configuration, group=ENDPOINT):
     dry_run: bool = option(False, help="Print what would be done and its cost; change and send nothing.")
 
 
-class Requests(Calls, group=ENDPOINT):
-    """The same with a response cache and a form of the requests."""
+class Endpoint(Calls, group=ENDPOINT):
+    """The same with a response cache, a form of the requests, and the models of this machine."""
 
     api_key_variable: str = option(
         "OPENAI_API_KEY", help="Environment variable that holds the API key.", rare=True, metavar="NAME"
@@ -179,26 +179,9 @@ class Requests(Calls, group=ENDPOINT):
         help="Repeat all requests and keep older answers; --no-fresh abandons such a run that was interrupted.",
         rare=True,
     )
-
-
-class Endpoint(Requests, group=ENDPOINT):
-    """How language models are called, those of this machine included."""
-
     device: str | None = option(None, help="Device of local models, such as cpu or cuda.", rare=True, metavar="NAME")
     batch_size: int | None = option(
         None, help="Number of prompts in a batch of a local model; default: 8.", rare=True, ge=1, le=65_536
-    )
-
-
-class RaterName(Configuration):
-    """The name of a model as a rater."""
-
-    rater_name: str | None = option(
-        None,
-        help="Name of the rater in the written rows; default: the model and its unusual settings.",
-        rare=True,
-        metavar="NAME",
-        renamed=("--name",),
     )
 
 

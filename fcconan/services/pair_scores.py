@@ -1,6 +1,6 @@
 """Scores of all pairs of HS and CNs, in shards, on one machine or many."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -11,7 +11,7 @@ from fcconan.errors import InputError
 from fcconan.services.configuration import LARGEST, argument, option, output
 from fcconan.services.connections import Connection, notices_of, usage_of
 from fcconan.services.locations import dataset_folder
-from fcconan.services.model_results import ModelResult
+from fcconan.services.model_results import ModelResult, Progress
 from fcconan.services.options import Calls, Endpoint
 from fcconan.services.parallelism import Parallel
 from fcconan.services.prompts import RatingMethod, task_of
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from fcconan.parallel import Shard
 
 JUDGE = "judge"
-Progress = Callable[[int, int], None]
 
 
 class PairScoreOptions(Calls, Parallel):

@@ -10,7 +10,7 @@ from fcconan.data import task_names
 from fcconan.errors import InputError
 from fcconan.services.background import Background, knowledge_of
 from fcconan.services.configuration import Configuration, option, output
-from fcconan.services.options import Decoding, Endpoint, PartSelection, RaterName
+from fcconan.services.options import Decoding, Endpoint, PartSelection
 from fcconan.services.results import Result
 from fcconan.services.rows import Source, check_systems, names_of, open_rows, rows_argument
 
@@ -40,8 +40,16 @@ def task_option(default: str | None, *, rare: bool = False) -> Any:
     )
 
 
-class JudgeOptions(RaterName, Decoding, PartSelection, Endpoint):
+class JudgeOptions(Decoding, PartSelection, Endpoint):
     """What `rate` and `compare` have in common: the rater's name, sampling, the rows, and the endpoint."""
+
+    rater_name: str | None = option(
+        None,
+        help="Name of the rater in the written rows; default: the model and its unusual settings.",
+        rare=True,
+        metavar="NAME",
+        renamed=("--name",),
+    )
 
 
 JUDGEMENTS = output("File of judgements: .parquet, .jsonl or .csv.", role="write", required=True)
