@@ -68,8 +68,6 @@ from .configuration import (
     argument as argument,
     bounds as bounds,
     flag_of as flag_of,
-    is_typed as is_typed,
-    load_configuration as load_configuration,
     message_of as message_of,
     open_configuration as open_configuration,
     option as option,

@@ -288,20 +288,6 @@ class Configuration(BaseModel):
 Model = TypeVar("Model", bound=Configuration)
 
 
-def load_configuration(model: type[Model], path: Path | str) -> Model:
-    """Reads a configuration from a YAML file whose keys are the names of the fields.
-
-    Args:
-        model: The class of the configuration.
-        path: The file.
-
-    Raises:
-        InputError: The file cannot be read, has an unknown key or a value that cannot be used; the message names the
-            line.
-    """
-    return model.from_values({}, open_configuration(Path(path)))
-
-
 def open_configuration(path: Path, has_subset: bool = False) -> YamlFile:
     """Returns the content of a configuration file.
 
@@ -334,23 +320,6 @@ def value_type(field: FieldInfo) -> Any:
     kinds = [each for each in typing.get_args(field.annotation) if each is not type(None)]
     is_optional = len(kinds) < len(typing.get_args(field.annotation))
     return kinds[0] if is_optional and len(kinds) == 1 else field.annotation
-
-
-def is_typed(kind: Any) -> bool:
-    """Returns whether values of a type can be typed; others, such as nested configurations, belong into a file.
-
-    Examples:
-        >>> is_typed(tuple[str, ...]), is_typed(dict[str, float]), is_typed(tuple[Configuration, ...])
-        (True, True, False)
-    """
-    kind, origin, arguments = without_constraints(kind), typing.get_origin(kind), typing.get_args(kind)
-    if origin is Literal:
-        return True
-    if origin in (tuple, list):
-        return is_typed(arguments[0]) and typing.get_origin(without_constraints(arguments[0])) in (None, Literal)
-    if origin is dict:
-        return all(map(is_typed, arguments))
-    return kind in (str, int, float, bool, Path)
 
 
 def without_constraints(kind: Any) -> Any:

@@ -21,11 +21,9 @@ from fcconan.services import (
     ConfigurationError,
     Endpoint,
     RowSelection,
-    is_typed,
-    load_configuration,
+    open_configuration,
     option,
     schema_of,
-    value_type,
 )
 
 
@@ -143,20 +141,6 @@ def test_numbers_in_lists_have_bounds_too(kind: Any, good: Any, read: Any, wrong
         made(number=wrong)
 
 
-class Wood(Configuration):
-    """Several groves."""
-
-    groves: tuple[Grove, ...] = option((), help="Groves.")
-
-
-def test_an_error_in_a_nested_configuration_names_its_line(tmp_path: Path) -> None:
-    path = _write(tmp_path, "groves:\n- people: ombrey\n- people: tessok\n  trees: 0\n")
-    with pytest.raises(InputError, match=r"line 4: groves\.1\.trees: Input should be greater than or equal to 1"):
-        load_configuration(Wood, path)
-    assert [is_typed(value_type(field)) for field in Wood.model_fields.values()] == [False]
-    assert all(is_typed(value_type(field)) for field in Grove.model_fields.values())
-
-
 def test_a_configuration_cannot_be_changed_and_equal_ones_are_equal() -> None:
     grove = Grove(people="ombrey", filter={"system": ("a",)})
     with pytest.raises(Exception, match="frozen"):
@@ -173,7 +157,7 @@ def _write(folder: Path, text: str) -> Path:
 
 def test_a_file_holds_fields_by_name(tmp_path: Path) -> None:
     text = "people: ombrey\nnames: [Ilse, Orm]\nseed: 7\nfilter: {system: a, rater: [x, y]}\n"
-    assert load_configuration(Grove, _write(tmp_path, text)) == Grove(
+    assert Grove.from_values({}, open_configuration(_write(tmp_path, text))) == Grove(
         people="ombrey", names=("Ilse", "Orm"), seed=7, filter={"system": ("a",), "rater": ("x", "y")}
     )
 
@@ -195,13 +179,11 @@ def test_a_file_holds_fields_by_name(tmp_path: Path) -> None:
 def test_an_error_in_a_file_names_its_line(tmp_path: Path, text: str, message: str) -> None:
     path = _write(tmp_path, text)
     with pytest.raises(InputError) as refused:
-        load_configuration(Grove, path)
+        Grove.from_values({}, open_configuration(path))
     assert str(refused.value) == f"{path}, {message}"
 
 
 def test_what_is_given_comes_before_the_file(tmp_path: Path) -> None:
-    from fcconan.services import open_configuration
-
     file = open_configuration(_write(tmp_path, "people: ombrey\ntrees: 99\n"))
     assert Grove.from_values({"trees": 5}, file) == Grove(people="ombrey", trees=5)
     with pytest.raises(ConfigurationError) as refused:
