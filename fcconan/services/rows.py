@@ -22,7 +22,15 @@ SOURCES = argument("Files of rows, folders of datasets, or their names.", many=T
 
 
 def rows_argument(flag: str, help: str, *, many: bool = False, role: Role = "read", rare: bool = False) -> Any:
-    """Declares an option that names rows; see `argument`."""
+    """Declares an option that names rows.
+
+    Args:
+        flag: Its spelling.
+        help: As in `Argument`, and so are the following ones.
+        many: See above.
+        role: See above.
+        rare: See above.
+    """
     return argument(help, flag=flag, many=many, metavar="FILE|FOLDER|NAME", role=role, rare=rare)
 
 

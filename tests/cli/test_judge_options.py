@@ -242,7 +242,7 @@ def test_what_killed_processes_left_of_a_file_is_removed(replies: Path, server: 
     ("command", "message"),
     [
         ("rate replies.csv --task cseval --model stub --out x.csv --background facts", "the judge is shown no backgr"),
-        ("rate replies.csv --task cseval --model stub --out x.csv --passages 2", "--passages: only for --background FOLDER; leave"),
+        ("rate replies.csv --task cseval --model stub --out x.csv --passages 2", "--passages: only for --background F"),
         (
             "rate replies.csv --task cseval --model stub --out x.csv --steps s.yaml --aspect relevance",
             "calibrated steps go with --rating-method auto-cseval, not with rubric: leave them out",
@@ -393,7 +393,7 @@ def test_a_run_that_is_refused_as_a_whole_is_stopped(
     done = rate(dataset, server, "--aspect", "relevance", "--no-structured-output", "--concurrency", 1)
     assert done.status == status
     if status == 2:
-        assert done.stderr.startswith("fcconan: the first 20 requests to stub were refused for the same reason (Error code: 400 - ")
+        assert done.stderr.startswith("fcconan: the first 20 requests to stub were refused for the same reason (")
         assert 20 <= len(server.requests) < 60
         assert not Path("out.parquet").exists()
     else:
