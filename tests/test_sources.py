@@ -555,8 +555,16 @@ def test_a_cache_in_which_no_folder_can_be_made_is_named(upstream: Upstream, mon
 @pytest.mark.parametrize(
     ("number", "code", "said"),
     [
-        (signal.SIGINT, 130, "fcconan: interrupted; nothing was half-written, run the command again to go on\n"),
-        (signal.SIGTERM, 143, "fcconan: interrupted; nothing was half-written, run the command again to go on\n"),
+        (
+            signal.SIGINT,
+            130,
+            "fcconan: interrupted; nothing is half-written: run it again to repeat what is not stored\n",
+        ),
+        (
+            signal.SIGTERM,
+            143,
+            "fcconan: interrupted; nothing is half-written: run it again to repeat what is not stored\n",
+        ),
     ],
     ids=["SIGINT", "SIGTERM"],
 )

@@ -40,7 +40,7 @@ from fcconan.errors import InputError, RemoteError
 AGAIN = 0.01  # seconds
 INTERRUPTED, TERMINATED = 130, 128 + signal.SIGTERM
 LONGEST = 1_500  # characters of a message; a longer one repeats a cell, a name or a line of the input as a whole
-STOPPED = "interrupted; nothing was half-written, run the command again to go on"
+STOPPED = "interrupted; nothing is half-written: run it again to repeat what is not stored"
 
 app = typer.Typer(
     name="fcconan",

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import fcconan
 from fcconan.services.configuration import Configuration, argument, option
@@ -62,7 +62,6 @@ class PublishResult(Result):
     """
 
     publication: "Publication"
-    signatures: ClassVar[tuple[str, ...]] = ()
 
     def rows(self) -> Sequence[Mapping[str, Any]]:
         """Returns path, change and size in bytes of each file."""
@@ -110,16 +109,8 @@ def publish(
     found = publish_release(
         built_folder(source),
         repo_id,
-        dry_run=options.dry_run,
-        tag=options.tag,
-        private=options.private,
-        gated=options.gated,
-        may_redistribute=options.may_redistribute,
-        labels_only=options.labels_only,
+        **options.model_dump(exclude={"about", "drop_column"}),
         about=None if options.about is None else built_folder(options.about),
-        title=options.title,
-        licence=options.licence,
-        language=options.language,
         drop_columns=options.drop_column,
     )
     return PublishResult(found.as_json(), found)

@@ -303,8 +303,13 @@ def test_the_command_assigns_once_and_says_how_evenly(tmp_path: Path, run_cli: R
     [
         (("--overlap", "3=0.5"), "0.5 of the units are to be judged by 3 raters, but only 2 are active"),
         (("--blocks", "raters"), "Invalid value for '--blocks'"),
-        (("--rebalance",), "--reassign-skipped and --rebalance go with --reassign"),
-        (("--reassign", "--overlap", "2=.2", "--sample-size", 3), "takes no --overlap, --sample-size: leave that out"),
+        (("--rebalance",), "--rebalance: only for --reassign; leave it out"),
+        (
+            ("--reassign", "--overlap", "2=.2", "--sample-size", 3),
+            "--overlap, --sample-size: --reassign keeps ",
+        ),
+        (("--reassign", "--session-size", 5), "--session-size: --reassign keeps the units and orders"),
+        (("--reassign", "--qualify"), "--qualify: --reassign keeps the units and orders"),
         (("--all-raters", "--overlap", "2=0.2"), "--all-raters is an overlap already"),
         (("--overlap-unit", "unit"), "--overlap-unit is about blocks"),
         (("--max-distance", 2), "--max-distance says what is reviewed"),

@@ -599,13 +599,13 @@ def test_new_from_lists_and_from_replies(tmp_path: Path, write: Write, run_cli: 
 @pytest.mark.parametrize(
     ("task", "options", "message"),
     [
-        ("appropriateness", ["--replies", "r.csv"], "the task appropriateness judges pairs: give --corpus, or --hs-f"),
+        ("appropriateness", ["--replies", "r.csv"], "the task appropriateness judges pairs: give --corpus with --hs "),
         ("cseval", ["--corpus", "c.csv"], "the task cseval judges replies: give --replies"),
-        ("cseval", ["--replies", "r.csv", "--pairs", "3"], "--pairs counts comparisons, and cseval has none"),
+        ("cseval", ["--replies", "r.csv", "--pairs", "3"], "--pairs: it counts comparisons, and cseval has none"),
         ("cseval", ["--replies", "r.csv", "--hs", "3"], "--hs: this campaign draws no HS and CNs; leave it out"),
-        ("appropriateness", ["--hs-file", "h.txt"], "one list of texts is given: give --hs-file and --cn-file"),
-        ("appropriateness", ["--corpus", "c.csv", "--cn-file", "c.txt"], "the CNs of --cn-file need HS"),
-        ("appropriateness", ["--corpus", "c.csv"], "--hs is missing, the number of HS that are drawn from the corpus"),
+        ("appropriateness", ["--hs-file", "h.txt"], "the task appropriateness judges pairs: "),
+        ("appropriateness", ["--corpus", "c.csv", "--cn-file", "c.txt"], "the task appropriateness judges pairs: "),
+        ("appropriateness", ["--corpus", "c.csv"], "the task appropriateness judges pairs: "),
         (
             "appropriateness",
             ["--hs-file", "h.txt", "--cn-file", "c.txt", "--encoder", "tfidf"],
@@ -614,12 +614,12 @@ def test_new_from_lists_and_from_replies(tmp_path: Path, write: Write, run_cli: 
         (
             "appropriateness",
             ["--corpus", "c.csv", "--hs", "3", "--language", "eng"],
-            "--language is 'eng': give a code",
+            "Invalid value for '--language': String should match pattern '^[a-z]{2}$' (found 'eng').",
         ),
         (
             "appropriateness",
             ["--corpus", "c.csv", "--hs", "3", "--campaign-name", "A b"],
-            "the campaign's name is 'A b', expec",
+            "Invalid value for '--campaign-name': String should match pattern ",
         ),
         ("appropriateness", ["--hs-file", "h.doc", "--cn-file", "c.txt"], "there is no file h.doc: check the path"),
         (

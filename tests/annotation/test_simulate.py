@@ -450,7 +450,7 @@ def test_the_command_plans(tmp_path: Path, run_cli: RunCli) -> None:
     [
         ([], "give --out FOLDER"),
         (["--estimate", "--out", "x"], "give --out FOLDER"),
-        (["--out", "x", "--team-size", 3], "--team-size: of --estimate only"),
+        (["--out", "x", "--team-size", 3], "--team-size: only for --estimate; leave it out"),
         (["--estimate", "--overlap-plan", "2=0.5,3=0.7"], "give shares from 0"),
         (["--estimate", "--overlap-plan", "much"], "expected shares such as"),
         (["--estimate", "--team-size", 2, "--overlap-plan", "0:0.5"], "--team-size 2 cannot judge units by 3"),

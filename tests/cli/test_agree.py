@@ -264,7 +264,7 @@ def test_one_rater_and_two_are_named() -> None:
 def test_a_scale_that_the_rows_do_not_say_is_noted() -> None:
     write_rows(Path("x.csv"), [{**row, "low": "", "high": ""} for row in BOTH if row["value"] != 4])
     result = _result("--coefficient", "raw")
-    note = "relevance: the rows give no scale of whole grades, so the grades that occur (1, 2, 3, 5) stand for it; "
+    note = "relevance: the rows give no scale of whole grades, so the grades that occur (1, 2, 3, 5) are taken as it; "
     assert result["notes"] == [note + "--scale gives one."]
     assert "|domain:1,2,3,5-as-given|" in result["signature"]["relevance"]
     result = _result("--coefficient", "raw", "--scale", "1,5")

@@ -269,8 +269,16 @@ def test_a_folder_is_hydrated_into_one_whose_name_is_no_unicode(tmp_path: Path) 
 @pytest.mark.parametrize(
     ("number", "code", "said"),
     [
-        (signal.SIGINT, 130, "fcconan: interrupted; nothing was half-written, run the command again to go on\n"),
-        (signal.SIGTERM, 143, "fcconan: interrupted; nothing was half-written, run the command again to go on\n"),
+        (
+            signal.SIGINT,
+            130,
+            "fcconan: interrupted; nothing is half-written: run it again to repeat what is not stored\n",
+        ),
+        (
+            signal.SIGTERM,
+            143,
+            "fcconan: interrupted; nothing is half-written: run it again to repeat what is not stored\n",
+        ),
     ],
     ids=["SIGINT", "SIGTERM"],
 )

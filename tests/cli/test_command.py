@@ -82,7 +82,7 @@ def grove(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> typer.Typer:
         removed={"--own": "--own-system or --judge-system"},
     )
     command.add_to(made, "Groves")
-    Command("ask", "Ask.", f"{__name__}.ask", "fcconan ask", _show).add_to(made)
+    Command("ask", "Ask.", "fcconan ask", _show, f"{__name__}.ask").add_to(made)
     made.command("other", help="Do something else.")(lambda: None)
     return made
 

@@ -452,7 +452,7 @@ def test_judges_of_different_items_are_said_to_be_and_compared_on_common_ones() 
     ("options", "message"),
     [
         (["--ranks", "taste"], "found no ranks of people in 'taste': people rated rank"),
-        (["--ranks", "rank", "--error-metrics"], "--ranks goes with --human and --rater only"),
+        (["--ranks", "rank", "--error-metrics"], "--error-metrics: --ranks goes with --human and --rater"),
         (["--ranks", "rank", "--human", "p", "--rater", "q"], "q rated nothing, expected aspects with a scale"),
     ],
 )

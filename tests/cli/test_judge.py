@@ -625,8 +625,7 @@ STUB = "rate replies.csv --model stub --out out.csv"
         (f"{LEXICAL} --task pairwise", "the task pairwise compares two replies: use `fcconan judge compare`"),
         (f"{LEXICAL} --task appropriateness", "the task appropriateness has labels, the lexical baseline rates"),
         (f"{LEXICAL} --task none.yaml", "no task file at none.yaml"),
-        (f"{LEXICAL} --dry-run", "the lexical baseline asks nothing: leave --dry-run out"),
-        (f"{LEXICAL} --model lexical", "one model is named twice: name each once"),
+        (f"{LEXICAL} --dry-run", "--dry-run: the lexical baseline counts words and asks no model; leave it out"),
         (f"{LEXICAL} --panel mean", "--panel mean combines models, and there is one: give two or more with --model"),
         (f"{STUB} --panel foo --model other", "Invalid value for '--panel': 'foo' is not one of 'mean', 'median'"),
         (f"{LEXICAL} --limit 0", "Invalid value for '--limit': "),
@@ -709,7 +708,7 @@ STUB = "rate replies.csv --model stub --out out.csv"
         ("compare replies.csv --model stub --out out.csv --task cseval", "the task cseval has the unit reply and the "),
         (
             "compare replies.csv --model stub --out out.csv --explain",
-            "--explain and --show-reference go with --comparison-format judgelm",
+            "--explain: only for --comparison-format judgelm; leave it out",
         ),
         (
             "compare replies.csv --model stub --out out.csv --overflow none --context-tokens 9",

@@ -150,7 +150,7 @@ def test_what_is_left_out_is_said() -> None:
             "no row has rater anna and aspect score together: ask for less",
         ),
         (["--confidence", "0"], "Invalid value for '--confidence': Input should be greater than 0 (found 0.0)."),
-        (["--json", "/dev/null"], "/dev/null is no file: choose another --json file"),
+        (["--json", "/dev/null"], "/dev/null cannot be written: choose another --json file"),
         (["--report", "page"], "page is no page: give a file that ends in .html"),
     ],
 )

@@ -261,7 +261,7 @@ def test_bad_rows_are_refused(rows: list[dict[str, Any]], message: str) -> None:
             "Invalid value for '--between-raters': 'points' is not one of 'share', 'bradley",
         ),
         (["--between-raters", "share"], "there is one rater, anna: leave --between-raters out"),
-        (["--between-raters", "share", "--majority"], "--between-raters compares raters, and --majority makes one of"),
+        (["--between-raters", "share", "--majority"], "--between-raters: it compares raters, and --majority makes"),
         (["--json", "verdicts.csv"], "verdicts.csv is read, and --json would destroy it: choose another --json"),
         (
             ["--json", "none/x.json"],
