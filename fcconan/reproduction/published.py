@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
+from fnmatch import fnmatchcase
 from functools import cache
 from typing import Literal
 
@@ -35,6 +36,26 @@ class Reason(_Strict):
     why: str = Field(min_length=1)
 
 
+class Remark(_Strict):
+    """What is known about some figures besides their values; `tests/reproduction` checks it.
+
+    Attributes:
+        note: In words.
+        rows: Names of rows, or patterns as in a shell; by default all.
+        columns: Likewise the columns.
+    """
+
+    note: str = Field(min_length=1)
+    rows: tuple[str, ...] = ("*",)
+    columns: tuple[str, ...] = ("*",)
+
+    def is_about(self, row: str, column: str) -> bool:
+        """Returns whether a figure is one of these."""
+        return any(fnmatchcase(row, name) for name in self.rows) and any(
+            fnmatchcase(column, name) for name in self.columns
+        )
+
+
 class Table(_Strict):
     """A table, or figures of a figure or of the running text.
 
@@ -46,6 +67,7 @@ class Table(_Strict):
         without: Why none of it can be computed anew.
         why: In words.
         without_rows: The same for single rows.
+        remarks: What is known about the figures.
     """
 
     id: str
@@ -55,12 +77,17 @@ class Table(_Strict):
     without: Without | None = None
     why: str | None = None
     without_rows: dict[str, Reason] = {}
+    remarks: tuple[Remark, ...] = ()
 
     def reason(self, row: str) -> Reason | None:
         """Returns why a row cannot be computed anew, or None."""
         if row in self.without_rows:
             return self.without_rows[row]
         return None if self.without is None else Reason(without=self.without, why=self.why or "")
+
+    def notes(self, row: str, column: str) -> list[str]:
+        """Returns the remarks about a figure, in their order."""
+        return [each.note for each in self.remarks if each.is_about(row, column)]
 
 
 class Shown(_Strict):
