@@ -125,7 +125,9 @@ def table_1(data: Datasets, table: ScoreTable) -> Iterator[tuple[Key, Value]]:
         key = (row, aspect, name)
         if row == DELTA:
             best, highest = _best_other(of_complete, aspect, name)
-            note = f"{complete.sum()} released rows with all scores instead of {of_all}; best other {best} {highest:.3f}"
+            note = (
+                f"{complete.sum()} released rows with all scores instead of {of_all}; best other {best} {highest:.3f}"
+            )
             value = of_complete["gpt-4", aspect, name] - highest
             yield ("Table 1", row, column), Value(value, note, by_chance=True)
             continue

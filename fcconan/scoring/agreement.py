@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 import fcconan
 from fcconan.errors import InputError
+from fcconan.scoring.names import bootstrap_parts, joined_parts, known_names
 from fcconan.scoring.significance.intervals import CHUNK, Floats, divided, draws as all_draws, percentile_interval
 
 LEVELS = ("nominal", "ordinal", "interval")
@@ -183,9 +184,7 @@ def measure_agreement(
     names = [f"rater-{number + 1}" for number in range(len(table))] if raters is None else [*raters]
     if len(names) != len(table) or len(set(names)) < len(names):
         raise InputError(f"found {len(table)} rows of ratings and the raters {names}: give each row a name of its own")
-    for name in coefficients:
-        if name not in COEFFICIENTS:
-            raise InputError(f"there is no coefficient {name!r}: choose from {', '.join(COEFFICIENTS)}")
+    coefficients = known_names("coefficient", coefficients, COEFFICIENTS)
     if resamples < 0 or not 0 < confidence < 1:
         raise InputError(f"found {resamples} resamples and the confidence {confidence}: give 0 or more, and 0 to 1")
     if items is not None and len(items) != table.shape[1]:
@@ -235,6 +234,7 @@ def agreement_signature(
         pair_intervals: Whether pairs of raters have intervals.
         scale_known: Whether the domain is that of a scale, and not the values that were given.
     """
+    unit += "" if pair_intervals else "-overall-only"
     parts = {
         "fcconan": fcconan.__version__,
         "metric": "agreement",
@@ -242,11 +242,8 @@ def agreement_signature(
         "domain": ",".join(f"{value:g}" for value in domain) + ("" if scale_known else "-as-given"),
         "missing": "left-out",
         "cohen-overall": "mean-of-pairs",
-        "bootstrap": f"{resamples}-by-{unit}" + ("" if pair_intervals else "-overall-only"),
-        "confidence": f"{confidence:g}",
-        "seed": seed,
     }
-    return "|".join(f"{key}:{value}" for key, value in parts.items())
+    return joined_parts(parts | bootstrap_parts(resamples, seed, confidence, unit=unit))
 
 
 def _checked(values: npt.ArrayLike, domain: Sequence[float]) -> Floats:

@@ -9,6 +9,7 @@ import fcconan
 from fcconan.data import RATER_KINDS
 from fcconan.errors import InputError
 from fcconan.scoring.correlation.levels import UNKNOWN
+from fcconan.scoring.names import bootstrap_parts, joined_parts, known_names
 from fcconan.scoring.ratings import HUMAN, RatedReplies
 from fcconan.scoring.score_table import Floats
 from fcconan.scoring.significance.intervals import bootstrap_means, divided, finite, means, percentile_interval
@@ -184,14 +185,11 @@ def rated_series(
     """
     if not rated.knows_systems or {*rated.systems} == {UNKNOWN}:
         raise InputError("the rows do not say which system wrote each reply: give the replies, or a column `system`")
-    aspects = None if aspects is None else list(dict.fromkeys(aspects))
     people, everybody = rated.raters((HUMAN,)), rated.raters()
     known = [PEOPLE, *everybody] if people else everybody
     others = [each for each in everybody if each not in people]
-    names = list(dict.fromkeys(raters)) if raters is not None else [*([PEOPLE] if people else []), *others]
-    for kind, given, there in (("rater", names, known), ("aspect", aspects or (), rated.aspects(names=everybody))):
-        if unknown := [each for each in given if each not in there]:
-            raise InputError(f"there is no {kind} {unknown[0]!r}: known are {', '.join(there)}")
+    names = known_names("rater", [*([PEOPLE] if people else []), *others] if raters is None else raters, known)
+    aspects = None if aspects is None else known_names("aspect", aspects, rated.aspects(names=everybody))
     series: list[Series] = []
     for name in names:
         # A rater may be called `people`, too; where there are people, the name is theirs.
@@ -291,8 +289,5 @@ def leaderboard_signature(
         "items": len(set(rated.items)),
         "unified": "+".join(aspects) if len(aspects) > 1 else "none",
         "missing": "left-out",
-        "bootstrap": f"{resamples}-by-item",
-        "confidence": f"{confidence:g}",
-        "seed": seed,
     }
-    return "|".join(f"{key}:{value}" for key, value in parts.items())
+    return joined_parts(parts | bootstrap_parts(resamples, seed, confidence))

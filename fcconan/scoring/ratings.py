@@ -10,6 +10,7 @@ import numpy as np
 
 from fcconan.data import RATER_KINDS, cell_number, id_of, is_missing, required_id
 from fcconan.errors import InputError
+from fcconan.scoring.names import known_names
 from fcconan.scoring.reply_facts import ReplyFacts, row_place
 from fcconan.scoring.score_table import Floats, ScoreTable
 from fcconan.scoring.significance.intervals import means
@@ -247,10 +248,9 @@ class RatedReplies:
         Raises:
             InputError: There are no such ratings, or people's scales differ.
         """
-        self._check_known("rater", [*(people or ()), *(metrics or ())], self.raters())
+        known_names("rater", [*(people or ()), *(metrics or ())], self.raters())
         rated = self.aspects(names=people)
-        self._check_known("aspect", aspects or (), rated)
-        chosen = list(aspects) if aspects is not None else rated
+        chosen = list(known_names("aspect", rated if aspects is None else aspects, rated))
         if not chosen:
             raise InputError(
                 f"no rating is by people, only by {', '.join(self.raters()) or 'nobody'}: name those who stand for "
@@ -346,12 +346,6 @@ class RatedReplies:
         for row, series in zip(array, chosen, strict=True):
             row[list(series.values)] = list(series.values.values())
         return array
-
-    @staticmethod
-    def _check_known(what: str, names: Iterable[str], known: Sequence[str]) -> None:
-        for name in names:
-            if name not in known:
-                raise InputError(f"there is no {what} {name!r}: known are {', '.join(known) or 'none'}")
 
 
 def _is_person(series: _Series, people: Sequence[str] | None) -> bool:

@@ -9,6 +9,7 @@ import numpy as np
 from fcconan.data import VOTE_LABELS, id_of, required_id
 from fcconan.errors import InputError
 from fcconan.scoring.agreement import COEFFICIENTS, LARGEST_DOMAIN
+from fcconan.scoring.names import known_names
 from fcconan.scoring.ratings import HUMAN, RatedReplies
 from fcconan.scoring.reply_facts import row_place
 from fcconan.scoring.significance.intervals import Floats
@@ -102,10 +103,7 @@ def tables_of(
 
 
 def _by(rows: Sequence[Row], whose: Sequence[str], raters: Sequence[str]) -> list[Row]:
-    known = dict.fromkeys(whose)
-    for name in raters:
-        if name not in known:
-            raise InputError(f"there is no rater {name!r}: known are {', '.join(known)}")
+    known_names("rater", raters, dict.fromkeys(whose))
     return [row for name, row in zip(whose, rows, strict=True) if name in raters]
 
 
@@ -113,13 +111,9 @@ def _ratings(
     rated: RatedReplies, aspects: Sequence[str] | None, raters: Sequence[str] | None, scale: tuple[int, int] | None
 ) -> list[RatedByMany]:
     several = (names for kinds in ((HUMAN,), (HUMAN, "model")) if len(names := rated.raters(kinds)) > 1)
-    names = list(dict.fromkeys(raters)) if raters is not None else next(several, rated.raters())
-    if unknown := [name for name in names if name not in rated.raters()]:
-        raise InputError(f"there is no rater {unknown[0]!r}: known are {', '.join(rated.raters())}")
+    names = list(known_names("rater", next(several, rated.raters()) if raters is None else raters, rated.raters()))
     found = rated.aspects(names=names)
-    for aspect in aspects or ():
-        if aspect not in found:
-            raise InputError(f"nobody of {', '.join(names)} rated {aspect!r}: known are {', '.join(found) or 'none'}")
+    known_names(f"aspect of {', '.join(names)}", aspects or (), found)
     models = [name for name in rated.raters(("model",)) if raters is None and name not in names]
     tables = []
     items, unit = (rated.items, "item") if rated.knows_items else (None, "reply")

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from fcconan.data import counted, did_you_mean
-from fcconan.errors import InputError
+from fcconan.data import counted
 from fcconan.scoring.leaderboards import item_sums, rated_series
+from fcconan.scoring.names import joined_parts, known_names
 from fcconan.scoring.ratings import RatedReplies
 from fcconan.scoring.significance.families import (
     EXPLORATORY,
@@ -123,10 +123,7 @@ def compare_rated(
         InputError: As `leaderboard`; or nobody rated the primary aspect, or the baseline is unknown.
     """
     series = rated_series(rated, aspects=aspects, raters=raters)
-    known = list(dict.fromkeys(each.aspect for each in series))
-    if primary is not None and primary not in known:
-        hint = did_you_mean(primary, known)
-        raise InputError(f"--primary is {primary!r}: {hint}the leaderboard has {', '.join(known)}")
+    known_names("primary aspect", () if primary is None else [primary], dict.fromkeys(each.aspect for each in series))
     systems, (sums, counts) = item_sums(rated, series)
     pairs = system_pairs(systems, baseline)
     first, second = ([pair[side] for pair in pairs] for side in (0, 1))
@@ -279,4 +276,4 @@ def sign_flip_signature(
         "pairs": "all" if baseline is None else f"against-{baseline}",
         **family_parts(families, by),
     }
-    return "|".join([signature, *(f"{key}:{value}" for key, value in parts.items())])
+    return f"{signature}|{joined_parts(parts)}"

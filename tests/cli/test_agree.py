@@ -178,8 +178,8 @@ BOTH = [*ratings("anna", ANNA), *ratings("ben", BEN)]
         (BOTH, ["--scale", "1,4"], "relevance was rated 5, expected 1 to 4: give its own --scale, or mend the ratings"),
         (BOTH, ["--scale", "0,900"], "the domain is [0.0, 1.0"),
         (BOTH, ["--coefficient", "kappa"], "Invalid value for '--coefficient': 'kappa' is not one of 'raw', 'cohen'"),
-        (BOTH, ["--aspect", "tone"], "nobody of anna, ben rated 'tone': known are relevance"),
-        (BOTH, ["--rater", "dora"], "there is no rater 'dora': known are anna, ben"),
+        (BOTH, ["--aspect", "tone"], "unknown aspect of anna, ben 'tone': known are relevance"),
+        (BOTH, ["--rater", "dora"], "unknown rater 'dora': known are anna, ben"),
         (
             BOTH,
             ["--kind", "grades"],

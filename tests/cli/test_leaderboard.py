@@ -137,8 +137,8 @@ def test_what_is_left_out_is_said() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--rater", "dora"], "there is no rater 'dora': known are people, anna, ben, bleu[/b]"),
-        (["--aspect", "tone"], "there is no aspect 'tone': known are relevance, score"),
+        (["--rater", "dora"], "unknown rater 'dora': known are people, anna, ben, bleu[/b]"),
+        (["--aspect", "tone"], "unknown aspect 'tone': known are relevance, score"),
         (
             ["--primary-aspect", "relevanse"],
             "--primary is 'relevanse': did you mean 'relevance'? ",

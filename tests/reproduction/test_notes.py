@@ -38,7 +38,7 @@ def test_every_name_in_a_remark_is_that_of_a_row_or_column(paper: str) -> None:
         for remark in table.remarks:
             for names, known in ((remark.rows, table.rows), (remark.columns, table.columns)):
                 assert [name for name in names if not any(fnmatchcase(each, name) for each in known)] == []
-        assert len({remark for remark in table.remarks}) == len(table.remarks)
+        assert len(set(table.remarks)) == len(table.remarks)
 
 
 def test_a_remark_is_about_figures_whose_row_and_column_it_names() -> None:

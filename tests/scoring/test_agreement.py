@@ -340,7 +340,7 @@ def test_one_half_grade_hardly_moves_a_weighted_kappa() -> None:
         ([[1]], list(range(102)), {}, "102 values: give 1 to 101"),
         ([[1], [1]], [1], {"raters": ["Ada"]}, r"found 2 rows of ratings and the raters \['Ada'\]"),
         ([[1], [1]], [1], {"raters": ["Ada", "Ada"]}, "give each row a name of its own"),
-        ([[1]], [1], {"coefficients": ["kappa"]}, "there is no coefficient 'kappa': choose from raw, cohen"),
+        ([[1]], [1], {"coefficients": ["kappa"]}, "unknown coefficient 'kappa': known are raw, cohen"),
         ([[1]], [1], {"resamples": -1}, "found -1 resamples"),
         ([[1]], [1], {"confidence": 1}, "the confidence 1"),
         ([[1]], [1], {"confidence": 0}, "the confidence 0"),

@@ -146,8 +146,8 @@ VOTE = {"pair_id": "p1", "rater": "anna", "label": "yes"}
     ("kind", "rows", "options", "message"),
     [
         ("ratings", [], {}, "there are no ratings: give rows with reply_id, rater, aspect and value"),
-        ("ratings", RATINGS, {"raters": ["dora"]}, "there is no rater 'dora': known are anna, ben, judge, bleu"),
-        ("ratings", RATINGS, {"aspects": ["tone"]}, "nobody of anna, ben rated 'tone': known are relevance"),
+        ("ratings", RATINGS, {"raters": ["dora"]}, "unknown rater 'dora': known are anna, ben, judge, bleu"),
+        ("ratings", RATINGS, {"aspects": ["tone"]}, "unknown aspect of anna, ben 'tone': known are relevance"),
         (
             "ratings",
             RATINGS,
@@ -162,7 +162,7 @@ VOTE = {"pair_id": "p1", "rater": "anna", "label": "yes"}
         ),
         ("comparisons", [_verdict("i1", "anna", "a")], {"aspects": ["tone"]}, "comparisons have no aspects: leave"),
         ("comparisons", [_verdict("i1", "anna", "a")], {"scale": (1, 5)}, "comparisons have no grades: leave --scale"),
-        ("comparisons", [_verdict("i1", "anna", "a")], {"raters": ["ben"]}, "there is no rater 'ben': known are anna"),
+        ("comparisons", [_verdict("i1", "anna", "a")], {"raters": ["ben"]}, "unknown rater 'ben': known are anna"),
         (
             "comparisons",
             [_verdict("i1", "anna", "A")],
@@ -172,7 +172,7 @@ VOTE = {"pair_id": "p1", "rater": "anna", "label": "yes"}
         ("votes", [], {}, "there are no votes: give rows with pair_id, rater and label"),
         ("votes", [{**VOTE, "label": None}], {}, "vote 1: label is None, expected a name or an id; mend"),
         ("votes", [{**VOTE, "pair_id": 0.5}], {}, "vote 1: pair_id is 0.5, expected a name or an id; mend that row"),
-        ("votes", [VOTE], {"raters": ["ben"]}, "there is no rater 'ben': known are anna"),
+        ("votes", [VOTE], {"raters": ["ben"]}, "unknown rater 'ben': known are anna"),
         (
             "votes",
             [VOTE, {**VOTE, "label": "no"}],

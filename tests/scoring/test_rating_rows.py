@@ -245,9 +245,9 @@ def test_a_reply_may_be_named_twice_if_nothing_contradicts() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"people": ["dora"]}, "there is no rater 'dora': known are anna, ben, judge"),
-        ({"metrics": ["dora"]}, "there is no rater 'dora': known are anna, ben, judge"),
-        ({"aspects": ["tone"]}, "there is no aspect 'tone': known are relevance"),
+        ({"people": ["dora"]}, "unknown rater 'dora': known are anna, ben, judge"),
+        ({"metrics": ["dora"]}, "unknown rater 'dora': known are anna, ben, judge"),
+        ({"aspects": ["tone"]}, "unknown aspect 'tone': known are relevance"),
         (
             {"metrics": ["anna"]},
             "there are no ratings of relevance by models or metrics: known raters are anna, ben, judge; give these rat",

@@ -520,7 +520,7 @@ def test_a_rater_with_invalid_verdicts_only_has_no_table() -> None:
 
 
 def test_an_unknown_score_is_refused() -> None:
-    with pytest.raises(InputError, match="there is no score 'elo': choose share or bradley_terry"):
+    with pytest.raises(InputError, match="unknown score 'elo': known are share, bradley_terry"):
         compare_raters(SMALL, score="elo")
 
 

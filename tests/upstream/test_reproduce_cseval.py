@@ -209,7 +209,9 @@ def test_the_remarks_about_table_1_follow_from_the_authors_results(upstream: Pat
             (note,) = paper.table("Table 1").notes(row, column)
             aspect, name = column.split("/")
             if row == "gpt-4-minus-best-other":
-                others = [value for (metric, *of), value in results.items() if of == [aspect, name] and metric != "gpt-4"]
+                others = [
+                    value for (metric, *of), value in results.items() if of == [aspect, name] and metric != "gpt-4"
+                ]
                 value = results["gpt-4", aspect, name] - max(others)
             else:
                 value = results[row, aspect, name]

@@ -26,6 +26,7 @@ from fcconan.scoring.correlation.levels import (
     evaluate,
     known_levels,
 )
+from fcconan.scoring.names import bootstrap_parts, joined_parts
 from fcconan.scoring.score_table import Part, ScoreTable, parts
 from fcconan.scoring.significance.intervals import divided, finite, percentile_interval
 
@@ -201,16 +202,10 @@ def correlation_signature(
         seed: As given to `correlate`.
         confidence: As given to `correlate`.
     """
-    parts = {
-        **data_parts(table, population),
-        "bootstrap": f"{resamples}-by-item",
-        "confidence": f"{confidence:g}",
-        "seed": seed,
-    }
-    return "|".join(f"{key}:{value}" for key, value in parts.items())
+    return joined_parts(data_parts(table, population) | bootstrap_parts(resamples, seed, confidence))
 
 
-def data_parts(table: ScoreTable, population: str) -> dict[str, str | int]:
+def data_parts(table: ScoreTable, population: str) -> dict[str, object]:
     """Returns the parts of a signature that name the version and the values."""
     import fcconan
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from fcconan.errors import InputError
+from fcconan.scoring.names import known_names
 
 Floats = npt.NDArray[np.float64]
 
@@ -47,22 +47,9 @@ def known_coefficients(names: Sequence[str]) -> tuple[str, ...]:
     """Returns the names, once each.
 
     Raises:
-        InputError: A name is unknown, or there is none.
+        InputError: A name is unknown.
     """
     return known_names("coefficient", names, COEFFICIENTS)
-
-
-def known_names(kind: str, names: Sequence[str], known: Sequence[str]) -> tuple[str, ...]:
-    """Returns names, once each.
-
-    Raises:
-        InputError: A name is not among the known ones, or there is none.
-    """
-    unknown = [name for name in names if name not in known]
-    if unknown or not names:
-        found = repr(unknown[0]) if unknown else f"no {kind}"
-        raise InputError(f"found {found}, expected one of {', '.join(known)}; choose among them")
-    return tuple(dict.fromkeys(names))
 
 
 def scale_of(values: Floats) -> float:

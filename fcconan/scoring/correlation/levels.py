@@ -16,11 +16,11 @@ from fcconan.scoring.correlation.coefficients import (
     calibrated_threshold,
     group_coefficients,
     groups_by_size,
-    known_names,
     rounded,
     scale_of,
 )
 from fcconan.scoring.correlation.weighted import WeightedCoefficients, resampled
+from fcconan.scoring.names import known_names
 from fcconan.scoring.score_table import Part, ScoreTable
 from fcconan.scoring.significance.intervals import bootstrap_means, divided, means
 
@@ -46,7 +46,7 @@ def known_levels(names: Sequence[str]) -> tuple[str, ...]:
     """Returns the names, once each.
 
     Raises:
-        InputError: A name is unknown, or there is none.
+        InputError: A name is unknown.
     """
     return known_names("level", names, LEVELS)
 

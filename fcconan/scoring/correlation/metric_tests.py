@@ -25,6 +25,7 @@ from fcconan.scoring.correlation.analysis import DEFAULT, data_parts
 from fcconan.scoring.correlation.coefficients import CALIBRATED, known_coefficients
 from fcconan.scoring.correlation.levels import POOLED, at_level, known_levels
 from fcconan.scoring.correlation.permutation_kernels import Comparison, comparison
+from fcconan.scoring.names import joined_parts
 from fcconan.scoring.score_table import ScoreTable
 from fcconan.scoring.significance.families import (
     CORRECTION,
@@ -158,7 +159,7 @@ def permutation_signature(
         **family_parts(families, BY),
         "seed": seed,
     }
-    return "|".join(f"{key}:{value}" for key, value in parts.items())
+    return joined_parts(parts)
 
 
 def permutation_families(tests: Sequence[MetricTest], *, swaps: int = 10_000) -> list[Family]:

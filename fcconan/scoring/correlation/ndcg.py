@@ -10,6 +10,7 @@ import fcconan
 from fcconan.errors import InputError
 from fcconan.scoring.correlation.analysis import FEWEST, NONE, Ceiling
 from fcconan.scoring.correlation.coefficients import LARGEST, groups_by_size, middle_ranks
+from fcconan.scoring.names import bootstrap_parts, joined_parts, known_names
 from fcconan.scoring.significance.intervals import bootstrap_means, divided, means, percentile_interval
 
 Floats = npt.NDArray[np.float64]
@@ -135,8 +136,7 @@ def ranking_scores(
     """
     if scores.shape != (len(metrics), len(group)) or ranks.shape != (len(group),):
         raise InputError(f"scores have the shape {scores.shape} and ranks {ranks.shape}, expected one for each reply")
-    if protocol not in (SOUND, PAPER):
-        raise InputError(f"the protocol is {protocol!r}, expected {SOUND} or {PAPER}")
+    known_names("protocol", [protocol], (SOUND, PAPER))
     if annotators is not None and annotators.shape[1:] != ranks.shape:
         raise InputError(f"annotators have the shape {annotators.shape}, expected (people, {len(group)})")
     ranked = np.flatnonzero(np.isfinite(ranks))
@@ -266,8 +266,5 @@ def ranking_signature(
         "scores": "unified",
         "ties": "expected",
         "incomplete": "left-out",
-        "bootstrap": f"{resamples}-by-item",
-        "confidence": f"{confidence:g}",
-        "seed": seed,
     }
-    return "|".join(f"{key}:{value}" for key, value in parts.items())
+    return joined_parts(parts | bootstrap_parts(resamples, seed, confidence))

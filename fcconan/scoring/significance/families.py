@@ -18,8 +18,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fcconan.data import counted, did_you_mean
+from fcconan.data import counted
 from fcconan.errors import InputError
+from fcconan.scoring.names import known_names
 from fcconan.scoring.significance import intervals
 from fcconan.scoring.significance.intervals import TOLERANCE, divided
 
@@ -236,9 +237,7 @@ def system_pairs(systems: Sequence[str], baseline: str | None = None) -> Pairs:
     """
     if baseline is None:
         return list(combinations(range(len(systems)), 2))
-    if baseline not in systems:
-        hint = did_you_mean(baseline, systems)
-        raise InputError(f"unknown baseline system {baseline!r}: {hint}known are {', '.join(systems)}")
+    known_names("baseline system", [baseline], systems)
     if len(systems) < 2:
         raise InputError(f"there is one system, {baseline}: --baseline needs another one to compare it with")
     second = list(systems).index(baseline)

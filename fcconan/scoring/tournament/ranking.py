@@ -16,6 +16,7 @@ import numpy.typing as npt
 import fcconan
 from fcconan.errors import InputError
 from fcconan.scoring.correlation.coefficients import KENDALL_B, PEARSON, SPEARMAN, group_coefficients
+from fcconan.scoring.names import bootstrap_parts, joined_parts, known_names
 from fcconan.scoring.significance.families import PRIMARY, system_pairs
 from fcconan.scoring.significance.intervals import Floats, finite, percentile_interval
 from fcconan.scoring.system_tests import (
@@ -39,6 +40,7 @@ from fcconan.scoring.tournament.preferences import OUTCOME, Row, Verdicts, major
 
 REASONS = ("no_verdicts", "disconnected")
 LENGTH_UNIT = "words"
+SCORES = ("share", "bradley_terry")
 CORRELATIONS = {"spearman": SPEARMAN, "kendall": KENDALL_B, "pearson": PEARSON}
 DIGITS = 11  # of shares in percent and of strengths
 
@@ -173,13 +175,11 @@ def _signature(result: Mapping[str, Any], population: str) -> str:
         "ties": "half-win",
         "orders": "disagreement-ties",
         "regularisation": f"{settings['regularisation']:g}",
-        "bootstrap": f"{settings['resamples']}-by-item",
-        "confidence": f"{settings['confidence']:g}",
-        "seed": settings["seed"],
+        **bootstrap_parts(settings["resamples"], settings["seed"], settings["confidence"]),
     }
     if "length_controlled" in result:
         parts["length"] = LENGTH_UNIT
-    return "|".join(f"{key}:{value}" for key, value in parts.items())
+    return joined_parts(parts)
 
 
 def _by_corpus(verdicts: Verdicts) -> npt.NDArray[np.bool_]:
@@ -340,8 +340,7 @@ def compare_raters(
     Raises:
         InputError: As `read_verdicts`; or the score is unknown.
     """
-    if score not in ("share", "bradley_terry"):
-        raise InputError(f"there is no score {score!r}: choose share or bradley_terry")
+    known_names("score", [score], SCORES)
     _check(regularisation, resamples, confidence)
     verdicts = comparisons if isinstance(comparisons, Verdicts) else read_verdicts(comparisons)
     tables, draws = {}, {}
