@@ -32,23 +32,7 @@ from fcconan.parsing.answers import (
 from fcconan.parsing.context import objection
 from fcconan.parsing.json_fields import plain_name
 from fcconan.parsing.phrases import MARK
-from fcconan.parsing.results import REASONS, AspectField, ParsedComparison, ParsedLabel, ParsedRating, Reason, Verdict
-
-__all__ = [
-    "REASONS",
-    "AspectField",
-    "ParsedComparison",
-    "ParsedLabel",
-    "ParsedRating",
-    "Reason",
-    "Verdict",
-    "parse_comparison",
-    "parse_label",
-    "parse_multi",
-    "parse_rating",
-    "parse_result",
-    "parse_verdict",
-]
+from fcconan.parsing.results import AspectField, ParsedComparison, ParsedLabel, ParsedRating, Verdict
 
 # Two numbers at the head of the first line, and after them its end, a mark or a reason: never what they count.
 _TWO_SCORES = re.compile(

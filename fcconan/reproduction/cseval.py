@@ -1,4 +1,4 @@
-"""The figures of the CSEval paper, computed anew."""
+"""The figures of the CSEval paper, recomputed."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""The figures of the FC-CONAN paper, computed anew from FC-CONAN and CONAN."""
+"""The figures of the FC-CONAN paper, recomputed from FC-CONAN and CONAN."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any

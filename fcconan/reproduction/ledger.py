@@ -1,4 +1,4 @@
-"""The ledger: every printed figure of a paper beside the figure computed anew, and what is to be said of the two."""
+"""The ledger: every printed figure of a paper beside the figure recomputed, and what is to be said of the two."""
 
 import math
 from collections import Counter
@@ -26,7 +26,7 @@ class Cell:
         row: Name of the row.
         column: Name of the column.
         published: As printed.
-        recomputed: The figure computed anew, or None.
+        recomputed: The figure recomputed, or None.
         status: `exact`: equal in all printed digits; `rounding`: the paper cut it off or rounded it twice;
             `differs`; `needs_model`: a model has to be run; `not_released`: the data were not published.
         note: Why, and from which rows.
@@ -43,7 +43,7 @@ class Cell:
 
 
 def reproduce(paper: str, data: Datasets, recompute: Recompute | None = None) -> list[Cell]:
-    """Computes the figures of a paper anew.
+    """Recomputes the figures of a paper.
 
     Args:
         paper: Its short name.
@@ -54,7 +54,7 @@ def reproduce(paper: str, data: Datasets, recompute: Recompute | None = None) ->
         One cell for every printed figure, in the order of the paper.
 
     Raises:
-        InputError: There is no such paper, or a dataset cannot be built.
+        InputError: The paper is unknown, or a dataset cannot be built.
         ValueError: A figure has neither a value nor a reason, or a value belongs to no printed figure.
     """
     published = load_paper(paper)

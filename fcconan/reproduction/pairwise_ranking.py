@@ -1,4 +1,4 @@
-"""The figures of the paper on pairwise ranking with JudgeLM, computed anew from `cn-ranking`."""
+"""The figures of the paper on pairwise ranking with JudgeLM, recomputed from `cn-ranking`."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence

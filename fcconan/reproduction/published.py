@@ -25,7 +25,7 @@ class _Strict(BaseModel):
 
 
 class Reason(_Strict):
-    """Why figures cannot be computed anew.
+    """Why figures cannot be recomputed.
 
     Attributes:
         without: `needs_model`: a model has to be run; `not_released`: data were not published.
@@ -64,7 +64,7 @@ class Table(_Strict):
         about: What it shows.
         columns: Their names.
         rows: The printed figures of every row, None where the paper's cell is empty.
-        without: Why none of it can be computed anew.
+        without: Why none of it can be recomputed.
         why: In words.
         without_rows: The same for single rows.
         remarks: What is known about the figures.
@@ -80,7 +80,7 @@ class Table(_Strict):
     remarks: tuple[Remark, ...] = ()
 
     def reason(self, row: str) -> Reason | None:
-        """Returns why a row cannot be computed anew, or None."""
+        """Returns why a row cannot be recomputed, or None."""
         if row in self.without_rows:
             return self.without_rows[row]
         return None if self.without is None else Reason(without=self.without, why=self.why or "")
@@ -104,7 +104,7 @@ class Paper(_Strict):
         sources: Upstream files that figures are computed from and that no dataset holds, pinned as in a recipe.
         names: Names of rows elsewhere, such as in upstream files: what they are for -> row -> name.
         tables: The figures.
-        without_figures: What holds none that could be computed anew: texts, drawings.
+        without_figures: What holds none that could be recomputed: texts, drawings.
     """
 
     paper: str
@@ -169,7 +169,7 @@ def load_paper(name: str) -> Paper:
     """Reads the printed figures of a paper.
 
     Raises:
-        InputError: There is no such paper.
+        InputError: The paper is unknown.
     """
     if name not in paper_names():
         raise InputError(f"there is no paper {name!r}: choose among {', '.join(paper_names())}")

@@ -8,10 +8,10 @@ import numpy as np
 import fcconan
 from fcconan.data import RATER_KINDS
 from fcconan.errors import InputError
+from fcconan.scoring.arrays import Floats
 from fcconan.scoring.correlation.levels import UNKNOWN
 from fcconan.scoring.names import bootstrap_parts, joined_parts, known_names
 from fcconan.scoring.ratings import HUMAN, RatedReplies
-from fcconan.scoring.score_table import Floats
 from fcconan.scoring.significance.intervals import bootstrap_means, divided, finite, means, percentile_interval
 
 UNIFIED = "unified"
@@ -97,7 +97,7 @@ def one_score(rated: RatedReplies, rater: str) -> Floats:
     It is the unified score of the aspects that the rater has a scale for, or the value of the only other one.
 
     Raises:
-        InputError: There is no such rater, or several aspects have no scale.
+        InputError: The rater is unknown, or several aspects have no scale.
     """
     aspects = rated.aspects(names=[rater])
     scaled = {aspect: scale for aspect in aspects if (scale := rated.scale(aspect, [rater])) is not None}
@@ -134,7 +134,7 @@ def leaderboard(
         unified score.
 
     Raises:
-        InputError: There is no such rater or aspect, or the systems are not known.
+        InputError: A rater or aspect is unknown, or the systems are not known.
     """
     series = rated_series(rated, aspects=aspects, raters=raters)
     names, sums = item_sums(rated, series)

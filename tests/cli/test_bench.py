@@ -283,9 +283,9 @@ def test_a_beir_folder_gives_the_figures_of_ranx(run_cli: RunCli, tmp_path: Path
                 query, _, document, _, score, _ = line.split()
                 ranked.setdefault(query, {})[document] = float(score)
             # Ties as this package breaks them, handed to ranx as strictly decreasing scores.
-            from fcconan.scoring.retrieval.metrics import order, tie_by_hash
+            from fcconan.scoring.retrieval.metrics import sort_run, tie_by_hash
 
-            ordered = order({query: list(row.items()) for query, row in ranked.items()}, tie_by_hash(0))
+            ordered = sort_run({query: list(row.items()) for query, row in ranked.items()}, tie_by_hash(0))
             strict = {query: {key: 100.0 - i for i, key in enumerate(keys)} for query, keys in ordered.items()}
             direct = evaluate(
                 Qrels(qrels), Run({query: strict[query] for query in qrels}), ["ndcg@10", "map@10", "bpref"]

@@ -144,7 +144,7 @@ def test_a_metric_of_another_aspect_stands_beside_every_aspect() -> None:
 def test_people_have_to_be_named_in_a_file_with_columns() -> None:
     write_rows(Path("x.csv"), _wide())
     assert fcconan("correlate", "x.csv", "--wide-column", "people=h", "--wide-column", "judge=j").complaint == (
-        "no rating is by people, only by people, judge: name those who stand for people with --human"
+        "no rating is by people, only by people, judge: name those who represent people with --human"
     )
 
 
@@ -288,7 +288,7 @@ STRANGE = [{**ROWS[0], "reply_id": "r9"}, *ROWS[1:]]
     ("rows", "options", "message"),
     [
         (PEOPLE, [], "there are no ratings of relevance by models or metrics: known raters are anna, ben"),
-        (ROWS[12:], [], "no rating is by people, only by judge: name those who stand for people with --human"),
+        (ROWS[12:], [], "no rating is by people, only by judge: name those who represent people with --human"),
         ([*ROWS, ROWS[0]], [], "x.csv, row 19: anna has rated relevance of the reply r1A before, expected one rating"),
         (
             [{**ROWS[0], "value": "seven"}, *ROWS[1:]],

@@ -141,7 +141,7 @@ def test_what_is_left_out_is_said() -> None:
         (["--aspect", "tone"], "unknown aspect 'tone': known are relevance, score"),
         (
             ["--primary-aspect", "relevanse"],
-            "--primary is 'relevanse': did you mean 'relevance'? ",
+            "unknown primary aspect 'relevanse': did you mean 'relevance'? ",
         ),
         (["--baseline", "mine"], "unknown baseline system 'mine': known are A, B"),
         (["--rename", "system=writer"], "x.csv has no column 'writer', but reply_id, item_id"),

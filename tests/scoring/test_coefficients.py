@@ -201,7 +201,6 @@ def test_thresholds_follow_the_differences_and_not_their_rounding() -> None:
             assert np.flatnonzero(values[position] - values <= threshold)[0] == low
 
 
-@pytest.mark.parametrize(("names", "what"), [([], "no coefficient"), (["pearson", "spearmans"], "'spearmans'")])
-def test_unknown_coefficients_are_refused(names: list[str], what: str) -> None:
-    with pytest.raises(InputError, match=f"^found {what}, expected one of pearson, spearman"):
-        known_coefficients(names)
+def test_unknown_coefficients_are_refused() -> None:
+    with pytest.raises(InputError, match=r"^unknown coefficient 'spearmans': did you mean 'spearman'\?"):
+        known_coefficients(["pearson", "spearmans"])

@@ -538,7 +538,7 @@ def test_tables_that_do_not_fit_are_refused(change: dict[str, object], message: 
 
 
 def test_unknown_levels_are_refused() -> None:
-    with pytest.raises(InputError, match="unknown level 'per item': did you mean 'per_item'. known are pooled"):
+    with pytest.raises(InputError, match=r"unknown level 'per item': did you mean 'per_item'\? known are pooled"):
         correlate(_table(), levels=["per item"])
 
 

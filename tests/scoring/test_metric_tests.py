@@ -655,10 +655,9 @@ def test_the_signature_of_tests_names_unit_swaps_seed_and_families() -> None:
 @pytest.mark.parametrize(
     "options, message",
     [
-        ({"unit": "word"}, "unit 'word'"),
-        ({"swaps": 0}, "0 swaps"),
-        ({"coefficients": [CALIBRATED]}, "pairwise_accuracy_calibrated, expected another"),
-        ({"levels": ["item"]}, "found 'item'"),
+        ({"unit": "word"}, "unknown unit 'word': known are reply, item"),
+        ({"coefficients": [CALIBRATED]}, "unknown coefficient 'pairwise_accuracy_calibrated'"),
+        ({"levels": ["item"]}, "unknown level 'item'"),
     ],
 )
 def test_bad_options_are_refused(options: dict[str, object], message: str) -> None:

@@ -38,15 +38,13 @@ UNKNOWN: Any = "punkt"
 
 
 class Given(Metric):
-    """A metric that gives what it is told to."""
+    """A metric with given values."""
+
+    names = ("given",)
 
     def __init__(self, values: Sequence[float], *, references: bool = False, messages: bool = False) -> None:
         self.values, self.needs_reference, self.needs_message = values, references, messages
         self.seen: list[Unit] = []
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        return ("given",)
 
     def score(self, units: Sequence[Unit], *, batch_size: int, progress: bool | None) -> list[Series]:
         self.seen = list(units)

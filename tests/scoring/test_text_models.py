@@ -336,9 +336,9 @@ def test_models_of_another_kind(encoder: Path, bart: Path, classifier: Callable[
         (lambda: Toxicity(classifier(), []), "classifier"),
         (lambda: Toxicity(classifier(), ["kind", "rude", "threat"]), "all labels of classifier"),
         (
-            lambda: Toxicity(classifier(), ["rude"], activation="relu"),
+            lambda: Toxicity(classifier(), ["rude"], activation="relu"),  # type: ignore[arg-type]
             "unknown activation 'relu': known are softmax, sigmoid",
-        ),  # type: ignore[arg-type]
+        ),
         (lambda: Question(bart, "{reply}", name="q"), "the question of q has the fields ['reply']: give {text}"),
         (lambda: Question(bart, "{message}", name="q"), "the question of q has the fields ['message']"),
         (lambda: Question(bart, "{text", name="q"), "the question of q is no template"),

@@ -6,11 +6,9 @@ All pairs of a group are compared, so a group costs the square of its rows; `wei
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-import numpy.typing as npt
 
+from fcconan.scoring.arrays import Flags, Floats, Ints
 from fcconan.scoring.names import known_names
-
-Floats = npt.NDArray[np.float64]
 
 
 def middle_ranks(values: Floats) -> Floats:
@@ -125,13 +123,13 @@ def _some_groups(x: Floats, y: Floats, names: Sequence[str], threshold: float) -
     return results
 
 
-def _cosine(x: Floats, y: Floats, varied: npt.NDArray[np.bool_]) -> Floats:
+def _cosine(x: Floats, y: Floats, varied: Flags) -> Floats:
     product = np.einsum("gi,gi->g", x, y)
     norm = np.sqrt(np.einsum("gi,gi->g", x, x)) * np.sqrt(np.einsum("gi,gi->g", y, y))
     return _divide(product, norm, varied)
 
 
-def _divide(above: Floats, below: Floats, there: npt.NDArray[np.bool_]) -> Floats:
+def _divide(above: Floats, below: Floats, there: Flags) -> Floats:
     found = np.divide(above, below, out=np.full(len(above), np.nan), where=there & (below > 0))
     return np.clip(found, -1.0, 1.0)
 
@@ -170,7 +168,7 @@ def _tied(values: Floats, threshold: float) -> Floats:
     return np.array([(np.arange(size) - lowest_tied(row, threshold)).sum() for row in np.sort(values, axis=1)], float)
 
 
-def lowest_tied(ordered: Floats, threshold: float) -> npt.NDArray[np.int64]:
+def lowest_tied(ordered: Floats, threshold: float) -> Ints:
     """For every value, the position of the first one whose difference from it is within the threshold.
 
     Args:
@@ -186,8 +184,6 @@ def lowest_tied(ordered: Floats, threshold: float) -> npt.NDArray[np.int64]:
         low = np.where(tied, low, np.minimum(middle + 1, high))
     return low
 
-
-Ints = npt.NDArray[np.int64]
 
 SAMPLED_PAIRS = 200_000  # pairs that are looked at
 

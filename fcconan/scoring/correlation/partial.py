@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-import numpy.typing as npt
 
-from fcconan.scoring.correlation.analysis import DEFAULT, Correlation, in_order, level_rows
+from fcconan.scoring.arrays import Flags, Floats
+from fcconan.scoring.correlation.analysis import DEFAULT_COEFFICIENTS, Correlation, in_order, level_rows
 from fcconan.scoring.correlation.coefficients import known_coefficients
 from fcconan.scoring.correlation.levels import (
     LEVELS,
@@ -19,8 +19,6 @@ from fcconan.scoring.correlation.levels import (
 )
 from fcconan.scoring.score_table import ScoreTable, parts
 
-Floats = npt.NDArray[np.float64]
-
 ROUNDING = 1e-10  # what a coefficient of 1 may lack
 FEWEST = 4  # rows, or systems, that a partial correlation needs
 
@@ -29,7 +27,7 @@ def partial_correlations(
     table: ScoreTable,
     *,
     levels: Sequence[str] = LEVELS,
-    coefficients: Sequence[str] = DEFAULT,
+    coefficients: Sequence[str] = DEFAULT_COEFFICIENTS,
     resamples: int = 10_000,
     seed: int = 0,
     confidence: float = 0.95,
@@ -53,7 +51,7 @@ def partial_correlations(
     Raises:
         InputError: A level or a coefficient is unknown.
     """
-    names = known_coefficients([name for name in coefficients if name in DEFAULT])
+    names = known_coefficients([name for name in coefficients if name in DEFAULT_COEFFICIENTS])
     if table.lengths is None:
         return []
     found = []
@@ -75,7 +73,7 @@ def partial_correlations(
     return in_order(found, table, [f"{name}_given_length" for name in names])
 
 
-def _enough(table: ScoreTable, level: str, there: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+def _enough(table: ScoreTable, level: str, there: Flags) -> Flags:
     """Leaves out groups of fewer than `FEWEST`: three points always have a partial correlation of 1 or -1."""
     if level in (PER_ITEM, PER_SYSTEM):
         group = table.item if level == PER_ITEM else table.system

@@ -4,13 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from fcconan.scoring.arrays import Floats
 from fcconan.scoring.correlation.coefficients import SPEARMAN, known_coefficients
 from fcconan.scoring.correlation.levels import POOLED, evaluate
 from fcconan.scoring.score_table import ScoreTable, parts
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)

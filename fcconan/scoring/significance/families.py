@@ -16,16 +16,13 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from fcconan.data import counted
 from fcconan.errors import InputError
+from fcconan.scoring.arrays import Floats, Ints, Swaps
 from fcconan.scoring.names import known_names
 from fcconan.scoring.significance import intervals
 from fcconan.scoring.significance.intervals import TOLERANCE, divided
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 MOST_WAYS = 1_000_000  # to flip units that are held at once
 
@@ -65,7 +62,7 @@ def units_floor(units: int) -> float:
     return float(min(1.0, 2.0 ** (1 - units)))
 
 
-def all_flips(units: int, draws: int) -> npt.NDArray[np.int8] | None:
+def all_flips(units: int, draws: int) -> Swaps | None:
     """Returns all ways to flip units if these are not more than the draws, so that p is exact; None if they are more.
 
     A way and its mirror image give the same absolute statistic: one of the two is enough. The way that flips nothing
@@ -233,7 +230,7 @@ def system_pairs(systems: Sequence[str], baseline: str | None = None) -> Pairs:
         baseline: System that all others are compared with, the second of every pair; None for all pairs.
 
     Raises:
-        InputError: There is no such system, or no other one.
+        InputError: The baseline is unknown, or the only system.
     """
     if baseline is None:
         return list(combinations(range(len(systems)), 2))

@@ -15,10 +15,11 @@ import numpy as np
 from fcconan.data import about_reply
 from fcconan.errors import InputError
 from fcconan.parallel import Workers
+from fcconan.scoring.arrays import Row
 from fcconan.scoring.names import known_names
 from fcconan.scoring.text.corpus import Distinct, Length, RepetitionRate
 from fcconan.scoring.text.overlap import Bleu, Meteor, Rouge
-from fcconan.scoring.text.scores import SEVERAL, Metric, Reason, Series, Several, TextScores, Unit, mean
+from fcconan.scoring.text.scores import REFERENCE_COMBINATIONS, Metric, Reason, Series, Several, TextScores, Unit, mean
 
 _FAMILIES: Mapping[str, Callable[[list[str]], Metric]] = {
     "bleu": lambda ends: Bleu([int(end) for end in ends]),
@@ -130,7 +131,7 @@ def score_systems(
         InputError: As `score_texts`.
     """
     checked = {system: _checked(*given) for system, given in systems.items()}
-    known_names("combination of references", [several], SEVERAL)
+    known_names("combination of references", [several], REFERENCE_COMBINATIONS)
     if batch_size < 1:
         raise InputError(f"batch_size is {batch_size}: give 1 or more")
     if metrics is None:
@@ -321,7 +322,6 @@ def _per_text(
     )
 
 
-Row = Mapping[str, Any]
 FIELDS = ("precision", "recall", "f")  # metrics that have them are one rater with as many aspects
 WHOLE = "score"
 

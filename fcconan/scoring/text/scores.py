@@ -6,11 +6,10 @@ from dataclasses import dataclass, field
 from typing import Literal, get_args
 
 import numpy as np
-import numpy.typing as npt
 
+from fcconan.scoring.arrays import Floats
 from fcconan.scoring.names import joined_parts
 
-Floats = npt.NDArray[np.float64]
 Several = Literal["max", "mean", "joint"]
 Reason = Literal[
     "empty_text",  # the text has no character but white space
@@ -22,7 +21,7 @@ Reason = Literal[
     "not_finite",  # the metric gave nan or an infinite number
     "no_values",  # the corpus holds no text with a value
 ]
-SEVERAL: tuple[Several, ...] = get_args(Several)
+REFERENCE_COMBINATIONS: tuple[Several, ...] = get_args(Several)
 
 
 @dataclass(frozen=True)
