@@ -23,7 +23,6 @@ from .correlation.coefficients import (
     CALIBRATED as CALIBRATED,
     KENDALL_B as KENDALL_B,
     SPEARMAN as SPEARMAN,
-    known_coefficients as known_coefficients,
     middle_ranks as middle_ranks,
 )
 from .correlation.levels import (
@@ -33,7 +32,6 @@ from .correlation.levels import (
     POOLED as POOLED,
     SYSTEM_MEANS as SYSTEM_MEANS,
     UNKNOWN as UNKNOWN,
-    known_levels as known_levels,
 )
 from .correlation.metric_tests import (
     metric_families as metric_families,

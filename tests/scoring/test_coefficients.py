@@ -16,12 +16,12 @@ from fcconan.scoring.correlation.coefficients import (
     SPEARMAN,
     accuracy_by_chance,
     group_coefficients,
-    known_coefficients,
     lowest_tied,
     rounded,
     scale_of,
 )
 from fcconan.scoring.correlation.weighted import WeightedCoefficients, resampled
+from fcconan.scoring.names import known_names
 
 Floats = npt.NDArray[np.float64]
 
@@ -203,4 +203,4 @@ def test_thresholds_follow_the_differences_and_not_their_rounding() -> None:
 
 def test_unknown_coefficients_are_refused() -> None:
     with pytest.raises(InputError, match=r"^unknown coefficient 'spearmans': did you mean 'spearman'\?"):
-        known_coefficients(["pearson", "spearmans"])
+        known_names("coefficient", ["pearson", "spearmans"], COEFFICIENTS)

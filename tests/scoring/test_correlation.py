@@ -537,6 +537,11 @@ def test_tables_that_do_not_fit_are_refused(change: dict[str, object], message: 
     assert "\n" not in str(raised.value)
 
 
+def test_partial_correlations_need_a_coefficient_that_has_one() -> None:
+    with pytest.raises(InputError, match="partial correlations need one of pearson, spearman, kendall_b"):
+        partial_correlations(_table(), coefficients=["kendall_c"])
+
+
 def test_unknown_levels_are_refused() -> None:
     with pytest.raises(InputError, match=r"unknown level 'per item': did you mean 'per_item'\? known are pooled"):
         correlate(_table(), levels=["per item"])

@@ -10,10 +10,10 @@ import numpy as np
 from fcconan.scoring.correlation.coefficients import (
     ACCURACY,
     CALIBRATED,
+    COEFFICIENTS,
     KENDALL_B,
     PEARSON,
     SPEARMAN,
-    known_coefficients,
 )
 from fcconan.scoring.correlation.levels import (
     LEVELS,
@@ -23,9 +23,8 @@ from fcconan.scoring.correlation.levels import (
     accuracy_chance,
     at_level,
     evaluate,
-    known_levels,
 )
-from fcconan.scoring.names import bootstrap_parts, joined_parts
+from fcconan.scoring.names import bootstrap_parts, joined_parts, known_names
 from fcconan.scoring.score_table import Part, ScoreTable, parts
 from fcconan.scoring.significance.intervals import divided, finite, percentile_interval
 
@@ -173,8 +172,8 @@ def correlate(
     Raises:
         InputError: A level or a coefficient is unknown.
     """
-    names, found = known_coefficients(coefficients), []
-    for level in known_levels(levels):
+    names, found = known_names("coefficient", coefficients, COEFFICIENTS), []
+    for level in known_names("level", levels, LEVELS):
         own = at_level(table, level)
         ceilings = human_ceilings(own, level, names)
         for part in parts(own, own.metric_values, own.human_values, own.pairs):

@@ -8,7 +8,6 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from fcconan.scoring.arrays import Flags, Floats, Ints
-from fcconan.scoring.names import known_names
 
 
 def middle_ranks(values: Floats) -> Floats:
@@ -39,15 +38,6 @@ COEFFICIENTS = (PEARSON, SPEARMAN, KENDALL_B, KENDALL_C, ACCURACY, CALIBRATED)
 DIGITS = 13  # equal means of different numbers may differ in their last digit
 LARGEST = 2_000_000  # pairs of rows held at once
 SMALL = 32  # rows of a group whose pairs are cheaper to list than to search
-
-
-def known_coefficients(names: Sequence[str]) -> tuple[str, ...]:
-    """Returns the names, once each.
-
-    Raises:
-        InputError: A name is unknown.
-    """
-    return known_names("coefficient", names, COEFFICIENTS)
 
 
 def scale_of(values: Floats) -> float:

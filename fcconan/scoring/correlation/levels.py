@@ -20,7 +20,6 @@ from fcconan.scoring.correlation.coefficients import (
     scale_of,
 )
 from fcconan.scoring.correlation.weighted import WeightedCoefficients, resampled
-from fcconan.scoring.names import known_names
 from fcconan.scoring.score_table import Part, ScoreTable
 from fcconan.scoring.significance.intervals import bootstrap_means, divided, means
 
@@ -38,15 +37,6 @@ def at_level(table: ScoreTable, level: str) -> ScoreTable:
         return table
     annotators = None if table.annotators is None else np.where(known, table.annotators, np.nan)
     return replace(table, human_values=np.where(known, table.human_values, np.nan), annotators=annotators)
-
-
-def known_levels(names: Sequence[str]) -> tuple[str, ...]:
-    """Returns the names, once each.
-
-    Raises:
-        InputError: A name is unknown.
-    """
-    return known_names("level", names, LEVELS)
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 from fcconan.scoring.arrays import Floats, Ints, Swaps
 from fcconan.scoring.correlation.analysis import DEFAULT_COEFFICIENTS, data_parts
 from fcconan.scoring.correlation.coefficients import CALIBRATED, COEFFICIENTS
-from fcconan.scoring.correlation.levels import POOLED, at_level, known_levels
+from fcconan.scoring.correlation.levels import LEVELS, POOLED, at_level
 from fcconan.scoring.correlation.permutation_kernels import Comparison, comparison
 from fcconan.scoring.names import joined_parts, known_names
 from fcconan.scoring.score_table import ScoreTable
@@ -112,7 +112,7 @@ def permutation_tests(
     names = known_names("coefficient", coefficients, [each for each in COEFFICIENTS if each != CALIBRATED])
     known_names("unit", [unit], UNITS)
     rows: list[MetricTest] = []
-    for level in known_levels(levels):
+    for level in known_names("level", levels, LEVELS):
         whole = at_level(table, level)
         compared = compared_pairs(whole)
         at_once = max(1, DIFFERENCES // max(1, len(compared) * len(names) * swaps))

@@ -5,9 +5,9 @@ from dataclasses import replace
 
 import numpy as np
 
+from fcconan.errors import InputError
 from fcconan.scoring.arrays import Flags, Floats
 from fcconan.scoring.correlation.analysis import DEFAULT_COEFFICIENTS, Correlation, in_order, level_rows
-from fcconan.scoring.correlation.coefficients import known_coefficients
 from fcconan.scoring.correlation.levels import (
     LEVELS,
     PER_ITEM,
@@ -15,8 +15,8 @@ from fcconan.scoring.correlation.levels import (
     SYSTEM_MEANS,
     at_level,
     evaluate,
-    known_levels,
 )
+from fcconan.scoring.names import known_names
 from fcconan.scoring.score_table import ScoreTable, parts
 
 ROUNDING = 1e-10  # what a coefficient of 1 may lack
@@ -49,14 +49,16 @@ def partial_correlations(
         Rows like those of `correlate`; the coefficient's name ends with `_given_length`.
 
     Raises:
-        InputError: A level or a coefficient is unknown.
+        InputError: A level is unknown, or none of the coefficients is one of these.
     """
-    names = known_coefficients([name for name in coefficients if name in DEFAULT_COEFFICIENTS])
+    names = [name for name in dict.fromkeys(coefficients) if name in DEFAULT_COEFFICIENTS]
+    if not names:
+        raise InputError(f"partial correlations need one of {', '.join(DEFAULT_COEFFICIENTS)}: add one of them")
     if table.lengths is None:
         return []
     found = []
     last_x, last_y = len(table.metrics), len(table.aspects)
-    for level in known_levels(levels):
+    for level in known_names("level", levels, LEVELS):
         known = at_level(table, level)
         x, y = (np.concatenate([each, table.lengths[None]]) for each in (known.metric_values, known.human_values))
         for metric, aspect in table.pairs:
