@@ -23,6 +23,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from fcconan.errors import InputError
+from fcconan.scoring.retrieval.evaluation import Rule, evaluate
 from fcconan.scoring.retrieval.metrics import (
     NOTHING,
     PAPER_METRICS,
@@ -452,3 +453,11 @@ def test_a_cutoff_that_is_no_positive_number_is_refused(text: str) -> None:
         parse_metric(text, 10)
     assert repr(text) in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_queries_that_do_not_count_have_no_bracket_either() -> None:
+    ordered = {query: ["a", "b"] for query in ("counts", "none", "failed")}
+    qrels = {"counts": {"a": 1}, "none": {"a": 0}, "failed": {"a": 1}}
+    found = evaluate(ordered, qrels, list(qrels), n_corpus=3, k=2, rule=Rule(("precision@2",)), failed=["failed"])
+    assert found.values["precision@2"] == pytest.approx([0.5, np.nan, np.nan], nan_ok=True)
+    assert found.unjudged_right["precision@2"] == pytest.approx([1.0, np.nan, np.nan], nan_ok=True)
