@@ -46,8 +46,9 @@ class ScoreTable:
             "metric_values": (self.metric_values, (len(self.metrics), rows)),
             "human_values": (self.human_values, (len(self.aspects), rows)),
             "lengths": (self.lengths, (rows,)),
-            "annotators": (self.annotators, (*np.shape(self.annotators)[:1], len(self.aspects), rows)),
         }
+        if self.annotators is not None:
+            shapes["annotators"] = (self.annotators, (len(self.annotators), len(self.aspects), rows))
         for name, (values, shape) in shapes.items():
             if values is None:
                 continue
