@@ -29,7 +29,7 @@ from fcconan.reporting.tables import (
     value_text,
     with_interval,
 )
-from fcconan.scoring import WHOLE
+from fcconan.scoring import WHOLE_REPLY
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -159,7 +159,7 @@ def leaderboard_tables(result: Row, *, raters: Container[str] | None = None) -> 
         for rater in judges
     ]
     metrics = [
-        {**row, "aspect": row["rater"] if row["aspect"] in WHOLE else f"{row['rater']}: {row['aspect']}"}
+        {**row, "aspect": row["rater"] if row["aspect"] in WHOLE_REPLY else f"{row['rater']}: {row['aspect']}"}
         for row in rows
         if row["rater"] not in judges
     ]

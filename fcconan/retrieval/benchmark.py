@@ -34,7 +34,7 @@ from fcconan.scoring import (
     chance_levels,
     evaluate,
     means,
-    order,
+    sort_run,
     summary,
     system_pairs,
     tie_by_corpus,
@@ -255,7 +255,7 @@ def _score(
     tie: TieKey,
 ) -> Scored:
     query_ids = list(collection.queries)
-    ordered = [order(run, tie) for run in found]
+    ordered = [sort_run(run, tie) for run in found]
     evaluations = [
         {
             name: evaluate(

@@ -11,7 +11,7 @@ from fcconan.errors import InputError
 from fcconan.retrieval.collections import Collection, Qrels
 from fcconan.retrieval.systems import Rankings
 from fcconan.scoring import (
-    ALL,
+    ALL_METRICS,
     EXPLORATORY,
     PRIMARY,
     TABLE_4,
@@ -115,7 +115,7 @@ class Settings:
         if not 1 <= self.k <= len(collection.corpus):
             most = len(collection.corpus)
             raise InputError(f"the cutoff is {self.k}: give 1 to {most}, the size of the catalogue, by --cutoff")
-        metrics = metric_names(self.metrics or (TABLE_4 if self.protocol == "paper" else ALL), self.k)
+        metrics = metric_names(self.metrics or (TABLE_4 if self.protocol == "paper" else ALL_METRICS), self.k)
         for metric in metrics:
             if cutoff_of(metric) > len(collection.corpus):
                 raise InputError(

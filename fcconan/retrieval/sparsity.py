@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from fcconan.scoring import PAPER_METRICS, RETRIEVAL_METRICS, Ranked, Rule, chance, kendall_tau, parse_metric, see
+from fcconan.scoring import PAPER_METRICS, RETRIEVAL_METRICS, Ranked, Rule, chance, kendall_tau, parse_metric, to_gains
 
 if TYPE_CHECKING:
     from fcconan.retrieval.benchmark_settings import Settings
@@ -108,12 +108,12 @@ def _figures(
     depth = max((parse_metric(metric, k)[1] for metric in names), default=k)
     rows, ranked = [], None
     for system, run in runs.items():
-        ranked = see(run, qrels, query_ids, n_corpus, depth=depth, failed=failed.get(system, ()))
+        ranked = to_gains(run, qrels, query_ids, n_corpus, depth=depth, failed=failed.get(system, ()))
         counted = ~ranked.failed & ((ranked.n_positive > 0) | rule.all_queries)
         rows.append(
             [_mean(table[name](ranked, cutoff), counted) for name, cutoff in (parse_metric(m, k) for m in names)]
         )
-    ranked = ranked or see({}, qrels, query_ids, n_corpus, depth=depth)
+    ranked = ranked or to_gains({}, qrels, query_ids, n_corpus, depth=depth)
     means = np.array(rows).reshape(len(runs), len(names))
     return means, _chance(ranked, names, k, rule), int((ranked.n_positive > 0).sum())
 

@@ -185,7 +185,7 @@ def correlate(
         >>> correlate(rated, options).to_frame()[["metric", "aspect", "value"]].round(3).values.tolist()
         [['judge', 'tone', 0.8]]
     """
-    from fcconan.scoring import DEFAULT, correlate as correlate_table, known_coefficients, known_levels
+    from fcconan.scoring import DEFAULT_COEFFICIENTS, correlate as correlate_table
 
     if isinstance(ratings, ScoreTable):
         if replies is not None or options != CorrelateOptions():
@@ -193,8 +193,8 @@ def correlate(
         return correlate_table(ratings, **arguments)
     if arguments:
         raise TypeError(f"{', '.join(arguments)}: give CorrelateOptions; only a ScoreTable takes keyword arguments")
-    levels = list(known_levels(options.level)) if options.level else []
-    coefficients = known_coefficients(options.coefficient or DEFAULT)
+    levels = list(dict.fromkeys(options.level))
+    coefficients = tuple(dict.fromkeys(options.coefficient or DEFAULT_COEFFICIENTS))
     if options.tests is not None:
         _check_tests(options.tests, levels, coefficients)
     about = open_descriptions(replies, options)

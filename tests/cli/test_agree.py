@@ -175,11 +175,15 @@ BOTH = [*ratings("anna", ANNA), *ratings("ben", BEN)]
         (BOTH, ["--scale", "1"], "--scale is '1': give LOW,HIGH in whole grades, such as 1,5"),
         (BOTH, ["--scale", "5,1"], "--scale is '5,1': give LOW,HIGH"),
         (BOTH, ["--scale", "1,inf"], "--scale is '1,inf': give LOW,HIGH"),
-        (BOTH, ["--scale", "1,4"], "relevance was rated 5, expected 1 to 4: give its own --scale, or mend the ratings"),
+        (
+            BOTH,
+            ["--scale", "1,4"],
+            "relevance was rated 5, expected 1 to 4: give its own --scale, or correct the ratings",
+        ),
         (BOTH, ["--scale", "0,900"], "the domain is [0.0, 1.0"),
         (BOTH, ["--coefficient", "kappa"], "Invalid value for '--coefficient': 'kappa' is not one of 'raw', 'cohen'"),
-        (BOTH, ["--aspect", "tone"], "nobody of anna, ben rated 'tone': known are relevance"),
-        (BOTH, ["--rater", "dora"], "there is no rater 'dora': known are anna, ben"),
+        (BOTH, ["--aspect", "tone"], "unknown aspect of anna, ben 'tone': known are relevance"),
+        (BOTH, ["--rater", "dora"], "unknown rater 'dora': known are anna, ben"),
         (
             BOTH,
             ["--kind", "grades"],

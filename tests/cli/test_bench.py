@@ -283,9 +283,9 @@ def test_a_beir_folder_gives_the_figures_of_ranx(run_cli: RunCli, tmp_path: Path
                 query, _, document, _, score, _ = line.split()
                 ranked.setdefault(query, {})[document] = float(score)
             # Ties as this package breaks them, handed to ranx as strictly decreasing scores.
-            from fcconan.scoring.retrieval.metrics import order, tie_by_hash
+            from fcconan.scoring.retrieval.metrics import sort_run, tie_by_hash
 
-            ordered = order({query: list(row.items()) for query, row in ranked.items()}, tie_by_hash(0))
+            ordered = sort_run({query: list(row.items()) for query, row in ranked.items()}, tie_by_hash(0))
             strict = {query: {key: 100.0 - i for i, key in enumerate(keys)} for query, keys in ordered.items()}
             direct = evaluate(
                 Qrels(qrels), Run({query: strict[query] for query in qrels}), ["ndcg@10", "map@10", "bpref"]
@@ -437,7 +437,7 @@ def test_missing_queries_and_short_rankings_are_counted(run_cli: RunCli, demo: P
         (["--system", "bm52"], "unknown system 'bm52': did you mean 'bm25'?"),
         (["--system", "no_such_module:x"], "cannot be imported"),
         (["--cutoff", "61"], "the cutoff is 61: give 1 to 60, the size of the catalogue"),
-        (["--metric", "ndgc@10"], "there is no metric 'ndgc@10': known are hit_rate, mrr"),
+        (["--metric", "ndgc@10"], "unknown metric 'ndgc': did you mean 'ndcg'? known are hit_rate, mrr"),
         (["--protocol", "sounds"], "'sounds' is not one of 'paper', 'sound'"),
         (["--partition", "platinum"], "has no partition 'platinum': it has diamond, gold, silver, bronze"),
         (["--qrels", "mine"], "Invalid value for '--qrels': found 'mine', expected NAME=FILE"),

@@ -13,7 +13,7 @@ from fcconan.judging.comparison.pairs import Pair, Row, all_pairs, budgeted_pair
 from fcconan.judging.comparison.protocols import ContextBudget, JudgeLM, Question
 from fcconan.judging.comparison.summary import ComparisonSummary
 from fcconan.models.requests import Call, Reply
-from fcconan.parsing.parsers import ParsedComparison, Verdict
+from fcconan.parsing import ParsedComparison, Verdict
 from tests.judging.test_pairs import grid, reply
 
 

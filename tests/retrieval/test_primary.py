@@ -304,7 +304,7 @@ def test_a_declared_primary_comparison_is_read(collection: Collection, text: str
         ("gold", "sound", "'gold' names no partition"),
         ("@gold", "sound", "has no metric '' on gold"),
         ("ndcg@3@gold", "sound", "this run has no metric 'ndcg@3' on gold, but hit_rate@10, mrr@10, ndcg@10,"),
-        ("ndgc@10@gold", "sound", "there is no metric 'ndgc@10'"),
+        ("ndgc@10@gold", "sound", "unknown metric 'ndgc'"),
         ("ndcg@0@gold", "sound", "cutoff '0': give a positive whole number"),
         ("average@all", "sound", "'average@all' names no partition"),
         ("ndcg@10@all", "paper", "this run has no metric 'ndcg@10' on all, but average"),

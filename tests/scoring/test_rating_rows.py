@@ -65,7 +65,7 @@ def test_whether_a_high_rating_is_praise(said: Any, praise: bool) -> None:
 def test_an_unclear_direction_is_refused(said: Any) -> None:
     with pytest.raises(InputError) as refused:
         RatedReplies([_rating("r1", "anna", 1, higher_is_better=said)])
-    assert str(refused.value) == (f"rating 1: higher_is_better is {said!r}, expected true or false; mend that row")
+    assert str(refused.value) == (f"rating 1: higher_is_better is {said!r}, expected true or false; correct the row")
 
 
 def test_nothing_known_about_replies_makes_each_an_item_of_an_unknown_system() -> None:
@@ -170,7 +170,7 @@ def test_an_annotator_who_rated_one_aspect_only_is_missing_in_the_other() -> Non
         ([{**PEOPLE[0], "aspect": np.nan}], "rating 1: aspect is nan, expected a name or an id; mend that row"),
         (
             [{**PEOPLE[0], "rater_kind": "robot"}],
-            "rating 1: rater_kind is 'robot', expected human, model, metric; mend",
+            "rating 1: rater_kind is 'robot', expected human, model, metric; correct",
         ),
         ([PEOPLE[0], _rating("r1", "anna", 2)], "rating 2: anna has rated relevance of the reply r1 before, expected"),
         ([PEOPLE[0], _scored("r2", "anna", 2)], "rating 2: anna is a rater of the kind metric, but before of the kind"),
@@ -245,9 +245,9 @@ def test_a_reply_may_be_named_twice_if_nothing_contradicts() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"people": ["dora"]}, "there is no rater 'dora': known are anna, ben, judge"),
-        ({"metrics": ["dora"]}, "there is no rater 'dora': known are anna, ben, judge"),
-        ({"aspects": ["tone"]}, "there is no aspect 'tone': known are relevance"),
+        ({"people": ["dora"]}, "unknown rater 'dora': known are anna, ben, judge"),
+        ({"metrics": ["dora"]}, "unknown rater 'dora': known are anna, ben, judge"),
+        ({"aspects": ["tone"]}, "unknown aspect 'tone': known are relevance"),
         (
             {"metrics": ["anna"]},
             "there are no ratings of relevance by models or metrics: known raters are anna, ben, judge; give these rat",
@@ -261,7 +261,7 @@ def test_a_table_of_what_is_not_there_is_refused(options: dict[str, Any], messag
 
 
 def test_ratings_without_people_need_someone_to_stand_for_them() -> None:
-    with pytest.raises(InputError, match=r"^no rating is by people, only by judge: name those who stand for people"):
+    with pytest.raises(InputError, match=r"^no rating is by people, only by judge: name those who represent people"):
         RatedReplies([_scored("r1", "judge", 3)]).table()
 
 

@@ -152,12 +152,12 @@ def test_one_invalid_order_makes_an_invalid_verdict(verdicts: tuple[str, str]) -
         ([row("ant", "ant", "a")], "comparison 1: ant is compared with itself, expected two systems; remove that row"),
         (
             [row("ant", "elk", "a"), row("ant", "owl", "A")],
-            "comparison 2: the verdict is 'A', expected one of a, b, tie, invalid; mend that row, and write invalid "
+            "comparison 2: the verdict is 'A', expected one of a, b, tie, invalid; correct the row, and write invalid "
             "where there is no verdict",
         ),
         (
             [row("ant", "elk", None)],  # type: ignore[arg-type]
-            "comparison 1: the verdict is None, expected one of a, b, tie, invalid; mend that row, and write invalid "
+            "comparison 1: the verdict is None, expected one of a, b, tie, invalid; correct the row, and write invalid "
             "where there is no verdict",
         ),
         (
@@ -172,7 +172,7 @@ def test_one_invalid_order_makes_an_invalid_verdict(verdicts: tuple[str, str]) -
         ),
         (
             [row("ant", "elk", "a", rater_kind="robot")],
-            "comparison 1: rater_kind is 'robot', expected human, model, metric; mend that row",
+            "comparison 1: rater_kind is 'robot', expected human, model, metric; correct the row",
         ),
         (
             [row("ant", "elk", "a", rater_kind="human"), row("ant", "elk", "a", "i2", rater_kind="model")],

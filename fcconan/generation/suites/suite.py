@@ -98,10 +98,10 @@ class MetricsConfig(_Strict):
     @field_validator("several")
     @classmethod
     def _of_several(cls, name: str) -> str:
-        from fcconan.scoring import SEVERAL
+        from fcconan.scoring import REFERENCE_COMBINATIONS
 
-        if name not in SEVERAL:
-            raise ValueError(f"give one of {', '.join(SEVERAL)}")
+        if name not in REFERENCE_COMBINATIONS:
+            raise ValueError(f"give one of {', '.join(REFERENCE_COMBINATIONS)}")
         return name
 
     @model_validator(mode="after")
