@@ -41,7 +41,6 @@ from .finetuning.settings import (
     preset_names as preset_names,
 )
 from .generators import (
-    PASSING as PASSING,
     CatalogueGenerator as CatalogueGenerator,
     Generator as Generator,
     ModelGenerator as ModelGenerator,

@@ -3,10 +3,11 @@
 import math
 import statistics
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from fcconan.judging.prompts import Form
 from fcconan.judging.strategies import Question
 from fcconan.judging.tasks import Aspect
 from fcconan.models import CallReason, Reply, TokenAlternatives
@@ -99,9 +100,15 @@ def _parse(question: Question, text: str, fields: Mapping[str, AspectField], cut
     if question.form == "object":
         return parse_multi(text, aspects=fields, cut=cut)
     ((name, field),) = fields.items()
-    if question.form == "result":
-        return {name: parse_result(text, scale=field.scale, decimals=field.decimals)}
-    return {name: parse_rating(text, scale=field.scale, decimals=field.decimals, names=field.keys)}
+    return {name: _PARSERS[question.form](text, field)}
+
+
+_PARSERS: dict[Form, Callable[[str, AspectField], ParsedRating]] = {
+    "result": lambda text, field: parse_result(text, scale=field.scale, decimals=field.decimals),
+    "number": lambda text, field: parse_rating(
+        text, scale=field.scale, decimals=field.decimals, names=field.keys
+    ),
+}
 
 
 def _read_label(reply: Reply, labels: Sequence[str]) -> Outcome:

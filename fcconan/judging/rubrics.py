@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from fcconan.data import read_text
 from fcconan.errors import InputError
+from fcconan.judging.prompts import json_object, json_request
 from fcconan.judging.tasks import Aspect, Task, Text, load_task
 from fcconan.models import Call, Model, Sampling
 
@@ -207,10 +208,7 @@ def draft_rubric(
         "highest_grade": high,
         "best_grade": high if higher_is_better else low,
     }
-    messages = [
-        {"role": "system", "content": _INSTRUCTION},
-        {"role": "user", "content": json.dumps(wanted, ensure_ascii=False)},
-    ]
+    messages = json_request(_INSTRUCTION, wanted)
     call = Call(messages, Sampling(max_tokens=2048, seed=seed), _schema(low, high), variables={"aspect": name})
     (reply,) = model.replies([call])
     if reply.text is None:
@@ -239,17 +237,9 @@ def _said(error: ValidationError) -> str:
 
 
 def _schema(low: int, high: int) -> dict[str, Any]:
-    grades = {str(grade): {"type": "string"} for grade in range(low, high + 1)}
-    inner = {"type": "object", "properties": grades, "required": list(grades), "additionalProperties": False}
-    properties = {
-        "question": {"type": "string"},
-        "grades": inner,
-        "steps": {"type": "array", "items": {"type": "string"}},
-    }
-    return {
-        "title": "rubric",
-        "type": "object",
-        "properties": properties,
-        "required": list(properties),
-        "additionalProperties": False,
-    }
+    text = {"type": "string"}
+    grades = json_object({str(grade): text for grade in range(low, high + 1)})
+    return json_object(
+        {"question": text, "grades": grades, "steps": {"type": "array", "items": text}}, title="rubric"
+    )
+

@@ -25,7 +25,7 @@ from fcconan.models.chat_template import Format, control_tokens, format_names, h
 from fcconan.models.requests import Call, Finished, Reply, Request
 from fcconan.models.responses import read_reply
 from fcconan.models.token_sampling import Batch, Row, kept_tokens, longest
-from fcconan.models.weights import loading, locate, locate_base, needs_peft, one_line
+from fcconan.models.weights import loading, locate, locate_base, longest_context, needs_peft, one_line
 
 # What is said by an allocator that has nothing left, besides torch's own error.
 _FULL = ("DefaultCPUAllocator", "can't allocate memory", "not enough memory", "out of memory", "ALLOC_FAILED")
@@ -377,14 +377,10 @@ class LocalModel:
     def _limit(self) -> int:
         if self._context is not None:
             return self._context
-        with loading(self.name):
-            from transformers import AutoConfig
-
-            config = AutoConfig.from_pretrained(self._base.path, revision=self._base.commit)
-        stated = getattr(config.get_text_config(), "max_position_embeddings", None)
+        stated = longest_context(self._base)
         if stated is None:
             raise InputError(f"the configuration of {self.name} names no longest context: give one (context)")
-        return int(stated)
+        return stated
 
 
 def _is_full(error: BaseException) -> bool:

@@ -26,6 +26,8 @@ CallReason = Literal[
     "too_long",  # for the model's context
     "not_recorded",  # a replayed file holds no answer to this
 ]
+# Failures that another try may end; the others say something about the model or the request.
+PASSING_REASONS = frozenset({"rate_limited", "server_error", "timeout", "connection", "bad_body"})
 
 
 @dataclass(frozen=True)

@@ -104,6 +104,20 @@ def needs_peft(name: str) -> None:
         ) from error
 
 
+def longest_context(source: Source) -> int | None:
+    """Returns how many tokens a model reads at most; None where its configuration does not say.
+
+    Raises:
+        InputError: The configuration cannot be loaded.
+    """
+    with loading(source.name):
+        from transformers import AutoConfig
+
+        config = AutoConfig.from_pretrained(source.path, revision=source.commit)
+    stated = getattr(config.get_text_config(), "max_position_embeddings", None)
+    return None if stated is None else int(stated)
+
+
 def _weights_hash(folder: Path) -> str:
     """Returns 12 hexadecimal digits that change with any file that is loaded from a folder.
 

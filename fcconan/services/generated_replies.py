@@ -62,10 +62,10 @@ class GenerateResult(ModelResult):
     @property
     def may_improve(self) -> bool:
         """Whether another run may find replies that are missing: a request failed for a passing reason."""
-        from fcconan.generation import PASSING
+        from fcconan.models import PASSING_REASONS
 
         missing = [each["missing"] for each in self.data.get(self.table, ())]
-        return bool(self.data.get("failed_requests")) or any(PASSING & each.keys() for each in missing)
+        return bool(self.data.get("failed_requests")) or any(PASSING_REASONS & each.keys() for each in missing)
 
 
 def generate(

@@ -68,9 +68,9 @@ class CompareResult(RowsResult):
 
     def comparisons(self) -> "Sequence[Row]":
         """Returns the comparisons: a row for each pair of replies, in the columns of a Comparison."""
-        from fcconan.judging import COLUMNS
+        from fcconan.judging import COMPARISON_COLUMNS
 
-        return self.made(COLUMNS)
+        return self.made(COMPARISON_COLUMNS)
 
 
 def compare(
@@ -186,7 +186,8 @@ def _context(options: CompareOptions, model: Any) -> "ContextBudget | None":
 
 def _write(results: "Iterable[Row]", out: Path | None) -> "tuple[dict[str, Any], int, list[Row]]":
     """Writes comparisons; returns their counts, the number of failed requests, and the rows if there is no file."""
-    from fcconan.judging import COLUMNS, RETRIED, ComparisonSummary
+    from fcconan.judging import COMPARISON_COLUMNS, ComparisonSummary
+    from fcconan.models import PASSING_REASONS
 
     summary, failed = ComparisonSummary(), 0
 
@@ -195,9 +196,9 @@ def _write(results: "Iterable[Row]", out: Path | None) -> "tuple[dict[str, Any],
         for result in results:
             summary.add(result)
             yield [result]
-            failed += sum(reason in RETRIED for reason in (result["reason_ab"], result["reason_ba"]))
+            failed += sum(reason in PASSING_REASONS for reason in (result["reason_ab"], result["reason_ba"]))
 
-    memory = written(counted(), COLUMNS, out)
+    memory = written(counted(), COMPARISON_COLUMNS, out)
     return summary.as_json(), failed, memory
 
 

@@ -13,7 +13,7 @@ from fcconan.generation.items import GENERATED, Item
 from fcconan.generation.suites.rows import join_comparisons, join_ratings, judges_of, replies_of
 from fcconan.generation.suites.steps import Steps, content_of, key_of
 from fcconan.generation.suites.suite import LoadedSuite, known, suite_path
-from fcconan.judging.comparison.judge import COLUMNS
+from fcconan.judging.comparison.judge import COMPARISON_COLUMNS
 from fcconan.judging.rating import RATED
 
 SUITE = {
@@ -227,6 +227,6 @@ def test_two_judges_of_one_name_are_refused(tmp_path: Path) -> None:
     assert judges_of(tmp_path / "all.parquet") == ["j"]
     assert judges_of(other) == ["lexical"]
     said = {"item_id": "i", "system_a": "a", "system_b": "b", "rater": "j", "verdict": "a"}
-    both = [_rows(tmp_path / f"c{n}.parquet", COLUMNS, **said) for n in (1, 2)]
+    both = [_rows(tmp_path / f"c{n}.parquet", COMPARISON_COLUMNS, **said) for n in (1, 2)]
     with pytest.raises(InputError, match="two entries of comparisons have the rater j: give"):
         join_comparisons(both, tmp_path / "all.parquet")

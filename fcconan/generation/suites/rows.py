@@ -8,7 +8,7 @@ from fcconan.data import Columns, RowWriter, read_typed_rows
 from fcconan.errors import InputError
 from fcconan.generation.items import GENERATED, Generated, Item, Row
 from fcconan.generation.writing import row_maker
-from fcconan.judging import COLUMNS as COMPARED, RATED
+from fcconan.judging import COMPARISON_COLUMNS, RATED
 
 NO_REPLY, SYSTEM_FAILED = "no_reply", "system_failed"
 _BYTES = 4  # of a token, as in `fcconan.models.budget`
@@ -65,7 +65,7 @@ def join_comparisons(parts: Iterable[Path], path: Path) -> None:
     Raises:
         InputError: Two of them have a rater of the same name.
     """
-    _join(parts, path, COMPARED, ("rater",), "comparisons")
+    _join(parts, path, COMPARISON_COLUMNS, ("rater",), "comparisons")
 
 
 def _join(parts: Iterable[Path], path: Path, columns: Columns, key: Sequence[str], kind: str) -> None:
@@ -96,7 +96,7 @@ def missing_in(replies: Path, ratings: Path | None, comparisons: Path | None) ->
         rows: Iterable[Mapping[str, Any]] = read_typed_rows(ratings, RATED)
         without["ratings"] = sum(row["value"] is None and row["rater_kind"] == "model" for row in rows)
     if comparisons is not None:
-        rows = read_typed_rows(comparisons, COMPARED)
+        rows = read_typed_rows(comparisons, COMPARISON_COLUMNS)
         without["verdicts"] = sum(row["verdict"] == "invalid" and row["reason"] != "orders_disagree" for row in rows)
     return without
 

@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 from fcconan.data import normalise
 from fcconan.judging.calibration.data import Example
+from fcconan.judging.prompts import json_object, json_request
 from fcconan.judging.tasks import Aspect
 from fcconan.models import Messages, whole_characters
 
@@ -29,13 +30,7 @@ StepsReason = Literal[
 ]
 
 MOST_STEPS = 20
-SCHEMA: Mapping[str, Any] = {
-    "title": "steps",
-    "type": "object",
-    "properties": {"steps": {"type": "array", "items": {"type": "string"}}},
-    "required": ["steps"],
-    "additionalProperties": False,
-}
+SCHEMA: Mapping[str, Any] = json_object({"steps": {"type": "array", "items": {"type": "string"}}}, title="steps")
 EDITS: Mapping[Edit, str] = {
     "modify": "Change those steps that led the grader astray, and leave the others as they are.",
     "paraphrase": "Keep what the steps ask for, and say it more clearly and in fewer words.",
@@ -82,7 +77,7 @@ class ParsedSteps:
 def draft_messages(aspect: Aspect, examples: Sequence[Example]) -> Messages:
     """Returns the request for evaluation steps that explain experts' grades."""
     shown = [{**each.variables, "expert_grade": each.value} for each in examples]
-    return _messages(_DRAFT, {"aspect": _described(aspect), "examples": shown})
+    return json_request(_DRAFT, {"aspect": _described(aspect), "examples": shown})
 
 
 def refine_messages(
@@ -98,7 +93,7 @@ def refine_messages(
     """
     shown = [{**each.variables, "expert_grade": each.value, "given_grade": given} for each, given in errors]
     content = {"aspect": _described(aspect), "steps": list(steps), "examples": shown}
-    return _messages(_REFINE + EDITS[edit] + _FORM, content)
+    return json_request(_REFINE + EDITS[edit] + _FORM, content)
 
 
 def parse_steps(text: str) -> ParsedSteps:
@@ -132,13 +127,6 @@ def copies(steps: Sequence[str], examples: Sequence[Example]) -> bool:
         if length >= _SHORT_RUN and any(f" {' '.join(run)} " in f" {' '.join(written)} " for run in runs):
             return True
     return False
-
-
-def _messages(instruction: str, content: Mapping[str, Any]) -> Messages:
-    return [
-        {"role": "system", "content": instruction},
-        {"role": "user", "content": json.dumps(content, ensure_ascii=False)},
-    ]
 
 
 def _described(aspect: Aspect) -> dict[str, Any]:

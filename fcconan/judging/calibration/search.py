@@ -39,10 +39,10 @@ from fcconan.judging.calibration.drafting import (
 )
 from fcconan.judging.calibration.scores import Bootstrap, Score, Undefined, difference, score
 from fcconan.judging.calibration.settings import Calibration, Log, Settings, Steps, signature
-from fcconan.judging.rating import RETRIED, ModelJudge
+from fcconan.judging.rating import ModelJudge
 from fcconan.judging.strategies import TEXTS, Plan
 from fcconan.judging.tasks import Aspect
-from fcconan.models import Call, CallReason, Messages, Model, Reply, Sampling
+from fcconan.models import PASSING_REASONS, Call, CallReason, Messages, Model, Reply, Sampling
 
 Status = Literal["usable", "failed", "duplicate", "undefined", "too_many_missing"]
 FailedReason = CallReason | StepsReason
@@ -300,7 +300,7 @@ class _Work:
             self.parts.summary(),
             settings,
             dict(sorted(Counter(f"{each.phase}: {each.status}" for each in self.candidates).items())),
-            sum(each.reason in RETRIED for each in self.candidates),
+            sum(each.reason in PASSING_REASONS for each in self.candidates),
         )
 
     def _try(self, requests: Sequence[_Request], what: str) -> None:
