@@ -7,7 +7,6 @@ a dataset go in as JSON: nothing in them is read as a template.
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal
 
 from fcconan.data import normalise
@@ -61,19 +60,6 @@ _NUMBERED = re.compile(r"(\s*)[*#]*\s*(?:step\s+)?(\d+)\s*[.):](.*)", re.IGNOREC
 _LONG_RUN, _SHORT_RUN = 8, 4  # words
 
 
-@dataclass(frozen=True)
-class ParsedSteps:
-    """Evaluation steps.
-
-    Attributes:
-        steps: None where the answer holds no readable list.
-        reason: Why there are none.
-    """
-
-    steps: tuple[str, ...] | None
-    reason: StepsReason | None = None
-
-
 def draft_messages(aspect: Aspect, examples: Sequence[Example]) -> Messages:
     """Returns the request for evaluation steps that explain experts' grades."""
     shown = [{**each.variables, "expert_grade": each.value} for each in examples]
@@ -96,25 +82,28 @@ def refine_messages(
     return json_request(_REFINE + EDITS[edit] + _FORM, content)
 
 
-def parse_steps(text: str) -> ParsedSteps:
+def parse_steps(text: str) -> tuple[tuple[str, ...], StepsReason | None]:
     """Reads evaluation steps: a JSON object with `steps`, a JSON list of strings, or a list numbered from 1.
 
     A code fence around the whole, one heading line that ends in a colon, and lines that go on with a step are
     understood; any other text before or after the list is not.
+
+    Returns:
+        The steps; without any, the reason.
     """
     fenced = _FENCED.fullmatch(text.strip())
     body = fenced[1] if fenced else text
     if not body.strip():
-        return ParsedSteps(None, "empty")
+        return (), "empty"
     read = _from_json(body) if body.lstrip()[0] in "[{" else _from_lines(body.splitlines())
     if not isinstance(read, list):
-        return ParsedSteps(None, read)
+        return (), read
     steps = tuple(normalise(step.replace("**", "")) for step in read)
     if not all(steps):
-        return ParsedSteps(None, "empty_step")
+        return (), "empty_step"
     if any("{{" in step or "}}" in step for step in steps):
-        return ParsedSteps(None, "placeholder")
-    return ParsedSteps(None, "too_many_steps") if len(steps) > MOST_STEPS else ParsedSteps(steps)
+        return (), "placeholder"
+    return ((), "too_many_steps") if len(steps) > MOST_STEPS else (steps, None)
 
 
 def copies(steps: Sequence[str], examples: Sequence[Example]) -> bool:

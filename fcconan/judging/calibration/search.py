@@ -362,9 +362,7 @@ class _Work:
 
 def _read(reply: Reply, examples: Sequence[Example]) -> tuple[tuple[str, ...], FailedReason | None]:
     """Returns the steps of an answer; without any, the reason."""
-    if reply.text is None or not reply.text.strip():
+    if reply.text is None:
         return (), reply.reason or "empty"
-    parsed = parse_steps(reply.text)
-    if parsed.steps is None:
-        return (), parsed.reason
-    return ((), "copies_example") if copies(parsed.steps, examples) else (parsed.steps, None)
+    steps, reason = parse_steps(reply.text)
+    return ((), "copies_example") if copies(steps, examples) else (steps, reason)
