@@ -22,7 +22,6 @@ from .examples import (
     Examples as Examples,
 )
 from .finetuning.data import (
-    RefusedPairsError as RefusedPairsError,
     prepare as prepare,
 )
 from .finetuning.model import (
@@ -103,6 +102,7 @@ from .suites.suite import (
 )
 from .training_pool import (
     Pool as Pool,
+    RefusedPairsError as RefusedPairsError,
     load_pool as load_pool,
 )
 from .writing import (

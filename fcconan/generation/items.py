@@ -226,7 +226,7 @@ def _item(part: Part, rows: Sequence[Row], *, judged: bool) -> Item:
         hs_id=first["hs_id"],
         hate_speech=first["hate_speech"],
         references=references,
-        language=_language(first) or part.language,
+        language=language_of_row(first) or part.language,
         kin=kin_of(first["hate_speech"], references, codes=codes, judged=judged),
     )
 
@@ -235,5 +235,6 @@ def _item_id(message: str, references: Sequence[str]) -> str:
     return make_item_id(message, [make_cn_id(text) for text in references])
 
 
-def _language(row: Mapping[str, Any]) -> str | None:
+def language_of_row(row: Mapping[str, Any]) -> str | None:
+    """Returns the code of the language of a row's texts, where it names one."""
     return row.get("text_language") or row.get("language") or None

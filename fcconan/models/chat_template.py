@@ -13,7 +13,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from fcconan.data import content_folder, did_you_mean
+from fcconan.data import catalogue_entry, content_folder, read_text
 from fcconan.errors import InputError
 from fcconan.models.requests import Messages
 
@@ -196,7 +196,6 @@ def _merged(messages: Messages) -> Messages:
     return [*merged, {"role": "user", "content": "\n\n".join(said)}] if said else merged
 
 
-__all__ = ["Format", "encode_pair", "format_names", "load_format"]
 SUFFIX = ".jinja"
 
 
@@ -214,24 +213,9 @@ def load_format(name_or_path: str | Path) -> Format:
     Raises:
         InputError: There is no such format, or it is no Jinja template.
     """
-    path = Path(name_or_path)
-    if path.suffix != SUFFIX:
-        names = format_names()
-        if str(name_or_path) not in names:
-            hint = did_you_mean(str(name_or_path).lower(), names)
-            raise InputError(
-                f"unknown format {str(name_or_path)!r}: {hint}known are {', '.join(names)}, or a {SUFFIX} file"
-            )
-        path = _folder() / f"{name_or_path}{SUFFIX}"
-    try:
-        template = path.read_text(encoding="utf-8")
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path}: byte {error.start} is not UTF-8: save it as UTF-8") from error
-    except OSError as error:
-        raise InputError(
-            f"the format {path} cannot be read ({error.strerror}): give a {SUFFIX} file, or one of "
-            f"{', '.join(format_names())}"
-        ) from error
+    known = {name: _folder() / f"{name}{SUFFIX}" for name in format_names()}
+    path = catalogue_entry("format", str(name_or_path), known, (SUFFIX,))
+    template = read_text(path)
     _check(path, template)
     return Format(path.stem, template)
 
@@ -245,7 +229,7 @@ def _check(path: Path, template: str) -> None:
     try:
         used = find_undeclared_variables(environment.parse(template))
     except TemplateSyntaxError as error:
-        raise InputError(f"{path}, line {error.lineno}: no Jinja template ({error.message}): mend that line") from error
+        raise InputError(f"{path}, line {error.lineno}: no Jinja template ({error.message}): correct that line") from error
     if "messages" not in used:
         raise InputError(f"{path} does not write any `messages`: give a chat template")
 

@@ -221,8 +221,8 @@ def test_a_format_lists_what_it_sets_around_messages() -> None:
     ("name", "content", "message"),
     [
         ("zefyr", None, r"^unknown format 'zefyr': did you mean 'zephyr'\? known are dialogpt, .*, or a .jinja file$"),
-        ("no.jinja", None, r"^the format \S+no.jinja cannot be read \(No such file .*give a .jinja file, or one of"),
-        ("bad.jinja", b"{% for %}", r"bad.jinja, line 1: no Jinja template \(.*\): mend that line$"),
+        ("no.jinja", None, r"^no format file at \S+no.jinja: give a .jinja file, or one of"),
+        ("bad.jinja", b"{% for %}", r"bad.jinja, line 1: no Jinja template \(.*\): correct that line$"),
         ("bad.jinja", b"{{ message }}", r"bad.jinja does not write any `messages`: give a chat template$"),
         ("bad.jinja", b"{{ messages }}\xff", r"bad.jinja: byte 14 is not UTF-8: save it as UTF-8$"),
     ],
