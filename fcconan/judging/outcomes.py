@@ -105,9 +105,7 @@ def _parse(question: Question, text: str, fields: Mapping[str, AspectField], cut
 
 _PARSERS: dict[Form, Callable[[str, AspectField], ParsedRating]] = {
     "result": lambda text, field: parse_result(text, scale=field.scale, decimals=field.decimals),
-    "number": lambda text, field: parse_rating(
-        text, scale=field.scale, decimals=field.decimals, names=field.keys
-    ),
+    "number": lambda text, field: parse_rating(text, scale=field.scale, decimals=field.decimals, names=field.keys),
 }
 
 

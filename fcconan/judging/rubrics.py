@@ -239,7 +239,4 @@ def _said(error: ValidationError) -> str:
 def _schema(low: int, high: int) -> dict[str, Any]:
     text = {"type": "string"}
     grades = json_object({str(grade): text for grade in range(low, high + 1)})
-    return json_object(
-        {"question": text, "grades": grades, "steps": {"type": "array", "items": text}}, title="rubric"
-    )
-
+    return json_object({"question": text, "grades": grades, "steps": {"type": "array", "items": text}}, title="rubric")

@@ -229,7 +229,9 @@ def _check(path: Path, template: str) -> None:
     try:
         used = find_undeclared_variables(environment.parse(template))
     except TemplateSyntaxError as error:
-        raise InputError(f"{path}, line {error.lineno}: no Jinja template ({error.message}): correct that line") from error
+        raise InputError(
+            f"{path}, line {error.lineno}: no Jinja template ({error.message}): correct that line"
+        ) from error
     if "messages" not in used:
         raise InputError(f"{path} does not write any `messages`: give a chat template")
 

@@ -17,9 +17,9 @@ import pytest
 from fcconan.data import ids
 from fcconan.data.content import content_folder
 from fcconan.data.files import read_rows
-from fcconan.models.requests import PASSING_REASONS
 from fcconan.generation.items import GENERATED
 from fcconan.models.answers.store import Answers
+from fcconan.models.requests import PASSING_REASONS
 from tests.cli.judging import Done, fcconan, judge
 from tests.generation.folders import write_lines
 from tests.models.server import Action, Behaviour, Body, Server, completion, error, use_key

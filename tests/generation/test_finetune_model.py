@@ -13,9 +13,9 @@ from fcconan.errors import InputError
 from fcconan.generation.finetuning.model import (
     Base,
     Encoded,
-    four_bit_configuration,
     attention_layers,
     attention_pattern,
+    four_bit_configuration,
     mean_loss,
     reply_loss,
 )

@@ -1,7 +1,7 @@
 """Suites of generators: what their files may say, and which steps are done again."""
 
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 import yaml
@@ -12,9 +12,10 @@ from fcconan.errors import InputError
 from fcconan.generation.items import GENERATED, Item
 from fcconan.generation.suites.rows import join_comparisons, join_ratings, judges_of, replies_of
 from fcconan.generation.suites.steps import Steps, content_of, key_of
-from fcconan.generation.suites.suite import LoadedSuite, known, suite_path
+from fcconan.generation.suites.suite import LoadedSuite, MetricsConfig, known, suite_path
 from fcconan.judging.comparison.judge import COMPARISON_COLUMNS
 from fcconan.judging.rating import RATED
+from fcconan.scoring import SEVERAL
 
 SUITE = {
     "name": "invented",
@@ -73,7 +74,7 @@ def test_a_dataset_may_be_a_name(folder: Path) -> None:
         ({"systems": {"a": {"modle": "m"}}}, 5, "unknown key 'systems.a.modle'; did you mean 'model'?"),
         ({"metrics": ["rouge-l", "beauty"]}, 8, "there is no metric 'beauty'"),
         ({"metrics": {"metric": ["novelty"]}}, 8, "novelty needs the CNs that were trained on"),
-        ({"metrics": {"several": "least"}}, 9, "give one of max, mean, joint"),
+        ({"metrics": {"several": "least"}}, 9, "Input should be 'max', 'mean' or 'joint'"),
         ({"metrics": {"question": ["a=b"]}}, 8, "`unieval` and `question` go together"),
         ({"dataset": "nowhere"}, 2, "there is no"),
         ({"systems": {"a": {"model": "m", "pool": "nowhere.csv"}}}, 6, "systems.a.pool: there is no"),
@@ -93,6 +94,10 @@ def test_what_is_refused(folder: Path, changes: dict[str, Any], line: int, compl
         LoadedSuite(path)
     assert str(refused.value).startswith(f"{path}, line {line}: "), refused.value
     assert complaint in str(refused.value)
+
+
+def test_rules_for_several_references_are_those_of_the_metrics() -> None:
+    assert get_args(MetricsConfig.model_fields["several"].annotation) == SEVERAL
 
 
 def test_suites_of_the_catalogue_have_names(folder: Path) -> None:

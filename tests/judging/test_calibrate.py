@@ -693,10 +693,16 @@ def test_steps_for_another_aspect_or_scale_are_refused() -> None:
 @pytest.mark.parametrize(
     ("text", "found"),
     [
-        ("aspect: a\nlow: 1\nhigh: 5\nsteps: Read.\nsignature: s\n", "line 4: steps: Input should be a valid tuple (found 'Read.')"),
+        (
+            "aspect: a\nlow: 1\nhigh: 5\nsteps: Read.\nsignature: s\n",
+            "line 4: steps: Input should be a valid tuple (found 'Read.')",
+        ),
         ("aspect: a\nlow: 1\nhigh: 5\nsteps: []\nsignature: s\n", "line 4: steps: Tuple should have at least 1 item"),
         ("aspect: a\nlow: 1\nhigh: 5\nsteps: [1]\nsignature: s\n", "line 4: steps.0: Input should be a valid string"),
-        ("aspect: a\nlow: true\nhigh: 5\nsteps: [Read.]\nsignature: s\n", "line 2: low: Input should be a valid integer (found True)"),
+        (
+            "aspect: a\nlow: true\nhigh: 5\nsteps: [Read.]\nsignature: s\n",
+            "line 2: low: Input should be a valid integer (found True)",
+        ),
         ("aspect: a\nlow: 1\nhigh: 5\nsteps: [Read.]\n", "line 1: signature: Field required"),
     ],
 )

@@ -89,7 +89,9 @@ class Base:
         import torch
 
         quantised = (
-            {"quantization_config": four_bit_configuration(), "device_map": {"": device}} if how.method == "qlora" else {}
+            {"quantization_config": four_bit_configuration(), "device_map": {"": device}}
+            if how.method == "qlora"
+            else {}
         )
         with loading(self.name):
             from transformers import AutoModelForCausalLM, set_seed

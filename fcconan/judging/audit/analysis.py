@@ -248,7 +248,7 @@ def _self_preference_grades(
     )
 
 
-def _by_group(is_first: Floats, values: Any) -> Floats:
+def _by_group(is_first: Any, values: Any) -> Floats:
     """Returns the terms of the difference of two means: that of one group of rows, and that of the others."""
     return np.stack([is_first * values, is_first, (1 - is_first) * values, 1 - is_first])
 

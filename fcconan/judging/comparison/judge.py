@@ -185,9 +185,7 @@ def compare(
     """
     asked = (_ask(pair, protocol, orders, seed) for pair in pairs)
     for each, replies in answered(model.name, model.replies, ((each, each.calls) for each in asked)):
-        read = {
-            side: _read(answer, side, protocol) for side, answer in zip(each.shown_first, replies, strict=True)
-        }
+        read = {side: _read(answer, side, protocol) for side, answer in zip(each.shown_first, replies, strict=True)}
         verdict, reason = _verdict(each, list(read.values()), disagreement, one_order)
         yield _row(each, read, verdict, reason, rater or model.name)
 
@@ -224,9 +222,7 @@ _SHOWN_FIRST: dict[Orders, Callable[[Pair, int], tuple[Side, ...]]] = {
 }
 
 
-def _verdict(
-    asked: _Asked, read: "Sequence[_Read]", disagreement: Disagreement, one_order: OneOrder
-) -> _Outcome:
+def _verdict(asked: _Asked, read: "Sequence[_Read]", disagreement: Disagreement, one_order: OneOrder) -> _Outcome:
     if asked.identical:
         return "tie", None
     verdicts = [each.verdict for each in read if each.verdict]
