@@ -83,7 +83,7 @@ class Decoding:
         """Returns these settings with others in the place of some; the name says which. One candidate needs no pick.
 
         Raises:
-            InputError: There is no such setting, or it is out of its range.
+            InputError: The setting is unknown, or it is out of its range.
         """
         _check_names(overrides)
         if "stop" in overrides:

@@ -183,13 +183,13 @@ def load_items(
         limit: How many items are read; by default all.
 
     Raises:
-        InputError: There is no such file, folder or part; it holds no messages, an empty one, or two under one id.
+        InputError: The file, folder or part is missing; it holds no messages, an empty one, or two under one id.
     """
     part = open_part(source, config=config, split=split, columns=columns, filter=filter)
     rows = part.all_rows()
     for place, row in rows:
         if is_blank(str(row.get("hate_speech", ""))):
-            raise InputError(f"{place}: hate_speech is empty; there is nothing to answer, remove or mend that row")
+            raise InputError(f"{place}: hate_speech is empty; there is nothing to answer, remove or correct that row")
     judged = is_judged(rows)
     paired = any("counter_narrative" in row for _, row in rows) and not any(row["references"] for _, row in rows)
     items = [_item(part, group, judged=judged) for group in _groups(rows, paired=paired)]

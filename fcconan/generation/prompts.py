@@ -103,7 +103,7 @@ def load_generation_prompt(name_or_path: str | Path) -> GenerationPrompt:
             `.yml`): a list of entries with `role` and `content`, the last one the user's, with `{{hate_speech}}`.
 
     Raises:
-        InputError: There is no such prompt, or the file holds something else.
+        InputError: The prompt is unknown, or the file holds something else.
     """
     known = {name: _folder() / f"{name}.yaml" for name in prompt_names()}
     path = catalogue_entry("prompt", str(name_or_path), known)

@@ -221,7 +221,7 @@ def _text(value: Any, name: str, place: str) -> str:
     if is_missing(value):
         return ""
     if not isinstance(value, str):
-        raise InputError(f"{place}: {name} is {repr(value)[:40]}, expected a text; mend that row")
+        raise InputError(f"{place}: {name} is {repr(value)[:40]}, expected a text; correct that row")
     return value
 
 

@@ -177,7 +177,7 @@ def load_training_pairs(
 
     Raises:
         RefusedPairsError: A text is empty.
-        InputError: There is no such file, folder or part, or it holds no pairs.
+        InputError: The file, folder or part is missing, or it holds no pairs.
     """
     part = open_part(source, config=config, split=split, columns=columns, filter=filter, training=True)
     rows = part.all_rows()

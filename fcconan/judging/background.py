@@ -31,7 +31,7 @@ class KnownKnowledge:
         nothing: What it means that nothing is found.
 
     Raises:
-        InputError: It has no such pairs.
+        InputError: It has no pairs with knowledge.
     """
 
     nothing = "the dataset does not know their messages"

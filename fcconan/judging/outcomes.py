@@ -225,7 +225,7 @@ def _token_of_grade(
 
 
 def _place(words: str, whole: str) -> int | None:
-    """Where an answer begins in the text of all tokens; None if nobody knows.
+    """Where an answer begins in the text of all tokens; None where that is unknown.
 
     Thinking may precede it, and a stop string or a mark of the end may follow; which of both must be certain.
     """

@@ -21,7 +21,7 @@ def combine(judged: Sequence[Sequence[Row]], rule: Rule) -> list[Row]:
     """Makes the panel's rows of the rows that its judges gave for one reply.
 
     `mean` and `median` need more than half of the panel; `majority` is the value that more than half of the *panel*
-    gives, so that a judge who failed counts for nobody. Without one, the rating is missing: `no_majority`,
+    gives, so that a judge who failed supports no value. Without one, the rating is missing: `no_majority`,
     `too_few_judges`.
 
     Args:

@@ -89,7 +89,7 @@ def load_prompt(path: Path, *, known: Collection[str], needed: Collection[str]) 
         needed: Those without which all items would get the same prompt.
 
     Raises:
-        InputError: The file is no such list, or names a variable that is not known or lacks one that is needed.
+        InputError: The file holds something else, or names a variable that is not known or lacks one that is needed.
     """
     file = YamlFile(path, top="list")
     try:

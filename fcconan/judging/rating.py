@@ -208,7 +208,7 @@ def name_of(plan: Plan) -> str:
 
 
 def _has_words(value: object) -> TypeGuard[str]:
-    """Whether this is a text of more than white space and characters that nobody sees, such as U+200B."""
+    """Whether this is a text of more than white space and invisible characters, such as U+200B."""
     return isinstance(value, str) and any(
         not each.isspace() and unicodedata.category(each) not in ("Cc", "Cf") for each in value
     )

@@ -30,10 +30,10 @@ def load_rubric(name: str) -> Task:
     (`1 star: ...`), or a JSON object with `rubrics`: aspect -> `[What is asked?]` and lines such as `Score 1: ...`, or
     aspect -> an object with `criteria` and `score1_description`, `score2_description` and so on, as prometheus-eval
     writes them. Such an object alone is one aspect with the name of the file. The highest grade is the best one, for
-    toxicity, too: 5 stands for a reply that is not toxic.
+    toxicity, too: 5 is the grade of a reply that is not toxic.
 
     Raises:
-        InputError: There is no such task, or the file is none of these.
+        InputError: The task is unknown, or the file is none of these.
     """
     path = Path(name)
     if path.suffix not in (".csv", ".json"):

@@ -211,7 +211,7 @@ def load_format(name_or_path: str | Path) -> Format:
         name_or_path: A format of the catalogue, or the path of a chat template of one's own (it ends in `.jinja`).
 
     Raises:
-        InputError: There is no such format, or it is no Jinja template.
+        InputError: The format is unknown, or it is no Jinja template.
     """
     known = {name: _folder() / f"{name}{SUFFIX}" for name in format_names()}
     path = catalogue_entry("format", str(name_or_path), known, (SUFFIX,))

@@ -154,7 +154,7 @@ class LocalModel:
             start = time.monotonic()
             if not self._generate(batch):
                 self._halve(batch)
-                waiting = [row.anew() for row in waiting]
+                waiting = [row.restarted() for row in waiting]
                 continue
             seconds = round(time.monotonic() - start, 3)
             at = datetime.now(UTC).isoformat(timespec="milliseconds")

@@ -43,7 +43,7 @@ def locate(model: str, revision: str | None) -> Source:
     """Returns where a model is loaded from.
 
     Raises:
-        InputError: There is no such model, or a folder is given with a revision.
+        InputError: The model is unknown, or a folder is given with a revision.
     """
     folder = Path(model).expanduser()
     if folder.is_dir():

@@ -69,7 +69,7 @@ def prepare(
         The parts, and what is to be reported of them.
 
     Raises:
-        InputError: As `load_training_pairs` and `divide`; or there is no such split or file.
+        InputError: As `load_training_pairs` and `divide`; or the split or file is missing.
         RefusedPairsError: Pairs have messages or CNs of the evaluation.
     """
     read = load_training_pairs(source, config=config, split=split, columns=columns, filter=filter)

@@ -49,7 +49,7 @@ class Base:
         weights: The hash of a folder's files.
 
     Raises:
-        InputError: There is no such model, or it is an adapter.
+        InputError: The model is unknown, or it is an adapter.
     """
 
     def __init__(self, model: str, revision: str | None = None) -> None:
@@ -135,7 +135,7 @@ def device_of(device: str | None) -> str:
     """Returns where is trained: what was asked for, or else the first CUDA device, or else the CPU.
 
     Raises:
-        InputError: There is no such device.
+        InputError: The device is unknown.
     """
     try:
         import torch

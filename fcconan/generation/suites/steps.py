@@ -95,7 +95,7 @@ class Steps:
         Args:
             name: Of the step.
             key: Of its options and of what it read.
-            files: What it wrote; a folder stands for all that it holds.
+            files: What it wrote; a folder means all that it holds.
             complete: Whether all went well; otherwise another run tries again.
         """
         hashes = {file.relative_to(self.folder).as_posix(): content_of(file) for file in files if file.exists()}

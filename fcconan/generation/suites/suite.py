@@ -302,7 +302,7 @@ def suite_path(given: str) -> Path:
     """Returns the file of a suite: a path, or the name of one in `benchmarks/`.
 
     Raises:
-        InputError: There is no such file.
+        InputError: The file is missing.
     """
     path = Path(given)
     if path.is_file():

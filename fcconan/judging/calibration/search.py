@@ -1,6 +1,6 @@
 """Auto-CSEval's calibration (Hengle et al., 2025, Algorithm 1): evaluation steps whose ratings follow people's best.
 
-A model drafts steps from few examples that people rated, drawn anew for every draft; the drafts that correlate best
+A model drafts steps from few examples that people rated, other ones for every draft; the drafts that correlate best
 with people are kept; the model improves them on the examples that they misjudge most; the best of old and new is
 returned. What the paper leaves open, or does in a way that flatters the result, is decided so:
 

@@ -18,7 +18,7 @@ class ComparisonSummary:
         both_orders: Comparisons with a readable verdict in both orders.
         flipped: Those of them whose orders gave different verdicts.
         reversed: Those of the flipped ones where one order said a and the other b.
-        identical: Ties of equal texts, which nobody was asked about.
+        identical: Ties of equal texts, which no model was asked about.
         shortened: Comparisons in which words of a reply were left out.
         suspicious: Comparisons in which a reply may have told the judge its verdict.
         first_chosen: How often the reply shown first was preferred, an order being counted by itself. Comparisons
