@@ -28,7 +28,7 @@ class Decoding:
             judge prefers; None for a single one.
 
     Raises:
-        InputError: A number is out of its range, or the settings do not go together.
+        InputError: The settings do not go together.
     """
 
     name: str
@@ -41,15 +41,7 @@ class Decoding:
     pick: Pick | None = None
 
     def __post_init__(self) -> None:
-        self.sampling(0)
-        for name in ("top_k", "max_tokens", "candidates"):
-            number = getattr(self, name)
-            if isinstance(number, float):
-                raise InputError(f"{name} is {number}: give a whole number")
-        if self.candidates < 1:
-            raise InputError(f"candidates is {self.candidates}: give a number from 1")
-        if self.pick is not None and self.pick not in get_args(Pick):
-            raise InputError(f"pick is {self.pick!r}: give one of {', '.join(get_args(Pick))}")
+        self.sampling(0)  # which checks the texts at which a reply ends
         if self.candidates > 1 and self.pick is None:
             raise InputError(
                 f"one of {self.candidates} candidates is the reply: say by pick which: {', '.join(get_args(Pick))}"
@@ -83,7 +75,7 @@ class Decoding:
         """Returns these settings with others in the place of some; the name says which. One candidate needs no pick.
 
         Raises:
-            InputError: The setting is unknown, or it is out of its range.
+            InputError: A setting is unknown, or the settings do not go together.
         """
         _check_names(overrides)
         if "stop" in overrides:
