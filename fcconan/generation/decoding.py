@@ -9,7 +9,6 @@ from fcconan.errors import InputError
 from fcconan.models import Sampling
 
 Pick = Literal["first", "random", "judge"]
-_OVERRIDABLE = ("temperature", "top_p", "top_k", "max_tokens", "stop", "candidates", "pick")
 
 
 @dataclass(frozen=True)
@@ -75,9 +74,8 @@ class Decoding:
         """Returns these settings with others in the place of some; the name says which. One candidate needs no pick.
 
         Raises:
-            InputError: A setting is unknown, or the settings do not go together.
+            InputError: The settings do not go together.
         """
-        _check_names(overrides)
         if "stop" in overrides:
             overrides["stop"] = tuple(overrides["stop"])
         if overrides.get("candidates") == 1:
@@ -107,22 +105,8 @@ def load_decoding(name: str) -> Decoding:
 
 @cache
 def _presets() -> dict[str, Decoding]:
-    path = content_folder() / "annotations" / "generation" / "decoding.yaml"
-    file = YamlFile(path)
-    presets = {}
-    for name, settings in file.data.items():
-        where = f"{path}, line {file.line((name,))}"
-        if not isinstance(settings, dict):
-            raise InputError(f"{where}: found {settings!r}, expected settings such as `temperature: 1`")
-        try:
-            _check_names(settings)
-            presets[str(name)] = Decoding(str(name), **{**settings, "stop": tuple(settings.get("stop") or ())})
-        except InputError as error:
-            raise InputError(f"{where}: {error}") from error
-    return presets
-
-
-def _check_names(settings: dict[Any, Any]) -> None:
-    for name in settings:
-        if name not in _OVERRIDABLE:
-            raise InputError(f"{name} is no setting of decoding: choose among {', '.join(_OVERRIDABLE)}")
+    file = YamlFile(content_folder() / "annotations" / "generation" / "decoding.yaml")
+    return {
+        name: Decoding(name, **{**settings, "stop": tuple(settings.get("stop") or ())})
+        for name, settings in file.data.items()
+    }

@@ -105,35 +105,26 @@ def encode_pair(tokenizer: Any, template: str | None, messages: Messages, reply:
     """Returns a prompt with its answer, as a model learns it.
 
     Args:
-        tokenizer: Of transformers.
+        tokenizer: Of transformers, with an end token.
         template: A chat template; None for the tokenizer's own.
-        messages: The prompt.
-        reply: The answer.
+        messages: The prompt, without control tokens.
+        reply: The answer; the same.
 
     Returns:
         The tokens of the prompt, exactly as `prompt_tokens` gives them, of the answer, and the tokenizer's end token,
         once and last, whatever the template sets after an answer; and how many of them are the prompt's.
 
     Raises:
-        InputError: The tokenizer has no end token, the answer is empty, or a text holds a control token.
         Exception: The template refuses the messages.
     """
-    end = tokenizer.eos_token_id
-    if end is None:
-        raise InputError("the tokenizer has no end token, so that no answer would end: set its eos_token")
     reply = reply.strip()
-    if not reply:
-        raise InputError("the answer is empty: leave the pair out")
-    held = held_token([*(message["content"] for message in messages), reply], control_tokens(tokenizer))
-    if held is not None:
-        raise InputError(f"a text holds {held!r}, which the model reads as a control token: take it out")
     text = render(tokenizer, messages, template)
     prompt = _encoded(tokenizer, text)
     answer = _before_answer(tokenizer, template, messages, reply, text) + reply
     whole = _encoded(tokenizer, text + answer)
     if whole[: len(prompt)] != prompt:  # the last letters of the prompt and the first of the answer make one token
         whole = prompt + _continued(tokenizer, answer)
-    return [*whole, end], len(prompt)
+    return [*whole, tokenizer.eos_token_id], len(prompt)
 
 
 def control_tokens(tokenizer: Any) -> list[str]:

@@ -64,7 +64,7 @@ class LocalModel:
         origins: Where the answers of this run came from.
 
     Raises:
-        InputError: The folder or the model is not there, or a setting is out of range.
+        InputError: The folder or the model is not there.
     """
 
     def __init__(
@@ -79,9 +79,6 @@ class LocalModel:
         context: int | None = None,
         template: Format | None = None,
     ) -> None:
-        for setting, number in (("batch_size", batch_size), ("context", context)):
-            if number is not None and number < 1:
-                raise InputError(f"{setting} is {number}: give 1 or more")
         self._source = source = locate(str(model), revision)
         self.name = source.name
         base = None if source.commit else locate_base(Path(source.path))

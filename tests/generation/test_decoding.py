@@ -59,11 +59,6 @@ def test_a_changed_setting_is_in_the_name() -> None:
         ),
         ({"pick": "judge"}, "a single candidate needs no pick (judge): ask for several candidates"),
         ({"stop": ["a", ""]}, "a stop string is empty: give words at which the answer ends, or none"),
-        (
-            {"heat": 1},
-            "heat is no setting of decoding: choose among temperature, top_p, top_k, max_tokens, stop, candidates, "
-            "pick",
-        ),
     ],
 )
 def test_settings_that_do_not_go_together_are_refused(settings: dict[str, Any], message: str) -> None:

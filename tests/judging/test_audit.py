@@ -552,7 +552,6 @@ def test_without_replies_nothing_is_known_of_length() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({}, "neither ratings nor comparisons: give one of them"),
         ({"ratings": [rating("r", math.nan)]}, "judge gave r the relevance nan: give a number, or null with a reason"),
         ({"ratings": [rating("r", "4")]}, "judge gave r the relevance '4': give a number"),  # type: ignore[arg-type]
         ({"ratings": [{"reply_id": "r"}]}, "ratings have the columns reply_id, and a row has no rater: give one"),

@@ -471,20 +471,6 @@ def test_of_equal_candidates_the_earlier_one_wins(tmp_path: Path) -> None:
     assert len(candidates(records)) == 4
 
 
-@pytest.mark.parametrize(
-    ("answer", "message"),
-    [
-        ([1.0], "the rater gave 1 ratings for 30 examples: give one for each"),
-        ([float("nan")] * 30, "the rater gave nan: give a number, or None where there is no rating"),
-    ],
-)
-def test_a_rater_that_breaks_its_contract_is_named(tmp_path: Path, answer: list[float | None], message: str) -> None:
-    with pytest.raises(InputError, match=f"^{message}$"):
-        calibrate(
-            ASPECT, PARTS, rate=lambda steps, rows: answer, drafter=Drafter(), log=tmp_path / "l", settings=SETTINGS
-        )
-
-
 # ---- Requests.
 
 

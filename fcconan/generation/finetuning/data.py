@@ -240,8 +240,6 @@ def encode(
         messages, _ = prompt.messages(item, Shown())
         try:
             tokens, start = encode_pair(tokenizer, text, messages, each.counter_narrative)
-        except InputError:
-            raise
         except Exception as error:  # what a template raises is its own affair
             raise InputError(
                 f"the chat template refuses the prompt {prompt.name} ({one_line(error)}): choose another prompt or "

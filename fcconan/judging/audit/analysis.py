@@ -80,11 +80,9 @@ def audit_judge(
         correction: the interval of `modal_share` holds for all grades. Every other interval holds by itself.
 
     Raises:
-        InputError: There is nothing to audit, a row cannot be read or is given twice, or `own` names who is not
+        InputError: A row cannot be read or is given twice, or `own` names who is not
             there.
     """
-    if ratings is None and comparisons is None:
-        raise InputError("there are neither ratings nor comparisons: give one of them to be audited")
     known = read_replies(replies)
     findings = Findings(resamples, seed, confidence)
     verdicts = read_comparisons(comparisons or (), known)

@@ -14,7 +14,6 @@ returned. What the paper leaves open, or does in a way that flatters the result,
 """
 
 import json
-import math
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -158,8 +157,7 @@ def calibrate(
         progress: Is told what is being done.
 
     Raises:
-        InputError: Ratings do not fit the scale, there are too few or they are constant, no candidate can be used, or
-            the rater breaks its contract.
+        InputError: Ratings do not fit the scale, there are too few or they are constant, or no candidate can be used.
     """
     asked = settings or Settings()
     asked.check(aspect, parts)
@@ -283,7 +281,7 @@ class _Work:
         examples, settings = self.parts.report, self.settings
         self.progress(f"report: candidate {best.candidate} and the task's own steps on {len(examples)} examples")
         human = [example.value for example in examples]
-        chosen, baseline = (self._rated(steps, examples) for steps in (best.steps, tuple(self.aspect.steps)))
+        chosen, baseline = (self.rate(steps, examples) for steps in (best.steps, tuple(self.aspect.steps)))
         bootstrap = Bootstrap(tuple(example.item for example in examples), settings.resamples, settings.seed)
         scored, usual = (
             score(settings.metric, given, human, scale=self.aspect.scale, bootstrap=bootstrap)
@@ -332,7 +330,7 @@ class _Work:
         if first != made.candidate:
             made.status, made.same_as = "duplicate", first
             return
-        predictions = self._rated(made.steps, self._selection)
+        predictions = self.rate(made.steps, self._selection)
         human = [example.value for example in self._selection]
         made.selection = found = score(self.settings.metric, predictions, human, scale=self.aspect.scale)
         if (len(human) - found.n_missing) / len(human) < self.settings.least_predicted:
@@ -345,19 +343,10 @@ class _Work:
     def _errors(self, parent: Candidate) -> list[tuple[Example, float]]:
         """The drafting examples with the largest errors, with the candidate's rating; no perfect ones, ever."""
         if parent.candidate not in self._predictions:
-            self._predictions[parent.candidate] = self._rated(parent.steps, self._drafting)
+            self._predictions[parent.candidate] = self.rate(parent.steps, self._drafting)
         rated = zip(self._drafting, self._predictions[parent.candidate], strict=True)
         wrong = [(example, given) for example, given in rated if given is not None and given != example.value]
         return sorted(wrong, key=lambda each: -abs(each[1] - each[0].value))[: self.settings.errors]
-
-    def _rated(self, steps: Sequence[str], examples: Sequence[Example]) -> Predictions:
-        found = list(self.rate(steps, examples))
-        if len(found) != len(examples):
-            raise InputError(f"the rater gave {len(found)} ratings for {len(examples)} examples: give one for each")
-        for value in found:
-            if value is not None and not math.isfinite(value):
-                raise InputError(f"the rater gave {value}: give a number, or None where there is no rating")
-        return found
 
 
 def _read(reply: Reply, examples: Sequence[Example]) -> tuple[tuple[str, ...], FailedReason | None]:
