@@ -208,13 +208,11 @@ def _groups(rows: Sequence[tuple[str, Row]], *, paired: bool) -> list[list[Row]]
         kind, key = ("item", item) if item else ("message", message if paired else _item_id(message, references))
         same = groups.setdefault((kind, key), [])
         same.append({**row, "hs_id": message, "item_id": item, "references": references})
-        _check_same_text(same, f"the {kind} {key}", place)
+        if normalise(same[0]["hate_speech"]) != normalise(row["hate_speech"]):
+            raise InputError(
+                f"{place}: the {kind} {key} has another text in an earlier row; give every message an id of its own"
+            )
     return list(groups.values())
-
-
-def _check_same_text(rows: Sequence[Row], what: str, place: str) -> None:
-    if normalise(rows[0]["hate_speech"]) != normalise(rows[-1]["hate_speech"]):
-        raise InputError(f"{place}: {what} has another text in an earlier row; give every message an id of its own")
 
 
 def _item(part: Part, rows: Sequence[Row], *, judged: bool) -> Item:

@@ -37,14 +37,11 @@ class KnownKnowledge:
     nothing = "the dataset does not know their messages"
 
     def __init__(self, folder: Path) -> None:
-        self._by_message: dict[str, list[str]] = {}
+        self._by_message: dict[str, dict[str, None]] = {}  # texts in their order, each once
         for path in sorted((folder / "pairs").glob("*.parquet")):
             for row in read_rows(path):
-                text = row.get("knowledge")
-                if text:
-                    known = self._by_message.setdefault(row["hs_id"], [])
-                    if text not in known:
-                        known.append(text)
+                if text := row.get("knowledge"):
+                    self._by_message.setdefault(row["hs_id"], {})[text] = None
         if not self._by_message:
             raise InputError(
                 f"{folder} has no pairs with `knowledge`: give a folder that `fcconan build kn-conan` wrote"

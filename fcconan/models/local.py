@@ -25,7 +25,7 @@ from fcconan.models.chat_template import Format, control_tokens, format_names, h
 from fcconan.models.requests import Call, Finished, Reply, Request
 from fcconan.models.responses import read_reply
 from fcconan.models.token_sampling import Batch, Row, kept_tokens, longest
-from fcconan.models.weights import loading, locate, locate_base, longest_context, needs_peft, one_line
+from fcconan.models.weights import loading, locate, locate_base, longest_context, one_line
 
 # What is said by an allocator that has nothing left, besides torch's own error.
 _FULL = ("DefaultCPUAllocator", "can't allocate memory", "not enough memory", "out of memory", "ALLOC_FAILED")
@@ -321,9 +321,9 @@ class LocalModel:
 
     @cached_property
     def _model(self) -> Any:
-        if self._is_adapter:
-            needs_peft(self.name)
         with loading(self.name):
+            if self._is_adapter:
+                from peft import PeftModel  # before the base is loaded, which takes minutes
             import torch
             from transformers import AutoModelForCausalLM, GenerationConfig
             from transformers.utils import logging
@@ -334,8 +334,6 @@ class LocalModel:
                 self._base.path, revision=self._base.commit, dtype=self._dtype, device_map=self._device or str(found)
             )
             if self._is_adapter:
-                from peft import PeftModel
-
                 with catch_warnings(action="ignore", category=FutureWarning):  # peft asks transformers in an old way
                     model = PeftModel.from_pretrained(model, self._source.path)
             model.eval()

@@ -89,21 +89,6 @@ def locate_base(adapter: Path) -> Source | None:
         raise InputError(f"{adapter} was trained upon {name}, which is needed, too: {error}") from error
 
 
-def needs_peft(name: str) -> None:
-    """Checks that adapters can be loaded.
-
-    Raises:
-        InputError: The package for them is not installed.
-    """
-    try:
-        import peft  # noqa: F401
-    except ImportError as error:
-        raise InputError(
-            f"{name} is an adapter, and the package for these is missing ({one_line(error)}): "
-            "`pip install 'fcconan[finetune]'`"
-        ) from error
-
-
 def longest_context(source: Source) -> int | None:
     """Returns how many tokens a model reads at most; None where its configuration does not say.
 
@@ -191,7 +176,7 @@ def loading(name: str) -> Iterator[None]:
     except ImportError as error:
         raise InputError(
             f"models on this machine need a package that is missing ({one_line(error)}): `pip install "
-            "'fcconan[neural]'`, and what is named here"
+            "'fcconan[neural,finetune]'`, and what is named here"
         ) from error
     except Exception as error:  # a dozen types, from the Hub, the file system, torch and tokenizers
         raise InputError(

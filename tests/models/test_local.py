@@ -363,7 +363,9 @@ def test_unusable_models_are_refused_in_one_line(tiny: Path, tmp_path: Path, mon
     (boundless / "config.json").write_text('{"model_type": "bloom"}')  # positions without an end
     refused(r"^the configuration of boundless names no longest context: give one \(context\)$", boundless)
     monkeypatch.setitem(sys.modules, "transformers", None)
-    refused(r"^models on this machine need a package that is missing \(.*\): `pip install 'fcconan\[neural\]'`, and")
+    refused(
+        r"^models on this machine need a package that is missing \(.*\): `pip install 'fcconan\[neural,finetune\]'`, and"
+    )
 
 
 def test_scores_that_are_no_numbers_are_no_answer(tiny: Path, tmp_path: Path) -> None:

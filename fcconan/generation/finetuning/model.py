@@ -94,6 +94,8 @@ class Base:
             else {}
         )
         with loading(self.name):
+            if how.method != "full":
+                import peft  # noqa: F401  # before the base is loaded, which takes minutes
             from transformers import AutoModelForCausalLM, set_seed
             from transformers.utils import logging
 
@@ -110,10 +112,7 @@ class Base:
         return self._with_adapters(model, how)
 
     def _with_adapters(self, model: Any, how: Finetuning) -> Any:
-        try:
-            from peft import LoraConfig, get_peft_model, prepare_model_for_kbit_training
-        except ImportError as error:
-            raise InputError(_EXTRA) from error
+        from peft import LoraConfig, get_peft_model, prepare_model_for_kbit_training
 
         if how.method == "qlora":
             model = prepare_model_for_kbit_training(model)

@@ -123,11 +123,6 @@ class RatingConfig(_Strict):
     panel: str | None = None
     name: str | None = None
 
-    @property
-    def models(self) -> list[str]:
-        """The models."""
-        return [self.model] if isinstance(self.model, str) else list(self.model)
-
 
 class ComparisonConfig(_Strict):
     """A judge of pairs of replies."""
