@@ -22,18 +22,11 @@ from fcconan.parsing import (
     parse_result,
 )
 
+# What a row lacks; for a reply, words.
 RowReason = Literal["empty_reply", "no_hate_speech", "no_reference", "no_background"]
+# Of several samples: fewer than half could be read, the grade has no log-probabilities, no label has more than half.
 SamplesReason = Literal["too_few_samples", "no_logprobs", "no_majority"]
 OutcomeReason = Reason | CallReason | RowReason | SamplesReason
-REASONS: dict[RowReason | SamplesReason, str] = {
-    "empty_reply": "the reply has no words",
-    "no_hate_speech": "the row has no message",
-    "no_reference": "the row has no reference",
-    "no_background": "there is no background knowledge for the message",
-    "too_few_samples": "fewer than half of the samples could be read",
-    "no_logprobs": "the model gave no log-probabilities for the grade",
-    "no_majority": "no label was given by more than half of the samples",
-}
 # Fewer samples than this share say too little about the mean.
 ENOUGH = 0.5
 SAID = 500  # characters of an unreadable answer that are kept

@@ -11,10 +11,6 @@ Row = dict[str, Any]
 _SHARED = ("reply_id", "pair_id", "aspect", "low", "high", "higher_is_better", *ABOUT_REPLY)
 Rule = Literal["mean", "median", "majority"]
 Reason = Literal["too_few_judges", "no_majority"]
-REASONS: dict[Reason, str] = {
-    "too_few_judges": "no more than half of the panel gave a grade",
-    "no_majority": "no grade or label was given by more than half of the panel",
-}
 
 
 def combine(judged: Sequence[Sequence[Row]], rule: Rule) -> list[Row]:
