@@ -191,20 +191,16 @@ def name_of(plan: Plan) -> str:
     """
     asked = plan.questions()
     mine, usual = asked[0], replace(plan, samples=None, temperature=None, max_tokens=None).questions()[0]
-    parts: list[str] = [plan.strategy]
-    if plan.logprobs:
-        parts.append("logprobs")
-    if mine.samples != usual.samples:
-        parts.append(f"{mine.samples}-samples")
-    if mine.sampling.temperature != replace(plan, temperature=None).questions()[0].sampling.temperature:
-        parts.append(f"temperature-{mine.sampling.temperature:g}")
-    if mine.sampling.max_tokens != usual.sampling.max_tokens:
-        parts.append(f"{mine.sampling.max_tokens}-tokens")
-    if plan.seed != 0:
-        parts.append("no-seed" if plan.seed is None else f"seed-{plan.seed}")
-    if plan.prompt is not None:
-        parts.append(f"prompt-{short_hash(*(question.prompt.hash for question in asked))[:6]}")
-    return "-".join(parts)
+    usual_temperature = replace(plan, temperature=None).questions()[0].sampling.temperature
+    further = {
+        "logprobs": plan.logprobs,
+        f"{mine.samples}-samples": mine.samples != usual.samples,
+        f"temperature-{mine.sampling.temperature:g}": mine.sampling.temperature != usual_temperature,
+        f"{mine.sampling.max_tokens}-tokens": mine.sampling.max_tokens != usual.sampling.max_tokens,
+        "no-seed" if plan.seed is None else f"seed-{plan.seed}": plan.seed != 0,
+        f"prompt-{short_hash(*(each.prompt.hash for each in asked))[:6]}": plan.prompt is not None,
+    }
+    return "-".join([plan.strategy, *(name for name, differs in further.items() if differs)])
 
 
 def _has_words(value: object) -> TypeGuard[str]:

@@ -82,8 +82,6 @@ def test_a_dataset_may_be_a_name(folder: Path) -> None:
         ({"systems": {"a": {"model": "m"}, "A": {"model": "m"}}}, 3, "in capitals only"),
         ({"systems": {"a": {"model": "m", "system": "b"}}}, 4, "say how the file of `from` is read"),
         ({"systems": {}}, 3, "at least 1 item"),
-        ({"systems": {"a": {"model": "m"}}, "comparisons": [{"model": "j"}]}, 1, "`comparisons` compare systems"),
-        ({"tournament": {"majority": True}}, 1, "`tournament` ranks by `comparisons`"),
         ({"comparisons": [{"protocol": "choice"}]}, 9, "comparisons.0.model: Field required"),
         ({"limit": 0}, 8, "greater than or equal to 1"),
     ],

@@ -5,7 +5,6 @@ from typing import Any, get_args
 import pytest
 
 from fcconan.judging.answer_checks import cites
-from fcconan.judging.outcomes import REASONS, RowReason, SamplesReason
 from fcconan.judging.rating import LABELLED, RATED, Judge, ModelJudge, Row
 from fcconan.judging.strategies import Plan
 from fcconan.judging.tasks import Task
@@ -501,7 +500,3 @@ def test_the_configuration_names_all_that_changes_ratings() -> None:
     assert (found["sampling"][0]["seed"], found["sampling"][0]["max_tokens"]) == (5, 1024)
     other = task(aspect("calm"), aspect("depth", 0, 3, title="Deepness"))
     assert found["prompts"] != ModelJudge(FakeModel(lambda _: ""), Plan(other, "grounded")).configuration["prompts"]
-
-
-def test_every_reason_is_explained() -> None:
-    assert set(REASONS) == {*get_args(RowReason), *get_args(SamplesReason)}

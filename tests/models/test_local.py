@@ -364,7 +364,7 @@ def test_unusable_models_are_refused_in_one_line(tiny: Path, tmp_path: Path, mon
     refused(r"^the configuration of boundless names no longest context: give one \(context\)$", boundless)
     monkeypatch.setitem(sys.modules, "transformers", None)
     refused(
-        r"^models on this machine need a package that is missing \(.*\): `pip install 'fcconan\[neural,finetune\]'`, and"
+        r"^models on this machine need a package that is missing \(.*\): `pip install 'fcconan\[neural,finetune\]'`,"
     )
 
 

@@ -205,14 +205,6 @@ class GeneratorSuite(_Strict):
             raise ValueError(f"the names of two systems differ from {alike!r} in capitals only: tell them apart")
         return systems
 
-    @model_validator(mode="after")
-    def _comparable(self) -> Self:
-        if self.comparisons and len(self.systems) < 2:
-            raise ValueError("`comparisons` compare systems, and there is one: add another, or leave them out")
-        if "tournament" in self.model_fields_set and not self.comparisons:
-            raise ValueError("`tournament` ranks by `comparisons`, and there are none: add some, or leave it out")
-        return self
-
 
 class LoadedSuite:
     """A suite with its file: paths are found from there, and complaints name a line.
