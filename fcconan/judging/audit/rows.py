@@ -159,15 +159,10 @@ def _joined(one: Verdict, other: Verdict) -> Verdict:
         if not one.orders and not other.orders:  # each shows its reply a first
             one, other = replace(one, orders={"ab": one.share}), replace(other, orders={"ab": other.share})
         other = other.turned()
-    if len(one.orders) != 1 or len(other.orders) != 1:
+    if len(one.orders) != 1 or len(other.orders) != 1 or one.orders.keys() == other.orders.keys():
         raise InputError(
             f"{one.rater} compared {' and '.join(sides)} of item {item} twice: give every file once, and "
             "comparisons made under other conditions with another --rater-name"
-        )
-    for order in one.orders.keys() & other.orders.keys():
-        raise InputError(
-            f"{one.rater} compared {' and '.join(sides)} of item {item} twice in the order {order}: "
-            "give one verdict for each order"
         )
     share = None if one.share is None or other.share is None else (one.share + other.share) / 2
     return replace(one, share=share, reason=one.reason or other.reason, orders={**one.orders, **other.orders})
