@@ -1,8 +1,7 @@
 from .candidates import (
     BestOf as BestOf,
-    First as First,
     Pick as Pick,
-    Random as Random,
+    UnratedChoice as UnratedChoice,
     check_judged as check_judged,
 )
 from .cards import (

@@ -6,7 +6,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from fcconan.data import short_hash
-from fcconan.generation.candidates import First, Pick, key_of
+from fcconan.generation.candidates import Pick, UnratedChoice, key_of
 from fcconan.generation.items import Candidate, Drawn, Generated, Item, Source
 from fcconan.generation.requests import NO_CANDIDATES, Plan, name_of
 from fcconan.judging import answered
@@ -70,7 +70,7 @@ class ModelGenerator:
         self.model, self.plan, self.strategy = model, plan, plan.strategy
         self.name = name or f"{model.name}:{name_of(plan, format)}"
         self.failed = 0
-        self._pick, self._format = pick or First(), format or (OWN_TEMPLATE if own_template else None)
+        self._pick, self._format = pick or UnratedChoice(), format or (OWN_TEMPLATE if own_template else None)
         self.configuration: dict[str, Any] = {
             "model": model.configuration,
             "format": self._format,

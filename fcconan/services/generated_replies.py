@@ -349,13 +349,13 @@ class _Replies:
         )
 
     def _selection(self, plan: "Plan", judged: "JudgePlan | None", judge: "Model | None") -> "Pick":
-        from fcconan.generation import BestOf, First, Random
+        from fcconan.generation import BestOf, UnratedChoice
         from fcconan.judging import ModelJudge
 
         seed = self.options.seed
         if judged is not None and judge is not None:
             return BestOf(ModelJudge(judge, judged, background=plan.background), seed)
-        return Random(seed) if plan.decoding.pick == "random" else First()
+        return UnratedChoice(plan.decoding.pick or "first", seed)
 
     def _generated(self, generator: "Generator", items: "list[Item]") -> dict[str, Any]:
         from fcconan.generation import generate_rows

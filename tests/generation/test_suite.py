@@ -131,6 +131,11 @@ def test_a_file_that_changes_in_a_folder_is_another_option(folder: Path) -> None
         assert known(options) != before
     assert known({"toxicity": f"{made}:hate"}) != known({"toxicity": f"{made}:insult"})
     assert known({"toxicity": "owner/model:hate"}) == {"toxicity": ["owner/model:hate"]}
+    # What changes a model's answers is known from its configuration.
+    assert known({"model": f"local:{made}", "judge": "replay:a.csv"}) == {
+        "model": [f"local:{made}"],
+        "judge": ["replay:a.csv"],
+    }
     before = known({"pool": str(made)})
     rows.rename(rows.with_name("other.parquet"))
     assert known({"pool": str(made)}) != before
