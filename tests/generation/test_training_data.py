@@ -97,6 +97,20 @@ def test_files_without_pairs_are_refused(tmp_path: Path) -> None:
         load_training_pairs(written(tmp_path / "b.csv", judged))
 
 
+def test_the_language_of_a_pair_is_that_of_its_row(tmp_path: Path) -> None:
+    rows = [
+        {"hate_speech": THEFT, "counter_narrative": "No.", "language": "it"},
+        {"hate_speech": CARDS, "counter_narrative": "No.", "language": ""},
+    ]
+    assert [each.language for each in load_training_pairs(written(tmp_path / "a.csv", rows)).pairs] == ["it", None]
+
+
+def test_pairs_are_identical_if_both_texts_are(tmp_path: Path) -> None:
+    path = pairs_file(tmp_path / "a.csv", (THEFT, "No."), (THEFT, " No. "), (CARDS, "No."), (THEFT, "Which books?"))
+    held = pairs_file(tmp_path / "b.csv", (MOON, "Moonlight suits us all."))
+    assert prepare(path, validation=str(held), seed=0)[1]["identical_pairs"] == 1
+
+
 def test_one_pair_of_every_message_is_kept_at_random() -> None:
     replies = ["They return them.", "Their library is full.", "Which books?"]
     pairs = [*(example(THEFT, reply) for reply in replies), example(CARDS, "I never saw one play."), example(MOON, "I")]
