@@ -9,21 +9,36 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from functools import partial
 from queue import Empty, SimpleQueue
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
+from fcconan.models.answers.origins import Origins
 from fcconan.models.answers.rows import Stored
+from fcconan.models.answers.store import Answers
 from fcconan.models.budget import Budget
 from fcconan.models.jobs import Check, Job
 from fcconan.models.requests import Finished, Request
 from fcconan.models.responses import Answer
 from fcconan.models.transport import Transport
 
-if TYPE_CHECKING:
-    from fcconan.models.client import Client
-
 _LONGEST_WAIT = 120.0  # seconds; who is told to wait longer is out of quota, and waiting would not end
 _BUDGET_CHECK = 0.02  # seconds between two looks at a budget that requests under way have reserved
 _PATIENCE = 3  # signals, of which the last one does not wait for the end of a session
+
+
+class Settings(Protocol):
+    """How requests are sent, and where their answers are stored; a client has all of it."""
+
+    answers: Answers
+    origins: Origins
+    budget: Budget | None
+    retries: int
+    concurrency: int
+    backoff: float
+    gap: float
+
+    def known(self, request: Request, check: Check | None = None) -> Answer | None:
+        """Returns the stored answer to a request, or None."""
+        ...
 
 
 class Session:
@@ -32,14 +47,14 @@ class Session:
     Signals reach the main thread only, which waits for results outside of the loop: none breaks a step of the loop.
 
     Args:
-        client: Says how requests are sent, and holds their stored answers.
+        client: How requests are sent, and where their answers are stored.
         transport: Sends one request.
 
     Attributes:
         sent: Requests that were sent so far, repetitions among them.
     """
 
-    def __init__(self, client: "Client", transport: Transport) -> None:
+    def __init__(self, client: Settings, transport: Transport) -> None:
         self.sent = 0
         self._client, self._transport, self._budget = client, transport, client.budget or Budget(None, None)
         self._free, self._in_turn = asyncio.Semaphore(client.concurrency), asyncio.Lock()
