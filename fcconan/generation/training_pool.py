@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from fcconan.data import Kinship, codes_of_row, id_of, kin_of, make_cn_id, make_hs_id, make_pair_id
+from fcconan.data import Kinship, check_there, codes_of_row, id_of, kin_of, make_cn_id, make_hs_id, make_pair_id
 from fcconan.errors import InputError
 from fcconan.generation.items import APPROPRIATE, Example, Item, language_of_row
 from fcconan.generation.splits import Part, is_judged, open_part
@@ -184,11 +184,7 @@ def load_training_pairs(
     judged = is_judged(rows)
     pairs, empty = [], []
     for place, row in rows:
-        if "counter_narrative" not in row:
-            raise InputError(
-                f"{place}: the columns are {', '.join(row)}, expected `counter_narrative`: name it with --rename "
-                "counter_narrative=COLUMN"
-            )
+        check_there(place, [] if "counter_narrative" in row else ["counter_narrative"], row)
         message, reply = row.get("hate_speech", ""), row["counter_narrative"]
         if not (message.strip() and reply.strip()):
             empty.append(place)

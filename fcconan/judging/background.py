@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from fcconan.data import SUFFIXES, open_table, read_rows, read_text, short_hash
+from fcconan.data import SUFFIXES, check_there, open_table, read_rows, read_text, short_hash
 from fcconan.errors import InputError
 
 Row = Mapping[str, Any]
@@ -131,6 +131,5 @@ def _passages(folder: Path) -> list[str]:
 
 def _rows(path: Path) -> Iterator[str]:
     for row in open_table("rows", [path]):
-        if "text" not in row:
-            raise InputError(f"{path} has the columns {', '.join(row)}, expected `text`: rename the passages' column")
+        check_there(str(path), [] if "text" in row else ["text"], row)
         yield str(row["text"] or "")

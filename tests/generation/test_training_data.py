@@ -88,7 +88,9 @@ def test_empty_texts_are_refused_and_listed(tmp_path: Path) -> None:
 
 
 def test_files_without_pairs_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"expected `counter_narrative`: name it with --rename"):
+    with pytest.raises(
+        InputError, match="has no column 'counter_narrative', but hate_speech, answer, references: name one of these"
+    ):
         load_training_pairs(written(tmp_path / "a.csv", [{"hate_speech": THEFT, "answer": "No."}]))
     named = load_training_pairs(tmp_path / "a.csv", columns={"counter_narrative": "answer"})
     assert [each.counter_narrative for each in named.pairs] == ["No."]

@@ -554,7 +554,7 @@ def test_without_replies_nothing_is_known_of_length() -> None:
     [
         ({"ratings": [rating("r", math.nan)]}, "judge gave r the relevance nan: give a number, or null with a reason"),
         ({"ratings": [rating("r", "4")]}, "judge gave r the relevance '4': give a number"),  # type: ignore[arg-type]
-        ({"ratings": [{"reply_id": "r"}]}, "ratings have the columns reply_id, and a row has no rater: give one"),
+        ({"ratings": [{"reply_id": "r"}]}, "ratings: rater is None, expected a name or an id"),
         ({"comparisons": [comparison(0, "A")]}, "a verdict is 'A': give one of a, b, tie, invalid"),
         ({"comparisons": [comparison(0, "a", order="aa")]}, "the order of a comparison is 'aa': give ab"),
         (
@@ -583,7 +583,7 @@ def test_without_replies_nothing_is_known_of_length() -> None:
         ),
         (
             {"ratings": [{"pair_id": "p", "label": "not_sure"}]},
-            "the columns pair_id, label, and a row has no reply_id",
+            "ratings: reply_id is None, expected a name or an id",
         ),
         (
             {"ratings": [], "replies": [reply("r", ""), reply("r", "")]},
