@@ -5,7 +5,7 @@ from .candidates import (
     check_judged as check_judged,
 )
 from .cards import (
-    COUNTED as COUNTED,
+    CARD_COLUMNS as CARD_COLUMNS,
     card_path as card_path,
     counts_of as counts_of,
     dataset_of as dataset_of,
@@ -21,7 +21,7 @@ from .examples import (
     Examples as Examples,
 )
 from .finetuning.data import (
-    prepare as prepare,
+    prepare_pairs as prepare_pairs,
 )
 from .finetuning.model import (
     Base as Base,
@@ -45,7 +45,7 @@ from .generators import (
     References as References,
 )
 from .imported_replies import (
-    STRATEGY as STRATEGY,
+    IMPORTED_STRATEGY as IMPORTED_STRATEGY,
     ImportedReplies as ImportedReplies,
 )
 from .items import (
@@ -60,9 +60,9 @@ from .prompts import (
     prompt_names as prompt_names,
 )
 from .requests import (
+    DEFAULT_PROMPTS as DEFAULT_PROMPTS,
     NO_BACKGROUND as NO_BACKGROUND,
     NO_CANDIDATES as NO_CANDIDATES,
-    PROMPTS as PROMPTS,
     USUAL_DECODING as USUAL_DECODING,
     Plan as Plan,
     check_prompt as check_prompt,
@@ -96,8 +96,8 @@ from .suites.suite import (
     ComparisonConfig as ComparisonConfig,
     LoadedSuite as LoadedSuite,
     RatingConfig as RatingConfig,
-    known as known,
     suite_path as suite_path,
+    with_digests as with_digests,
 )
 from .training_pool import (
     Pool as Pool,

@@ -9,7 +9,7 @@ from fcconan.errors import InputError
 from fcconan.generation.items import Generated, Item, Row
 from fcconan.generation.splits import open_part
 
-STRATEGY = "imported"
+IMPORTED_STRATEGY = "imported"
 EMPTY = "empty"
 # Names that the columns of replies go by; the first one that is there counts.
 _TEXTS = ("text", "reply", "response", "counter_speech", "counterspeech", "counter_narrative")
@@ -85,7 +85,7 @@ class ImportedReplies:
         }
         texts = (short_hash(row["system"], row["message"], row["text"]) for row in read)
         self.configuration: dict[str, Any] = {
-            "strategy": STRATEGY,
+            "strategy": IMPORTED_STRATEGY,
             "file": source.name,
             "content": short_hash(*texts),
         }
@@ -155,7 +155,7 @@ class ImportedReplies:
         own = make_reply_id(item.item_id, row["system"], text or "", str(len(said)) if said else "")
         # A reply that keeps its id goes together with the ratings that it has had.
         kept = row["reply_id"] if row["items"][:1] == [item.item_id] else None
-        more = {"reply_id": kept or own, "strategy": row["strategy"] or STRATEGY}
+        more = {"reply_id": kept or own, "strategy": row["strategy"] or IMPORTED_STRATEGY}
         said.append(Generated(text, None if text else EMPTY, more))
 
 

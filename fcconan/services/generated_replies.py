@@ -153,7 +153,7 @@ class _Replies:
         return self._finished(self._retrieve())
 
     def _import(self, text: str) -> dict[str, Any]:
-        from fcconan.generation import STRATEGY, ImportedReplies, load_items, row_maker
+        from fcconan.generation import IMPORTED_STRATEGY, ImportedReplies, load_items, row_maker
 
         options, (source, config, split) = self.options, dataset_part(text)
         is_same = source.resolve() == self.dataset.resolve()
@@ -178,7 +178,9 @@ class _Replies:
                 f"{source} has replies of {', '.join(found.systems)}: select one with --filter system=NAME"
             )
         rows = (
-            row_maker(options.system_name or name, STRATEGY)(*each) for name in found.systems for each in found.of(name)
+            row_maker(options.system_name or name, IMPORTED_STRATEGY)(*each)
+            for name in found.systems
+            for each in found.of(name)
         )
         total = found.counts["rows"] - found.counts["left_out"] - found.counts["unknown"]
         result = self._written(rows, total, items, found.configuration)
@@ -201,7 +203,7 @@ class _Replies:
         return result | {"notes": notes_of(result)}
 
     def _by_model(self) -> GenerateResult:
-        from fcconan.generation import PROMPTS, check_prompt, load_generation_prompt
+        from fcconan.generation import DEFAULT_PROMPTS, check_prompt, load_generation_prompt
 
         options = self.options
         if options.model is None:
@@ -212,7 +214,7 @@ class _Replies:
         strategy = options.strategy_of_model
         decoding = options.decoding_settings()
         judged = options.judge_plan(decoding.pick)
-        prompt = load_generation_prompt(options.prompt or PROMPTS[strategy])
+        prompt = load_generation_prompt(options.prompt or DEFAULT_PROMPTS[strategy])
         check_prompt(prompt, background=options.background is not None, candidates=strategy == CONDITIONED)
         template = options.chat_format()
         items = self._items()

@@ -20,10 +20,10 @@ from fcconan.generation import (
     join_ratings,
     judges_of,
     key_of,
-    known,
     missing_in,
     replies_of,
     suite_path,
+    with_digests,
     write_replies,
 )
 from fcconan.services.bias_audit import AuditOptions, audit
@@ -293,7 +293,7 @@ class _Evaluation:
         def work() -> None:
             self._services.measure(files[0], entry).to_json(files[1])
 
-        key = key_of(step=METRICS, options=known(entry), replies=_content(self._services.replies))
+        key = key_of(step=METRICS, options=with_digests(entry), replies=_content(self._services.replies))
         self._do(METRICS, key, files, work)
 
     def _judge(self, kind: str, place: int, config: RatingConfig | ComparisonConfig, judge: Callable[..., Any]) -> None:

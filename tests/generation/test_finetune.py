@@ -19,7 +19,7 @@ from fcconan.data.ids import make_cn_id
 from fcconan.data.locks import locked
 from fcconan.errors import InputError
 from fcconan.generation.finetuning import run as finetune_run
-from fcconan.generation.finetuning.data import Parts, prepare
+from fcconan.generation.finetuning.data import Parts, prepare_pairs
 from fcconan.generation.finetuning.model import Base, mean_loss
 from fcconan.generation.finetuning.run import with_room
 from fcconan.generation.finetuning.search import CARD, CURVE, REPORT, Finetuner, Lesson
@@ -68,7 +68,7 @@ def tuned(tiny: Path, demo: Path, tmp_path_factory: pytest.TempPathFactory) -> P
 
 
 def of_demo(model: Path, demo: Path, how: Finetuning) -> Finetuner:
-    parts, notes = prepare(demo, validation="0.2", seed=how.seed)
+    parts, notes = prepare_pairs(demo, validation="0.2", seed=how.seed)
     return Finetuner(
         Base(str(model)), Lesson(load_generation_prompt("message"), None, parts, notes), how, plot=curve_plot
     )
@@ -113,7 +113,7 @@ def test_the_folder_holds_the_model_and_no_text(tuned: Path, demo: Path) -> None
     assert adapters == shared | {"adapter_config.json", "adapter_model.safetensors"}
     assert model == shared | {"config.json", "generation_config.json", "model.safetensors"}
     assert json.loads((tuned / "full" / "config.json").read_text())["use_cache"] is True
-    parts, _ = prepare(demo, validation="0.2", seed=LORA.seed)
+    parts, _ = prepare_pairs(demo, validation="0.2", seed=LORA.seed)
     for path in (tuned / "lora" / name for name in (CARD, CURVE, REPORT, "adapter_config.json")):
         assert not any(pair.counter_narrative in path.read_text() for pair in parts.train)
 

@@ -12,7 +12,7 @@ from fcconan.errors import InputError
 from fcconan.generation.items import GENERATED, Item
 from fcconan.generation.suites.rows import join_comparisons, join_ratings, judges_of, replies_of
 from fcconan.generation.suites.steps import Steps, content_of, key_of
-from fcconan.generation.suites.suite import LoadedSuite, MetricsConfig, known, suite_path
+from fcconan.generation.suites.suite import LoadedSuite, MetricsConfig, suite_path, with_digests
 from fcconan.judging.comparison.judge import COMPARISON_COLUMNS
 from fcconan.judging.rating import RATED
 from fcconan.scoring import SEVERAL
@@ -110,11 +110,11 @@ def test_a_file_that_changes_is_another_option(folder: Path) -> None:
     pool = folder / "pool.csv"
     pool.write_text("a\n1\n")
     options = {"pool": f"{pool}:train", "title": "A", "task": "brief"}
-    before = known(options)
+    before = with_digests(options)
     assert before == {"pool": [[":train", content_of(pool)]], "task": ["brief"]}
-    assert known({**options, "title": "B"}) == before
+    assert with_digests({**options, "title": "B"}) == before
     pool.write_text("a\n2\n")
-    assert known(options) != before
+    assert with_digests(options) != before
 
 
 def test_a_file_that_changes_in_a_folder_is_another_option(folder: Path) -> None:
@@ -124,21 +124,21 @@ def test_a_file_that_changes_in_a_folder_is_another_option(folder: Path) -> None
     rows = made / "train" / "rows.parquet"
     for options in ({"pool": f"{made}:train"}, {"bertscore": str(made)}, {"toxicity": f"{made}:hate+insult"}):
         rows.write_bytes(b"one")
-        before = known(options)
+        before = with_digests(options)
         assert str(made) not in str(before)
-        assert known(options) == before
+        assert with_digests(options) == before
         rows.write_bytes(b"two")  # and the manifest stays as it is
-        assert known(options) != before
-    assert known({"toxicity": f"{made}:hate"}) != known({"toxicity": f"{made}:insult"})
-    assert known({"toxicity": "owner/model:hate"}) == {"toxicity": ["owner/model:hate"]}
+        assert with_digests(options) != before
+    assert with_digests({"toxicity": f"{made}:hate"}) != with_digests({"toxicity": f"{made}:insult"})
+    assert with_digests({"toxicity": "owner/model:hate"}) == {"toxicity": ["owner/model:hate"]}
     # What changes a model's answers is known from its configuration.
-    assert known({"model": f"local:{made}", "judge": "replay:a.csv"}) == {
+    assert with_digests({"model": f"local:{made}", "judge": "replay:a.csv"}) == {
         "model": [f"local:{made}"],
         "judge": ["replay:a.csv"],
     }
-    before = known({"pool": str(made)})
+    before = with_digests({"pool": str(made)})
     rows.rename(rows.with_name("other.parquet"))
-    assert known({"pool": str(made)}) != before
+    assert with_digests({"pool": str(made)}) != before
 
 
 def test_a_step_is_kept_while_nothing_of_it_changes(folder: Path) -> None:

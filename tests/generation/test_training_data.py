@@ -16,7 +16,7 @@ from fcconan.generation.finetuning.data import (
     encode,
     evaluation_refusal,
     kin_of_evaluation,
-    prepare,
+    prepare_pairs,
     shared_messages,
     without_duplicates,
 )
@@ -110,7 +110,7 @@ def test_the_language_of_a_pair_is_that_of_its_row(tmp_path: Path) -> None:
 def test_pairs_are_identical_if_both_texts_are(tmp_path: Path) -> None:
     path = pairs_file(tmp_path / "a.csv", (THEFT, "No."), (THEFT, " No. "), (CARDS, "No."), (THEFT, "Which books?"))
     held = pairs_file(tmp_path / "b.csv", (MOON, "Moonlight suits us all."))
-    assert prepare(path, validation=str(held), seed=0)[1]["identical_pairs"] == 1
+    assert prepare_pairs(path, validation=str(held), seed=0)[1]["identical_pairs"] == 1
 
 
 def test_one_pair_of_every_message_is_kept_at_random() -> None:
@@ -190,7 +190,7 @@ def test_what_is_prepared_is_counted(tmp_path: Path) -> None:
     )
     held = pairs_file(tmp_path / "held.csv", (MOON, "E."), ("They dance!", "F."))
     exam = [Item("it-1", "hs-1", CARDS, kin=kin_of(CARDS)), Item("it-2", "hs-2", MOON, kin=kin_of(MOON))]
-    parts, notes = prepare(
+    parts, notes = prepare_pairs(
         learnt,
         validation=str(held),
         evaluation={"exam": exam},
@@ -205,15 +205,15 @@ def test_what_is_prepared_is_counted(tmp_path: Path) -> None:
     assert (notes["validation"]["dataset"], notes["validation"]["pairs"]) == ("held.csv", 2)
     assert (notes["evaluation"], notes["identical_pairs"]) == (["exam"], 0)
 
-    parts, notes = prepare(learnt, validation="0.4", seed=3)
+    parts, notes = prepare_pairs(learnt, validation="0.4", seed=3)
     assert (len(parts.train), len(parts.validation), notes["left_out"]) == (3, 2, {})
     assert (notes["validation"], notes["identical_pairs"]) == ({"share": 0.4}, 1)
     with pytest.raises(InputError, match="2 pairs to learn from have a message of exam"):
-        prepare(learnt, validation=str(held), evaluation={"exam": exam}, seed=3)
+        prepare_pairs(learnt, validation=str(held), evaluation={"exam": exam}, seed=3)
     with pytest.raises(InputError, match="is a file and has no splits"):
-        prepare(learnt, validation="dev", seed=3)
+        prepare_pairs(learnt, validation="dev", seed=3)
     with pytest.raises(InputError, match="nothing is left of"):
-        prepare(
+        prepare_pairs(
             held,
             evaluation={"all": [Item("i", "h", text, kin=kin_of(text)) for text in (MOON, "They dance!")]},
             leave_out_evaluation=True,

@@ -38,7 +38,7 @@ class Parts(NamedTuple):
     validation: list[Pair]
 
 
-def prepare(
+def prepare_pairs(
     source: Path,
     *,
     validation: str = "0.1",

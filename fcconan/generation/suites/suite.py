@@ -232,7 +232,7 @@ class LoadedSuite:
     @property
     def dataset(self) -> Path | None:
         """The dataset's folder or file; None where it is a name, to be built."""
-        place = self.path.parent / Path(self.suite.dataset).expanduser()
+        place = _beside(self.suite.dataset, self.path.parent)
         return None if not place.exists() and self.suite.dataset in recipe_names() else place
 
     def options(self, config: _Strict) -> dict[str, Any]:
@@ -241,7 +241,7 @@ class LoadedSuite:
 
     def read(self) -> list[Path]:
         """Returns all files and folders that the suite names, and its own."""
-        return [self.path, *([] if self.dataset is None else [self.dataset]), *(path for _, path in self._named())]
+        return [self.path, *(path for _, path in self._named())]
 
     def line(self, *location: str | int) -> int:
         """Returns the line on which a value stands."""
@@ -255,7 +255,9 @@ class LoadedSuite:
 
     def _named(self) -> Iterator[tuple[Location, Path]]:
         """Yields every file that the suite names, and where it stands."""
-        suite = self.suite
+        suite, folder = self.suite, self.path.parent
+        if self.dataset is not None:
+            yield ("dataset",), self.dataset
         parts: list[tuple[Location, _Strict]] = [(("systems", name), one) for name, one in suite.systems.items()]
         parts += [(("ratings", place), one) for place, one in enumerate(suite.ratings)]
         parts += [(("comparisons", place), one) for place, one in enumerate(suite.comparisons)]
@@ -263,13 +265,11 @@ class LoadedSuite:
         for where, part in parts:
             for key, value in part.options().items():
                 for each in value if isinstance(value, list) else [value]:
-                    if (found := _located(key, each, self.path.parent)) is not None:
+                    if (found := _located(key, each, folder)) is not None:
                         yield (*where, key), found[1]
 
     def _check_files(self) -> None:
         lost = [(where, path) for where, path in self._named() if not path.exists()]
-        if self.dataset is not None and not self.dataset.exists():
-            lost.insert(0, (("dataset",), self.dataset))
         if lost:
             where, path = lost[0]
             names = f", or a dataset of {', '.join(recipe_names())}" if where == ("dataset",) else ""
@@ -331,7 +331,7 @@ def _is_folder(text: str, folder: Path) -> bool:
     return text.startswith((".", "/", "~")) or _beside(text, folder).is_dir()
 
 
-def known(options: Mapping[str, Any]) -> dict[str, Any]:
+def with_digests(options: Mapping[str, Any]) -> dict[str, Any]:
     """Returns the options of a part of the suite with what files hold in the place of where they are."""
     return {
         key: [_content(key, each) for each in (value if isinstance(value, list) else [value])]
