@@ -153,7 +153,8 @@ def dtype_of(how: Finetuning, device: str) -> "torch.dtype":
 
     if how.dtype == "auto":
         return torch.bfloat16 if device == "cuda" and torch.cuda.is_bf16_supported() else torch.float32
-    return torch.bfloat16 if how.dtype == "bfloat16" else torch.float32
+    dtype: torch.dtype = getattr(torch, how.dtype)
+    return dtype
 
 
 def check_four_bit(device: str) -> None:
