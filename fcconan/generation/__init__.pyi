@@ -78,8 +78,7 @@ from .splits import (
     open_part as open_part,
 )
 from .suites.rows import (
-    join_comparisons as join_comparisons,
-    join_ratings as join_ratings,
+    join_judgements as join_judgements,
     judges_of as judges_of,
     missing_in as missing_in,
     replies_of as replies_of,

@@ -16,8 +16,7 @@ from fcconan.generation import (
     RatingConfig,
     Steps,
     content_of,
-    join_comparisons,
-    join_ratings,
+    join_judgements,
     judges_of,
     key_of,
     missing_in,
@@ -210,8 +209,8 @@ class _Evaluation:
             self._judge(RATINGS, place, rating, self._services.rate)
         for place, comparison in enumerate(self.suite.comparisons, start=1):
             self._judge(COMPARISONS, place, comparison, self._services.compare)
-        rated = self._join(RATINGS, len(self.suite.ratings), join_ratings)
-        compared = self._join(COMPARISONS, len(self.suite.comparisons), join_comparisons)
+        rated = self._join(RATINGS, len(self.suite.ratings))
+        compared = self._join(COMPARISONS, len(self.suite.comparisons))
         self._score(rated, compared)
         missing = missing_in(self._services.replies, rated, compared)
         self._report(missing)
@@ -307,7 +306,7 @@ class _Evaluation:
 
         self._do(f"{kind}/{place}", self._services.key_of_judge(kind, entry), files, work)
 
-    def _join(self, kind: str, number: int, join: Callable[[Iterable[Path], Path], None]) -> Path | None:
+    def _join(self, kind: str, number: int) -> Path | None:
         """Puts ratings or comparisons of all judges into one file."""
         parts = [self.out / kind / f"{place}.parquet" for place in range(1, number + 1)]
         parts = [part for part in parts if part.is_file()]
@@ -315,7 +314,7 @@ class _Evaluation:
             return None
         path = self.out / f"{kind}.parquet"
         key = key_of(step=kind, parts=[_content(part) for part in parts])
-        self._do(kind, key, [path], lambda: join(parts, path))
+        self._do(kind, key, [path], lambda: join_judgements(kind, parts, path))
         return path if path.is_file() else None
 
     def _score(self, rated: Path | None, compared: Path | None) -> None:

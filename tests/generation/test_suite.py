@@ -10,7 +10,7 @@ from fcconan.data.content import content_folder
 from fcconan.data.files import RowWriter
 from fcconan.errors import InputError
 from fcconan.generation.items import GENERATED, Item
-from fcconan.generation.suites.rows import join_comparisons, join_ratings, judges_of, replies_of
+from fcconan.generation.suites.rows import join_judgements, judges_of, replies_of
 from fcconan.generation.suites.steps import Steps, content_of, key_of
 from fcconan.generation.suites.suite import LoadedSuite, MetricsConfig, suite_path, with_digests
 from fcconan.judging.comparison.judge import COMPARISON_COLUMNS
@@ -229,12 +229,12 @@ def test_two_judges_of_one_name_are_refused(tmp_path: Path) -> None:
     rated = {"reply_id": "re-1", "aspect": "relevance", "rater_kind": "model", "value": 1.0}
     parts = [_rows(tmp_path / f"{n}.parquet", RATED, rater="j", **rated) for n in (1, 2)]
     with pytest.raises(InputError, match="two entries of ratings have the rater j and the aspect relevance: give"):
-        join_ratings(parts, tmp_path / "all.parquet")
+        join_judgements("ratings", parts, tmp_path / "all.parquet")
     other = _rows(tmp_path / "3.parquet", RATED, rater="lexical", **{**rated, "rater_kind": "metric"})
-    join_ratings([parts[0], other], tmp_path / "all.parquet")
+    join_judgements("ratings", [parts[0], other], tmp_path / "all.parquet")
     assert judges_of(tmp_path / "all.parquet") == ["j"]
     assert judges_of(other) == ["lexical"]
     said = {"item_id": "i", "system_a": "a", "system_b": "b", "rater": "j", "verdict": "a"}
     both = [_rows(tmp_path / f"c{n}.parquet", COMPARISON_COLUMNS, **said) for n in (1, 2)]
     with pytest.raises(InputError, match="two entries of comparisons have the rater j: give"):
-        join_comparisons(both, tmp_path / "all.parquet")
+        join_judgements("comparisons", both, tmp_path / "all.parquet")

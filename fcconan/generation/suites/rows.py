@@ -50,25 +50,21 @@ def write_replies(path: Path, rows: Iterable[Row]) -> None:
     _write(path, rows, GENERATED)
 
 
-def join_ratings(parts: Iterable[Path], path: Path) -> None:
-    """Writes the ratings of several files into one.
+_JUDGEMENTS = {"ratings": (RATED, ("rater", "aspect")), "comparisons": (COMPARISON_COLUMNS, ("rater",))}
+
+
+def join_judgements(kind: str, parts: Iterable[Path], path: Path) -> None:
+    """Writes the judgements of several files into one.
+
+    Args:
+        kind: `ratings` or `comparisons`.
+        parts: The files, one for each entry of the suite.
+        path: The file to write.
 
     Raises:
-        InputError: Two of them have a rater and an aspect of the same name.
+        InputError: Two of them have a rater of the same name, and for ratings an aspect of the same name.
     """
-    _join(parts, path, RATED, ("rater", "aspect"), "ratings")
-
-
-def join_comparisons(parts: Iterable[Path], path: Path) -> None:
-    """Writes the comparisons of several files into one.
-
-    Raises:
-        InputError: Two of them have a rater of the same name.
-    """
-    _join(parts, path, COMPARISON_COLUMNS, ("rater",), "comparisons")
-
-
-def _join(parts: Iterable[Path], path: Path, columns: Columns, key: Sequence[str], kind: str) -> None:
+    columns, key = _JUDGEMENTS[kind]
     rows, part_of = list[Row](), dict[tuple[str, ...], Path]()
     for part in parts:
         for row in read_typed_rows(part, columns):
