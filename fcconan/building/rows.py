@@ -224,7 +224,7 @@ def missing_reason(aspect: Aspect, value: float | None, rater_kind: str) -> str 
 
 
 def comparison_row(
-    a: dict[str, Any], b: dict[str, Any], rater: str, kind: str, verdict: str | None, reason: str | None = None
+    a: Mapping[str, Any], b: Mapping[str, Any], rater: str, kind: str, verdict: str | None, reason: str | None = None
 ) -> dict[str, Any]:
     """Returns one verdict between two replies to one item as columns.
 

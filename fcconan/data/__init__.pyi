@@ -35,6 +35,7 @@ from .columns import (
 )
 from .content import (
     card_template_path as card_template_path,
+    catalogue_entry as catalogue_entry,
     check_built as check_built,
     content_folder as content_folder,
     counted as counted,

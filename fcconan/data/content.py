@@ -1,7 +1,7 @@
 """The content of the package: recipes, tasks, suites and the card template, in a checkout and in a wheel."""
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
 
@@ -79,7 +79,7 @@ def recipe_path(name: str) -> Path:
     Raises:
         InputError: There is no such recipe; the message names the nearest one.
     """
-    return _entry("recipe", name, _recipes())
+    return catalogue_entry("recipe", name, _recipes())
 
 
 def tier_rule_path(name: str) -> Path:
@@ -91,7 +91,7 @@ def tier_rule_path(name: str) -> Path:
     Raises:
         InputError: There is no such rule; the message names the nearest one.
     """
-    return _entry("tier rule", name, _tier_rules())
+    return catalogue_entry("tier rule", name, _tier_rules())
 
 
 def task_path(name: str) -> Path:
@@ -105,18 +105,30 @@ def task_path(name: str) -> Path:
         InputError: There is no such task; the message names the nearest one.
     """
     is_folder = name not in task_names() and Path(name).is_dir()
-    return _entry("task", str(Path(name) / "task.yaml") if is_folder else name, _tasks())
+    return catalogue_entry("task", str(Path(name) / "task.yaml") if is_folder else name, _tasks())
 
 
-def _entry(kind: str, name: str, known: dict[str, Path]) -> Path:
-    """Returns the file of an entry of the catalogue, or a file of the user's own."""
-    if name.endswith((".yaml", ".yml")):
+def catalogue_entry(
+    kind: str, name: str, known: Mapping[str, Path], suffixes: tuple[str, ...] = (".yaml", ".yml")
+) -> Path:
+    """Returns the file of an entry of the catalogue, or a file of the user's own.
+
+    Args:
+        kind: The kind of entry, for messages.
+        name: The name of an entry, or the path of a file.
+        known: The entries by name.
+        suffixes: How the names of files end.
+
+    Raises:
+        InputError: There is no such entry or file; the message names the nearest entry.
+    """
+    if name.endswith(suffixes):
         if not Path(name).is_file():
-            raise InputError(f"no {kind} file at {name}: give a .yaml file, or one of {', '.join(known)}")
+            raise InputError(f"no {kind} file at {name}: give a {suffixes[0]} file, or one of {', '.join(known)}")
         return Path(name)
     if name not in known:
         hint = did_you_mean(name.lower(), known)
-        raise InputError(f"unknown {kind} {name!r}: {hint}known are {', '.join(known)}, or a .yaml file")
+        raise InputError(f"unknown {kind} {name!r}: {hint}known are {', '.join(known)}, or a {suffixes[0]} file")
     return known[name]
 
 

@@ -63,7 +63,7 @@ def audit(
         >>> float(found.loc["modal_share", "value"])
         1.0
     """
-    from fcconan.judging import COLUMNS, RATED, audit_judge
+    from fcconan.judging import COMPARISON_COLUMNS, RATED, audit_judge
 
     if not _is_given(ratings) and not _is_given(comparisons):
         raise InputError("nothing to audit: give --ratings FILE or --comparisons FILE")
@@ -85,7 +85,7 @@ def audit(
     found = audit_judge(
         replies=None if judged is None else list(judged),
         ratings=_rows(rated, RATED, options),
-        comparisons=_rows(compared, COLUMNS, options),
+        comparisons=_rows(compared, COMPARISON_COLUMNS, options),
         own=options.self_judge or None,
         population=_population(options, rated, compared, judged),
         **options.bootstrap,

@@ -207,7 +207,7 @@ def finetune(
 
 def _lesson(dataset: Path, settings: "Finetuning", options: FinetuneOptions) -> "Lesson":
     """Reads the pairs and the evaluation data, and returns the pairs with their prompt."""
-    from fcconan.generation import Lesson, load_generation_prompt, load_items, prepare
+    from fcconan.generation import Lesson, load_generation_prompt, load_items, prepare_pairs
     from fcconan.models import load_format
     from fcconan.services.locations import built_folder, dataset_part
 
@@ -215,7 +215,7 @@ def _lesson(dataset: Path, settings: "Finetuning", options: FinetuneOptions) -> 
     for each in options.evaluation:
         part = dataset_part(each)
         items[each] = load_items(part.source, config=part.config, split=part.split)
-    parts, notes = prepare(
+    parts, notes = prepare_pairs(
         built_folder(dataset),
         config=options.subset,
         split=options.split,

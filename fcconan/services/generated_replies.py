@@ -56,10 +56,10 @@ class GenerateResult(ModelResult):
     @property
     def may_improve(self) -> bool:
         """Whether another run may find replies that are missing: a request failed for a passing reason."""
-        from fcconan.generation import PASSING
+        from fcconan.models import PASSING_REASONS
 
         missing = [each["missing"] for each in self.data.get(self.table, ())]
-        return bool(self.data.get("failed_requests")) or any(PASSING & each.keys() for each in missing)
+        return bool(self.data.get("failed_requests")) or any(PASSING_REASONS & each.keys() for each in missing)
 
 
 def generate(
@@ -139,7 +139,7 @@ class _Replies:
         return self._finished(make())
 
     def _import(self) -> dict[str, Any]:
-        from fcconan.generation import STRATEGY, ImportedReplies, load_items, row_maker
+        from fcconan.generation import IMPORTED_STRATEGY, ImportedReplies, load_items, row_maker
 
         options, (source, config, split) = self.options, dataset_part(self.options.replies or "")
         is_same = source.resolve() == self.dataset.resolve()
@@ -164,7 +164,9 @@ class _Replies:
                 f"{source} has replies of {', '.join(found.systems)}: select one with --filter system=NAME"
             )
         rows = (
-            row_maker(options.system_name or name, STRATEGY)(*each) for name in found.systems for each in found.of(name)
+            row_maker(options.system_name or name, IMPORTED_STRATEGY)(*each)
+            for name in found.systems
+            for each in found.of(name)
         )
         total = found.counts["rows"] - found.counts["left_out"] - found.counts["unknown"]
         result = self._written(rows, total, items, found.configuration)
@@ -187,7 +189,7 @@ class _Replies:
         return result | {"notes": notes_of(result)}
 
     def _by_model(self, strategy: str) -> GenerateResult:
-        from fcconan.generation import PROMPTS, check_prompt, load_generation_prompt
+        from fcconan.generation import DEFAULT_PROMPTS, check_prompt, load_generation_prompt
 
         options = self.options
         if options.model is None:
@@ -197,7 +199,7 @@ class _Replies:
             )
         decoding = options.decoding_settings()
         judged = options.judge_plan(decoding.pick)
-        prompt = load_generation_prompt(options.prompt or PROMPTS[strategy])
+        prompt = load_generation_prompt(options.prompt or DEFAULT_PROMPTS[strategy])
         check_prompt(prompt, background=options.background is not None, candidates=strategy == CONDITIONED)
         template = options.chat_format()
         items = self._items()
@@ -330,14 +332,13 @@ class _Replies:
         )
 
     def _selection(self, plan: "Plan", judged: "JudgePlan | None", judges: "Sequence[Model]") -> "Pick":
-        from fcconan.generation import BestOf, First, Random
+        from fcconan.generation import BestOf, UnratedChoice
         from fcconan.judging import ModelJudge
 
         seed = self.options.seed
         if judged is not None and judges:
             return BestOf(ModelJudge(judges[0], judged, background=plan.background), seed)
-        selections: dict[str | None, Pick] = {None: First(), "first": First(), "random": Random(seed)}
-        return selections[plan.decoding.pick]
+        return UnratedChoice(plan.decoding.pick or "first", seed)
 
     def _generated(self, generator: "Generator", items: "list[Item]") -> dict[str, Any]:
         from fcconan.generation import generate_rows

@@ -16,14 +16,13 @@ from fcconan.generation import (
     RatingConfig,
     Steps,
     content_of,
-    join_comparisons,
-    join_ratings,
+    join_judgements,
     judges_of,
     key_of,
-    known,
     missing_in,
     replies_of,
     suite_path,
+    with_digests,
     write_replies,
 )
 from fcconan.services.bias_audit import AuditOptions, audit
@@ -197,8 +196,8 @@ class _Evaluation:
         for kind in JUDGES:
             for place, config in enumerate(self._services.judging(kind), start=1):
                 self._judge(kind, place, config)
-        rated = self._join(RATINGS, join_ratings)
-        compared = self._join(COMPARISONS, join_comparisons)
+        rated = self._join(RATINGS)
+        compared = self._join(COMPARISONS)
         self._score(rated, compared)
         missing = missing_in(self._services.replies, rated, compared)
         self._report(missing)
@@ -280,7 +279,7 @@ class _Evaluation:
         def work() -> None:
             self._services.measure(files[0], entry).to_json(files[1])
 
-        key = key_of(step=METRICS, options=known(entry), replies=_content(self._services.replies))
+        key = key_of(step=METRICS, options=with_digests(entry), replies=_content(self._services.replies))
         self._do(METRICS, key, files, work)
 
     def _judge(self, kind: str, place: int, config: RatingConfig | ComparisonConfig) -> None:
@@ -294,7 +293,7 @@ class _Evaluation:
 
         self._do(f"{kind}/{place}", self._services.key_of_judge(kind, entry), files, work)
 
-    def _join(self, kind: str, join: Callable[[Iterable[Path], Path], None]) -> Path | None:
+    def _join(self, kind: str) -> Path | None:
         """Puts ratings or comparisons of all judges into one file."""
         number = len(self._services.judging(kind))
         parts = [self.out / kind / f"{place}.parquet" for place in range(1, number + 1)]
@@ -303,7 +302,7 @@ class _Evaluation:
             return None
         path = self.out / f"{kind}.parquet"
         key = key_of(step=kind, parts=[_content(part) for part in parts])
-        self._do(kind, key, [path], lambda: join(parts, path))
+        self._do(kind, key, [path], lambda: join_judgements(kind, parts, path))
         return path if path.is_file() else None
 
     def _score(self, rated: Path | None, compared: Path | None) -> None:

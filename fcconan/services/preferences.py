@@ -58,9 +58,9 @@ class CompareResult(RowsResult):
 
     def comparisons(self) -> "Sequence[Row]":
         """Returns the comparisons: a row for each pair of replies, in the columns of a Comparison."""
-        from fcconan.judging import COLUMNS
+        from fcconan.judging import COMPARISON_COLUMNS
 
-        return self.made(COLUMNS)
+        return self.made(COMPARISON_COLUMNS)
 
 
 def compare(
@@ -166,7 +166,8 @@ def _context(options: CompareOptions, model: Any) -> "ContextBudget | None":
 
 def _write(results: "Iterable[Row]", out: Path | None) -> "tuple[dict[str, Any], int, list[Row]]":
     """Writes comparisons; returns their counts, the number of failed requests, and the rows if there is no file."""
-    from fcconan.judging import COLUMNS, RETRIED, ComparisonSummary
+    from fcconan.judging import COMPARISON_COLUMNS, ComparisonSummary
+    from fcconan.models import PASSING_REASONS
 
     summary, failed = ComparisonSummary(), 0
 
@@ -174,9 +175,9 @@ def _write(results: "Iterable[Row]", out: Path | None) -> "tuple[dict[str, Any],
         nonlocal failed
         for row in rows:
             summary.add(row)
-            failed += sum(reason in RETRIED for reason in (row["reason_ab"], row["reason_ba"]))
+            failed += sum(reason in PASSING_REASONS for reason in (row["reason_ab"], row["reason_ba"]))
 
-    memory = written(([row] for row in results), COLUMNS, out, count)
+    memory = written(([row] for row in results), COMPARISON_COLUMNS, out, count)
     return summary.as_json(), failed, memory
 
 

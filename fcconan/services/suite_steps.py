@@ -17,9 +17,9 @@ from fcconan.generation import (
     Steps,
     content_of,
     key_of,
-    known,
     replies_of,
     stand_ins,
+    with_digests,
     write_replies,
 )
 from fcconan.services.configuration import Configuration, ConfigurationError, Model, message_of
@@ -218,7 +218,7 @@ class SuiteSteps:
         if name not in self._keys:
             self._keys[name] = key_of(
                 step="generate",
-                options=known(options),
+                options=with_digests(options),
                 models=[self.model(each) for each in models_in(options)],
                 retriever=_makers_of(options),
                 **self._epoch(options),
@@ -231,7 +231,7 @@ class SuiteSteps:
         """Returns a digest of all that ratings or comparisons depend on."""
         return key_of(
             step=kind,
-            options=known(options),
+            options=with_digests(options),
             seed=self.suite.seed,
             models=[self.model(name) for name in models_in(options)],
             replies=content_of(self.replies),

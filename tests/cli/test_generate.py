@@ -17,9 +17,9 @@ import pytest
 from fcconan.data import ids
 from fcconan.data.content import content_folder
 from fcconan.data.files import read_rows
-from fcconan.generation.generators import PASSING
 from fcconan.generation.items import GENERATED
 from fcconan.models.answers.store import Answers
+from fcconan.models.requests import PASSING_REASONS
 from tests.cli.judging import Done, fcconan, judge
 from tests.generation.folders import write_lines
 from tests.models.server import Action, Behaviour, Body, Server, completion, error, use_key
@@ -391,7 +391,7 @@ def test_a_fault_is_a_reason_and_passing_ones_are_asked_again(
     assert all(row["text"] and row["reason"] is None for row in (first, third))
     (counts,) = summary()["systems"]
     assert (counts["n"], counts["missing"]) == (2 + (text is not None), {reason: 1} if reason else {})
-    passing = reason in PASSING
+    passing = reason in PASSING_REASONS
     assert summary()["failed_requests"] == passing
     assert ("1 request failed for a passing reason: run the command again" in done.stdout) == passing
     if passing:
