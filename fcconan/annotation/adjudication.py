@@ -27,6 +27,7 @@ from typing import Any
 from fcconan.annotation.campaigns import LABEL, MAIN, Campaign, Decision
 from fcconan.annotation.dawid_skene import posterior_labels
 from fcconan.annotation.votes import NOT_SURE, answers_of, votes_of
+from fcconan.building import grouped
 from fcconan.errors import InputError
 
 BY_VOTES, BY_RULE = "votes", "rule"
@@ -144,11 +145,12 @@ def adjudicate(
     """
     labels = final_labels(campaign)
     answered = {(rater, unit) for rater, unit, _ in answers_of(campaign, rounds)}
-    asked: dict[str, list[str]] = {}
-    for name in rounds:
-        for each in campaign.assignments(name):
-            if not each.withdrawn or (each.rater, each.unit_id) in answered:
-                asked.setdefault(each.unit_id, []).append(each.rater)
+    asked = grouped(
+        (each.unit_id, each.rater)
+        for name in rounds
+        for each in campaign.assignments(name)
+        if not each.withdrawn or each.key in answered
+    )
     votes = {
         unit: {rater: str(value) for rater, value in given.items()}
         for unit, given in votes_of(campaign, rounds)[LABEL].items()

@@ -34,14 +34,14 @@ from fcconan.errors import InputError
 from fcconan.judging import Task, dump_task, load_task
 
 Row = dict[str, Any]
-FORMAT = 1
+Key = tuple[str, str]  # rater and unit
 SETTINGS = "campaign.yaml"
 LABEL = "label"  # what is answered in a task with labels; in a task with aspects it is the aspect
 MAIN = "main"  # the round that raters judge the units in
 VALIDATION = "validation"  # the round in which others agree or disagree with the label
 QUALIFICATION = "qualification"  # the round of the quiz
 _PATIENCE = 60.0  # seconds to wait for another change
-Record = TypeVar("Record", "Unit", "Rater", "Assignment", "Answer", "Import", "Decision")
+Record = TypeVar("Record")
 
 
 class Settings(BaseModel):
@@ -124,6 +124,11 @@ class Assignment:
     swapped: bool = False
     withdrawn: bool = False
 
+    @property
+    def key(self) -> Key:
+        """The rater and the unit."""
+        return self.rater, self.unit_id
+
 
 @dataclass(frozen=True)
 class Answer:
@@ -149,6 +154,11 @@ class Answer:
     seconds: float | None = None
     comment: str | None = None
     import_number: int = 0
+
+    @property
+    def key(self) -> Key:
+        """The rater and the unit."""
+        return self.rater, self.unit_id
 
     @property
     def question(self) -> tuple[str, str, str, str]:
@@ -241,11 +251,15 @@ class Campaign:
 
     def units(self) -> dict[str, Unit]:
         """Returns what is judged, by its id, in the order of the file."""
-        return {unit.unit_id: unit for unit in self._read("units.jsonl", Unit)}
+        return {unit.unit_id: unit for unit in self.read("units.jsonl", Unit)}
 
     def items(self) -> list[Unit]:
         """Returns the units whose answer is wanted: all but gold questions and the qualification test."""
-        return [unit for unit in self.units().values() if unit.role == "item"]
+        return self.units_of("item")
+
+    def units_of(self, role: str) -> list[Unit]:
+        """Returns the units of a role: `item`, `anchor` or `quiz`."""
+        return [unit for unit in self.units().values() if unit.role == role]
 
     def texts(self) -> dict[str, Row]:
         """Returns the rows of HS, CNs and replies by their ids; each has a `text`."""
@@ -254,7 +268,11 @@ class Campaign:
 
     def raters(self) -> dict[str, Rater]:
         """Returns the raters by their pseudonyms, in the order in which they joined."""
-        return {rater.rater: rater for rater in self._read("raters.jsonl", Rater)}
+        return {rater.rater: rater for rater in self.read("raters.jsonl", Rater)}
+
+    def active(self, role: str) -> list[str]:
+        """Returns the active raters of a role, in the order in which they joined."""
+        return [each.rater for each in self.raters().values() if (each.role, each.state) == (role, "active")]
 
     def rounds(self) -> list[str]:
         """Returns the names of the rounds, in alphabetical order."""
@@ -291,11 +309,19 @@ class Campaign:
             raise InputError(
                 f"{self.folder} has no round {round_name!r}, only {', '.join(self.rounds()) or 'none'}: {todo}"
             )
-        return self._read(f"rounds/{round_name}.jsonl", Assignment)
+        return self.read(f"rounds/{round_name}.jsonl", Assignment)
+
+    def shown(self, round_name: str) -> dict[Key, Row] | None:
+        """Returns what each rater of a round is shown besides the texts, by rater and unit; None if that is nothing."""
+        name = f"rounds/{round_name}.shown.jsonl"
+        if not (self.folder / name).is_file():
+            return None
+        rows = map(dict, self._once(name, read_rows))
+        return {(row.pop("rater", ""), row.pop("unit_id", "")): row for row in rows}
 
     def history(self) -> list[Answer]:
         """Returns everything that raters said, the oldest first."""
-        return self._read("answers.jsonl", Answer)
+        return self.read("answers.jsonl", Answer)
 
     def answers(self, round_name: str | None = None) -> dict[tuple[str, str, str, str], Answer]:
         """Returns the answers that hold, by their question, in the order in which questions were first answered.
@@ -312,11 +338,11 @@ class Campaign:
     def imports(self) -> list[Import]:
         """Returns the imports, the oldest first; one that was killed before its answers were written is none."""
         came = {answer.import_number for answer in self.history()}
-        return [one for one in self._read("imports.jsonl", Import) if one.import_number in came]
+        return [one for one in self.read("imports.jsonl", Import) if one.import_number in came]
 
     def decisions(self) -> dict[str, Decision]:
         """Returns the final labels by unit; empty before adjudication."""
-        return {decision.unit_id: decision for decision in self._read("decisions.jsonl", Decision)}
+        return {decision.unit_id: decision for decision in self.read("decisions.jsonl", Decision)}
 
     @contextmanager
     def changing(self) -> Iterator[None]:
@@ -342,7 +368,16 @@ class Campaign:
         path.parent.mkdir(parents=True, exist_ok=True)
         write_whole(path, as_lines(_as_row(record) for record in records))
 
-    def _read(self, name: str, kind: type[Record]) -> list[Record]:
+    def read(self, name: str, kind: type[Record]) -> list[Record]:
+        """Returns the records of a file; none if there is no such file.
+
+        Args:
+            name: Such as `raters.jsonl` or `rounds/main.jsonl`.
+            kind: The class of the records.
+
+        Raises:
+            InputError: A line of the file is no such record.
+        """
         return self._once(name, lambda path: _records(path, kind))
 
     def _once(self, name: str, read: Callable[[Path], Iterable[Any]]) -> list[Any]:
@@ -358,17 +393,13 @@ class Campaign:
 
 
 def _records(path: Path, kind: type[Record]) -> Iterator[Record]:
-    known = {each.name for each in fields(kind)}
     for number, row in enumerate(read_rows(path), start=1):
         try:
-            if unknown := row.keys() - known:
-                raise TypeError(f"unknown {', '.join(sorted(unknown))}")
-            record = kind(**row)
+            yield kind(**row)
         except TypeError as error:
             raise InputError(
                 f"{path}, line {number} is no {kind.__name__.lower()} ({error}): take the file from a backup"
             ) from error
-        yield record
 
 
 def create(

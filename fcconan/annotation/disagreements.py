@@ -146,7 +146,7 @@ def read_conflicts(path: Path, campaign: Campaign, outcome: Outcome, by: str) ->
         if known is None:
             problems.append(f"row {number}: {unit!r} is no unit that all its raters have answered")
         elif unit in repeated:
-            problems.append(f"row {number}: {unit} stands there more than once")
+            problems.append(f"row {number}: {unit} occurs more than once")
         elif changed:
             given, expect = row[changed[0]][:_LONGEST], known[changed[0]][:_LONGEST]
             problems.append(f"row {number}: {changed[0]} of {unit} is {given!r}, expected {expect!r}")
@@ -157,7 +157,7 @@ def read_conflicts(path: Path, campaign: Campaign, outcome: Outcome, by: str) ->
             found.append(Decision(unit, label, by, "person_discarded" if said == DISCARD else "person"))
     if problems:
         more = f"; and {len(problems) - 3} more" if len(problems) > 3 else ""
-        raise InputError(f"{path}: {'; '.join(problems[:3])}{more}: mend them; a new list lacks what was filled in")
+        raise InputError(f"{path}: {'; '.join(problems[:3])}{more}: correct them; a new list lacks what was filled in")
     return found
 
 

@@ -11,6 +11,7 @@ from typing import Any, Literal
 from fcconan.annotation.assignment.assignments import derived_seed
 from fcconan.annotation.assignment.sequence import Sittings, in_order
 from fcconan.annotation.campaigns import QUALIFICATION, Answer, Assignment, Campaign, Rater, Unit
+from fcconan.building import grouped
 from fcconan.errors import InputError
 
 Role = Literal["annotator", "validator"]
@@ -47,7 +48,7 @@ def join(raters: Mapping[str, Rater], names: Sequence[str], *, role: Role, invit
         elif there.role != role:
             raise InputError(f"{name} is there as {there.role}: let them join as {role} under another pseudonym")
         elif there.state == "failed":
-            raise InputError(f"{name} failed the quiz: nobody who did can join again")
+            raise InputError(f"{name} failed the quiz and cannot join again")
         elif there.state == "left":
             found[name] = replace(there, state="invited" if invited else "active")
     return found
@@ -66,7 +67,7 @@ def leave(raters: Mapping[str, Rater], names: Sequence[str]) -> dict[str, Rater]
     found = dict(raters)
     for name in names:
         if name not in found:
-            raise InputError(f"no rater is called {name!r}, only {', '.join(found) or 'nobody is there'}: name one")
+            raise InputError(f"no rater is called {name!r}, only {', '.join(found) or 'none'}: name one")
         if found[name].state != "failed":
             found[name] = replace(found[name], state="left")
     return found
@@ -83,7 +84,7 @@ def quiz_round(campaign: Campaign, *, session_size: int | None = None, seed: int
         OSError: It cannot be written.
     """
     before = campaign.assignments(QUALIFICATION) if QUALIFICATION in campaign.rounds() else []
-    quiz = [unit.unit_id for unit in campaign.units().values() if unit.role == "quiz"]
+    quiz = [unit.unit_id for unit in campaign.units_of("quiz")]
     had = {each.rater for each in before}
     new = [name for name, rater in campaign.raters().items() if rater.state == "invited" and name not in had]
     if not quiz:
@@ -150,9 +151,7 @@ def qualify(campaign: Campaign, *, pass_mark: float = 0.8, within: float = 0.0) 
     """
     if within and campaign.task.labels:
         raise InputError(f"--tolerance is {within:g}: give it for grades only")
-    asked: dict[str, list[str]] = {}
-    for each in campaign.assignments(QUALIFICATION):
-        asked.setdefault(each.rater, []).append(each.unit_id)
+    asked = grouped((each.rater, each.unit_id) for each in campaign.assignments(QUALIFICATION))
     raters, units = campaign.raters(), campaign.units()
     answers = {(each.rater, each.unit_id, each.aspect): each for each in campaign.answers(QUALIFICATION).values()}
     results = []

@@ -234,7 +234,7 @@ def problem(tmp_path: Path, edit: dict[int, dict[str, str]], *, by: str = "chair
         ({0: {"decision": SURE}}, "row 2: the decision is 'not_sure'"),
         ({0: {"campaign": "cards"}}, "row 2: campaign of hs-1:cn-1 is 'cards', expected 'books'"),
         ({0: {"unit_id": "hs-9:cn-9"}}, "row 2: 'hs-9:cn-9' is no unit that all its raters have answered"),
-        ({1: {"unit_id": "hs-1:cn-1"}}, "row 2: hs-1:cn-1 stands there more than once; row 3"),
+        ({1: {"unit_id": "hs-1:cn-1"}}, "row 2: hs-1:cn-1 occurs more than once; row 3"),
         (
             {0: {"votes": YES}},
             "row 2: votes of hs-1:cn-1 is 'appropriate', expected 'not_appropriate appropriate'",
@@ -262,7 +262,7 @@ def test_more_than_three_problems_are_counted(tmp_path: Path) -> None:
     outcome = adjudicate(campaign)
     rows = [row | {"decision": "?"} for row in conflict_rows(campaign, outcome, outcome.conflicts)]
     write_conflicts(tmp_path / "list.csv", rows)
-    with pytest.raises(InputError, match=r"row 4: .*; and 2 more: mend them"):
+    with pytest.raises(InputError, match=r"row 4: .*; and 2 more: correct them"):
         read_conflicts(tmp_path / "list.csv", campaign, outcome, "chair")
 
 

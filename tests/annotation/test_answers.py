@@ -290,7 +290,7 @@ def edited(path: Path, change: Callable[[list[Row]], object]) -> Path:
             "row 2: there is no column or field hate_speech, counter_narrative, which was given out;",
         ),
         (lambda rows: rows[2].update(text_sha="0" * 12), "row 4: text_sha is '000000000000', expected "),
-        (lambda rows: rows.append(dict(rows[0])), "row 6: hs-1:cn-1 stands there already, in row 2;"),
+        (lambda rows: rows.append(dict(rows[0])), "row 6: hs-1:cn-1 is in the file already, in row 2;"),
         (lambda rows: rows[0].update(skip="x"), r"row 2: it was skipped and answered \(label\);"),
         (lambda rows: rows[0].update(campaign="other"), "row 2: it is of the campaign 'other', and .* is 'tarn-pairs'"),
         (lambda rows: [row.update(round="second") for row in rows], "is of the round 'second', expected main: import"),
@@ -299,7 +299,7 @@ def edited(path: Path, change: Callable[[list[Row]], object]) -> Path:
             lambda rows: rows[0].update(round="a\nb" + "c" * 90),
             "mixes the rounds a bc{37}, main: import one file a round",
         ),
-        (lambda rows: rows[0].update(text_sha="x" * 900), "row 2: text_sha is 'x{270,290}; mend"),
+        (lambda rows: rows[0].update(text_sha="x" * 900), "row 2: text_sha is 'x{270,290}; correct"),
         (lambda rows: [row.update(round="../units") for row in rows], "is of the round '../units', expected main"),
         (lambda rows: rows[0].update(seconds="soon"), "row 2: seconds is 'soon', expected a number;"),
     ],
@@ -326,7 +326,7 @@ def test_problems_are_counted_in_one_line(pairs: Campaign, tmp_path: Path) -> No
         taken(pairs, path)
     assert str(refused.value) == (
         f"{path}: nothing was imported: row 2: {expected}; row 3: {expected}; row 4: {expected}; and 1 more; "
-        "mend it there: exported again, it lacks what was filled in"
+        "correct it in that file: a new export lacks what was filled in"
     )
 
 

@@ -218,7 +218,7 @@ def test_users_are_named(pairs: Campaign, tmp_path: Path) -> None:
         taken(pairs, path)
     with pytest.raises(InputError, match="record 1: it is ombrey-1's, and tessok-2 answered it"):
         taken(pairs, path, people={USER: "ombrey-1", OTHER: "tessok-2"})
-    with pytest.raises(InputError, match="record 1: hs-1:cn-1 stands there already, in record 1"):
+    with pytest.raises(InputError, match="record 1: hs-1:cn-1 is in the file already, in record 1"):
         taken(pairs, path, people={USER: "ombrey-1", OTHER: "ombrey-1"})
     path = flat(pairs, tmp_path / "records.json", {FIRST: {"label": [("appropriate", USER, "submitted")]}})
     assert taken(pairs, path, people={USER: "ombrey-1"}).raters == ("ombrey-1",)

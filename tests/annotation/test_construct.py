@@ -174,7 +174,7 @@ def test_hs_of_one_value_are_drawn_once() -> None:
     with pytest.raises(InputError, match=r"row 1 has no topic, by which HS are grouped: it has hate_speech, "):
         read_corpus(rows, one_per="topic")
     rows[1]["code"] = "z"
-    with pytest.raises(InputError, match=r"row 2: the HS has the code 'z', and 'x' before: mend one"):
+    with pytest.raises(InputError, match=r"row 2: the HS has the code 'z', and 'x' before: correct one"):
         read_corpus(rows, one_per="code")
 
 

@@ -216,7 +216,7 @@ def test_two_answers_of_one_user_to_a_task_are_refused(pairs: Campaign, tmp_path
     said = {FIRST: [annotation(chosen("appropriate")), annotation(chosen("not_sure"), id=8)]}
     path = returned(pairs, tmp_path / "e.json", said)
     with pytest.raises(
-        InputError, match="task 41, annotation 8: hs-1:cn-1 stands there already, in task 41, annotation 7"
+        InputError, match="task 41, annotation 8: hs-1:cn-1 is in the file already, in task 41, annotation 7"
     ):
         taken(pairs, path)
 

@@ -538,7 +538,7 @@ def test_the_queue_stays_with_what_it_looks_for(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="the queue looks for appropriate, not not_appropriate"):
         Queue(campaign, Positive(LABEL, label=NO))
     (campaign.folder / FILE).write_text('{"round": "queue-1"}\n', encoding="utf-8")
-    with pytest.raises(InputError, match="line 1 is no batch of a queue"):
+    with pytest.raises(InputError, match="line 1 is no batch"):
         Queue(campaign, FITTING)
 
 

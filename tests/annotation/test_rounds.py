@@ -100,9 +100,7 @@ def test_anchors_of_other_rounds_do_not_come_again(tmp_path: Path) -> None:
 
 def test_names_that_the_queue_gives_are_taken(tmp_path: Path) -> None:
     campaign = started(tmp_path)
-    with pytest.raises(
-        InputError, match="the round queue-1 has a name that `fcconan annotate queue` gives: give anoth"
-    ):
+    with pytest.raises(InputError, match="the round queue-1 is made by `fcconan annotate queue`: give another"):
         make_round(campaign, "queue-1", Plan())
     assert campaign.rounds() == []
     make_round(campaign, "queue", Plan())
@@ -116,10 +114,10 @@ def test_anchors_that_no_campaign_has_are_not_asked_for(tmp_path: Path) -> None:
         make_round(campaign, "first", Plan(anchors_per_session=2))
 
 
-def test_a_round_of_another_step_is_not_made_anew(tmp_path: Path) -> None:
+def test_a_round_of_another_step_is_not_made_again(tmp_path: Path) -> None:
     campaign = started(tmp_path)
     campaign.write("rounds/queue-1.jsonl", [Assignment("rater-1", "reply-1", 1)])
-    with pytest.raises(InputError, match="has a round queue-1, made by another step"):
+    with pytest.raises(InputError, match="the round queue-1 is made by `fcconan annotate queue`"):
         make_round(campaign, "queue-1", Plan())
     with pytest.raises(InputError, match="no active annotator"):
         state(campaign, rater_1="left", rater_2="left", rater_3="failed")
@@ -203,7 +201,7 @@ def test_a_review_shows_what_the_others_said_and_not_who(tmp_path: Path, run_cli
     quiet = run_cli(*command[:4], "review-2", *command[5:7], "--max-distance", 4)
     assert "The round review-2 is empty: no rater has anything to do." in quiet.stdout
     assert campaign.assignments("review-2") == []
-    with pytest.raises(InputError, match="nobody else can judge what the round review-1 assigned"):
+    with pytest.raises(InputError, match="no other rater can judge what the round review-1 assigned"):
         reassign(campaign, "review-1", relieve=True)
     with pytest.raises(InputError, match="is given away by `fcconan annotate validate --extend`"):
         reassign(campaign, "validation")

@@ -12,19 +12,14 @@ import pytest
 from fcconan.annotation.adjudication import adjudicate
 from fcconan.annotation.assignment.validators import Options, options_of, plan_validation, write_plan
 from fcconan.annotation.campaigns import LABEL, VALIDATION, Answer, Assignment, Campaign, Decision, Rater
-from fcconan.annotation.validation import (
-    SHOWN,
-    Verdict,
-    validated_things,
-    validation_summary,
-    verdicts,
-)
+from fcconan.annotation.validation import Verdict, validated_things, validation_summary, verdicts
 from fcconan.data.files import read_rows
 from fcconan.errors import InputError
 from tests.annotation.answered import NO, YES, add_answers, campaign_of, comparison_units, labelled, reply_units
 from tests.conftest import RunCli
 
 FOUR = [f"validator-{number}" for number in range(1, 5)]
+SHOWN = f"rounds/{VALIDATION}.shown.jsonl"
 
 
 def decided(folder: Path, *votes: str, validators: Sequence[str] = FOUR, **options: Any) -> Campaign:

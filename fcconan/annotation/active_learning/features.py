@@ -1,6 +1,5 @@
 """Features of the model of a queue: targets, scores of units, and similarity of their texts."""
 
-import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ import numpy as np
 from fcconan.annotation.active_learning.model import Floats, Problem, likeness, standardised
 from fcconan.annotation.campaigns import LABEL, VALIDATION, Campaign, Row, Unit
 from fcconan.annotation.sampling.corpus import TFIDF
+from fcconan.annotation.tools.task_view import finite
 from fcconan.annotation.votes import unit_named
 from fcconan.data import SUFFIXES, make_pair_id, open_table
 from fcconan.errors import InputError
@@ -187,7 +187,9 @@ def _rows(path: Path, positive: Positive) -> dict[str, dict[str, float]]:
 def _value(row: Row, positive: Positive, place: str) -> Iterator[float]:
     """Yields the score of a row, or nothing if its value is missing."""
     if row.get("score_a") is not None and row.get("score_b") is not None:
-        yield positive.of_difference(_number(row["score_a"], place) - _number(row["score_b"], place))
+        yield positive.of_difference(
+            finite(row["score_a"], "score_a", place) - finite(row["score_b"], "score_b", place)
+        )
     elif row.get("verdict") in VERDICTS:
         yield positive.of_difference(VERDICTS[row["verdict"]])
     elif "score" in row or "value" in row:
@@ -195,19 +197,9 @@ def _value(row: Row, positive: Positive, place: str) -> Iterator[float]:
         if value is not None:
             # A high grade of a judge speaks against what is looked for where low grades are.
             same = row.get("aspect") in (None, LABEL) or positive.aspect != row.get("aspect") or positive.high
-            yield _number(value, place) * (1 if same else -1)
+            yield finite(value, "the score", place) * (1 if same else -1)
     elif row.get(LABEL) is not None:
         yield NOT_SURE if row[LABEL] == "not_sure" else float(bool(positive.of(row[LABEL])))
-
-
-def _number(value: object, place: str) -> float:
-    try:
-        number = float(str(value))
-    except ValueError:
-        number = math.nan
-    if not math.isfinite(number):
-        raise InputError(f"{place}: the score is {value!r}, expected a finite number: mend that row")
-    return number
 
 
 WORDS = 5_000  # of TF-IDF

@@ -11,6 +11,7 @@ import numpy as np
 from fcconan.annotation.assignment.allocation import Allowed, Group, place
 from fcconan.annotation.assignment.sequence import Sittings, in_order
 from fcconan.annotation.campaigns import Assignment, Unit
+from fcconan.building import grouped
 from fcconan.errors import InputError
 
 Blocks = Literal["units", "cn", "hs"]
@@ -121,9 +122,7 @@ def distribute(
 def _whole_blocks(units: Sequence[Unit], blocks: Blocks, permitted: Mapping[str, Allowed]) -> list[Group]:
     """The groups of a round: all units of a block, for raters who may judge all of them."""
     named = block_names(units, blocks)
-    members: dict[str, list[str]] = {}
-    for unit in units:
-        members.setdefault(named[unit.unit_id], []).append(unit.unit_id)
+    members = grouped((named[unit.unit_id], unit.unit_id) for unit in units)
     return [Group(tuple(ids), np.logical_and.reduce([permitted[each] for each in ids]), 1) for ids in members.values()]
 
 

@@ -11,14 +11,11 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from fcconan.annotation.assignment.allocation import Group, place
 from fcconan.annotation.assignment.assignments import draw_numbers, permissions
-from fcconan.annotation.assignment.rounds import active_raters, check_made_so, made_how, write_how
+from fcconan.annotation.assignment.rounds import check_made_so, made_how, others_rounds, write_round
 from fcconan.annotation.assignment.sequence import Sittings, in_order, last_places
-from fcconan.annotation.campaigns import MAIN, VALIDATION, Assignment, Campaign, as_lines
-from fcconan.annotation.validation import SHOWN, ShownAssignment, shown_assignments, validated_things
-from fcconan.data import write_whole
+from fcconan.annotation.campaigns import MAIN, VALIDATION, Assignment, Campaign, Key, Row
+from fcconan.annotation.validation import ShownAssignment, shown_assignments, validated_things
 from fcconan.errors import InputError
-
-Row = dict[str, Any]
 
 
 class Options(BaseModel):
@@ -121,7 +118,7 @@ def plan_validation(
     Raises:
         InputError: There is nothing to validate, no validator, or fewer units or validators than the options need.
     """
-    things, validators = validated_things(campaign, rounds), active_raters(campaign, "validator")
+    things, validators = validated_things(campaign, rounds), campaign.active("validator")
     _check(campaign, things, validators, sample, rounds)
     # Ranks by each unit's own id draw the same units when others have joined them.
     drawn = set(sorted(things, key=lambda unit: sha256(f"{seed}:{unit}".encode()).digest())[:sample])
@@ -206,20 +203,15 @@ def write_plan(campaign: Campaign, plan: Plan, options: Options = Options()) -> 
     Raises:
         OSError: It cannot be written.
     """
-    (campaign.folder / "rounds").mkdir(exist_ok=True)
-    # What is shown comes first: a round without it would show nothing.
-    write_whole(campaign.folder / SHOWN, as_lines(plan.shown))
-    write_how(campaign, VALIDATION, options.model_copy(update={"two": plan.two}).model_dump())
-    campaign.write(f"rounds/{VALIDATION}.jsonl", plan.assignments)
+    how = options.model_copy(update={"two": plan.two}).model_dump()
+    write_round(campaign, VALIDATION, plan.assignments, how, plan.shown)
 
 
-def _barred(campaign: Campaign) -> set[tuple[str, str]]:
+def _barred(campaign: Campaign) -> set[Key]:
     """Who had a part in which unit: all who were assigned it, answered it or decided it."""
-    found = {(each.by, each.unit_id) for each in campaign.decisions().values()}
-    for name in campaign.rounds():
-        if name != VALIDATION:
-            found |= {(each.rater, each.unit_id) for each in campaign.assignments(name)}
-    return found | {(each.rater, each.unit_id) for each in campaign.history() if each.round != VALIDATION}
+    decided = {(each.by, each.unit_id) for each in campaign.decisions().values()}
+    answered = {each.key for each in campaign.history() if each.round != VALIDATION}
+    return decided | answered | others_rounds(campaign, VALIDATION)
 
 
 def _check(

@@ -26,7 +26,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from fcconan.annotation.campaigns import SETTINGS
-from fcconan.annotation.pair_scoring.scorers import Asking, Scorer, Scores, opened
+from fcconan.annotation.pair_scoring.scorers import Asking, ScoreBlock, Scorer, open_scorer
 from fcconan.building import SCHEMA as PAIRS, dictionary, digest_of, open_writer, require_distinct
 from fcconan.data import is_sealed, new_folder, seal_folder
 from fcconan.errors import InputError
@@ -242,7 +242,7 @@ def _columns(side: dict[str, str], *, texts: bool) -> pa.Table:
 class _Product:
     hs: pa.Array
     cn: pa.Array
-    scores: Scores
+    score: ScoreBlock
     schema: pa.Schema
 
 
@@ -266,8 +266,8 @@ def _opened(folder: Path, plan_digest: str, asking: Asking) -> _Product:
         rows = tables[side] if part is None else tables[side].slice(part.start, len(part))
         return list(zip(rows["id"].to_pylist(), rows["text"].to_pylist(), strict=True))
 
-    scores = opened(configuration, prepared, texts, asking)
-    return _Product(hs, cn, scores, pa.schema(fields))
+    score = open_scorer(configuration, prepared, texts, asking)
+    return _Product(hs, cn, score, pa.schema(fields))
 
 
 def _tables(product: _Product, shard: Shard, selection: Selection, journal: Path) -> Iterator[pa.Table]:
@@ -297,7 +297,7 @@ def _kept(product: _Product, shard: Shard, selection: Selection, journal: Path) 
         best: list[pa.Table] = []
         for start in range(0, width, ROWS_AT_ONCE):
             cn = range(start, min(start + ROWS_AT_ONCE, width))
-            block = product.scores.block(hs, cn, journal)
+            block = product.score(hs, cn, journal)
             columns = {"hs": np.repeat(hs, len(cn)), "cn": np.tile(cn, len(hs)), "score": block.scores.ravel()}
             reasons = pa.nulls(block.scores.size, pa.string())
             if block.reasons:

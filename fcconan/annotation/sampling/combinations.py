@@ -7,7 +7,7 @@ construction.
 """
 
 import math
-from collections.abc import Collection, Hashable, Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +15,7 @@ import numpy as np
 
 from fcconan.annotation.campaigns import Unit
 from fcconan.annotation.sampling.corpus import Corpus, Row, spoken_pairs, words_of
+from fcconan.building import grouped
 from fcconan.data import make_pair_id
 from fcconan.errors import InputError
 from fcconan.retrieval import Rankings, Retriever, rank_all
@@ -237,9 +238,7 @@ def _draw_hs(corpus: Corpus, number: int | None, among: Collection[str], seed: i
             f"{len(unknown)} of {len(among)} HS are not in the corpus ({unknown[0]}), so they have no originals: give "
             "a list of CNs as well, or HS of the corpus"
         )
-    members: dict[Hashable, list[str]] = {}
-    for key in sorted(among):
-        members.setdefault(corpus.groups[key], []).append(key)
+    members = grouped((corpus.groups[key], key) for key in sorted(among))
     number = len(members) if number is None else number
     if number > len(members):
         texts = f" ({len(among)} texts, of which some count as one)" if len(members) < len(among) else ""

@@ -14,7 +14,7 @@ from typing import Any
 
 from fcconan.annotation.campaigns import Campaign
 from fcconan.annotation.tools import guidelines, task_view
-from fcconan.annotation.tools.files import Given, as_text, ids_in
+from fcconan.annotation.tools.files import Given, as_json, as_text, ids_in
 from fcconan.annotation.tools.task_view import COMMENT, IDS, SESSION, TEXTS, TITLES, Handout, Item, Question
 from fcconan.errors import InputError
 
@@ -25,6 +25,15 @@ _LEAST_VISIBLE = 3
 _LONGEST_GUIDELINES, _LONGEST_DESCRIPTION = 10_000, 1_000  # characters
 _STATUSES = ("draft", "submitted", "discarded")
 _FLAT = "export it with `dataset.records(with_responses=True).to_list(flatten=True)`"
+
+
+def files(handout: Handout, rater: str, name: str, theirs: Sequence[Item]) -> dict[str, str]:
+    """Returns the content of the files of a rater's folder, by their paths."""
+    return {
+        f"{name}/.argilla/dataset.json": as_json(dataset(handout, rater)),
+        f"{name}/.argilla/settings.json": as_json(settings(handout, theirs)),
+        f"{name}/{RECORDS}": as_json(records(handout, theirs)),
+    }
 
 
 def dataset(handout: Handout, rater: str) -> Row:

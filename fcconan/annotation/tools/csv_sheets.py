@@ -28,6 +28,11 @@ Row = dict[str, Any]
 _NOT_SKIPPED = frozenset({"", "0", "0.0", "no", "false"})
 
 
+def files(handout: Handout, rater: str, name: str, theirs: Sequence[Item]) -> dict[str, str]:
+    """Returns the content of a rater's file by its name; for the arguments see `fcconan.annotation.tools.exchange`."""
+    return {name: as_csv(sheet(handout, theirs))}
+
+
 def sheet(handout: Handout, theirs: Sequence[Item]) -> list[Row]:
     """Returns the rows of a rater's sheet, to be filled in.
 
@@ -109,5 +114,5 @@ def _check_columns(path: Path, where: str, row: Mapping[str, Any], asked: list[s
     allowed = {*needed, *task_view.TEXTS, COMMENT, SKIP, SECONDS, SESSION}
     if unknown := [name for name in row if name not in allowed and not name.startswith(SUGGESTED)]:
         raise InputError(
-            f"{path}, {where}: unknown column {' '.join(', '.join(unknown).split())[:300]}: remove it, or mend its name"
+            f"{path}, {where}: unknown column {' '.join(', '.join(unknown).split())[:300]}: remove or rename it"
         )

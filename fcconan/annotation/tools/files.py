@@ -169,3 +169,8 @@ def _object(pairs: list[tuple[str, Any]]) -> Row:
 def as_text(value: Any) -> str:
     """Returns a cell as text; nothing is an empty text."""
     return "" if value is None else str(value).strip()
+
+
+def as_json(data: Any) -> str:
+    """Returns data as JSON that people can read."""
+    return json.dumps(data, indent=1, ensure_ascii=False) + "\n"

@@ -26,7 +26,7 @@ def guidelines(campaign: Campaign, round_name: str, tool: str = "label-studio") 
     text = _of_task(campaign)
     if round_name == VALIDATION:
         return campaign_template("validation.md").format(where=where) + "\n" + text
-    if (campaign.folder / "rounds" / f"{round_name}.shown.jsonl").is_file():
+    if campaign.shown(round_name) is not None:
         return campaign_template("review.md").format(where=where) + "\n" + text
     return text
 

@@ -5,18 +5,27 @@ same configuration and instructions, and the tasks of one rater in their order.
 """
 
 import xml.etree.ElementTree as ET
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 from fcconan.annotation.campaigns import Campaign
 from fcconan.annotation.tools import guidelines
-from fcconan.annotation.tools.files import Given, as_text, ids_in
+from fcconan.annotation.tools.files import Given, as_json, as_text, ids_in
 from fcconan.annotation.tools.task_view import COMMENT, IDS, TEXTS, TITLES, Handout, Item, Question
 from fcconan.errors import InputError
 
 Row = dict[str, Any]
 _LONGEST_TITLE = 50
+
+
+def files(handout: Handout, rater: str, name: str, theirs: Sequence[Item]) -> dict[str, str]:
+    """Returns the content of the project's files and of a rater's tasks, by name."""
+    return {
+        "config.xml": configuration(handout),
+        "project.json": as_json(project(handout)),
+        name: as_json(tasks(handout, theirs)),
+    }
 
 
 def configuration(handout: Handout) -> str:

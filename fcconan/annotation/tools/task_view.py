@@ -1,17 +1,16 @@
 """What a rater is shown and asked, whatever the tool."""
 
 import json
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
-from fcconan.annotation.campaigns import LABEL, VALIDATION, Assignment, Campaign, Unit
-from fcconan.data import normalise, read_rows, short_hash
+from fcconan.annotation.campaigns import LABEL, VALIDATION, Assignment, Campaign, Row, Unit
+from fcconan.data import normalise, short_hash
 from fcconan.errors import InputError
 
-Row = dict[str, Any]
 IDS = ("campaign", "round", "rater", "unit_id", "text_sha")
 COMMENT, SKIP, SECONDS, SESSION = "comment", "skip", "seconds", "session"
 SUGGESTED = "suggested_"
@@ -160,7 +159,7 @@ def items(campaign: Campaign, round_name: str) -> list[Item]:
         InputError: There is no such round, or a text is missing.
     """
     units, rows = campaign.units(), campaign.texts()
-    extra = _shown_in_round(campaign, round_name)
+    shown = campaign.shown(round_name)
     found = []
     for assignment in campaign.assignments(round_name):
         unit = units.get(assignment.unit_id)
@@ -170,9 +169,8 @@ def items(campaign: Campaign, round_name: str) -> list[Item]:
                 "take the files from a backup"
             )
         texts = dict(_texts(campaign, assignment, unit, rows))
-        if extra is not None:
-            row = extra.get((assignment.rater, unit.unit_id)) or extra.get((None, unit.unit_id)) or {}
-            texts[SHOWN] = _as_text(row, assignment, unit)
+        if shown is not None:
+            texts[SHOWN] = _as_text(shown.get(assignment.key, {}), assignment, unit)
         found.append(Item(assignment, unit, texts))
     return sorted(found, key=lambda item: item.assignment.position)
 
@@ -202,7 +200,7 @@ def of_raters(
     found = {rater: theirs for rater, theirs in found.items() if theirs}
     for rater in raters or ():
         if rater not in found:
-            have = ", ".join(found) or "nobody"
+            have = ", ".join(found) or "none"
             raise InputError(f"the round {round_name} has nothing for {rater!r}, only for {have}: name one of these")
     if not found:
         raise InputError(f"the round {round_name} has nothing left to judge: nothing to export")
@@ -300,19 +298,11 @@ def _texts(
         yield "reply_b", str(order[1].get("text") or "")
 
 
-def _shown_in_round(campaign: Campaign, round_name: str) -> dict[tuple[str | None, str], Row] | None:
-    """Reads what a round shows beside the texts, by rater (None: everybody) and unit; None if it shows nothing."""
-    path: Path = campaign.folder / "rounds" / f"{round_name}.shown.jsonl"
-    if not path.is_file():
-        return None
-    return {(row.get("rater"), str(row.get("unit_id"))): row for row in read_rows(path)}
-
-
 def _as_text(row: Row, assignment: Assignment, unit: Unit) -> str:
     """A line for everything that is shown: a label, the grades of others."""
     lines = []
     for name, value in row.items():
-        if name in ("rater", "unit_id") or value is None:
+        if value is None:
             continue
         value = turned(value, assignment, unit)
         if isinstance(value, dict):
@@ -323,6 +313,23 @@ def _as_text(row: Row, assignment: Assignment, unit: Unit) -> str:
 
 def _listed(value: Any) -> str:
     return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+def finite(value: Any, name: str, place: str) -> float:
+    """Returns a cell as a number.
+
+    Args:
+        value: The cell.
+        name: What it is called, for messages.
+        place: File and row, for messages.
+
+    Raises:
+        InputError: It is no finite number.
+    """
+    found = number(value)
+    if found is None or not math.isfinite(found):
+        raise InputError(f"{place}: {name} is {value!r}, expected a finite number: correct the row")
+    return found
 
 
 def number(given: Any) -> float | None:
