@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
@@ -16,6 +16,7 @@ from fcconan.annotation.tools.files import GivenFile
 from fcconan.annotation.tools.task_view import Question, text_sha
 from fcconan.errors import InputError
 from fcconan.judging.tasks import Aspect
+from fcconan.services.sheets import SheetOptions
 from tests.annotation.handed_out import CN, HS, RATERS, REPLIES, campaign_of, withdraw
 
 Row = dict[str, Any]
@@ -195,7 +196,7 @@ def test_empty_rows_and_emptied_columns_are_passed_over(unchanged: Campaign, tmp
             r"row \d: (found \d+ cells, expected 11|not CSV .*): the file was cut off",
         ),
         (lambda text: text.replace("label", "Label", 1), "row 2: there is no column label: import what"),
-        (lambda text: text.replace("comment", "note", 1), "row 2: unknown column note: remove it"),
+        (lambda text: text.replace("comment", "note", 1), "row 2: unknown column note: remove or rename it"),
         (lambda text: text.replace("skip", "comment", 1), "two columns have one name"),
         (lambda text: "", "is empty"),
         (lambda text: text.replace("hs-1:cn-2,", "hs-1:cn-2", 1), "row 3: found 10 cells, expected 11"),
@@ -266,8 +267,10 @@ def test_whose_and_what_is_handed_out(pairs: Campaign) -> None:
         with pytest.raises(InputError, match=message):
             exchange.export(pairs, "csv", **options)
         assert name
-    with pytest.raises(InputError, match="no tool 'xlsx': choose one of csv, label-studio"):
-        exchange.export(pairs, "xlsx")
+
+
+def test_every_tool_of_the_options_has_files_and_a_kind_of_file() -> None:
+    assert set(get_args(SheetOptions.model_fields["tool"].annotation)) == set(exchange.TOOLS) == set(task_view.ENDS)
 
 
 def test_suggestions_are_shown_beside_the_questions(unchanged: Campaign, tmp_path: Path) -> None:

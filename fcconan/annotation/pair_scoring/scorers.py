@@ -32,7 +32,7 @@ Texts = Callable[[str, range | None], list[tuple[str, str]]]
 
 @dataclass(frozen=True)
 class Block:
-    """The scores of some HS with some CNs.
+    """The scores of some HS with all CNs.
 
     Attributes:
         scores: Of shape (HS, CNs); nan where there is none.
@@ -43,8 +43,8 @@ class Block:
     reasons: Mapping[int, str]
 
 
-# Scores HS with CNs by their positions; the file keeps the answers that a judge paid for.
-ScoreBlock = Callable[[range, range, Path], Block]
+# Scores HS, by their positions, with all CNs; the file keeps the answers that a judge paid for.
+ScoreBlock = Callable[[range, Path], Block]
 
 
 @dataclass(frozen=True)
@@ -230,13 +230,13 @@ def _dense_scores(configuration: Mapping[str, Any], folder: Path, texts: Texts, 
     # Mapped, so that the processes of a machine share them.
     all_hs, all_cns = (np.load(folder / f"{side}.npy", mmap_mode="r") for side in ("hs", "cn"))
 
-    def score(hs: range, cn: range, journal: Path) -> Block:
+    def score(hs: range, journal: Path) -> Block:
         # Summed in 64 bits and rounded once: kernels of other processors then differ in no bit that is kept.
         asked = all_hs[hs.start : hs.stop].astype(np.float64)
-        scores = np.empty((len(hs), len(cn)), dtype=np.float32)
-        for start in range(cn.start, cn.stop, _CNS_AT_ONCE):
-            stop = min(start + _CNS_AT_ONCE, cn.stop)
-            scores[:, start - cn.start : stop - cn.start] = asked @ all_cns[start:stop].astype(np.float64).T
+        scores = np.empty((len(hs), len(all_cns)), dtype=np.float32)
+        for start in range(0, len(all_cns), _CNS_AT_ONCE):
+            cns = slice(start, start + _CNS_AT_ONCE)
+            scores[:, cns] = asked @ all_cns[cns].astype(np.float64).T
         return Block(scores, {})
 
     return score
@@ -247,8 +247,8 @@ def _sparse_scores(configuration: Mapping[str, Any], folder: Path, texts: Texts,
 
     all_hs, all_cns = (load_npz(folder / f"{side}.npz").tocsr() for side in ("hs", "cn"))
 
-    def score(hs: range, cn: range, journal: Path) -> Block:
-        product = all_hs[hs.start : hs.stop] @ all_cns[cn.start : cn.stop].T
+    def score(hs: range, journal: Path) -> Block:
+        product = all_hs[hs.start : hs.stop] @ all_cns.T
         return Block(product.toarray().astype(np.float32), {})
 
     return score
@@ -259,9 +259,8 @@ def _system_scores(configuration: Mapping[str, Any], folder: Path, texts: Texts,
 
     system = Maker(load_suite(), ()).make(configuration["system"])
 
-    def score(hs: range, cn: range, journal: Path) -> Block:
-        queries = dict(texts("hs", hs))
-        corpus = dict(texts("cn", None))  # always the whole list: weights of words follow from it
+    def score(hs: range, journal: Path) -> Block:
+        queries, corpus = dict(texts("hs", hs)), dict(texts("cn", None))
         places = {key: place for place, key in enumerate(corpus)}
         scores = np.full((len(hs), len(corpus)), np.nan, dtype=np.float32)
         ranked = rank_all(system, queries, corpus, len(corpus))
@@ -270,9 +269,9 @@ def _system_scores(configuration: Mapping[str, Any], folder: Path, texts: Texts,
             for key, value in ranked.get(query, ()):
                 scores[row, places[key]] = value
             reason = ranked.failures.get(query, UNSCORED)
-            left_out = np.flatnonzero(np.isnan(scores[row, cn.start : cn.stop]))
-            reasons |= {row * len(cn) + place: reason for place in left_out.tolist()}
-        return Block(np.ascontiguousarray(scores[:, cn.start : cn.stop]), reasons)
+            left_out = np.flatnonzero(np.isnan(scores[row]))
+            reasons |= {row * len(corpus) + place: reason for place in left_out.tolist()}
+        return Block(scores, reasons)
 
     return score
 
@@ -280,13 +279,14 @@ def _system_scores(configuration: Mapping[str, Any], folder: Path, texts: Texts,
 def _judge_scores(configuration: Mapping[str, Any], folder: Path, texts: Texts, asking: Asking) -> ScoreBlock:
     asked = json.loads((folder / _JUDGE).read_text(encoding="utf-8"))
 
-    def score(hs: range, cn: range, journal: Path) -> Block:
+    def score(hs: range, journal: Path) -> Block:
         journal.parent.mkdir(parents=True, exist_ok=True)
         judge = _judge(asked, _model(asked, journal, asking))
         labels = [label.name for label in judge.plan.task.labels]
-        scores = np.full(len(hs) * len(cn), np.nan, dtype=np.float32)
+        cns = texts("cn", None)
+        scores = np.full(len(hs) * len(cns), np.nan, dtype=np.float32)
         reasons: dict[int, str] = {}
-        for place, (row,) in enumerate(judge.rate(pairs_of(texts("hs", hs), texts("cn", cn)))):
+        for place, (row,) in enumerate(judge.rate(pairs_of(texts("hs", hs), cns))):
             value = row["label"] if labels else row["value"]
             if value is None:
                 reasons[place] = row["reason"] or NO_VALUE
@@ -298,7 +298,7 @@ def _judge_scores(configuration: Mapping[str, Any], folder: Path, texts: Texts, 
                 f"{judge.failed} requests had no answer for a reason that may pass: run the same command again, which "
                 "asks for these only"
             )
-        return Block(scores.reshape(len(hs), len(cn)), reasons)
+        return Block(scores.reshape(len(hs), len(cns)), reasons)
 
     return score
 

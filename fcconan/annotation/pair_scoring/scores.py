@@ -273,20 +273,17 @@ def _opened(folder: Path, plan_digest: str, asking: Asking) -> _Product:
 def _tables(product: _Product, shard: Shard, selection: Selection, journal: Path) -> Iterator[pa.Table]:
     """Yields the rows of a shard, a row group at a time."""
     waiting: list[pa.Table] = []
-    number = 0
     for rows in _kept(product, shard, selection, journal):
-        if waiting and number + len(rows) > ROWS_AT_ONCE:
+        if waiting and sum(map(len, waiting)) + len(rows) > ROWS_AT_ONCE:
             yield _table(product, pa.concat_tables(waiting))
-            waiting, number = [], 0
-        if len(rows):
-            waiting.append(rows)
-            number += len(rows)
+            waiting = []
+        waiting.append(rows)
     if waiting:
         yield _table(product, pa.concat_tables(waiting))
 
 
 def _kept(product: _Product, shard: Shard, selection: Selection, journal: Path) -> Iterator[pa.Table]:
-    """Yields the pairs of a shard that are kept, in their order; at most a row group of them is looked at at once.
+    """Yields the pairs of a shard that are kept, in their order, at most a row group of them at a time.
 
     Columns are positions of `hs` and `cn`, `score` (nan where there is none) and `reason`.
     """
@@ -294,24 +291,17 @@ def _kept(product: _Product, shard: Shard, selection: Selection, journal: Path) 
     step = max(1, ROWS_AT_ONCE // width)
     for first in range(shard.start, shard.stop, step):
         hs = range(first, min(first + step, shard.stop))
-        best: list[pa.Table] = []
-        for start in range(0, width, ROWS_AT_ONCE):
-            cn = range(start, min(start + ROWS_AT_ONCE, width))
-            block = product.score(hs, cn, journal)
-            columns = {"hs": np.repeat(hs, len(cn)), "cn": np.tile(cn, len(hs)), "score": block.scores.ravel()}
-            reasons = pa.nulls(block.scores.size, pa.string())
-            if block.reasons:
-                reasons = pa.array([block.reasons.get(place) for place in range(block.scores.size)], pa.string())
-            rows = pa.table({**columns, "reason": reasons})
-            if selection.everything:
-                yield rows
-                continue
-            kept = [row * len(cn) + selection.of(scores) for row, scores in enumerate(block.scores)]
-            best.append(rows.take(pa.array(np.concatenate(kept))))
-            if selection.top is not None and len(best) > 1:  # several pieces of one HS
-                both = pa.concat_tables(best)
-                best = [both.take(pa.array(selection.of(both["score"].to_numpy())))]
-        yield from best
+        block = product.score(hs, journal)
+        columns = {"hs": np.repeat(hs, width), "cn": np.tile(np.arange(width), len(hs)), "score": block.scores.ravel()}
+        reasons = pa.nulls(block.scores.size, pa.string())
+        if block.reasons:
+            reasons = pa.array([block.reasons.get(place) for place in range(block.scores.size)], pa.string())
+        rows = pa.table({**columns, "reason": reasons})
+        if not selection.everything:
+            kept = [row * width + selection.of(scores) for row, scores in enumerate(block.scores)]
+            rows = rows.take(pa.array(np.concatenate(kept)))
+        for start in range(0, len(rows), ROWS_AT_ONCE):
+            yield rows.slice(start, ROWS_AT_ONCE)
 
 
 def _table(product: _Product, rows: pa.Table) -> pa.Table:
