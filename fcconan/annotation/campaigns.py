@@ -238,10 +238,8 @@ class Campaign:
         try:
             self.settings = Settings.model_validate(file.data)
         except ValidationError as error:
-            complaint = explain(
-                file, error, whole="the campaign", known_keys=lambda location: list(Settings.model_fields)
-            )
-            raise InputError(complaint) from error
+            keys = list(Settings.model_fields)
+            raise InputError(explain(file, error, whole="the campaign", known_keys=lambda _: keys)) from error
         self.task: Task = load_task(folder / "task.yaml")
 
     @property
@@ -369,11 +367,7 @@ class Campaign:
         write_whole(path, as_lines(_as_row(record) for record in records))
 
     def read(self, name: str, kind: type[Record]) -> list[Record]:
-        """Returns the records of a file; none if there is no such file.
-
-        Args:
-            name: Such as `raters.jsonl` or `rounds/main.jsonl`.
-            kind: The class of the records.
+        """Returns the records of one class in a file such as `raters.jsonl`; none if there is no such file.
 
         Raises:
             InputError: A line of the file is no such record.

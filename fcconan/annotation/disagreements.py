@@ -17,9 +17,9 @@ from fcconan.annotation.assignment.assignments import derived_seed
 from fcconan.annotation.assignment.sequence import in_order
 from fcconan.annotation.campaigns import Assignment, Campaign, Decision, Unit
 from fcconan.annotation.tools.csv_sheets import as_csv
+from fcconan.annotation.tools.exchange import write
 from fcconan.annotation.tools.files import csv_rows, decoded, unguarded
 from fcconan.annotation.tools.task_view import turned
-from fcconan.data import write_whole
 from fcconan.errors import InputError
 
 DISCARD = "discard"  # what a person writes who decides that a unit has no label
@@ -96,9 +96,7 @@ def write_conflicts(path: Path, rows: Sequence[dict[str, str]]) -> None:
     texts = dict.fromkeys(name for row in rows for name in row if name not in (*_KEYS, *_ANSWERS))
     content = as_csv(rows, [*_KEYS, *texts, *_ANSWERS])
     try:
-        if path.exists() and path.read_bytes() != content.encode("utf-8"):
-            raise InputError(f"{path} is there with other content, which may be somebody's work: name another file")
-        write_whole(path, content)
+        write(path.parent, {path.name: content})
     except OSError as error:
         raise InputError(f"{path} cannot be written ({error.strerror}): choose another file") from error
 
@@ -124,13 +122,14 @@ def read_conflicts(path: Path, campaign: Campaign, outcome: Outcome, by: str) ->
             f"`{BY_RULE}`"
         )
     allowed = [*final_labels(campaign), DISCARD]
-    sides = [_ORDER] if campaign.task.unit == "comparison" else []
-    rows = _read(path, [*_KEYS, *sides, "votes", "decision"])
-    swapped = {row["unit_id"] for _, row in rows if row.get(_ORDER) == "b"}
+    rows = _read(path)
+    swapped = {row.get("unit_id") for _, row in rows if row.get(_ORDER) == "b"}
     shown = {unit: Assignment("", unit, 1, swapped=unit in swapped) for unit in outcome.by_rule}
     expected = {row["unit_id"]: row for row in _rows(campaign, outcome, [*shown.values()])}
-    wanted = [name for _, row in rows for name in expected.get(row["unit_id"], {}) if name not in row]
-    if lacking := [name for name in dict.fromkeys(wanted) if name not in _NO_TEXTS]:
+    sides = [_ORDER] if campaign.task.unit == "comparison" else []
+    texts = [name for _, row in rows for name in expected.get(row.get("unit_id", ""), {}) if name not in _NO_TEXTS]
+    needed = dict.fromkeys([*_KEYS, *sides, "votes", "decision", *texts])
+    if lacking := [name for name in needed if any(name not in row for _, row in rows)]:
         raise InputError(
             f"{path}: there is no column {', '.join(lacking)}: import what `fcconan annotate adjudicate "
             "--export-conflicts` wrote, with all its columns"
@@ -190,7 +189,7 @@ def _same(row: dict[str, str], known: dict[str, str], name: str) -> bool:
     return row.get(name, "").split() == known[name].split()  # spreadsheets change white space
 
 
-def _read(path: Path, needed: Sequence[str]) -> list[tuple[int, dict[str, str]]]:
+def _read(path: Path) -> list[tuple[int, dict[str, str]]]:
     """The rows with their numbers."""
     try:
         content = path.read_bytes()
@@ -198,6 +197,10 @@ def _read(path: Path, needed: Sequence[str]) -> list[tuple[int, dict[str, str]]]
         raise InputError(
             f"{path} cannot be read ({error.strerror}): give the list that --export-conflicts wrote, filled in"
         ) from error
-    rows = csv_rows(path, decoded(path, content), needed=needed)
-    plain = [(number, {name: unguarded(cell) for name, cell in row.items()}) for number, row in rows]
-    return [(number, row | {_ORDER: row.get(_ORDER, "").strip().casefold()}) for number, row in plain]
+    rows = []
+    for number, cells in csv_rows(path, decoded(path, content)):
+        row = {name: unguarded(cell) for name, cell in cells.items()}
+        if _ORDER in row:
+            row[_ORDER] = row[_ORDER].strip().casefold()
+        rows.append((number, row))
+    return rows

@@ -187,13 +187,14 @@ def marked(
     known = [(unit.unit_id, aspect, right) for unit in units for aspect, right in (unit.known or {}).items()]
     given = [answers.get((rater, unit_id, aspect)) for unit_id, aspect, _ in known]
     right = sum(
-        answer is not None and _is_right(answer.value, true, within)
+        answer is not None and is_right(answer.value, true, within)
         for answer, (_, _, true) in zip(given, known, strict=True)
     )
     return right, len(known), given.count(None)
 
 
-def _is_right(value: Any, right: Any, within: float) -> bool:
+def is_right(value: Any, right: Any, within: float) -> bool:
+    """Returns whether an answer is the right one, or a grade at most so far from it."""
     if isinstance(value, int | float) and isinstance(right, int | float):
         return abs(value - right) <= within + _ROUNDING
     return value is not None and value == right

@@ -270,7 +270,7 @@ def test_more_than_three_problems_are_counted(tmp_path: Path) -> None:
     ("content", "said"),
     [
         (b"", "there is no header"),
-        (b"campaign,unit_id,votes\n", "has no column 'decision'"),
+        (b"campaign,unit_id,votes\nbooks,x,y\n", "there is no column decision: import what"),
         (
             b'campaign,unit_id,votes,decision\nbooks,"hs-1',
             r"row 2: not CSV .*: the file was cut off",
@@ -409,7 +409,7 @@ def test_the_list_shows_half_of_the_comparisons_swapped_and_is_read_accordingly(
 @pytest.mark.parametrize(
     ("name", "cell", "message"),
     [
-        ("shown_first", None, r"has no column 'shown_first', only campaign, unit_id, "),
+        ("shown_first", None, r"list\.csv: there is no column shown_first: import what"),
         ("shown_first", "", r"row 2: shown_first of re-2a:re-2b is '', expected 'a';"),
         (
             "reply_a",

@@ -491,9 +491,7 @@ def test_anchors_and_quiz_are_units_with_an_answer() -> None:
         add_known(material, [row], "quiz", task)
     with pytest.raises(InputError, match=r"^anchor 1 is judged in the campaign already"):
         add_known(material, [row | {"counter_narrative": BREAD}], "anchor", task)
-    with pytest.raises(
-        InputError, match=r"^anchor 1: label is 'yes', expected the right one of not_appropriate, not_s"
-    ):
+    with pytest.raises(InputError, match=r'^anchor 1: label is "yes", expected one of not_appropriate, not_s'):
         add_known(material, [row | {"label": "yes"}], "anchor", task)
     with pytest.raises(InputError, match=r"^the file of the quiz has no rows"):
         add_known(material, [], "quiz", task)
@@ -509,9 +507,9 @@ def test_anchors_of_replies_and_comparisons() -> None:
     assert unit == Unit(key, "anchor", identity.make_hs_id(OMBREY), item_id=item, reply_a=key, known=known)
     assert material.texts["replies.jsonl"][-1]["system"] == "anchor"
     for wrong in ("6", "4.5", "nan", "much"):
-        with pytest.raises(InputError, match=rf"^anchor 1: relevance is '{wrong}', expected a grade from 1 to 5$"):
+        with pytest.raises(InputError, match=rf'^anchor 1: relevance is "{wrong}", expected 1 to 5 without decimals$'):
             add_known(material, [rated | {"relevance": wrong}], "anchor", load_task("cseval"))
-    with pytest.raises(InputError, match=r"^quiz 1 has no right grade: fill in one or more of relevance, coherence, "):
+    with pytest.raises(InputError, match=r"^quiz 1 has no right answer: fill in one or more of relevance, coherence, "):
         add_known(material, [{"hate_speech": OMBREY, "text": LENT}], "quiz", load_task("cseval"))
 
     better = {"hate_speech": OMBREY, "text_a": LENT, "text_b": "Boo.", "label": "a"}

@@ -1,9 +1,9 @@
 """Model first, people verify: batches of units, the most valuable first, until enough positives are found.
 
 Every batch is a round `queue-N` of its own, and a line in `queue.jsonl` says how it came about: which units were drawn
-by chance, with which probabilities, and which were taken as likely. The model is fitted again before every batch, on the
-answers that are there and nothing else. Nobody is given a unit twice, in whatever round they had it; a unit that
-another round already answered may be chosen like any other, and is given to nobody.
+by chance, with which probabilities, and which were taken as likely. The model is fitted again before every batch, on
+the answers that are there and nothing else. No rater gets a unit twice, in whatever round they had it; a unit that
+another round already answered may be chosen like any other, and is given to no rater.
 """
 
 from collections.abc import Iterable

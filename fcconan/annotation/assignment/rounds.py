@@ -6,8 +6,8 @@
     rounds/NAME.shown.jsonl   of a review: what each rater is shown beside the texts
 
 CSEval's rounds are `shared-1` (all rate a sample), `review-1` (who alone is more than 2 points off sees what the others
-said; where grades are that far apart and no rater is alone with a grade, all do), `shared-2` (another sample) and `main` (each the
-rest). See its paper, A.1.
+said; where grades are that far apart and no rater is alone with a grade, all do), `shared-2` (another sample) and
+`main` (each the rest). See its paper, A.1.
 """
 
 import json

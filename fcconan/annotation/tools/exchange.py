@@ -156,7 +156,7 @@ def write(folder: Path, files: Mapping[str, str]) -> bool:
             missing.append(path)
         elif not path.is_file() or path.read_bytes() != content.encode():
             raise InputError(
-                f"{path} is there with another content, which may be somebody's work: choose another --out"
+                f"{path} is there with another content, which may be somebody's work: choose another place"
             )
     for path in missing:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -84,19 +84,18 @@ def unguarded(cell: str) -> str:
     return cell[1:] if cell.startswith("'") and _FORMULA.match(cell) else cell
 
 
-def csv_rows(path: Path, text: str, needed: Sequence[str] = ()) -> Iterator[tuple[int, Row]]:
+def csv_rows(path: Path, text: str) -> Iterator[tuple[int, Row]]:
     """Reads CSV with commas, semicolons or tabs, whatever a spreadsheet made of it.
 
     Args:
         path: The file, for messages.
         text: Its content.
-        needed: Columns that there must be.
 
     Yields:
         Number and cells by column of every row that is not empty; the header is row 1, as in a spreadsheet.
 
     Raises:
-        InputError: There is no header, two columns have one name, one is missing, or a row has too few or too many
+        InputError: There is no header, two columns have one name, or a row has too few or too many
             cells.
     """
     head = text.partition("\n")[0]
@@ -110,11 +109,6 @@ def csv_rows(path: Path, text: str, needed: Sequence[str] = ()) -> Iterator[tupl
         if len(set(header)) < len(header) or not header:
             found = "two columns have one name" if header else "there is no header"
             raise InputError(f"{path}: {found}: export it from the tool again")
-        if missing := [name for name in needed if name not in header]:
-            raise InputError(
-                f"{path} has no column {missing[0]!r}, only {', '.join(header)}: put it back; a new list lacks what "
-                "was filled in"
-            )
         for number, cells in enumerate(reader, start=2):
             if not any(cells):
                 continue

@@ -10,6 +10,7 @@ from typing import Any
 from fcconan.annotation.campaigns import LABEL, VALIDATION, Assignment, Campaign, Row, Unit
 from fcconan.data import normalise, short_hash
 from fcconan.errors import InputError
+from fcconan.judging import Task
 
 IDS = ("campaign", "round", "rater", "unit_id", "text_sha")
 COMMENT, SKIP, SECONDS, SESSION = "comment", "skip", "seconds", "session"
@@ -125,19 +126,23 @@ def questions(campaign: Campaign, round_name: str) -> list[Question]:
     Raises:
         InputError: An aspect has the name of a column that every export has.
     """
-    task = campaign.task
     if round_name == VALIDATION:
         return [Question(VERDICT, "Validation", "Do you agree with the answer that is shown?", VERDICTS)]
-    if task.labels:
-        options = tuple((label.name, label.meaning) for label in task.labels)
-        return [Question(LABEL, task.title, task.question, options, about_order=task.unit == "comparison")]
     taken = {*IDS, COMMENT, SKIP, SECONDS, SESSION, *TEXTS}
-    for aspect in task.aspects:
+    for aspect in campaign.task.aspects:
         if aspect.name in taken or aspect.name.startswith(SUGGESTED):
             raise InputError(
                 f"{campaign.folder / 'task.yaml'}: an aspect is named {aspect.name}, which every export uses for "
                 "something else: give it another name"
             )
+    return task_questions(campaign.task)
+
+
+def task_questions(task: Task) -> list[Question]:
+    """Returns what a task asks about every unit."""
+    if task.labels:
+        options = tuple((label.name, label.meaning) for label in task.labels)
+        return [Question(LABEL, task.title, task.question, options, about_order=task.unit == "comparison")]
     return [
         Question(
             aspect.name,
