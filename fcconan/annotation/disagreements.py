@@ -7,19 +7,18 @@ decision are about A and B as they stand there.
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from fcconan.annotation.adjudication import BY_RULE, BY_VOTES, Outcome, final_labels
 from fcconan.annotation.assignment.assignments import derived_seed
 from fcconan.annotation.assignment.sequence import in_order
-from fcconan.annotation.campaigns import Assignment, Campaign, Decision, Unit
+from fcconan.annotation.campaigns import Assignment, Campaign, Decision
 from fcconan.annotation.tools.csv_sheets import as_csv
 from fcconan.annotation.tools.exchange import write
 from fcconan.annotation.tools.files import csv_rows, decoded, unguarded
-from fcconan.annotation.tools.task_view import turned
+from fcconan.annotation.tools.task_view import shown_texts, turned
 from fcconan.errors import InputError
 
 DISCARD = "discard"  # what a person writes who decides that a unit has no label
@@ -62,12 +61,10 @@ def _rows(campaign: Campaign, outcome: Outcome, shown: Sequence[Assignment]) -> 
         mine = decided.get(each.unit_id)
         votes = [turned(vote, each, unit) for vote in outcome.votes.get(each.unit_id, {}).values()]
         replies = {_ORDER: "b" if each.swapped else "a"} if unit.reply_b is not None else {}
-        if each.swapped:
-            unit = replace(unit, reply_a=unit.reply_b, reply_b=unit.reply_a)
         rows.append(
             {"campaign": campaign.settings.name, "unit_id": each.unit_id}
             | replies
-            | _shown(unit, texts)
+            | dict(shown_texts(campaign, each, unit, texts))
             | {
                 "votes": " ".join(sorted(votes, key=order.index)),
                 "rule": turned(rule.label, each, unit) or DISCARD,
@@ -76,15 +73,6 @@ def _rows(campaign: Campaign, outcome: Outcome, shown: Sequence[Assignment]) -> 
             }
         )
     return rows
-
-
-def _shown(unit: Unit, texts: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
-    """The texts of a unit by column, as far as the campaign has them."""
-    reply = texts.get(unit.reply_a or "", {})
-    message = texts.get(unit.hs_id or "", {}).get("text") or reply.get("hate_speech")
-    sides = {"counter_narrative": unit.cn_id, "reply_a": unit.reply_a, "reply_b": unit.reply_b}
-    found = {"hate_speech": message} | {name: texts.get(key or "", {}).get("text") for name, key in sides.items()}
-    return {name: str(text) for name, text in found.items() if text}
 
 
 def write_conflicts(path: Path, rows: Sequence[dict[str, str]]) -> None:

@@ -142,23 +142,18 @@ def test_a_round_of_another_step_is_not_made_again(tmp_path: Path) -> None:
     ],
 )
 def test_far_off_is_more_than_two_from_the_median(grades: tuple[float | None, ...], off: set[int]) -> None:
-    answers = [
-        Answer("shared-1", f"rater-{number}", "reply-1", aspect, grade)
-        for number, grade in enumerate(grades)
-        for aspect in ("relevance", "coherence")
-    ]
-    assert far_off(answers, 2) == {(f"rater-{each}", "reply-1"): ["relevance", "coherence"] for each in off}
-    assert far_off(answers, 4) == {}
+    values = {f"rater-{number}": grade for number, grade in enumerate(grades) if grade is not None}
+    assert far_off(values, 2) == [f"rater-{each}" for each in sorted(off)]
+    assert far_off(values, 4) == []
 
 
 def test_a_label_is_far_off_if_all_others_agree_on_another_one() -> None:
     said = {"one": ("a", "b", "b"), "none": ("a", "b", "tie"), "two": ("a", "a", "b", "b"), "pair": ("a", "b")}
-    answers = [
-        Answer("shared-1", f"rater-{number}", unit, "label", label)
+    found = {
+        unit: far_off({f"rater-{number}": label for number, label in enumerate(labels, start=1)}, None)
         for unit, labels in said.items()
-        for number, label in enumerate(labels, start=1)
-    ]
-    assert far_off(answers, None) == {("rater-1", "one"): ["label"]}
+    }
+    assert found == {"one": ["rater-1"], "none": [], "two": [], "pair": []}
 
 
 def test_a_review_shows_what_the_others_said_and_not_who(tmp_path: Path, run_cli: RunCli) -> None:

@@ -185,28 +185,16 @@ def _chosen(
     return units
 
 
-def far_off(answers: Iterable[Answer], more_than: float | None) -> dict[Key, list[str]]:
-    """Finds who said something else than the others.
+def far_off(values: Mapping[str, Any], more_than: float | None) -> list[str]:
+    """Returns the raters who said something else than the others.
 
     Args:
-        answers: Of one round.
+        values: Grades or labels by rater, of one aspect of a unit.
         more_than: A grade is far off if it differs by more than this from the median of all raters' grades; None for
             labels, of which one is far off if all others, at least two, agree on another one. The median is the one
             of all raters, as of three raters that of the others is their mean: beside 5 and 2, a 1 would be off by
             2.5. So one of three is far off if both others are further away. Of two raters, both are far off.
-
-    Returns:
-        Rater and unit -> aspects, in the order of the answers.
     """
-    return grouped(
-        ((rater, unit_id), aspect)
-        for (unit_id, aspect), values in _values(answers).items()
-        for rater in _outliers(values, more_than)
-    )
-
-
-def _outliers(values: Mapping[str, Any], more_than: float | None) -> list[str]:
-    """The raters whose value is far off from the others', as in `far_off`."""
     found = []
     for rater, value in values.items():
         others = [each for other, each in values.items() if other != rater]
@@ -217,12 +205,6 @@ def _outliers(values: Mapping[str, Any], more_than: float | None) -> list[str]:
         if off:
             found.append(rater)
     return found
-
-
-def _values(answers: Iterable[Answer]) -> dict[tuple[str, str], dict[str, Any]]:
-    """Unit and aspect -> rater -> value, without skipped ones."""
-    there = grouped(((each.unit_id, each.aspect), each) for each in answers if each.value is not None)
-    return {question: {each.rater: each.value for each in said} for question, said in there.items()}
 
 
 @dataclass(frozen=True)
@@ -250,11 +232,13 @@ def review_cases(campaign: Campaign, plan: Plan) -> Cases:
     more_than = None if campaign.task.labels else 2.0 if plan.more_than is None else plan.more_than
     cases: list[tuple[Key, str]] = []
     kinds = Counter[bool]()
-    for (unit_id, aspect), values in _values(campaign.answers(plan.review).values()).items():
+    answers = [each for each in campaign.answers(plan.review).values() if each.value is not None]
+    for (unit_id, aspect), said in grouped(((each.unit_id, each.aspect), each) for each in answers).items():
+        values: dict[str, Any] = {each.rater: each.value for each in said}
         given = set(values.values())
         if len(given) < 2 or (more_than is not None and max(given) - min(given) <= more_than):
             continue
-        single = _outliers(values, more_than)
+        single = far_off(values, more_than)
         kinds[len(single) == 1] += 1
         cases += [((rater, unit_id), aspect) for rater in (single if len(single) == 1 else values)]
     return Cases(grouped(cases), alone=kinds[True], apart=kinds[False])

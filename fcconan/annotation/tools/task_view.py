@@ -173,7 +173,7 @@ def items(campaign: Campaign, round_name: str) -> list[Item]:
                 f"{campaign.folder}: the round {round_name} assigns {assignment.unit_id}, which units.jsonl lacks: "
                 "take the files from a backup"
             )
-        texts = dict(_texts(campaign, assignment, unit, rows))
+        texts = dict(shown_texts(campaign, assignment, unit, rows))
         if shown is not None:
             texts[SHOWN] = _as_text(shown.get(assignment.key, {}), assignment, unit)
         found.append(Item(assignment, unit, texts))
@@ -268,9 +268,15 @@ def file_name(round_name: str, rater: str, tool: str) -> str:
     return f"{round_name}-{rater}{ENDS[tool]}"
 
 
-def _texts(
+def shown_texts(
     campaign: Campaign, assignment: Assignment, unit: Unit, rows: Mapping[str, Row]
 ) -> Iterator[tuple[str, str]]:
+    """Yields name and text of what is shown of a unit; of a swapped comparison the second reply is `reply_a`.
+
+    Raises:
+        InputError: A text is missing.
+    """
+
     def row(id_: str | None) -> Row:
         if id_ is None or id_ not in rows:
             raise InputError(f"{campaign.folder}: the unit {unit.unit_id} has no text {id_}: take it from a backup")
