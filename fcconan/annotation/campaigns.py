@@ -29,6 +29,7 @@ from typing import Any, Literal, TypeVar
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from fcconan.annotation.lookups import Lookup
 from fcconan.data import YamlFile, explain, locked, new_folder, read_rows, write_whole
 from fcconan.errors import InputError
 from fcconan.judging import Task, dump_task, load_task
@@ -248,8 +249,8 @@ class Campaign:
         return [aspect.name for aspect in self.task.aspects] or [LABEL]
 
     def units(self) -> dict[str, Unit]:
-        """Returns what is judged, by its id, in the order of the file."""
-        return {unit.unit_id: unit for unit in self.read("units.jsonl", Unit)}
+        """Returns what is judged, by its id, in the order of the file; an unknown id is refused."""
+        return Lookup(self.folder, "unit", {unit.unit_id: unit for unit in self.read("units.jsonl", Unit)})
 
     def items(self) -> list[Unit]:
         """Returns the units whose answer is wanted: all but gold questions and the qualification test."""
@@ -262,11 +263,12 @@ class Campaign:
     def texts(self) -> dict[str, Row]:
         """Returns the rows of HS, CNs and replies by their ids; each has a `text`."""
         keys = {"hs.jsonl": "hs_id", "cn.jsonl": "cn_id", "replies.jsonl": "reply_id"}
-        return {row[key]: row for name, key in keys.items() for row in self._once(name, read_rows)}
+        rows = {row[key]: row for name, key in keys.items() for row in self._once(name, read_rows)}
+        return Lookup(self.folder, "text", rows)
 
     def raters(self) -> dict[str, Rater]:
         """Returns the raters by their pseudonyms, in the order in which they joined."""
-        return {rater.rater: rater for rater in self.read("raters.jsonl", Rater)}
+        return Lookup(self.folder, "rater", {rater.rater: rater for rater in self.read("raters.jsonl", Rater)})
 
     def active(self, role: str) -> list[str]:
         """Returns the active raters of a role, in the order in which they joined."""
@@ -353,11 +355,7 @@ class Campaign:
             yield
 
     def write(self, name: str, records: Iterable[Any]) -> None:
-        """Writes a file of records whole; call it within `changing`.
-
-        Args:
-            name: Such as `raters.jsonl` or `rounds/main.jsonl`.
-            records: Of one of the classes here.
+        """Writes a file of records, such as `raters.jsonl`, whole; call it within `changing`.
 
         Raises:
             OSError: The file cannot be written.

@@ -253,7 +253,7 @@ def _texts(campaign: Campaign, ids: Iterable[str | None], side: str, about: Sequ
     id_of = {"hs": make_hs_id, "cn": make_cn_id}[side]
     texts, rows = campaign.texts(), []
     for key in dict.fromkeys(map(str, ids)):
-        row = _text(campaign, texts, key)
+        row = texts[key]
         if id_of(row["text"]) != key:
             raise InputError(
                 f"{campaign.folder / f'{side}.jsonl'}: the text of {key} has the id {id_of(row['text'])}: it was "
@@ -266,12 +266,6 @@ def _texts(campaign: Campaign, ids: Iterable[str | None], side: str, about: Sequ
     return rows
 
 
-def _text(campaign: Campaign, texts: Mapping[str, Row], key: str) -> Row:
-    if key not in texts:
-        raise InputError(f"{campaign.folder} has no text {key}, which is judged: take its files from a backup")
-    return texts[key]
-
-
 def _judged_replies(
     campaign: Campaign, units: Mapping[str, Unit], answers: Mapping[str, Sequence[Answer]]
 ) -> dict[str, list[Row]]:
@@ -279,7 +273,7 @@ def _judged_replies(
     ids = dict.fromkeys(key for unit in units.values() for key in (unit.reply_a, unit.reply_b) if key is not None)
     replies = []
     for key in ids:
-        row = _text(campaign, texts, key)
+        row = texts[key]
         hs = make_hs_id(str(row.get("hate_speech")))
         if hs != row.get("hs_id"):
             raise InputError(

@@ -390,7 +390,7 @@ def test_nothing_and_nobody(tmp_path: Path) -> None:
         plan_validation(campaign_of(tmp_path / "e", reply_units(1), grades, task="cseval", validators=FOUR))
     with pytest.raises(InputError, match="no active validator: let one join"):
         plan_validation(decided(tmp_path / "b", "2", validators=[]))
-    with pytest.raises(InputError, match="are to be judged by 2 raters, but only 1 are active"):
+    with pytest.raises(InputError, match="1 units are to be judged by 2 of the 1 active raters"):
         plan_validation(decided(tmp_path / "c", "2", validators=FOUR[:1]), twice=0.5)
 
 

@@ -154,11 +154,9 @@ def filled_in(
         Rater -> rows, as `annotate export --tool csv` writes them and `annotate import` reads them.
 
     Raises:
-        InputError: There is no such round, or a rater in it of whom nothing is said.
+        InputError: There is no such round.
     """
     theirs = task_view.of_raters(campaign, round_name)
-    if unknown := theirs.keys() - behaviours.keys():
-        raise InputError(f"{min(unknown)} is in the round {round_name} and not in raters.jsonl: take it from a backup")
     handout = task_view.Handout(campaign, round_name, task_view.text_names(theirs))
     shown = campaign.shown(round_name) or {}
     found = {}

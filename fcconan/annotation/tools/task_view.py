@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from fcconan.annotation.campaigns import LABEL, VALIDATION, Assignment, Campaign, Row, Unit
+from fcconan.annotation.lookups import Lookup
 from fcconan.data import normalise, short_hash
 from fcconan.errors import InputError
 from fcconan.judging import Task
@@ -161,18 +162,13 @@ def items(campaign: Campaign, round_name: str) -> list[Item]:
     """Returns what every rater of a round sees, each rater's in their order, withdrawn assignments included.
 
     Raises:
-        InputError: There is no such round, or a text is missing.
+        InputError: There is no such round, or a unit or text of it is missing.
     """
     units, rows = campaign.units(), campaign.texts()
     shown = campaign.shown(round_name)
     found = []
     for assignment in campaign.assignments(round_name):
-        unit = units.get(assignment.unit_id)
-        if unit is None:
-            raise InputError(
-                f"{campaign.folder}: the round {round_name} assigns {assignment.unit_id}, which units.jsonl lacks: "
-                "take the files from a backup"
-            )
+        unit = units[assignment.unit_id]
         texts = dict(shown_texts(campaign, assignment, unit, rows))
         if shown is not None:
             texts[SHOWN] = _as_text(shown.get(assignment.key, {}), assignment, unit)
@@ -196,12 +192,12 @@ def of_raters(
     """
     asked = [question.name for question in questions(campaign, round_name)]
     answered = campaign.answers(round_name) if unanswered else {}
-    found: dict[str, list[Item]] = {rater: [] for rater in campaign.raters()}
+    found: dict[str, list[Item]] = Lookup(campaign.folder, "rater", {rater: [] for rater in campaign.raters()})
     for item in items(campaign, round_name):
         rater, unit_id = item.assignment.rater, item.assignment.unit_id
         done = unanswered and all((round_name, rater, unit_id, name) in answered for name in asked)
         if not item.assignment.withdrawn and not done:
-            found.setdefault(rater, []).append(item)
+            found[rater].append(item)
     found = {rater: theirs for rater, theirs in found.items() if theirs}
     for rater in raters or ():
         if rater not in found:
@@ -258,13 +254,7 @@ def text_names(all_items: Mapping[str, list[Item]]) -> list[str]:
 
 
 def file_name(round_name: str, rater: str, tool: str) -> str:
-    """Returns the name of the file, or of Argilla's folder, that is handed to a rater.
-
-    Raises:
-        InputError: A file cannot have that name.
-    """
-    if "/" in rater or "\0" in rater:
-        raise InputError(f"the pseudonym {rater!r} cannot be part of a file's name: give that rater another one")
+    """Returns the name of the file, or of Argilla's folder, that is handed to a rater."""
     return f"{round_name}-{rater}{ENDS[tool]}"
 
 
@@ -276,23 +266,17 @@ def shown_texts(
     Raises:
         InputError: A text is missing.
     """
-
-    def row(id_: str | None) -> Row:
-        if id_ is None or id_ not in rows:
-            raise InputError(f"{campaign.folder}: the unit {unit.unit_id} has no text {id_}: take it from a backup")
-        return rows[id_]
-
     if campaign.task.unit == "pair":
-        yield "hate_speech", str(row(unit.hs_id)["text"])
-        yield "counter_narrative", str(row(unit.cn_id)["text"])
+        yield "hate_speech", str(rows[str(unit.hs_id)]["text"])
+        yield "counter_narrative", str(rows[str(unit.cn_id)]["text"])
         return
-    first = row(unit.reply_a)
+    first = rows[str(unit.reply_a)]
     for name in TEXTS[:3]:
         if name not in campaign.task.context:
             continue
         text = first.get(name)
         if name == "hate_speech" and text is None and unit.hs_id is not None:
-            text = row(unit.hs_id)["text"]
+            text = rows[unit.hs_id]["text"]
         if name == "references":
             text = "\n\n".join(map(str, text or ())) or None
         if text is None:
@@ -304,7 +288,7 @@ def shown_texts(
     if unit.reply_b is None:
         yield "reply", str(first.get("text") or "")
     else:
-        order = (row(unit.reply_b), first) if assignment.swapped else (first, row(unit.reply_b))
+        order = (rows[unit.reply_b], first) if assignment.swapped else (first, rows[unit.reply_b])
         yield "reply_a", str(order[0].get("text") or "")
         yield "reply_b", str(order[1].get("text") or "")
 
