@@ -113,10 +113,7 @@ def final_labels(campaign: Campaign) -> list[str]:
         InputError: The task has aspects.
     """
     if campaign.task.aspects:
-        raise InputError(
-            f"the task {campaign.task.name} asks for grades, and grades are not adjudicated: every rater's stay as "
-            "they are; look at the units with most disagreement with `fcconan annotate agree`"
-        )
+        raise InputError(f"{campaign.task.name} has grades, which are not adjudicated: use `fcconan annotate agree`")
     return [label.name for label in campaign.task.labels if label.name != NOT_SURE]
 
 

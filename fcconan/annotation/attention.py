@@ -26,14 +26,13 @@ import numpy as np
 import numpy.typing as npt
 
 from fcconan.annotation.assignment.rounds import made_how
-from fcconan.annotation.campaigns import MAIN, Assignment, Campaign, Key, Unit
+from fcconan.annotation.campaigns import MAIN, Assignment, Campaign, Key, Row, Unit
 from fcconan.annotation.qualification import is_right
 from fcconan.annotation.votes import NOT_SURE, Value, answers_of, votes_of
 from fcconan.building import grouped
 from fcconan.data import counted
 from fcconan.scoring import LEVEL, Family, holm, middle_ranks, p_floor
 
-Row = dict[str, Any]
 Place = tuple[str, int]  # a stratum, and a block in it
 FEWEST = 10  # answers, for a test of drift and for constant answers
 FAST = 0.05

@@ -105,10 +105,7 @@ def read_conflicts(path: Path, campaign: Campaign, outcome: Outcome, by: str) ->
             line names the first three and counts them.
     """
     if not _PSEUDONYM.fullmatch(by) or by in (BY_VOTES, BY_RULE):
-        raise InputError(
-            f"--decided-by is {by!r}: give a pseudonym of letters, digits, - and _, neither `{BY_VOTES}` nor "
-            f"`{BY_RULE}`"
-        )
+        raise InputError(f"--decided-by is {by!r}: give letters, digits, - and _, and neither votes nor rule")
     allowed = [*final_labels(campaign), DISCARD]
     rows = _read(path)
     swapped = {row.get("unit_id") for _, row in rows if row.get(_ORDER) == "b"}
@@ -118,10 +115,7 @@ def read_conflicts(path: Path, campaign: Campaign, outcome: Outcome, by: str) ->
     texts = [name for _, row in rows for name in expected.get(row.get("unit_id", ""), {}) if name not in _NO_TEXTS]
     needed = dict.fromkeys([*_KEYS, *sides, "votes", "decision", *texts])
     if lacking := [name for name in needed if any(name not in row for _, row in rows)]:
-        raise InputError(
-            f"{path}: there is no column {', '.join(lacking)}: import what `fcconan annotate adjudicate "
-            "--export-conflicts` wrote, with all its columns"
-        )
+        raise InputError(f"{path}: there is no column {', '.join(lacking)}: import the list with all its columns")
     units = campaign.units()
     found: list[Decision] = []
     problems = []

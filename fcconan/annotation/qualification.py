@@ -35,10 +35,7 @@ def join(raters: Mapping[str, Rater], names: Sequence[str], *, role: Role, invit
     found = dict(raters)
     for name in names:
         if not _PSEUDONYM.fullmatch(name):
-            raise InputError(
-                f"{name!r} cannot be a pseudonym: give letters, digits, - and _, such as annotator-1, and no name or "
-                "address of a person"
-            )
+            raise InputError(f"{name!r} cannot be a pseudonym: give letters, digits, - and _, such as annotator-1")
         alike = next((other for other in found if other != name and other.casefold() == name.casefold()), None)
         if alike is not None:
             raise InputError(f"{name} and {alike} differ by capitals only: choose another pseudonym for who joins")
@@ -92,10 +89,7 @@ def quiz_round(campaign: Campaign, *, session_size: int | None = None, seed: int
             f"{campaign.folder} has no quiz: give units with known answers to `fcconan annotate new --qualification`"
         )
     if not new and not before:
-        raise InputError(
-            f"{campaign.folder} has no rater to qualify: `fcconan annotate raters {campaign.folder} --join PSEUDONYM "
-            "--invited`"
-        )
+        raise InputError(f"{campaign.folder} has no rater to qualify: let one join with --join PSEUDONYM --invited")
     found = in_order(
         dict.fromkeys(new, quiz),
         seed=derived_seed(campaign.settings.seed, f"assign {QUALIFICATION}", seed),

@@ -11,12 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from fcconan.annotation.campaigns import Campaign
+from fcconan.annotation.campaigns import Campaign, Row
 from fcconan.annotation.votes import Value, Votes, item_of
 from fcconan.building import grouped
 from fcconan.scoring import COEFFICIENTS, LARGEST_DOMAIN, NOMINAL, RatedByMany, krippendorff_alpha, measure_agreement
 
-Row = dict[str, Any]
 # Grades with decimals are hardly ever equal, so that only distances tell something.
 _GRADED = ("krippendorff_ordinal", "krippendorff_interval")
 

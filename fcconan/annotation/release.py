@@ -29,7 +29,7 @@ from fcconan.annotation.campaigns import (
 from fcconan.annotation.validation import Verdict, verdicts
 from fcconan.annotation.votes import NOT_SURE, answers_of, votes_of
 from fcconan.building import ABOUT_CN, ABOUT_HS, COLUMNS, grouped
-from fcconan.data import LABELS, VOTE_LABELS, Columns, make_cn_id, make_hs_id
+from fcconan.data import VOTE_LABELS, Columns, make_cn_id, make_hs_id
 from fcconan.errors import InputError
 
 SKIPPED = "not_rated"  # why an answer has no value
@@ -153,7 +153,7 @@ def _pairs(
     campaign: Campaign, rounds: Sequence[str], units: Mapping[str, Unit], answers: Mapping[str, Sequence[Answer]]
 ) -> dict[str, list[Row]]:
     raters, confirmed = campaign.raters(), verdicts(campaign)
-    final = _final_labels(campaign, rounds, LABELS)
+    final = _final_labels(campaign, rounds)
     pairs, votes = [], []
     for place, unit in enumerate(units):
         given = [answer for answer in answers.get(unit, ()) if answer.value is not None]
@@ -183,7 +183,7 @@ def _labels(
 ) -> list[Row]:
     """The final verdicts of the comparisons that were judged, and how they were decided."""
     decisions, confirmed = campaign.decisions(), verdicts(campaign)
-    final = _final_labels(campaign, rounds, VERDICTS)
+    final = _final_labels(campaign, rounds)
     rows = []
     for unit in answers:
         label, reason = final(unit)
@@ -198,16 +198,14 @@ def _by(answer: Answer, role: str) -> Row:
     return {"rater": answer.rater, "role": role, "round": answer.round}
 
 
-def _final_labels(
-    campaign: Campaign, rounds: Sequence[str], labels: Sequence[str]
-) -> Callable[[str], tuple[str | None, str | None]]:
+def _final_labels(campaign: Campaign, rounds: Sequence[str]) -> Callable[[str], tuple[str | None, str | None]]:
     """Returns a function that gives the final label of a unit, or why it has none.
 
     Raises:
-        InputError: A label is none of the expected ones, or the votes do not give the final labels.
+        InputError: The votes do not give the final labels.
     """
     votes, decisions = votes_of(campaign, rounds)[LABEL], campaign.decisions()
-    _check_decisions(campaign, rounds, votes, labels)
+    _check_decisions(campaign, rounds, votes)
 
     def final(unit: str) -> tuple[str | None, str | None]:
         if not decisions:
@@ -223,16 +221,8 @@ def _final_labels(
     return final
 
 
-def _check_decisions(
-    campaign: Campaign, rounds: Sequence[str], votes: Mapping[str, object], labels: Sequence[str]
-) -> None:
+def _check_decisions(campaign: Campaign, rounds: Sequence[str], votes: Mapping[str, object]) -> None:
     decisions = campaign.decisions()
-    for unit, decision in decisions.items():
-        if decision.label not in (*labels, None):
-            raise InputError(
-                f"{campaign.folder / 'decisions.jsonl'}: the label of {unit} is {decision.label!r}, expected "
-                f"{' or '.join(labels)}: decide it again with `fcconan annotate adjudicate`"
-            )
     method = DAWID_SKENE if any(each.reason == "posterior" for each in decisions.values()) else RULE
     found = adjudicate(campaign, rounds=rounds, now=True, persons=(), method=method, at_least=0.0).by_rule
     changed = [

@@ -4,18 +4,16 @@ import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import yaml
 
-from fcconan.annotation.campaigns import MAIN, Campaign
+from fcconan.annotation.campaigns import MAIN, Campaign, Row
 from fcconan.annotation.release import Published, published_rows, without_label
 from fcconan.annotation.tools.guidelines import campaign_template
 from fcconan.building import TIER_RULES, Recipe, TierRule, builder_of, load_recipe, load_tier_rule
 from fcconan.data import RowWriter, YamlFile, new_folder, sha256_of
 from fcconan.errors import InputError
 
-Row = dict[str, Any]
 RECIPE = "recipe.yaml"
 DEFAULT_RULE = "released"
 HEAD = (

@@ -147,7 +147,7 @@ def test_a_persons_decision_stays_whatever_the_votes_become(tmp_path: Path) -> N
 
 def test_grades_are_not_adjudicated(tmp_path: Path, run_cli: RunCli) -> None:
     campaign = campaign_of(tmp_path / "c", reply_units(1), {"rater-1": [3.0], "rater-2": [5.0]}, task="cseval")
-    with pytest.raises(InputError, match="grades are not adjudicated"):
+    with pytest.raises(InputError, match="has grades, which are not adjudicated"):
         final_labels(campaign)
     done = run_cli("annotate", "adjudicate", tmp_path / "c", "--json", tmp_path / "n.json")
     said, following = done.stdout.splitlines()
@@ -254,7 +254,7 @@ def test_a_wrong_list_is_refused(tmp_path: Path, edit: dict[int, dict[str, str]]
 
 @pytest.mark.parametrize("by", ["votes", "rule", "Ada Ombrey", "ada@example.org", ""])
 def test_names_are_no_pseudonyms(tmp_path: Path, by: str) -> None:
-    assert problem(tmp_path, {}, by=by).startswith(f"--decided-by is {by!r}: give a pseudonym")
+    assert problem(tmp_path, {}, by=by).startswith(f"--decided-by is {by!r}: give letters")
 
 
 def test_more_than_three_problems_are_counted(tmp_path: Path) -> None:
@@ -270,7 +270,7 @@ def test_more_than_three_problems_are_counted(tmp_path: Path) -> None:
     ("content", "said"),
     [
         (b"", "there is no header"),
-        (b"campaign,unit_id,votes\nbooks,x,y\n", "there is no column decision: import what"),
+        (b"campaign,unit_id,votes\nbooks,x,y\n", "there is no column decision: import the list"),
         (
             b'campaign,unit_id,votes,decision\nbooks,"hs-1',
             r"row 2: not CSV .*: the file was cut off",
@@ -409,12 +409,12 @@ def test_the_list_shows_half_of_the_comparisons_swapped_and_is_read_accordingly(
 @pytest.mark.parametrize(
     ("name", "cell", "message"),
     [
-        ("shown_first", None, r"list\.csv: there is no column shown_first: import what"),
+        ("shown_first", None, r"list\.csv: there is no column shown_first: import the list"),
         ("shown_first", "", r"row 2: shown_first of re-2a:re-2b is '', expected 'a';"),
         (
             "reply_a",
             None,
-            r"list\.csv: there is no column reply_a: import what `fcconan annotate adjudicate --export-conflicts` ",
+            r"list\.csv: there is no column reply_a: import the list with all its columns",
         ),
     ],
 )

@@ -253,7 +253,7 @@ def test_fewer_than_asked_for_is_said_with_the_numbers_found() -> None:
         made(7, 2)
     with pytest.raises(InputError, match=r"^the 5 nearest of 24 originals give 0 new ones, so there is nothing to ju"):
         made(6, None)
-    with pytest.raises(InputError, match=r"^1 of 1 HS are not in the corpus \(hs-0\), so they have no originals"):
+    with pytest.raises(InputError, match=r"^1 of 1 HS are not in the corpus \(hs-0\): give others"):
         made(1, None, among=["hs-0"])
 
 
@@ -337,7 +337,7 @@ def test_a_retriever_that_fails_is_one_line() -> None:
         def rank(self, queries: Mapping[str, str], corpus: Mapping[str, str], k: int) -> Rankings:
             raise ValueError("no light")
 
-    with pytest.raises(InputError, match=r"^broken finds no neighbours of 2 CNs \(cn-\w+: ValueError: no light\)"):
+    with pytest.raises(InputError, match=r"^broken finds no neighbours of cn-\w+ \(ValueError: no light\)"):
         construct(read_corpus(ROWS), Neighbours(Broken()), n_hs=None, among=[identity.make_hs_id(OMBREY)])
 
 
@@ -526,7 +526,7 @@ def test_a_campaign_is_made_once_and_known_again(tmp_path: Path) -> None:
         Campaign(folder).write("raters.jsonl", [Rater("r1")])
     before = {file.name: file.read_bytes() for file in folder.iterdir()}
     assert make_once(folder, named, task, ombrey_only(k=2)) is False
-    with pytest.raises(InputError, match=r"holds a campaign already, with another campaign\.yaml than these arguments"):
+    with pytest.raises(InputError, match=r"holds a campaign with another campaign\.yaml: choose another folder"):
         make_once(folder, named, task, ombrey_only(k=1))
     with pytest.raises(InputError, match=r"with another task\.yaml"):
         make_once(folder, named, load_task("cseval"), ombrey_only(k=2))
@@ -569,7 +569,7 @@ def test_new_from_a_file_of_pairs(tmp_path: Path, write: Write, run_cli: RunCli)
     assert "was there already, as these arguments make it: nothing was changed" in again.stdout
     refused = run_cli(*base, "--corpus", corpus, *options, "--seed", 5)
     assert refused.returncode == 2
-    assert "holds a campaign already, with another campaign.yaml than these arguments make" in refused.stderr
+    assert "holds a campaign with another campaign.yaml: choose another folder" in refused.stderr
 
 
 def test_new_from_lists_and_from_replies(tmp_path: Path, write: Write, run_cli: RunCli) -> None:

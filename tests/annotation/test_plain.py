@@ -195,7 +195,7 @@ def test_empty_rows_and_emptied_columns_are_passed_over(unchanged: Campaign, tmp
             lambda text: text[: len(text) - 30],
             r"row \d: (found \d+ cells, expected 11|not CSV .*): the file was cut off",
         ),
-        (lambda text: text.replace("label", "Label", 1), "row 2: there is no column label: import what"),
+        (lambda text: text.replace("label", "Label", 1), "row 2: there is no column label: import the sheet"),
         (lambda text: text.replace("comment", "note", 1), "row 2: unknown column note: remove or rename it"),
         (lambda text: text.replace("skip", "comment", 1), "two columns have one name"),
         (lambda text: "", "is empty"),
@@ -394,7 +394,7 @@ def test_an_aspect_cannot_have_the_name_of_a_column(tmp_path: Path) -> None:
     aspect = campaign.task.aspects[0]
     renamed: Aspect = aspect.model_copy(update={"name": "comment"})
     campaign.task = campaign.task.model_copy(update={"aspects": [renamed]})
-    with pytest.raises(InputError, match="an aspect is named comment, which every export uses for something else"):
+    with pytest.raises(InputError, match="an aspect has the name of a column, comment: rename it"):
         exchange.export(campaign, "csv")
 
 

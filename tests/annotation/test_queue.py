@@ -645,7 +645,7 @@ def test_low_grades_speak_for_what_is_looked_for_among_low_grades(tmp_path: Path
     [
         ("unit_id,score\nh:c,high\n", "row 1: the score is 'high', expected a finite number"),
         ("unit_id,score\nh:c,1\nh:c,2\n", "row 2: the file scores h:c twice"),
-        ("name,score\nh:c,1\n", "row 1: nothing says what is scored"),
+        ("name,score\nh:c,1\n", "row 1: no unit_id, pair_id, reply_id, or pair of ids: say what is scored"),
         ("unit_id,score\nz:c,1\n", "scores no unit of the campaign"),
     ],
 )

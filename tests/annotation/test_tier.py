@@ -388,8 +388,9 @@ def test_a_changed_text_is_refused(campaign: Campaign) -> None:
 def test_a_label_that_datasets_do_not_know_is_refused(campaign: Campaign) -> None:
     with campaign.changing():
         campaign.write("decisions.jsonl", [Decision(small.PAIR[0][0], "not_sure", "boss", "person")])
-    with pytest.raises(InputError, match="is 'not_sure', expected not_appropriate or appropriate: decide it again"):
-        published_rows(campaign)
+    with pytest.raises(InputError, match="label"):
+        write_dataset(campaign, campaign.folder.parent / "refused")
+    assert not (campaign.folder.parent / "refused").exists()
 
 
 def test_tasks_that_datasets_have_no_rows_for_are_refused(tmp_path: Path) -> None:

@@ -171,10 +171,7 @@ def _rows(path: Path, positive: Positive) -> dict[str, dict[str, float]]:
     for row in open_table("rows", files):
         place, unit_id = row.place, unit_named(row)
         if unit_id is None:
-            raise InputError(
-                f"{place}: nothing says what is scored: expected unit_id, pair_id, reply_id, query_id and "
-                "corpus_id, or reply_a and reply_b"
-            )
+            raise InputError(f"{place}: no unit_id, pair_id, reply_id, or pair of ids: say what is scored")
         name = ":".join(str(row[key]) for key in ("system", "rater", "aspect") if row.get(key))
         values = scorers.setdefault(name, {})
         for value in _value(row, positive, place):

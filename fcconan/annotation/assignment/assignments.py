@@ -173,10 +173,7 @@ def block_names(units: Iterable[Unit], blocks: Blocks) -> dict[str, str]:
         name = {"units": unit.unit_id, "cn": unit.cn_id, "hs": unit.hs_id}[blocks]
         if name is None:
             other = "hs or units" if blocks == "cn" else "units"
-            raise InputError(
-                f"the unit {unit.unit_id} has no {blocks.upper()} of its own, so there are no blocks of it: choose "
-                f"--blocks {other}"
-            )
+            raise InputError(f"the unit {unit.unit_id} has no {blocks.upper()} of its own: choose --blocks {other}")
         found[unit.unit_id] = name
     return found
 

@@ -66,10 +66,7 @@ def reassign(
     all_raters = bool(plan.get("all_raters"))
     own = all_raters or plan.get("review") is not None or name == QUALIFICATION  # nobody else can judge the units
     if own and (relieve or skipped):
-        raise InputError(
-            f"no other rater can judge what the round {name} assigned to a rater: leave --rebalance and "
-            "--reassign-skipped out"
-        )
+        raise InputError(f"no other rater can judge units of {name}: leave --rebalance and --reassign-skipped out")
     units, people, done = campaign.units(), campaign.raters(), done_in(campaign, name)
     active = campaign.active("annotator")
     items = {each.key: each for each in before if units[each.unit_id].role == "item" and not each.withdrawn}

@@ -141,10 +141,7 @@ def _first(campaign: Campaign, name: str, plan: Plan) -> tuple[list[Assignment],
     raters = active_annotators(campaign)
     anchors = campaign.units_of("anchor")
     if plan.anchors_per_session and not anchors:
-        raise InputError(
-            f"--gold-per-session is {plan.anchors_per_session}, but {campaign.folder} has no gold questions, which "
-            "`fcconan annotate new --gold FILE` puts into a campaign: leave it out"
-        )
+        raise InputError(f"{campaign.folder} has no gold questions: leave --gold-per-session out")
     forbidden = others_rounds(campaign, name)
     seed = derived_seed(campaign.settings.seed, f"assign {name}", plan.seed)
     assignments = assign_units(
@@ -365,10 +362,7 @@ def _check(campaign: Campaign, name: str, plan: Plan) -> None:
                 "a review goes to whoever was far off: leave out --blocks, overlaps, --sample-size and --exclude-round"
             )
         if campaign.task.labels and plan.more_than is not None:
-            raise InputError(
-                f"the task {campaign.task.name} has labels, which are not more or less apart: leave --max-distance "
-                "out, and whoever stands alone against the others reviews, or all where nobody does"
-            )
+            raise InputError(f"{campaign.task.name} has labels, which have no distance: leave --max-distance out")
     for other in (*plan.without, *([plan.review] if plan.review else [])):
         if other not in campaign.rounds() or other == name:
             known = ", ".join(each for each in campaign.rounds() if each != name) or "none"

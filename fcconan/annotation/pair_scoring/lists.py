@@ -53,10 +53,7 @@ def read_lists(sources: Sequence[Path]) -> Lists:
 def _judged(campaign: Campaign) -> Lists:
     """The texts of a campaign on pairs, without those of gold questions and the qualification test."""
     if campaign.task.unit != "pair":
-        raise InputError(
-            f"the campaign {campaign.folder} is about {campaign.task.unit} units, expected pairs: give two files of "
-            "texts"
-        )
+        raise InputError(f"{campaign.folder} is about {campaign.task.unit} units, expected pairs: give two files")
     items, texts = campaign.items(), campaign.texts()
     judged = {unit.hs_id for unit in items}, {unit.cn_id for unit in items}
     return Lists(*({key: str(row["text"]) for key, row in texts.items() if key in ids} for ids in judged))

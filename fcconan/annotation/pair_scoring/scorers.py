@@ -294,10 +294,7 @@ def _judge_scores(configuration: Mapping[str, Any], folder: Path, texts: Texts, 
                 scores[place] = labels.index(value) / (len(labels) - 1) if labels else value
         if judge.failed:
             # Written down, they would never be asked again.
-            raise InputError(
-                f"{judge.failed} requests had no answer for a reason that may pass: run the same command again, which "
-                "asks for these only"
-            )
+            raise InputError(f"{judge.failed} requests had no answer: run the same command again to send these")
         return Block(scores.reshape(len(hs), len(cns)), reasons)
 
     return score

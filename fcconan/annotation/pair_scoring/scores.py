@@ -250,10 +250,7 @@ class _Product:
 def _opened(folder: Path, plan_digest: str, asking: Asking) -> _Product:
     """Opens what was prepared, once in every process."""
     if not (folder / PLAN_NAME).is_file() or _digest_of_plan(folder) != plan_digest:
-        raise InputError(
-            f"a worker sees no {PLAN_NAME} of this scoring in {folder}: give a folder that every worker sees under the "
-            "same path"
-        )
+        raise InputError(f"a worker sees no {PLAN_NAME} of this scoring in {folder}: give a folder that all see")
     configuration = json.loads((folder / PLAN_NAME).read_text(encoding="utf-8"))["scorer"]
     prepared = _prepared(folder, plan_digest)
     tables = {side: pq.read_table(prepared / f"{side}.parquet", memory_map=True) for side in _SIDES}

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from fcconan.annotation.campaigns import Unit
-from fcconan.annotation.sampling.corpus import Corpus, Row, spoken_pairs, words_of
+from fcconan.annotation.campaigns import Row, Unit
+from fcconan.annotation.sampling.corpus import Corpus, spoken_pairs, words_of
 from fcconan.building import grouped
 from fcconan.data import make_pair_id
 from fcconan.errors import InputError
@@ -234,10 +234,7 @@ def prove_new(units: Iterable[Unit], texts: dict[str, list[Row]], corpus: Corpus
 
 def _draw_hs(corpus: Corpus, number: int | None, among: Collection[str], seed: int) -> list[str]:
     if unknown := sorted(set(among) - corpus.hs.keys()):
-        raise InputError(
-            f"{len(unknown)} of {len(among)} HS are not in the corpus ({unknown[0]}), so they have no originals: give "
-            "a list of CNs as well, or HS of the corpus"
-        )
+        raise InputError(f"{len(unknown)} of {len(among)} HS are not in the corpus ({unknown[0]}): give others")
     members = grouped((corpus.groups[key], key) for key in sorted(among))
     number = len(members) if number is None else number
     if number > len(members):
@@ -285,10 +282,7 @@ def _find(corpus: Corpus, originals: Sequence[str], neighbours: Neighbours) -> _
     ranked = rank_all(neighbours.retriever, asked, catalogue, depth) if catalogue else Rankings()
     if ranked.failures:
         key, reason = next(iter(ranked.failures.items()))
-        raise InputError(
-            f"{neighbours.retriever.name} finds no neighbours of {len(ranked.failures)} CNs ({key}: {reason}): choose "
-            "another --encoder"
-        )
+        raise InputError(f"{neighbours.retriever.name} finds no neighbours of {key} ({reason}): choose another encoder")
     found = _walk(ranked, originals, spoken, aside, neighbours.k)
     found.revision = (ranked.resolved.get("encoder") or {}).get("revision")
     return found

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from importlib.util import find_spec
 from typing import Any
 
+from fcconan.annotation.campaigns import Row
 from fcconan.data import is_blank, make_cn_id, make_hs_id, normalise
 from fcconan.errors import InputError
 from fcconan.retrieval import MINILM, Dense, Retriever, SentenceEncoder, TfIdf
@@ -38,8 +39,6 @@ def neighbour_finder(encoder: str) -> Retriever:
     """
     return TfIdf() if encoder == TFIDF else Dense(encoder, SentenceEncoder(encoder))
 
-
-Row = dict[str, Any]
 
 # What the rows of a corpus say about a text itself; what they say about a pair has no place in a new one.
 HS_COLUMNS = ("hs_type", "hs_subtype")

@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal
 
-from fcconan.annotation.campaigns import Unit
+from fcconan.annotation.campaigns import Row, Unit
 from fcconan.annotation.sampling.combinations import Material
-from fcconan.annotation.sampling.corpus import Row, text_in
+from fcconan.annotation.sampling.corpus import text_in
 from fcconan.annotation.tools.task_view import task_questions
 from fcconan.data import REPLY, make_cn_id, make_hs_id, make_item_id, make_pair_id, make_reply_id
 from fcconan.errors import InputError

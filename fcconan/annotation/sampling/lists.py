@@ -6,9 +6,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Literal
 
-from fcconan.annotation.campaigns import SETTINGS, Settings, Unit, create
+from fcconan.annotation.campaigns import SETTINGS, Row, Settings, Unit, create
 from fcconan.annotation.sampling.combinations import DRAW_CN, DRAW_HS, Material, draw, even_number, prove_new
-from fcconan.annotation.sampling.corpus import Corpus, Row, spoken_pairs, text_in, words_of
+from fcconan.annotation.sampling.corpus import Corpus, spoken_pairs, text_in, words_of
 from fcconan.annotation.sampling.gold_questions import unit_of
 from fcconan.data import (
     REPLY,
@@ -299,8 +299,5 @@ def make_once(folder: Path, settings: Settings, task: Task, material: Material, 
         for file in sorted(fresh.iterdir()):
             kept = folder / file.name
             if not kept.is_file() or kept.read_bytes() != file.read_bytes():
-                raise InputError(
-                    f"{folder} holds a campaign already, with another {file.name} than these arguments make: choose "
-                    "another folder, or give the arguments that it was made with"
-                )
+                raise InputError(f"{folder} holds a campaign with another {file.name}: choose another folder")
     return False

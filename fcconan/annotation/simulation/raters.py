@@ -117,10 +117,7 @@ def behaviours_of(campaign: Campaign, described: Behaviours) -> dict[str, Behavi
     """
     there: Mapping[str, Rater] = campaign.raters()
     if unknown := described.raters.keys() - there.keys():
-        raise InputError(
-            f"{min(unknown)} is described and no rater of {campaign.folder}: let them join with `fcconan annotate "
-            "raters`, or remove them"
-        )
+        raise InputError(f"{min(unknown)} is described and no rater of {campaign.folder}: remove it, or add the rater")
     found = {name: described.of(name, rater.role) for name, rater in there.items()}
     for name, behaviour in found.items():
         check_names(campaign.task, name, behaviour)

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from fcconan.annotation.assignment.assignments import derived_seed
-from fcconan.annotation.campaigns import LABEL, VALIDATION, Campaign, Unit, as_lines
+from fcconan.annotation.campaigns import LABEL, VALIDATION, Campaign, Row, Unit, as_lines
 from fcconan.annotation.simulation.raters import (
     Behaviour,
     Floats,
@@ -36,7 +36,6 @@ from fcconan.judging import Task
 TRUTH = "truth.jsonl"
 POSITIVE_RATE = 0.17  # appropriate pairs in FC-CONAN, rounded
 SPREAD = 0.5  # of the logarithm of times
-Row = dict[str, Any]
 
 
 @dataclass(frozen=True)

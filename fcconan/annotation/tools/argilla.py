@@ -12,13 +12,12 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from fcconan.annotation.campaigns import Campaign
+from fcconan.annotation.campaigns import Campaign, Row
 from fcconan.annotation.tools import guidelines, task_view
 from fcconan.annotation.tools.files import Given, as_json, as_text, ids_in
 from fcconan.annotation.tools.task_view import COMMENT, IDS, SESSION, TEXTS, TITLES, Handout, Item, Question
 from fcconan.errors import InputError
 
-Row = dict[str, Any]
 RECORDS = "records.json"
 _HIGHEST_RATING = 10  # Argilla's, which also wants no negative one
 _LEAST_VISIBLE = 3

@@ -18,13 +18,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from fcconan.annotation.campaigns import Campaign
+from fcconan.annotation.campaigns import Campaign, Row
 from fcconan.annotation.tools import task_view
 from fcconan.annotation.tools.files import Given, as_text, csv_rows, guarded, unguarded
 from fcconan.annotation.tools.task_view import COMMENT, IDS, SECONDS, SESSION, SKIP, SUGGESTED, Handout, Item, Question
 from fcconan.errors import InputError
 
-Row = dict[str, Any]
 _NOT_SKIPPED = frozenset({"", "0", "0.0", "no", "false"})
 
 
@@ -107,10 +106,7 @@ def read(path: Path, text: str, campaign: Campaign) -> list[Given]:
 def _check_columns(path: Path, where: str, row: Mapping[str, Any], asked: list[str]) -> None:
     needed = [*IDS, *asked]
     if missing := [name for name in needed if name not in row]:
-        raise InputError(
-            f"{path}, {where}: there is no column {', '.join(missing)}: import what `fcconan annotate export` wrote, "
-            "with all its columns"
-        )
+        raise InputError(f"{path}, {where}: there is no column {', '.join(missing)}: import the sheet with its columns")
     allowed = {*needed, *task_view.TEXTS, COMMENT, SKIP, SECONDS, SESSION}
     if unknown := [name for name in row if name not in allowed and not name.startswith(SUGGESTED)]:
         raise InputError(

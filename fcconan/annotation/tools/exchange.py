@@ -4,7 +4,6 @@ import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from fcconan.annotation.campaigns import MAIN, VALIDATION, Campaign
 from fcconan.annotation.tools import argilla, csv_sheets, guidelines, label_studio, task_view
@@ -13,8 +12,6 @@ from fcconan.annotation.tools.task_view import OTHER_WAY, Item, questions, turne
 from fcconan.annotation.votes import answer_in, unit_named
 from fcconan.data import open_table, write_whole
 from fcconan.errors import InputError
-
-Row = dict[str, Any]
 
 
 @dataclass(frozen=True)

@@ -7,15 +7,13 @@ same configuration and instructions, and the tasks of one rater in their order.
 import xml.etree.ElementTree as ET
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
 
-from fcconan.annotation.campaigns import Campaign
+from fcconan.annotation.campaigns import Campaign, Row
 from fcconan.annotation.tools import guidelines
 from fcconan.annotation.tools.files import Given, as_json, as_text, ids_in
 from fcconan.annotation.tools.task_view import COMMENT, IDS, TEXTS, TITLES, Handout, Item, Question
 from fcconan.errors import InputError
 
-Row = dict[str, Any]
 _LONGEST_TITLE = 50
 
 

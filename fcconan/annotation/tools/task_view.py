@@ -132,10 +132,7 @@ def questions(campaign: Campaign, round_name: str) -> list[Question]:
     taken = {*IDS, COMMENT, SKIP, SECONDS, SESSION, *TEXTS}
     for aspect in campaign.task.aspects:
         if aspect.name in taken or aspect.name.startswith(SUGGESTED):
-            raise InputError(
-                f"{campaign.folder / 'task.yaml'}: an aspect is named {aspect.name}, which every export uses for "
-                "something else: give it another name"
-            )
+            raise InputError(f"{campaign.folder}: an aspect has the name of a column, {aspect.name}: rename it")
     return task_questions(campaign.task)
 
 
