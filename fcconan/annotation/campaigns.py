@@ -279,21 +279,16 @@ class Campaign:
         return sorted(path.stem for path in (self.folder / "rounds").glob("*.jsonl") if "." not in path.stem)
 
     def rounds_like(self, names: Sequence[str] | None) -> list[str]:
-        """Returns the rounds with these names, in their order; a name such as `queue-*` stands for all that it matches.
+        """Returns the rounds with these names, in their order; a name such as `queue-*` is that of all that it matches.
 
         Args:
-            names: The names; None or nothing for the main round.
-
-        Raises:
-            InputError: A pattern matches no round.
+            names: The names, also those that no round has; None or nothing for the main round.
         """
         found: list[str] = []
         for name in names or [MAIN]:
             # Of rounds that are numbered, the tenth comes after the second.
             matching = sorted(fnmatch.filter(self.rounds(), name), key=lambda each: (len(each), each))
-            if "*" in name and not matching:
-                raise InputError(f"{self.folder} has no round like {name}, only {', '.join(self.rounds()) or 'none'}")
-            found += matching if "*" in name else [name]
+            found += matching or [name]
         return list(dict.fromkeys(found))
 
     def assignments(self, round_name: str = MAIN) -> list[Assignment]:

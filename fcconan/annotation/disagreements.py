@@ -176,9 +176,7 @@ def _read(path: Path) -> list[tuple[int, dict[str, str]]]:
     try:
         content = path.read_bytes()
     except OSError as error:
-        raise InputError(
-            f"{path} cannot be read ({error.strerror}): give the list that --export-conflicts wrote, filled in"
-        ) from error
+        raise InputError(f"{path} cannot be read ({error.strerror}): give the list, filled in") from error
     rows = []
     for number, cells in csv_rows(path, decoded(path, content)):
         row = {name: unguarded(cell) for name, cell in cells.items()}

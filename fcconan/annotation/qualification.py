@@ -85,9 +85,7 @@ def quiz_round(campaign: Campaign, *, session_size: int | None = None, seed: int
     had = {each.rater for each in before}
     new = [name for name, rater in campaign.raters().items() if rater.state == "invited" and name not in had]
     if not quiz:
-        raise InputError(
-            f"{campaign.folder} has no quiz: give units with known answers to `fcconan annotate new --qualification`"
-        )
+        raise InputError(f"{campaign.folder} has no quiz: give one to `fcconan annotate new --qualification`")
     if not new and not before:
         raise InputError(f"{campaign.folder} has no rater to qualify: let one join with --join PSEUDONYM --invited")
     found = in_order(

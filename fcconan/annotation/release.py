@@ -104,9 +104,7 @@ def published_rows(campaign: Campaign, rounds: Sequence[str] = (MAIN,)) -> Publi
         raise InputError(f"{campaign.folder} has no answers in {', '.join(rounds)}: {todo}")
     decisions = campaign.decisions()
     if campaign.task.labels and not decisions and campaign.answers(VALIDATION):
-        raise InputError(
-            f"{campaign.folder} has answers of validators and no final labels: run `fcconan annotate adjudicate`"
-        )
+        raise InputError(f"{campaign.folder} has validators but no final labels: run `fcconan annotate adjudicate`")
     counts = {
         "not_judged": len(unjudged) - n_elsewhere,
         "judged_in_other_rounds": n_elsewhere,

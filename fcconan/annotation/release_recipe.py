@@ -72,9 +72,7 @@ def write_dataset(
             it is, or the folder holds something else.
     """
     if rule is not None and campaign.task.unit != "pair":
-        raise InputError(
-            f"{campaign.folder} judges single units ({campaign.task.unit}), not pairs: leave --tier-rule out"
-        )
+        raise InputError(f"{campaign.folder} judges a {campaign.task.unit}, not pairs: leave --tier-rule out")
     tiers = load_tier_rule(rule or DEFAULT_RULE) if campaign.task.unit == "pair" else None
     before = _before(campaign, out)
     with campaign.changing():

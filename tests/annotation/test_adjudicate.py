@@ -200,7 +200,7 @@ def test_the_conflict_list_goes_to_a_person_and_comes_back(tmp_path: Path, run_c
     assert (tmp_path / "c" / "decisions.jsonl").read_bytes() != before
     # What a person filled in is not written over; a new list shows what was decided, and a plain run keeps it.
     refused = run_cli("annotate", "adjudicate", tmp_path / "c", "--export-conflicts", file, "--all-conflicts")
-    assert (refused.returncode, "may be somebody's work" in refused.stderr) == (2, True)
+    assert (refused.returncode, "perhaps somebody's work" in refused.stderr) == (2, True)
     anew = tmp_path / "anew.csv"
     done = run_cli("annotate", "adjudicate", tmp_path / "c", "--export-conflicts", anew, "--all-conflicts")
     assert done.returncode == 0

@@ -228,7 +228,7 @@ def test_sittings_are_of_equal_length_and_have_their_anchors() -> None:
 def test_anchors_that_do_not_suffice_or_leave_no_room_are_refused() -> None:
     with pytest.raises(InputError, match="annotator-1 has 5 sessions with 3 anchors, which is 15, but there are 12"):
         assign_units(PAIRS, NINE[:4], seed=8, anchors=ANCHORS, sittings=Sittings(23, 3))
-    with pytest.raises(InputError, match="sessions of 3 with 3 anchors have no room"):
+    with pytest.raises(InputError, match="sessions of 3 have no room beside 3 anchors"):
         assign_units(PAIRS, NINE[:4], seed=8, anchors=ANCHORS, sittings=Sittings(3, 3))
 
 

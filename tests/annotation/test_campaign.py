@@ -164,5 +164,5 @@ def test_a_pattern_stands_for_the_rounds_it_matches_the_tenth_after_the_second(t
     assert campaign.rounds_like(["queue-*"]) == ["queue-1", "queue-2", "queue-10"]
     assert campaign.rounds_like(["other", "main", "queue-1*"]) == ["other", "main", "queue-1", "queue-10"]
     assert campaign.rounds_like(None) == ["main"]
-    with pytest.raises(InputError, match=r"no round like x\*, only main, queue-1"):
-        campaign.rounds_like(["x*"])
+    with pytest.raises(InputError, match=r"no round 'x\*', only main, queue-1"):
+        campaign.assignments(*campaign.rounds_like(["x*"]))

@@ -174,7 +174,7 @@ def test_hs_of_one_value_are_drawn_once() -> None:
     with pytest.raises(InputError, match=r"row 1 has no topic, by which HS are grouped: it has hate_speech, "):
         read_corpus(rows, one_per="topic")
     rows[1]["code"] = "z"
-    with pytest.raises(InputError, match=r"row 2: the HS has the code 'z', and 'x' before: correct one"):
+    with pytest.raises(InputError, match=r"row 2: the HS has code 'z', and 'x' before: correct one"):
         read_corpus(rows, one_per="code")
 
 
@@ -435,7 +435,7 @@ def test_every_reply_with_words_is_a_unit() -> None:
 
 
 def test_what_the_task_shows_is_looked_for() -> None:
-    with pytest.raises(InputError, match=r"^the task shows background, but no reply has any"):
+    with pytest.raises(InputError, match=r"^the task shows background, which no reply has"):
         reply_units(REPLIES, ["hate_speech", "background"])
     some = [reply("i", "x", LIBRARY, background="Lists."), *REPLIES[1:]]
     material = reply_units(some, ["hate_speech", "background"])
@@ -443,7 +443,7 @@ def test_what_the_task_shows_is_looked_for() -> None:
     assert material.texts["replies.jsonl"][0]["background"] == "Lists."
     with pytest.raises(InputError, match=r"^none of 1 replies has a word: check the column of their text$"):
         reply_units([reply("j", "y", "  ")])
-    with pytest.raises(InputError, match=r"^the reply re-ix has no hate speech that it answers"):
+    with pytest.raises(InputError, match=r"^the reply re-ix has no hate speech: fill it in"):
         reply_units([reply("i", "x", ASK, hate_speech="")])
 
 

@@ -245,9 +245,7 @@ def test_what_is_written_is_there_afterwards_and_nothing_is_overwritten(pairs: C
     assert not exchange.write(out, files)
     (out / "main-ombrey-1.csv").write_text(filled(pairs))
     (out / "guidelines.md").unlink()
-    with pytest.raises(
-        InputError, match=r"main-ombrey-1\.csv is there with another content, which may be somebody's work"
-    ):
+    with pytest.raises(InputError, match=r"main-ombrey-1\.csv is there with another content, perhaps somebody's work"):
         exchange.write(out, files)
     assert not (out / "guidelines.md").exists()
 

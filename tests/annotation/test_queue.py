@@ -292,9 +292,9 @@ def test_what_is_looked_for_is_a_label_or_grades() -> None:
     for said, task, message in (
         ("good", pairs, "no label 'good'"),
         (None, load_task("pairwise"), "--positive a"),
-        (None, replies, "needs one with a bound"),
+        (None, replies, "give an aspect with a bound"),
         ("charm>=2", replies, "has no aspect 'charm'"),
-        ("relevance>=1", replies, "lets all grades of 1 to 5 through, or none"),
+        ("relevance>=1", replies, "lets all grades or none through"),
     ):
         with pytest.raises(InputError, match=message):
             read_positive(said, task)

@@ -271,7 +271,7 @@ def test_a_comparison_is_reviewed_in_the_order_in_which_it_was_judged(tmp_path: 
     assert (row["you said"], row["the others said"]) == ("a", "b")
     with pytest.raises(InputError, match="has labels, which have no distance: leave"):
         make_round(campaign, "review-2", Plan(review="shared-1", more_than=1))
-    with pytest.raises(InputError, match="a review goes to whoever was far off"):
+    with pytest.raises(InputError, match="a review takes no --blocks"):
         make_round(campaign, "review-2", Plan(review="shared-1", twice=0.5))
 
 

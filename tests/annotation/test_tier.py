@@ -207,7 +207,7 @@ def test_comparisons(tmp_path: Path) -> None:
         ("p1", "tie", ""),
         ("p2", "invalid", "not_rated"),
     ]
-    with pytest.raises(InputError, match=r"judges single units \(comparison\), not pairs: leave --tier-rule out"):
+    with pytest.raises(InputError, match=r"judges a comparison, not pairs: leave --tier-rule out"):
         write_dataset(campaign, tmp_path / "out", rule="strict")
 
 
@@ -311,7 +311,7 @@ def test_verdicts_on_comparisons_that_other_rounds_judged_are_counted(tmp_path: 
 def test_comparisons_that_were_not_adjudicated_have_no_final_verdicts(tmp_path: Path) -> None:
     campaign = small.decided_comparisons(tmp_path / "campaign")
     (campaign.folder / "decisions.jsonl").unlink()
-    with pytest.raises(InputError, match="has answers of validators and no final labels: run `fcconan annotate adjudi"):
+    with pytest.raises(InputError, match="has validators but no final labels: run `fcconan annotate adjudi"):
         published_rows(campaign)
     assert "labels" not in published_rows(small.comparisons_campaign(tmp_path / "other")).rows
 
@@ -372,7 +372,7 @@ def test_what_a_person_decided_holds_against_the_votes_and_new_units_wait(campai
 
 def test_answers_of_validators_need_final_labels(campaign: Campaign) -> None:
     (campaign.folder / "decisions.jsonl").unlink()
-    with pytest.raises(InputError, match="has answers of validators and no final labels: run `fcconan annotate adjudi"):
+    with pytest.raises(InputError, match="has validators but no final labels: run `fcconan annotate adjudi"):
         published_rows(campaign)
 
 

@@ -66,20 +66,14 @@ def read_positive(said: str | None, task: Task) -> Positive:
     if labels:
         if (label := said or USUAL) in labels:
             return Positive(LABEL, label=label)
-        raise InputError(
-            f"the task {task.name} has no label {label!r}: say what is looked for with --positive {'|'.join(labels)}"
-        )
+        raise InputError(f"the task {task.name} has no label {label!r}: give --positive {'|'.join(labels)}")
     example = f"{task.aspects[0].name}>={task.aspects[0].high}"
     parts = _GRADES.fullmatch((said or "").replace(" ", ""))
     if parts is None:
-        raise InputError(
-            f"--positive is {said!r}: a task with aspects needs one with a bound, such as --positive '{example}'"
-        )
+        raise InputError(f"--positive is {said!r}: give an aspect with a bound, such as '{example}'")
     aspect, high, bound = task.aspect(parts[1]), parts[2] == ">=", float(parts[3])
     if not (aspect.low < bound <= aspect.high if high else aspect.low <= bound < aspect.high):
-        raise InputError(
-            f"--positive {said} lets all grades of {aspect.low} to {aspect.high} through, or none: move the bound"
-        )
+        raise InputError(f"--positive {said} lets all grades or none through: move the bound")
     return Positive(aspect.name, bound=bound, high=high)
 
 

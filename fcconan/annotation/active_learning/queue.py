@@ -6,7 +6,6 @@ the answers that are there and nothing else. No rater gets a unit twice, in what
 another round already answered may be chosen like any other, and is given to no rater.
 """
 
-from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Literal
 
@@ -187,21 +186,6 @@ class Queue:
         return (self.labels.get(unit_id) or 0.0) > 0.5
 
 
-def write_batch(campaign: Campaign, queue: Queue, batch: Batch, assignments: Iterable[Assignment]) -> None:
-    """Writes a batch; call it within `changing`.
-
-    The line of `queue.jsonl` comes first: without its round, it is made again.
-
-    Args:
-        campaign: The campaign.
-        queue: Before the batch.
-        batch: What was chosen.
-        assignments: Who judges it.
-    """
-    campaign.write(FILE, [*queue.batches, batch])
-    campaign.write(f"rounds/{batch.round}.jsonl", assignments)
-
-
 def queue_summary(queue: Queue, batch: Batch | None, *, target: float, confidence: float) -> Row:
     """Returns what a person wants to know.
 
@@ -275,7 +259,9 @@ def step(
     if (queue.waiting and not while_open) or not (queue.left or queue.relieved):
         return None
     batch, assignments = queue.next_batch(problem, size=size, random_share=random_share, seed=seed)
-    write_batch(campaign, queue, batch, assignments)
+    # The line of the queue comes first: without its round, it is made again.
+    campaign.write(FILE, [*queue.batches, batch])
+    campaign.write(f"rounds/{batch.round}.jsonl", assignments)
     return batch
 
 

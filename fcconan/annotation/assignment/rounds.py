@@ -358,9 +358,7 @@ def _check(campaign: Campaign, name: str, plan: Plan) -> None:
         raise InputError("--max-distance says what is reviewed: give --review ROUND, or leave it out")
     if plan.review is not None:
         if several or plan.all_raters or plan.sample is not None or plan.without or plan.blocks != "units":
-            raise InputError(
-                "a review goes to whoever was far off: leave out --blocks, overlaps, --sample-size and --exclude-round"
-            )
+            raise InputError("a review takes no --blocks, overlaps, --sample-size and --exclude-round: leave them out")
         if campaign.task.labels and plan.more_than is not None:
             raise InputError(f"{campaign.task.name} has labels, which have no distance: leave --max-distance out")
     for other in (*plan.without, *([plan.review] if plan.review else [])):

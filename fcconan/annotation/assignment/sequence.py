@@ -32,9 +32,7 @@ class Sittings:
             InputError: Anchors leave no room for units.
         """
         if self.size is not None and self.size <= self.anchors:
-            raise InputError(
-                f"sessions of {self.size} with {self.anchors} anchors have no room for other units: make them longer"
-            )
+            raise InputError(f"sessions of {self.size} have no room beside {self.anchors} anchors: make them longer")
         number = math.ceil(units / (self.size - self.anchors)) if self.size is not None else min(units, 1)
         return [units // number + (session < units % number) for session in range(number)]
 

@@ -227,8 +227,6 @@ def _check(
         found = f"all {n} decided units are discarded" if n else "run `fcconan annotate adjudicate` first"
         raise InputError(f"{campaign.folder} has nothing to validate: {found}")
     if not validators:
-        raise InputError(
-            f"{campaign.folder} has no active validator: let one join with `fcconan annotate raters --add-validators 1`"
-        )
+        raise InputError(f"{campaign.folder} has no active validator: let one join with `fcconan annotate raters`")
     if sample is not None and not 0 < sample <= len(things):
         raise InputError(f"--sample-size is {sample}, expected 1 to {len(things)}: so many units can be validated")

@@ -121,9 +121,7 @@ def read_corpus(rows: Iterable[Row], *, language: str | None = None, one_per: st
         if group is None:
             raise InputError(f"{place} has no {one_per}, by which HS are grouped: it has {', '.join(row)}; choose one")
         if corpus.groups.setdefault(hs, group) != group:
-            raise InputError(
-                f"{place}: the HS has the {one_per} {group!r}, and {corpus.groups[hs]!r} before: correct one"
-            )
+            raise InputError(f"{place}: the HS has {one_per} {group!r}, and {corpus.groups[hs]!r} before: correct one")
     if not corpus.pairs:
         raise InputError(
             f"the corpus has no pairs in the language {language}: all {corpus.n_rows} rows name another one"

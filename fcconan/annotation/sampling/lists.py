@@ -234,9 +234,7 @@ def _read(replies: Iterable[Row], context: Sequence[str]) -> tuple[list[Row], di
         raise InputError(f"none of {empty} replies has a word: check the column of their text")
     wordless = next((row for row in rows if is_blank(row.get("hate_speech", ""))), None)
     if wordless is not None:
-        raise InputError(
-            f"the reply {wordless['reply_id']} has no hate speech that it answers: fill it in, or remove it"
-        )
+        raise InputError(f"the reply {wordless['reply_id']} has no hate speech: fill it in, or remove the reply")
     texts = {(row["item_id"], normalise(row["text"])) for row in rows}
     counts = {
         "replies": len(rows) + empty,
@@ -249,9 +247,7 @@ def _read(replies: Iterable[Row], context: Sequence[str]) -> tuple[list[Row], di
         if name in context:
             counts[f"without_{name}"] = without = sum(name not in row for row in rows)
             if without == len(rows):
-                raise InputError(
-                    f"the task shows {name}, but no reply has any: name their column, or take another task"
-                )
+                raise InputError(f"the task shows {name}, which no reply has: name the column, or take another task")
     return rows, counts
 
 

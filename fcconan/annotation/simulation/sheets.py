@@ -5,7 +5,6 @@ What a rater says of a unit follows from the seed, the round, the rater and the 
 assigned more or less.
 """
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
@@ -131,9 +130,7 @@ def read_truth(path: Path, campaign: Campaign) -> Truth:
             values[key].setdefault(LABEL, _stronger(unit, strengths))
         values[key] |= unit.known or {}
         if lacking := [aspect for aspect in campaign.aspects if aspect not in values[key]]:
-            raise InputError(
-                f"{path} does not say what is right for {key} ({lacking[0]}): add it, or leave --truth out"
-            )
+            raise InputError(f"{path} has no right answer for {key} ({lacking[0]}): add it, or leave --truth out")
     return Truth(values, strengths)
 
 
@@ -279,9 +276,7 @@ def _stronger(unit: Unit, strengths: Mapping[str, float]) -> str:
 def _checked(where: str, task: Task, aspect: str, value: Any) -> str | float:
     if task.labels:
         if value not in truths_of(task):
-            raise InputError(
-                f"{where}: {json.dumps(value)} cannot be right, only {', '.join(truths_of(task))}: correct the row"
-            )
+            raise InputError(f"{where}: {value!r} cannot be right, only {', '.join(truths_of(task))}: correct the row")
         return str(value)
     grade = task_view.finite(value, "value", where)
     low, high = task.aspect(aspect).scale

@@ -152,9 +152,7 @@ def write(folder: Path, files: Mapping[str, str]) -> bool:
         if not path.exists():
             missing.append(path)
         elif not path.is_file() or path.read_bytes() != content.encode():
-            raise InputError(
-                f"{path} is there with another content, which may be somebody's work: choose another place"
-            )
+            raise InputError(f"{path} is there with another content, perhaps somebody's work: choose another place")
     for path in missing:
         path.parent.mkdir(parents=True, exist_ok=True)
         # `write_whole` translates no line ends on this system; a sheet has its own.
