@@ -32,6 +32,7 @@ from fcconan.errors import InputError
 
 BY_VOTES, BY_RULE = "votes", "rule"
 RULE, DAWID_SKENE = "rule", "dawid-skene"
+MODELS = {RULE: None, DAWID_SKENE: posterior_labels}  # by method: what weighs votes in place of the rule
 # Why a unit has its label.
 LABELLED = {
     "single": "one rater labelled it",
@@ -156,7 +157,8 @@ def adjudicate(
         each.unit_id: replace(each, votes=_seen(votes, each.unit_id)) if each.votes is None else each
         for each in (decisions_of_persons(campaign) if persons is None else persons)
     }
-    found = posterior_labels(votes, labels) if method == DAWID_SKENE and votes else None
+    model = MODELS[method]
+    found = model(votes, labels) if model and votes else None
     by_rule: dict[str, Decision] = {}
     waiting, not_assigned = [], []
     for unit in (each.unit_id for each in campaign.items()):

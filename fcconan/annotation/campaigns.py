@@ -36,6 +36,7 @@ from fcconan.judging import Task, dump_task, load_task
 
 Row = dict[str, Any]
 Key = tuple[str, str]  # rater and unit
+Role = Literal["annotator", "validator"]
 SETTINGS = "campaign.yaml"
 LABEL = "label"  # what is answered in a task with labels; in a task with aspects it is the aspect
 MAIN = "main"  # the round that raters judge the units in
@@ -101,7 +102,7 @@ class Rater:
     """
 
     rater: str
-    role: Literal["annotator", "validator"] = "annotator"
+    role: Role = "annotator"
     state: Literal["invited", "active", "failed", "left"] = "active"
 
 

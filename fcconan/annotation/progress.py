@@ -150,7 +150,7 @@ def _next(
     if not active and not invited and not judged:
         return "raters --add-annotators N", "no annotator has joined"
     if unfinished := [share.round for share in shares if share.open]:
-        return _collect(campaign, [share for share in shares if share.round == unfinished[0]])
+        return _collect([share for share in shares if share.round == unfinished[0]])
     if not judged:
         return "assign", "nothing is assigned"
     if any(name.startswith("queue-") for name in judged) and units["assigned"] < units["all"]:
@@ -171,7 +171,7 @@ def _next(
     return f"tier{rounds} --out FOLDER", reason
 
 
-def _collect(campaign: Campaign, shares: Sequence[Share]) -> tuple[str, str]:
+def _collect(shares: Sequence[Share]) -> tuple[str, str]:
     """Returns how the open units of a round are collected."""
     name, number = shares[0].round, sum(share.open for share in shares)
     pending = [share for share in shares if share.open]

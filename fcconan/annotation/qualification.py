@@ -6,15 +6,14 @@ A quiz is the campaign's units with the role `quiz`, whose right answers are kno
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any
 
 from fcconan.annotation.assignment.assignments import derived_seed
 from fcconan.annotation.assignment.sequence import Sittings, in_order
-from fcconan.annotation.campaigns import QUALIFICATION, Answer, Assignment, Campaign, Rater, Unit
+from fcconan.annotation.campaigns import QUALIFICATION, Answer, Assignment, Campaign, Rater, Role, Unit
 from fcconan.building import grouped
 from fcconan.errors import InputError
 
-Role = Literal["annotator", "validator"]
 _PSEUDONYM = re.compile(r"[A-Za-z0-9]+([_-][A-Za-z0-9]+)*")
 _ROUNDING = 1e-9
 

@@ -11,11 +11,11 @@ from fcconan.data import REPLY, make_cn_id, make_hs_id, make_item_id, make_pair_
 from fcconan.errors import InputError
 from fcconan.judging import Task
 
-Role = Literal["anchor", "quiz"]
+KnownRole = Literal["anchor", "quiz"]
 _KEYS = {"hs.jsonl": "hs_id", "cn.jsonl": "cn_id", "replies.jsonl": "reply_id"}
 
 
-def add_known(material: Material, rows: Iterable[Row], role: Role, task: Task) -> Material:
+def add_known(material: Material, rows: Iterable[Row], role: KnownRole, task: Task) -> Material:
     """Adds units whose right answer is known.
 
     Args:
@@ -85,19 +85,19 @@ def _answer(row: Row, task: Task, place: str) -> dict[str, Any]:
 _Added = tuple[Unit, list[tuple[str, Row]]]
 
 
-def _pair(row: Row, role: Role, known: dict[str, Any], place: str) -> _Added:
+def _pair(row: Row, role: KnownRole, known: dict[str, Any], place: str) -> _Added:
     hs_text, cn_text = text_in(row, "hate_speech", place), text_in(row, "counter_narrative", place)
     hs, cn = make_hs_id(hs_text), make_cn_id(cn_text)
     unit = Unit(make_pair_id(hs, cn), role=role, hs_id=hs, cn_id=cn, known=known)
     return unit, [("hs.jsonl", {"hs_id": hs, "text": hs_text}), ("cn.jsonl", {"cn_id": cn, "text": cn_text})]
 
 
-def _reply(row: Row, role: Role, known: dict[str, Any], place: str) -> _Added:
+def _reply(row: Row, role: KnownRole, known: dict[str, Any], place: str) -> _Added:
     reply = _reply_row(row, "text", role, place)
     return unit_of(reply, role=role, known=known), [("replies.jsonl", reply)]
 
 
-def _comparison(row: Row, role: Role, known: dict[str, Any], place: str) -> _Added:
+def _comparison(row: Row, role: KnownRole, known: dict[str, Any], place: str) -> _Added:
     a, b = (_reply_row(row, f"text_{side}", f"{role}-{side}", place) for side in ("a", "b"))
     return unit_of(a, b, role=role, known=known), [("replies.jsonl", a), ("replies.jsonl", b)]
 

@@ -8,21 +8,19 @@ raters:
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from fcconan.annotation.campaigns import Campaign, Rater
+from fcconan.annotation.campaigns import Campaign, Rater, Role
 from fcconan.annotation.votes import NOT_SURE
 from fcconan.data import Location, YamlFile, explain
 from fcconan.errors import InputError
 from fcconan.judging import Aspect, Task
 
 Floats = npt.NDArray[np.float64]
-Role = Literal["annotator", "validator"]
-ROLES: tuple[Role, Role] = ("annotator", "validator")
 
 
 class Behaviour(BaseModel):

@@ -182,7 +182,7 @@ def read_file(path: Path, campaign: Campaign) -> GivenFile:
     elif suffix == ".json":
         rows = json_list(path, text)
         if any("data" in row for row in rows[:1]):
-            tool, units = "label-studio", label_studio.read(path, rows, campaign)
+            tool, units = "label-studio", label_studio.read(path, rows)
         else:
             tool, units = "argilla", argilla.read(path, rows, campaign)
     else:

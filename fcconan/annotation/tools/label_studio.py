@@ -8,7 +8,7 @@ import xml.etree.ElementTree as ET
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from fcconan.annotation.campaigns import Campaign, Row
+from fcconan.annotation.campaigns import Row
 from fcconan.annotation.tools import guidelines
 from fcconan.annotation.tools.files import Given, as_json, as_text, ids_in
 from fcconan.annotation.tools.task_view import COMMENT, IDS, TEXTS, TITLES, Handout, Item, Question
@@ -103,7 +103,7 @@ def as_result(question: Question, value: str | float, about: str) -> Row:
     return {"from_name": question.name, "to_name": about, "type": kind, "value": held}
 
 
-def read(path: Path, exported: list[Row], campaign: Campaign) -> list[Given]:
+def read(path: Path, exported: list[Row]) -> list[Given]:
     """Reads Label Studio's JSON export; what it says is checked by `fcconan.annotation.imports`.
 
     A task without annotations is not judged yet; a cancelled annotation is a skip, unless the same user has answered
@@ -112,7 +112,6 @@ def read(path: Path, exported: list[Row], campaign: Campaign) -> list[Given]:
     Args:
         path: The file, for messages.
         exported: Its content.
-        campaign: The campaign.
 
     Raises:
         InputError: A task was not exported by this package, or an annotation cannot be read.
