@@ -27,7 +27,14 @@ _FLAT = "export it with `dataset.records(with_responses=True).to_list(flatten=Tr
 
 
 def files(handout: Handout, rater: str, name: str, theirs: Sequence[Item]) -> dict[str, str]:
-    """Returns the content of the files of a rater's folder, by their paths."""
+    """Returns the content of the files of a rater's folder, by their paths.
+
+    Args:
+        handout: What raters get.
+        rater: The pseudonym.
+        name: Name of the rater's file or folder.
+        theirs: The items of the rater.
+    """
     return {
         f"{name}/.argilla/dataset.json": as_json(dataset(handout, rater)),
         f"{name}/.argilla/settings.json": as_json(settings(handout, theirs)),

@@ -28,7 +28,14 @@ _NOT_SKIPPED = frozenset({"", "0", "0.0", "no", "false"})
 
 
 def files(handout: Handout, rater: str, name: str, theirs: Sequence[Item]) -> dict[str, str]:
-    """Returns the content of a rater's file by its name; for the arguments see `fcconan.annotation.tools.exchange`."""
+    """Returns the content of a rater's file by its name.
+
+    Args:
+        handout: What raters get.
+        rater: The pseudonym.
+        name: Name of the rater's file or folder.
+        theirs: The items of the rater.
+    """
     return {name: as_csv(sheet(handout, theirs))}
 
 

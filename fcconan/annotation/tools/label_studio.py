@@ -18,7 +18,14 @@ _LONGEST_TITLE = 50
 
 
 def files(handout: Handout, rater: str, name: str, theirs: Sequence[Item]) -> dict[str, str]:
-    """Returns the content of the project's files and of a rater's tasks, by name."""
+    """Returns the content of the project's files and of a rater's tasks, by name.
+
+    Args:
+        handout: What raters get.
+        rater: The pseudonym.
+        name: Name of the rater's file or folder.
+        theirs: The items of the rater.
+    """
     return {
         "config.xml": configuration(handout),
         "project.json": as_json(project(handout)),

@@ -260,6 +260,12 @@ def shown_texts(
 ) -> Iterator[tuple[str, str]]:
     """Yields name and text of what is shown of a unit; of a swapped comparison the second reply is `reply_a`.
 
+    Args:
+        campaign: The campaign.
+        assignment: The assignment that shows it.
+        unit: The unit.
+        rows: Rows of HS, CNs and replies by their ids.
+
     Raises:
         InputError: A text is missing.
     """
