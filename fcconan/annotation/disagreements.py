@@ -17,7 +17,7 @@ from fcconan.annotation.assignment.sequence import in_order
 from fcconan.annotation.campaigns import Assignment, Campaign, Decision
 from fcconan.annotation.tools.csv_sheets import as_csv
 from fcconan.annotation.tools.exchange import write
-from fcconan.annotation.tools.files import csv_rows, decoded, unguarded
+from fcconan.annotation.tools.files import csv_rows, decoded, listed, unguarded
 from fcconan.annotation.tools.task_view import shown_texts, turned
 from fcconan.errors import InputError
 
@@ -137,8 +137,7 @@ def read_conflicts(path: Path, campaign: Campaign, outcome: Outcome, by: str) ->
             label = None if said == DISCARD else turned(said, shown[unit], units[unit])
             found.append(Decision(unit, label, by, "person_discarded" if said == DISCARD else "person"))
     if problems:
-        more = f"; and {len(problems) - 3} more" if len(problems) > 3 else ""
-        raise InputError(f"{path}: {'; '.join(problems[:3])}{more}: correct them; a new list lacks what was filled in")
+        raise InputError(f"{path}: {listed(problems)}: correct them; a new list lacks what was filled in")
     return found
 
 

@@ -8,19 +8,16 @@ A file that came before changes nothing.
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from pathlib import Path
 from typing import Literal
 
 from fcconan.annotation.campaigns import Answer, Campaign, Import, Key
 from fcconan.annotation.tools import task_view
-from fcconan.annotation.tools.files import Given, GivenFile, as_text, csv_rows, decoded
+from fcconan.annotation.tools.files import Given, GivenFile, as_text, csv_rows, decoded, listed
 from fcconan.annotation.tools.task_view import Item, Question
 from fcconan.data import normalise
 from fcconan.errors import InputError
 
-_LISTED = 3  # problems that a message spells out
-_LONGEST = 300  # characters of each: a cell may hold anything
 _Held = dict[tuple[str, str, str, str], Answer]
 
 
@@ -197,8 +194,6 @@ class _Checks:
     def __init__(self, campaign: Campaign, round_name: str, people: Mapping[str, str], held: _Held, late: bool) -> None:
         self._round, self._people, self._held, self._late = round_name, people, held, late
         self._questions = task_view.questions(campaign, round_name)
-        self._units = campaign.units()
-        self._raters = campaign.raters()
         self._items: dict[Key, Item] = {}
         for item in task_view.items(campaign, round_name):
             there = self._items.get(item.assignment.key)
@@ -229,7 +224,7 @@ class _Checks:
                 problems.append(f"{given.where}: {error}")
         if problems:
             raise InputError(
-                f"{file.path}: nothing was imported: {_first(problems)}; "
+                f"{file.path}: nothing was imported: {listed(problems)}; "
                 "correct it in that file: a new export lacks what was filled in"
             )
         return answers
@@ -243,19 +238,13 @@ class _Checks:
                 raise ValueError("the file of raters does not have the user who answered it: add that line")
             if who != rater:
                 raise ValueError(f"it is {rater}'s, and {who} answered it")
-        if rater not in self._raters:
-            raise ValueError(f"{rater!r} is no rater of the campaign")
         return rater
 
     def _item(self, given: Given, rater: str) -> Item:
         unit_id = given.ids["unit_id"]
-        if unit_id not in self._units:
-            raise ValueError(f"there is no unit {unit_id!r}")
         item = self._items.get((rater, unit_id))
         if item is None:
-            raise ValueError(f"{unit_id} was not assigned to {rater}")
-        if missing := [name for name, text in item.texts.items() if text.strip() and name not in given.texts]:
-            raise ValueError(f"there is no column or field {', '.join(missing)}, which was given out")
+            raise ValueError(f"{unit_id!r} was not assigned to {rater!r}")
         for name, text in item.texts.items():
             if normalise(given.texts.get(name, "")) != normalise(text):
                 raise ValueError(f"{name} is not the text that was given out")
@@ -292,12 +281,9 @@ class _Checks:
 
 def _check_users(file: GivenFile) -> None:
     """Checks, where nothing says who is who, that everybody answered their own and nothing else."""
-    pairs = sorted({(given.ids["rater"], given.users[0]) for given in file.units if given.users})
-    for (rater, _), (other, _) in pairwise(pairs):
-        if rater == other:
-            raise InputError(f"{file.path}: several users answered {rater}'s units: give --user-map FILE")
-    if len({user for _, user in pairs}) < len(pairs):
-        raise InputError(f"{file.path}: one user answered several raters' units: give --user-map FILE")
+    pairs = {(given.ids["rater"], given.users[0]) for given in file.units if given.users}
+    if any(len(set(names)) < len(pairs) for names in zip(*pairs, strict=True)):
+        raise InputError(f"{file.path}: users and raters do not match one to one: give --user-map FILE")
 
 
 def _is_sha(given: str, sha: str) -> bool:
@@ -325,14 +311,9 @@ def _refuse_changes(file: GivenFile, answers: Iterable[Answer], held: _Held) -> 
             )
     if differing:
         raise InputError(
-            f"{file.path}: {len(differing)} answers differ from earlier ones: {_first(differing)}; nothing was "
+            f"{file.path}: {len(differing)} answers differ from earlier ones: {listed(differing)}; nothing was "
             "imported: accept them with --allow-changes, which keeps both"
         )
-
-
-def _first(problems: Sequence[str]) -> str:
-    more = len(problems) - _LISTED
-    return "; ".join(each[:_LONGEST] for each in problems[:_LISTED]) + (f"; and {more} more" if more > 0 else "")
 
 
 def _said(value: str | float | None) -> str:

@@ -277,9 +277,9 @@ def edited(path: Path, change: Callable[[list[Row]], object]) -> Path:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda rows: rows[1].update(unit_id="hs-9:cn-9"), "row 3: there is no unit 'hs-9:cn-9';"),
-        (lambda rows: rows[1].update(rater="velmari-3"), "row 3: hs-1:cn-2 was not assigned to velmari-3;"),
-        (lambda rows: rows[1].update(rater="dravene-4"), "row 3: 'dravene-4' is no rater of the campaign;"),
+        (lambda rows: rows[1].update(unit_id="hs-9:cn-9"), "row 3: 'hs-9:cn-9' was not assigned to 'ombrey-1';"),
+        (lambda rows: rows[1].update(rater="velmari-3"), "row 3: 'hs-1:cn-2' was not assigned to 'velmari-3';"),
+        (lambda rows: rows[1].update(rater="dravene-4"), "row 3: 'hs-1:cn-2' was not assigned to 'dravene-4';"),
         (
             lambda rows: rows[0].update(label="fine"),
             'row 2: label is "fine", expected one of not_appropriate, not_sure, ',
@@ -287,7 +287,7 @@ def edited(path: Path, change: Callable[[list[Row]], object]) -> Path:
         (lambda rows: rows[2].update(hate_speech="x"), "row 4: hate_speech is not the text that was given out;"),
         (
             lambda rows: [(row.pop("hate_speech"), row.pop("counter_narrative")) for row in rows],
-            "row 2: there is no column or field hate_speech, counter_narrative, which was given out;",
+            "row 2: hate_speech is not the text that was given out;",
         ),
         (lambda rows: rows[2].update(text_sha="0" * 12), "row 4: text_sha is '000000000000', expected "),
         (lambda rows: rows.append(dict(rows[0])), "row 6: hs-1:cn-1 is in the file already, in row 2;"),
@@ -369,7 +369,7 @@ def test_units_that_were_withdrawn_take_known_answers_and_late_ones_if_allowed(p
 def test_people_are_named_by_pseudonyms_only(pairs: Campaign, tmp_path: Path) -> None:
     path = handed_back(pairs, {FIRST: label("appropriate")}, tmp_path / "s.csv", rater=RATERS[0])
     path.write_bytes(path.read_bytes().replace(b"ombrey-1", b"ada@example.org"))
-    with pytest.raises(InputError, match=r"row 2: 'ada@example\.org' is no rater of the campaign"):
+    with pytest.raises(InputError, match=r"row 2: .* was not assigned to 'ada@example\.org'"):
         taken(pairs, path)
     who = tmp_path / "who.csv"
     who.write_text("\ufeffuser;rater\r\nada@example.org;ombrey-1\r\n7;tessok-2\r\n")

@@ -214,7 +214,7 @@ def test_records_with_a_status_of_their_own_are_refused(pairs: Campaign, tmp_pat
 def test_users_are_named(pairs: Campaign, tmp_path: Path) -> None:
     said = {FIRST: {"label": [("appropriate", USER, "submitted"), ("not_sure", OTHER, "submitted")]}}
     path = flat(pairs, tmp_path / "records.json", said)
-    with pytest.raises(InputError, match="several users answered ombrey-1's units"):
+    with pytest.raises(InputError, match="users and raters do not match one to one"):
         taken(pairs, path)
     with pytest.raises(InputError, match="record 1: it is ombrey-1's, and tessok-2 answered it"):
         taken(pairs, path, people={USER: "ombrey-1", OTHER: "tessok-2"})

@@ -57,6 +57,7 @@ class GivenFile:
 
 Row = dict[str, Any]
 _SEPARATORS = (",", ";", "\t")
+_LONGEST = 300  # characters of a problem in a message: a cell may hold anything
 _FORMULA = re.compile(r"'*[=+\-@\t\r]")  # with the marks that such a text has already, so that all come back
 CUT_OFF = "the file was cut off or edited by hand; export it from the tool again"
 
@@ -168,3 +169,9 @@ def as_text(value: Any) -> str:
 def as_json(data: Any) -> str:
     """Returns data as JSON that people can read."""
     return json.dumps(data, indent=1, ensure_ascii=False) + "\n"
+
+
+def listed(problems: Sequence[str]) -> str:
+    """Returns the first three problems for a message, and how many more there are."""
+    more = f"; and {len(problems) - 3} more" if len(problems) > 3 else ""
+    return "; ".join(each[:_LONGEST] for each in problems[:3]) + more
