@@ -165,10 +165,7 @@ def _round(campaign: Campaign, file: GivenFile, expected: str | None) -> str:
     name = campaign.settings.name
     for given in file.units:
         if given.ids["campaign"] != name:
-            raise InputError(
-                f"{file.path}, {given.where}: it is of the campaign {given.ids['campaign']!r}, and "
-                f"{campaign.folder} is {name!r}: import it into its own"
-            )
+            raise InputError(f"{file.path}, {given.where}: campaign is {given.ids['campaign']!r}, expected {name!r}")
     rounds = list(dict.fromkeys(given.ids["round"] for given in file.units))
     if not rounds:
         raise InputError(f"{file.path} holds nothing: import what raters filled in")

@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
+from pathlib import Path
 
 from fcconan.annotation.adjudication import BY_RULE, BY_VOTES, DAWID_SKENE, RULE, adjudicate
 from fcconan.annotation.campaigns import (
@@ -242,16 +243,17 @@ def _texts(campaign: Campaign, ids: Iterable[str | None], side: str, about: Sequ
     texts, rows = campaign.texts(), []
     for key in dict.fromkeys(map(str, ids)):
         row = texts[key]
-        if id_of(row["text"]) != key:
-            raise InputError(
-                f"{campaign.folder / f'{side}.jsonl'}: the text of {key} has the id {id_of(row['text'])}: it was "
-                "changed after it was judged; put the old text back"
-            )
+        _check_unchanged(campaign.folder / f"{side}.jsonl", key, id_of(row["text"]))
         found = {f"{side}_id": key, "text": row["text"], **{name: row.get(name) for name in about}}
         if side == "cn" and not found["source_id"]:
             found["source_id"] = "; ".join(row.get("source_ids") or []) or None
         rows.append(found)
     return rows
+
+
+def _check_unchanged(file: Path, key: str, found: str) -> None:
+    if found != key:
+        raise InputError(f"{file}: the text of {key} has the id {found}: put the text back that was judged")
 
 
 def _judged_replies(
@@ -263,11 +265,7 @@ def _judged_replies(
     for key in ids:
         row = texts[key]
         hs = make_hs_id(str(row.get("hate_speech")))
-        if hs != row.get("hs_id"):
-            raise InputError(
-                f"{campaign.folder / 'replies.jsonl'}: the HS of {key} has the id {hs}, not {row.get('hs_id')}: it was "
-                "changed; put the old text back"
-            )
+        _check_unchanged(campaign.folder / "replies.jsonl", str(row.get("hs_id")), hs)
         replies.append({name: row.get(name) for name in COLUMNS["replies"]})
     given = [answer for said in answers.values() for answer in said]
     swapped = {

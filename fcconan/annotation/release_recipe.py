@@ -130,10 +130,7 @@ def _before(campaign: Campaign, out: Path) -> Row:
         raise InputError(f"{out} holds files but no {RECIPE} of a campaign: choose an empty or new folder")
     found = YamlFile(path).data
     if (found.get("kind"), found.get("name")) != ("campaign", campaign.settings.name):
-        raise InputError(
-            f"{path} is of the dataset {found.get('name')!r} of kind {found.get('kind')!r}, not of the campaign "
-            f"{campaign.settings.name!r}: choose another --out"
-        )
+        raise InputError(f"{path} is not of the campaign {campaign.settings.name!r}: choose another --out")
     return {key: found[key] for key in _template() if key in found}
 
 

@@ -108,6 +108,9 @@ def test_withdrawn_assignments_count_if_they_were_answered(tmp_path: Path) -> No
     ]
     campaign.write("rounds/main.jsonl", rows)
     assert [each.reason for each in adjudicate(campaign).decisions] == ["no_majority", "single"]
+    campaign.write("rounds/main.jsonl", [each for each in rows if each.withdrawn])
+    now = adjudicate(campaign)
+    assert ([each.unit_id for each in now.decisions], now.not_assigned) == (["hs-1:cn-1"], ["hs-2:cn-2"])
 
 
 def test_a_later_round_supersedes_the_earlier_answer_of_the_same_rater(tmp_path: Path) -> None:

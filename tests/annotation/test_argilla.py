@@ -245,7 +245,10 @@ def test_users_are_named(pairs: Campaign, tmp_path: Path) -> None:
             ),
             "label is there twice",
         ),
-        (lambda rows: rows[0].update(label="appropriate"), r"record 1: label stands beside .* JSON \(not JSON-MIN\)"),
+        (
+            lambda rows: rows[0].update(label="appropriate"),
+            r"record 1: label is no response: export JSON, not JSON-MIN",
+        ),
         (lambda rows: rows[0].update({"tone.responses": ["x"]}), "unknown question tone"),
     ],
 )

@@ -226,7 +226,7 @@ def test_sittings_are_of_equal_length_and_have_their_anchors() -> None:
 
 
 def test_anchors_that_do_not_suffice_or_leave_no_room_are_refused() -> None:
-    with pytest.raises(InputError, match="annotator-1 has 5 sessions with 3 anchors, which is 15, but there are 12"):
+    with pytest.raises(InputError, match="annotator-1 needs 15 anchors and has 12 left: give fewer"):
         assign_units(PAIRS, NINE[:4], seed=8, anchors=ANCHORS, sittings=Sittings(23, 3))
     with pytest.raises(InputError, match="sessions of 3 have no room beside 3 anchors"):
         assign_units(PAIRS, NINE[:4], seed=8, anchors=ANCHORS, sittings=Sittings(3, 3))
@@ -314,7 +314,7 @@ def test_the_command_assigns_once_and_says_how_evenly(tmp_path: Path, run_cli: R
         (("--overlap", "2=.6", "--overlap", "3=.5"), "are 0.6 by 2 and 0.5 by 3: give shares that make no more than 1"),
         (("--seconds-per-unit", "inf"), "Invalid value for '--seconds-per-unit'"),
         (("--review", "main", "--max-distance", "inf"), "Invalid value for '--max-distance'"),
-        (("--sample-size", 61), "--sample-size is 61, but there are 60 units"),
+        (("--sample-size", 61), "--sample-size is 61, expected 1 to 60"),
     ],
 )
 def test_the_command_refuses_what_cannot_be(

@@ -182,9 +182,9 @@ def test_rows_in_another_language_are_left_out() -> None:
     rows = [row | {"text_language": "it" if row["hate_speech"] == TESSOK else "fr"} for row in ROWS]
     corpus = read_corpus(rows, language="it")
     assert (len(corpus.hs), len(corpus.cns), corpus.n_rows, corpus.n_other_language) == (1, 2, 6, 4)
-    with pytest.raises(InputError, match=r"no pairs in the language en: all 6 rows name another one"):
+    with pytest.raises(InputError, match=r"none of 6 rows is a pair \(language: en\): check the file"):
         read_corpus(rows, language="en")
-    with pytest.raises(InputError, match="the corpus has no pairs: check the file"):
+    with pytest.raises(InputError, match="none of 0 rows is a pair"):
         read_corpus([])
 
 

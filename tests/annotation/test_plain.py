@@ -102,7 +102,7 @@ def test_a_text_that_the_task_shows_and_a_reply_lacks_is_an_error(tmp_path: Path
     campaign = campaign_of("grounded", tmp_path / "campaign")
     replies = [row | {"background": None} for row in campaign.texts().values()]
     (tmp_path / "campaign" / "replies.jsonl").write_text("".join(json.dumps(row) + "\n" for row in replies))
-    with pytest.raises(InputError, match="grounded shows raters background, and the reply re-1 has none"):
+    with pytest.raises(InputError, match="the reply re-1 has no background, which the task shows: add that column"):
         exchange.export(campaign, "csv")
 
 
@@ -225,7 +225,7 @@ def test_other_broken_files_are_refused(unchanged: Campaign, tmp_path: Path) -> 
         ("a.json", '[{"data": ', "not JSON"),
         ("a.json", rows.replace('"comment": ""', r'"comment": "\ud83d"', 1), "not JSON .*surrogates not allowed"),
         ("a.json", rows.replace('"label"', '"label": "appropriate", "label"', 1), "not JSON .*a key twice"),
-        ("a.json", rows, "record 1: label stands beside its responses: of Label Studio"),
+        ("a.json", rows, "record 1: label is no response: export JSON, not JSON-MIN"),
         ("a.json", '{"data": 1}', "expected a JSON list of tasks or records"),
     ):
         with pytest.raises(InputError, match=message):

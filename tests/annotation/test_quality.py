@@ -347,7 +347,7 @@ def test_courses_follow_the_order_in_which_units_were_shown(tmp_path: Path) -> N
     campaign.write("rounds/again.jsonl", [Assignment("rater-1", "hs-1:cn-1", 1)])
     add_answers(campaign, Answer("again", "rater-1", "hs-1:cn-1", "label", YES, 4.0))
     course = courses(campaign, ["main", "again"])["rater-1"]
-    assert course[1].values == {"label": YES}
+    assert (course[1].values, course[1].place) == ({"label": YES}, ("main", 0))
     assert [each.seconds for each in course] == [None, 4.0, None]
 
 

@@ -124,10 +124,7 @@ def active_annotators(campaign: Campaign) -> list[str]:
     """
     raters = campaign.active("annotator")
     if not raters:
-        raise InputError(
-            f"{campaign.folder} has no active annotator: let some join with `fcconan annotate raters {campaign.folder} "
-            "--join PSEUDONYM`"
-        )
+        raise InputError(f"{campaign.folder} has no active annotator: let one join with `fcconan annotate raters`")
     return raters
 
 
@@ -170,11 +167,7 @@ def _chosen(
         units = [unit for unit in units if permitted[unit.unit_id].sum() >= needed]
     if plan.sample is not None:
         if not 0 < plan.sample <= len(units):
-            raise InputError(
-                f"--sample-size is {plan.sample}, but there are {len(units)} units that "
-                f"{'all' if plan.all_raters else 'some'} of the {len(raters)} active raters have not had: give a "
-                "number from 1 to that"
-            )
+            raise InputError(f"--sample-size is {plan.sample}, expected 1 to {len(units)}: so many units can be judged")
         drawn = np.random.default_rng([seed, plan.sample]).choice(len(units), size=plan.sample, replace=False)
         units = [units[each] for each in sorted(drawn.tolist())]
     if not units:

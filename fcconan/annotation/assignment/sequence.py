@@ -82,8 +82,7 @@ def in_order(
         needed = sittings.anchors * len(sizes)
         if needed > len(unseen) and strict:
             raise InputError(
-                f"{rater} has {len(sizes)} sessions with {sittings.anchors} anchors, which is {needed}, but there are "
-                f"{len(unseen)} anchors that they have not had: give fewer anchors a session, or longer sessions"
+                f"{rater} needs {needed} anchors and has {len(unseen)} left: give fewer, or longer sessions"
             )
         mixed = [unseen[each] for each in generator.permutation(len(unseen))]
         chosen = sorted(mixed, key=lambda anchor: had[anchor])[:needed]

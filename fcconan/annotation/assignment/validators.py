@@ -217,15 +217,11 @@ def _barred(campaign: Campaign) -> set[Key]:
 def _check(
     campaign: Campaign, things: Mapping[str, Row], validators: Sequence[str], sample: int | None, rounds: Sequence[str]
 ) -> None:
-    if not things and campaign.task.aspects:
-        raise InputError(
-            f"no unit of {campaign.folder} has grades in all of {', '.join(campaign.aspects)} from the round "
-            f"{', '.join(rounds)}: import grades with `fcconan annotate import`, or name other rounds with --round"
-        )
     if not things:
-        n = len(campaign.decisions())
-        found = f"all {n} decided units are discarded" if n else "run `fcconan annotate adjudicate` first"
-        raise InputError(f"{campaign.folder} has nothing to validate: {found}")
+        todo = f"none of {len(campaign.decisions())} decisions is a label; run `fcconan annotate adjudicate`"
+        if campaign.task.aspects:
+            todo = f"import grades in all of {', '.join(campaign.aspects)}, or name other rounds with --round"
+        raise InputError(f"{campaign.folder} has nothing to validate: {todo}")
     if not validators:
         raise InputError(f"{campaign.folder} has no active validator: let one join with `fcconan annotate raters`")
     if sample is not None and not 0 < sample <= len(things):

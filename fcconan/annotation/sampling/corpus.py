@@ -123,11 +123,7 @@ def read_corpus(rows: Iterable[Row], *, language: str | None = None, one_per: st
         if corpus.groups.setdefault(hs, group) != group:
             raise InputError(f"{place}: the HS has {one_per} {group!r}, and {corpus.groups[hs]!r} before: correct one")
     if not corpus.pairs:
-        raise InputError(
-            f"the corpus has no pairs in the language {language}: all {corpus.n_rows} rows name another one"
-            if corpus.n_rows
-            else "the corpus has no pairs: check the file"
-        )
+        raise InputError(f"none of {corpus.n_rows} rows is a pair (language: {language}): check the file")
     return corpus
 
 

@@ -138,10 +138,7 @@ def read(path: Path, exported: list[Row], campaign: Campaign) -> list[Given]:
         texts = {name: as_text(record[name]) for name in TEXTS if name in record}
         names = [question.name for question in task_view.questions(campaign, ids["round"])] + [COMMENT]
         if beside := [name for name in names if name in record]:
-            raise InputError(
-                f"{path}, {where}: {beside[0]} stands beside its responses: of Label Studio, export JSON "
-                f"(not JSON-MIN); of Argilla, {_FLAT}"
-            )
+            raise InputError(f"{path}, {where}: {beside[0]} is no response: export JSON, not JSON-MIN; or {_FLAT}")
         by_user: dict[str, dict[str, tuple[Any, str]]] = {}
         try:
             for user, name, value, status in _responses(record, names):

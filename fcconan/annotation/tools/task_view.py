@@ -283,10 +283,7 @@ def shown_texts(
         if name == "references":
             text = "\n\n".join(map(str, text or ())) or None
         if text is None:
-            raise InputError(
-                f"the task {campaign.task.name} shows raters {name}, and the reply {first['reply_id']} has none: make "
-                f"the campaign from replies with a column {name}, or take it from `context` in a task of your own"
-            )
+            raise InputError(f"the reply {first['reply_id']} has no {name}, which the task shows: add that column")
         yield name, str(text)
     if unit.reply_b is None:
         yield "reply", str(first.get("text") or "")
