@@ -21,7 +21,7 @@ from typing import Any
 from fcconan.annotation.campaigns import Campaign, Row
 from fcconan.annotation.tools import task_view
 from fcconan.annotation.tools.files import Given, as_text, csv_rows, guarded, unguarded
-from fcconan.annotation.tools.task_view import COMMENT, IDS, SECONDS, SESSION, SKIP, SUGGESTED, Handout, Item, Question
+from fcconan.annotation.tools.task_view import COMMENT, IDS, SECONDS, SESSION, SKIP, SUGGESTED, Handout, Item
 from fcconan.errors import InputError
 
 _NOT_SKIPPED = frozenset({"", "0", "0.0", "no", "false"})
@@ -85,16 +85,12 @@ def read(path: Path, text: str, campaign: Campaign) -> list[Given]:
     Raises:
         InputError: It is no such sheet, lacks a column or has one too many, or breaks off.
     """
-    asked: dict[str, list[Question]] = {}
     given = []
     for number, cells in csv_rows(path, text):
         where = f"row {number}"
         # A comment was never guarded.
         row = {name: cell if name == COMMENT else unguarded(cell) for name, cell in cells.items()}
-        round_name = as_text(row.get("round"))
-        if round_name not in asked:
-            asked[round_name] = task_view.questions(campaign, round_name)
-        names = [question.name for question in asked[round_name]]
+        names = [question.name for question in task_view.questions(campaign, as_text(row.get("round")))]
         _check_columns(path, where, row, names)
         given.append(
             Given(
