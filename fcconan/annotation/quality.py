@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from fcconan.annotation.campaigns import Campaign
+from fcconan.annotation.campaigns import Campaign, Row
 from fcconan.annotation.votes import Value, Votes, item_of
+from fcconan.building import grouped
 from fcconan.scoring import (
     AGREEMENT_COEFFICIENTS,
     LARGEST_DOMAIN,
@@ -22,7 +23,6 @@ from fcconan.scoring import (
     measure_agreement,
 )
 
-Row = dict[str, Any]
 # Grades with decimals are hardly ever equal, so that only distances tell something.
 _GRADED = ("krippendorff_ordinal", "krippendorff_interval")
 
@@ -101,12 +101,9 @@ def agreement_rows(
 
 def _subsets(table: RatedByMany) -> dict[tuple[int, ...], list[int]]:
     """Two or more raters -> the units that they and nobody else judged, the larger sets last."""
-    found: dict[tuple[int, ...], list[int]] = {}
-    for column, there in enumerate((~np.isnan(table.values)).T):
-        who = tuple(np.flatnonzero(there).tolist())
-        if len(who) > 1:
-            found.setdefault(who, []).append(column)
-    return {who: found[who] for who in sorted(found, key=lambda who: (len(who), who))}
+    there = ~np.isnan(table.values)
+    found = grouped((tuple(np.flatnonzero(raters).tolist()), column) for column, raters in enumerate(there.T))
+    return {who: found[who] for who in sorted(found, key=lambda who: (len(who), who)) if len(who) > 1}
 
 
 def _rows(table: RatedByMany, who: Sequence[int], columns: Sequence[int] | None, draws: dict[str, Any]) -> list[Row]:
@@ -146,10 +143,7 @@ def mean_of_subsets(rows: Sequence[Row]) -> list[Row]:
     Args:
         rows: What `agreement_rows` returned.
     """
-    found: dict[tuple[str, str], list[float | None]] = {}
-    for row in rows:
-        if row["level"] == "subset":
-            found.setdefault((row["aspect"], row["coefficient"]), []).append(row["value"])
+    found = grouped(((row["aspect"], row["coefficient"]), row["value"]) for row in rows if row["level"] == "subset")
     means = []
     for (aspect, coefficient), values in found.items():
         there = [value for value in values if value is not None]

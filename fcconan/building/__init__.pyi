@@ -56,6 +56,7 @@ from .releases import (
 )
 from .rows import (
     comparison_row as comparison_row,
+    grouped as grouped,
 )
 from .tables import (
     Built as Built,

@@ -233,8 +233,8 @@ def test_bad_behaviours(content: str, message: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
-        ([{"unit_id": "hs-1:cn-1", "label": YES}], "does not say what is right for hs-2:cn-2"),
-        ([{"unit_id": "hs-1:cn-1", "label": SURE}], 'row 1: "not_sure" cannot be right'),
+        ([{"unit_id": "hs-1:cn-1", "label": YES}], "has no right answer for hs-2:cn-2"),
+        ([{"unit_id": "hs-1:cn-1", "label": SURE}], "row 1: 'not_sure' cannot be right"),
     ],
 )
 def test_bad_truth(rows: list[dict[str, str]], message: str, tmp_path: Path) -> None:
