@@ -28,7 +28,7 @@ from fcconan.annotation.campaigns import (
 )
 from fcconan.annotation.validation import Verdict, verdicts
 from fcconan.annotation.votes import NOT_SURE, answers_of, votes_of
-from fcconan.building import ABOUT_CN, ABOUT_HS, COLUMNS
+from fcconan.building import ABOUT_CN, ABOUT_HS, CAMPAIGN_COLUMNS
 from fcconan.data import LABELS, VOTE_LABELS, Columns, make_cn_id, make_hs_id
 from fcconan.errors import InputError
 
@@ -128,8 +128,8 @@ def published_rows(campaign: Campaign, rounds: Sequence[str] = (MAIN,)) -> Publi
         found = verdicts(campaign, rounds)
         rows["grades"] = [{"reply_id": unit} | _confirmed(verdict) for unit, verdict in found.items()]
     rows = {name: held for name, held in rows.items() if held or name not in ("labels", "grades")}
-    columns = {name: {column: TYPES.get(column, "string") for column in COLUMNS[name]} for name in rows}
-    known = {column for name in rows for column in COLUMNS[name]} | {"source_ids"}
+    columns = {name: {column: TYPES.get(column, "string") for column in CAMPAIGN_COLUMNS[name]} for name in rows}
+    known = {column for name in rows for column in CAMPAIGN_COLUMNS[name]} | {"source_ids"}
     return Published(rows, columns, counts, sorted({name for row in texts.values() for name in row} - known), notes)
 
 
@@ -309,7 +309,7 @@ def _judged_replies(
                 f"{campaign.folder / 'replies.jsonl'}: the HS of {key} has the id {hs}, not {row.get('hs_id')}: it was "
                 "changed; put the old text back"
             )
-        replies.append({name: row.get(name) for name in COLUMNS["replies"]})
+        replies.append({name: row.get(name) for name in CAMPAIGN_COLUMNS["replies"]})
     swapped = {
         (name, each.rater, each.unit_id): each.swapped
         for name in {answer.round for given in answers.values() for answer in given}

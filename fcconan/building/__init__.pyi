@@ -33,7 +33,7 @@ from .hydration import (
 from .kinds.campaign import (
     ABOUT_CN as ABOUT_CN,
     ABOUT_HS as ABOUT_HS,
-    COLUMNS as COLUMNS,
+    CAMPAIGN_COLUMNS as CAMPAIGN_COLUMNS,
 )
 from .kinds.ratings import (
     unified_score as unified_score,

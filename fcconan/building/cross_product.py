@@ -8,6 +8,7 @@ import hashlib
 import inspect
 import json
 import os
+from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
@@ -213,20 +214,16 @@ def open_writer(path: Path, schema: pa.Schema = SCHEMA, *, scores: Sequence[str]
 
 
 def require_distinct(kind: str, ids: Sequence[str]) -> None:
-    """Checks that there are ids, each once.
+    """Checks that there are ids, and that they differ.
 
     Raises:
-        InputError: There are none, or one stands twice.
+        InputError: There are none, or one occurs twice.
     """
     if not ids:
         raise InputError(f"no {kind} ids, expected at least one: check the texts that are paired")
-    if len(set(ids)) == len(ids):
-        return
-    seen: set[str] = set()
-    for text in ids:
-        if text in seen:
-            raise InputError(f"{kind} id {text!r} occurs twice, expected distinct ids: remove the repeats")
-        seen.add(text)
+    if len(set(ids)) < len(ids):
+        text = next(text for text, count in Counter(ids).items() if count > 1)
+        raise InputError(f"{kind} id {text!r} occurs twice, expected distinct ids: remove the repeats")
 
 
 def digest_of(texts: Sequence[str]) -> str:

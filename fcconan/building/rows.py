@@ -26,7 +26,7 @@ EDUCATION = {
 PERSON_AND_TOPIC = ("hs_type", "hs_subtype", "cn_type", "gender", "age", "education")
 
 
-def ids_of(hate_speech: str, counter_narrative: str) -> dict[str, str]:
+def ids_of(hate_speech: str, counter_narrative: str) -> Row:
     """Returns the three ids of a pair and its two texts, as columns."""
     hs, cn = make_hs_id(hate_speech), make_cn_id(counter_narrative)
     return {
@@ -43,7 +43,7 @@ def pair_row(record: Record) -> Row:
 
     Columns that the file does not have are left out; the source id is then the number of the row.
     """
-    found: Row = ids_of(record["hate_speech"], record["counter_narrative"])
+    found = ids_of(record["hate_speech"], record["counter_narrative"])
     for name in ("hs_type", "hs_subtype", "cn_type", "gender"):
         if name in record:
             found[name] = "; ".join(part.strip() for part in record[name].split(",") if part.strip()) or None
@@ -56,7 +56,7 @@ def pair_row(record: Record) -> Row:
 
 
 def check_labels(rows: Rows, pairs: Sequence[Row]) -> None:
-    """Checks that no pair stands in a file twice.
+    """Checks that no pair occurs twice in a file.
 
     Args:
         rows: The rows of the file.
@@ -84,20 +84,26 @@ def grouped(entries: Iterable[tuple[Key, Value]]) -> dict[Key, list[Value]]:
     return groups
 
 
-def alpha_in_words(units: Iterable[Sequence[float]], level: Any) -> str:
-    """Returns Krippendorff's alpha as cards show it."""
-    value = krippendorff_alpha(list(units), level=level).value
-    return "undefined" if value is None else f"{value:.3f}"
+def alpha_in_words(about: str, units: Iterable[Sequence[float]], level: Any, units_in_words: str) -> str:
+    """Returns Krippendorff's alpha as cards show it.
+
+    Args:
+        about: The level and the ratings, after the name of the coefficient.
+        units: The values of every unit.
+        level: As in `krippendorff_alpha`.
+        units_in_words: What a unit with two or more values is.
+    """
+    alpha = krippendorff_alpha(list(units), level=level)
+    value = "undefined" if alpha.value is None else f"{alpha.value:.3f}"
+    return f"Krippendorff's alpha {about}: {value} ({alpha.n_units} {units_in_words})"
 
 
 def vote_agreement(votes: Iterable[Row]) -> list[str]:
     """Returns the agreement of votes for the card; a pair with one vote, such as an inferred one, does not count."""
     scale = {"not_appropriate": 0.0, "not_sure": 1.0, "appropriate": 2.0}
     units = grouped((vote["pair_id"], scale[vote["label"]]) for vote in votes).values()
-    several = sum(len(unit) > 1 for unit in units)
     return [
-        f"Krippendorff's alpha ({level}) of the votes: {alpha_in_words(units, level)} "
-        f"({several} pairs with two or more votes)"
+        alpha_in_words(f"({level}) of the votes", units, level, "pairs with two or more votes")
         for level in ("nominal", "ordinal")
     ]
 
@@ -185,7 +191,7 @@ def rating_row(
     aspect: Aspect,
     value: float | None,
     explanation: str | None = None,
-) -> dict[str, Any]:
+) -> Row:
     """Returns one rating as columns.
 
     Args:
@@ -197,7 +203,7 @@ def rating_row(
         explanation: The raw output behind the value, if there is one.
     """
     scale = rater.scale(aspect)
-    reason = missing_reason(scale, value, rater.kind)
+    reason = _missing_reason(scale, value, rater.kind)
     return {
         "reply_id": reply,
         "rater": rater.name,
@@ -212,7 +218,7 @@ def rating_row(
     }
 
 
-def missing_reason(aspect: Aspect, value: float | None, rater_kind: str) -> str | None:
+def _missing_reason(aspect: Aspect, value: float | None, rater_kind: str) -> str | None:
     """Returns why a value is no rating (`not_rated`, `parse_failed`, `out_of_scale`), or None where it is one."""
     if value is None:
         return "not_rated"
@@ -223,9 +229,7 @@ def missing_reason(aspect: Aspect, value: float | None, rater_kind: str) -> str 
     return None if aspect.low <= value <= aspect.high else "out_of_scale"
 
 
-def comparison_row(
-    a: dict[str, Any], b: dict[str, Any], rater: str, kind: str, verdict: str | None, reason: str | None = None
-) -> dict[str, Any]:
+def comparison_row(a: Row, b: Row, rater: str, kind: str, verdict: str | None, reason: str | None = None) -> Row:
     """Returns one verdict between two replies to one item as columns.
 
     Args:

@@ -106,7 +106,7 @@ class Record:
         found = self[column]
         if found not in values:
             expected = ", ".join(repr(value) for value in values)
-            raise self.fail(f"{column} is {found!r}, expected one of {expected}; mend the row or the recipe")
+            raise self.fail(f"{column} is {found!r}, expected one of {expected}; correct the row or the recipe")
         return values[found]
 
     def word(self, column: str, words: Iterable[str]) -> str:
@@ -242,12 +242,12 @@ def read_csv(path: Path, source: Source, *, text_columns: tuple[str, ...] = ()) 
             if len(row) != len(header):
                 raise InputError(
                     f"{name}, line {reader.line_num}: found {len(row)} cells, expected {len(header)} as in the header; "
-                    "mend the quoting of that row"
+                    "correct the quotation marks of that row"
                 )
             cells.append(row)
             lines.append(reader.line_num)
     except csv.Error as error:
-        raise InputError(f"{name}, line {reader.line_num}: not valid CSV ({error}); mend that line") from error
+        raise InputError(f"{name}, line {reader.line_num}: not valid CSV ({error}); correct that line") from error
     rows = Rows(name, {ours: [row[at] for row in cells] for ours, at in index.items()}, lines)
     _check_texts(rows, text_columns, source.empty_texts)
     return rows
@@ -280,7 +280,7 @@ def _column(name: str, header: list[str], theirs: str) -> str:
     if not matching:
         near = difflib.get_close_matches(theirs, header, n=1, cutoff=0.3)
         hint = f"; the nearest is {near[0]!r}" if near else ""
-        raise InputError(f"{name}: column {theirs!r} is missing{hint}; mend the header or the recipe's `columns`")
+        raise InputError(f"{name}: column {theirs!r} is missing{hint}; correct the header or the recipe's `columns`")
     return matching[0]
 
 

@@ -3,7 +3,7 @@
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -149,8 +149,7 @@ class Hub:
             tags = self._api.list_repo_refs(self.repo_id, repo_type=KIND).tags
             found = self._tree(str(info.sha))
             manifest = self._manifest(str(info.sha)) if MANIFEST in found else None
-        named = {tag.name: tag.target_commit for tag in tags}
-        return Remote(True, seen.private, seen.gated, info.sha, found, named, manifest)
+        return replace(seen, files=found, tags={tag.name: tag.target_commit for tag in tags}, manifest=manifest)
 
     def files_at(self, revision: str) -> dict[str, RemoteFile]:
         """Returns the files at a commit or tag.
@@ -178,12 +177,8 @@ class Hub:
             InputError: The token may not.
             HubFailure: The Hub cannot be asked.
         """
-        settings: dict[str, Any] = {}
-        if private:
-            settings["private"] = True
-        if gate is not None:
-            settings["gated"] = gate
-        if settings:
+        settings: dict[str, Any] = {"private": private or None, "gated": gate}  # None leaves a setting as it is
+        if private or gate:
             with self._asking("gating the repository"):
                 self._api.update_repo_settings(self.repo_id, repo_type=KIND, **settings)
 

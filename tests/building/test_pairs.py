@@ -297,7 +297,7 @@ def test_a_recipe_file_builds_and_its_counts_are_checked(tmp_path: Path) -> None
 
 def test_a_condition_on_an_unknown_column_is_refused(tmp_path: Path) -> None:
     data = _conan(tmp_path, CONAN, {"config": "en", "where": {"langauge": "en"}})
-    with pytest.raises(InputError, match=r"^conan\.csv: no column 'langauge' for `where` of 'en'; mend the recipe$"):
+    with pytest.raises(InputError, match=r"^conan\.csv: no column 'langauge' for `where` of 'en'; correct the recipe$"):
         _build(tmp_path, data)
 
 

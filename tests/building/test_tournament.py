@@ -633,14 +633,14 @@ def test_a_judges_record_without_its_output_is_refused(tmp_path: Path) -> None:
         del files["ombrey_judged_33b"][4]["pred_text"]
 
     assert _fails(tmp_path, change) == (
-        "ombrey_judged_33b.jsonl, line 5: no verdict of JudgeLM (KeyError('pred_text')); mend that line"
+        "ombrey_judged_33b.jsonl, line 5: not a verdict of JudgeLM (KeyError('pred_text')); correct that line"
     )
 
 
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b'{"question_body": \n', "ombrey_judged_33b.jsonl, line 1: no verdict of JudgeLM (JSONDecodeError("),
+        (b'{"question_body": \n', "ombrey_judged_33b.jsonl, line 1: not a verdict of JudgeLM (JSONDecodeError("),
         (b'{"a": "\xff"}\n', "ombrey_judged_33b.jsonl: byte 7 is not UTF-8; re-encode the file as UTF-8"),
     ],
 )
@@ -713,14 +713,14 @@ def test_a_judges_record_with_something_else_than_text_is_refused(tmp_path: Path
     def mend(files: Files) -> None:
         files["ombrey_judged_33b"][1] |= change
 
-    assert _fails(tmp_path, mend).startswith("ombrey_judged_33b.jsonl, line 2: no verdict of JudgeLM (")
+    assert _fails(tmp_path, mend).startswith("ombrey_judged_33b.jsonl, line 2: not a verdict of JudgeLM (")
 
 
 @pytest.mark.parametrize("line", ["[]", "3", "{}"])
 def test_a_line_of_a_judge_that_is_no_record_is_refused(tmp_path: Path, line: str) -> None:
     recipe = Recipe.model_validate(_recipe(tmp_path, _files()))
     (tmp_path / "ombrey_judged_33b.jsonl").write_text(line + "\n", encoding="utf-8")
-    with pytest.raises(InputError, match=r"^ombrey_judged_33b\.jsonl, line 1: no verdict of JudgeLM"):
+    with pytest.raises(InputError, match=r"^ombrey_judged_33b\.jsonl, line 1: not a verdict of JudgeLM"):
         tournament.build(Upstream(recipe, {name: tmp_path / source.path for name, source in recipe.sources.items()}))
 
 

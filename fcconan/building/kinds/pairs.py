@@ -59,7 +59,7 @@ def _pairs_table(recipe: Recipe, rows: Rows, config: PairsConfig) -> tuple[Table
     columns |= {name: kind for name, kind in recipe.extra_columns.items() if name in rows.columns}
     unknown = sorted(config.where.keys() - columns.keys())
     if unknown:
-        raise InputError(f"{rows.name}: no column {unknown[0]!r} for `where` of {config.config!r}; mend the recipe")
+        raise InputError(f"{rows.name}: no column {unknown[0]!r} for `where` of {config.config!r}; correct the recipe")
     found: list[Row] = []
     for record in rows:
         pair = pair_row(record) | {"label": "appropriate", "original_index": record.at}

@@ -3,7 +3,7 @@
 import json
 import math
 from collections import Counter
-from itertools import combinations
+from itertools import combinations, permutations
 
 from fcconan.building.kinds.pairs import pairs_tables
 from fcconan.building.kinds.replies import reply_row
@@ -112,7 +112,7 @@ class _Compared:
         self.by_texts: dict[Texts, list[tuple[Row, Row]]] = {}
         self.replies: list[Row] = []
         instances = _instances(records)
-        rows: list[dict[str, Row]] = []
+        self.n_instances = len(instances)
         for hate_speech, texts in instances:
             if sorted(texts) != sorted(systems):
                 raise InputError(f"{corpus}: an instance has the systems {sorted(texts)}, expected {sorted(systems)}")
@@ -122,15 +122,10 @@ class _Compared:
                 raise InputError(f"{corpus}: the instance {pair} is not in the test set; the files do not go together")
             where = {"corpus": corpus, "question_id": question[pair]}
             replies = {system: reply_row(hate_speech, gold, texts[system], system) | where for system in systems}
-            rows.append(replies)
             self.replies += replies.values()
-        self.instances = [(make_hs_id(hs), texts) for hs, texts in instances]
-        for (hs, texts), replies in zip(self.instances, rows, strict=True):
-            for a in systems:
-                for b in systems:
-                    if a != b:
-                        key = (hs, normalise(texts[a]), normalise(texts[b]))
-                        self.by_texts.setdefault(key, []).append((replies[a], replies[b]))
+            for a, b in permutations(systems, 2):
+                key = (make_hs_id(hate_speech), normalise(texts[a]), normalise(texts[b]))
+                self.by_texts.setdefault(key, []).append((replies[a], replies[b]))
 
     def find(self, hate_speech: str, text_a: str, text_b: str) -> list[tuple[Row, Row]]:
         """Returns the two replies of a verdict: more than once where two systems wrote the same text, or not at all."""
@@ -184,10 +179,10 @@ def _read_judged(upstream: Upstream, key: str) -> list[Row]:
                 "output": raw["pred_text"],
             }
             if not all(isinstance(text, str) for text in (body, *record.values())):
-                raise TypeError("a value is no text")
+                raise TypeError("a value is not text")
         except (json.JSONDecodeError, KeyError, TypeError) as error:
             raise InputError(
-                f"{source.path}, line {number}: no verdict of JudgeLM ({error!r}); mend that line"
+                f"{source.path}, line {number}: not a verdict of JudgeLM ({error!r}); correct that line"
             ) from error
         if not (body.startswith(PROMPT_HEAD) and body.endswith(PROMPT_TAIL)):
             raise InputError(
@@ -269,16 +264,15 @@ def _matched(record: Record, compared: _Compared) -> tuple[Row, Row]:
 def _items(test: Rows, compared: set[str]) -> list[Row]:
     items = []
     for record in test:
-        hate_speech, reference = record["hate_speech"], record["counter_narrative"]
-        hs, cn = make_hs_id(hate_speech), make_cn_id(reference)
+        hs, cn = make_hs_id(record["hate_speech"]), make_cn_id(record["counter_narrative"])
         item = make_item_id(hs, [cn])
         items.append(
             {
                 "item_id": item,
                 "hs_id": hs,
                 "cn_id": cn,
-                "hate_speech": hate_speech,
-                "reference": reference,
+                "hate_speech": record["hate_speech"],
+                "reference": record["counter_narrative"],
                 "question_id": record.at,
                 "compared_by_humans": item in compared,
             }
@@ -322,11 +316,11 @@ def _check_evaluation_file(upstream: Upstream, compared: _Compared, built: Built
         for system in upstream.recipe.systems:
             if (make_hs_id(record["hate_speech"]), system, normalise(record[system])) not in known:
                 raise record.fail(f"the reply of {system} is not the one of the verdict files")
-    built.facts[f"{prefix}_instances"] = len(compared.instances)
-    lacking = len(compared.instances) - len(rows)
+    built.facts[f"{prefix}_instances"] = compared.n_instances
+    lacking = compared.n_instances - len(rows)
     if lacking:
         built.notes.append(
-            f"{compared.corpus}: the upstream file of the replies lacks {lacking} of {len(compared.instances)} "
+            f"{compared.corpus}: the upstream file of the replies lacks {lacking} of {compared.n_instances} "
             "instances; they come from the verdict files."
         )
 
