@@ -54,6 +54,9 @@ from .releases import (
     table_path as table_path,
     write_files as write_files,
 )
+from .rows import (
+    grouped as grouped,
+)
 from .tables import (
     Built as Built,
     Table as Table,

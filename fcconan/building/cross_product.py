@@ -9,8 +9,8 @@ import inspect
 import json
 import os
 from collections import Counter
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -58,7 +58,6 @@ def write_exhaustive_pairs(
     *,
     rows_per_shard: int = ROWS_PER_SHARD,
     jobs: int | None = None,
-    progress: Callable[[int, int], None] | None = None,
 ) -> list[Path]:
     """Write every (HS, CN) combination, ids only, to parquet shards.
 
@@ -78,24 +77,18 @@ def write_exhaustive_pairs(
         folder: Where the shards go; made if it does not exist.
         rows_per_shard: The number of pairs in every shard but the last.
         jobs: The number of threads; by default one per processor, at most eight.
-        progress: Called in the calling thread with the number of pairs written so far and the number of all
-            pairs, once for the shards found finished, if any, then after each shard. What it raises stops
-            the call.
 
     Returns:
         The paths of all shards, in row order.
 
     Raises:
-        InputError: A list is empty or repeats an id, `rows_per_shard` or `jobs` is below 1, or the folder
-            holds shards of other ids or of another shard size.
+        InputError: A list is empty or repeats an id, or the folder holds shards of other ids or of another shard
+            size.
     """
     require_distinct("HS", hs_ids)
     require_distinct("CN", cn_ids)
     if jobs is None:
         jobs = min(os.cpu_count() or 1, _MOST_JOBS)
-    for name, number in (("rows_per_shard", rows_per_shard), ("jobs", jobs)):
-        if number < 1:
-            raise InputError(f"{name} is {number}, expected 1 or more: give a positive number")
 
     product = _Product.of(hs_ids, cn_ids)
     shards = cut(product.size, rows_per_shard)
@@ -111,21 +104,9 @@ def write_exhaustive_pairs(
     claim(folder, PLAN_NAME, plan, what="pairing")
 
     missing = [shard for shard in shards if not is_finished(folder, shard, plan)]
-    done = product.size - sum(shard.size for shard in missing)
-    if progress and done:
-        progress(done, product.size)
     with ThreadPoolExecutor(max_workers=jobs) as pool:
-        try:
-            running = {pool.submit(write_shard, folder, shard, plan, product.write): shard for shard in missing}
-            for future in as_completed(running):
-                future.result()
-                done += running[future].size
-                if progress:
-                    progress(done, product.size)
-        except BaseException:
-            # Without this the pool would write every shard still queued before the error is seen.
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
+        # After an error `map` cancels the shards that are still queued.
+        list(pool.map(lambda shard: write_shard(folder, shard, plan, product.write), missing))
     return [folder / shard.name for shard in shards]
 
 

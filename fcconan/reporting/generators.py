@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from fcconan.building import grouped
 from fcconan.data import failed, normalise, read_typed_rows
 from fcconan.errors import InputError
 from fcconan.reporting.correlations import difference_tables
@@ -222,20 +223,16 @@ def _page(about: Row, results: Row, rows: Rows, *, texts: bool) -> Page:
 
 
 def _systems(about: Row, results: Row, rows: Rows) -> Section:
-    by_system: dict[str, list[Row]] = {}
-    for row in rows:
-        by_system.setdefault(row["system"], []).append(row)
     titles = {name: config.get("title", "") for name, config in about["suite"]["systems"].items()}
     made = []
     counts = []
-    for name, own in by_system.items():
+    for name, own in grouped((row["system"], row) for row in rows).items():
         settings = [_distinct(own, column) for column in MADE]
         made.append([name, titles.get(name) or MISSING, *settings, _shown(results, name), _dates(results, name)])
         written = [row["text"] for row in own if row["text"] is not None]
-        reasons = Counter(str(row["reason"]) for row in own if row["text"] is None)
+        reasons = sorted(str(row["reason"]) for row in own if row["text"] is None)
         words = sum(len(text.split()) for text in written) / len(written) if written else None
-        why = counts_text(dict(sorted(reasons.items())))
-        counts.append([name, str(len(written)), str(reasons.total()), why, number(words, 1)])
+        counts.append([name, str(len(written)), str(len(reasons)), counts_text(Counter(reasons)), number(words, 1)])
     notes = [f"{step} failed: {why}" for step, why in about.get("problems", {}).items()]
     if missing := {what: n for what, n in about.get("missing", {}).items() if n}:
         notes.append(f"Without a value: {counts_text(missing)}.")
@@ -270,10 +267,8 @@ def _empty_columns(table: Table, empty: Sequence[str]) -> list[str]:
 
 def _silent(rows: Rows) -> list[str]:
     """Returns a note about systems without any text, which are never compared."""
-    spoke: dict[str, bool] = {}
-    for row in rows:
-        spoke[row["system"]] = spoke.get(row["system"], False) or bool(normalise(row["text"] or ""))
-    silent = [name for name, any_text in spoke.items() if not any_text]
+    spoke = {row["system"] for row in rows if normalise(row["text"] or "")}
+    silent = [name for name in dict.fromkeys(row["system"] for row in rows) if name not in spoke]
     if not silent:
         return []
     return [f"Without any reply, and so never compared: {', '.join(silent)}. Pairs with such a system never met."]
