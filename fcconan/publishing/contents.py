@@ -66,17 +66,6 @@ class Contents:
         """Returns where a file lies."""
         return self.folder / name
 
-    def card(self) -> str:
-        """Returns the text of the card.
-
-        Raises:
-            InputError: It is not UTF-8.
-        """
-        try:
-            return self.path(CARD).read_text(encoding="utf-8")
-        except UnicodeDecodeError as error:
-            raise InputError(f"{self.path(CARD)} is not UTF-8: build the folder again") from error
-
 
 def read_contents(folder: Path) -> Contents:
     """Reads a folder that `fcconan build` wrote, and checks every file against its manifest.

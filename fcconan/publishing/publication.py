@@ -95,15 +95,13 @@ def publish(
     from fcconan.publishing.checks import check_loading, check_published_card
     from fcconan.publishing.contents import read_contents
     from fcconan.publishing.forms import check_titles
-    from fcconan.publishing.hub import GATES, Hub, Remote
+    from fcconan.publishing.hub import Hub, Remote
     from fcconan.publishing.known_texts import known_texts
     from fcconan.publishing.plan import check_tag, make_plan
     from fcconan.publishing.rows import is_release, stage_rows
     from fcconan.publishing.upload import carry_out
 
     _check_repo_id(repo_id)
-    if gated is not None and gated not in GATES:
-        raise InputError(f"--gated {gated!r}: expected {' or '.join(GATES)}")
     if tag is not None:
         check_tag(tag)
     folder = Path(source)

@@ -57,7 +57,7 @@ def test_ratings_become_a_dataset_that_loads(ratings: Path) -> None:
             {"reply_id": "re-1", "value": 4.0, **rater},
             {"reply_id": "re-2", "value": None, **rater},
         ]
-        card = contents.card()
+        card = contents.path("README.md").read_text()
         assert "pretty_name: my ratings\n" in card
         assert "The rows are under `cc-by-4.0`." in card
         assert "- machine-generated\n" in card
@@ -104,7 +104,7 @@ def test_texts_are_left_out_and_ids_are_kept(replies: Path, hub: Hub, unloaded: 
             for number in (0, 1)
         ]
         assert contents.notes == ["Left out as text: replies: hate_speech, text, references, remark."]
-        assert "(labels only)" in contents.card()
+        assert "(labels only)" in contents.path("README.md").read_text()
     with pytest.raises(
         InputError,
         match=r"give --labels-only, which leaves texts out, and --drop-column for other columns; or",
@@ -176,8 +176,8 @@ def test_what_stands_outside_of_cells_is_no_text(tmp_path: Path, ratings: Path) 
     result.write_text(json.dumps({"signature": f"metric:mrr|{SENTENCE}|data:{SENTENCE}|seed:0", "rows": [BOARD]}))
     with stage_rows(result) as contents:
         assert contents.manifest["signatures"] == ["metric:mrr|withheld|withheld|seed:0"]
-        assert "- `metric:mrr|withheld|withheld|seed:0`\n" in contents.card()
-        assert SENTENCE not in contents.card()
+        assert "- `metric:mrr|withheld|withheld|seed:0`\n" in contents.path("README.md").read_text()
+        assert SENTENCE not in contents.path("README.md").read_text()
     for title in ("Mine\n\n## Terms", "\x1b[1mNone`", SENTENCE, "{{title}}"):
         with pytest.raises(InputError, match="--title cannot be published"), stage_rows(ratings, title=title):
             pass
@@ -238,7 +238,7 @@ def test_runs_and_results_become_tables(tmp_path: Path) -> None:
             "report/report.html",
             "report/settings.json",
         ]
-        assert "- `metric:board|seed:0`\n- `metric:rank|seed:0`" in contents.card()
+        assert "- `metric:board|seed:0`\n- `metric:rank|seed:0`" in contents.path("README.md").read_text()
 
 
 def test_the_result_of_a_benchmark_becomes_rows(run_cli: RunCli, tmp_path: Path, built: Path) -> None:
@@ -265,7 +265,7 @@ def test_the_result_of_a_benchmark_becomes_rows(run_cli: RunCli, tmp_path: Path,
         assert {(row["system"], row["partition"]) for row in rows} == {("random", name) for name in partitions}
         for row in rows:
             assert row["value"] == partitions[row["partition"]][row["metric"]]
-        assert f"- `{result['signature']}`" in contents.card()
+        assert f"- `{result['signature']}`" in contents.path("README.md").read_text()
 
 
 @pytest.mark.parametrize(
