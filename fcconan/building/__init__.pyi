@@ -47,6 +47,7 @@ from .recipes import (
     load_recipe as load_recipe,
 )
 from .releases import (
+    check_replaceable as check_replaceable,
     check_target as check_target,
     output_folder as output_folder,
     release_manifest as release_manifest,

@@ -257,7 +257,7 @@ def _positions(name: str, header: list[str], source: Source) -> dict[str, int]:
     """Returns where each mapped column stands, by our name; every other column must be an ignored one."""
     twice = sorted(column for column, count in Counter(header).items() if count > 1)
     if twice:
-        raise InputError(f"{name}: column {twice[0]!r} stands twice in the header; keep one of them")
+        raise InputError(f"{name}: column {twice[0]!r} occurs twice in the header; keep one of them")
     positions = {ours: header.index(_column(name, header, theirs)) for ours, theirs in source.columns.items()}
     mapped = {header[position] for position in positions.values()}
     known = mapped | set(source.ignore)

@@ -328,7 +328,7 @@ def test_counts_that_differ_are_named(recipe_of: RecipeOf) -> None:
             {"own_tier_rule": {"meaning": "x", "tier": [], "tiers": [{"name": "gold"}]}},
             r"line \d+: unknown key 'own_tier_rule\.tier'; did you mean 'tiers'\?",
         ),
-        ({"tier_rule": "loose"}, "tier_rule: no tier rule of the catalogue, which has released, strict"),
+        ({"tier_rule": "loose"}, "tier_rule: unknown tier rule; the catalogue has released, strict"),
         (
             {"kind": "exhaustive", "own_tier_rule": {"meaning": "x", "tiers": [{"name": "gold"}]}},
             "own_tier_rule: only kind 'campaign' takes a tier rule of its own",

@@ -356,5 +356,5 @@ def test_a_config_may_stand_twice_with_two_splits_but_not_with_one(tmp_path: Pat
         ("all", "train", 7),
         ("all", "test", 2),
     ]
-    with pytest.raises(ValueError, match="all/train stands twice; give one of them another config or split"):
+    with pytest.raises(ValueError, match="all/train occurs twice; give one of them another config or split"):
         _build(tmp_path, _conan(tmp_path, CONAN, *twice, {"config": "all", "split": "train"}))

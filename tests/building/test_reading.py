@@ -62,8 +62,8 @@ def test_columns_are_mapped_and_ignored_ones_are_not_read(tmp_path: Path) -> Non
         ("hs,cn2", "column 'cn' is missing; the nearest is 'cn2'; correct the header or the recipe's `columns`"),
         ("hs,CN", "column 'cn' is missing; correct the header or the recipe's `columns`"),
         ("", "column 'hs' is missing; correct the header or the recipe's `columns`"),
-        ("hs,cn,hs", "column 'hs' stands twice in the header; keep one of them"),
-        ("hs,cn,other,other", "column 'other' stands twice in the header; keep one of them"),
+        ("hs,cn,hs", "column 'hs' occurs twice in the header; keep one of them"),
+        ("hs,cn,other,other", "column 'other' occurs twice in the header; keep one of them"),
         (
             "hs,cn,reply",
             "column 'reply' is not expected; map it in the recipe's `columns` or list it under `ignore`",

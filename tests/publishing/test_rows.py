@@ -314,8 +314,6 @@ def test_what_cannot_be_published_is_said(tmp_path: Path, built: Path, ratings: 
         publish(ratings, "my-name/x", language="English")
     with pytest.raises(InputError, match="the card's license is 'mine', expected one of"):
         publish(ratings, "my-name/x", licence="mine")
-    with pytest.raises(InputError, match="--gated 'yes': expected auto or manual"):
-        publish(ratings, "my-name/x", gated="yes")
 
 
 def test_ratings_keep_the_item_and_the_system_that_metrics_write_beside_them(tmp_path: Path) -> None:

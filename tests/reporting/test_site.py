@@ -268,14 +268,12 @@ def test_files_of_the_user_are_never_removed(tmp_path: Path) -> None:
     out = tmp_path / "site"
     out.mkdir()
     (out / "notes.txt").write_text("mine")
-    with pytest.raises(
-        InputError, match=r"site holds files but no report \(such as notes.txt\): choose an empty or new"
-    ):
+    with pytest.raises(InputError, match=r"site holds files but no downloads/contents.json \(such as notes.txt\)"):
         write_site(out, [a_page()])
     (out / "notes.txt").rename(tmp_path / "notes.txt")
     write_site(out, [a_page()])
     (tmp_path / "notes.txt").rename(out / "downloads" / "notes.txt")
-    with pytest.raises(InputError, match=r"no report wrote \(such as downloads/notes.txt\): move them away"):
+    with pytest.raises(InputError, match=r"of something else \(such as downloads/notes.txt\): move them away"):
         check_site(out)
     assert (out / "downloads" / "notes.txt").read_text() == "mine"
     (out / "downloads" / "contents.json").write_text("{")
@@ -284,7 +282,7 @@ def test_files_of_the_user_are_never_removed(tmp_path: Path) -> None:
 
 
 def test_the_report_of_a_benchmark_stays(results: Path) -> None:
-    with pytest.raises(InputError, match=r"bench holds files but no report"):
+    with pytest.raises(InputError, match=r"bench holds files but no downloads"):
         check_site(results / "bench")
 
 

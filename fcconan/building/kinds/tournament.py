@@ -1,6 +1,5 @@
 """Pairwise comparisons of systems (cn-eval): replies, human and JudgeLM verdicts, feature ratings, and the corpora."""
 
-import json
 import math
 from collections import Counter
 from itertools import combinations, permutations
@@ -10,7 +9,17 @@ from fcconan.building.kinds.replies import reply_row
 from fcconan.building.rows import Row, comparison_row, grouped, rating_row
 from fcconan.building.tables import Built, Table
 from fcconan.building.upstream_csv import Record, Rows, Upstream
-from fcconan.data import COMPARISON, RATING, REPLY, make_cn_id, make_hs_id, make_item_id, make_pair_id, normalise
+from fcconan.data import (
+    COMPARISON,
+    RATING,
+    REPLY,
+    make_cn_id,
+    make_hs_id,
+    make_item_id,
+    make_pair_id,
+    normalise,
+    read_rows,
+)
 from fcconan.errors import InputError
 from fcconan.parsing import parse_comparison
 from fcconan.scoring import cohen_kappa
@@ -27,6 +36,14 @@ ITEM = {
     "reference": "text",
     "question_id": "int",
     "compared_by_humans": "bool",
+}
+JUDGED = {  # our names of what a record of JudgeLM holds
+    "hate_speech": "question_body",
+    "text_a": "answer1_body",
+    "text_b": "answer2_body",
+    "system_a": "answer1_model_id",
+    "system_b": "answer2_model_id",
+    "output": "pred_text",
 }
 PROMPT_HEAD = "Provide a brief counter-narrative in response to the following hate speech: "
 PROMPT_TAIL = " It is very important for the counter-narrative to be relevant to the hate speech."
@@ -161,34 +178,15 @@ def _comparison(a: Row, b: Row, rater: str, kind: str, verdict: str | None, reas
 
 
 def _read_judged(upstream: Upstream, key: str) -> list[Row]:
-    path, source = upstream.path(key), upstream.source(key)
     records = []
-    try:
-        lines = path.read_bytes().decode("utf-8").rstrip("\r\n").split("\n")  # JSON may hold U+2028 and its like
-    except UnicodeDecodeError as error:
-        raise InputError(f"{source.path}: byte {error.start} is not UTF-8; re-encode the file as UTF-8") from error
-    for number, line in enumerate(lines, start=1):
-        try:
-            raw = json.loads(line)
-            body = raw["question_body"]
-            record = {
-                "text_a": raw["answer1_body"],
-                "text_b": raw["answer2_body"],
-                "system_a": raw["answer1_model_id"],
-                "system_b": raw["answer2_model_id"],
-                "output": raw["pred_text"],
-            }
-            if not all(isinstance(text, str) for text in (body, *record.values())):
-                raise TypeError("a value is not text")
-        except (json.JSONDecodeError, KeyError, TypeError) as error:
-            raise InputError(
-                f"{source.path}, line {number}: not a verdict of JudgeLM ({error!r}); correct that line"
-            ) from error
-        if not (body.startswith(PROMPT_HEAD) and body.endswith(PROMPT_TAIL)):
-            raise InputError(
-                f"{source.path}, line {number}: the question is not in the known wording; the file changed"
-            )
-        record["hate_speech"] = body[len(PROMPT_HEAD) : -len(PROMPT_TAIL)]
+    for number, raw in enumerate(read_rows(upstream.path(key)), start=1):
+        where = f"{upstream.source(key).path}, line {number}"
+        record: Row = {name: raw.get(column) for name, column in JUDGED.items()}
+        if not all(isinstance(text, str) for text in record.values()):
+            raise InputError(f"{where}: not a verdict of JudgeLM, which has the texts {', '.join(JUDGED.values())}")
+        if not (record["hate_speech"].startswith(PROMPT_HEAD) and record["hate_speech"].endswith(PROMPT_TAIL)):
+            raise InputError(f"{where}: the question is not in the known wording; the file changed")
+        record["hate_speech"] = record["hate_speech"].removeprefix(PROMPT_HEAD).removesuffix(PROMPT_TAIL)
         records.append(record)
     return records
 
