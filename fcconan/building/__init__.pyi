@@ -5,23 +5,23 @@ from .builds import (
     rule_of as rule_of,
 )
 from .cards import (
-    FURTHER_TAGS as FURTHER_TAGS,
-    REQUIRED as REQUIRED,
-    TAGS as TAGS,
+    CARD_FIELDS as CARD_FIELDS,
+    CARD_TAGS as CARD_TAGS,
+    FURTHER_CARD_TAGS as FURTHER_CARD_TAGS,
     Card as Card,
     card_metadata as card_metadata,
+    card_text as card_text,
     check_card as check_card,
     read_card as read_card,
-    render as render,
     restricted_columns as restricted_columns,
 )
 from .croissant_metadata import (
     croissant as croissant,
 )
 from .cross_product import (
-    SCHEMA as SCHEMA,
-    dictionary as dictionary,
+    PAIR_ID_SCHEMA as PAIR_ID_SCHEMA,
     digest_of as digest_of,
+    id_column as id_column,
     open_writer as open_writer,
     require_distinct as require_distinct,
     write_exhaustive_pairs as write_exhaustive_pairs,

@@ -13,7 +13,7 @@ import yaml
 from fcconan.building.recipes import LANGUAGES, AnnotationsCreator, CardLicence, LanguageCreator, Recipe, TaskCategory
 from fcconan.building.tables import Built, Table
 from fcconan.building.tiers import TIER_RULES
-from fcconan.data import CARD, DTYPES, LIST_TYPES, card_template_path
+from fcconan.data import CARD, DTYPES, LIST_TYPES, card_template_path, read_text
 from fcconan.errors import InputError
 
 
@@ -114,11 +114,7 @@ def read_card(folder: Path) -> Card:
         InputError: There is none, or it has no YAML block at its head.
     """
     path = folder / CARD
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or "it is not UTF-8"
-        raise InputError(f"{path} cannot be read ({reason}): build the dataset again") from error
+    text = read_text(path)
     try:
         metadata, body = _front_matter(text)
     except (ValueError, yaml.YAMLError) as error:
@@ -157,9 +153,9 @@ VOCABULARY: dict[str, tuple[str, ...]] = {
     "multilinguality": ("monolingual", "multilingual"),
     "size_categories": (*(name for _, name in SIZES), "1M<n<10M"),
 }
-TAGS = ("counter-narratives", "counterspeech", "hate-speech", "fcconan")
-FURTHER_TAGS = ("synthetic", "labels-only")
-REQUIRED = (*VOCABULARY, "pretty_name", "tags", "configs", "dataset_info")
+CARD_TAGS = ("counter-narratives", "counterspeech", "hate-speech", "fcconan")
+FURTHER_CARD_TAGS = ("synthetic", "labels-only")
+CARD_FIELDS = (*VOCABULARY, "pretty_name", "tags", "configs", "dataset_info")
 LEFTOVERS = re.compile(
     r"object at 0x|\{\{|\}\}|\{%|%\}|\{#|More Information Needed|TODO|FIXME|XXX|<!--|lorem ipsum", re.IGNORECASE
 )
@@ -178,7 +174,7 @@ def render_card(recipe: Recipe, built: Built, manifest: Mapping[str, Any]) -> st
     Raises:
         InputError: The card breaks the vocabulary of the Hub or holds template leftovers.
     """
-    return render(
+    return card_text(
         card_template_path().read_text(encoding="utf-8"),
         card_metadata(recipe, built, manifest["versions"], labels_only=manifest["labels_only"]),
         recipe=recipe,
@@ -191,7 +187,7 @@ def render_card(recipe: Recipe, built: Built, manifest: Mapping[str, Any]) -> st
     )
 
 
-def render(template: str, metadata: dict[str, Any], **values: Any) -> str:
+def card_text(template: str, metadata: dict[str, Any], **values: Any) -> str:
     """Renders and checks a card.
 
     Args:
@@ -225,7 +221,7 @@ def card_metadata(recipe: Recipe, built: Built, versions: dict[str, str], *, lab
     served = [(config, config) for config in by_config] + list(built.aliases.items())
     rows = max(len(table) for table in built.tables)
     sizes = {(table.config, table.split): table.arrow().nbytes for table in built.tables}
-    marks = [tag for tag, holds in zip(FURTHER_TAGS, (recipe.synthetic, labels_only), strict=True) if holds]
+    marks = [tag for tag, holds in zip(FURTHER_CARD_TAGS, (recipe.synthetic, labels_only), strict=True) if holds]
     return {
         "pretty_name": " ".join([recipe.title, *(f"({tag.replace('-', ' ')})" for tag in marks)]),
         "language": list(recipe.languages),
@@ -235,7 +231,7 @@ def card_metadata(recipe: Recipe, built: Built, versions: dict[str, str], *, lab
         "language_creators": list(recipe.language_creators),
         "multilinguality": ["multilingual" if len(recipe.languages) > 1 else "monolingual"],
         "size_categories": [next((name for limit, name in SIZES if rows < limit), "1M<n<10M")],
-        "tags": [*TAGS, *marks],
+        "tags": [*CARD_TAGS, *marks],
         "configs": [
             {
                 "config_name": name,
@@ -296,7 +292,7 @@ def check_card(text: str) -> dict[str, Any]:
         metadata, _ = _front_matter(text)
     except (ValueError, yaml.YAMLError) as error:
         raise InputError("the card has no YAML block at its head; correct dataset_card.md") from error
-    for name in REQUIRED:
+    for name in CARD_FIELDS:
         if not metadata.get(name):
             raise InputError(f"the card's YAML block lacks {name!r}; correct the recipe")
     for name, allowed in VOCABULARY.items():

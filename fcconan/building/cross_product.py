@@ -38,7 +38,7 @@ if "max_rows_per_page" in inspect.signature(pq.ParquetWriter).parameters:
     _PAGE_OPTIONS["max_rows_per_page"] = _ROWS_PER_GROUP
 # The files hold plain strings. Here, 64-bit offsets are for long ids, which could pass 2 GiB in a row group,
 # and dictionaries are what the parquet writer takes fastest.
-SCHEMA = pa.schema(
+PAIR_ID_SCHEMA = pa.schema(
     {
         "pair_id": pa.large_string(),
         "hs_id": pa.dictionary(pa.int32(), pa.string()),
@@ -154,8 +154,8 @@ class _Product:
         offsets = np.zeros(stop - start + 1, dtype=np.int64)
         np.cumsum(self.hs_lengths[hs_index] + self.cn_lengths[cn_index] + 1, out=offsets[1:])
         pair_ids = pa.LargeStringArray.from_buffers(stop - start, pa.py_buffer(offsets), pa.py_buffer(b"".join(pieces)))
-        hs_column = dictionary(hs_index - first, self.hs_array[first : last + 1])
-        return pa.table([pair_ids, hs_column, dictionary(cn_index, self.cn_array)], schema=SCHEMA)
+        hs_column = id_column(hs_index - first, self.hs_array[first : last + 1])
+        return pa.table([pair_ids, hs_column, id_column(cn_index, self.cn_array)], schema=PAIR_ID_SCHEMA)
 
     def write(self, shard: Shard, path: Path) -> None:
         with open_writer(path) as writer:
@@ -163,12 +163,12 @@ class _Product:
                 writer.write_table(self.rows(start, min(start + _ROWS_PER_GROUP, shard.stop)))
 
 
-def dictionary(index: npt.NDArray[Any], texts: pa.Array) -> pa.Array:
+def id_column(index: npt.NDArray[Any], texts: pa.Array) -> pa.Array:
     """Returns texts by their positions, as a column of ids."""
     return pa.DictionaryArray.from_arrays(pa.array(index.astype(np.int32)), texts, safe=False)
 
 
-def open_writer(path: Path, schema: pa.Schema = SCHEMA, *, scores: Sequence[str] = ()) -> pq.ParquetWriter:
+def open_writer(path: Path, schema: pa.Schema = PAIR_ID_SCHEMA, *, scores: Sequence[str] = ()) -> pq.ParquetWriter:
     """Opens a parquet file of pairs for writing, with the options that make it small.
 
     Args:

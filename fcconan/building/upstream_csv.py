@@ -1,7 +1,6 @@
 """Reads upstream CSV files as text, strictly: nothing is renamed, padded, guessed or turned into a missing value."""
 
 import csv
-import difflib
 import io
 import math
 import re
@@ -13,7 +12,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from fcconan.building.recipes import Recipe
-from fcconan.data import Source, is_blank
+from fcconan.data import Source, did_you_mean, is_blank
 from fcconan.errors import InputError
 
 csv.field_size_limit(2**31 - 1)
@@ -58,11 +57,9 @@ class Rows:
         known = sorted(read)
         for column in self.columns:
             if column not in known:
-                near = difflib.get_close_matches(column, known, n=1)
-                hint = f"did you mean {near[0]!r}? " if near else ""
                 raise InputError(
-                    f"{self.name}: kind {kind!r} does not read {column!r}; {hint}it reads {', '.join(known)}; declare "
-                    "other columns in `extra_columns`, or move them to the source's `ignore`"
+                    f"{self.name}: kind {kind!r} does not read {column!r}; {did_you_mean(column, known)}it reads "
+                    f"{', '.join(known)}; declare others in `extra_columns`, or move them to the source's `ignore`"
                 )
 
 
@@ -278,9 +275,10 @@ def _column(name: str, header: list[str], theirs: str) -> str:
     if len(matching) > 1:
         raise InputError(f"{name}: {theirs!r} is {len(matching)} columns, such as {matching[1]!r}; name one of them")
     if not matching:
-        near = difflib.get_close_matches(theirs, header, n=1, cutoff=0.3)
-        hint = f"; the nearest is {near[0]!r}" if near else ""
-        raise InputError(f"{name}: column {theirs!r} is missing{hint}; correct the header or the recipe's `columns`")
+        raise InputError(
+            f"{name}: column {theirs!r} is missing; {did_you_mean(theirs, header)}correct the header or the recipe's "
+            "`columns`"
+        )
     return matching[0]
 
 

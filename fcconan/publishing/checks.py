@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from fcconan.building import FURTHER_TAGS, REQUIRED, TAGS, check_card
+from fcconan.building import CARD_FIELDS, CARD_TAGS, FURTHER_CARD_TAGS, check_card
 from fcconan.data import CARD, temporary_folder
 from fcconan.errors import InputError
 from fcconan.publishing.contents import Contents
@@ -74,7 +74,7 @@ def check_published_card(contents: Contents) -> list[str]:
     """
     text = contents.path(CARD).read_text(encoding="utf-8")
     metadata = check_card(text)
-    if metadata.keys() != set(REQUIRED) or not {*metadata["tags"]} <= {*TAGS, *FURTHER_TAGS}:
+    if metadata.keys() != set(CARD_FIELDS) or not {*metadata["tags"]} <= {*CARD_TAGS, *FURTHER_CARD_TAGS}:
         raise _wrong(contents, "its YAML block has keys or tags that no build writes")
     _check_sections(contents, text)
     manifest = contents.manifest

@@ -78,17 +78,11 @@ def read_contents(folder: Path) -> Contents:
     for name, written in manifest["files"].items():
         if not is_built(name):
             raise InputError(f"{folder / MANIFEST} names the file {name!r}, which no build writes: build it again")
-        try:
-            hashes[name] = sha256_of(folder / name)
-        except OSError as error:
-            raise InputError(
-                f"{folder / name} cannot be read ({error.strerror}), though the manifest names it: build the folder "
-                "again"
-            ) from error
+        hashes[name] = sha256_of(folder / name) if (folder / name).is_file() else "none"
         if hashes[name] != written["sha256"]:
             raise InputError(
-                f"{folder / name} was changed since it was built (sha256 {hashes[name][:12]}, the manifest says "
-                f"{written['sha256'][:12]}): build the folder again"
+                f"{folder / name} was changed or removed since it was built (sha256 {hashes[name][:12]}, the manifest "
+                f"says {written['sha256'][:12]}): build the folder again"
             )
     if CARD not in hashes:
         raise InputError(f"{folder} has no {CARD} in its manifest: build the folder again")

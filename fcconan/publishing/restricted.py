@@ -88,7 +88,7 @@ def restricted_columns(contents: Contents, known: KnownTexts | None = None) -> d
 
 
 def _holds_text(contents: Contents, found: dict[str, dict[str, str]]) -> InputError:
-    columns = listed({config: sorted(names) for config, names in sorted(found.items())})
+    columns = columns_text({config: sorted(names) for config, names in sorted(found.items())})
     config = min(found)
     name = min(found[config])
     where, advice = (
@@ -109,7 +109,7 @@ def may_be_passed_on(manifest: dict[str, Any]) -> bool:
     return manifest["name"] not in recipe_names() or load_recipe(manifest["name"]).redistributable
 
 
-def listed(columns: dict[str, list[str]]) -> str:
+def columns_text(columns: dict[str, list[str]]) -> str:
     """Returns columns as `config: column, column; config: ...`."""
     return "; ".join(f"{config}: {', '.join(names)}" for config, names in columns.items())
 

@@ -13,7 +13,7 @@ from fcconan.errors import InputError
 from fcconan.reporting.correlations import difference_tables
 from fcconan.reporting.findings import ratings_finding, tournament_finding
 from fcconan.reporting.html_tables import View
-from fcconan.reporting.page import Page, Section, texts_gate, texts_notice, write
+from fcconan.reporting.page import Page, Section, texts_gate, texts_notice, write_page
 from fcconan.reporting.safety import safety_table
 from fcconan.reporting.scores import (
     correlation_section,
@@ -70,7 +70,7 @@ COMPARED: Columns = {
     "first preferred": "first_preference",
     "identical": "identical",
 }
-AUDIT: Columns = {
+AUDIT_COLUMNS: Columns = {
     "rater": lambda row: row.get("rater") or None,
     "check": lambda row: row["check"] if row["failure"] is None else f"{row['check']}: {row['failure']}",
     "aspect": lambda row: row.get("aspect") or None,
@@ -137,7 +137,7 @@ def write_generator_report(path: Path, about: Row, results: Row, replies: Path) 
     Raises:
         InputError: It cannot be written.
     """
-    write(path, _page(about, results, _replies(replies), texts=True))
+    write_page(path, _page(about, results, _replies(replies), texts=True))
 
 
 def generators_page(folder: Path, *, texts: bool = True) -> Page:
@@ -186,7 +186,7 @@ def sections_of(about: Row, results: Row, rows: Rows) -> list[Section]:
     if judged := _judged(results):
         parts.append(Section("Judges", _judge_notes(results), judged))
     if "audit" in results and results["audit"]["rows"]:
-        table = table_of("What judges are swayed by", results["audit"]["rows"], AUDIT)
+        table = table_of("What judges are swayed by", results["audit"]["rows"], AUDIT_COLUMNS)
         parts.append(Section("Biases of the judges", AUDIT_NOTES, [table]))
     if "correlate" in results:
         section = correlation_section(results["correlate"], "Metrics against judges")

@@ -165,7 +165,7 @@ def check_page(path: Path) -> None:
         raise InputError(f"{path} exists and is no page of fcconan: choose another file for the page, or remove it")
 
 
-def write(path: Path, page: Page) -> None:
+def write_page(path: Path, page: Page) -> None:
     """Writes a page without a site.
 
     Raises:

@@ -27,6 +27,7 @@ from fcconan.reporting.tables import (
     Rows,
     Table,
     number,
+    reasoned,
     table_of,
     value_text,
     with_interval,
@@ -65,9 +66,7 @@ def tournament_tables(result: Row, *, every: bool = False, details: bool = True)
         tables.append(_win_table(result))
     if controlled := result.get("length_controlled"):
         weight: Columns = {
-            "weight": lambda row: (
-                number(row["weight"], 2) if row["reason"] is None else value_text({**row, "value": None})
-            ),
+            "weight": lambda row: reasoned(row["weight"], row["reason"], 2),
             "low": lambda row: number(row.get("weight_low"), 2),
             "high": lambda row: number(row.get("weight_high"), 2),
             f"scale in {controlled['unit']}": lambda row: number(row.get("scale"), 2),

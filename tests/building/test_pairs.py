@@ -127,7 +127,7 @@ def test_a_malformed_id_is_none_of_conan_and_fails_with_file_and_line(tmp_path: 
     with pytest.raises(InputError) as caught:
         _build(tmp_path, _conan(tmp_path, [CONAN[0], bad], {"config": "en", "where": {"language": "en"}}))
     assert str(caught.value) == (
-        f"conan.csv, line 4: source_id {source_id!r} is no id of CONAN, such as ENT1ST0001HS0033CN000021"
+        f"conan.csv, line 4: source_id is {source_id!r}, expected one such as ENT1ST0001HS0033CN000021"
     )
 
 

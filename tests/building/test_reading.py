@@ -59,7 +59,7 @@ def test_columns_are_mapped_and_ignored_ones_are_not_read(tmp_path: Path) -> Non
     ("header", "message"),
     [
         ("hs", "column 'cn' is missing; correct the header or the recipe's `columns`"),
-        ("hs,cn2", "column 'cn' is missing; the nearest is 'cn2'; correct the header or the recipe's `columns`"),
+        ("hs,cn2", "column 'cn' is missing; did you mean 'cn2'? correct the header or the recipe's `columns`"),
         ("hs,CN", "column 'cn' is missing; correct the header or the recipe's `columns`"),
         ("", "column 'hs' is missing; correct the header or the recipe's `columns`"),
         ("hs,cn,hs", "column 'hs' occurs twice in the header; keep one of them"),

@@ -1,13 +1,18 @@
 import json
+import pkgutil
 from pathlib import Path
+from typing import get_args
 
 import jsonschema
 import pytest
 import yaml
 
+from fcconan.building import kinds
 from fcconan.building.recipe_schema import recipe_schema
-from fcconan.building.recipes import load_recipe
+from fcconan.building.recipes import Rater, Recipe, load_recipe
+from fcconan.building.tiers import Agreement, TierName
 from fcconan.data.content import content_folder, recipe_names, recipe_path
+from fcconan.data.schemas import AGREEMENTS, RATER_KINDS, TIERS
 from fcconan.errors import InputError
 
 SHA256 = "ab" * 32
@@ -370,3 +375,10 @@ def test_a_path_that_is_no_recipe_file_is_refused(name: str) -> None:
         load_recipe(name)
     assert str(caught.value).startswith(f"unknown recipe {name!r}: ")
     assert str(caught.value).endswith(", or a .yaml file")
+
+
+def test_the_words_of_a_recipe_are_those_of_modules_and_schemas() -> None:
+    modules = {module.name for module in pkgutil.iter_modules(kinds.__path__)}
+    assert set(get_args(Recipe.model_fields["kind"].annotation)) == modules
+    assert get_args(Rater.model_fields["kind"].annotation) == RATER_KINDS
+    assert (get_args(Agreement), get_args(TierName)) == (AGREEMENTS, TIERS)

@@ -9,10 +9,10 @@ import pytest
 import fcconan.publishing.hub
 from fcconan.data.manifest import read_manifest
 from fcconan.errors import InputError
-from fcconan.publishing.publication import HubFailure, publish
+from fcconan.publishing.publication import HubFailure
 from tests import small
 from tests.conftest import RunCli
-from tests.publishing.hub import READER, STRANGER, Blob, Hub, Repository
+from tests.publishing.hub import READER, STRANGER, Blob, Hub, Repository, publish
 
 REPO = "my-name/small"
 API = f"/api/datasets/{REPO}"

@@ -21,11 +21,11 @@ from fcconan.publishing import rows as publish_rows
 from fcconan.publishing.checks import check_loading, check_published_card
 from fcconan.publishing.contents import Contents
 from fcconan.publishing.known_texts import KnownTexts
-from fcconan.publishing.publication import publish
+from fcconan.publishing.options import PublishingOptions
 from fcconan.publishing.restricted import restricted_columns
 from tests import small
 from tests.conftest import RunCli
-from tests.publishing.hub import Hub
+from tests.publishing.hub import Hub, publish
 
 ROW = dict[str, Any]
 
@@ -33,7 +33,7 @@ ROW = dict[str, Any]
 @contextmanager
 def stage_rows(source: Path, **options: Any) -> Iterator[Contents]:
     """Stages rows where no source dataset is at hand."""
-    with publish_rows.stage_rows(source, KnownTexts(()), **options) as (contents, _):
+    with publish_rows.stage_rows(source, KnownTexts(()), PublishingOptions(**options)) as (contents, _):
         yield contents
 
 

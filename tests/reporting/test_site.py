@@ -113,12 +113,12 @@ def test_results_of_one_dataset_are_told_apart(results: Path, tmp_path: Path) ->
     ("name", "content", "said"),
     [
         ("other.json", '{"rows": []}', "other.json holds nothing that a report shows: give a folder of `bench"),
-        ("broken.json", "{", "broken.json is no JSON"),
-        ("broken.json", '{"win_matrix": [NaN]}', "broken.json is no JSON (NaN is no number)"),
+        ("broken.json", "{", "broken.json is not JSON"),
+        ("broken.json", '{"win_matrix": [NaN]}', "broken.json is not JSON (NaN is no number)"),
         ("notes.txt", "mine", "notes.txt holds nothing that a report shows"),
         ("folder/campaign.yaml", "x: 1", "folder is a running campaign: give the dataset"),
         ("folder/notes.txt", "mine", "folder holds nothing that a report shows"),
-        ("folder/suite.json", "{", "suite.json is no JSON"),
+        ("folder/suite.json", "{", "suite.json is not JSON"),
         ("folder/manifest.json", "[]", "folder holds nothing that a report shows"),
         (
             "rank.json",
