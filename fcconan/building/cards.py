@@ -85,7 +85,7 @@ class Card:
     Attributes:
         metadata: The YAML block at its head.
         title: The heading.
-        summary: What stands between the heading and the content notice, as one line.
+        summary: The text between the heading and the content notice, as one line.
         notice: The content notice, as one line.
         sections: Heading to text.
         homepage: Where upstream presents the dataset, or None.

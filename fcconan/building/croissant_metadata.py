@@ -71,8 +71,7 @@ def croissant(folder: Path | str, url: str | None = None) -> dict[str, Any]:
     manifest, card = read_manifest(place), read_card(place)
     if url is not None and re.match(r"[a-z][\w+.-]*:|//", url, re.IGNORECASE) and (safe := shown(url)) != url:
         raise InputError(
-            f"--url: {safe!r} is the address where everybody fetches the files: leave out user name, password, query "
-            "and fragment"
+            f"--url: {safe!r} is a public address of the files: leave out user name, password, query and fragment"
         )
     base = "" if url is None or url in ("", ".") else url.rstrip("/") + "/"
     aliases: dict[str, list[str]] = {}

@@ -73,7 +73,7 @@ class Aspect(Model):
 
 
 class Rater(Model):
-    """One rater and where its values stand."""
+    """One rater and the place of its values."""
 
     name: str
     kind: Literal["human", "model", "metric"]
@@ -224,7 +224,7 @@ def load_recipe(name: str) -> Recipe:
         name: A recipe of the catalogue, or the path of a recipe file.
 
     Raises:
-        InputError: There is no such recipe, or it does not follow the schema; the message names the line.
+        InputError: The recipe is unknown, or it does not follow the schema; the message names the line.
 
     Examples:
         >>> load_recipe("demo").title

@@ -47,7 +47,7 @@ def write_release(
         built: The full tables.
         labels_only: Write the tables without their text columns.
         tier_rule: The tier rule, for a dataset with tiers.
-        left_out: What is not there because an optional file was not to be had.
+        left_out: A sentence for each optional file that was not found.
 
     Returns:
         The manifest.

@@ -219,7 +219,7 @@ def rating_row(
 
 
 def _missing_reason(aspect: Aspect, value: float | None, rater_kind: str) -> str | None:
-    """Returns why a value is no rating (`not_rated`, `parse_failed`, `out_of_scale`), or None where it is one."""
+    """Returns why a value is not a rating (`not_rated`, `parse_failed`, `out_of_scale`), or None where it is one."""
     if value is None:
         return "not_rated"
     if aspect.low is None or aspect.high is None:

@@ -182,7 +182,7 @@ class Upstream:
         """Returns a local file.
 
         Raises:
-            InputError: The recipe has no such file, or it is optional and was not found.
+            InputError: The recipe lacks the file, or it is optional and was not found.
         """
         source = self.source(key)
         if key not in self.files:
@@ -200,7 +200,7 @@ class Upstream:
             columns: Columns to read beyond those of the source's own mapping.
 
         Raises:
-            InputError: As in `read_csv`, or the file is not to be had.
+            InputError: As in `read_csv`, or the file was not found.
         """
         source = self.source(key)
         if columns:
@@ -251,7 +251,7 @@ def read_csv(path: Path, source: Source, *, text_columns: tuple[str, ...] = ()) 
 
 
 def _positions(name: str, header: list[str], source: Source) -> dict[str, int]:
-    """Returns where each mapped column stands, by our name; every other column must be an ignored one."""
+    """Returns the position of each mapped column, by our name; every other column must be an ignored one."""
     twice = sorted(column for column, count in Counter(header).items() if count > 1)
     if twice:
         raise InputError(f"{name}: column {twice[0]!r} occurs twice in the header; keep one of them")

@@ -27,7 +27,7 @@ class Contents:
         manifest: The content of its `manifest.json`.
         hashes: The sha256 of every file to publish, by its path in the folder, the manifest included.
         left_out: Files of the folder that no build wrote; they stay here.
-        notes: What to tell whoever publishes.
+        notes: Remarks for the user.
     """
 
     folder: Path

@@ -18,7 +18,7 @@ def check_permission(contents: Contents, restricted: dict[str, list[str]], *, ma
         may_redistribute: The user's word.
 
     Raises:
-        InputError: It holds such text, and there is no word.
+        InputError: It holds such text without the user's word.
     """
     if not restricted or may_redistribute:
         return

@@ -13,7 +13,7 @@ from fcconan.publishing.hub import Hub, Remote, RemoteFile
 from fcconan.publishing.options import PublishingOptions
 
 Change = Literal["new", "changed", "removed", "unchanged"]
-# What the Hub itself puts into a new repository, and whoever made it there may have written.
+# Files of a new repository that the Hub or its owner wrote.
 ATTRIBUTES = ".gitattributes"
 EXPECTED = frozenset({ATTRIBUTES, CARD})
 _OF_ANY_REPOSITORY = re.compile(r"\.git\w+|(LICEN[CS]E|CITATION|CHANGELOG|CONTRIBUTING)[.\w]*", re.IGNORECASE)
@@ -51,7 +51,7 @@ class Plan:
         tagged: Whether the tag names this content already.
         make_private: Whether the repository is made private.
         gate: The gate that is put up (`auto` or `manual`), if any.
-        notes: What else to tell whoever publishes.
+        notes: Further remarks for the user.
     """
 
     repo_id: str
@@ -180,7 +180,7 @@ def make_plan(
 
 
 def _is_edited(remote: Remote, contents: Contents) -> bool:
-    """Whether somebody changed the card of this very content."""
+    """Whether the card of this very content was edited on the Hub."""
     there = remote.files.get(MANIFEST)
     return there is not None and is_same(contents, MANIFEST, there)
 

@@ -115,7 +115,7 @@ def columns_text(columns: dict[str, list[str]]) -> str:
 
 
 def check_no_text_in_card(contents: Contents, columns: dict[str, list[str]], known: KnownTexts | None = None) -> None:
-    """Checks that card and manifest, which everybody sees also where the tables are gated, quote no text.
+    """Checks that card and manifest, which are public also where the tables are gated, quote no text.
 
     Args:
         contents: The folder.

@@ -1,4 +1,4 @@
-"""Files of rows, TREC runs and results as typed tables, text told from labels."""
+"""Files of rows, TREC runs and results as typed tables, in which text is separate from labels."""
 
 import csv
 import io

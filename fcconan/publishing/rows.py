@@ -29,7 +29,7 @@ from fcconan.publishing.row_tables import RESULT_SUFFIX, foreign_texts, holds_ro
 
 KIND = "rows"
 SPOKEN = ("hate_speech", "counter_narrative", "text", "references")  # columns of what people and systems wrote
-JOURNAL = "journal.jsonl"  # the answers of models, as `evaluate-generators` keeps them beside its rows
+JOURNAL = "journal.jsonl"  # the answers of models, as `evaluate-generators` keeps them next to its rows
 MEANING = {
     "replies": "counter-narratives that named systems wrote",
     "ratings": "one rater's value for one aspect of one reply",
@@ -126,8 +126,8 @@ def _files(source: Path) -> tuple[list[Path], list[str]]:
     if not source.is_dir():
         if source.suffix != RESULT_SUFFIX and not holds_rows(source):
             raise InputError(
-                f"{source} is no file of rows, run or result: its name ends in {source.suffix or 'nothing'}, expected "
-                ".parquet, .jsonl, .csv, .tsv, .trec, .run or .json"
+                f"{source} is not a file of rows, run or result: its name ends in {source.suffix or 'nothing'}, "
+                "expected .parquet, .jsonl, .csv, .tsv, .trec, .run or .json"
             )
         return [source], []
     present = sorted(path for path in source.rglob("*") if path.is_file())

@@ -43,7 +43,7 @@ def carry_out(hub: Hub, plan: Plan, options: PublishingOptions) -> Done:
 
     Raises:
         InputError: The Hub refuses, or does not put the gate up.
-        HubFailure: The Hub cannot be reached, or somebody else was quicker.
+        HubFailure: The Hub cannot be reached, or the repository was changed meanwhile.
     """
     from huggingface_hub import CommitOperationDelete
 

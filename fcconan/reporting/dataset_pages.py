@@ -1,7 +1,7 @@
 """The page of a dataset folder: its figures, the matrix of its pairs, and every row.
 
 Ids and labels are always on the page. Texts are only where the folder has them and they are asked for, and then hidden
-until somebody says that they want to see them.
+until the reader asks for them.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,7 +18,7 @@ from fcconan.reporting.html_tables import View
 from fcconan.reporting.page import Page, Section, texts_gate, texts_notice
 from fcconan.reporting.tables import MISSING, Columns, Table, table_of
 
-DIGITS = 4  # of a number with a fraction: as many as anybody reads
+DIGITS = 4  # of a number with a fraction: more are not read
 MOST_VALUES, MOST_FILTERS = 40, 6  # a column of fewer values can filter the rows
 
 

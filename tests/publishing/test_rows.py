@@ -168,7 +168,7 @@ def test_what_stands_outside_of_cells_is_no_text(tmp_path: Path, ratings: Path) 
     rating = {"reply_id": "re-1", "rater": "ann", "aspect": "tone", "value": 1}
     for name in (SENTENCE, " "):
         with (
-            pytest.raises(InputError, match="the name of a column is no name that may be published"),
+            pytest.raises(InputError, match="the name of a column may not be published"),
             stage_rows(write(tmp_path / "wide.jsonl", [rating | {name: 1}]), labels_only=True),
         ):
             pass
@@ -273,7 +273,7 @@ def test_the_result_of_a_benchmark_becomes_rows(run_cli: RunCli, tmp_path: Path,
     [
         ("rows.jsonl", "", "holds no row"),
         ("rows.jsonl", '{"a": 1}\n', "holds rows of no known kind"),
-        ("rows.xlsx", "x", "is no file of rows, run or result"),
+        ("rows.xlsx", "x", "is not a file of rows, run or result"),
         ("result.json", "{}", "holds no result with rows"),
         ("result.json", "{", "cannot be read"),
         ("result.json", '{"rows": [{"system": "\\ud800"}]}', "cannot be read"),

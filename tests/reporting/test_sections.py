@@ -68,8 +68,8 @@ def test_what_is_no_page_is_refused_before_any_work(tmp_path: Path) -> None:
     check_page(tmp_path / "page.htm")
     (tmp_path / "folder.html").mkdir()
     for name, message in (
-        ("page.txt", r"page\.txt is no page: give a file that ends in \.html$"),
-        ("folder.html", r"folder\.html is no page"),
+        ("page.txt", r"page\.txt is not a page: give a file that ends in \.html$"),
+        ("folder.html", r"folder\.html is not a page"),
         ("none/page.html", r"page\.html cannot be written: choose a file in a folder that is there$"),
     ):
         with pytest.raises(InputError, match=message):
@@ -79,7 +79,9 @@ def test_what_is_no_page_is_refused_before_any_work(tmp_path: Path) -> None:
 def test_a_page_replaces_only_an_earlier_page(tmp_path: Path) -> None:
     path = tmp_path / "page.html"
     path.write_text("<p>mine</p>", encoding="utf-8")
-    with pytest.raises(InputError, match=r"page\.html exists and is no page of fcconan: choose another file for the"):
+    with pytest.raises(
+        InputError, match=r"page\.html exists and is not a page of fcconan: choose another file for the"
+    ):
         check_page(path)
     path.write_text("", encoding="utf-8")
     check_page(path)

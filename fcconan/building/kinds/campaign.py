@@ -1,8 +1,8 @@
 """What an annotation campaign gave, from the files that `fcconan annotate tier` writes.
 
 The recipe's sources say what was judged: `pairs` (with `votes`, and the texts in `hs` and `cn`), replies by `ratings`,
-or replies two by two in `comparisons` (both with `replies`). Judgements and texts stand in files of their own. There
-may be `labels`, the final verdicts of comparisons, and `grades`, what validators said of the median grades of replies.
+or replies two by two in `comparisons` (both with `replies`). Judgements and texts are in separate files. There may be
+`labels`, the final verdicts of comparisons, and `grades`, validators' judgements of the median grades of replies.
 """
 
 import json

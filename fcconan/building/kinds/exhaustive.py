@@ -106,7 +106,7 @@ def _index(record: Record) -> int:
         return record.at
     index = record.integer("original_index")
     if index is None:
-        raise record.fail("original_index is empty, expected a whole number; fill it in, or map no such column")
+        raise record.fail("original_index is empty, expected a whole number; fill it in, or leave that column unmapped")
     return index
 
 

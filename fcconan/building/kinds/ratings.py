@@ -33,7 +33,7 @@ STRATEGIES = {name.capitalize(): name for name in ("informative", "questioning",
 RANK = "preference_rank"
 RANK_AS_ANALYSED = "rank_as_analysed"  # of the analysis file, which turns the rank round in most of its groups
 ANALYSIS = "rank-analysis-file"  # the rater whose file lacks the groups that upstream flagged
-RANKED = ("rankings", "rankings_combined")  # splits of ratings; what people did not rank themselves stands apart
+RANKED = ("rankings", "rankings_combined")  # splits of ratings; the second has what people did not rank themselves
 GROUP = 5
 EXTRA = {"source_id": "string", "also_in": "strings"}
 SCORE = {
@@ -157,7 +157,7 @@ class _Builder:
         )
 
     def _reply(self, record: Record, text: str, *, unnamed: str = "") -> Row:
-        """Returns a reply; `unnamed` tells it apart where upstream gave its record no id."""
+        """Returns a reply; `unnamed` distinguishes it where its upstream record has no id."""
         source_id = record["source_id"]
         stated = record.one_of("system", SYSTEMS) if "system" in record else UNKNOWN
         system = self.system_of.get(source_id, stated)

@@ -63,7 +63,7 @@ def reply_row(hate_speech: str, reference: str, text: str, system: str, *, sourc
         reference: The CN that people wrote for it.
         text: The reply.
         system: Who wrote it.
-        source_id: Upstream's id of the record, which tells equal replies apart.
+        source_id: Upstream's id of the record, which distinguishes equal replies.
     """
     hs = make_hs_id(hate_speech)
     item = make_item_id(hs, [make_cn_id(reference)])
