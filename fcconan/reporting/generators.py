@@ -116,13 +116,11 @@ def headline_tables(folder: Path) -> list[Table]:
 
 def signatures_of(results: Row) -> list[str]:
     """Returns the signatures of all results."""
-    found = [
-        results[name][key]
-        for name in SCORED
-        for key in ("signature", "tests_signature")
-        if key in results.get(name, {})
+    found = (results.get(name, {}).get(key) for name in SCORED for key in ("signature", "tests_signature"))
+    return [
+        *filter(None, found),
+        *dict.fromkeys(row["signature"] for row in results.get("metrics", {}).get("rows", ())),
     ]
-    return [*found, *dict.fromkeys(row["signature"] for row in results.get("metrics", {}).get("rows", ()))]
 
 
 def write_generator_report(path: Path, about: Row, results: Row, replies: Path) -> None:

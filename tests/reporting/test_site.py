@@ -114,11 +114,11 @@ def test_results_of_one_dataset_are_told_apart(results: Path, tmp_path: Path) ->
     [
         ("other.json", '{"rows": []}', "other.json holds nothing that a report shows: give a folder of `bench"),
         ("broken.json", "{", "broken.json is not JSON"),
-        ("broken.json", '{"win_matrix": [NaN]}', "broken.json is not JSON (NaN is no number)"),
+        ("broken.json", '{"win_matrix": [NaN]}', "broken.json is not JSON (NaN is not a number)"),
         ("notes.txt", "mine", "notes.txt holds nothing that a report shows"),
         ("folder/campaign.yaml", "x: 1", "folder is a running campaign: give the dataset"),
         ("folder/notes.txt", "mine", "folder holds nothing that a report shows"),
-        ("folder/suite.json", "{", "suite.json is not JSON"),
+        ("folder/suite.json", "{", "suite.json cannot be read"),
         ("folder/manifest.json", "[]", "folder holds nothing that a report shows"),
         (
             "rank.json",
@@ -239,7 +239,7 @@ def test_a_folder_of_generators_is_recognised_and_what_it_lacks_is_told(tmp_path
     folder.mkdir()
     (folder / "suite.json").write_text('{"suite": {"name": "invented"}}', encoding="utf-8")
     (found,) = find_inputs([folder])
-    assert (found.kind, found.data) == ("generators", {"suite": {"name": "invented"}})
+    assert (found.kind, found.path) == ("generators", folder)
     with pytest.raises(InputError, match=r"suite has no suite\.json with replies\.parquet"):
         pages_of([found], texts=True)
 
