@@ -55,13 +55,11 @@ from .releases import (
     table_path as table_path,
     write_files as write_files,
 )
-from .rows import (
-    grouped as grouped,
-)
 from .tables import (
     Built as Built,
     Table as Table,
     arrow_schema as arrow_schema,
+    grouped as grouped,
     kind_of as kind_of,
     strings_in as strings_in,
     texts_of as texts_of,

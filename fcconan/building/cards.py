@@ -11,7 +11,7 @@ import jinja2
 import yaml
 
 from fcconan.building.recipes import LANGUAGES, AnnotationsCreator, CardLicence, LanguageCreator, Recipe, TaskCategory
-from fcconan.building.tables import Built, Table
+from fcconan.building.tables import Built, Table, grouped
 from fcconan.building.tiers import TIER_RULES
 from fcconan.data import CARD, DTYPES, LIST_TYPES, card_template_path, read_text
 from fcconan.errors import InputError
@@ -215,9 +215,7 @@ def card_metadata(recipe: Recipe, built: Built, versions: dict[str, str], *, lab
         versions: The version of every config, aliases included.
         labels_only: Whether the folder holds no text.
     """
-    by_config: dict[str, list[Table]] = {}
-    for table in built.tables:
-        by_config.setdefault(table.config, []).append(table)
+    by_config = grouped((table.config, table) for table in built.tables)
     served = [(config, config) for config in by_config] + list(built.aliases.items())
     rows = max(len(table) for table in built.tables)
     sizes = {(table.config, table.split): table.arrow().nbytes for table in built.tables}

@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from fcconan.building.cards import Card, read_card
 from fcconan.building.releases import table_path
+from fcconan.building.tables import grouped
 from fcconan.data import read_manifest, read_schema, shown
 from fcconan.errors import InputError
 
@@ -74,9 +75,7 @@ def croissant(folder: Path | str, url: str | None = None) -> dict[str, Any]:
             f"--url: {safe!r} is a public address of the files: leave out user name, password, query and fragment"
         )
     base = "" if url is None or url in ("", ".") else url.rstrip("/") + "/"
-    aliases: dict[str, list[str]] = {}
-    for alias, config in manifest.get("aliases", {}).items():
-        aliases.setdefault(config, []).append(alias)
+    aliases = grouped((config, alias) for alias, config in manifest.get("aliases", {}).items())
     splits = [(config, split, rows) for config, each in manifest["counts"].items() for split, rows in each.items()]
     described = {
         "@context": _CONTEXT,

@@ -127,8 +127,3 @@ def _parts(public: str) -> Iterator[str]:
     for part in _PARTS.split(public):
         yield part
         yield from part.split()
-
-
-def quoted(public: str, texts: Iterable[str]) -> bool:
-    """Returns whether a document quotes one of some texts."""
-    return Texts(texts).quoted_in(public)

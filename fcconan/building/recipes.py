@@ -1,17 +1,19 @@
 """The recipe of a dataset: pinned sources, column mapping, card text, and the counts it must produce."""
 
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import (
     AfterValidator,
+    BaseModel,
     Field,
     ValidationError,
     ValidationInfo,
     field_validator,
 )
 
-from fcconan.building.tiers import TIER_RULES, TierRule, tier_rule_keys
+from fcconan.building.tiers import TIER_RULES, TierRule
 from fcconan.data import PAIR, Location, Model, Source, YamlFile, explain, recipe_path
 from fcconan.errors import InputError
 
@@ -241,18 +243,16 @@ def load_recipe(name: str) -> Recipe:
 
 
 def _known_keys(location: Location) -> list[str]:
-    inner: dict[str, type[Model]] = {
-        "card": Card,
-        "expect": Expectations,
-        "sources": Source,
-        "aspects": Aspect,
-        "raters": Rater,
-        "pairs": PairsConfig,
-    }
-    if location[0] == "own_tier_rule" and len(location) > 1:
-        return tier_rule_keys(location)
-    if location[0] == "expect_by_tier_rule":
-        location = location[1:]
-        inner = {str(location[0]): Expectations}
-    model = inner.get(str(location[0]), Recipe) if len(location) > 1 else Recipe
+    """Returns the keys that are known at a place: those of the innermost model on the way to it."""
+    model: type[BaseModel] = Recipe
+    for part in location[:-1]:
+        entry = model.model_fields.get(str(part))
+        model = next(_models(entry.annotation), model) if entry is not None else model
     return list(model.model_fields)
+
+
+def _models(annotation: Any) -> Iterator[type[BaseModel]]:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield annotation
+    for part in get_args(annotation):
+        yield from _models(part)

@@ -14,7 +14,7 @@ import fcconan
 from fcconan.building.cards import render_card, restricted_columns, statistics
 from fcconan.building.quotations import Texts, words
 from fcconan.building.recipes import Recipe
-from fcconan.building.tables import Built, texts_of
+from fcconan.building.tables import Built, grouped, texts_of
 from fcconan.data import (
     CARD,
     FORMAT,
@@ -96,9 +96,7 @@ def release_manifest(
         further: Further entries.
     """
     versions = config_versions(built)
-    counts: dict[str, dict[str, int]] = {}
-    for table in built.tables:
-        counts.setdefault(table.config, {})[table.split] = len(table)
+    splits = grouped((table.config, (table.split, len(table))) for table in built.tables)
     return {
         "format": FORMAT,
         "name": recipe.name,
@@ -113,7 +111,7 @@ def release_manifest(
         "fingerprint": fingerprint(versions),
         "versions": versions,
         "aliases": built.aliases,
-        "counts": counts,
+        "counts": {config: dict(sizes) for config, sizes in splits.items()},
         **further,
     }
 
@@ -195,11 +193,8 @@ def config_versions(built: Built) -> dict[str, str]:
     `datasets` keeps what it loaded once and notices a folder that was rebuilt in place by this version alone. It wants
     three numbers; the last two are the first 64 bits of the sha256 of the content.
     """
-    hashes: dict[str, list[str]] = {}
-    for table in built.tables:
-        hashes.setdefault(table.config, []).append(table.content_hash())
     versions = {}
-    for config, parts in hashes.items():
+    for config, parts in grouped((table.config, table.content_hash()) for table in built.tables).items():
         content = hashlib.sha256("".join(parts).encode()).hexdigest()
         versions[config] = f"{FORMAT}.{int(content[:8], 16)}.{int(content[8:16], 16)}"
     return versions | {alias: versions[config] for alias, config in built.aliases.items()}

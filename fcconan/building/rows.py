@@ -1,17 +1,15 @@
 """Rows that several kinds of datasets share: pairs, benchmark tables and judgements."""
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
-from typing import Any, TypeVar
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from fcconan.building.recipes import Aspect, Rater
-from fcconan.building.tables import Table
+from fcconan.building.tables import Table, grouped
 from fcconan.building.upstream_csv import Record, Rows
 from fcconan.data import PAIR, QRELS, TEXT_BY_ID, Columns, make_cn_id, make_hs_id, make_pair_id
 from fcconan.scoring import krippendorff_alpha
 
 Row = dict[str, Any]
-Key = TypeVar("Key", bound=Hashable)
-Value = TypeVar("Value")
 EDUCATION = {
     "": None,
     "Less than high school": "below_high_school",
@@ -74,14 +72,6 @@ def check_labels(rows: Rows, pairs: Sequence[Row]) -> None:
             if there != here:
                 advice = f"another label ({there} there, {here} here); decide which one holds"
             raise record.fail(f"the pair of line {rows.lines[other]} again, with {advice}")
-
-
-def grouped(entries: Iterable[tuple[Key, Value]]) -> dict[Key, list[Value]]:
-    """Returns the values of every key, both in the order in which they come."""
-    groups: dict[Key, list[Value]] = {}
-    for key, value in entries:
-        groups.setdefault(key, []).append(value)
-    return groups
 
 
 def alpha_in_words(about: str, units: Iterable[Sequence[float]], level: Any, units_in_words: str) -> str:

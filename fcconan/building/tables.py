@@ -3,9 +3,9 @@
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Hashable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import pyarrow as pa
 
@@ -22,6 +22,8 @@ from fcconan.data import (
 )
 from fcconan.errors import InputError
 
+Key = TypeVar("Key", bound=Hashable)
+Value = TypeVar("Value")
 ARROW_TYPES: dict[str, Any] = {
     "string": pa.string(),
     "int32": pa.int32(),
@@ -179,6 +181,14 @@ class Built:
             if (table.config, table.split) == (config, split):
                 return table
         raise KeyError(f"{config}/{split}")
+
+
+def grouped(entries: Iterable[tuple[Key, Value]]) -> dict[Key, list[Value]]:
+    """Returns the values of every key, both in the order in which they come."""
+    groups: dict[Key, list[Value]] = {}
+    for key, value in entries:
+        groups.setdefault(key, []).append(value)
+    return groups
 
 
 def strings_in(values: Iterable[Any]) -> Iterator[str]:

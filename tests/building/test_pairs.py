@@ -314,7 +314,7 @@ def test_a_condition_may_be_on_a_column_of_numbers(tmp_path: Path) -> None:
 
 READ = (
     "it reads age, cn_type, counter_narrative, education, gender, hate_speech, hs_subtype, hs_type, source_id; "
-    "declare other columns in `extra_columns`, or move them to the source's `ignore`"
+    "declare others in `extra_columns`, or move them to the source's `ignore`"
 )
 
 

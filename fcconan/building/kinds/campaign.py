@@ -17,7 +17,6 @@ from fcconan.building.rows import (
     Row,
     alpha_in_words,
     comparison_row,
-    grouped,
     judged_note,
     rating_row,
     tier_facts,
@@ -25,7 +24,7 @@ from fcconan.building.rows import (
     tier_tables,
     vote_agreement,
 )
-from fcconan.building.tables import Built, Table
+from fcconan.building.tables import Built, Table, grouped
 from fcconan.building.tiers import TIER_RULES, Judged, TierRule, agreement
 from fcconan.building.upstream_csv import Record, Rows, Upstream
 from fcconan.data import (

@@ -16,14 +16,13 @@ from fcconan.building.rows import (
     FAILED_PARSE,
     Row,
     comparison_row,
-    grouped,
     ids_of,
     rating_row,
     tier_members,
     tier_tables,
     vote_agreement,
 )
-from fcconan.building.tables import Built, Table
+from fcconan.building.tables import Built, Table, grouped
 from fcconan.building.tiers import agreement, tier
 from fcconan.building.upstream_csv import Upstream
 from fcconan.data import COMPARISON, PAIR, RATING, REPLY, TIERS, VOTE, YamlFile, content_folder

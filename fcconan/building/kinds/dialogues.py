@@ -3,8 +3,8 @@
 from collections import Counter
 from itertools import pairwise
 
-from fcconan.building.rows import Row, grouped
-from fcconan.building.tables import Built, Table
+from fcconan.building.rows import Row
+from fcconan.building.tables import Built, Table, grouped
 from fcconan.building.upstream_csv import Upstream
 from fcconan.data import make_cn_id, make_hs_id
 

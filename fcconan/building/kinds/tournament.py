@@ -6,8 +6,8 @@ from itertools import combinations, permutations
 
 from fcconan.building.kinds.pairs import pairs_tables
 from fcconan.building.kinds.replies import reply_row
-from fcconan.building.rows import Row, comparison_row, grouped, rating_row
-from fcconan.building.tables import Built, Table
+from fcconan.building.rows import Row, comparison_row, rating_row
+from fcconan.building.tables import Built, Table, grouped
 from fcconan.building.upstream_csv import Record, Rows, Upstream
 from fcconan.data import (
     COMPARISON,
