@@ -322,7 +322,7 @@ READ = (
     ("column", "hint"),
     [
         ("topic", ""),
-        ("label", ""),  # every pair is appropriate here
+        ("label", "did you mean 'age'? "),  # every pair is appropriate here
         ("educaton", "did you mean 'education'? "),
         ("hs_typ", "did you mean 'hs_type'? "),
     ],
