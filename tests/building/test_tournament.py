@@ -730,3 +730,16 @@ def test_a_line_separator_within_a_text_of_a_judge_does_not_end_its_record(tmp_p
         Upstream(recipe, {name: tmp_path / source.path for name, source in recipe.sources.items()})
     )
     assert _outcomes(built, "judgelm", "judgelm-33b")[0] == (*_between(B_KL), "a", None)
+
+
+def test_people_may_have_seen_two_replies_in_either_order(tmp_path: Path) -> None:
+    swapped = {"text_a": "text_b", "text_b": "text_a", "system_a": "system_b", "system_b": "system_a"}
+
+    def change(files: Files) -> None:
+        for name in ("ombrey_human_1", "ombrey_human_2", "ombrey_human_3", "ombrey_common"):
+            row = files[name][0]
+            files[name][0] = row | {column: row[other] for column, other in swapped.items()}
+
+    first = _files()["ombrey_human_1"][0]
+    row = _build(tmp_path, change).table("comparisons", "human").rows()[0]
+    assert (row["system_a"], row["system_b"]) == (first["system_b"], first["system_a"])

@@ -338,6 +338,14 @@ def test_a_column_of_results_that_nobody_knows_is_text(tmp_path: Path) -> None:
     assert found == {name: value for name, value in row.items() if name != "message"}
 
 
+def test_columns_without_a_schema_are_typed_by_their_values(tmp_path: Path) -> None:
+    rating = {"reply_id": "re-1", "rater": "anna", "aspect": "score", "value": 0.5}
+    cells = {"late": True, "seen": 3, "share": 0.5}
+    with stage_rows(write(tmp_path / "mine.jsonl", [rating | cells])) as contents:
+        schema = pq.read_schema(contents.path(contents.tables[0]))
+    assert [str(schema.field(name).type) for name in cells] == ["bool", "int32", "double"]
+
+
 def test_a_journal_and_a_dataset_beside_rows_stay_behind(tmp_path: Path, ratings: Path, built: Path) -> None:
     folder = tmp_path / "results"
     shutil.copytree(built / "full", folder / "dataset")
