@@ -10,7 +10,7 @@ from typing import Any, get_args
 import jinja2
 import yaml
 
-from fcconan.building.recipes import LANGUAGES, AnnotationsCreator, CardLicence, LanguageCreator, Recipe, TaskCategory
+from fcconan.building.recipes import LANGUAGES, LICENCES, AnnotationsCreator, LanguageCreator, Recipe, TaskCategory
 from fcconan.building.tables import Built, Table, grouped
 from fcconan.building.tiers import TIER_RULES
 from fcconan.data import CARD, DTYPES, LIST_TYPES, card_template_path, read_text
@@ -146,7 +146,7 @@ def _front_matter(text: str) -> tuple[dict[str, Any], str]:
 SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
 VOCABULARY: dict[str, tuple[str, ...]] = {
     "language": tuple(LANGUAGES),
-    "license": get_args(CardLicence),
+    "license": tuple(LICENCES),
     "task_categories": get_args(TaskCategory),
     "annotations_creators": get_args(AnnotationsCreator),
     "language_creators": get_args(LanguageCreator),

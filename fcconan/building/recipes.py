@@ -31,34 +31,26 @@ LANGUAGES = (  # ISO 639-1
 ).split()
 
 
-def _known_language(code: str) -> str:
+LICENCES = (  # those that a recipe or a card may have
+    "apache-2.0 bsd-3-clause cc0-1.0 cc-by-3.0 cc-by-4.0 cc-by-nc-3.0 cc-by-nc-4.0 cc-by-nc-nd-4.0 cc-by-nc-sa-3.0 "
+    "cc-by-nc-sa-4.0 cc-by-nd-4.0 cc-by-sa-3.0 cc-by-sa-4.0 gpl-3.0 mit odbl odc-by other unknown"
+).split()
+
+
+def _language(code: str) -> str:
     if code not in LANGUAGES:
         raise ValueError("not a code of ISO 639-1, such as 'en'")
     return code
 
 
-Language = Annotated[str, AfterValidator(_known_language), Field(json_schema_extra={"enum": list(LANGUAGES)})]
-CardLicence = Literal[
-    "apache-2.0",
-    "bsd-3-clause",
-    "cc0-1.0",
-    "cc-by-3.0",
-    "cc-by-4.0",
-    "cc-by-nc-3.0",
-    "cc-by-nc-4.0",
-    "cc-by-nc-nd-4.0",
-    "cc-by-nc-sa-3.0",
-    "cc-by-nc-sa-4.0",
-    "cc-by-nd-4.0",
-    "cc-by-sa-3.0",
-    "cc-by-sa-4.0",
-    "gpl-3.0",
-    "mit",
-    "odbl",
-    "odc-by",
-    "other",
-    "unknown",
-]
+def _licence(name: str) -> str:
+    if name not in LICENCES:
+        raise ValueError(f"Input should be {', '.join(map(repr, LICENCES))}")
+    return name
+
+
+Language = Annotated[str, AfterValidator(_language), Field(json_schema_extra={"enum": list(LANGUAGES)})]
+CardLicence = Annotated[str, AfterValidator(_licence), Field(json_schema_extra={"enum": list(LICENCES)})]
 TaskCategory = Literal[
     "text-retrieval", "text-generation", "text-classification", "text-ranking", "sentence-similarity"
 ]
