@@ -29,7 +29,7 @@ from fcconan.annotation.campaigns import (
 )
 from fcconan.annotation.validation import Verdict, verdicts
 from fcconan.annotation.votes import NOT_SURE, answers_of, votes_of
-from fcconan.building import ABOUT_CN, ABOUT_HS, COLUMNS, grouped
+from fcconan.building import ABOUT_CN, ABOUT_HS, CAMPAIGN_COLUMNS, grouped
 from fcconan.data import VOTE_LABELS, Columns, make_cn_id, make_hs_id
 from fcconan.errors import InputError
 
@@ -125,8 +125,8 @@ def published_rows(campaign: Campaign, rounds: Sequence[str] = (MAIN,)) -> Publi
         found = verdicts(campaign, rounds)
         rows["grades"] = [{"reply_id": unit} | _confirmed(verdict) for unit, verdict in found.items()]
     rows = {name: held for name, held in rows.items() if held or name not in ("labels", "grades")}
-    columns = {name: {column: TYPES.get(column, "string") for column in COLUMNS[name]} for name in rows}
-    known = {column for name in rows for column in COLUMNS[name]} | {"source_ids"}
+    columns = {name: {column: TYPES.get(column, "string") for column in CAMPAIGN_COLUMNS[name]} for name in rows}
+    known = {column for name in rows for column in CAMPAIGN_COLUMNS[name]} | {"source_ids"}
     unpublished = {name for row in campaign.texts().values() for name in row} - known
     notes = [
         f"{n_elsewhere} units were judged only in {', '.join(others)} and are not published: give "
@@ -266,7 +266,7 @@ def _judged_replies(
         row = texts[key]
         hs = make_hs_id(str(row.get("hate_speech")))
         _check_unchanged(campaign.folder / "replies.jsonl", str(row.get("hs_id")), hs)
-        replies.append({name: row.get(name) for name in COLUMNS["replies"]})
+        replies.append({name: row.get(name) for name in CAMPAIGN_COLUMNS["replies"]})
     given = [answer for said in answers.values() for answer in said]
     swapped = {
         (name, *each.key): each.swapped

@@ -146,7 +146,7 @@ class Command:
         if self.page is not None and page is not None:
             from fcconan import reporting
 
-            reporting.write(page, getattr(reporting, self.page)(result.data))
+            reporting.write_page(page, getattr(reporting, self.page)(result.data))
         self.show(result, bool(values.get(VERBOSE)))
         if page is not None:
             typer.echo(f"Written: {page}")

@@ -103,14 +103,11 @@ def publish(
         >>> found.data["visibility"], found.data["committed"], len(found.data["files"])
         ('public', False, 17)
     """
-    from fcconan.publishing import publish as publish_release
+    from fcconan.publishing import PublishingOptions, publish as publish_release
     from fcconan.services.locations import built_folder
 
-    found = publish_release(
-        built_folder(source),
-        repo_id,
-        **options.model_dump(exclude={"about", "drop_column"}),
-        about=None if options.about is None else built_folder(options.about),
-        drop_columns=options.drop_column,
-    )
+    about = None if options.about is None else built_folder(options.about)
+    chosen = options.model_dump(exclude={"about", "drop_column"})
+    release_options = PublishingOptions(**chosen, about=about, drop_columns=options.drop_column)
+    found = publish_release(built_folder(source), repo_id, release_options)
     return PublishResult(found.as_json(), found)

@@ -1,13 +1,18 @@
 import json
+import pkgutil
 from pathlib import Path
+from typing import get_args
 
 import jsonschema
 import pytest
 import yaml
 
+from fcconan.building import kinds
 from fcconan.building.recipe_schema import recipe_schema
-from fcconan.building.recipes import load_recipe
+from fcconan.building.recipes import Rater, Recipe, load_recipe
+from fcconan.building.tiers import Agreement, TierName
 from fcconan.data.content import content_folder, recipe_names, recipe_path
+from fcconan.data.schemas import AGREEMENTS, RATER_KINDS, TIERS
 from fcconan.errors import InputError
 
 SHA256 = "ab" * 32
@@ -180,25 +185,20 @@ def test_a_missing_key_is_named_with_the_line_of_its_block(tmp_path: Path, remov
             (
                 "[en]",
                 f"[en, {code}]",
-                f", line 5: languages.1: no code of ISO 639-1, such as 'en' (found '{code}')",
+                f", line 5: languages.1: not a code of ISO 639-1, such as 'en' (found '{code}')",
             )
             for code in ("ombrey", "eng", "EN", "xx", "pt-BR")
         ),
         (
             "[en]",
             "\n- en\n- fr\n- enn",
-            ", line 8: languages.2: no code of ISO 639-1, such as 'en' (found 'enn')",
+            ", line 8: languages.2: not a code of ISO 639-1, such as 'en' (found 'enn')",
         ),
         ("[en]", "[no]", ", line 5: languages.0: Input should be a valid string (found False)"),  # YAML's `no`
         (
             "expect:",
             "pairs:\n- {config: a, source: main}\n- {config: a, split: train, source: main}\nexpect:",
-            ", line 25: pairs: a/train stands twice; give one of them another config or split",
-        ),
-        (
-            "expect:",
-            "expect_by_tier_rule:\n  strict:\n    rows: {pears: {train: 1}}\nexpect:",
-            ", line 25: expect_by_tier_rule: strict names the config 'pears', which `expect` does not have",
+            ", line 25: pairs: a/train occurs twice; give one of them another config or split",
         ),
         (
             "expect:",
@@ -375,3 +375,10 @@ def test_a_path_that_is_no_recipe_file_is_refused(name: str) -> None:
         load_recipe(name)
     assert str(caught.value).startswith(f"unknown recipe {name!r}: ")
     assert str(caught.value).endswith(", or a .yaml file")
+
+
+def test_the_words_of_a_recipe_are_those_of_modules_and_schemas() -> None:
+    modules = {module.name for module in pkgutil.iter_modules(kinds.__path__)}
+    assert set(get_args(Recipe.model_fields["kind"].annotation)) == modules
+    assert get_args(Rater.model_fields["kind"].annotation) == RATER_KINDS
+    assert (get_args(Agreement), get_args(TierName)) == (AGREEMENTS, TIERS)

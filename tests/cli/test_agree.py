@@ -252,7 +252,7 @@ def test_a_page_has_tables_notes_and_signatures() -> None:
     assert ("3 raters" in page, "anna and clara[/b]" in page) == (True, True)
     assert (result["notes"][0] in page, result["signature"]["relevance"] in page) == (True, True)
     assert fcconan("agree", "x.csv", "--report", "page").complaint == (
-        "page is no page: give a file that ends in .html"
+        "page is not a page: give a file that ends in .html"
     )
 
 

@@ -113,7 +113,7 @@ def test_an_upstream_file_that_cannot_be_had_is_named_after_the_terms(run_cli: R
 def test_out_that_is_a_file_or_in_one_is_refused(run_cli: RunCli, tmp_path: Path) -> None:
     Path("out").write_text("mine", encoding="utf-8")
     assert _complaint(run_cli("build", "demo", "--out", "out")) == (
-        f"{tmp_path / 'out'} is not a folder: choose another --out, or move it away"
+        f"{tmp_path / 'out'} is not a folder: choose another one, or move it away"
     )
     assert _complaint(run_cli("demo", "--out", "out/demo")) == (
         f"{tmp_path / 'out'} cannot be written to: choose another --out, or change its permissions"
@@ -334,8 +334,8 @@ def test_an_older_release_with_a_foreign_file_is_refused_and_left_alone(run_cli:
     before = _content(tmp_path)
     assert "out/manifest.json" in before
     assert _complaint(run_cli("build", recipe, "--out", "out", "--tier-rule", "strict")) == (
-        f"{tmp_path / 'out'} holds files that no build wrote (such as notes.txt): move them away, or choose another "
-        "--out"
+        f"{tmp_path / 'out'} holds files of something else (such as notes.txt): move them away, or choose another "
+        "folder"
     )
     assert _content(tmp_path) == before
 

@@ -151,7 +151,7 @@ def test_what_is_left_out_is_said() -> None:
         ),
         (["--confidence", "0"], "Invalid value for '--confidence': Input should be greater than 0 (found 0.0)."),
         (["--json", "/dev/null"], "/dev/null cannot be written: choose another --json file"),
-        (["--report", "page"], "page is no page: give a file that ends in .html"),
+        (["--report", "page"], "page is not a page: give a file that ends in .html"),
     ],
 )
 def test_bad_options_are_refused(options: list[str], message: str) -> None:

@@ -267,7 +267,7 @@ def test_bad_rows_are_refused(rows: list[dict[str, Any]], message: str) -> None:
             ["--json", "none/x.json"],
             "none/x.json cannot be written: choose another --json file, in a folder that is there",
         ),
-        (["--report", "page.txt"], "page.txt is no page: give a file that ends in .html"),
+        (["--report", "page.txt"], "page.txt is not a page: give a file that ends in .html"),
         (["--resamples", "-1"], "Invalid value for '--resamples'"),
         (["--seed", "x"], "Invalid value for '--seed'"),
     ],

@@ -27,7 +27,7 @@ import pyarrow.parquet as pq
 
 from fcconan.annotation.campaigns import SETTINGS
 from fcconan.annotation.pair_scoring.scorers import Asking, ScoreBlock, Scorer, open_scorer
-from fcconan.building import SCHEMA as PAIRS, dictionary, digest_of, open_writer, require_distinct
+from fcconan.building import PAIR_ID_SCHEMA, digest_of, id_column, open_writer, require_distinct
 from fcconan.data import is_sealed, new_folder, seal_folder
 from fcconan.errors import InputError
 from fcconan.parallel import Shard, claim, cut, is_finished
@@ -255,7 +255,7 @@ def _opened(folder: Path, plan_digest: str, asking: Asking) -> _Product:
     prepared = _prepared(folder, plan_digest)
     tables = {side: pq.read_table(prepared / f"{side}.parquet", memory_map=True) for side in _SIDES}
     hs, cn = (pa.array(tables[side]["id"].to_pylist(), pa.string()) for side in _SIDES)
-    fields = [*PAIRS, pa.field("score", pa.float32())]
+    fields = [*PAIR_ID_SCHEMA, pa.field("score", pa.float32())]
     if configuration["kind"] in ("system", "judge"):
         fields.append(pa.field("reason", pa.dictionary(pa.int32(), pa.string())))
 
@@ -308,8 +308,8 @@ def _table(product: _Product, rows: pa.Table) -> pa.Table:
     first, last = pc.min(hs).as_py(), pc.max(hs).as_py()
     columns = [
         pc.binary_join_element_wise(*wide, pa.scalar(":", pa.large_string())),
-        dictionary(hs.to_numpy() - first, product.hs[first : last + 1]),
-        dictionary(cn.to_numpy(), product.cn),
+        id_column(hs.to_numpy() - first, product.hs[first : last + 1]),
+        id_column(cn.to_numpy(), product.cn),
         pa.array(rows["score"].to_numpy(), from_pandas=True),  # nan is null
     ]
     if len(product.schema) > len(columns):

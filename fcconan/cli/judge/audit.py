@@ -8,10 +8,10 @@ _NO_INTERVAL = {"one_unit": "none: one HS", "no_spread": "none: no spread", "bia
 
 def _show(result: "services.AuditResult", verbose: bool) -> None:
     from fcconan.cli.output import print_table
-    from fcconan.reporting import AUDIT, interval_of, table_of
+    from fcconan.reporting import AUDIT_COLUMNS, interval_of, table_of
 
     columns = {
-        **AUDIT,
+        **AUDIT_COLUMNS,
         "value": "value",
         "interval": lambda row: _NO_INTERVAL.get(row["no_interval"]) or interval_of(row),
         "note": lambda row: "; ".join(filter(None, (row["reason"], row["note"]))),
