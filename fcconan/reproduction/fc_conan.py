@@ -193,7 +193,7 @@ def _retrieved(
 
 def _ranking(data: Datasets, encoder: SentenceEncoder | None) -> Iterator[tuple[Key, Value]]:
     collection, sound = (load_collection(str(data.path("fc-conan")), shared_cn=shared) for shared in (True, False))
-    full, collection, sound = collection, collection.pool(), sound.without_kin()
+    full, collection, sound = collection, collection.pool(), sound.without_leakage()
     maker, sound_maker = (Maker(load_suite(), each.train) for each in (collection, sound))
     printed = load_paper(PAPER).figures("Table 4")
     rows: dict[str, dict[str, float]] = {}

@@ -244,7 +244,7 @@ def _collection(dataset: Source, options: BenchOptions, qrels: Mapping[str, Any]
         collection = load_collection(str(built_folder(dataset)), shared_cn=options.protocol == "paper")
     else:
         collection = pairs_collection(dataset)
-    collection = collection.pool() if options.protocol == "paper" else collection.without_kin()
+    collection = collection.pool() if options.protocol == "paper" else collection.without_leakage()
     for name, file in options.qrels.items():
         collection = collection.with_partition(name, partial(read_qrels, file))
     for name, given in qrels.items():

@@ -348,7 +348,7 @@ def test_no_system_and_no_tuning_reads_an_evaluation_label(demo: Path, tmp_path:
     runs = []
     try:
         for folder in (demo, flipped):
-            collection = load_collection(str(folder)).without_kin()
+            collection = load_collection(str(folder)).without_leakage()
             maker = Maker(load_suite(), collection.train)
             systems = [maker.make(name) for name in names]
             runs.append([system.rank(collection.queries, collection.corpus, 60) for system in systems])
@@ -366,7 +366,7 @@ def test_training_pairs_that_were_left_out_are_told(collection: Collection) -> N
     pair = TrainingPair(query.upper(), "The abacus says no such thing.")
     kin = replace(collection, train=(*collection.train, pair))
     assert run(kin, BM25())[0]["signature"] == whole["signature"]
-    result, _ = run(kin.without_kin(), BM25())
+    result, _ = run(kin.without_leakage(), BM25())
     assert (result["dataset"]["training_pairs"], result["dataset"]["training_pairs_left_out"]) == (44, 1)
     assert result["notes"][1:] == [
         "1 of 45 training pairs were left out: their HS says what an evaluated HS says, in the same or other words, or "

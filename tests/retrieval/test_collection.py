@@ -259,7 +259,7 @@ def test_training_pairs_of_evaluated_messages_in_other_words_are_left_out(
         path.unlink()  # no judgement is read
     collection = load_collection(str(folder))
     assert (collection.train, collection.train_left_out) == (tuple(pairs), 0)
-    kinless = collection.without_kin()
+    kinless = collection.without_leakage()
     assert (kinless.train, kinless.train_left_out) == ((pairs[4],), 4)
     assert (kinless.queries, kinless.corpus) == (collection.queries, collection.corpus)
     assert load_training(str(folder)) == ([pairs[4]], 4)
