@@ -125,7 +125,7 @@ def _typed(cell: Any, kind: str | None, place: str, name: str) -> Any:
     try:
         return read(cell)
     except (KeyError, ValueError):
-        raise InputError(f"{place}: {name} is {cell!r}, expected {expected}; mend that cell") from None
+        raise InputError(f"{place}: {name} is {cell!r}, expected {expected}; correct the cell") from None
 
 
 _READ: dict[str, tuple[Callable[[str], Any], str]] = {

@@ -232,9 +232,9 @@ def _object(path: Path, number: int, line: str) -> Row:
             json.dumps(row, ensure_ascii=False).encode()
     except UnicodeEncodeError as error:
         half = error.object[error.start]
-        raise InputError(f"{path}, line {number}: {half!a} is half a character; mend that line") from error
+        raise InputError(f"{path}, line {number}: {half!a} is half a character; correct the line") from error
     except (ValueError, RecursionError) as error:
-        raise InputError(f"{path}, line {number}: not JSON ({error}); mend that line") from error
+        raise InputError(f"{path}, line {number}: not JSON ({error}); correct the line") from error
     if not isinstance(row, dict):
         raise InputError(f"{path}, line {number}: found {line.strip()[:40]}, expected a JSON object")
     return row
@@ -253,16 +253,13 @@ def _cells(path: Path, file: Any) -> Iterator[Row]:
                 raise InputError(f"{path} seems to have {name} between its cells: save it {how}")
         if len(set(header)) < len(header):
             raise InputError(f"{path}: two columns have one name; rename one of them")
-        for cells in reader:
-            if cells and len(cells) != len(header):
-                raise InputError(
-                    f"{path}, line {reader.line_num}: found {len(cells)} cells, expected {len(header)}; mend that line"
-                )
-            if cells:
-                yield {name: cell or None for name, cell in zip(header, cells, strict=True)}
+        for cells in filter(None, reader):
+            if len(cells) != len(header):
+                raise csv.Error(f"found {len(cells)} cells, expected {len(header)}")
+            yield {name: cell or None for name, cell in zip(header, cells, strict=True)}
     except csv.Error as error:
         raise InputError(
-            f"{path}, line {reader.line_num}: not {path.suffix[1:].upper()} ({error}); mend that line"
+            f"{path}, line {reader.line_num}: not {path.suffix[1:].upper()} ({error}); correct the line"
         ) from error
 
 

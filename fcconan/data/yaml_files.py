@@ -60,11 +60,11 @@ class YamlFile:
                 raise InputError(
                     f"{path}, line {line}: another document begins (`---`), expected one; keep the one that is meant"
                 ) from error
-            raise InputError(f"{path}, line {line}: not valid YAML ({error.problem}); mend that line") from error
+            raise InputError(f"{path}, line {line}: not valid YAML ({error.problem}); correct the line") from error
         except yaml.reader.ReaderError as error:
             line = text.count("\n", 0, error.position) + 1
             found = f"character U+{error.character:04X} is not allowed"
-            raise InputError(f"{path}, line {line}: not valid YAML ({found}); mend that line") from error
+            raise InputError(f"{path}, line {line}: not valid YAML ({found}); correct the line") from error
         except RecursionError as error:
             raise InputError(f"{path}: nested too deeply, or an anchor that holds itself; write it out") from error
         if data is None:
@@ -113,7 +113,7 @@ class YamlFile:
                 f"{where}: {node.value!r} is not a valid {kind}; put it in quotes if it is text"
             ) from error
         if isinstance(value, str) and _HALF.search(value):
-            raise InputError(f"{where}: {_HALF.findall(value)[0]!a} is half a character; mend that line")
+            raise InputError(f"{where}: {_HALF.findall(value)[0]!a} is half a character; correct the line")
         return value
 
 

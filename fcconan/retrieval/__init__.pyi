@@ -30,6 +30,10 @@ from .dense import (
     SentenceEncoder as SentenceEncoder,
     nearest as nearest,
 )
+from .factories import (
+    as_retriever as as_retriever,
+    call_factory as call_factory,
+)
 from .judged_pairs import (
     pairs_collection as pairs_collection,
 )
@@ -58,8 +62,6 @@ from .sparsity import (
 from .suites import (
     Maker as Maker,
     Suite as Suite,
-    as_retriever as as_retriever,
-    call_factory as call_factory,
     load_suite as load_suite,
     suite_with as suite_with,
     system_names as system_names,

@@ -8,7 +8,7 @@ import hashlib
 import json
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -269,7 +269,7 @@ def _texts_by_id(source: str, rows: Iterable[Mapping[str, Any]]) -> dict[str, st
         text, title = row.get("text"), row.get("title") or ""
         if "_id" not in row or not isinstance(text, str) or not isinstance(title, str):
             raise InputError(
-                f"{place}: found {', '.join(row)}; expected _id and the strings text and, if any, title: correct the row"
+                f"{place}: found {', '.join(row)}; expected _id, and strings as text and title: correct the row"
             )
         key = str(row["_id"])
         if key in texts:

@@ -6,22 +6,22 @@ To add a kind of system, add a subclass of `SystemConfig` with a `kind` and a me
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from fcconan.data import TRACEBACK, YamlFile, content_folder, did_you_mean
+from fcconan.data import YamlFile, content_folder, did_you_mean
 from fcconan.errors import InputError
 from fcconan.retrieval.chat import GPT, Chat, RequestForm
 from fcconan.retrieval.dense import Dense, Encoder, SentenceEncoder
+from fcconan.retrieval.factories import load_system
 from fcconan.retrieval.fusion import Fusion, Method, Norm
 from fcconan.retrieval.lexical import BM25, BM25Fast, Random, TfIdf
 from fcconan.retrieval.openai_embeddings import OpenAIEncoder
 from fcconan.retrieval.propagation import TEMPERATURES, PairPropagation
 from fcconan.retrieval.reranking import Reranker, Strategy
-from fcconan.retrieval.systems import Retriever, TrainingPair, pass_on_signal, reason_of
+from fcconan.retrieval.systems import Retriever, TrainingPair
 from fcconan.retrieval.zero_shot import ZeroShot
 
 Temperature = Annotated[float, Field(gt=0)]
@@ -363,7 +363,7 @@ class Maker:
         if name in self.suite.systems:
             return self.suite.systems[name].make(name, self)
         if ":" in name:
-            return self._from_factory(name)
+            return load_system(name, self.train)
         hint = did_you_mean(name, self.suite.systems)
         known = ", ".join(self.suite.systems)
         raise InputError(f"unknown system {name!r}: {hint}known are {known}; your own is module:factory")
@@ -408,57 +408,3 @@ class Maker:
         if model not in self._clients:
             self._clients[model] = self._make_client(model)
         return self._clients[model]
-
-    def _from_factory(self, name: str) -> Retriever:
-        module_name, _, factory_name = name.partition(":")
-        if not (all(part.isidentifier() for part in module_name.split(".")) and factory_name.isidentifier()):
-            raise InputError(
-                f"{name} is not module:factory: name both as in Python, such as mine:Shortest for a class in mine.py"
-            )
-        try:
-            module = import_module(module_name)
-        except (Exception, SystemExit) as error:  # whatever a user's module raises
-            pass_on_signal(error)
-            raise InputError(
-                f"{name} cannot be imported ({reason_of(error)}): give module:factory, with the module on the Python "
-                f"path; {TRACEBACK}"
-            ) from error
-        if not hasattr(module, factory_name):
-            raise InputError(f"{name}: the module {module_name} has no {factory_name}: check the name of the factory")
-        return as_retriever(name, call_factory(name, getattr(module, factory_name), self.train))
-
-
-def call_factory(name: str, factory: Any, train: Sequence[TrainingPair]) -> Any:
-    """Calls a user's factory, with the training pairs if it has a parameter called `train`.
-
-    Raises:
-        InputError: The factory raised.
-    """
-    import inspect
-
-    if not callable(factory):
-        return factory
-    try:
-        takes_train = "train" in inspect.signature(factory).parameters
-        return factory(train=list(train)) if takes_train else factory()
-    except InputError:
-        raise
-    except (Exception, SystemExit) as error:
-        pass_on_signal(error)
-        raise InputError(
-            f"{name} raised {reason_of(error)}: a factory is called without arguments, or with train=; {TRACEBACK}"
-        ) from error
-
-
-def as_retriever(name: str, system: Any) -> Retriever:
-    """Checks that an object is a system.
-
-    Raises:
-        InputError: It has no `name` or no `rank`.
-    """
-    if not isinstance(getattr(system, "name", None), str) or not callable(getattr(system, "rank", None)):
-        raise InputError(
-            f"{name} gave {type(system).__name__}: a system has a name (a string) and rank(queries, corpus, k)"
-        )
-    retriever: Retriever = system
-    return retriever

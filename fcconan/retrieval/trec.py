@@ -25,13 +25,13 @@ def read_run(path: Path) -> tuple[str, dict[str, Ranking]]:
         if len(parts) != 6:
             raise InputError(
                 f"{path}, line {number}: {len(parts)} fields, expected 6 (query Q0 document rank score name): "
-                "mend the line"
+                "correct the line"
             )
         query, _, document, _, score, name = parts
         try:
             value = float(score)
         except ValueError as error:
-            raise InputError(f"{path}, line {number}: the score {score!r} is not a number: mend the line") from error
+            raise InputError(f"{path}, line {number}: the score {score!r} is not a number: correct the line") from error
         if not math.isfinite(value):
             raise InputError(f"{path}, line {number}: the score is {score}: scores are finite numbers")
         names.add(name)
@@ -76,14 +76,14 @@ def read_qrels(path: Path) -> dict[str, dict[str, int]]:
             raise InputError(
                 f"{path}, line {number}: {len(parts)} fields, expected 3 (query document relevance) or 4 (query "
                 "0 document "
-                "relevance): mend the line"
+                "relevance): correct the line"
             )
         query, document, relevance = parts[0], parts[-2], parts[-1]
         try:
             value = int(relevance)
         except ValueError as error:
             raise InputError(
-                f"{path}, line {number}: the relevance {relevance!r} is not a whole number: mend the line"
+                f"{path}, line {number}: the relevance {relevance!r} is not a whole number: correct the line"
             ) from error
         judged = qrels.setdefault(query, {})
         if document in judged:

@@ -445,7 +445,7 @@ def test_missing_queries_and_short_rankings_are_counted(run_cli: RunCli, demo: P
         (["--encoder", "mine=./nothing"], "no model folder at ./nothing"),
         (["--encoder", "mine="], "--encoder 'mine=': give MODEL or NAME=MODEL"),
         (["--max-cost", "1"], "--max-cost needs --prices FILE"),
-        (["--metric", "ndcg@1000"], "the cutoff of ndcg@1000 is beyond the catalogue: give 1 to 60, its size"),
+        (["--metric", "ndcg@1000"], "the cutoff is 1000: give 1 to 60, the size of the catalogue"),
         (["--run", "none.trec"], "none.trec cannot be read (No such file or directory): check the path"),
         (["--run", "{taken}"], "taken cannot be read (Is a directory): check the path"),
         (["--system", "bad:"], "bad: is not module:factory"),

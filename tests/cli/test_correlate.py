@@ -389,7 +389,7 @@ def test_an_empty_file_and_half_a_character_are_refused() -> None:
     assert fcconan("correlate", "x.csv").complaint == "x.csv has no rows: check the file"
     Path("x.jsonl").write_text('{"rater": "\\udc00"}\n', encoding="utf-8")
     assert fcconan("correlate", "x.jsonl").complaint == (
-        "x.jsonl, line 1: '\\udc00' is half a character; mend that line"
+        "x.jsonl, line 1: '\\udc00' is half a character; correct the line"
     )
     assert fcconan("correlate", "x.jsonl", "--human", "\udcff").complaint.startswith("x.jsonl, line 1: ")
 

@@ -645,7 +645,10 @@ STUB = "rate replies.csv --model stub --out out.csv"
         ("rate folder --model lexical --out out.csv", "folder has no config 'replies': it has no parquet files"),
         ("rate none --model lexical --out out.csv", "none is neither a dataset folder nor a file of rows: "),
         ("rate none.csv --model lexical --out out.csv", "there is no file none.csv: check the path"),
-        ("rate broken.csv --model lexical --out out.csv", "broken.csv, line 2: found 1 cells, expected 2; mend that"),
+        (
+            "rate broken.csv --model lexical --out out.csv",
+            "broken.csv, line 2: not CSV (found 1 cells, expected 2); correct",
+        ),
         ("rate empty.csv --model lexical --out out.csv", "empty.csv has no rows: give replies to judge"),
         ("rate header.csv --model lexical --out out.csv", "header.csv has no rows: give replies to judge"),
         (f"{LEXICAL} --split test", "replies.csv is a file and has no splits: leave --split out"),

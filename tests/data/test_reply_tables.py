@@ -161,7 +161,7 @@ def test_what_is_no_text_is_refused(tmp_path: Path, column: str, value: Any, sho
     with pytest.raises(InputError) as error:
         list(load_replies(file))
     assert str(error.value) == (
-        f"{file}, row 2: {column} is {shown}, expected a text; mend that row, or name the column of texts with "
+        f"{file}, row 2: {column} is {shown}, expected a text; correct the row, or name the column of texts with "
         f"--rename {column}=COLUMN"
     )
 
@@ -180,7 +180,9 @@ def test_ids_may_be_zero(tmp_path: Path) -> None:
     assert pair["reply_id"] == "0"
     [derived] = load_replies(lines(tmp_path / "s.jsonl", row | {"source_id": 0}))
     assert derived["reply_id"] == ids.make_reply_id("0", "0", CN, "0")
-    with pytest.raises(InputError, match=r"b\.jsonl, row 1: item_id is 0\.5, expected a name or an id; mend that row"):
+    with pytest.raises(
+        InputError, match=r"b\.jsonl, row 1: item_id is 0\.5, expected a name or an id; correct the row"
+    ):
         list(load_replies(lines(tmp_path / "b.jsonl", row | {"item_id": 0.5})))
 
 

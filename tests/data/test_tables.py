@@ -265,7 +265,7 @@ def test_sources_that_are_not_there_are_refused(demo: Path, tmp_path: Path) -> N
     half.write_text('{"rater": "\\ud800"}\n', encoding="utf-8")
     for source, message in (
         (str(empty), f"{empty} has no rows: check the file"),
-        (str(half), f"{half}, line 1: '\\ud800' is half a character; mend that line"),
+        (str(half), f"{half}, line 1: '\\ud800' is half a character; correct the line"),
         ("none.csv", "there is no file none.csv: check the path"),
         ("none", "none is neither a dataset folder nor a file of rows: give a folder"),
         (str(demo / "manifest.json"), "is neither a dataset folder nor a file of rows"),

@@ -261,8 +261,8 @@ def test_a_run_of_the_full_catalogue_is_told_what_the_paper_s_pool_is(collection
     with pytest.raises(InputError) as caught:
         run(pool, Says({query: [(outside, 1.0)]}), protocol="paper")
     assert str(caught.value) == (
-        f"the run of 'says', query {query!r}: {outside!r} is not in the catalogue of protocol paper, the "
-        f"{len(pool.corpus)} CNs with a positive in bronze: leave all others out of the run, or use --protocol sound"
+        f"the run of 'says', query {query!r}: {outside!r} is not in the catalogue (under protocol paper, the CNs "
+        "with a positive in Bronze): rank ids of the catalogue only"
     )
 
 
@@ -380,8 +380,8 @@ def test_settings_out_of_range(collection: Collection) -> None:
         ({"k": 61}, "the cutoff is 61: give 1 to 60"),
         ({"k": 0}, "the cutoff is 0: give 1 to 60"),
         ({"metrics": ("ndcg@0",)}, "cutoff '0': give a positive whole number"),
-        ({"metrics": ("mrr", "ndcg@1000")}, "the cutoff of ndcg@1000 is beyond the catalogue: give 1 to 60, its size"),
-        ({"metrics": ("ndcg@61",)}, "the cutoff of ndcg@61 is beyond the catalogue: give 1 to 60, its size"),
+        ({"metrics": ("mrr", "ndcg@1000")}, "the cutoff is 1000: give 1 to 60, the size of the catalogue"),
+        ({"metrics": ("ndcg@61",)}, "the cutoff is 61: give 1 to 60, the size of the catalogue"),
     ):
         with pytest.raises(InputError, match=message):
             Settings(**bad).resolve(collection)

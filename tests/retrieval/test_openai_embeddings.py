@@ -103,9 +103,7 @@ def _changed(change: str) -> Any:
         "none",
     ],
 )
-def test_wrong_vectors_are_asked_again_never_used_and_never_kept(
-    server: Server, tmp_path: Path, change: str
-) -> None:
+def test_wrong_vectors_are_asked_again_never_used_and_never_kept(server: Server, tmp_path: Path, change: str) -> None:
     server.behaviour = _changed(change)
     with pytest.raises(EndpointError, match="bad_body: expected 5 vectors, indexed from 0, of finite numbers"):
         encoder(server, tmp_path).encode(TEXTS, role="document")
