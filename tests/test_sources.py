@@ -125,7 +125,7 @@ def _source(*, path: str = "data/rows.csv", body: bytes = TEXT, repository: str 
 
 
 def _fetch(source: Source | None = None, folder: Path | None = None) -> Path | None:
-    return fetch(source or _source(), folder=folder or Path(), notice=lambda text: None)
+    return fetch(source or _source(), folder=folder or Path())
 
 
 def _error(source: Source | None = None, folder: Path | None = None) -> str:
@@ -338,14 +338,6 @@ def test_terms_are_shown_once_for_each_repository_and_not_for_files_at_hand(
         "note: fetching from ombrey/books. Terms: Research only; ask the Ombrey.\n"
         "note: fetching from ombrey/songs. Terms: Research only; ask the Ombrey.\n"
     )
-
-
-def test_the_notice_can_be_taken_by_the_caller(upstream: Upstream, capsys: pytest.CaptureFixture[str]) -> None:
-    upstream.replies[PATH] = [Reply()]
-    notices: list[str] = []
-    fetch(_source(), folder=Path(), terms="Free.", notice=notices.append)
-    assert notices == ["note: fetching from ombrey/books. Terms: Free."]
-    assert capsys.readouterr().err == ""
 
 
 def test_a_path_is_quoted_in_the_url_and_not_in_the_cache(upstream: Upstream, monkeypatch: pytest.MonkeyPatch) -> None:

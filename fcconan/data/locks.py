@@ -24,8 +24,10 @@ def locked(folder: Path, *, wait: float = 0.0) -> Iterator[None]:
 
     lock = FileLock(folder / LOCK, timeout=wait)
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        lock.acquire()
+        while not lock.is_locked:
+            folder.mkdir(parents=True, exist_ok=True)
+            with suppress(FileNotFoundError):  # the process before removed the empty folder meanwhile
+                lock.acquire()
     except Timeout as error:
         raise InputError(f"another process works on {folder}: wait for it or choose another folder") from error
     except OSError as error:

@@ -272,7 +272,7 @@ def test_an_optional_file_without_a_hash_says_why(tmp_path: Path) -> None:
         ("tiny\n", ", line 1: found no mapping, expected `key: value` lines at the top level"),
         (
             "name: tiny\n---\nname: tiny\n",
-            ", line 2: another document begins (`---`), expected one; keep the one that is meant",
+            ", line 2: not valid YAML (but found another document); correct the line",
         ),
         (b"name: caf\xe9\n", ": byte 9 is not UTF-8; save the file as UTF-8"),
     ],
