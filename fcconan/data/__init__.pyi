@@ -102,6 +102,7 @@ from .ids import (
 from .leakage import (
     Kinship as Kinship,
     codes_of_row as codes_of_row,
+    connected_groups as connected_groups,
     kin_of as kin_of,
     simplified as simplified,
 )

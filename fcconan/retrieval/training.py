@@ -117,7 +117,8 @@ def train_retriever(
     with locked(work):
         chosen, figures = how.epochs, None
         if folds is not None:
-            chosen, figures = _choose_epochs(pairs, folds, how, source, device, work, what, progress)
+            load = partial(load_model, source, device=device)
+            chosen, figures = _choose_epochs(pairs, folds, how, load, work, what, progress)
         progress(f"training on {len(pairs)} pairs, {chosen} epochs")
         losses: list[float] = []
         if chosen:
@@ -170,21 +171,20 @@ def _choose_epochs(
     pairs: list[TrainingPair],
     folds: npt.NDArray[np.int64],
     how: Training,
-    model: str,
-    device: str | None,
+    load: Callable[[], Any],
     work: Path,
     what: Mapping[str, Any],
     progress: Callable[[str], None],
 ) -> tuple[int, dict[str, Any]]:
     by_fold = []
     for fold in range(how.folds):
-        checkpoint = _checkpoint(work, what, fold)
+        checkpoint = Checkpoint(work / f"fold-{fold}.json", {"training": what, "fold": fold})
         figures = checkpoint.load()
         if figures is None:
             progress(f"cross-validation: fold {fold + 1} of {how.folds}")
             held_out = [pair for pair, number in zip(pairs, folds, strict=True) if number == fold]
             others = [pair for pair, number in zip(pairs, folds, strict=True) if number != fold]
-            figures = _fold_figures(others, held_out, how, model, device, work / f"fold-{fold}")
+            figures = _fold_figures(load(), others, held_out, how, work / f"fold-{fold}")
             checkpoint.save(figures)
         by_fold.append(figures)
     means = [float(value) for value in np.mean(by_fold, axis=0)]
@@ -192,22 +192,12 @@ def _choose_epochs(
     return chosen, {"mean_of_hit_rate_mrr_ndcg_map_at_10_by_epochs": means, "by_fold": by_fold}
 
 
-def _checkpoint(work: Path, what: Mapping[str, Any], fold: int) -> Checkpoint:
-    return Checkpoint(work / f"fold-{fold}.json", {"training": what, "fold": fold})
-
-
 def _fold_figures(
-    others: list[TrainingPair],
-    held_out: list[TrainingPair],
-    how: Training,
-    model: str,
-    device: str | None,
-    folder: Path,
+    model: Any, others: list[TrainingPair], held_out: list[TrainingPair], how: Training, folder: Path
 ) -> list[float]:
     """Returns the figure on the held-out pairs after 0, 1, ... epochs of one training on the others."""
-    loaded = load_model(model, device=device)
-    figures = [_figure(loaded, held_out)]
-    _fit(loaded, others, how, how.max_epochs, folder, after_epoch=lambda: figures.append(_figure(loaded, held_out)))
+    figures = [_figure(model, held_out)]
+    _fit(model, others, how, how.max_epochs, folder, after_epoch=lambda: figures.append(_figure(model, held_out)))
     shutil.rmtree(folder, ignore_errors=True)
     return figures
 
