@@ -4,6 +4,7 @@ from .addresses import (
     environment_secrets as environment_secrets,
     hub_address as hub_address,
     masked as masked,
+    one_line as one_line,
     proxy_for as proxy_for,
     shown as shown,
     without_secrets as without_secrets,

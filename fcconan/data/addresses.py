@@ -206,6 +206,12 @@ def without_secrets(text: str, secrets: Iterable[str] = ()) -> str:
     return text if found is given else found.decode("utf-8", "surrogatepass")
 
 
+def one_line(error: object, most: int = 200) -> str:
+    """Returns the text of an error on one line, short and without secrets; its type where it has no text."""
+    text = " ".join(without_secrets(str(error), environment_secrets()).split())
+    return text[:most] or type(error).__name__
+
+
 def masked(raw: bytes, secrets: Iterable[str]) -> bytes:
     """Returns bytes from elsewhere in which `***` replaces every secret of at least 8 characters.
 

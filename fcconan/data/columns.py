@@ -60,20 +60,21 @@ def first_name(row: Mapping[str, Any], name: str) -> str | None:
     return next((each for each in (name, *OTHER_NAMES.get(name, ())) if each in row), None)
 
 
-def check_there(name: str, lost: Sequence[str], row: Mapping[str, Any]) -> None:
+def check_there(name: str, lost: Sequence[str], row: Mapping[str, Any], cure: str = "name one of these") -> None:
     """Refuses columns that a source lacks, all at once.
 
     Args:
         name: The source.
         lost: The columns that it lacks; none is no error.
         row: A row, whose columns are named.
+        cure: What to do.
 
     Raises:
         InputError: There are such columns.
     """
     if lost:
         columns = f"column{'s' * (len(lost) > 1)} {', '.join(map(repr, dict.fromkeys(lost)))}"
-        raise InputError(f"{name} has no {columns}, but {', '.join(row) or 'none'}: name one of these")
+        raise InputError(f"{name} has no {columns}, but {', '.join(row) or 'none'}: {cure}")
 
 
 def read_mapping(file: Path) -> tuple[dict[str, str], bool]:

@@ -8,6 +8,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from fcconan.data.addresses import one_line
 from fcconan.data.atomic import may_be_written, new_file
 from fcconan.data.columns import JUDGEMENT, read_mapping, renamed, typed_row
 from fcconan.data.content import check_built
@@ -82,10 +83,9 @@ def read_rows(path: Path) -> Iterator[Row]:
         found = error.object[error.start]
         raise InputError(f"{path} holds the byte 0x{found:02x}, which is not UTF-8 there: save it as UTF-8") from error
     except OSError as error:
-        said = " ".join(str(error.strerror or error).split())[:200]
-        raise InputError(f"{path} cannot be read ({said}): check the path") from error
+        raise InputError(f"{path} cannot be read ({one_line(error.strerror or error)}): check the path") from error
     except (ValueError, OverflowError) as error:  # pyarrow's, and dates after the year 9999
-        raise InputError(f"{path} cannot be read ({' '.join(str(error).split())[:200]}): check the file") from error
+        raise InputError(f"{path} cannot be read ({one_line(error)}): check the file") from error
 
 
 def read_typed_rows(path: Path, columns: Columns) -> Iterator[Row]:

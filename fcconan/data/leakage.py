@@ -63,7 +63,7 @@ def kin_of(
 def codes_of_row(row: Mapping[str, Any], *, dataset: str = "", judged: bool = False) -> tuple[str, ...]:
     """Returns the upstream codes of the message of a row.
 
-    CONAN numbers the messages of each language from the start: HS0033 of the English and of the French part are two messages.
+    CONAN numbers the messages of each language from the start: HS0033 of its English and French parts are two messages.
 
     Args:
         row: A pair, with `hs_code` (and `language`, where it is CONAN's) or CONAN's id as `source_id`.

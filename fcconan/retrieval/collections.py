@@ -20,13 +20,12 @@ from fcconan.data import (
     MANIFEST,
     TIERS,
     check_built,
-    environment_secrets,
     hub_release,
     is_hub_name,
+    one_line,
     read_manifest,
     read_rows,
     read_table,
-    without_secrets,
 )
 from fcconan.errors import InputError
 from fcconan.retrieval.systems import TrainingPair
@@ -354,9 +353,9 @@ def _in_one_line(dataset: str) -> Iterator[None]:
             "score"
         ) from error
     except Exception as error:  # a dozen types, from the Hub, the file system and pyarrow
-        said = without_secrets(str(error), environment_secrets()).strip() or type(error).__name__
-        reason = said.splitlines()[0][:200]
-        raise InputError(f"{dataset} cannot be loaded as a dataset ({reason}): check the name or folder") from error
+        raise InputError(
+            f"{dataset} cannot be loaded as a dataset ({one_line(error)}): check the name or folder"
+        ) from error
 
 
 def _may_be_dataset(folder: Path) -> bool:

@@ -4,7 +4,7 @@ import signal
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
-from fcconan.data import environment_secrets, show_traceback, without_secrets
+from fcconan.data import one_line, show_traceback
 from fcconan.errors import InputError
 from fcconan.scoring import Ranking, check_run
 
@@ -142,5 +142,4 @@ def pass_on_signal(error: BaseException) -> None:
 
 def reason_of(error: BaseException) -> str:
     """Returns type and message of an error of a user's own code on one line, without secrets."""
-    said = without_secrets(f"{type(error).__name__}: {error}", environment_secrets())
-    return " ".join(said.split())[:300]
+    return one_line(f"{type(error).__name__}: {error}", 300)

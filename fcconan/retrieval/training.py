@@ -31,7 +31,7 @@ from fcconan.models import quiet_training
 from fcconan.retrieval.dense import MINILM, load_model, packaged_minilm, weights_hash
 from fcconan.retrieval.propagation import mean_metrics
 from fcconan.retrieval.systems import TrainingPair
-from fcconan.retrieval.training_data import clean_batches, grouped_folds, groups_of
+from fcconan.retrieval.training_data import clean_batches, grouped_folds, groups_of, places_of
 
 REPORT = "training.json"
 SKIPPED_NEAREST = 10
@@ -204,22 +204,20 @@ def _fold_figures(
 
 def _figure(model: Any, pairs: Sequence[TrainingPair]) -> float:
     """Mean of hit ratio, MRR, NDCG and MAP at 10 on pairs: their HS are the queries, their CNs the catalogue."""
-    queries, catalogue, scores = _similarities(model, pairs)
+    queries, hs = places_of(pair.hate_speech for pair in pairs)
+    catalogue, cn = places_of(pair.counter_narrative for pair in pairs)
     relevance = np.zeros((len(queries), len(catalogue)))
-    for pair in pairs:
-        relevance[queries.index(pair.hate_speech), catalogue.index(pair.counter_narrative)] = 1
-    return float(np.mean(mean_metrics(scores, relevance)))
+    relevance[hs, cn] = 1
+    return float(np.mean(mean_metrics(_similarities(model, queries, catalogue), relevance)))
 
 
-def _similarities(model: Any, pairs: Sequence[TrainingPair]) -> tuple[list[str], list[str], npt.NDArray[np.float64]]:
-    """Returns the different HS and CNs of pairs, and their cosines; shape (HS, CNs)."""
-    queries = list(dict.fromkeys(pair.hate_speech for pair in pairs))
-    catalogue = list(dict.fromkeys(pair.counter_narrative for pair in pairs))
+def _similarities(model: Any, queries: list[str], catalogue: list[str]) -> npt.NDArray[np.float64]:
+    """Returns the cosines of HS and CNs; shape (HS, CNs)."""
     asked, offered = (
         np.asarray(model.encode(texts, normalize_embeddings=True, show_progress_bar=False), dtype=np.float64)
         for texts in (queries, catalogue)
     )
-    return queries, catalogue, asked @ offered.T
+    return asked @ offered.T
 
 
 def hard_negatives(model: Any, pairs: Sequence[TrainingPair], number: int) -> list[list[str]]:
@@ -235,13 +233,14 @@ def hard_negatives(model: Any, pairs: Sequence[TrainingPair], number: int) -> li
     if number == 0:
         return [[] for _ in pairs]
     group = groups_of(pairs)
-    queries, catalogue, scores = _similarities(model, pairs)
-    group_of_cn = {pair.counter_narrative: int(one) for pair, one in zip(pairs, group, strict=True)}
-    cn_groups = np.array([group_of_cn[text] for text in catalogue])
-    order = dict(zip(queries, np.argsort(-scores, axis=1, kind="stable"), strict=True))
+    queries, hs = places_of(pair.hate_speech for pair in pairs)
+    catalogue, cn = places_of(pair.counter_narrative for pair in pairs)
+    cn_groups = np.zeros(len(catalogue), dtype=np.int64)
+    cn_groups[cn] = group
+    order = np.argsort(-_similarities(model, queries, catalogue), axis=1, kind="stable")
     found = []
-    for pair, own in zip(pairs, group, strict=True):
-        others = [index for index in order[pair.hate_speech] if cn_groups[index] != own]
+    for row, own in zip(hs, group, strict=True):
+        others = [index for index in order[row] if cn_groups[index] != own]
         skipped = min(SKIPPED_NEAREST, len(others) - number)
         found.append([catalogue[index] for index in others[skipped : skipped + number]])
     return found

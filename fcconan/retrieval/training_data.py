@@ -6,7 +6,7 @@ while another pair, of another HS, brings b, as its own CN or as its hard negati
 """
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +20,13 @@ def groups_of(pairs: Sequence[TrainingPair]) -> npt.NDArray[np.int64]:
     """Returns the group of every pair: the connected components of the graph of HS and CN texts; shape (pairs,)."""
     texts = ((("hs", pair.hate_speech), ("cn", pair.counter_narrative)) for pair in pairs)
     return np.array(connected_groups(texts), dtype=np.int64)
+
+
+def places_of(texts: Iterable[str]) -> tuple[list[str], npt.NDArray[np.int64]]:
+    """Returns the different texts in the order of their first occurrence, and the place of every text among them."""
+    listed = list(texts)
+    places = {text: place for place, text in enumerate(dict.fromkeys(listed))}
+    return list(places), np.array([places[text] for text in listed], dtype=np.int64)
 
 
 def grouped_folds(pairs: Sequence[TrainingPair], n_folds: int, *, seed: int) -> npt.NDArray[np.int64]:

@@ -313,7 +313,7 @@ STRANGE = [{**ROWS[0], "reply_id": "r9"}, *ROWS[1:]]
             "relevance was rated on different scales, 1 to 5 a",
         ),
         ([{**ROWS[0], "system": "B"}, *ROWS[1:]], [], "the reply r1A has the system 'B', and in another row 'A': give"),
-        ([{"id": 1, "score": 2}], [], "x.csv has no column reply_id, rater, aspect, value, but id, score: say what"),
+        ([{"id": 1, "score": 2}], [], "x.csv has no columns 'reply_id', 'rater', 'aspect', 'value', but id, score"),
         (STRANGE, ["--replies", "r.csv"], "the replies lack 1 of 7 rated ones (such as r9): give the replies that"),
         (ROWS, ["--human", "dora"], "there is no rater 'dora': known are anna, ben, judge"),
         (ROWS, ["--rater", "dora"], "there is no rater 'dora': known are anna, ben, judge"),

@@ -204,11 +204,11 @@ def test_a_reply_that_stands_twice_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "columns", "message"),
     [
-        ("HS,words\na,b\n", {}, "has the columns HS, words, expected `text`: name it with --rename text=COLUMN"),
+        ("HS,words\na,b\n", {}, "has no column 'text', but HS, words: say what is meant with --rename text=COLUMN"),
         (
             "message,text\na,b\n",
             {},
-            "has the columns message, text, expected `hate_speech`: name it with --rename hate_",
+            "has no column 'hate_speech', but message, text: say what is meant with --rename hate_",
         ),
         ("HS,text\na,b\n", {"text": "words"}, "has no column 'words', but HS, text: name one of these"),
         ("HS,text\n", {}, "has no rows: give replies to judge"),
