@@ -26,8 +26,8 @@ from .checkpoints import (
 )
 from .columns import (
     JUDGEMENT as JUDGEMENT,
-    KNOWN as KNOWN,
-    Wide as Wide,
+    MAPPED_COLUMNS as MAPPED_COLUMNS,
+    WideColumns as WideColumns,
     check_there as check_there,
     first_name as first_name,
     read_mapping as read_mapping,
@@ -108,7 +108,7 @@ from .leakage import (
     simplified as simplified,
 )
 from .locks import (
-    LOCK as LOCK,
+    LOCK_FILE as LOCK_FILE,
     locked as locked,
 )
 from .manifest import (
@@ -128,7 +128,7 @@ from .reply_ids import (
 from .schemas import (
     ABOUT_REPLY as ABOUT_REPLY,
     AGREEMENTS as AGREEMENTS,
-    ALLOWED as ALLOWED,
+    ALLOWED_VALUES as ALLOWED_VALUES,
     COMPARED as COMPARED,
     COMPARISON as COMPARISON,
     DTYPES as DTYPES,
@@ -170,7 +170,7 @@ from .tables import (
     open_table as open_table,
 )
 from .terminal import (
-    DEBUG as DEBUG,
+    DEBUG_VARIABLE as DEBUG_VARIABLE,
     TRACEBACK as TRACEBACK,
     cleaned as cleaned,
     is_debugging as is_debugging,

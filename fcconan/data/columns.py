@@ -24,7 +24,7 @@ NEEDED = {
     "replies": ("text", "hate_speech"),
 }
 # Columns that can be mapped.
-KNOWN = tuple(
+MAPPED_COLUMNS = tuple(
     dict.fromkeys(
         [
             *(name for schema in (RATING, COMPARISON, VOTE, REPLY) for name in schema.kinds),
@@ -43,7 +43,7 @@ OTHER_NAMES = {
     ),
 }  # fmt: skip
 TEXTS = ("text", "hate_speech", "references")  # text columns of replies
-Wide = dict[tuple[str, str], str]
+WideColumns = dict[tuple[str, str], str]
 
 
 def renamed(row: Mapping[str, Any], rename: Mapping[str, str]) -> dict[str, Any]:
@@ -100,8 +100,8 @@ def read_mapping(file: Path) -> tuple[dict[str, str], bool]:
         if not isinstance(theirs, str):
             found_value = "a block" if isinstance(theirs, dict) else repr(theirs)
             raise InputError(f"{path}: {name} is {found_value}, expected the name of a column, such as rater: who")
-        if name not in KNOWN:
-            raise InputError(f"{path}: rows have no {name!r}, only {', '.join(KNOWN)}")
+        if name not in MAPPED_COLUMNS:
+            raise InputError(f"{path}: rows have no {name!r}, only {', '.join(MAPPED_COLUMNS)}")
     return found, path == own
 
 

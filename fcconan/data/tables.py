@@ -14,7 +14,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fcconan.data.columns import JUDGEMENT, NEEDED, Wide, check_there, read_mapping, renamed
+from fcconan.data.columns import JUDGEMENT, NEEDED, WideColumns, check_there, read_mapping, renamed
 from fcconan.data.files import SUFFIXES, part_files, parts_of, read_rows, row_file
 from fcconan.data.ids import cell_text, is_missing, name_with_hash, with_ids
 from fcconan.data.manifest import MANIFEST, read_manifest
@@ -74,7 +74,7 @@ def open_table(
     part: str | None = None,
     rename: Mapping[str, str] | None = None,
     filter: Mapping[str, Collection[str]] | None = None,
-    wide_columns: Wide | None = None,
+    wide_columns: WideColumns | None = None,
     people: Collection[str] = (),
     complete: bool = True,
     beside: "Sequence[Table]" = (),
@@ -133,7 +133,7 @@ class Table:
         self.kind, self.complete, self.beside = kind, complete, beside
         self.rename: dict[str, str] = {}
         self.filter: dict[str, Collection[str]] = {}
-        self.wide_columns: Wide = {}
+        self.wide_columns: WideColumns = {}
         self.people: Collection[str] = ()
         self.folders: list[Path] = []
         self.files: list[Path] = []

@@ -5,7 +5,7 @@ from .benchmark_settings import (
     Settings as Settings,
 )
 from .benchmark_statistics import (
-    SUMMARY as SUMMARY,
+    SUMMARY_VALUES as SUMMARY_VALUES,
     benchmark_csv as benchmark_csv,
     ends_of as ends_of,
     leaderboard_rows as leaderboard_rows,
@@ -54,10 +54,10 @@ from .run_cache import (
     default_folder as default_folder,
 )
 from .sample_size import (
-    plan_all as plan_all,
+    plan_judgements as plan_judgements,
 )
 from .sparsity import (
-    study as study,
+    study_broadest as study_broadest,
 )
 from .suites import (
     Maker as Maker,

@@ -127,7 +127,7 @@ def _split(result: Mapping[str, Any]) -> tuple[str, str]:
     return primary.removesuffix(f"@{partition}"), partition
 
 
-SUMMARY = ("avg", "min", "max", "cv")
+SUMMARY_VALUES = ("avg", "min", "max", "cv")
 DIGITS = 10
 
 
@@ -153,7 +153,7 @@ def system_figures(benchmark: Benchmark) -> dict[str, dict[str, Any]]:
         name: _figures(benchmark, row, one)
         | {
             "intervals": named(intervals[row], benchmark.partitions, benchmark.settings.metrics),
-            "summary_intervals": named(of_summaries[row], SUMMARY),
+            "summary_intervals": named(of_summaries[row], SUMMARY_VALUES),
         }
         for row, (name, one) in enumerate(benchmark.systems.items())
     }
@@ -163,7 +163,7 @@ def _intervals(benchmark: Benchmark) -> tuple[Floats, Floats]:
     """Resamples HS, the same for all systems and metrics.
 
     Returns:
-        Intervals of shape (systems, partitions, metrics, 2), and of the summary (systems, values of `SUMMARY`, 2).
+        Intervals of shape (systems, partitions, metrics, 2), and of the summary, (systems, `SUMMARY_VALUES`, 2).
     """
     settings, values = benchmark.settings, benchmark.values
     draws, intervals = _resampled(values.reshape(-1, values.shape[-1]), settings)
@@ -202,7 +202,7 @@ def summary_interval(draws: Floats, confidence: float) -> Floats:
         confidence: Confidence level.
 
     Returns:
-        Shape (..., values of `SUMMARY`, 2).
+        Shape (..., values of `SUMMARY_VALUES`, 2).
     """
     drawn = np.stack(list(summary(draws).values()), axis=-1)
     return np.stack(percentile_interval(drawn, confidence), axis=-1)
@@ -231,7 +231,7 @@ def _figures(benchmark: Benchmark, row: int, one: Scored) -> dict[str, Any]:
         found["failures_as_zero"] = named(as_zero, partitions, settings.metrics)
     if one.spread is not None and one.summaries is not None:
         found["spread"] = named(one.spread, partitions, settings.metrics)
-        found["summary_over_seeds"] = named(one.summaries, SUMMARY)
+        found["summary_over_seeds"] = named(one.summaries, SUMMARY_VALUES)
     return found
 
 

@@ -71,7 +71,7 @@ def plan(
     return Plan(deviation, len(kept), width(len(kept)), needed, math.ceil(needed * judged_per_query))
 
 
-def plan_all(
+def plan_judgements(
     collection: "Collection", details: Mapping[str, Any], settings: "Settings", *, half_width: float
 ) -> dict[str, Any]:
     """Plans for every metric, in the broadest partition, on the system whose figure varies most over HS.

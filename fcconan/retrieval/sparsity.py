@@ -126,7 +126,9 @@ def _spread(values: Floats) -> dict[str, float | None]:
     return {key: round(float(value), 10) for key, value in figures.items()}
 
 
-def study(collection: "Collection", details: Mapping[str, Any], settings: "Settings", *, seeds: int) -> dict[str, Any]:
+def study_broadest(
+    collection: "Collection", details: Mapping[str, Any], settings: "Settings", *, seeds: int
+) -> dict[str, Any]:
     """Runs the study on the broadest partition of a benchmark.
 
     Args:

@@ -339,12 +339,12 @@ def _study(
     options: BenchOptions,
 ) -> None:
     """Adds the studies of sparse labels and of the number of judged pairs."""
-    from fcconan.retrieval import plan_all, study
+    from fcconan.retrieval import plan_judgements, study_broadest
 
     if options.sparsity and result["systems"]:
-        result["sparsity"] = study(collection, details, settings, seeds=options.sparsity_seeds)
+        result["sparsity"] = study_broadest(collection, details, settings, seeds=options.sparsity_seeds)
     if options.margin is not None and result["systems"]:
-        result["plan"] = plan_all(collection, details, settings, half_width=options.margin)
+        result["plan"] = plan_judgements(collection, details, settings, half_width=options.margin)
 
 
 def _dry_run(

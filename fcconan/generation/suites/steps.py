@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import fcconan
-from fcconan.data import LOCK, Checkpoint, content_folder, report, sha256_of, short_hash, write_whole
+from fcconan.data import LOCK_FILE, Checkpoint, content_folder, report, sha256_of, short_hash, write_whole
 from fcconan.errors import InputError
 
 RECORD = "suite.json"
@@ -50,7 +50,7 @@ class Steps:
                 raise InputError(f"{path} is no record of a suite: choose another --out") from error
             if name != self.about["suite"]["name"]:
                 raise InputError(f"{folder} holds the results of the suite {name}: choose another --out")
-        elif folder.exists() and (not folder.is_dir() or any(each.name != LOCK for each in folder.iterdir())):
+        elif folder.exists() and (not folder.is_dir() or any(each.name != LOCK_FILE for each in folder.iterdir())):
             raise InputError(f"{folder} is there and holds no results of a suite: choose another --out")
 
     def _load(self) -> dict[str, Any]:
