@@ -420,6 +420,17 @@ def test_one_file_that_is_not_to_be_had_fails_them_all_and_those_before_it_are_k
     assert _in_cache() == [_cached()]
 
 
+def test_after_an_error_no_further_download_starts(upstream: Upstream, tmp_path: Path) -> None:
+    files = {"0": _source(path="absent.csv")}
+    for number in range(1, 40):
+        files[str(number)] = _source(path=f"{number}.csv")
+        upstream.replies[f"/ombrey/books/{COMMIT}/{number}.csv"] = [Reply(meet=lambda: time.sleep(0.05))]
+    with pytest.raises(InputError, match="HTTP 404"):
+        _fetch_all(_recipe(tmp_path, files), jobs=2)
+    time.sleep(1)  # the downloads that had begun
+    assert len(upstream.requests) < 12
+
+
 def _process(source: Source) -> "subprocess.Popen[str]":
     """Fetches a file in a process of its own, which prints the path."""
     fields = json.dumps(source.model_dump(exclude_defaults=True))

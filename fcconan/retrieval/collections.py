@@ -328,15 +328,12 @@ def _hugging_face(dataset: str) -> Collection:
 def _check_is_dataset(dataset: str) -> None:
     """Refuses what is neither a folder with a dataset nor a name on the Hub, before anything is asked for it."""
     check_built(dataset)
-    if not Path(dataset).is_dir() and (dataset.startswith((".", "/", "~")) or dataset.count("/") != 1):
+    is_name = not dataset.startswith((".", "/", "~")) and dataset.count("/") == 1
+    if not (_may_be_dataset(Path(dataset)) if Path(dataset).is_dir() else is_name):
         raise InputError(
-            f"no dataset at {dataset}: give a folder that `fcconan build` wrote, a BEIR folder, or a name on the Hub "
-            "such as owner/dataset"
-        )
-    if Path(dataset).is_dir() and not _may_be_dataset(Path(dataset)):
-        raise InputError(
-            f"{dataset} is a folder without a dataset: expected {MANIFEST} (of `fcconan build`), corpus.jsonl (BEIR), "
-            "a README.md that declares configs, or the folders corpus and queries"
+            f"no dataset at {dataset}: give a folder with {MANIFEST} (of `fcconan build`), corpus.jsonl (BEIR), a "
+            "README.md that declares configs, or the folders corpus and queries; or a name on the Hub such as "
+            "owner/dataset"
         )
 
 

@@ -478,7 +478,7 @@ def test_datasets_that_cannot_be_benchmarked(run_cli: RunCli, demo: Path, tmp_pa
 
     fcconan.build("demo", tmp_path / "labels", fcconan.BuildOptions(labels_only=True))
     refused(tmp_path / "nothing", "no dataset at")
-    refused(tmp_path, "is a folder without a dataset: expected manifest.json")
+    refused(tmp_path, "no dataset at")
     empty = beir_folder(tmp_path / "empty")
     (empty / "corpus.jsonl").write_text("")
     refused(empty, "the catalogue of")

@@ -386,6 +386,10 @@ def test_settings_out_of_range(collection: Collection) -> None:
         with pytest.raises(InputError, match=message):
             Settings(**bad).resolve(collection)
     assert Settings(metrics=("ndcg@60", "bpref")).resolve(collection).metrics == ("ndcg@60", "bpref")
+    assert Settings().resolve(collection).depth == 60
+    assert Settings(depth=20).resolve(collection).depth == 20
+    assert Settings(depth=3).resolve(collection).depth == 10
+    assert Settings(depth=3, metrics=("mrr@40",)).resolve(collection).depth == 40
     with pytest.raises(
         InputError, match=r"two systems are called 'bm25': .* that of a run is the sixth column of its file$"
     ):

@@ -497,8 +497,9 @@ def test_what_is_not_there_is_not_looked_for_on_the_hub(tmp_path: Path, monkeypa
     monkeypatch.chdir(tmp_path)
     for dataset in (str(tmp_path / "none"), "./none", "none", "a/b/c", "~/none"):
         assert complaint(lambda dataset=dataset: load_collection(dataset)) == (  # type: ignore[misc]
-            f"no dataset at {dataset}: give a folder that `fcconan build` wrote, a BEIR folder, or a name on the Hub "
-            "such as owner/dataset"
+            f"no dataset at {dataset}: give a folder with manifest.json (of `fcconan build`), corpus.jsonl (BEIR), a "
+            "README.md that declares configs, or the folders corpus and queries; or a name on the Hub such as "
+            "owner/dataset"
         )
     (tmp_path / "file").write_text("x", encoding="utf-8")
     assert complaint(lambda: load_collection("file")) == "file is a file: give the folder of a dataset"
@@ -523,8 +524,9 @@ def test_a_folder_that_is_no_dataset_is_not_walked_through(
     if readme is not None:
         (tmp_path / "README.md").write_text(readme, encoding="utf-8")
     assert complaint(lambda: load_collection(str(tmp_path))) == (
-        f"{tmp_path} is a folder without a dataset: expected manifest.json (of `fcconan build`), corpus.jsonl (BEIR), "
-        "a README.md that declares configs, or the folders corpus and queries"
+        f"no dataset at {tmp_path}: give a folder with manifest.json (of `fcconan build`), corpus.jsonl (BEIR), a "
+        "README.md that declares configs, or the folders corpus and queries; or a name on the Hub such as "
+        "owner/dataset"
     )
 
 

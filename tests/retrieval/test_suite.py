@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from fcconan.errors import InputError
-from fcconan.retrieval.dense import Dense
+from fcconan.retrieval.dense import Dense, SentenceEncoder
 from fcconan.retrieval.factories import as_retriever
 from fcconan.retrieval.fusion import Fusion
 from fcconan.retrieval.lexical import BM25, BM25Fast, Random, TfIdf
@@ -209,6 +209,14 @@ def test_systems_with_the_same_encoder_share_it() -> None:
     other = made.make("sbert-mpnet")
     assert isinstance(other, Dense)
     assert other.encoder is not dense.encoder
+
+
+def test_a_batch_size_comes_before_that_of_the_suite() -> None:
+    for given, expected in ((7, 7), (None, 64)):
+        system = Maker(load_suite(), TRAIN, batch_size=given).make("sbert-minilm")
+        assert isinstance(system, Dense)
+        assert isinstance(system.encoder, SentenceEncoder)
+        assert system.encoder.batch_size == expected
 
 
 def test_a_client_is_made_once_for_each_model_and_only_if_it_is_needed() -> None:

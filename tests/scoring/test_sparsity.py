@@ -16,7 +16,7 @@ from fcconan.retrieval.benchmark_settings import Settings
 from fcconan.retrieval.collections import Collection
 from fcconan.retrieval.sample_size import LARGEST, plan, plan_judgements, pool_size
 from fcconan.retrieval.sparsity import FRACTIONS, sparsity_study, study_broadest
-from fcconan.scoring.retrieval.evaluation import TABLE_4, Rule
+from fcconan.scoring.retrieval.evaluation import TABLE_4, Rule, chance_levels
 from fcconan.scoring.significance.intervals import bootstrap_means, percentile_interval
 
 Floats = npt.NDArray[np.float64]
@@ -241,6 +241,17 @@ def test_metrics_without_a_cutoff_have_that_of_the_study() -> None:
         assert found[1]["metrics"]["mrr"]["systems"]["bad"]["mean"] == expected
         # One positive of ten CNs is left, in one HS that counts.
         assert found[0]["metrics"]["mrr"]["chance"] == pytest.approx(sum(1 / r for r in range(1, k + 1)) / 10, abs=1e-9)
+
+
+def test_chance_follows_the_rule() -> None:
+    levels = []
+    for capped in (True, False):
+        rule = Rule(("map@2",), capped=capped, all_queries=True)
+        found = _study(RUNS, rule, k=2, fractions=[1.0])["fractions"][0]["metrics"]["map@2"]["chance"]
+        expected = chance_levels(QRELS, QUERIES, n_corpus=N_CORPUS, rule=rule)["map@2"].mean()
+        assert found == pytest.approx(expected, abs=1e-9)
+        levels.append(found)
+    assert levels[0] > levels[1]  # q has more positives than the cutoff
 
 
 def test_without_systems_there_is_chance_only() -> None:
