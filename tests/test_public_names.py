@@ -71,7 +71,7 @@ BUILT = {
     "judging/rating.py": ["result"],
     "retrieval/chat.py": ["diagnostics"],
     "retrieval/training.py": ["_choose_epochs"],
-    "retrieval/sample_size.py": ["plan_all"],
+    "retrieval/sample_size.py": ["plan_judgements"],
     "services/datasets.py": ["hydrate"],
 }
 

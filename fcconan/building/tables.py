@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import pyarrow as pa
 
 from fcconan.data import (
-    ALLOWED,
+    ALLOWED_VALUES,
     DTYPES,
     LABELS,
     LIST_TYPES,
@@ -106,7 +106,7 @@ class Table:
         Raises:
             InputError: A row breaks the rule.
         """
-        allowed = ALLOWED | {"label": VOTE_LABELS if "rater" in self.columns else LABELS}
+        allowed = ALLOWED_VALUES | {"label": VOTE_LABELS if "rater" in self.columns else LABELS}
         for name in self.columns.keys() & allowed.keys():
             unknown = set(self.data[name]) - {*allowed[name], None}
             if unknown:

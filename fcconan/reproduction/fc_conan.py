@@ -13,7 +13,7 @@ from fcconan.reproduction.values import Key, Value, status_of
 from fcconan.retrieval import (
     BM25,
     MINILM,
-    SUMMARY,
+    SUMMARY_VALUES,
     Collection,
     Dense,
     Maker,
@@ -167,7 +167,7 @@ def _retrieved(
 def _ranking(data: Datasets, encoder: SentenceEncoder | None) -> Iterator[tuple[Key, Value]]:
     folder = str(data.path("fc-conan"))
     collection = load_collection(folder, shared_cn=True).pool()
-    sound = load_collection(folder, shared_cn=False).without_kin()
+    sound = load_collection(folder, shared_cn=False).without_leakage()
     maker, sound_maker = (Maker(load_suite(), each.train) for each in (collection, sound))
     printed = load_paper(PAPER).figures("Table 4")
     rows: dict[str, dict[str, float]] = {}
@@ -184,7 +184,7 @@ def _ranking(data: Datasets, encoder: SentenceEncoder | None) -> Iterator[tuple[
                 note += f"; without rounding every metric before averaging: {precise[column]:.{digits}f}"
             yield ("Table 4", name, column), Value(value, note)
     if DENSE not in rows:
-        yield from ((("Table 4", DENSE, column), NO_MINILM) for column in SUMMARY)
+        yield from ((("Table 4", DENSE, column), NO_MINILM) for column in SUMMARY_VALUES)
     yield from _settings(collection, printed, maker.make("tfidf"))
     for name in LEXICAL:
         for column in ("avg", "cv"):
@@ -239,7 +239,8 @@ def table_4_row(collection: Collection, system: Retriever, k: int = 10) -> tuple
     figures = np.array([[part[metric] for metric in metrics] for part in result["partitions"].values()])
     each = [summary(figures[:, [column]]) for column in range(len(metrics))]
     rounded = {
-        name: float(np.mean([round(float(one[name]), 1 if name == "cv" else 4) for one in each])) for name in SUMMARY
+        name: float(np.mean([round(float(one[name]), 1 if name == "cv" else 4) for one in each]))
+        for name in SUMMARY_VALUES
     }
     return rounded, {name: float(value) for name, value in summary(figures).items()}
 
@@ -247,4 +248,4 @@ def table_4_row(collection: Collection, system: Retriever, k: int = 10) -> tuple
 def _sound_row(collection: Collection, system: Retriever) -> dict[str, float]:
     settings = Settings("sound", metrics=TABLE_4, resamples=100).resolve(collection)
     (result,) = bench(collection, [system], settings)[0]["systems"].values()
-    return {name: result["summary"][name] for name in SUMMARY}
+    return {name: result["summary"][name] for name in SUMMARY_VALUES}

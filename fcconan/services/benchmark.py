@@ -230,7 +230,7 @@ def _collection(dataset: Source, options: BenchOptions, qrels: Mapping[str, Any]
         collection = load_collection(str(built_folder(dataset)), shared_cn=options.protocol == "paper")
     else:
         collection = pairs_collection(dataset)
-    protocols = {"paper": collection.pool, "sound": collection.without_kin}
+    protocols = {"paper": collection.pool, "sound": collection.without_leakage}
     collection = protocols[options.protocol]()
     for name, file in options.qrels.items():
         collection = collection.with_partition(name, partial(read_qrels, file))
@@ -320,9 +320,9 @@ def _study(
     options: BenchOptions,
 ) -> None:
     """Adds the studies of sparse labels and of the number of judged pairs."""
-    from fcconan.retrieval import plan_all, study
+    from fcconan.retrieval import plan_judgements, study_broadest
 
     if options.sparsity and result["systems"]:
-        result["sparsity"] = study(collection, details, settings, seeds=options.sparsity_seeds)
+        result["sparsity"] = study_broadest(collection, details, settings, seeds=options.sparsity_seeds)
     if options.margin is not None and result["systems"]:
-        result["plan"] = plan_all(collection, details, settings, half_width=options.margin)
+        result["plan"] = plan_judgements(collection, details, settings, half_width=options.margin)

@@ -5,7 +5,7 @@ from typing import Any
 
 from pydantic import field_validator
 
-from fcconan.data import KNOWN, Wide, did_you_mean
+from fcconan.data import MAPPED_COLUMNS, WideColumns, did_you_mean
 from fcconan.services.configuration import Configuration, option
 
 MOST_RESAMPLES = 1_000_000  # more take longer without a better interval, and do not fit into memory
@@ -67,9 +67,9 @@ class RowSelection(Configuration, group=ROWS):
     def _has_known_names(cls, given: dict[str, str]) -> dict[str, str]:
         """Refuses names that rows do not have."""
         for name in given:
-            if name not in KNOWN:
-                hint = did_you_mean(name, KNOWN)
-                raise ValueError(f"rows have no column {name!r}: {hint}choose NAME among {', '.join(KNOWN)}")
+            if name not in MAPPED_COLUMNS:
+                hint = did_you_mean(name, MAPPED_COLUMNS)
+                raise ValueError(f"rows have no column {name!r}: {hint}choose NAME among {', '.join(MAPPED_COLUMNS)}")
         return given
 
     @field_validator("filter", mode="before")
@@ -115,12 +115,12 @@ class WideRowSelection(RowSelection, group=ROWS):
         return given
 
     @property
-    def columns(self) -> Wide:
+    def columns(self) -> WideColumns:
         """Rater and aspect -> column."""
         return _by_rater(self.wide_column)
 
 
-def _by_rater(given: dict[str, str]) -> Wide:
+def _by_rater(given: dict[str, str]) -> WideColumns:
     parts = {name: name.partition(":") for name in given}
     return {(rater, aspect or "score"): given[name] for name, (rater, _, aspect) in parts.items()}
 

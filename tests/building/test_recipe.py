@@ -257,22 +257,22 @@ def test_an_optional_file_without_a_hash_says_why(tmp_path: Path) -> None:
         ),
         (
             TINY.replace("title: Tiny", "title: [Tiny"),
-            ", line 4: not valid YAML (expected ',' or ']', but got ':'); mend that line",
+            ", line 4: not valid YAML (expected ',' or ']', but got ':'); correct the line",
         ),
         (
             TINY.replace("  uses:", "\tuses:"),
-            ", line 16: not valid YAML (found character '\\t' that cannot start any token); mend that line",
+            ", line 16: not valid YAML (found character '\\t' that cannot start any token); correct the line",
         ),
         (
             TINY.replace("{train: 2}", "*nothing"),
-            ", line 27: not valid YAML (found undefined alias 'nothing'); mend that line",
+            ", line 27: not valid YAML (found undefined alias 'nothing'); correct the line",
         ),
         ("", ", line 1: found no mapping, expected `key: value` lines at the top level"),
         ("- name: tiny\n", ", line 1: found no mapping, expected `key: value` lines at the top level"),
         ("tiny\n", ", line 1: found no mapping, expected `key: value` lines at the top level"),
         (
             "name: tiny\n---\nname: tiny\n",
-            ", line 2: another document begins (`---`), expected one; keep the one that is meant",
+            ", line 2: not valid YAML (but found another document); correct the line",
         ),
         (b"name: caf\xe9\n", ": byte 9 is not UTF-8; save the file as UTF-8"),
     ],
@@ -284,14 +284,14 @@ def test_what_is_no_yaml_mapping_is_refused_with_its_line(tmp_path: Path, conten
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("Tiny", "Ti\x07ny", ", line 3: not valid YAML (character U+0007 is not allowed); mend that line"),
+        ("Tiny", "Ti\x07ny", ", line 3: not valid YAML (character U+0007 is not allowed); correct the line"),
         ("Tiny", "2025-13-01", ", line 3: '2025-13-01' is not a valid timestamp; put it in quotes if it is text"),
         ("Tiny", "!!int seven", ", line 3: 'seven' is not a valid int; put it in quotes if it is text"),
         ("Tiny", "!!bool maybe", ", line 3: 'maybe' is not a valid bool; put it in quotes if it is text"),
         (
             "Tiny",
             "!people x",
-            ", line 3: not valid YAML (could not determine a constructor for the tag '!people'); mend that line",
+            ", line 3: not valid YAML (could not determine a constructor for the tag '!people'); correct the line",
         ),
         ("title:", "? [a]\n:", ", line 3: found a block as a key, expected a plain word"),
         ("[en]", "&a [*a]", ": nested too deeply, or an anchor that holds itself; write it out"),

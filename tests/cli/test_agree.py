@@ -189,7 +189,7 @@ BOTH = [*ratings("anna", ANNA), *ratings("ben", BEN)]
             ["--kind", "grades"],
             "Invalid value for '--kind': 'grades' is not one of 'ratings', 'comparisons', 'votes'.",
         ),
-        (BOTH, ["--kind", "votes"], "x.csv has no column pair_id, label, but reply_id, item_id"),
+        (BOTH, ["--kind", "votes"], "x.csv has no columns 'pair_id', 'label', but reply_id, item_id"),
         (
             BOTH,
             ["--confidence", "nan"],

@@ -361,10 +361,7 @@ def test_only_a_labels_only_folder_is_hydrated_and_not_onto_itself(run_cli: RunC
     assert _content(tmp_path) == before
 
 
-ANOTHER_FORMAT = (
-    "labels/manifest.json is not a manifest of format 1 of fcconan: give another folder, or build it again with this "
-    "version"
-)
+ANOTHER_FORMAT = "labels/manifest.json has another form than the manifests of fcconan ("
 
 
 @pytest.mark.parametrize(
@@ -375,7 +372,7 @@ ANOTHER_FORMAT = (
         (b"\xff", "labels/manifest.json cannot be read ("),
         (b"[" * 100_000, "labels/manifest.json cannot be read (its arrays and objects are nested too deeply"),
         (b"[]", ANOTHER_FORMAT),
-        (b'{"format": 2, "files": {}}', ANOTHER_FORMAT),
+        (b'{"format": 2, "files": {}}', f"{ANOTHER_FORMAT}format: Input should be 1, found 2)"),
         (b'{"name": "demo", "labels_only": true, "tier_rule": null, "counts": {}, "files": {}}', ANOTHER_FORMAT),
     ],
 )
@@ -383,11 +380,8 @@ def test_a_broken_manifest_is_refused(run_cli: RunCli, manifest: bytes, message:
     Path("labels").mkdir()
     Path("labels/manifest.json").write_bytes(manifest)
     complaint = _complaint(run_cli("hydrate", "labels", "--out", "out"))
-    if message == ANOTHER_FORMAT:
-        assert complaint == message
-    else:
-        assert complaint.startswith(message)
-        assert complaint.endswith("): check its permissions, or build the folder again")
+    assert complaint.startswith(message)
+    assert complaint.endswith("build the folder again")
     assert not Path("out").exists()
 
 

@@ -313,7 +313,7 @@ STRANGE = [{**ROWS[0], "reply_id": "r9"}, *ROWS[1:]]
             "relevance was rated on different scales, 1 to 5 a",
         ),
         ([{**ROWS[0], "system": "B"}, *ROWS[1:]], [], "the reply r1A has the system 'B', and in another row 'A': give"),
-        ([{"id": 1, "score": 2}], [], "x.csv has no column reply_id, rater, aspect, value, but id, score: say what"),
+        ([{"id": 1, "score": 2}], [], "x.csv has no columns 'reply_id', 'rater', 'aspect', 'value', but id, score"),
         (STRANGE, ["--replies", "r.csv"], "the replies lack 1 of 7 rated ones (such as r9): give the replies that"),
         (ROWS, ["--human", "dora"], "unknown rater 'dora': known are anna, ben, judge"),
         (ROWS, ["--rater", "dora"], "unknown rater 'dora': known are anna, ben, judge"),
@@ -389,7 +389,7 @@ def test_an_empty_file_and_half_a_character_are_refused() -> None:
     assert fcconan("correlate", "x.csv").complaint == "x.csv has no rows: check the file"
     Path("x.jsonl").write_text('{"rater": "\\udc00"}\n', encoding="utf-8")
     assert fcconan("correlate", "x.jsonl").complaint == (
-        "x.jsonl, line 1: '\\udc00' is half a character; mend that line"
+        "x.jsonl, line 1: '\\udc00' is half a character; correct the line"
     )
     assert fcconan("correlate", "x.jsonl", "--human", "\udcff").complaint.startswith("x.jsonl, line 1: ")
 

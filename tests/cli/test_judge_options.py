@@ -272,8 +272,8 @@ def test_what_killed_processes_left_of_a_file_is_removed(replies: Path, server: 
         ("compare pairs.csv --model stub --out x.csv", "pairs.csv names no system for its replies, as pairs do not, "),
         ("rate replies.csv --model stub --out x.csv --prices hour.yaml", "hour.yaml, line 1: YAML takes 1:30 for a n"),
         ("rate replies.csv --model stub --out x.csv --prompt half.yaml --dry-run", "half.yaml, line 2: '\\ud800' is h"),
-        ("rate replies.csv --model stub --out x.csv --prompt two.yaml", "two.yaml, line 3: another document begins ("),
-        ("rate replies.csv --model stub --out x.csv --task bomb.yaml", "bomb.yaml: its aliases (`*name`) stand for "),
+        ("rate replies.csv --model stub --out x.csv --prompt two.yaml", "two.yaml, line 3: not valid YAML (but found "),
+        ("rate replies.csv --model stub --out x.csv --task bomb.yaml", "bomb.yaml: its aliases (`*name`) repeat too"),
     ],
 )
 def test_what_does_not_apply_is_refused(

@@ -220,9 +220,12 @@ def test_lengths_of_replies_from_a_file_and_from_the_dataset() -> None:
         ),
         (
             [{**verdicts("anna", WON)[0], "item_id": ""}],
-            "verdicts.csv, row 1: item_id is None, expected a name or an id; mend",
+            "verdicts.csv, row 1: item_id is None, expected a name or an id; correct",
         ),
-        ([{"x": 1}], "verdicts.csv has no column item_id, system_a, system_b, verdict, but x: say what is meant"),
+        (
+            [{"x": 1}],
+            "verdicts.csv has no columns 'item_id', 'system_a', 'system_b', 'verdict', but x: say what is meant",
+        ),
         (
             verdicts("anna", [WON[0], ("i1", "A", "B", "b")]),
             "verdicts.csv, row 2: anna said 'a' before and now 'b' of A and B on the item i1, expected one verdict",

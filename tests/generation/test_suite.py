@@ -15,7 +15,7 @@ from fcconan.generation.suites.steps import Steps, content_of, key_of
 from fcconan.generation.suites.suite import LoadedSuite, MetricsConfig, suite_path, with_digests
 from fcconan.judging.comparison.judge import COMPARISON_COLUMNS
 from fcconan.judging.rating import RATED
-from fcconan.scoring import SEVERAL
+from fcconan.scoring import REFERENCE_COMBINATIONS
 
 SUITE = {
     "name": "invented",
@@ -95,7 +95,7 @@ def test_what_is_refused(folder: Path, changes: dict[str, Any], line: int, compl
 
 
 def test_rules_for_several_references_are_those_of_the_metrics() -> None:
-    assert get_args(MetricsConfig.model_fields["several"].annotation) == SEVERAL
+    assert get_args(MetricsConfig.model_fields["several"].annotation) == REFERENCE_COMBINATIONS
 
 
 def test_suites_of_the_catalogue_have_names(folder: Path) -> None:

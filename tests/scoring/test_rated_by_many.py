@@ -170,8 +170,8 @@ VOTE = {"pair_id": "p1", "rater": "anna", "label": "yes"}
             "comparison 1: the verdict is 'A', expected one of a, b, tie",
         ),
         ("votes", [], {}, "there are no votes: give rows with pair_id, rater and label"),
-        ("votes", [{**VOTE, "label": None}], {}, "vote 1: label is None, expected a name or an id; mend"),
-        ("votes", [{**VOTE, "pair_id": 0.5}], {}, "vote 1: pair_id is 0.5, expected a name or an id; mend that row"),
+        ("votes", [{**VOTE, "label": None}], {}, "vote 1: label is None, expected a name or an id; correct"),
+        ("votes", [{**VOTE, "pair_id": 0.5}], {}, "vote 1: pair_id is 0.5, expected a name or an id; correct the row"),
         ("votes", [VOTE], {"raters": ["ben"]}, "unknown rater 'ben': known are anna"),
         (
             "votes",

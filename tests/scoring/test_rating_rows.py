@@ -165,9 +165,9 @@ def test_an_annotator_who_rated_one_aspect_only_is_missing_in_the_other() -> Non
     ("rows", "message"),
     [
         ([], "there are no ratings: give rows with reply_id, rater, aspect and value"),
-        ([{**PEOPLE[0], "reply_id": None}], "rating 1: reply_id is None, expected a name or an id; mend that row"),
-        ([{**PEOPLE[0], "rater": ""}], "rating 1: rater is '', expected a name or an id; mend that row"),
-        ([{**PEOPLE[0], "aspect": np.nan}], "rating 1: aspect is nan, expected a name or an id; mend that row"),
+        ([{**PEOPLE[0], "reply_id": None}], "rating 1: reply_id is None, expected a name or an id; correct the row"),
+        ([{**PEOPLE[0], "rater": ""}], "rating 1: rater is '', expected a name or an id; correct the row"),
+        ([{**PEOPLE[0], "aspect": np.nan}], "rating 1: aspect is nan, expected a name or an id; correct the row"),
         (
             [{**PEOPLE[0], "rater_kind": "robot"}],
             "rating 1: rater_kind is 'robot', expected human, model, metric; correct",
@@ -181,9 +181,12 @@ def test_an_annotator_who_rated_one_aspect_only_is_missing_in_the_other() -> Non
         ([_rating("r1", "anna", 6, low=1, high=5)], "rating 1: anna rated relevance 6, expected 1 to 5; leave the val"),
         ([_rating("r1", "anna", 0, low=1, high=5)], "rating 1: anna rated relevance 0, expected 1 to 5"),
         ([_rating("r1", "anna", 3, low=5, high=1)], "rating 1: the scale is 5 to 1, expected the lowest grade first"),
-        ([_rating(True, "anna", 3)], "rating 1: reply_id is True, expected a name or an id; mend that row"),  # type: ignore[arg-type]
-        ([_rating("r1", 1.5, 3)], "rating 1: rater is 1.5, expected a name or an id; mend that row"),  # type: ignore[arg-type]
-        ([_rating("r1", "anna", 3, item_id=0.5)], "rating 1: item_id is 0.5, expected a name or an id; mend that row"),
+        ([_rating(True, "anna", 3)], "rating 1: reply_id is True, expected a name or an id; correct the row"),  # type: ignore[arg-type]
+        ([_rating("r1", 1.5, 3)], "rating 1: rater is 1.5, expected a name or an id; correct the row"),  # type: ignore[arg-type]
+        (
+            [_rating("r1", "anna", 3, item_id=0.5)],
+            "rating 1: item_id is 0.5, expected a name or an id; correct the row",
+        ),
         (
             [PEOPLE[0], _rating("r1", "ben", 9), _rating("r2", "anna", 9), _rating("r3", "anna", 5, low=1)],
             "rating 3: anna rated relevance 9, expected 1 to 5; leave the value empty",
@@ -218,7 +221,7 @@ def test_a_complaint_names_where_the_row_comes_from() -> None:
     [
         (REPLIES[:1], "the replies lack 2 of 3 rated ones (such as r2): give the replies that were rated"),
         ([], "the replies lack 3 of 3 rated ones (such as r1): give the replies that were rated"),
-        ([*REPLIES, {"item_id": "i9"}], "reply 5: reply_id is None, expected a name or an id; mend that row"),
+        ([*REPLIES, {"item_id": "i9"}], "reply 5: reply_id is None, expected a name or an id; correct the row"),
         (
             [*REPLIES, {**REPLIES[0], "system": "B"}],
             "the reply r1 has the system 'A', and in another row 'B': give every reply an id of its own",

@@ -45,10 +45,10 @@ def test_choices_are_those_of_the_package(model: type[Configuration], name: str,
 
 
 def test_strategies_with_a_model_have_a_prompt_and_take_the_options_of_models() -> None:
-    from fcconan.generation import PROMPTS
+    from fcconan.generation import DEFAULT_PROMPTS
     from fcconan.services.reply_options import BY_MODEL, METHOD
 
     strategies = _choices(fcconan.GenerateOptions, "strategy")
-    assert strategies - STRATEGIES_WITHOUT_MODEL == set(BY_MODEL) == set(PROMPTS)
+    assert strategies - STRATEGIES_WITHOUT_MODEL == set(BY_MODEL) == set(DEFAULT_PROMPTS)
     assert {each for given in METHOD.values() for each in given} == strategies - {"reference"}
     assert METHOD.keys() <= fcconan.GenerateOptions.model_fields.keys()

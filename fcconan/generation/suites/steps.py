@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import fcconan
-from fcconan.data import LOCK, Checkpoint, content_folder, report, sha256_of, short_hash, write_whole
+from fcconan.data import LOCK_FILE, Checkpoint, content_folder, report, sha256_of, short_hash, write_whole
 from fcconan.errors import InputError
 
 RECORD = "suite.json"
@@ -49,7 +49,7 @@ class Steps:
         try:
             name = json.loads((self.folder / RECORD).read_text(encoding="utf-8"))["suite"]["name"]
         except (OSError, ValueError, KeyError, TypeError, RecursionError):
-            is_empty = self.folder.is_dir() and all(each.name == LOCK for each in self.folder.iterdir())
+            is_empty = self.folder.is_dir() and all(each.name == LOCK_FILE for each in self.folder.iterdir())
             return None if is_empty else "no results of a suite"
         return None if name == self.about["suite"]["name"] else f"the results of the suite {name}"
 

@@ -27,7 +27,9 @@ from fcconan.scoring.retrieval.metrics import (
 
 Ranking = list[tuple[str, float]]
 
-NOT_IN_CATALOGUE = "is not in the catalogue: rank ids of the catalogue only"
+NOT_IN_CATALOGUE = (
+    "is not in the catalogue (under protocol paper, the CNs with a positive in Bronze): rank ids of the catalogue only"
+)
 
 
 def check_run(
