@@ -71,7 +71,7 @@ BUILT = {
     "judging/rating.py": ["result"],
     "retrieval/chat.py": ["diagnostics"],
     "retrieval/training.py": ["_choose_epochs"],
-    "retrieval/sample_size.py": ["plan_all"],
+    "retrieval/sample_size.py": ["plan_judgements"],
     "services/datasets.py": ["hydrate"],
 }
 
@@ -156,7 +156,7 @@ def test_metrics_coefficients_levels_and_checks_are_defined() -> None:
 
     found = {f"{name}@k" for name in metrics.RETRIEVAL_METRICS}
     found |= {*text.TEXT_METRICS, *coefficients.COEFFICIENTS, *STATUSES, *CALLS}
-    found |= {*agreement.COEFFICIENTS, *levels.LEVELS, *ranking.CORRELATIONS, *KINDS, ANY, REFUSAL}
+    found |= {*agreement.AGREEMENT_COEFFICIENTS, *levels.LEVELS, *ranking.CORRELATIONS, *KINDS, ANY, REFUSAL}
     found |= {f"{model}-{field}" for model in ("bertscore", "bartscore") for field in FIELDS}
     checks = {
         node.args[0].value

@@ -47,6 +47,7 @@ from .campaigns import (
     Assignment as Assignment,
     Campaign as Campaign,
     Decision as Decision,
+    Role as Role,
     Settings as Settings,
 )
 from .disagreements import (
@@ -131,7 +132,6 @@ from .simulation.forecast import (
 from .simulation.raters import (
     Behaviour as Behaviour,
     Behaviours as Behaviours,
-    Role as Role,
     behaviours_of as behaviours_of,
     check_names as check_names,
     named_raters as named_raters,

@@ -27,10 +27,12 @@ from typing import Any
 from fcconan.annotation.campaigns import LABEL, MAIN, Campaign, Decision
 from fcconan.annotation.dawid_skene import posterior_labels
 from fcconan.annotation.votes import NOT_SURE, answers_of, votes_of
+from fcconan.building import grouped
 from fcconan.errors import InputError
 
 BY_VOTES, BY_RULE = "votes", "rule"
 RULE, DAWID_SKENE = "rule", "dawid-skene"
+MODELS = {RULE: None, DAWID_SKENE: posterior_labels}  # by method: what weighs votes in place of the rule
 # Why a unit has its label.
 LABELLED = {
     "single": "one rater labelled it",
@@ -112,10 +114,7 @@ def final_labels(campaign: Campaign) -> list[str]:
         InputError: The task has aspects.
     """
     if campaign.task.aspects:
-        raise InputError(
-            f"the task {campaign.task.name} asks for grades, and grades are not adjudicated: every rater's stay as "
-            "they are; look at the units with most disagreement with `fcconan annotate agree`"
-        )
+        raise InputError(f"{campaign.task.name} has grades, which are not adjudicated: use `fcconan annotate agree`")
     return [label.name for label in campaign.task.labels if label.name != NOT_SURE]
 
 
@@ -144,11 +143,12 @@ def adjudicate(
     """
     labels = final_labels(campaign)
     answered = {(rater, unit) for rater, unit, _ in answers_of(campaign, rounds)}
-    asked: dict[str, list[str]] = {}
-    for name in rounds:
-        for each in campaign.assignments(name):
-            if not each.withdrawn or (each.rater, each.unit_id) in answered:
-                asked.setdefault(each.unit_id, []).append(each.rater)
+    asked = grouped(
+        (each.unit_id, each.rater)
+        for name in rounds
+        for each in campaign.assignments(name)
+        if not each.withdrawn or each.key in answered
+    )
     votes = {
         unit: {rater: str(value) for rater, value in given.items()}
         for unit, given in votes_of(campaign, rounds)[LABEL].items()
@@ -157,7 +157,8 @@ def adjudicate(
         each.unit_id: replace(each, votes=_seen(votes, each.unit_id)) if each.votes is None else each
         for each in (decisions_of_persons(campaign) if persons is None else persons)
     }
-    found = posterior_labels(votes, labels) if method == DAWID_SKENE and votes else None
+    model = MODELS[method]
+    found = model(votes, labels) if model and votes else None
     by_rule: dict[str, Decision] = {}
     waiting, not_assigned = [], []
     for unit in (each.unit_id for each in campaign.items()):

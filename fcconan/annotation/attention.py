@@ -18,7 +18,7 @@ errors come in heaps: blocks change places, units change places within their blo
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
 
@@ -26,12 +26,13 @@ import numpy as np
 import numpy.typing as npt
 
 from fcconan.annotation.assignment.rounds import made_how
-from fcconan.annotation.campaigns import MAIN, Assignment, Campaign, Unit
+from fcconan.annotation.campaigns import MAIN, Assignment, Campaign, Key, Row, Unit
+from fcconan.annotation.qualification import is_right
 from fcconan.annotation.votes import NOT_SURE, Value, answers_of, votes_of
+from fcconan.building import grouped
 from fcconan.data import counted
 from fcconan.scoring import LEVEL, Family, holm, middle_ranks, p_floor
 
-Row = dict[str, Any]
 Place = tuple[str, int]  # a stratum, and a block in it
 FEWEST = 10  # answers, for a test of drift and for constant answers
 FAST = 0.05
@@ -40,23 +41,23 @@ _CHUNK = 2_000_000  # shuffled errors held at once
 
 
 @dataclass(frozen=True)
-class Course:
-    """The answers of a rater in the order of the units; all lists are as long as there are units.
+class Judged:
+    """A unit that a rater judged.
 
     Attributes:
-        units: Ids, gold questions among them.
+        unit: Its id; gold questions are among them.
         values: Values by aspect, None where skipped.
         seconds: Time for the unit; None if the tool does not record it.
-        places: Stratum (a round, or its gold questions) and block in which the unit's place was random.
+        place: Stratum (a round, or its gold questions) and block in which the unit's place was random.
     """
 
-    units: list[str] = field(default_factory=list)
-    values: list[dict[str, Value | None]] = field(default_factory=list)
-    seconds: list[float | None] = field(default_factory=list)
-    places: list[Place] = field(default_factory=list)
+    unit: str
+    values: Mapping[str, Value | None]
+    seconds: float | None
+    place: Place
 
 
-def courses(campaign: Campaign, rounds: Sequence[str] = (MAIN,)) -> dict[str, Course]:
+def courses(campaign: Campaign, rounds: Sequence[str] = (MAIN,)) -> dict[str, list[Judged]]:
     """Returns the answers of each rater in order: round by round, each unit at its first place.
 
     The seconds of a unit are the largest of its aspects.
@@ -65,21 +66,18 @@ def courses(campaign: Campaign, rounds: Sequence[str] = (MAIN,)) -> dict[str, Co
         InputError: There is no such round.
     """
     answers = answers_of(campaign, rounds)
-    found = {rater: Course() for rater in campaign.raters()}
-    shown = set()
+    found: dict[Key, Judged] = {}
     for name in rounds:
         assignments = sorted(campaign.assignments(name), key=lambda each: each.position)
         for each, place in zip(assignments, _places(campaign, name, assignments), strict=True):
             keys = {aspect: (each.rater, each.unit_id, aspect) for aspect in campaign.aspects}
             given = {aspect: answers[key] for aspect, key in keys.items() if key in answers}
-            if given and (each.rater, each.unit_id) not in shown:
-                shown.add((each.rater, each.unit_id))
-                course = found[each.rater]
-                course.units.append(each.unit_id)
-                course.values.append({aspect: answer.value for aspect, answer in given.items()})
-                course.seconds.append(max((one.seconds for one in given.values() if one.seconds), default=None))
-                course.places.append(place)
-    return {rater: course for rater, course in found.items() if course.units}
+            if given and each.key not in found:
+                values = {aspect: answer.value for aspect, answer in given.items()}
+                seconds = max((one.seconds for one in given.values() if one.seconds), default=None)
+                found[each.key] = Judged(each.unit_id, values, seconds, place)
+    by_rater = grouped((rater, judged) for (rater, _), judged in found.items())
+    return {rater: by_rater[rater] for rater in campaign.raters() if rater in by_rater}
 
 
 def checks(
@@ -116,14 +114,15 @@ def checks(
     mine = courses(campaign, rounds)
     votes = votes_of(campaign, rounds, roles=("item", "anchor"))
     units = campaign.units()
-    threshold = too_fast if too_fast is not None else fast_threshold([course.seconds for course in mine.values()])
+    seconds = {rater: [each.seconds for each in course] for rater, course in mine.items()}
+    threshold = too_fast if too_fast is not None else fast_threshold([*seconds.values()])
     for number, (rater, course) in enumerate(mine.items()):
         for aspect in campaign.aspects:
             errors, right, places = _errors(units, votes[aspect], rater, course, aspect, within)
             found.append(_row("drift", rater, aspect) | _drift(errors, places, permutations, [seed, number]))
             found.append(_row("anchors", rater, aspect) | _anchors(right, pass_mark))
             found.append(_row("constant", rater, aspect) | _constant(votes[aspect], rater))
-        found.append(_row("fast", rater) | _fast(course.seconds, threshold))
+        found.append(_row("fast", rater) | _fast(seconds[rater], threshold))
     tested = [row for row in found if row["p"] is not None]
     for row, p in zip(tested, holm(np.array([row["p"] for row in tested])).tolist(), strict=True):
         row |= {"p_corrected": p, "flagged": p < level}
@@ -208,23 +207,23 @@ def _errors(
     units: Mapping[str, Unit],
     votes: dict[str, dict[str, Value]],
     rater: str,
-    course: Course,
+    course: Sequence[Judged],
     aspect: str,
     within: float,
 ) -> tuple[list[float], list[bool], list[Place]]:
     """Errors in order, on units with a known answer or others' votes; which gold questions are right; the places."""
     errors, right, places = [], [], []
-    for unit, given, place in zip(course.units, course.values, course.places, strict=True):
-        mine, known = given.get(aspect), (units[unit].known or {}).get(aspect)
-        others = [value for other, value in votes.get(unit, {}).items() if other != rater]
+    for each in course:
+        mine, known = each.values.get(aspect), (units[each.unit].known or {}).get(aspect)
+        others = [value for other, value in votes.get(each.unit, {}).items() if other != rater]
         reference = known if known is not None else _reference(others)
         if mine is None or reference is None:
             continue
         off = abs(float(mine) - float(reference)) if isinstance(mine, float | int) else float(mine != reference)
         errors.append(off)
-        places.append(place)
+        places.append(each.place)
         if known is not None:
-            right.append(off <= (0 if isinstance(mine, str) else within) + 1e-9)
+            right.append(is_right(mine, known, within))
     return errors, right, places
 
 

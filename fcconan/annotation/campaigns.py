@@ -29,19 +29,21 @@ from typing import Any, Literal, TypeVar
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from fcconan.annotation.lookups import Lookup
 from fcconan.data import YamlFile, explain, locked, new_folder, read_rows, write_whole
 from fcconan.errors import InputError
 from fcconan.judging import Task, dump_task, load_task
 
 Row = dict[str, Any]
-FORMAT = 1
+Key = tuple[str, str]  # rater and unit
+Role = Literal["annotator", "validator"]
 SETTINGS = "campaign.yaml"
 LABEL = "label"  # what is answered in a task with labels; in a task with aspects it is the aspect
 MAIN = "main"  # the round that raters judge the units in
 VALIDATION = "validation"  # the round in which others agree or disagree with the label
 QUALIFICATION = "qualification"  # the round of the quiz
 _PATIENCE = 60.0  # seconds to wait for another change
-Record = TypeVar("Record", "Unit", "Rater", "Assignment", "Answer", "Import", "Decision")
+Record = TypeVar("Record")
 
 
 class Settings(BaseModel):
@@ -100,7 +102,7 @@ class Rater:
     """
 
     rater: str
-    role: Literal["annotator", "validator"] = "annotator"
+    role: Role = "annotator"
     state: Literal["invited", "active", "failed", "left"] = "active"
 
 
@@ -123,6 +125,11 @@ class Assignment:
     session: int = 1
     swapped: bool = False
     withdrawn: bool = False
+
+    @property
+    def key(self) -> Key:
+        """The rater and the unit."""
+        return self.rater, self.unit_id
 
 
 @dataclass(frozen=True)
@@ -149,6 +156,11 @@ class Answer:
     seconds: float | None = None
     comment: str | None = None
     import_number: int = 0
+
+    @property
+    def key(self) -> Key:
+        """The rater and the unit."""
+        return self.rater, self.unit_id
 
     @property
     def question(self) -> tuple[str, str, str, str]:
@@ -228,10 +240,8 @@ class Campaign:
         try:
             self.settings = Settings.model_validate(file.data)
         except ValidationError as error:
-            complaint = explain(
-                file, error, whole="the campaign", known_keys=lambda location: list(Settings.model_fields)
-            )
-            raise InputError(complaint) from error
+            keys = list(Settings.model_fields)
+            raise InputError(explain(file, error, whole="the campaign", known_keys=lambda _: keys)) from error
         self.task: Task = load_task(folder / "task.yaml")
 
     @property
@@ -240,42 +250,46 @@ class Campaign:
         return [aspect.name for aspect in self.task.aspects] or [LABEL]
 
     def units(self) -> dict[str, Unit]:
-        """Returns what is judged, by its id, in the order of the file."""
-        return {unit.unit_id: unit for unit in self._read("units.jsonl", Unit)}
+        """Returns what is judged, by its id, in the order of the file; an unknown id is refused."""
+        return Lookup(self.folder, "unit", {unit.unit_id: unit for unit in self.read("units.jsonl", Unit)})
 
     def items(self) -> list[Unit]:
         """Returns the units whose answer is wanted: all but gold questions and the qualification test."""
-        return [unit for unit in self.units().values() if unit.role == "item"]
+        return self.units_of("item")
+
+    def units_of(self, role: str) -> list[Unit]:
+        """Returns the units of a role: `item`, `anchor` or `quiz`."""
+        return [unit for unit in self.units().values() if unit.role == role]
 
     def texts(self) -> dict[str, Row]:
         """Returns the rows of HS, CNs and replies by their ids; each has a `text`."""
         keys = {"hs.jsonl": "hs_id", "cn.jsonl": "cn_id", "replies.jsonl": "reply_id"}
-        return {row[key]: row for name, key in keys.items() for row in self._once(name, read_rows)}
+        rows = {row[key]: row for name, key in keys.items() for row in self._once(name, read_rows)}
+        return Lookup(self.folder, "text", rows)
 
     def raters(self) -> dict[str, Rater]:
         """Returns the raters by their pseudonyms, in the order in which they joined."""
-        return {rater.rater: rater for rater in self._read("raters.jsonl", Rater)}
+        return Lookup(self.folder, "rater", {rater.rater: rater for rater in self.read("raters.jsonl", Rater)})
+
+    def active(self, role: str) -> list[str]:
+        """Returns the active raters of a role, in the order in which they joined."""
+        return [each.rater for each in self.raters().values() if (each.role, each.state) == (role, "active")]
 
     def rounds(self) -> list[str]:
         """Returns the names of the rounds, in alphabetical order."""
         return sorted(path.stem for path in (self.folder / "rounds").glob("*.jsonl") if "." not in path.stem)
 
     def rounds_like(self, names: Sequence[str] | None) -> list[str]:
-        """Returns the rounds with these names, in their order; a name such as `queue-*` stands for all that it matches.
+        """Returns the rounds with these names, in their order; a name such as `queue-*` is that of all that it matches.
 
         Args:
-            names: The names; None or nothing for the main round.
-
-        Raises:
-            InputError: A pattern matches no round.
+            names: The names, also those that no round has; None or nothing for the main round.
         """
         found: list[str] = []
         for name in names or [MAIN]:
             # Of rounds that are numbered, the tenth comes after the second.
             matching = sorted(fnmatch.filter(self.rounds(), name), key=lambda each: (len(each), each))
-            if "*" in name and not matching:
-                raise InputError(f"{self.folder} has no round like {name}, only {', '.join(self.rounds()) or 'none'}")
-            found += matching if "*" in name else [name]
+            found += matching or [name]
         return list(dict.fromkeys(found))
 
     def assignments(self, round_name: str = MAIN) -> list[Assignment]:
@@ -291,11 +305,19 @@ class Campaign:
             raise InputError(
                 f"{self.folder} has no round {round_name!r}, only {', '.join(self.rounds()) or 'none'}: {todo}"
             )
-        return self._read(f"rounds/{round_name}.jsonl", Assignment)
+        return self.read(f"rounds/{round_name}.jsonl", Assignment)
+
+    def shown(self, round_name: str) -> dict[Key, Row] | None:
+        """Returns what each rater of a round is shown besides the texts, by rater and unit; None if that is nothing."""
+        name = f"rounds/{round_name}.shown.jsonl"
+        if not (self.folder / name).is_file():
+            return None
+        rows = map(dict, self._once(name, read_rows))
+        return {(row.pop("rater", ""), row.pop("unit_id", "")): row for row in rows}
 
     def history(self) -> list[Answer]:
         """Returns everything that raters said, the oldest first."""
-        return self._read("answers.jsonl", Answer)
+        return self.read("answers.jsonl", Answer)
 
     def answers(self, round_name: str | None = None) -> dict[tuple[str, str, str, str], Answer]:
         """Returns the answers that hold, by their question, in the order in which questions were first answered.
@@ -312,11 +334,11 @@ class Campaign:
     def imports(self) -> list[Import]:
         """Returns the imports, the oldest first; one that was killed before its answers were written is none."""
         came = {answer.import_number for answer in self.history()}
-        return [one for one in self._read("imports.jsonl", Import) if one.import_number in came]
+        return [one for one in self.read("imports.jsonl", Import) if one.import_number in came]
 
     def decisions(self) -> dict[str, Decision]:
         """Returns the final labels by unit; empty before adjudication."""
-        return {decision.unit_id: decision for decision in self._read("decisions.jsonl", Decision)}
+        return {decision.unit_id: decision for decision in self.read("decisions.jsonl", Decision)}
 
     @contextmanager
     def changing(self) -> Iterator[None]:
@@ -329,11 +351,7 @@ class Campaign:
             yield
 
     def write(self, name: str, records: Iterable[Any]) -> None:
-        """Writes a file of records whole; call it within `changing`.
-
-        Args:
-            name: Such as `raters.jsonl` or `rounds/main.jsonl`.
-            records: Of one of the classes here.
+        """Writes a file of records, such as `raters.jsonl`, whole; call it within `changing`.
 
         Raises:
             OSError: The file cannot be written.
@@ -342,7 +360,12 @@ class Campaign:
         path.parent.mkdir(parents=True, exist_ok=True)
         write_whole(path, as_lines(_as_row(record) for record in records))
 
-    def _read(self, name: str, kind: type[Record]) -> list[Record]:
+    def read(self, name: str, kind: type[Record]) -> list[Record]:
+        """Returns the records of one class in a file such as `raters.jsonl`; none if there is no such file.
+
+        Raises:
+            InputError: A line of the file is no such record.
+        """
         return self._once(name, lambda path: _records(path, kind))
 
     def _once(self, name: str, read: Callable[[Path], Iterable[Any]]) -> list[Any]:
@@ -358,17 +381,13 @@ class Campaign:
 
 
 def _records(path: Path, kind: type[Record]) -> Iterator[Record]:
-    known = {each.name for each in fields(kind)}
     for number, row in enumerate(read_rows(path), start=1):
         try:
-            if unknown := row.keys() - known:
-                raise TypeError(f"unknown {', '.join(sorted(unknown))}")
-            record = kind(**row)
+            yield kind(**row)
         except TypeError as error:
             raise InputError(
                 f"{path}, line {number} is no {kind.__name__.lower()} ({error}): take the file from a backup"
             ) from error
-        yield record
 
 
 def create(

@@ -7,19 +7,18 @@ decision are about A and B as they stand there.
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from fcconan.annotation.adjudication import BY_RULE, BY_VOTES, Outcome, final_labels
 from fcconan.annotation.assignment.assignments import derived_seed
 from fcconan.annotation.assignment.sequence import in_order
-from fcconan.annotation.campaigns import Assignment, Campaign, Decision, Unit
+from fcconan.annotation.campaigns import Assignment, Campaign, Decision
 from fcconan.annotation.tools.csv_sheets import as_csv
-from fcconan.annotation.tools.files import csv_rows, decoded, unguarded
-from fcconan.annotation.tools.task_view import turned
-from fcconan.data import write_whole
+from fcconan.annotation.tools.exchange import write
+from fcconan.annotation.tools.files import csv_rows, decoded, listed, unguarded
+from fcconan.annotation.tools.task_view import shown_texts, turned
 from fcconan.errors import InputError
 
 DISCARD = "discard"  # what a person writes who decides that a unit has no label
@@ -62,12 +61,10 @@ def _rows(campaign: Campaign, outcome: Outcome, shown: Sequence[Assignment]) -> 
         mine = decided.get(each.unit_id)
         votes = [turned(vote, each, unit) for vote in outcome.votes.get(each.unit_id, {}).values()]
         replies = {_ORDER: "b" if each.swapped else "a"} if unit.reply_b is not None else {}
-        if each.swapped:
-            unit = replace(unit, reply_a=unit.reply_b, reply_b=unit.reply_a)
         rows.append(
             {"campaign": campaign.settings.name, "unit_id": each.unit_id}
             | replies
-            | _shown(unit, texts)
+            | dict(shown_texts(campaign, each, unit, texts))
             | {
                 "votes": " ".join(sorted(votes, key=order.index)),
                 "rule": turned(rule.label, each, unit) or DISCARD,
@@ -76,15 +73,6 @@ def _rows(campaign: Campaign, outcome: Outcome, shown: Sequence[Assignment]) -> 
             }
         )
     return rows
-
-
-def _shown(unit: Unit, texts: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
-    """The texts of a unit by column, as far as the campaign has them."""
-    reply = texts.get(unit.reply_a or "", {})
-    message = texts.get(unit.hs_id or "", {}).get("text") or reply.get("hate_speech")
-    sides = {"counter_narrative": unit.cn_id, "reply_a": unit.reply_a, "reply_b": unit.reply_b}
-    found = {"hate_speech": message} | {name: texts.get(key or "", {}).get("text") for name, key in sides.items()}
-    return {name: str(text) for name, text in found.items() if text}
 
 
 def write_conflicts(path: Path, rows: Sequence[dict[str, str]]) -> None:
@@ -96,9 +84,7 @@ def write_conflicts(path: Path, rows: Sequence[dict[str, str]]) -> None:
     texts = dict.fromkeys(name for row in rows for name in row if name not in (*_KEYS, *_ANSWERS))
     content = as_csv(rows, [*_KEYS, *texts, *_ANSWERS])
     try:
-        if path.exists() and path.read_bytes() != content.encode("utf-8"):
-            raise InputError(f"{path} is there with other content, which may be somebody's work: name another file")
-        write_whole(path, content)
+        write(path.parent, {path.name: content})
     except OSError as error:
         raise InputError(f"{path} cannot be written ({error.strerror}): choose another file") from error
 
@@ -119,22 +105,17 @@ def read_conflicts(path: Path, campaign: Campaign, outcome: Outcome, by: str) ->
             line names the first three and counts them.
     """
     if not _PSEUDONYM.fullmatch(by) or by in (BY_VOTES, BY_RULE):
-        raise InputError(
-            f"--decided-by is {by!r}: give a pseudonym of letters, digits, - and _, neither `{BY_VOTES}` nor "
-            f"`{BY_RULE}`"
-        )
+        raise InputError(f"--decided-by is {by!r}: give letters, digits, - and _, and neither votes nor rule")
     allowed = [*final_labels(campaign), DISCARD]
-    sides = [_ORDER] if campaign.task.unit == "comparison" else []
-    rows = _read(path, [*_KEYS, *sides, "votes", "decision"])
-    swapped = {row["unit_id"] for _, row in rows if row.get(_ORDER) == "b"}
+    rows = _read(path)
+    swapped = {row.get("unit_id") for _, row in rows if row.get(_ORDER) == "b"}
     shown = {unit: Assignment("", unit, 1, swapped=unit in swapped) for unit in outcome.by_rule}
     expected = {row["unit_id"]: row for row in _rows(campaign, outcome, [*shown.values()])}
-    wanted = [name for _, row in rows for name in expected.get(row["unit_id"], {}) if name not in row]
-    if lacking := [name for name in dict.fromkeys(wanted) if name not in _NO_TEXTS]:
-        raise InputError(
-            f"{path}: there is no column {', '.join(lacking)}: import what `fcconan annotate adjudicate "
-            "--export-conflicts` wrote, with all its columns"
-        )
+    sides = [_ORDER] if campaign.task.unit == "comparison" else []
+    texts = [name for _, row in rows for name in expected.get(row.get("unit_id", ""), {}) if name not in _NO_TEXTS]
+    needed = dict.fromkeys([*_KEYS, *sides, "votes", "decision", *texts])
+    if lacking := [name for name in needed if any(name not in row for _, row in rows)]:
+        raise InputError(f"{path}: there is no column {', '.join(lacking)}: import the list with all its columns")
     units = campaign.units()
     found: list[Decision] = []
     problems = []
@@ -146,7 +127,7 @@ def read_conflicts(path: Path, campaign: Campaign, outcome: Outcome, by: str) ->
         if known is None:
             problems.append(f"row {number}: {unit!r} is no unit that all its raters have answered")
         elif unit in repeated:
-            problems.append(f"row {number}: {unit} stands there more than once")
+            problems.append(f"row {number}: {unit} occurs more than once")
         elif changed:
             given, expect = row[changed[0]][:_LONGEST], known[changed[0]][:_LONGEST]
             problems.append(f"row {number}: {changed[0]} of {unit} is {given!r}, expected {expect!r}")
@@ -156,8 +137,7 @@ def read_conflicts(path: Path, campaign: Campaign, outcome: Outcome, by: str) ->
             label = None if said == DISCARD else turned(said, shown[unit], units[unit])
             found.append(Decision(unit, label, by, "person_discarded" if said == DISCARD else "person"))
     if problems:
-        more = f"; and {len(problems) - 3} more" if len(problems) > 3 else ""
-        raise InputError(f"{path}: {'; '.join(problems[:3])}{more}: mend them; a new list lacks what was filled in")
+        raise InputError(f"{path}: {listed(problems)}: correct them; a new list lacks what was filled in")
     return found
 
 
@@ -190,14 +170,16 @@ def _same(row: dict[str, str], known: dict[str, str], name: str) -> bool:
     return row.get(name, "").split() == known[name].split()  # spreadsheets change white space
 
 
-def _read(path: Path, needed: Sequence[str]) -> list[tuple[int, dict[str, str]]]:
+def _read(path: Path) -> list[tuple[int, dict[str, str]]]:
     """The rows with their numbers."""
     try:
         content = path.read_bytes()
     except OSError as error:
-        raise InputError(
-            f"{path} cannot be read ({error.strerror}): give the list that --export-conflicts wrote, filled in"
-        ) from error
-    rows = csv_rows(path, decoded(path, content), needed=needed)
-    plain = [(number, {name: unguarded(cell) for name, cell in row.items()}) for number, row in rows]
-    return [(number, row | {_ORDER: row.get(_ORDER, "").strip().casefold()}) for number, row in plain]
+        raise InputError(f"{path} cannot be read ({error.strerror}): give the list, filled in") from error
+    rows = []
+    for number, cells in csv_rows(path, decoded(path, content)):
+        row = {name: unguarded(cell) for name, cell in cells.items()}
+        if _ORDER in row:
+            row[_ORDER] = row[_ORDER].strip().casefold()
+        rows.append((number, row))
+    return rows

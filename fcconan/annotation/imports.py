@@ -8,19 +8,16 @@ A file that came before changes nothing.
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from pathlib import Path
 from typing import Literal
 
-from fcconan.annotation.campaigns import Answer, Campaign, Import
+from fcconan.annotation.campaigns import Answer, Campaign, Import, Key
 from fcconan.annotation.tools import task_view
-from fcconan.annotation.tools.files import Given, GivenFile, as_text, csv_rows, decoded
+from fcconan.annotation.tools.files import Given, GivenFile, as_text, csv_rows, decoded, listed
 from fcconan.annotation.tools.task_view import Item, Question
 from fcconan.data import normalise
 from fcconan.errors import InputError
 
-_LISTED = 3  # problems that a message spells out
-_LONGEST = 300  # characters of each: a cell may hold anything
 _Held = dict[tuple[str, str, str, str], Answer]
 
 
@@ -118,26 +115,36 @@ def import_files(
             if in_round not in checks:
                 checks[in_round] = _Checks(campaign, in_round, people or {}, held, late)
             remarks = sum(bool(each.comment) and not each.skipped and not each.values for each in file.units)
-            report = Imported(_name(campaign, file, in_round), file.sha256, file.tool, in_round, remarks=remarks)
+            about = (_name(campaign, file, in_round), file.sha256, file.tool, in_round)
             answers = checks[in_round].answers(file)
             if file.sha256 in known:
-                found.append(replace(report, earlier=known[file.sha256]))
+                found.append(Imported(*about, earlier=known[file.sha256], remarks=remarks))
                 continue
             if not changes:
                 _refuse_changes(file, answers, held)
+            raters = list(dict.fromkeys(answer.rater for answer in answers))
             kinds = [_kind(each, held) for each in answers]
-            report = _counted(report, answers, kinds)
-            if report.new or report.changed:
+            if fresh := [answer for answer, kind in zip(answers, kinds, strict=True) if kind != "same"]:
                 number += 1
-                fresh = zip(answers, kinds, strict=True)
-                new = [replace(each, import_number=number) for each, kind in fresh if kind != "same"]
+                new = [replace(each, import_number=number) for each in fresh]
                 history += new
                 held |= {each.question: each for each in new}
-                counts = (report.answers, report.new, report.changed)
-                raters = list(report.raters)
-                imports.append(Import(number, report.file, file.sha256, file.tool, report.round, raters, *counts))
+                counts = (len(answers), kinds.count("new"), kinds.count("changed"))
+                imports.append(Import(number, *about, raters, *counts))
                 known[file.sha256] = number
-            found.append(replace(report, waiting=_waiting(campaign, report, held)))
+            report = Imported(
+                *about,
+                raters=tuple(raters),
+                units=len({answer.key for answer in answers}),
+                skipped=len({answer.key for answer in answers if answer.value is None}),
+                answers=len(answers),
+                new=kinds.count("new"),
+                changed=kinds.count("changed"),
+                same=kinds.count("same"),
+                remarks=remarks,
+                waiting=_waiting(campaign, in_round, raters, held),
+            )
+            found.append(report)
         if not dry_run and any(report.new or report.changed for report in found):
             # The answers come last: without them, the records of their imports are taken back.
             campaign.write("imports.jsonl", imports)
@@ -145,11 +152,11 @@ def import_files(
     return found
 
 
-def _waiting(campaign: Campaign, report: Imported, held: _Held) -> int:
-    answered = {(question[1], question[2]) for question in held if question[0] == report.round}
+def _waiting(campaign: Campaign, round_name: str, raters: Sequence[str], held: _Held) -> int:
+    answered = {answer.key for answer in held.values() if answer.round == round_name}
     return sum(
-        each.rater in report.raters and not each.withdrawn and (each.rater, each.unit_id) not in answered
-        for each in campaign.assignments(report.round)
+        each.rater in raters and not each.withdrawn and each.key not in answered
+        for each in campaign.assignments(round_name)
     )
 
 
@@ -158,10 +165,7 @@ def _round(campaign: Campaign, file: GivenFile, expected: str | None) -> str:
     name = campaign.settings.name
     for given in file.units:
         if given.ids["campaign"] != name:
-            raise InputError(
-                f"{file.path}, {given.where}: it is of the campaign {given.ids['campaign']!r}, and "
-                f"{campaign.folder} is {name!r}: import it into its own"
-            )
+            raise InputError(f"{file.path}, {given.where}: campaign is {given.ids['campaign']!r}, expected {name!r}")
     rounds = list(dict.fromkeys(given.ids["round"] for given in file.units))
     if not rounds:
         raise InputError(f"{file.path} holds nothing: import what raters filled in")
@@ -187,13 +191,11 @@ class _Checks:
     def __init__(self, campaign: Campaign, round_name: str, people: Mapping[str, str], held: _Held, late: bool) -> None:
         self._round, self._people, self._held, self._late = round_name, people, held, late
         self._questions = task_view.questions(campaign, round_name)
-        self._units = campaign.units()
-        self._raters = campaign.raters()
-        self._items: dict[tuple[str, str], Item] = {}
+        self._items: dict[Key, Item] = {}
         for item in task_view.items(campaign, round_name):
-            key = item.assignment.rater, item.assignment.unit_id
-            if key not in self._items or self._items[key].assignment.withdrawn:
-                self._items[key] = item
+            there = self._items.get(item.assignment.key)
+            if there is None or there.assignment.withdrawn:
+                self._items[item.assignment.key] = item
 
     def answers(self, file: GivenFile) -> list[Answer]:
         """Returns the answers in a file.
@@ -205,22 +207,22 @@ class _Checks:
             _check_users(file)
         answers: list[Answer] = []
         problems: list[str] = []
-        seen: dict[tuple[str, str], str] = {}
+        seen: dict[Key, str] = {}
         for given in file.units:
             try:
                 rater = self._rater(given)
                 item = self._item(given, rater)
                 key = rater, given.ids["unit_id"]
                 if key in seen:
-                    raise ValueError(f"{given.ids['unit_id']} stands there already, in {seen[key]}")
+                    raise ValueError(f"{given.ids['unit_id']} is in the file already, in {seen[key]}")
                 seen[key] = given.where
                 answers += self._read(given, item)
             except ValueError as error:
                 problems.append(f"{given.where}: {error}")
         if problems:
             raise InputError(
-                f"{file.path}: nothing was imported: {_first(problems)}; "
-                "mend it there: exported again, it lacks what was filled in"
+                f"{file.path}: nothing was imported: {listed(problems)}; "
+                "correct it in that file: a new export lacks what was filled in"
             )
         return answers
 
@@ -233,19 +235,13 @@ class _Checks:
                 raise ValueError("the file of raters does not have the user who answered it: add that line")
             if who != rater:
                 raise ValueError(f"it is {rater}'s, and {who} answered it")
-        if rater not in self._raters:
-            raise ValueError(f"{rater!r} is no rater of the campaign")
         return rater
 
     def _item(self, given: Given, rater: str) -> Item:
         unit_id = given.ids["unit_id"]
-        if unit_id not in self._units:
-            raise ValueError(f"there is no unit {unit_id!r}")
         item = self._items.get((rater, unit_id))
         if item is None:
-            raise ValueError(f"{unit_id} was not assigned to {rater}")
-        if missing := [name for name, text in item.texts.items() if text.strip() and name not in given.texts]:
-            raise ValueError(f"there is no column or field {', '.join(missing)}, which was given out")
+            raise ValueError(f"{unit_id!r} was not assigned to {rater!r}")
         for name, text in item.texts.items():
             if normalise(given.texts.get(name, "")) != normalise(text):
                 raise ValueError(f"{name} is not the text that was given out")
@@ -282,12 +278,9 @@ class _Checks:
 
 def _check_users(file: GivenFile) -> None:
     """Checks, where nothing says who is who, that everybody answered their own and nothing else."""
-    pairs = sorted({(given.ids["rater"], given.users[0]) for given in file.units if given.users})
-    for (rater, _), (other, _) in pairwise(pairs):
-        if rater == other:
-            raise InputError(f"{file.path}: several users answered {rater}'s units: give --user-map FILE")
-    if len({user for _, user in pairs}) < len(pairs):
-        raise InputError(f"{file.path}: one user answered several raters' units: give --user-map FILE")
+    pairs = {(given.ids["rater"], given.users[0]) for given in file.units if given.users}
+    if any(len(set(names)) < len(pairs) for names in zip(*pairs, strict=True)):
+        raise InputError(f"{file.path}: users and raters do not match one to one: give --user-map FILE")
 
 
 def _is_sha(given: str, sha: str) -> bool:
@@ -315,27 +308,9 @@ def _refuse_changes(file: GivenFile, answers: Iterable[Answer], held: _Held) -> 
             )
     if differing:
         raise InputError(
-            f"{file.path}: {len(differing)} answers differ from earlier ones: {_first(differing)}; nothing was "
+            f"{file.path}: {len(differing)} answers differ from earlier ones: {listed(differing)}; nothing was "
             "imported: accept them with --allow-changes, which keeps both"
         )
-
-
-def _counted(report: Imported, answers: Sequence[Answer], kinds: Sequence[str]) -> Imported:
-    return replace(
-        report,
-        raters=tuple(dict.fromkeys(answer.rater for answer in answers)),
-        units=len({(answer.rater, answer.unit_id) for answer in answers}),
-        skipped=len({(answer.rater, answer.unit_id) for answer in answers if answer.value is None}),
-        answers=len(answers),
-        new=kinds.count("new"),
-        changed=kinds.count("changed"),
-        same=kinds.count("same"),
-    )
-
-
-def _first(problems: Sequence[str]) -> str:
-    more = len(problems) - _LISTED
-    return "; ".join(each[:_LONGEST] for each in problems[:_LISTED]) + (f"; and {more} more" if more > 0 else "")
 
 
 def _said(value: str | float | None) -> str:

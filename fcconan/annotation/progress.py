@@ -5,11 +5,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from fcconan.annotation.adjudication import adjudicate
-from fcconan.annotation.assignment.rounds import active_raters, done_in, made_how
+from fcconan.annotation.assignment.rounds import done_in, made_how
 from fcconan.annotation.campaigns import QUALIFICATION, VALIDATION, Campaign, Rater, round_options
 from fcconan.annotation.validation import validated_things, verdicts
-
-Key = tuple[str, str]  # rater and unit
+from fcconan.building import grouped
 
 
 @dataclass(frozen=True)
@@ -91,7 +90,7 @@ def progress_of(campaign: Campaign) -> Progress:
         "discarded": sum(each.label is None for each in campaign.decisions().values()),
         "confirmed": len(confirmed),
     }
-    return Progress(shares, units, _next(campaign, shares, units, judged))
+    return Progress(shares, units, _step(campaign, *_next(campaign, shares, units, judged)))
 
 
 def _in_order(campaign: Campaign) -> list[str]:
@@ -111,11 +110,8 @@ def _judged(campaign: Campaign) -> list[str]:
 
 def _shares(campaign: Campaign, name: str, raters: Mapping[str, Rater]) -> list[Share]:
     done = done_in(campaign, name)
-    theirs: dict[str, list[Key]] = {}
-    for each in campaign.assignments(name):
-        key = (each.rater, each.unit_id)
-        if not each.withdrawn or key in done:
-            theirs.setdefault(each.rater, []).append(key)
+    there = [each for each in campaign.assignments(name) if not each.withdrawn or each.key in done]
+    theirs = grouped((each.rater, each.key) for each in there)
     imports = [one for one in campaign.imports() if one.round == name]
     shares = []
     for rater, keys in theirs.items():
@@ -135,57 +131,59 @@ def _shares(campaign: Campaign, name: str, raters: Mapping[str, Rater]) -> list[
     return shares
 
 
-def _next(campaign: Campaign, shares: Sequence[Share], units: Mapping[str, int], judged: Sequence[str]) -> Step:
-    """Returns the first step that a campaign still needs."""
+def _next(
+    campaign: Campaign, shares: Sequence[Share], units: Mapping[str, int], judged: Sequence[str]
+) -> tuple[str, str]:
+    """Returns the first step that a campaign still needs, and the reason."""
     people = campaign.raters().values()
-    active = active_raters(campaign, "annotator")
+    active = campaign.active("annotator")
     invited = [each for each in people if each.state == "invited"]
-    if (invited and any(each.role == "quiz" for each in campaign.units().values())) and not any(
-        share.open for share in shares if share.round == QUALIFICATION and share.state == "invited"
+    if (
+        invited
+        and campaign.units_of("quiz")
+        and not any(share.open for share in shares if share.round == QUALIFICATION and share.state == "invited")
     ):
         tested = {share.rater for share in shares if share.round == QUALIFICATION}
         if all(each.rater in tested for each in invited):
-            return _step(campaign, "assign --qualify", "invited raters have returned the qualification test")
-        return _step(campaign, f"assign --round {QUALIFICATION}", "invited raters need the qualification test")
+            return "assign --qualify", "invited raters have returned the qualification test"
+        return f"assign --round {QUALIFICATION}", "invited raters need the qualification test"
     if not active and not invited and not judged:
-        return _step(campaign, "raters --add-annotators N", "no annotator has joined")
+        return "raters --add-annotators N", "no annotator has joined"
     if unfinished := [share.round for share in shares if share.open]:
-        return _collect(campaign, [share for share in shares if share.round == unfinished[0]])
+        return _collect([share for share in shares if share.round == unfinished[0]])
     if not judged:
-        return _step(campaign, "assign", "nothing is assigned")
+        return "assign", "nothing is assigned"
     if any(name.startswith("queue-") for name in judged) and units["assigned"] < units["all"]:
-        return _step(campaign, "queue", "all queues are answered, and further units can be chosen")
+        return "queue", "all queues are answered, and further units can be chosen"
     rounds = "" if judged == ["main"] else f" {round_options(judged)}"
     if campaign.task.labels:
         decisions = campaign.decisions()
         undecided = [each for each in adjudicate(campaign, rounds=judged).decisions if each.unit_id not in decisions]
         if undecided:
-            return _step(campaign, f"adjudicate{rounds}", f"{len(undecided)} answered units have no final label")
-    validators = active_raters(campaign, "validator")
+            return f"adjudicate{rounds}", f"{len(undecided)} answered units have no final label"
+    validators = campaign.active("validator")
     named = "" if campaign.task.labels else rounds
     if validators and units["labelled"] and VALIDATION not in campaign.rounds():
-        return _step(campaign, f"validate{named}", f"{units['labelled']} units are not validated")
+        return f"validate{named}", f"{units['labelled']} units are not validated"
     if units["labelled"] and any(each.state == "outdated" for each in verdicts(campaign, judged).values()):
-        return _step(campaign, "validate --extend", "labels have changed since validators saw them")
+        return "validate --extend", "labels have changed since validators saw them"
     reason = "all steps are done" if units["confirmed"] else "all answers are in, and nothing is validated"
-    return _step(campaign, f"tier{rounds} --out FOLDER", reason)
+    return f"tier{rounds} --out FOLDER", reason
 
 
-def _collect(campaign: Campaign, shares: Sequence[Share]) -> Step:
+def _collect(shares: Sequence[Share]) -> tuple[str, str]:
     """Returns how the open units of a round are collected."""
     name, number = shares[0].round, sum(share.open for share in shares)
     pending = [share for share in shares if share.open]
     if gone := [share.rater for share in pending if share.state in ("left", "failed")]:
         reason = f"{', '.join(gone)} left open units in the round {name}"
         if name == VALIDATION:
-            return _step(campaign, "validate --extend", reason)
-        return _step(campaign, f"assign --reassign --round {name}", reason)
+            return "validate --extend", reason
+        return f"assign --reassign --round {name}", reason
     if not any(share.returned for share in shares):
-        return _step(
-            campaign, f"export --round {name} --out FOLDER", f"{number} units of the round {name} need answers"
-        )
+        return f"export --round {name} --out FOLDER", f"{number} units of the round {name} need answers"
     raters = ", ".join(f"{share.rater} ({share.open})" for share in pending)
-    return _step(campaign, "import FILES", f"{number} units of the round {name} are open: {raters}")
+    return "import FILES", f"{number} units of the round {name} are open: {raters}"
 
 
 def _step(campaign: Campaign, step: str, reason: str) -> Step:

@@ -6,14 +6,14 @@ A quiz is the campaign's units with the role `quiz`, whose right answers are kno
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any
 
 from fcconan.annotation.assignment.assignments import derived_seed
 from fcconan.annotation.assignment.sequence import Sittings, in_order
-from fcconan.annotation.campaigns import QUALIFICATION, Answer, Assignment, Campaign, Rater, Unit
+from fcconan.annotation.campaigns import QUALIFICATION, Answer, Assignment, Campaign, Rater, Role, Unit
+from fcconan.building import grouped
 from fcconan.errors import InputError
 
-Role = Literal["annotator", "validator"]
 _PSEUDONYM = re.compile(r"[A-Za-z0-9]+([_-][A-Za-z0-9]+)*")
 _ROUNDING = 1e-9
 
@@ -34,10 +34,7 @@ def join(raters: Mapping[str, Rater], names: Sequence[str], *, role: Role, invit
     found = dict(raters)
     for name in names:
         if not _PSEUDONYM.fullmatch(name):
-            raise InputError(
-                f"{name!r} cannot be a pseudonym: give letters, digits, - and _, such as annotator-1, and no name or "
-                "address of a person"
-            )
+            raise InputError(f"{name!r} cannot be a pseudonym: give letters, digits, - and _, such as annotator-1")
         alike = next((other for other in found if other != name and other.casefold() == name.casefold()), None)
         if alike is not None:
             raise InputError(f"{name} and {alike} differ by capitals only: choose another pseudonym for who joins")
@@ -47,7 +44,7 @@ def join(raters: Mapping[str, Rater], names: Sequence[str], *, role: Role, invit
         elif there.role != role:
             raise InputError(f"{name} is there as {there.role}: let them join as {role} under another pseudonym")
         elif there.state == "failed":
-            raise InputError(f"{name} failed the quiz: nobody who did can join again")
+            raise InputError(f"{name} failed the quiz and cannot join again")
         elif there.state == "left":
             found[name] = replace(there, state="invited" if invited else "active")
     return found
@@ -66,7 +63,7 @@ def leave(raters: Mapping[str, Rater], names: Sequence[str]) -> dict[str, Rater]
     found = dict(raters)
     for name in names:
         if name not in found:
-            raise InputError(f"no rater is called {name!r}, only {', '.join(found) or 'nobody is there'}: name one")
+            raise InputError(f"no rater is called {name!r}, only {', '.join(found) or 'none'}: name one")
         if found[name].state != "failed":
             found[name] = replace(found[name], state="left")
     return found
@@ -83,18 +80,13 @@ def quiz_round(campaign: Campaign, *, session_size: int | None = None, seed: int
         OSError: It cannot be written.
     """
     before = campaign.assignments(QUALIFICATION) if QUALIFICATION in campaign.rounds() else []
-    quiz = [unit.unit_id for unit in campaign.units().values() if unit.role == "quiz"]
+    quiz = [unit.unit_id for unit in campaign.units_of("quiz")]
     had = {each.rater for each in before}
     new = [name for name, rater in campaign.raters().items() if rater.state == "invited" and name not in had]
     if not quiz:
-        raise InputError(
-            f"{campaign.folder} has no quiz: give units with known answers to `fcconan annotate new --qualification`"
-        )
+        raise InputError(f"{campaign.folder} has no quiz: give one to `fcconan annotate new --qualification`")
     if not new and not before:
-        raise InputError(
-            f"{campaign.folder} has no rater to qualify: `fcconan annotate raters {campaign.folder} --join PSEUDONYM "
-            "--invited`"
-        )
+        raise InputError(f"{campaign.folder} has no rater to qualify: let one join with --join PSEUDONYM --invited")
     found = in_order(
         dict.fromkeys(new, quiz),
         seed=derived_seed(campaign.settings.seed, f"assign {QUALIFICATION}", seed),
@@ -150,9 +142,7 @@ def qualify(campaign: Campaign, *, pass_mark: float = 0.8, within: float = 0.0) 
     """
     if within and campaign.task.labels:
         raise InputError(f"--tolerance is {within:g}: give it for grades only")
-    asked: dict[str, list[str]] = {}
-    for each in campaign.assignments(QUALIFICATION):
-        asked.setdefault(each.rater, []).append(each.unit_id)
+    asked = grouped((each.rater, each.unit_id) for each in campaign.assignments(QUALIFICATION))
     raters, units = campaign.raters(), campaign.units()
     answers = {(each.rater, each.unit_id, each.aspect): each for each in campaign.answers(QUALIFICATION).values()}
     results = []
@@ -188,13 +178,14 @@ def marked(
     known = [(unit.unit_id, aspect, right) for unit in units for aspect, right in (unit.known or {}).items()]
     given = [answers.get((rater, unit_id, aspect)) for unit_id, aspect, _ in known]
     right = sum(
-        answer is not None and _is_right(answer.value, true, within)
+        answer is not None and is_right(answer.value, true, within)
         for answer, (_, _, true) in zip(given, known, strict=True)
     )
     return right, len(known), given.count(None)
 
 
-def _is_right(value: Any, right: Any, within: float) -> bool:
+def is_right(value: Any, right: Any, within: float) -> bool:
+    """Returns whether an answer is the right one, or a grade at most so far from it."""
     if isinstance(value, int | float) and isinstance(right, int | float):
         return abs(value - right) <= within + _ROUNDING
     return value is not None and value == right

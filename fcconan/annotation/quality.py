@@ -11,11 +11,18 @@ from typing import Any
 
 import numpy as np
 
-from fcconan.annotation.campaigns import Campaign
+from fcconan.annotation.campaigns import Campaign, Row
 from fcconan.annotation.votes import Value, Votes, item_of
-from fcconan.scoring import COEFFICIENTS, LARGEST_DOMAIN, NOMINAL, RatedByMany, krippendorff_alpha, measure_agreement
+from fcconan.building import grouped
+from fcconan.scoring import (
+    AGREEMENT_COEFFICIENTS,
+    LARGEST_DOMAIN,
+    NOMINAL_COEFFICIENTS,
+    RatedByMany,
+    krippendorff_alpha,
+    measure_agreement,
+)
 
-Row = dict[str, Any]
 # Grades with decimals are hardly ever equal, so that only distances tell something.
 _GRADED = ("krippendorff_ordinal", "krippendorff_interval")
 
@@ -35,10 +42,10 @@ def rated(campaign: Campaign, votes: Votes) -> list[RatedByMany]:
             [[coded(campaign, said.get(rater)) for said in given.values()] for rater in names], dtype=np.float64
         ).reshape(len(names), len(given))
         domain = [float(number) for number in range(len(campaign.task.labels))]
-        coefficients = NOMINAL
+        coefficients = NOMINAL_COEFFICIENTS
         if campaign.task.aspects:
             scale = campaign.task.aspect(aspect)
-            coefficients = _GRADED if scale.decimals else COEFFICIENTS
+            coefficients = _GRADED if scale.decimals else AGREEMENT_COEFFICIENTS
             whole = [float(grade) for grade in range(scale.low, scale.high + 1)]
             domain = np.unique(values[~np.isnan(values)]).tolist() or whole if scale.decimals else whole
         items = [item_of(units[unit]) for unit in given]
@@ -86,7 +93,7 @@ def agreement_rows(
             ]
         for number, label in enumerate(campaign.task.labels):
             chosen = np.where(np.isnan(table.values), np.nan, table.values == number)
-            one = RatedByMany(table.aspect, table.raters, chosen, [0.0, 1.0], NOMINAL, items=table.items)
+            one = RatedByMany(table.aspect, table.raters, chosen, [0.0, 1.0], NOMINAL_COEFFICIENTS, items=table.items)
             found = _rows(one, range(len(table.raters)), None, draws)
             rows += [row | {"level": "label", "label": label.name} for row in found if row["level"] == "overall"]
     return [{"label": None} | row for row in rows]
@@ -94,12 +101,9 @@ def agreement_rows(
 
 def _subsets(table: RatedByMany) -> dict[tuple[int, ...], list[int]]:
     """Two or more raters -> the units that they and nobody else judged, the larger sets last."""
-    found: dict[tuple[int, ...], list[int]] = {}
-    for column, there in enumerate((~np.isnan(table.values)).T):
-        who = tuple(np.flatnonzero(there).tolist())
-        if len(who) > 1:
-            found.setdefault(who, []).append(column)
-    return {who: found[who] for who in sorted(found, key=lambda who: (len(who), who))}
+    there = ~np.isnan(table.values)
+    found = grouped((tuple(np.flatnonzero(raters).tolist()), column) for column, raters in enumerate(there.T))
+    return {who: found[who] for who in sorted(found, key=lambda who: (len(who), who)) if len(who) > 1}
 
 
 def _rows(table: RatedByMany, who: Sequence[int], columns: Sequence[int] | None, draws: dict[str, Any]) -> list[Row]:
@@ -139,10 +143,7 @@ def mean_of_subsets(rows: Sequence[Row]) -> list[Row]:
     Args:
         rows: What `agreement_rows` returned.
     """
-    found: dict[tuple[str, str], list[float | None]] = {}
-    for row in rows:
-        if row["level"] == "subset":
-            found.setdefault((row["aspect"], row["coefficient"]), []).append(row["value"])
+    found = grouped(((row["aspect"], row["coefficient"]), row["value"]) for row in rows if row["level"] == "subset")
     means = []
     for (aspect, coefficient), values in found.items():
         there = [value for value in values if value is not None]

@@ -4,18 +4,16 @@ import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import yaml
 
-from fcconan.annotation.campaigns import MAIN, Campaign
+from fcconan.annotation.campaigns import MAIN, Campaign, Row
 from fcconan.annotation.release import Published, published_rows, without_label
 from fcconan.annotation.tools.guidelines import campaign_template
 from fcconan.building import TIER_RULES, Recipe, TierRule, builder_of, load_recipe, load_tier_rule
 from fcconan.data import RowWriter, YamlFile, new_folder, sha256_of
 from fcconan.errors import InputError
 
-Row = dict[str, Any]
 RECIPE = "recipe.yaml"
 DEFAULT_RULE = "released"
 HEAD = (
@@ -74,16 +72,22 @@ def write_dataset(
             it is, or the folder holds something else.
     """
     if rule is not None and campaign.task.unit != "pair":
-        raise InputError(
-            f"{campaign.folder} judges single units ({campaign.task.unit}), not pairs: leave --tier-rule out"
-        )
-    tiers = load_tier_rule(rule or DEFAULT_RULE) if campaign.task.unit == "pair" else None
+        raise InputError(f"{campaign.folder} judges a {campaign.task.unit}, not pairs: leave --tier-rule out")
+    name = rule or DEFAULT_RULE if campaign.task.unit == "pair" else None
+    tiers = None if name is None else load_tier_rule(name)
     before = _before(campaign, out)
     with campaign.changing():
         published = published_rows(campaign, rounds)
     try:
         with new_folder(out) as stage:
-            data = _write_files(stage, campaign, published, tiers, rule or DEFAULT_RULE, before, synthetic)
+            for key, rows in published.rows.items():
+                with RowWriter(stage / f"{key}.csv", published.columns[key]) as writer:
+                    writer.write(rows)
+            data = _recipe(campaign, stage, published, synthetic) | before | _tier_rule(tiers, name)
+            data["synthetic"] = synthetic or data["synthetic"]
+            _write_recipe(stage, data | {"expect": {"rows": {}}})
+            data |= _counts(stage, name if name in TIER_RULES else None)
+            _write_recipe(stage, data)
             _copy_others(out, stage)
     except OSError as error:
         raise InputError(f"{out} cannot be written ({error.strerror}): choose another --out") from error
@@ -91,7 +95,7 @@ def write_dataset(
         out / RECIPE,
         data["expect"]["rows"],
         data["expect"]["facts"],
-        None if tiers is None else rule or DEFAULT_RULE,
+        name,
         without_label(published),
         published,
         tiers is not None
@@ -99,28 +103,6 @@ def write_dataset(
         and not any(row["n_validators"] for row in published.rows["pairs"]),
         bool(before),
     )
-
-
-def _write_files(
-    stage: Path,
-    campaign: Campaign,
-    published: Published,
-    tiers: TierRule | None,
-    rule: str,
-    before: Row,
-    synthetic: bool,
-) -> Row:
-    """Writes data files and recipe, builds them in memory, and returns the recipe."""
-    for name, rows in published.rows.items():
-        with RowWriter(stage / f"{name}.csv", published.columns[name]) as writer:
-            writer.write(rows)
-    data = _recipe(campaign, stage, published, synthetic) | before
-    if synthetic:
-        data["synthetic"] = True
-    _write_recipe(stage, data | {"expect": {"rows": {}}} | _tier_rule(tiers, rule))
-    data |= _tier_rule(tiers, rule) | _counts(stage, rule if rule in TIER_RULES else None)
-    _write_recipe(stage, data)
-    return data
 
 
 def _write_recipe(stage: Path, data: Row) -> None:
@@ -148,10 +130,7 @@ def _before(campaign: Campaign, out: Path) -> Row:
         raise InputError(f"{out} holds files but no {RECIPE} of a campaign: choose an empty or new folder")
     found = YamlFile(path).data
     if (found.get("kind"), found.get("name")) != ("campaign", campaign.settings.name):
-        raise InputError(
-            f"{path} is of the dataset {found.get('name')!r} of kind {found.get('kind')!r}, not of the campaign "
-            f"{campaign.settings.name!r}: choose another --out"
-        )
+        raise InputError(f"{path} is not of the campaign {campaign.settings.name!r}: choose another --out")
     return {key: found[key] for key in _template() if key in found}
 
 
@@ -191,7 +170,7 @@ def _recipe(campaign: Campaign, out: Path, published: Published, synthetic: bool
     return data
 
 
-def _tier_rule(rule: TierRule | None, name: str) -> Row:
+def _tier_rule(rule: TierRule | None, name: str | None) -> Row:
     """The tier rule as a recipe states it."""
     if rule is None:
         return {}
@@ -201,13 +180,17 @@ def _tier_rule(rule: TierRule | None, name: str) -> Row:
 
 
 def _counts(stage: Path, name: str | None) -> Row:
-    """Builds the dataset of a recipe without counts, and returns the counts; by other tier rules those that differ."""
+    """Builds the dataset of a recipe without counts, and returns the counts; by other tier rules those that differ.
+
+    Args:
+        stage: The folder of the recipe.
+        name: The tier rule; None where there are no tiers, or a rule of the recipe's own.
+    """
     recipe = load_recipe(str(stage / RECIPE))
     files = {key: stage / f"{key}.csv" for key in recipe.sources}
-    is_tiered = "pairs" in files and recipe.own_tier_rule is None
-    rows, facts = _built_counts(recipe, files, name if is_tiered else None)
+    rows, facts = _built_counts(recipe, files, name)
     counts: Row = {"expect": {"rows": rows, "facts": facts}}
-    if not is_tiered:
+    if name is None:
         return counts
     others: Row = {}
     for other in (each for each in TIER_RULES if each != name):

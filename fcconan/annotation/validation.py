@@ -17,13 +17,11 @@ from typing import Any
 
 import numpy as np
 
-from fcconan.annotation.campaigns import LABEL, MAIN, VALIDATION, Answer, Assignment, Campaign
+from fcconan.annotation.campaigns import LABEL, MAIN, VALIDATION, Answer, Assignment, Campaign, Row
 from fcconan.annotation.votes import item_of, votes_of
-from fcconan.data import read_rows
+from fcconan.building import grouped
 
-Row = dict[str, Any]
 AGREE, DISAGREE = "agree", "disagree"
-SHOWN = f"rounds/{VALIDATION}.shown.jsonl"
 COEFFICIENTS = ("raw", "cohen", "krippendorff_nominal")
 KINDS = ("agreed", "disagreed", "skipped", "missing", "outdated")  # of the answers of a validator
 # States of a unit.
@@ -132,16 +130,13 @@ def shown_assignments(campaign: Campaign, things: Mapping[str, Row]) -> list[Sho
     """
     if VALIDATION not in campaign.rounds():
         return []
-    path = campaign.folder / SHOWN
-    shown = None
-    if path.is_file():
-        shown = {(row.pop("rater"), row.pop("unit_id")): row for row in map(dict, read_rows(path))}
-    answers = {(each.rater, each.unit_id): each for each in campaign.answers(VALIDATION).values()}
+    shown = campaign.shown(VALIDATION)
+    answers = {each.key: each for each in campaign.answers(VALIDATION).values()}
     found = []
     for each in campaign.assignments(VALIDATION):
-        key, thing = (each.rater, each.unit_id), things.get(each.unit_id)
-        seen = (thing or {}) if shown is None else shown.get(key)
-        found.append(ShownAssignment(each, seen or {}, seen == thing, answers.get(key)))
+        thing = things.get(each.unit_id)
+        seen = (thing or {}) if shown is None else shown.get(each.key)
+        found.append(ShownAssignment(each, seen or {}, seen == thing, answers.get(each.key)))
     return found
 
 
@@ -157,10 +152,7 @@ def verdicts(campaign: Campaign, rounds: Sequence[str] = (MAIN,)) -> dict[str, V
 
 
 def _verdicts(things: Mapping[str, Row], before: Sequence[ShownAssignment]) -> dict[str, Verdict]:
-    by_unit: dict[str, list[ShownAssignment]] = {}
-    for each in before:
-        if not each.assignment.withdrawn or each.answer is not None:
-            by_unit.setdefault(each.unit, []).append(each)
+    by_unit = grouped((each.unit, each) for each in before if not each.assignment.withdrawn or each.answer is not None)
     found = {}
     for unit in things:
         asked = by_unit.get(unit, [])

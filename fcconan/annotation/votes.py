@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from fcconan.annotation.campaigns import LABEL, MAIN, Answer, Campaign, Row, Unit
-from fcconan.errors import InputError
+from fcconan.building import grouped
 
 Value = str | float
 Votes = dict[str, dict[str, dict[str, Value]]]  # aspect -> unit -> rater -> value
@@ -25,16 +25,14 @@ def votes_of(campaign: Campaign, rounds: Sequence[str] = (MAIN,), *, roles: Sequ
     Raises:
         InputError: There is no such round.
     """
-    answers = answers_of(campaign, rounds)
-    raters, units = campaign.raters(), campaign.units().values()
+    given = {key: answer.value for key, answer in answers_of(campaign, rounds).items() if answer.value is not None}
+    raters = campaign.raters()
+    units = [unit.unit_id for unit in campaign.units().values() if unit.role in roles]
     found: Votes = {}
     for aspect in campaign.aspects:
-        found[aspect] = {}
-        for unit in units:
-            said = {rater: answers.get((rater, unit.unit_id, aspect)) for rater in raters}
-            given = {rater: answer.value for rater, answer in said.items() if answer and answer.value is not None}
-            if unit.role in roles and given:
-                found[aspect][unit.unit_id] = given
+        keys = {unit: [(rater, unit, aspect) for rater in raters] for unit in units}
+        votes = {unit: {key[0]: given[key] for key in asked if key in given} for unit, asked in keys.items()}
+        found[aspect] = {unit: said for unit, said in votes.items() if said}
     return found
 
 
@@ -46,14 +44,11 @@ def answers_of(campaign: Campaign, rounds: Sequence[str] = (MAIN,)) -> dict[tupl
     """
     for name in rounds:
         campaign.assignments(name)  # says which rounds there are
-    given: dict[str, list[Answer]] = {}
-    for answer in campaign.answers().values():
-        given.setdefault(answer.round, []).append(answer)
+    given = grouped((answer.round, answer) for answer in campaign.answers().values())
     found = {(each.rater, each.unit_id, each.aspect): each for name in rounds for each in given.get(name, ())}
-    if unknown := {rater for rater, _, _ in found} - campaign.raters().keys():
-        raise InputError(
-            f"{campaign.folder} has answers of {min(unknown)}, who is not in raters.jsonl: take the file from a backup"
-        )
+    raters = campaign.raters()
+    for rater, _, _ in found:
+        raters[rater]  # refuses answers of another campaign
     return found
 
 

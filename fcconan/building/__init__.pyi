@@ -5,23 +5,23 @@ from .builds import (
     rule_of as rule_of,
 )
 from .cards import (
-    FURTHER_TAGS as FURTHER_TAGS,
-    REQUIRED as REQUIRED,
-    TAGS as TAGS,
+    CARD_FIELDS as CARD_FIELDS,
+    CARD_TAGS as CARD_TAGS,
+    FURTHER_CARD_TAGS as FURTHER_CARD_TAGS,
     Card as Card,
     card_metadata as card_metadata,
+    card_text as card_text,
     check_card as check_card,
     read_card as read_card,
-    render as render,
     restricted_columns as restricted_columns,
 )
 from .croissant_metadata import (
     croissant as croissant,
 )
 from .cross_product import (
-    SCHEMA as SCHEMA,
-    dictionary as dictionary,
+    PAIR_ID_SCHEMA as PAIR_ID_SCHEMA,
     digest_of as digest_of,
+    id_column as id_column,
     open_writer as open_writer,
     require_distinct as require_distinct,
     write_exhaustive_pairs as write_exhaustive_pairs,
@@ -33,7 +33,7 @@ from .hydration import (
 from .kinds.campaign import (
     ABOUT_CN as ABOUT_CN,
     ABOUT_HS as ABOUT_HS,
-    COLUMNS as COLUMNS,
+    CAMPAIGN_COLUMNS as CAMPAIGN_COLUMNS,
 )
 from .kinds.ratings import (
     unified_score as unified_score,
@@ -47,6 +47,7 @@ from .recipes import (
     load_recipe as load_recipe,
 )
 from .releases import (
+    check_replaceable as check_replaceable,
     check_target as check_target,
     output_folder as output_folder,
     release_manifest as release_manifest,
@@ -54,10 +55,14 @@ from .releases import (
     table_path as table_path,
     write_files as write_files,
 )
+from .rows import (
+    comparison_row as comparison_row,
+)
 from .tables import (
     Built as Built,
     Table as Table,
     arrow_schema as arrow_schema,
+    grouped as grouped,
     kind_of as kind_of,
     strings_in as strings_in,
     texts_of as texts_of,

@@ -4,6 +4,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -125,13 +126,11 @@ def rule_of(recipe: Recipe, tier_rule: str | None) -> str | None:
     """
     from fcconan.building.tiers import TIER_RULES
 
-    if recipe.own_tier_rule is not None:
+    has_tiers = recipe.kind in TIERED_KINDS or (recipe.kind == "campaign" and "pairs" in recipe.sources)
+    if recipe.own_tier_rule is not None or not has_tiers:
         if tier_rule is not None:
-            raise InputError(f"recipe {recipe.name!r} has a tier rule of its own: leave --tier-rule out")
-        return None
-    if recipe.kind not in TIERED_KINDS and not (recipe.kind == "campaign" and "pairs" in recipe.sources):
-        if tier_rule is not None:
-            raise InputError(f"recipe {recipe.name!r} has no tiers: leave --tier-rule out")
+            why = "no tiers" if recipe.own_tier_rule is None else "a tier rule of its own"
+            raise InputError(f"recipe {recipe.name!r} has {why}: leave --tier-rule out")
         return None
     if tier_rule is not None and tier_rule not in TIER_RULES:
         raise InputError(f"unknown tier rule {tier_rule!r}: known are {', '.join(TIER_RULES)}")
@@ -169,21 +168,11 @@ def _flat(nested: dict[str, dict[str, int]]) -> dict[str, int]:
 
 
 def builder_of(recipe: Recipe, rule: str | None) -> "Callable[[dict[str, Path]], Built]":
-    """Returns the builder of the recipe's kind; each kind is one module."""
-    from fcconan.building.kinds import campaign, demo, dialogues, exhaustive, pairs, ratings, replies, tournament
+    """Returns the builder of the recipe's kind, which is the module of that name in `fcconan.building.kinds`."""
     from fcconan.building.upstream_csv import Upstream
 
-    kinds = {
-        "exhaustive": exhaustive,
-        "demo": demo,
-        "campaign": campaign,
-        "pairs": pairs,
-        "dialogues": dialogues,
-        "replies": replies,
-        "ratings": ratings,
-        "tournament": tournament,
-    }
-    return lambda files: kinds[recipe.kind].build(Upstream(recipe, files, rule))
+    kind = import_module(f"fcconan.building.kinds.{recipe.kind}")
+    return lambda files: kind.build(Upstream(recipe, files, rule))
 
 
 @contextmanager

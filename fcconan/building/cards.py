@@ -10,10 +10,10 @@ from typing import Any, get_args
 import jinja2
 import yaml
 
-from fcconan.building.recipes import LANGUAGES, AnnotationsCreator, CardLicence, LanguageCreator, Recipe, TaskCategory
-from fcconan.building.tables import Built, Table
+from fcconan.building.recipes import LANGUAGES, LICENCES, AnnotationsCreator, LanguageCreator, Recipe, TaskCategory
+from fcconan.building.tables import Built, Table, grouped
 from fcconan.building.tiers import TIER_RULES
-from fcconan.data import CARD, DTYPES, LIST_TYPES, card_template_path
+from fcconan.data import CARD, DTYPES, LIST_TYPES, card_template_path, read_text
 from fcconan.errors import InputError
 
 
@@ -23,22 +23,19 @@ def mean_words(texts: list[str | None]) -> float | None:
     return round(sum(counts) / len(counts), 2) if counts else None
 
 
-def pair_statistics(table: Table) -> dict[str, Any] | None:
-    """Returns the figures of a table of pairs as in Table 2 of the pairwise-ranking paper, or None for another table.
+def pair_statistics(table: Table) -> dict[str, Any]:
+    """Returns the figures of a table of pairs as in Table 2 of the pairwise-ranking paper.
 
     Returns:
         Pairs, distinct HS, distinct CNs, CNs per HS (pairs divided by distinct HS), and words per CN (split at white
         space, mean over the pairs). Distinct means distinct after normalisation.
     """
-    if "counter_narrative" not in table.columns or not len(table):
-        return None
     distinct_hs = len(set(table.data["hs_id"]))
-    labels = table.data["label"]
     return {
         "config": table.config,
         "split": table.split,
         "pairs": len(table),
-        "appropriate": labels.count("appropriate"),
+        "appropriate": table.data["label"].count("appropriate"),
         "hate_speech": distinct_hs,
         "counter_narratives": len(set(table.data["cn_id"])),
         "cns_per_hs": round(len(table) / distinct_hs, 2),
@@ -46,10 +43,8 @@ def pair_statistics(table: Table) -> dict[str, Any] | None:
     }
 
 
-def reply_statistics(table: Table) -> dict[str, Any] | None:
-    """Returns the figures of a table of replies, or None for another table."""
-    if "reply_id" not in table.columns or "system" not in table.columns or not len(table):
-        return None
+def reply_statistics(table: Table) -> dict[str, Any]:
+    """Returns the figures of a table of replies."""
     return {
         "config": table.config,
         "split": table.split,
@@ -62,19 +57,18 @@ def reply_statistics(table: Table) -> dict[str, Any] | None:
 
 
 def statistics(built: Built) -> dict[str, list[dict[str, Any]]]:
-    """Returns the figures of every table that has any, and missing values by reason for tables of ratings."""
-    pairs = [figures for table in built.tables if (figures := pair_statistics(table))]
-    replies = [figures for table in built.tables if (figures := reply_statistics(table))]
-    missing = []
-    for table in built.tables:
-        if table.config != "ratings":
-            continue
-        reasons = Counter(reason for reason in table.data["reason"] if reason)
-        missing += [
+    """Returns the figures of tables of pairs and of replies, and missing values by reason for tables of ratings."""
+    filled = [table for table in built.tables if len(table)]
+    return {
+        "pairs": [pair_statistics(table) for table in filled if "counter_narrative" in table.columns],
+        "replies": [reply_statistics(table) for table in filled if {"reply_id", "system"} <= table.columns.keys()],
+        "missing_ratings": [
             {"config": table.config, "split": table.split, "reason": reason, "ratings": count}
-            for reason, count in sorted(reasons.items())
-        ]
-    return {"pairs": pairs, "replies": replies, "missing_ratings": missing}
+            for table in filled
+            if table.config == "ratings"
+            for reason, count in sorted(Counter(filter(None, table.data["reason"])).items())
+        ],
+    }
 
 
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the same in C, ten times as fast
@@ -91,7 +85,7 @@ class Card:
     Attributes:
         metadata: The YAML block at its head.
         title: The heading.
-        summary: What stands between the heading and the content notice, as one line.
+        summary: The text between the heading and the content notice, as one line.
         notice: The content notice, as one line.
         sections: Heading to text.
         homepage: Where upstream presents the dataset, or None.
@@ -120,11 +114,7 @@ def read_card(folder: Path) -> Card:
         InputError: There is none, or it has no YAML block at its head.
     """
     path = folder / CARD
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or "it is not UTF-8"
-        raise InputError(f"{path} cannot be read ({reason}): build the dataset again") from error
+    text = read_text(path)
     try:
         metadata, body = _front_matter(text)
     except (ValueError, yaml.YAMLError) as error:
@@ -156,16 +146,16 @@ def _front_matter(text: str) -> tuple[dict[str, Any], str]:
 SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
 VOCABULARY: dict[str, tuple[str, ...]] = {
     "language": tuple(LANGUAGES),
-    "license": get_args(CardLicence),
+    "license": tuple(LICENCES),
     "task_categories": get_args(TaskCategory),
     "annotations_creators": get_args(AnnotationsCreator),
     "language_creators": get_args(LanguageCreator),
     "multilinguality": ("monolingual", "multilingual"),
     "size_categories": (*(name for _, name in SIZES), "1M<n<10M"),
 }
-TAGS = ("counter-narratives", "counterspeech", "hate-speech", "fcconan")
-FURTHER_TAGS = ("synthetic", "labels-only")
-REQUIRED = (*VOCABULARY, "pretty_name", "tags", "configs", "dataset_info")
+CARD_TAGS = ("counter-narratives", "counterspeech", "hate-speech", "fcconan")
+FURTHER_CARD_TAGS = ("synthetic", "labels-only")
+CARD_FIELDS = (*VOCABULARY, "pretty_name", "tags", "configs", "dataset_info")
 LEFTOVERS = re.compile(
     r"object at 0x|\{\{|\}\}|\{%|%\}|\{#|More Information Needed|TODO|FIXME|XXX|<!--|lorem ipsum", re.IGNORECASE
 )
@@ -184,26 +174,20 @@ def render_card(recipe: Recipe, built: Built, manifest: Mapping[str, Any]) -> st
     Raises:
         InputError: The card breaks the vocabulary of the Hub or holds template leftovers.
     """
-    return render(
+    return card_text(
         card_template_path().read_text(encoding="utf-8"),
         card_metadata(recipe, built, manifest["versions"], labels_only=manifest["labels_only"]),
         recipe=recipe,
         card=recipe.card,
-        tables=built.tables,
-        aliases=built.aliases,
-        agreement=built.agreement,
-        notes=built.notes,
-        statistics=manifest["statistics"],
-        labels_only=manifest["labels_only"],
-        tier_rule=manifest["tier_rule"],
+        **vars(built),
+        **{name: manifest[name] for name in ("statistics", "labels_only", "tier_rule", "left_out")},
         tier_rules={name: rule.meaning for name, rule in TIER_RULES.items()},
-        left_out=manifest["left_out"],
         restricted=manifest["restricted_columns"],
         example=built.tables[0],
     )
 
 
-def render(template: str, metadata: dict[str, Any], **values: Any) -> str:
+def card_text(template: str, metadata: dict[str, Any], **values: Any) -> str:
     """Renders and checks a card.
 
     Args:
@@ -231,16 +215,13 @@ def card_metadata(recipe: Recipe, built: Built, versions: dict[str, str], *, lab
         versions: The version of every config, aliases included.
         labels_only: Whether the folder holds no text.
     """
-    by_config: dict[str, list[Table]] = {}
-    for table in built.tables:
-        by_config.setdefault(table.config, []).append(table)
+    by_config = grouped((table.config, table) for table in built.tables)
     served = [(config, config) for config in by_config] + list(built.aliases.items())
     rows = max(len(table) for table in built.tables)
     sizes = {(table.config, table.split): table.arrow().nbytes for table in built.tables}
+    marks = [tag for tag, holds in zip(FURTHER_CARD_TAGS, (recipe.synthetic, labels_only), strict=True) if holds]
     return {
-        "pretty_name": recipe.title
-        + (" (synthetic)" if recipe.synthetic else "")
-        + (" (labels only)" if labels_only else ""),
+        "pretty_name": " ".join([recipe.title, *(f"({tag.replace('-', ' ')})" for tag in marks)]),
         "language": list(recipe.languages),
         "license": recipe.card_licence,
         "task_categories": list(recipe.task_categories),
@@ -248,10 +229,7 @@ def card_metadata(recipe: Recipe, built: Built, versions: dict[str, str], *, lab
         "language_creators": list(recipe.language_creators),
         "multilinguality": ["multilingual" if len(recipe.languages) > 1 else "monolingual"],
         "size_categories": [next((name for limit, name in SIZES if rows < limit), "1M<n<10M")],
-        "tags": [
-            *TAGS,
-            *(tag for tag, holds in zip(FURTHER_TAGS, (recipe.synthetic, labels_only), strict=True) if holds),
-        ],
+        "tags": [*CARD_TAGS, *marks],
         "configs": [
             {
                 "config_name": name,
@@ -306,21 +284,21 @@ def check_card(text: str) -> dict[str, Any]:
     leftover = LEFTOVERS.search(BIBTEX.sub("", text))  # BibTeX has double braces of its own
     if leftover:
         raise InputError(
-            f"the card holds {leftover.group()!r}, a leftover of the template; mend dataset_card.md or the recipe"
+            f"the card holds {leftover.group()!r}, a leftover of the template; correct dataset_card.md or the recipe"
         )
     try:
         metadata, _ = _front_matter(text)
     except (ValueError, yaml.YAMLError) as error:
-        raise InputError("the card has no YAML block at its head; mend dataset_card.md") from error
-    for name in REQUIRED:
+        raise InputError("the card has no YAML block at its head; correct dataset_card.md") from error
+    for name in CARD_FIELDS:
         if not metadata.get(name):
-            raise InputError(f"the card's YAML block lacks {name!r}; mend the recipe")
+            raise InputError(f"the card's YAML block lacks {name!r}; correct the recipe")
     for name, allowed in VOCABULARY.items():
         values = metadata[name] if isinstance(metadata[name], list) else [metadata[name]]
         for value in values:
             if value not in allowed:
                 raise InputError(
-                    f"the card's {name} is {value!r}, expected one of {', '.join(allowed)}; mend the recipe"
+                    f"the card's {name} is {value!r}, expected one of {', '.join(allowed)}; correct the recipe"
                 )
     for config in metadata["configs"]:
         if config["config_name"] == "default":

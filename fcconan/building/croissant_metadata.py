@@ -1,7 +1,7 @@
 """Describes a release in Croissant 1.1, the JSON-LD of MLCommons for datasets (https://docs.mlcommons.org/croissant).
 
-The description is no file of the release: it names the place from which files are fetched, which is known only once the
-release lies somewhere, and the Hub writes one of its own for what it holds.
+The description is not a file of the release: it names the place from which files are fetched, which is known only once
+the release lies somewhere, and the Hub writes one of its own for what it holds.
 """
 
 import re
@@ -9,14 +9,17 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+import pyarrow as pa
+
 from fcconan.building.cards import Card, read_card
 from fcconan.building.releases import table_path
-from fcconan.data import read_manifest, shown
+from fcconan.building.tables import grouped
+from fcconan.data import read_manifest, read_schema, shown
 from fcconan.errors import InputError
 
 CONFORMS_TO = "http://mlcommons.org/croissant/1.1"
 PARQUET = "application/x-parquet"  # the name that the specification and its readers use
-_TYPES = {"string": "sc:Text", "int32": "cr:Int32", "float64": "cr:Float64", "bool": "sc:Boolean"}
+_TYPES = {"string": "sc:Text", "int32": "cr:Int32", "double": "cr:Float64", "bool": "sc:Boolean"}
 _LICENCES = {
     "apache-2.0": "https://spdx.org/licenses/Apache-2.0",
     "bsd-3-clause": "https://spdx.org/licenses/BSD-3-Clause",
@@ -63,19 +66,16 @@ def croissant(folder: Path | str, url: str | None = None) -> dict[str, Any]:
         JSON-LD. Dates and creators are not in it, as the release does not know them.
 
     Raises:
-        InputError: The folder is no release, or its card cannot be read.
+        InputError: The folder is not a release, or its card cannot be read.
     """
     place = Path(folder)
     manifest, card = read_manifest(place), read_card(place)
     if url is not None and re.match(r"[a-z][\w+.-]*:|//", url, re.IGNORECASE) and (safe := shown(url)) != url:
         raise InputError(
-            f"--url: {safe!r} is the address where everybody fetches the files: leave out user name, password, query "
-            "and fragment"
+            f"--url: {safe!r} is a public address of the files: leave out user name, password, query and fragment"
         )
     base = "" if url is None or url in ("", ".") else url.rstrip("/") + "/"
-    aliases: dict[str, list[str]] = {}
-    for alias, config in manifest.get("aliases", {}).items():
-        aliases.setdefault(config, []).append(alias)
+    aliases = grouped((config, alias) for alias, config in manifest.get("aliases", {}).items())
     splits = [(config, split, rows) for config, each in manifest["counts"].items() for split, rows in each.items()]
     described = {
         "@context": _CONTEXT,
@@ -120,13 +120,13 @@ def _licence(card: Card) -> str:
 
 def _responsible(card: Card) -> dict[str, Any]:
     """Returns what Croissant's vocabulary for responsible AI asks and the card answers."""
-    told = {
+    answers = {
         "rai:dataCollection": card.sections.get("Collection"),
         "rai:dataAnnotationAnalysis": card.sections.get("Agreement"),
         "rai:dataUseCases": card.sections.get("Uses and misuse"),
         "rai:personalSensitiveInformation": card.notice,
     }
-    return {name: " ".join(text.split()) for name, text in told.items() if text}
+    return {name: " ".join(text.split()) for name, text in answers.items() if text}
 
 
 def _file(name: str, written: dict[str, Any], base: str) -> dict[str, Any]:
@@ -149,33 +149,18 @@ def _records(folder: Path, config: str, split: str, rows: int, aliases: list[str
         "@id": name,
         "name": name,
         "description": f"Split {split} of config {config}: {rows} rows{served}.",
-        "field": [_field(name, file, column, kind) for column, kind in _columns(folder / file).items()],
+        "field": [_field(name, file, column.name, column.type) for column in read_schema(folder / file)],
     }
-
-
-def _columns(path: Path) -> dict[str, Any]:
-    """Returns the type of every column of a file, by name: a name of `_TYPES`, or a list of one."""
-    import pyarrow as pa
-
-    from fcconan.data import read_schema
-
-    return {
-        field.name: [_dtype(field.type.value_type)] if pa.types.is_list(field.type) else _dtype(field.type)
-        for field in read_schema(path)
-    }
-
-
-def _dtype(kind: Any) -> str:
-    return {"double": "float64"}.get(str(kind), str(kind))
 
 
 def _field(records: str, file: str, column: str, kind: Any) -> dict[str, Any]:
-    listed = isinstance(kind, list)
+    """Describes a column, given its type in Arrow."""
+    listed = pa.types.is_list(kind)
     field: dict[str, Any] = {
         "@type": "cr:Field",
         "@id": f"{records}/{column}",
         "name": column,
-        "dataType": _TYPES[kind[0] if listed else kind],
+        "dataType": _TYPES[str(kind.value_type if listed else kind)],
         "source": {"fileObject": {"@id": file}, "extract": {"column": column}},
     }
     return field | ({"isArray": True, "arrayShape": "-1"} if listed else {})

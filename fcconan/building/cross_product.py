@@ -8,8 +8,9 @@ import hashlib
 import inspect
 import json
 import os
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from collections import Counter
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -37,7 +38,7 @@ if "max_rows_per_page" in inspect.signature(pq.ParquetWriter).parameters:
     _PAGE_OPTIONS["max_rows_per_page"] = _ROWS_PER_GROUP
 # The files hold plain strings. Here, 64-bit offsets are for long ids, which could pass 2 GiB in a row group,
 # and dictionaries are what the parquet writer takes fastest.
-SCHEMA = pa.schema(
+PAIR_ID_SCHEMA = pa.schema(
     {
         "pair_id": pa.large_string(),
         "hs_id": pa.dictionary(pa.int32(), pa.string()),
@@ -57,7 +58,6 @@ def write_exhaustive_pairs(
     *,
     rows_per_shard: int = ROWS_PER_SHARD,
     jobs: int | None = None,
-    progress: Callable[[int, int], None] | None = None,
 ) -> list[Path]:
     """Write every (HS, CN) combination, ids only, to parquet shards.
 
@@ -77,24 +77,18 @@ def write_exhaustive_pairs(
         folder: Where the shards go; made if it does not exist.
         rows_per_shard: The number of pairs in every shard but the last.
         jobs: The number of threads; by default one per processor, at most eight.
-        progress: Called in the calling thread with the number of pairs written so far and the number of all
-            pairs, once for the shards found finished, if any, then after each shard. What it raises stops
-            the call.
 
     Returns:
         The paths of all shards, in row order.
 
     Raises:
-        InputError: A list is empty or repeats an id, `rows_per_shard` or `jobs` is below 1, or the folder
-            holds shards of other ids or of another shard size.
+        InputError: A list is empty or repeats an id, or the folder holds shards of other ids or of another shard
+            size.
     """
     require_distinct("HS", hs_ids)
     require_distinct("CN", cn_ids)
     if jobs is None:
         jobs = min(os.cpu_count() or 1, _MOST_JOBS)
-    for name, number in (("rows_per_shard", rows_per_shard), ("jobs", jobs)):
-        if number < 1:
-            raise InputError(f"{name} is {number}, expected 1 or more: give a positive number")
 
     product = _Product.of(hs_ids, cn_ids)
     shards = cut(product.size, rows_per_shard)
@@ -110,21 +104,9 @@ def write_exhaustive_pairs(
     claim(folder, PLAN_NAME, plan, what="pairing")
 
     missing = [shard for shard in shards if not is_finished(folder, shard, plan)]
-    done = product.size - sum(shard.size for shard in missing)
-    if progress and done:
-        progress(done, product.size)
     with ThreadPoolExecutor(max_workers=jobs) as pool:
-        try:
-            running = {pool.submit(write_shard, folder, shard, plan, product.write): shard for shard in missing}
-            for future in as_completed(running):
-                future.result()
-                done += running[future].size
-                if progress:
-                    progress(done, product.size)
-        except BaseException:
-            # Without this the pool would write every shard still queued before the error is seen.
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
+        # After an error `map` cancels the shards that are still queued.
+        list(pool.map(lambda shard: write_shard(folder, shard, plan, product.write), missing))
     return [folder / shard.name for shard in shards]
 
 
@@ -172,8 +154,8 @@ class _Product:
         offsets = np.zeros(stop - start + 1, dtype=np.int64)
         np.cumsum(self.hs_lengths[hs_index] + self.cn_lengths[cn_index] + 1, out=offsets[1:])
         pair_ids = pa.LargeStringArray.from_buffers(stop - start, pa.py_buffer(offsets), pa.py_buffer(b"".join(pieces)))
-        hs_column = dictionary(hs_index - first, self.hs_array[first : last + 1])
-        return pa.table([pair_ids, hs_column, dictionary(cn_index, self.cn_array)], schema=SCHEMA)
+        hs_column = id_column(hs_index - first, self.hs_array[first : last + 1])
+        return pa.table([pair_ids, hs_column, id_column(cn_index, self.cn_array)], schema=PAIR_ID_SCHEMA)
 
     def write(self, shard: Shard, path: Path) -> None:
         with open_writer(path) as writer:
@@ -181,12 +163,12 @@ class _Product:
                 writer.write_table(self.rows(start, min(start + _ROWS_PER_GROUP, shard.stop)))
 
 
-def dictionary(index: npt.NDArray[Any], texts: pa.Array) -> pa.Array:
+def id_column(index: npt.NDArray[Any], texts: pa.Array) -> pa.Array:
     """Returns texts by their positions, as a column of ids."""
     return pa.DictionaryArray.from_arrays(pa.array(index.astype(np.int32)), texts, safe=False)
 
 
-def open_writer(path: Path, schema: pa.Schema = SCHEMA, *, scores: Sequence[str] = ()) -> pq.ParquetWriter:
+def open_writer(path: Path, schema: pa.Schema = PAIR_ID_SCHEMA, *, scores: Sequence[str] = ()) -> pq.ParquetWriter:
     """Opens a parquet file of pairs for writing, with the options that make it small.
 
     Args:
@@ -213,20 +195,16 @@ def open_writer(path: Path, schema: pa.Schema = SCHEMA, *, scores: Sequence[str]
 
 
 def require_distinct(kind: str, ids: Sequence[str]) -> None:
-    """Checks that there are ids, each once.
+    """Checks that there are ids, and that they differ.
 
     Raises:
-        InputError: There are none, or one stands twice.
+        InputError: There are none, or one occurs twice.
     """
     if not ids:
         raise InputError(f"no {kind} ids, expected at least one: check the texts that are paired")
-    if len(set(ids)) == len(ids):
-        return
-    seen: set[str] = set()
-    for text in ids:
-        if text in seen:
-            raise InputError(f"{kind} id {text!r} occurs twice, expected distinct ids: remove the repeats")
-        seen.add(text)
+    if len(set(ids)) < len(ids):
+        text = next(text for text, count in Counter(ids).items() if count > 1)
+        raise InputError(f"{kind} id {text!r} occurs twice, expected distinct ids: remove the repeats")
 
 
 def digest_of(texts: Sequence[str]) -> str:

@@ -1,8 +1,7 @@
 """Brings the texts back into a labels-only folder."""
 
-import json
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -71,7 +70,7 @@ def hydrate(
         The counts; nothing was written unless `folder` is set.
 
     Raises:
-        InputError: The folder is no labels-only release, its recipe is unknown, or the Hub or upstream is not to be
+        InputError: The folder is not a labels-only release, its recipe is unknown, or the Hub or upstream is not to be
             had.
     """
     target = releases.output_folder(out)
@@ -118,14 +117,13 @@ def _compare(folder: Path, built: Built) -> tuple[Hydration, list[Table]]:
     for table in built.tables:
         labels = table.labels_only()
         present = _read_labels(folder, labels)
-        if present == labels.data:
+        if present.data == labels.data:
             result.matched += len(table)
             joined.append(table)
             continue
-        rebuilt = {_key(row, table): row for row in table.rows()}
+        rebuilt = dict(zip(table.keys(), table.rows(), strict=True))
         rows = []
-        for row in _rows(present):
-            key = _key(row, table)
+        for key, row in zip(present.keys(), present.rows(), strict=True):
             full = rebuilt.pop(key, None)
             if full is None:
                 result.missing += 1
@@ -135,7 +133,7 @@ def _compare(folder: Path, built: Built) -> tuple[Hydration, list[Table]]:
                 _remember(result, table, "changed", key)
             else:
                 result.matched += 1
-            rows.append({**dict.fromkeys(table.columns), **(full or {}), **row})
+            rows.append({**(full or {}), **row})
         result.extra += len(rebuilt)
         for key in list(rebuilt)[:1]:
             _remember(result, table, "not in the folder", key)
@@ -146,41 +144,30 @@ def _compare(folder: Path, built: Built) -> tuple[Hydration, list[Table]]:
 def _count_unknown_tables(manifest: dict[str, Any], built: Built, result: Hydration) -> None:
     """Counts the rows of splits that the rebuilt dataset does not have, such as one from an optional file."""
     known = {(table.config, table.split) for table in built.tables}
-    for config, splits in manifest["counts"].items():
-        for split, rows in splits.items():
-            if (config, split) not in known:
-                result.missing += rows
-                result.unbuilt.append(f"{config}/{split}")
-                result.examples.append(
-                    {"config": config, "split": split, "matter": "missing upstream", "key": "all rows"}
-                )
+    counts = ((config, split, rows) for config, each in manifest["counts"].items() for split, rows in each.items())
+    for config, split, rows in counts:
+        if (config, split) not in known:
+            result.missing += rows
+            result.unbuilt.append(f"{config}/{split}")
+            result.examples.append({"config": config, "split": split, "matter": "missing upstream", "key": "all rows"})
 
 
-def _read_labels(folder: Path, table: Table) -> dict[str, list[Any]]:
-    """Returns the columns of a table in the folder; they are empty where its file is gone."""
+def _read_labels(folder: Path, table: Table) -> Table:
+    """Returns a table as the folder has it, without rows where its file is gone."""
     path = folder / releases.table_path(table.config, table.split)
     if not path.is_file():
-        return {name: [] for name in table.columns}
+        return replace(table, data={name: [] for name in table.columns})
     read = read_table(path)
     lacking = [name for name in table.columns if name not in read.column_names]
     if lacking:
         raise InputError(f"{path} lacks the column {lacking[0]!r}: it was built by another version of the recipe")
-    columns: dict[str, list[Any]] = read.select(list(table.columns)).to_pydict()
-    return columns
+    return replace(table, data=read.select(list(table.columns)).to_pydict())
 
 
-def _rows(columns: dict[str, list[Any]]) -> list[dict[str, Any]]:
-    return [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
-
-
-def _key(row: dict[str, Any], table: Table) -> str:
-    return json.dumps([row[name] for name in table.key])
-
-
-def _remember(result: Hydration, table: Table, matter: str, key: str) -> None:
+def _remember(result: Hydration, table: Table, matter: str, key: tuple[Any, ...]) -> None:
     seen = Counter((example["config"], example["matter"]) for example in result.examples)
     if seen[(table.config, matter)] < 3:
-        named = dict(zip(table.key, json.loads(key), strict=True))
+        named = dict(zip(table.key, key, strict=True))
         result.examples.append({"config": table.config, "split": table.split, "matter": matter, "key": named})
 
 

@@ -1,4 +1,4 @@
-"""Finds texts that may not be passed on in what everybody can read, however they are written."""
+"""Finds restricted texts in public documents, however they are written."""
 
 import html
 import re
@@ -6,7 +6,7 @@ import unicodedata
 from collections.abc import Iterable, Iterator
 from urllib.parse import unquote
 
-QUOTED_WORDS = 8  # as many in a row are no coincidence
+QUOTED_WORDS = 8  # as many in a row are not a coincidence
 SHORTEST_TEXT = 4  # words of a text that is looked for as a whole
 SHORTEST_SHORT = 6  # letters of a shorter text that is looked for in a document
 LONGEST_WORD = 20  # letters; a text of one such word is a word like others, and may be a name
@@ -127,8 +127,3 @@ def _parts(public: str) -> Iterator[str]:
     for part in _PARTS.split(public):
         yield part
         yield from part.split()
-
-
-def quoted(public: str, texts: Iterable[str]) -> bool:
-    """Returns whether a document quotes one of some texts."""
-    return Texts(texts).quoted_in(public)

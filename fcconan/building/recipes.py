@@ -1,17 +1,19 @@
 """The recipe of a dataset: pinned sources, column mapping, card text, and the counts it must produce."""
 
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import (
     AfterValidator,
+    BaseModel,
     Field,
     ValidationError,
     ValidationInfo,
     field_validator,
 )
 
-from fcconan.building.tiers import TIER_RULES, TierRule, tier_rule_keys
+from fcconan.building.tiers import TIER_RULES, TierRule
 from fcconan.data import PAIR, Location, Model, Source, YamlFile, explain, recipe_path
 from fcconan.errors import InputError
 
@@ -29,34 +31,26 @@ LANGUAGES = (  # ISO 639-1
 ).split()
 
 
-def _known_language(code: str) -> str:
+LICENCES = (  # those that a recipe or a card may have
+    "apache-2.0 bsd-3-clause cc0-1.0 cc-by-3.0 cc-by-4.0 cc-by-nc-3.0 cc-by-nc-4.0 cc-by-nc-nd-4.0 cc-by-nc-sa-3.0 "
+    "cc-by-nc-sa-4.0 cc-by-nd-4.0 cc-by-sa-3.0 cc-by-sa-4.0 gpl-3.0 mit odbl odc-by other unknown"
+).split()
+
+
+def _language(code: str) -> str:
     if code not in LANGUAGES:
-        raise ValueError("no code of ISO 639-1, such as 'en'")
+        raise ValueError("not a code of ISO 639-1, such as 'en'")
     return code
 
 
-Language = Annotated[str, AfterValidator(_known_language), Field(json_schema_extra={"enum": list(LANGUAGES)})]
-CardLicence = Literal[
-    "apache-2.0",
-    "bsd-3-clause",
-    "cc0-1.0",
-    "cc-by-3.0",
-    "cc-by-4.0",
-    "cc-by-nc-3.0",
-    "cc-by-nc-4.0",
-    "cc-by-nc-nd-4.0",
-    "cc-by-nc-sa-3.0",
-    "cc-by-nc-sa-4.0",
-    "cc-by-nd-4.0",
-    "cc-by-sa-3.0",
-    "cc-by-sa-4.0",
-    "gpl-3.0",
-    "mit",
-    "odbl",
-    "odc-by",
-    "other",
-    "unknown",
-]
+def _licence(name: str) -> str:
+    if name not in LICENCES:
+        raise ValueError(f"Input should be {', '.join(map(repr, LICENCES))}")
+    return name
+
+
+Language = Annotated[str, AfterValidator(_language), Field(json_schema_extra={"enum": list(LANGUAGES)})]
+CardLicence = Annotated[str, AfterValidator(_licence), Field(json_schema_extra={"enum": list(LICENCES)})]
 TaskCategory = Literal[
     "text-retrieval", "text-generation", "text-classification", "text-ranking", "sentence-similarity"
 ]
@@ -73,7 +67,7 @@ class Aspect(Model):
 
 
 class Rater(Model):
-    """One rater and where its values stand."""
+    """One rater and the place of its values."""
 
     name: str
     kind: Literal["human", "model", "metric"]
@@ -181,7 +175,7 @@ class Recipe(Model):
     @classmethod
     def _known_rule(cls, name: str) -> str:
         if name not in TIER_RULES:
-            raise ValueError(f"no tier rule of the catalogue, which has {', '.join(TIER_RULES)}")
+            raise ValueError(f"unknown tier rule; the catalogue has {', '.join(TIER_RULES)}")
         return name
 
     @field_validator("own_tier_rule")
@@ -194,22 +188,11 @@ class Recipe(Model):
     @field_validator("pairs")
     @classmethod
     def _once_each(cls, pairs: list[PairsConfig]) -> list[PairsConfig]:
-        seen: set[tuple[str, str]] = set()
-        for entry in pairs:
-            if (entry.config, entry.split) in seen:
-                raise ValueError(f"{entry.config}/{entry.split} stands twice; give one of them another config or split")
-            seen.add((entry.config, entry.split))
+        names = [f"{entry.config}/{entry.split}" for entry in pairs]
+        for name in names:
+            if names.count(name) > 1:
+                raise ValueError(f"{name} occurs twice; give one of them another config or split")
         return pairs
-
-    @field_validator("expect_by_tier_rule")
-    @classmethod
-    def _known_configs(cls, changed: dict[str, Expectations], info: ValidationInfo) -> dict[str, Expectations]:
-        stated = info.data["expect"].rows if "expect" in info.data else {}
-        for rule, expectations in changed.items():
-            for config in expectations.rows:
-                if config not in stated:
-                    raise ValueError(f"{rule} names the config {config!r}, which `expect` does not have")
-        return changed
 
     @field_validator("extra_columns")
     @classmethod
@@ -235,7 +218,7 @@ def load_recipe(name: str) -> Recipe:
         name: A recipe of the catalogue, or the path of a recipe file.
 
     Raises:
-        InputError: There is no such recipe, or it does not follow the schema; the message names the line.
+        InputError: The recipe is unknown, or it does not follow the schema; the message names the line.
 
     Examples:
         >>> load_recipe("demo").title
@@ -252,18 +235,16 @@ def load_recipe(name: str) -> Recipe:
 
 
 def _known_keys(location: Location) -> list[str]:
-    inner: dict[str, type[Model]] = {
-        "card": Card,
-        "expect": Expectations,
-        "sources": Source,
-        "aspects": Aspect,
-        "raters": Rater,
-        "pairs": PairsConfig,
-    }
-    if location[0] == "own_tier_rule" and len(location) > 1:
-        return tier_rule_keys(location)
-    if location[0] == "expect_by_tier_rule":
-        location = location[1:]
-        inner = {str(location[0]): Expectations}
-    model = inner.get(str(location[0]), Recipe) if len(location) > 1 else Recipe
+    """Returns the keys that are known at a place: those of the innermost model on the way to it."""
+    model: type[BaseModel] = Recipe
+    for part in location[:-1]:
+        entry = model.model_fields.get(str(part))
+        model = next(_models(entry.annotation), model) if entry is not None else model
     return list(model.model_fields)
+
+
+def _models(annotation: Any) -> Iterator[type[BaseModel]]:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield annotation
+    for part in get_args(annotation):
+        yield from _models(part)

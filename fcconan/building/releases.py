@@ -1,9 +1,9 @@
 """Writes and reads release folders: parquet files, card and manifest, replaced as a whole or not at all."""
 
-import errno
 import hashlib
 import json
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ import fcconan
 from fcconan.building.cards import render_card, restricted_columns, statistics
 from fcconan.building.quotations import Texts, words
 from fcconan.building.recipes import Recipe
-from fcconan.building.tables import Built, texts_of
+from fcconan.building.tables import Built, grouped, texts_of
 from fcconan.data import (
     CARD,
     FORMAT,
@@ -47,7 +47,7 @@ def write_release(
         built: The full tables.
         labels_only: Write the tables without their text columns.
         tier_rule: The tier rule, for a dataset with tiers.
-        left_out: What is not there because an optional file was not to be had.
+        left_out: A sentence for each optional file that was not found.
 
     Returns:
         The manifest.
@@ -96,9 +96,7 @@ def release_manifest(
         further: Further entries.
     """
     versions = config_versions(built)
-    counts: dict[str, dict[str, int]] = {}
-    for table in built.tables:
-        counts.setdefault(table.config, {})[table.split] = len(table)
+    splits = grouped((table.config, (table.split, len(table))) for table in built.tables)
     return {
         "format": FORMAT,
         "name": recipe.name,
@@ -113,7 +111,7 @@ def release_manifest(
         "fingerprint": fingerprint(versions),
         "versions": versions,
         "aliases": built.aliases,
-        "counts": counts,
+        "counts": {config: dict(sizes) for config, sizes in splits.items()},
         **further,
     }
 
@@ -195,11 +193,8 @@ def config_versions(built: Built) -> dict[str, str]:
     `datasets` keeps what it loaded once and notices a folder that was rebuilt in place by this version alone. It wants
     three numbers; the last two are the first 64 bits of the sha256 of the content.
     """
-    hashes: dict[str, list[str]] = {}
-    for table in built.tables:
-        hashes.setdefault(table.config, []).append(table.content_hash())
     versions = {}
-    for config, parts in hashes.items():
+    for config, parts in grouped((table.config, table.content_hash()) for table in built.tables).items():
         content = hashlib.sha256("".join(parts).encode()).hexdigest()
         versions[config] = f"{FORMAT}.{int(content[:8], 16)}.{int(content[8:16], 16)}"
     return versions | {alias: versions[config] for alias, config in built.aliases.items()}
@@ -236,31 +231,42 @@ def check_target(out: Path, name: str) -> None:
         InputError: The path is a file, a folder with files that are not of a release of this dataset, or in a folder
             that cannot be written.
     """
-    if out.is_symlink():
-        raise InputError(f"{out} is a symbolic link: give the folder that it leads to")
-    if out.exists() and not out.is_dir():
-        raise InputError(f"{out} is not a folder: choose another --out, or move it away")
-    if out == out.parent:
-        raise InputError(f"{out} is the top of the file system: choose another --out")
     parent = next(folder for folder in out.absolute().parents if folder.exists())
     if not parent.is_dir() or not os.access(parent, os.W_OK):
         raise InputError(f"{parent} cannot be written to: choose another --out, or change its permissions")
-    if not out.exists():
-        return
-    present = {path.relative_to(out).as_posix() for path in out.rglob("*") if not path.is_dir()}
-    if not present:
-        return
-    if MANIFEST not in present:
-        raise InputError(f"{out} holds files but no {MANIFEST} (such as {min(present)}): choose an empty or new folder")
-    manifest = read_manifest(out)
-    if manifest["name"] != name:
+    files = set()
+    if (out / MANIFEST).is_file():
+        manifest = read_manifest(out)
+        files = {*manifest["files"], MANIFEST}
+        if manifest["name"] != name:
+            raise InputError(
+                f"{out} holds the dataset {manifest['name']!r}, not {name!r}: choose another --out, or remove it"
+            )
+    check_replaceable(out, MANIFEST, lambda path: path.as_posix() in files)
+
+
+def check_replaceable(folder: Path, entry: str, is_ours: Callable[[Path], bool]) -> None:
+    """Checks that a folder is new or empty, or holds an earlier output of the same command and nothing else.
+
+    Args:
+        folder: The folder.
+        entry: The file that every such output has.
+        is_ours: Whether the command wrote a file, given its path within the folder.
+
+    Raises:
+        InputError: It is not a folder, or holds files that would be lost.
+    """
+    if folder.is_symlink():
+        raise InputError(f"{folder} is a symbolic link: give the folder that it leads to")
+    if folder.exists() and not folder.is_dir():
+        raise InputError(f"{folder} is not a folder: choose another one, or move it away")
+    present = sorted(path.relative_to(folder) for path in folder.rglob("*") if path.is_symlink() or not path.is_dir())
+    if present and Path(entry) not in present:
+        raise InputError(f"{folder} holds files but no {entry} (such as {present[0]}): choose an empty or new folder")
+    foreign = next((path for path in present if not is_ours(path)), None)
+    if foreign is not None:
         raise InputError(
-            f"{out} holds the dataset {manifest['name']!r}, not {name!r}: choose another --out, or remove it"
-        )
-    foreign = present - set(manifest["files"]) - {MANIFEST}
-    if foreign:
-        raise InputError(
-            f"{out} holds files that no build wrote (such as {min(foreign)}): move them away, or choose another --out"
+            f"{folder} holds files of something else (such as {foreign}): move them away, or choose another folder"
         )
 
 
@@ -278,8 +284,7 @@ def _sources(recipe: Recipe) -> list[dict[str, Any]]:
 
 
 def _cannot_write(out: Path, error: OSError) -> InputError:
-    advice = "free some space" if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG) else "mend that"
     reason = os.strerror(error.errno) if error.errno else str(error)
     return InputError(
-        f"{out} cannot be written ({reason}): {advice} and run the build again; nothing there was changed"
+        f"{out} cannot be written ({reason}): free space or change permissions, and build again; nothing was changed"
     )

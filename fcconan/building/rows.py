@@ -1,17 +1,15 @@
 """Rows that several kinds of datasets share: pairs, benchmark tables and judgements."""
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
-from typing import Any, TypeVar
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from fcconan.building.recipes import Aspect, Rater
-from fcconan.building.tables import Table
+from fcconan.building.tables import Table, grouped
 from fcconan.building.upstream_csv import Record, Rows
 from fcconan.data import PAIR, QRELS, TEXT_BY_ID, Columns, make_cn_id, make_hs_id, make_pair_id
 from fcconan.scoring import krippendorff_alpha
 
 Row = dict[str, Any]
-Key = TypeVar("Key", bound=Hashable)
-Value = TypeVar("Value")
 EDUCATION = {
     "": None,
     "Less than high school": "below_high_school",
@@ -26,7 +24,7 @@ EDUCATION = {
 PERSON_AND_TOPIC = ("hs_type", "hs_subtype", "cn_type", "gender", "age", "education")
 
 
-def ids_of(hate_speech: str, counter_narrative: str) -> dict[str, str]:
+def ids_of(hate_speech: str, counter_narrative: str) -> Row:
     """Returns the three ids of a pair and its two texts, as columns."""
     hs, cn = make_hs_id(hate_speech), make_cn_id(counter_narrative)
     return {
@@ -43,7 +41,7 @@ def pair_row(record: Record) -> Row:
 
     Columns that the file does not have are left out; the source id is then the number of the row.
     """
-    found: Row = ids_of(record["hate_speech"], record["counter_narrative"])
+    found = ids_of(record["hate_speech"], record["counter_narrative"])
     for name in ("hs_type", "hs_subtype", "cn_type", "gender"):
         if name in record:
             found[name] = "; ".join(part.strip() for part in record[name].split(",") if part.strip()) or None
@@ -56,7 +54,7 @@ def pair_row(record: Record) -> Row:
 
 
 def check_labels(rows: Rows, pairs: Sequence[Row]) -> None:
-    """Checks that no pair stands in a file twice.
+    """Checks that no pair occurs twice in a file.
 
     Args:
         rows: The rows of the file.
@@ -76,28 +74,26 @@ def check_labels(rows: Rows, pairs: Sequence[Row]) -> None:
             raise record.fail(f"the pair of line {rows.lines[other]} again, with {advice}")
 
 
-def grouped(entries: Iterable[tuple[Key, Value]]) -> dict[Key, list[Value]]:
-    """Returns the values of every key, both in the order in which they come."""
-    groups: dict[Key, list[Value]] = {}
-    for key, value in entries:
-        groups.setdefault(key, []).append(value)
-    return groups
+def alpha_in_words(about: str, units: Iterable[Sequence[float]], level: Any, units_in_words: str) -> str:
+    """Returns Krippendorff's alpha as cards show it.
 
-
-def alpha_in_words(units: Iterable[Sequence[float]], level: Any) -> str:
-    """Returns Krippendorff's alpha as cards show it."""
-    value = krippendorff_alpha(list(units), level=level).value
-    return "undefined" if value is None else f"{value:.3f}"
+    Args:
+        about: The level and the ratings, after the name of the coefficient.
+        units: The values of every unit.
+        level: As in `krippendorff_alpha`.
+        units_in_words: What a unit with two or more values is.
+    """
+    alpha = krippendorff_alpha(list(units), level=level)
+    value = "undefined" if alpha.value is None else f"{alpha.value:.3f}"
+    return f"Krippendorff's alpha {about}: {value} ({alpha.n_units} {units_in_words})"
 
 
 def vote_agreement(votes: Iterable[Row]) -> list[str]:
     """Returns the agreement of votes for the card; a pair with one vote, such as an inferred one, does not count."""
     scale = {"not_appropriate": 0.0, "not_sure": 1.0, "appropriate": 2.0}
     units = grouped((vote["pair_id"], scale[vote["label"]]) for vote in votes).values()
-    several = sum(len(unit) > 1 for unit in units)
     return [
-        f"Krippendorff's alpha ({level}) of the votes: {alpha_in_words(units, level)} "
-        f"({several} pairs with two or more votes)"
+        alpha_in_words(f"({level}) of the votes", units, level, "pairs with two or more votes")
         for level in ("nominal", "ordinal")
     ]
 
@@ -185,7 +181,7 @@ def rating_row(
     aspect: Aspect,
     value: float | None,
     explanation: str | None = None,
-) -> dict[str, Any]:
+) -> Row:
     """Returns one rating as columns.
 
     Args:
@@ -197,7 +193,7 @@ def rating_row(
         explanation: The raw output behind the value, if there is one.
     """
     scale = rater.scale(aspect)
-    reason = missing_reason(scale, value, rater.kind)
+    reason = _missing_reason(scale, value, rater.kind)
     return {
         "reply_id": reply,
         "rater": rater.name,
@@ -212,8 +208,8 @@ def rating_row(
     }
 
 
-def missing_reason(aspect: Aspect, value: float | None, rater_kind: str) -> str | None:
-    """Returns why a value is no rating (`not_rated`, `parse_failed`, `out_of_scale`), or None where it is one."""
+def _missing_reason(aspect: Aspect, value: float | None, rater_kind: str) -> str | None:
+    """Returns why a value is not a rating (`not_rated`, `parse_failed`, `out_of_scale`), or None where it is one."""
     if value is None:
         return "not_rated"
     if aspect.low is None or aspect.high is None:
@@ -224,8 +220,8 @@ def missing_reason(aspect: Aspect, value: float | None, rater_kind: str) -> str 
 
 
 def comparison_row(
-    a: dict[str, Any], b: dict[str, Any], rater: str, kind: str, verdict: str | None, reason: str | None = None
-) -> dict[str, Any]:
+    a: Mapping[str, Any], b: Mapping[str, Any], rater: str, kind: str, verdict: str | None, reason: str | None = None
+) -> Row:
     """Returns one verdict between two replies to one item as columns.
 
     Args:

@@ -2,14 +2,15 @@
 
 import hashlib
 import json
-from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass, field
-from typing import Any
+from collections import Counter
+from collections.abc import Collection, Hashable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar
 
 import pyarrow as pa
 
 from fcconan.data import (
-    ALLOWED,
+    ALLOWED_VALUES,
     DTYPES,
     LABELS,
     LIST_TYPES,
@@ -21,6 +22,8 @@ from fcconan.data import (
 )
 from fcconan.errors import InputError
 
+Key = TypeVar("Key", bound=Hashable)
+Value = TypeVar("Value")
 ARROW_TYPES: dict[str, Any] = {
     "string": pa.string(),
     "int32": pa.int32(),
@@ -103,7 +106,7 @@ class Table:
         Raises:
             InputError: A row breaks the rule.
         """
-        allowed = ALLOWED | {"label": VOTE_LABELS if "rater" in self.columns else LABELS}
+        allowed = ALLOWED_VALUES | {"label": VOTE_LABELS if "rater" in self.columns else LABELS}
         for name in self.columns.keys() & allowed.keys():
             unknown = set(self.data[name]) - {*allowed[name], None}
             if unknown:
@@ -111,17 +114,16 @@ class Table:
                 raise InputError(
                     f"{self.config}/{self.split}: {name} is {str(min(unknown))[:20]!r}, expected one of {expected}"
                 )
-        seen: set[tuple[Any, ...]] = set()
-        for key in self.keys():
-            if key in seen:
-                named = ", ".join(f"{name} {value}" for name, value in zip(self.key, key, strict=True))
-                raise InputError(f"{self.config}/{self.split}: two rows share {named}; remove one of them upstream")
-            seen.add(key)
+        keys = self.keys()
+        if len(set(keys)) < len(keys):
+            twice = next(key for key, count in Counter(keys).items() if count > 1)
+            named = ", ".join(f"{name} {value}" for name, value in zip(self.key, twice, strict=True))
+            raise InputError(f"{self.config}/{self.split}: two rows share {named}; remove one of them upstream")
 
     def labels_only(self) -> "Table":
         """Returns the table without its text columns."""
         kept = without_text(self.columns)
-        return Table(self.config, self.split, kept, {name: self.data[name] for name in kept}, self.key)
+        return replace(self, columns=kept, data={name: self.data[name] for name in kept})
 
     def arrow(self) -> pa.Table:
         """Returns the table as Arrow, with the features in the metadata as `datasets` writes them."""
@@ -167,7 +169,7 @@ class Built:
 
     def labels_only(self) -> "Built":
         """Returns the same without any text column."""
-        return Built([t.labels_only() for t in self.tables], self.aliases, self.facts, self.agreement, self.notes)
+        return replace(self, tables=[table.labels_only() for table in self.tables])
 
     def table(self, config: str, split: str) -> Table:
         """Returns one table.
@@ -179,6 +181,14 @@ class Built:
             if (table.config, table.split) == (config, split):
                 return table
         raise KeyError(f"{config}/{split}")
+
+
+def grouped(entries: Iterable[tuple[Key, Value]]) -> dict[Key, list[Value]]:
+    """Returns the values of every key, both in the order in which they come."""
+    groups: dict[Key, list[Value]] = {}
+    for key, value in entries:
+        groups.setdefault(key, []).append(value)
+    return groups
 
 
 def strings_in(values: Iterable[Any]) -> Iterator[str]:

@@ -6,9 +6,9 @@ names four tiers. The two rules of the catalogue differ in what Diamond is: on F
 `strict` 530.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cached_property
 from itertools import accumulate
 from typing import Annotated, Any, Literal, get_args
 
@@ -173,29 +173,6 @@ class TierRule(BaseModel):
         return best
 
 
-class _Catalogue(Mapping[str, TierRule]):
-    """The rules of the catalogue by name, read when they are first used."""
-
-    def __getitem__(self, name: str) -> TierRule:
-        return _read(name)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(tier_rule_names())
-
-    def __len__(self) -> int:
-        return len(tier_rule_names())
-
-
-TIER_RULES: Mapping[str, TierRule] = _Catalogue()
-
-
-@cache  # a build asks for its rule once a pair: the folder of the rules is listed the first time only
-def _read(name: str) -> TierRule:
-    if name not in tier_rule_names():
-        raise KeyError(name)
-    return load_tier_rule(name)
-
-
 def load_tier_rule(name: str) -> TierRule:
     """Loads and checks a tier rule.
 
@@ -203,7 +180,7 @@ def load_tier_rule(name: str) -> TierRule:
         name: A rule of the catalogue, or the path of a file of one's own (it ends in `.yaml` or `.yml`).
 
     Raises:
-        InputError: There is no such rule, or it does not follow the schema; the message names file and line.
+        InputError: The rule is unknown, or it does not follow the schema; the message names file and line.
     """
     file = YamlFile(tier_rule_path(name))
     try:
@@ -215,6 +192,9 @@ def load_tier_rule(name: str) -> TierRule:
 def tier_rule_keys(location: Location) -> list[str]:
     """Returns the keys that are known at a place of a tier rule."""
     return list((Tier if "tiers" in location[:-1] else TierRule).model_fields)
+
+
+TIER_RULES: Mapping[str, TierRule] = {name: load_tier_rule(name) for name in tier_rule_names()}  # of the catalogue
 
 
 def tier(votes: Sequence[str], label: str, valid: bool, rule: str) -> str:

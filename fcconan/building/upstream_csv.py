@@ -1,7 +1,6 @@
 """Reads upstream CSV files as text, strictly: nothing is renamed, padded, guessed or turned into a missing value."""
 
 import csv
-import difflib
 import io
 import math
 import re
@@ -13,7 +12,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from fcconan.building.recipes import Recipe
-from fcconan.data import Source, is_blank
+from fcconan.data import Source, did_you_mean, is_blank
 from fcconan.errors import InputError
 
 csv.field_size_limit(2**31 - 1)
@@ -58,11 +57,9 @@ class Rows:
         known = sorted(read)
         for column in self.columns:
             if column not in known:
-                near = difflib.get_close_matches(column, known, n=1)
-                hint = f"did you mean {near[0]!r}? " if near else ""
                 raise InputError(
-                    f"{self.name}: kind {kind!r} does not read {column!r}; {hint}it reads {', '.join(known)}; declare "
-                    "other columns in `extra_columns`, or move them to the source's `ignore`"
+                    f"{self.name}: kind {kind!r} does not read {column!r}; {did_you_mean(column, known)}it reads "
+                    f"{', '.join(known)}; declare others in `extra_columns`, or move them to the source's `ignore`"
                 )
 
 
@@ -106,7 +103,7 @@ class Record:
         found = self[column]
         if found not in values:
             expected = ", ".join(repr(value) for value in values)
-            raise self.fail(f"{column} is {found!r}, expected one of {expected}; mend the row or the recipe")
+            raise self.fail(f"{column} is {found!r}, expected one of {expected}; correct the row or the recipe")
         return values[found]
 
     def word(self, column: str, words: Iterable[str]) -> str:
@@ -185,7 +182,7 @@ class Upstream:
         """Returns a local file.
 
         Raises:
-            InputError: The recipe has no such file, or it is optional and was not found.
+            InputError: The recipe lacks the file, or it is optional and was not found.
         """
         source = self.source(key)
         if key not in self.files:
@@ -203,7 +200,7 @@ class Upstream:
             columns: Columns to read beyond those of the source's own mapping.
 
         Raises:
-            InputError: As in `read_csv`, or the file is not to be had.
+            InputError: As in `read_csv`, or the file was not found.
         """
         source = self.source(key)
         if columns:
@@ -242,22 +239,22 @@ def read_csv(path: Path, source: Source, *, text_columns: tuple[str, ...] = ()) 
             if len(row) != len(header):
                 raise InputError(
                     f"{name}, line {reader.line_num}: found {len(row)} cells, expected {len(header)} as in the header; "
-                    "mend the quoting of that row"
+                    "correct the quotation marks of that row"
                 )
             cells.append(row)
             lines.append(reader.line_num)
     except csv.Error as error:
-        raise InputError(f"{name}, line {reader.line_num}: not valid CSV ({error}); mend that line") from error
+        raise InputError(f"{name}, line {reader.line_num}: not valid CSV ({error}); correct that line") from error
     rows = Rows(name, {ours: [row[at] for row in cells] for ours, at in index.items()}, lines)
     _check_texts(rows, text_columns, source.empty_texts)
     return rows
 
 
 def _positions(name: str, header: list[str], source: Source) -> dict[str, int]:
-    """Returns where each mapped column stands, by our name; every other column must be an ignored one."""
+    """Returns the position of each mapped column, by our name; every other column must be an ignored one."""
     twice = sorted(column for column, count in Counter(header).items() if count > 1)
     if twice:
-        raise InputError(f"{name}: column {twice[0]!r} stands twice in the header; keep one of them")
+        raise InputError(f"{name}: column {twice[0]!r} occurs twice in the header; keep one of them")
     positions = {ours: header.index(_column(name, header, theirs)) for ours, theirs in source.columns.items()}
     mapped = {header[position] for position in positions.values()}
     known = mapped | set(source.ignore)
@@ -278,9 +275,10 @@ def _column(name: str, header: list[str], theirs: str) -> str:
     if len(matching) > 1:
         raise InputError(f"{name}: {theirs!r} is {len(matching)} columns, such as {matching[1]!r}; name one of them")
     if not matching:
-        near = difflib.get_close_matches(theirs, header, n=1, cutoff=0.3)
-        hint = f"; the nearest is {near[0]!r}" if near else ""
-        raise InputError(f"{name}: column {theirs!r} is missing{hint}; mend the header or the recipe's `columns`")
+        raise InputError(
+            f"{name}: column {theirs!r} is missing; {did_you_mean(theirs, header)}correct the header or the recipe's "
+            "`columns`"
+        )
     return matching[0]
 
 

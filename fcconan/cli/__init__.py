@@ -34,13 +34,13 @@ from fcconan.cli import (
     train_retriever,
 )
 from fcconan.cli.typer_command import Group
-from fcconan.data import DEBUG, TRACEBACK, hub_address, is_debugging, protect_streams, show_traceback
+from fcconan.data import DEBUG_VARIABLE, TRACEBACK, hub_address, is_debugging, protect_streams, show_traceback
 from fcconan.errors import InputError, RemoteError
 
 AGAIN = 0.01  # seconds
 INTERRUPTED, TERMINATED = 130, 128 + signal.SIGTERM
 LONGEST = 1_500  # characters of a message; a longer one repeats a cell, a name or a line of the input as a whole
-STOPPED = "interrupted; nothing was half-written, run the command again to go on"
+STOPPED = "interrupted; nothing is half-written: run it again to repeat what is not stored"
 
 app = typer.Typer(
     name="fcconan",
@@ -75,7 +75,7 @@ def _options(
     ] = False,
 ) -> None:
     if debug:
-        os.environ[DEBUG] = "1"  # worker processes inherit it
+        os.environ[DEBUG_VARIABLE] = "1"  # worker processes inherit it
     if "HF_ENDPOINT" in os.environ:
         hub_address()  # before any library imports the Hub's client, which fails on a wrong address and prints it
     if version:
@@ -107,12 +107,12 @@ def main() -> None:
     if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors == "strict":
         sys.stdout.reconfigure(errors="backslashreplace")  # a path need not be Unicode
     protect_streams()
-    debug = os.environ.get(DEBUG)
+    debug = os.environ.get(DEBUG_VARIABLE)
     try:
         _run()
     finally:
         if debug is None:
-            os.environ.pop(DEBUG, None)
+            os.environ.pop(DEBUG_VARIABLE, None)
 
 
 def _run() -> None:

@@ -1,14 +1,10 @@
 """`fcconan agree`."""
 
-from typing import TYPE_CHECKING
-
+from fcconan import services
 from fcconan.cli.command import Command
 
-if TYPE_CHECKING:
-    from fcconan.services import AgreeResult
 
-
-def _show(result: "AgreeResult", verbose: bool) -> None:
+def _show(result: "services.AgreeResult", verbose: bool) -> None:
     from fcconan.cli.output import print_tables
     from fcconan.reporting import agreement_notes, agreement_tables
 
@@ -18,7 +14,6 @@ def _show(result: "AgreeResult", verbose: bool) -> None:
 COMMAND = Command(
     name="agree",
     help="Measure how far raters agree: on ratings, on verdicts between replies, or on labels of pairs.",
-    service="fcconan.services.agree",
     example="fcconan agree ratings.csv --json agreement.json",
     show=_show,
     page="agreement_page",

@@ -1,21 +1,16 @@
 """`fcconan bench`."""
 
 import sys
-from typing import TYPE_CHECKING
 
 import typer
 
+from fcconan import services
 from fcconan.cli.command import Command
 from fcconan.cli.output import tell_progress
 from fcconan.data import TRACEBACK
 
-if TYPE_CHECKING:
-    from fcconan.services import BenchResult
 
-FAILED = 1
-
-
-def _show(result: "BenchResult", verbose: bool) -> None:
+def _show(result: "services.BenchResult", verbose: bool) -> None:
     from fcconan.cli.model_output import print_stored_answers, print_usage
 
     if result.is_dry_run:
@@ -32,10 +27,10 @@ def _show(result: "BenchResult", verbose: bool) -> None:
         hint = f" ({TRACEBACK})" if name in result.own else ""
         print(f"fcconan: system {name!r} {' '.join(problem.split())}{hint}", file=sys.stderr)
     if result.data["problems"]:
-        raise typer.Exit(FAILED)
+        raise typer.Exit(1)
 
 
-def print_benchmark(result: "BenchResult", verbose: bool) -> None:
+def print_benchmark(result: "services.BenchResult", verbose: bool) -> None:
     """Prints the leaderboard, notes and signature of a benchmark.
 
     Args:
@@ -53,11 +48,10 @@ def print_benchmark(result: "BenchResult", verbose: bool) -> None:
     typer.echo(f"Signature: {result.signature}")
 
 
-def _show_dry_run(result: "BenchResult") -> None:
+def _show_dry_run(result: "services.BenchResult") -> None:
     from fcconan.cli.model_output import print_dry_run
 
-    rows = result.rows()
-    if rows:
+    if rows := result.rows():
         print_dry_run(rows, at_most=True)
     else:
         typer.echo("No system calls an endpoint: nothing would be sent.")
@@ -70,7 +64,6 @@ def _show_dry_run(result: "BenchResult") -> None:
 COMMAND = Command(
     name="bench",
     help="Run retrieval systems on a dataset and score them, with intervals, tests and chance level.",
-    service="fcconan.services.bench",
     example="fcconan bench demo-dataset --system tfidf --system bm25 --json results.json --report-folder report",
     show=_show,
     detailed=True,

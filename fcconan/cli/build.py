@@ -1,16 +1,12 @@
 """`fcconan build`."""
 
-from typing import TYPE_CHECKING
-
 import typer
 
+from fcconan import services
 from fcconan.cli.command import Command
 
-if TYPE_CHECKING:
-    from fcconan.services import BuildResult
 
-
-def _show(result: "BuildResult", verbose: bool) -> None:
+def _show(result: "services.BuildResult", verbose: bool) -> None:
     from fcconan.cli.output import print_table
     from fcconan.reporting import table_of
 
@@ -24,7 +20,6 @@ def _show(result: "BuildResult", verbose: bool) -> None:
 COMMAND = Command(
     name="build",
     help="Build a dataset from its pinned upstream files into a folder that `datasets.load_dataset` reads.",
-    service="fcconan.services.build",
     example="fcconan build fc-conan --out fc-conan --tier-rule strict",
     show=_show,
 )

@@ -29,9 +29,9 @@ class Command:
     Attributes:
         name: Its name.
         help: One sentence; the commands are listed with it.
-        service: Module and name of the function, such as `fcconan.services.build`.
         example: A whole command.
         show: Prints the result; its second argument is true with `--verbose`.
+        service: Name of the function in `fcconan.services`, or of another module with it; default: the command's name.
         page: The function of `fcconan.reporting` that makes a page of the result; the command then has `--report FILE`.
         detailed: Whether `--verbose` prints more than the answer.
         protected: Whether the file that the command writes replaces an existing one with `--force` only.
@@ -47,9 +47,9 @@ class Command:
 
     name: str
     help: str
-    service: str
     example: str
     show: Callable[[Any, bool], None]
+    service: str = ""
     page: str | None = None
     detailed: bool = False
     protected: bool = False
@@ -76,8 +76,8 @@ class Command:
         """What the service takes."""
         from fcconan.cli.parameters import interface_of
 
-        module, _, function = self.service.rpartition(".")
-        return interface_of(getattr(import_module(module), function))
+        module, _, function = (self.service or self.name.replace("-", "_")).rpartition(".")
+        return interface_of(getattr(import_module(module or "fcconan.services"), function))
 
     @cached_property
     def parameters(self) -> "Parameters":
@@ -146,7 +146,7 @@ class Command:
         if self.page is not None and page is not None:
             from fcconan import reporting
 
-            reporting.write(page, getattr(reporting, self.page)(result.data))
+            reporting.write_page(page, getattr(reporting, self.page)(result.data))
         self.show(result, bool(values.get(VERBOSE)))
         if page is not None:
             typer.echo(f"Written: {page}")

@@ -1,16 +1,12 @@
 """`fcconan correlate`."""
 
-from typing import TYPE_CHECKING
-
 import typer
 
+from fcconan import services
 from fcconan.cli.command import Command
 
-if TYPE_CHECKING:
-    from fcconan.services import CorrelateResult
 
-
-def _show(result: "CorrelateResult", verbose: bool) -> None:
+def _show(result: "services.CorrelateResult", verbose: bool) -> None:
     from fcconan.cli.output import print_tables
     from fcconan.reporting import correlation_tables
 
@@ -22,7 +18,6 @@ def _show(result: "CorrelateResult", verbose: bool) -> None:
 COMMAND = Command(
     name="correlate",
     help="Correlate models and metrics with people's ratings, pooled, per item and per system.",
-    service="fcconan.services.correlate",
     example="fcconan correlate demo-dataset demo-ratings.csv --json correlations.json",
     show=_show,
     page="correlation_page",

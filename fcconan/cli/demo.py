@@ -1,17 +1,13 @@
 """`fcconan demo`."""
 
-from typing import TYPE_CHECKING
-
 import typer
 
+from fcconan import services
 from fcconan.cli.command import Command
 from fcconan.cli.output import tell_progress
 
-if TYPE_CHECKING:
-    from fcconan.services import DemoResult
 
-
-def _show(result: "DemoResult", verbose: bool) -> None:
+def _show(result: "services.DemoResult", verbose: bool) -> None:
     from fcconan.cli.output import print_table
     from fcconan.reporting import table_of
 
@@ -27,7 +23,7 @@ def _show(result: "DemoResult", verbose: bool) -> None:
     typer.echo(f"Report: {result.index}")
 
 
-def _show_all(result: "DemoResult") -> None:
+def _show_all(result: "services.DemoResult") -> None:
     from fcconan.cli.bench import print_benchmark
     from fcconan.cli.judge.ratings_table import print_ratings
     from fcconan.cli.output import print_table, print_tables
@@ -45,7 +41,7 @@ def _show_all(result: "DemoResult") -> None:
 COMMAND = Command(
     name="demo",
     help="Build the embedded demo dataset, benchmark retrieval, rate replies, and score judges and systems, offline.",
-    service="fcconan.services.run_demo",
+    service="run_demo",
     example="fcconan demo --out demo-dataset --report-folder demo-report",
     show=_show,
     detailed=True,

@@ -1,18 +1,14 @@
 """`fcconan evaluate-generators`."""
 
-from typing import TYPE_CHECKING
-
 import typer
 
+from fcconan import services
 from fcconan.cli.command import Command
 from fcconan.cli.model_output import print_dry_run
 from fcconan.cli.output import print_table, print_tables, tell_progress
 
-if TYPE_CHECKING:
-    from fcconan.services import GeneratorSuiteResult
 
-
-def _show(result: "GeneratorSuiteResult", verbose: bool) -> None:
+def _show(result: "services.GeneratorSuiteResult", verbose: bool) -> None:
     from fcconan.reporting import headline_tables, table_of
 
     if result.is_dry_run:
@@ -39,7 +35,6 @@ def _show(result: "GeneratorSuiteResult", verbose: bool) -> None:
 COMMAND = Command(
     name="evaluate-generators",
     help="Compare systems by one suite file: replies, ratings, comparisons, rankings and a report.",
-    service="fcconan.services.evaluate_generators",
     example="fcconan evaluate-generators generation --out results",
     show=_show,
     detailed=True,

@@ -1,24 +1,21 @@
 """`fcconan finetune`."""
 
 from collections import Counter
-from typing import TYPE_CHECKING
 
 import typer
 
+from fcconan import services
 from fcconan.cli.command import Command
 
-if TYPE_CHECKING:
-    from fcconan.services import FinetuneResult
 
-
-def _show(result: "FinetuneResult", verbose: bool) -> None:
+def _show(result: "services.FinetuneResult", verbose: bool) -> None:
     if result.is_done:
         _show_training(result)
     if verbose or not result.is_done:
         _show_plan(result)
 
 
-def _show_training(result: "FinetuneResult") -> None:
+def _show_training(result: "services.FinetuneResult") -> None:
     from fcconan.cli.output import print_table
     from fcconan.generation import DIVERGED
     from fcconan.reporting import shown, table_of
@@ -44,7 +41,7 @@ def _show_training(result: "FinetuneResult") -> None:
     )
 
 
-def _show_plan(result: "FinetuneResult") -> None:
+def _show_plan(result: "services.FinetuneResult") -> None:
     from fcconan.cli.output import print_table
     from fcconan.data import counted
     from fcconan.reporting import table_of
@@ -70,7 +67,6 @@ def _show_plan(result: "FinetuneResult") -> None:
 COMMAND = Command(
     name="finetune",
     help="Fine-tune a model on pairs; `fcconan generate --model local:FOLDER` then uses it.",
-    service="fcconan.services.finetune",
     example="fcconan finetune mt-conan --base-model microsoft/DialoGPT-medium --preset dialogpt --prompt message "
     "--prompt-format dialogpt --out models/dialogpt-cn",
     show=_show,

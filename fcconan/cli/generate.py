@@ -1,30 +1,27 @@
 """`fcconan generate`."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import typer
 
+from fcconan import services
 from fcconan.cli.command import Command
 from fcconan.cli.model_output import print_failed, with_dry_run
 from fcconan.cli.progress import CountProgress
-from fcconan.errors import InputError
-
-if TYPE_CHECKING:
-    from fcconan.services import GenerateOptions, GenerateResult
 
 MADE = {"prompt_hash", "decoding"}  # columns that only this command writes
 
 
 @with_dry_run
-def _show(result: "GenerateResult", verbose: bool) -> None:
+def _show(result: "services.GenerateResult", verbose: bool) -> None:
     from fcconan.cli.output import print_table
-    from fcconan.generation import COUNTED, counts_of
+    from fcconan.generation import CARD_COLUMNS, counts_of
     from fcconan.reporting import Table
 
     data = result.data
     rows = [list(map(str, row)) for row in counts_of(data)]
-    print_table(Table(f"Replies in {result.out}", list(COUNTED), rows))
+    print_table(Table(f"Replies in {result.out}", list(CARD_COLUMNS), rows))
     if picked := data.get("picked"):
         typer.echo(
             f"Messages whose reply {picked['by']} chose: {picked['judged']}; without a rated candidate, so that a draw "
@@ -41,22 +38,17 @@ def _card_of(out: Path) -> dict[str, Path]:
     return {"--out (its card)": card_path(out)}
 
 
-def _is_output(out: Path, options: "GenerateOptions") -> bool:
+def _is_output(out: Path, options: "services.GenerateOptions") -> bool:
     """Returns whether an existing file is empty, or was written by this command and has replies of this system only.
 
     Its card does not count: a kill may come before the card is written.
     """
-    from fcconan.data import read_rows
+    from fcconan.cli.targets import has_own_rows
 
-    if out.is_dir() or not out.stat().st_size:
-        return True
-    try:
-        return all(row.keys() >= MADE and _is_own(row, options) for row in read_rows(out))
-    except InputError:
-        return False
+    return has_own_rows(out, lambda row: row.keys() >= MADE and _is_own(row, options))
 
 
-def _is_own(row: dict[str, Any], options: "GenerateOptions") -> bool:
+def _is_own(row: dict[str, Any], options: "services.GenerateOptions") -> bool:
     """Returns whether a reply is of the named system, or of the same source with the same strategy."""
     from fcconan.cli.targets import name_of_model
 
@@ -70,13 +62,12 @@ def _is_own(row: dict[str, Any], options: "GenerateOptions") -> bool:
     if options.strategy == "retrieval":
         return system == f"{Path(options.retriever or 'tfidf').name}:retrieval"
     is_of_model = system.rpartition(":")[0] == name_of_model(options.model or "")
-    return is_of_model and row.get("strategy") == options.strategy_of_model
+    return is_of_model and row.get("strategy") == options.used_strategy
 
 
 COMMAND = Command(
     name="generate",
     help="Reply to every message of a dataset by a model, from a catalogue, or with replies that were made elsewhere.",
-    service="fcconan.services.generate",
     example="fcconan generate demo-dataset --model local:models/my-chat-model --examples 3 --out replies.parquet",
     show=_show,
     detailed=True,

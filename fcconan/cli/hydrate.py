@@ -1,17 +1,15 @@
 """`fcconan hydrate`."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import typer
 
+from fcconan import services
 from fcconan.cli.command import Command
 from fcconan.errors import InputError
 
-if TYPE_CHECKING:
-    from fcconan.services import HydrateResult
 
-
-def _show(result: "HydrateResult", verbose: bool) -> None:
+def _show(result: "services.HydrateResult", verbose: bool) -> None:
     from fcconan.cli.output import print_counts
 
     print_counts(f"Rows of {result.source}", ("rows", "number"), result.counts)
@@ -40,7 +38,6 @@ def _named(example: Any) -> str:
 COMMAND = Command(
     name="hydrate",
     help="Restore the texts of a labels-only folder from the upstream files or the mirror.",
-    service="fcconan.services.hydrate",
     example="fcconan hydrate labels --out full",
     show=_show,
 )

@@ -1,16 +1,12 @@
 """`fcconan leaderboard`."""
 
-from typing import TYPE_CHECKING
-
 import typer
 
+from fcconan import services
 from fcconan.cli.command import Command
 
-if TYPE_CHECKING:
-    from fcconan.services import LeaderboardResult
 
-
-def _show(result: "LeaderboardResult", verbose: bool) -> None:
+def _show(result: "services.LeaderboardResult", verbose: bool) -> None:
     from fcconan.cli.output import print_tables
     from fcconan.reporting import difference_tables, leaderboard_tables
 
@@ -25,7 +21,6 @@ def _show(result: "LeaderboardResult", verbose: bool) -> None:
 COMMAND = Command(
     name="leaderboard",
     help="Rank systems by ratings of their replies, aspect by aspect and by one score of all, and test differences.",
-    service="fcconan.services.leaderboard",
     example="fcconan leaderboard demo-dataset demo-ratings.csv --baseline simulated-matched",
     show=_show,
     page="leaderboard_page",

@@ -1,15 +1,13 @@
 """`fcconan list`."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from fcconan import services
 from fcconan.cli.command import Command
 
-if TYPE_CHECKING:
-    from fcconan.services import DatasetList
 
-
-def _show(result: "DatasetList", verbose: bool) -> None:
+def _show(result: "services.DatasetList", verbose: bool) -> None:
     from fcconan.cli.output import print_tables
     from fcconan.reporting import table_of
 
@@ -34,7 +32,7 @@ def _largest(recipe: Mapping[str, Any]) -> tuple[str, int]:
 COMMAND = Command(
     name="list",
     help="List the datasets that can be built, with their sizes and terms, and the annotation tasks.",
-    service="fcconan.services.list_datasets",
+    service="list_datasets",
     example="fcconan list --json datasets.json",
     show=_show,
 )

@@ -1,16 +1,12 @@
 """`fcconan metrics`."""
 
-from typing import TYPE_CHECKING
-
 import typer
 
+from fcconan import services
 from fcconan.cli.command import Command
 
-if TYPE_CHECKING:
-    from fcconan.services import MetricsResult
 
-
-def _show(result: "MetricsResult", verbose: bool) -> None:
+def _show(result: "services.MetricsResult", verbose: bool) -> None:
     from fcconan.cli.output import print_tables
     from fcconan.reporting import metrics_tables
 
@@ -21,7 +17,6 @@ def _show(result: "MetricsResult", verbose: bool) -> None:
 COMMAND = Command(
     name="metrics",
     help="Score replies by text metrics, as ratings that correlate and leaderboard read.",
-    service="fcconan.services.metrics",
     example="fcconan metrics demo-dataset --metric rouge-l --metric bleu-4 --out scores.csv",
     show=_show,
     detailed=True,

@@ -2,14 +2,12 @@
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import typer
 
+from fcconan import services
 from fcconan.data import failed as failure
-
-if TYPE_CHECKING:
-    from fcconan.services import ModelResult, Notices
 
 FAILED = 1
 _SENT = "model requests prompt_tokens completion_tokens requests_without_count from_store cost".split()
@@ -47,7 +45,7 @@ def print_usage(used: Sequence[Mapping[str, Any]]) -> None:
         print_table(table_of("Requests of this run", used, names))
 
 
-def print_stored_answers(notices: "Notices") -> None:
+def print_stored_answers(notices: "services.Notices") -> None:
     """Prints how many answers were stored ones, and whether different models answered under one name."""
     for sentence in notices.stored:
         print(sentence)
@@ -62,7 +60,7 @@ def with_dry_run(show: Callable[[Any, bool], None]) -> Callable[[Any, bool], Non
         show: Prints the answer of a command that is no dry run.
     """
 
-    def print_result(result: "ModelResult", verbose: bool) -> None:
+    def print_result(result: "services.ModelResult", verbose: bool) -> None:
         if result.is_dry_run:
             print_dry_run(result.rows(), at_most=result.at_most)
         else:
@@ -72,7 +70,7 @@ def with_dry_run(show: Callable[[Any, bool], None]) -> Callable[[Any, bool], Non
     return print_result
 
 
-def finish(result: "ModelResult", verbose: bool) -> None:
+def finish(result: "services.ModelResult", verbose: bool) -> None:
     """Prints what follows the answer: notes, stored answers, problems; with `verbose`, also what was sent.
 
     Raises:

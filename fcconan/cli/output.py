@@ -95,10 +95,6 @@ def check_json_target(path: Path | None, out: Path | None) -> None:
     """
     if path is not None and out is not None and path.resolve().is_relative_to(out.resolve()):
         raise InputError(f"{path} is in the folder {out}, which holds the release only: choose another --json file")
-    if (
-        path is not None and path.exists() and not path.is_file() and not path.is_dir()
-    ):  # it would be replaced by a file
-        raise InputError(f"{path} is no file: choose another --json file")
     if path is not None and not may_be_written(path):
         raise InputError(f"{path} cannot be written: choose another --json file, in a folder that is there")
 

@@ -11,16 +11,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from fcconan.cli.help_text import form_of
-from fcconan.services import (
-    Argument,
-    Configuration,
-    Names,
-    bounds,
-    flag_of,
-    is_typed,
-    value_type,
-    without_constraints,
-)
+from fcconan.services import Argument, Configuration, Names, bounds, flag_of, value_type, without_constraints
 
 REQUIRED = "  [required]"
 
@@ -100,11 +91,9 @@ class Parameters:
             self.add(name, annotation | None, info, kind(default) if isinstance(default, str) else None)
 
     def add_options(self, model: type[Configuration]) -> None:
-        """Adds the fields of a configuration whose values can be typed."""
+        """Adds the fields of a configuration."""
         for name, (declared, how) in model.describe().items():
             kind = value_type(declared)
-            if not is_typed(kind):
-                continue
             flag = flag_of(name, how)
             lowest, highest = bounds(declared) if kind in (int, float) else (None, None)
             default = None if declared.is_required() else declared.get_default(call_default_factory=True)

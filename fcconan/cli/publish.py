@@ -1,19 +1,15 @@
 """`fcconan publish`."""
 
-from typing import TYPE_CHECKING
-
 import typer
 
+from fcconan import services
 from fcconan.cli.command import Command
 
-if TYPE_CHECKING:
-    from fcconan.services import PublishResult
 
-
-def _show(result: "PublishResult", verbose: bool) -> None:
+def _show(result: "services.PublishResult", verbose: bool) -> None:
     from fcconan.cli.output import print_table
     from fcconan.data import printable_name
-    from fcconan.publishing import listed
+    from fcconan.publishing import columns_text
     from fcconan.reporting import table_of
 
     publication = result.publication
@@ -26,7 +22,7 @@ def _show(result: "PublishResult", verbose: bool) -> None:
         else f"Repository: {plan.visibility}."
     ]
     if plan.restricted:
-        lines.append(f"Restricted text: {listed(plan.restricted)}.")
+        lines.append(f"Restricted text: {columns_text(plan.restricted)}.")
     if plan.kept:
         lines.append(f"Stays there, though no publication put it there: {', '.join(map(printable_name, plan.kept))}.")
     if plan.contents.left_out:
@@ -52,7 +48,6 @@ def _show(result: "PublishResult", verbose: bool) -> None:
 COMMAND = Command(
     name="publish",
     help="Publish a dataset, or rows, runs and results as one, on the Hugging Face Hub: checked, gated, in one commit.",
-    service="fcconan.services.publish",
     example="fcconan publish demo-dataset my-name/demo --dry-run",
     show=_show,
 )

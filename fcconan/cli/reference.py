@@ -32,7 +32,6 @@ def reference() -> str:
     for words, command, context in _commands():
         parts.append(f"## fcconan {words}\n\n{_sentence(command)}\n")
         rows = [_row(parameter, command, context) for parameter in command.params]
-        rows += _keys_of_files(command)
         if rows:
             parts.append("| argument or option | meaning |\n|---|---|\n" + "\n".join(rows) + "\n")
     return "\n".join(parts)
@@ -99,17 +98,6 @@ def _row(parameter: Any, command: Any, context: Any) -> str:
             notes.append("Rare.")
     whole = " ".join([meaning.replace("  [", " ["), *notes])
     return f"| `{_cell(name)}` | {_cell(whole)} |"
-
-
-def _keys_of_files(command: Any) -> list[str]:
-    """Returns the rows of fields that only a file can hold."""
-    model, options = _model(command), {parameter.name for parameter in command.params}
-    fields = {} if model is None else model.model_fields
-    return [
-        f"| key `{name}` | {_cell(field.description or '')} In a `--config` file only. |"
-        for name, field in fields.items()
-        if name not in options
-    ]
 
 
 def _cell(text: str) -> str:

@@ -1,16 +1,12 @@
 """`fcconan report`."""
 
-from typing import TYPE_CHECKING
-
 import typer
 
+from fcconan import services
 from fcconan.cli.command import Command
 
-if TYPE_CHECKING:
-    from fcconan.services import ReportResult
 
-
-def _show(result: "ReportResult", verbose: bool) -> None:
+def _show(result: "services.ReportResult", verbose: bool) -> None:
     from fcconan.cli.output import print_table
     from fcconan.reporting import table_of
 
@@ -24,7 +20,6 @@ def _show(result: "ReportResult", verbose: bool) -> None:
 COMMAND = Command(
     name="report",
     help="Write results as one folder of pages that needs no server and loads nothing.",
-    service="fcconan.services.report",
     example="fcconan report results/ demo-dataset --out site",
     show=_show,
     detailed=True,

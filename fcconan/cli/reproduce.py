@@ -1,14 +1,10 @@
 """`fcconan reproduce`."""
 
-from typing import TYPE_CHECKING
-
+from fcconan import services
 from fcconan.cli.command import Command
 
-if TYPE_CHECKING:
-    from fcconan.services import ReproduceResult
 
-
-def _show(result: "ReproduceResult", verbose: bool) -> None:
+def _show(result: "services.ReproduceResult", verbose: bool) -> None:
     from fcconan.cli.output import print_tables
     from fcconan.reporting import ledger_page
 
@@ -21,7 +17,6 @@ def _show(result: "ReproduceResult", verbose: bool) -> None:
 COMMAND = Command(
     name="reproduce",
     help="Recompute the published values of the papers and print them next to the printed ones.",
-    service="fcconan.services.reproduce",
     example="fcconan reproduce fc-conan --json ledger.json",
     show=_show,
     page="ledger_page",

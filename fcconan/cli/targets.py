@@ -85,6 +85,24 @@ def check_existing(
             raise InputError(f"{path} exists already: choose another {flag_of(name, how)}, or replace it with --force")
 
 
+def has_own_rows(path: Path, is_own: Callable[[dict[str, Any]], bool]) -> bool:
+    """Returns whether a file is empty or all its rows are those of the command; the check of targets refuses folders.
+
+    Args:
+        path: The file.
+        is_own: Whether the command made a row.
+    """
+    from fcconan.data import read_rows
+
+    if not path.is_file() or not path.stat().st_size:
+        return True
+    try:
+        rows = list(read_rows(path))
+    except InputError:
+        return False
+    return bool(rows) and all(map(is_own, rows))
+
+
 def name_of_model(model: str) -> str:
     """Returns the name that a model has in rows, from its name on the command line."""
     kind, _, rest = model.partition(":")

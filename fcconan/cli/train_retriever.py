@@ -1,17 +1,13 @@
 """`fcconan train-retriever`."""
 
-from typing import TYPE_CHECKING
-
 import typer
 
+from fcconan import services
 from fcconan.cli.command import Command
 from fcconan.cli.output import tell_progress
 
-if TYPE_CHECKING:
-    from fcconan.services import RetrieverTrainingResult
 
-
-def _show(result: "RetrieverTrainingResult", verbose: bool) -> None:
+def _show(result: "services.RetrieverTrainingResult", verbose: bool) -> None:
     from fcconan.cli.output import print_table
     from fcconan.reporting import table_of
 
@@ -30,7 +26,6 @@ def _show(result: "RetrieverTrainingResult", verbose: bool) -> None:
 COMMAND = Command(
     name="train-retriever",
     help="Fine-tune an encoder on the training pairs of a dataset; labels of its evaluation part are never read.",
-    service="fcconan.services.train_retriever",
     example="fcconan train-retriever data/fc-conan --out models/minilm-cn --epochs 1",
     show=_show,
     detailed=True,

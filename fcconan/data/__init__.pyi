@@ -4,6 +4,7 @@ from .addresses import (
     environment_secrets as environment_secrets,
     hub_address as hub_address,
     masked as masked,
+    one_line as one_line,
     proxy_for as proxy_for,
     shown as shown,
     without_secrets as without_secrets,
@@ -25,8 +26,8 @@ from .checkpoints import (
 )
 from .columns import (
     JUDGEMENT as JUDGEMENT,
-    KNOWN as KNOWN,
-    Wide as Wide,
+    MAPPED_COLUMNS as MAPPED_COLUMNS,
+    WideColumns as WideColumns,
     check_there as check_there,
     first_name as first_name,
     read_mapping as read_mapping,
@@ -35,6 +36,7 @@ from .columns import (
 )
 from .content import (
     card_template_path as card_template_path,
+    catalogue_entry as catalogue_entry,
     check_built as check_built,
     content_folder as content_folder,
     counted as counted,
@@ -102,11 +104,12 @@ from .ids import (
 from .leakage import (
     Kinship as Kinship,
     codes_of_row as codes_of_row,
+    connected_groups as connected_groups,
     kin_of as kin_of,
     simplified as simplified,
 )
 from .locks import (
-    LOCK as LOCK,
+    LOCK_FILE as LOCK_FILE,
     locked as locked,
 )
 from .manifest import (
@@ -126,7 +129,7 @@ from .reply_ids import (
 from .schemas import (
     ABOUT_REPLY as ABOUT_REPLY,
     AGREEMENTS as AGREEMENTS,
-    ALLOWED as ALLOWED,
+    ALLOWED_VALUES as ALLOWED_VALUES,
     COMPARED as COMPARED,
     COMPARISON as COMPARISON,
     DTYPES as DTYPES,
@@ -168,7 +171,7 @@ from .tables import (
     open_table as open_table,
 )
 from .terminal import (
-    DEBUG as DEBUG,
+    DEBUG_VARIABLE as DEBUG_VARIABLE,
     TRACEBACK as TRACEBACK,
     cleaned as cleaned,
     is_debugging as is_debugging,

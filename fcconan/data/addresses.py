@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from html.entities import codepoint2name
 from pathlib import Path
-from urllib.parse import SplitResult, quote, unquote, urlsplit, urlunsplit
+from urllib.parse import quote, unquote, urlsplit, urlunsplit
 
 from fcconan.errors import InputError
 
@@ -21,6 +21,7 @@ MASK = "***"
 SHORTEST_SECRET = 8  # characters; a shorter key is a word such as `none`, which may occur in any text
 
 _SEPARATORS = "@＠﹫"  # the last two become `@` where an address is normalised
+_HOST = re.compile(r"[\w-]+(?:\.[\w-]+)*\.?")  # an underscore as in names of local services
 _SECRET_VARIABLE = re.compile(r"(?:^|_)(?:API_?KEY|TOKEN|SECRET|PASSWORD)$", re.IGNORECASE)
 _ADDRESS_VARIABLES = ("OPENAI_BASE_URL", "FCCONAN_RAW_URL", "HF_ENDPOINT")
 # The user name of an address ends at its last `@`. A password may hold an unescaped slash; a port may not.
@@ -137,53 +138,25 @@ def shown(text: str) -> str:
 
 def _problem(text: str) -> str | None:
     """Returns what is wrong with an address, in words that repeat nothing of it; None for a valid one."""
-    if not text:
-        return "it is empty"
-    if any(character.isspace() or not character.isprintable() for character in text):
-        return "it has white space or control characters"
+    if not text or any(character.isspace() or not character.isprintable() for character in text):
+        return "it is empty, or has white space or control characters"
     try:
         parts = urlsplit(text)
-        port = parts.port
+        host, port = parts.hostname or "", parts.port
+        is_host = bool(ipaddress.IPv6Address(host) if ":" in host else _HOST.fullmatch(host))
     except ValueError:
         return "its host or port is malformed"
     if parts.scheme not in ("http", "https"):
         return "expected http:// or https:// at its start"
-    if not parts.hostname:
-        return "it has no host"
-    if port == 0:
-        return "its port is 0"
-    if parts.query or parts.fragment or "?" in text or "#" in text:
+    if not is_host or port == 0:
+        return "its host or port is malformed or missing"
+    if "?" in text or "#" in text:
         return "it has a `?` or `#`"
     if any(each in parts.path for each in _SEPARATORS):
         return "it has an `@` after the host; write %40 in a path, and %2F for a slash in a password"
-    return _problem_of_user(parts) or _problem_of_host(parts.hostname)
-
-
-def _problem_of_user(parts: SplitResult) -> str | None:
-    user, _, _ = parts.netloc.rpartition("@")
-    if "@" in user or user.count(":") > 1:
-        return "its user name or password has an unescaped `@` or `:`; write %40 or %3A"
-    return "its user name or password has a control character" if not unquote(user).isprintable() else None
-
-
-def _problem_of_host(host: str) -> str | None:
-    """Checks the rules of DNS (RFC 1035) and IDNA; an underscore is allowed, as in names of local services."""
-    if ":" in host:
-        try:
-            ipaddress.IPv6Address(host)
-        except ValueError:
-            return "its IPv6 host is malformed"
-        return None
-    labels = host.removesuffix(".").split(".")
-    if not host.isascii():
-        import idna
-
-        try:
-            labels = idna.encode(host, uts46=True).decode().removesuffix(".").split(".")
-        except idna.IDNAError:
-            return "its host is not an internationalised domain name"
-    if not all(re.fullmatch(r"(?!-)[a-z0-9_-]{1,63}(?<!-)", label) for label in labels) or len(".".join(labels)) > 253:
-        return "its host has an empty, too long or malformed part"
+    user = parts.netloc.rpartition("@")[0]
+    if "@" in user or user.count(":") > 1 or not unquote(user).isprintable():
+        return "its user name or password has an unescaped `@` or `:`, or a control character; write %40 or %3A"
     return None
 
 
@@ -231,6 +204,12 @@ def without_secrets(text: str, secrets: Iterable[str] = ()) -> str:
     given = text.encode("utf-8", "surrogatepass")
     found = masked(given, secrets)
     return text if found is given else found.decode("utf-8", "surrogatepass")
+
+
+def one_line(error: object, most: int = 200) -> str:
+    """Returns the text of an error on one line, short and without secrets; its type where it has no text."""
+    text = " ".join(without_secrets(str(error), environment_secrets()).split())
+    return text[:most] or type(error).__name__
 
 
 def masked(raw: bytes, secrets: Iterable[str]) -> bytes:

@@ -24,7 +24,7 @@ NEEDED = {
     "replies": ("text", "hate_speech"),
 }
 # Columns that can be mapped.
-KNOWN = tuple(
+MAPPED_COLUMNS = tuple(
     dict.fromkeys(
         [
             *(name for schema in (RATING, COMPARISON, VOTE, REPLY) for name in schema.kinds),
@@ -43,7 +43,7 @@ OTHER_NAMES = {
     ),
 }  # fmt: skip
 TEXTS = ("text", "hate_speech", "references")  # text columns of replies
-Wide = dict[tuple[str, str], str]
+WideColumns = dict[tuple[str, str], str]
 
 
 def renamed(row: Mapping[str, Any], rename: Mapping[str, str]) -> dict[str, Any]:
@@ -60,20 +60,21 @@ def first_name(row: Mapping[str, Any], name: str) -> str | None:
     return next((each for each in (name, *OTHER_NAMES.get(name, ())) if each in row), None)
 
 
-def check_there(name: str, lost: Sequence[str], row: Mapping[str, Any]) -> None:
+def check_there(name: str, lost: Sequence[str], row: Mapping[str, Any], cure: str = "name one of these") -> None:
     """Refuses columns that a source lacks, all at once.
 
     Args:
         name: The source.
         lost: The columns that it lacks; none is no error.
         row: A row, whose columns are named.
+        cure: What to do.
 
     Raises:
         InputError: There are such columns.
     """
     if lost:
         columns = f"column{'s' * (len(lost) > 1)} {', '.join(map(repr, dict.fromkeys(lost)))}"
-        raise InputError(f"{name} has no {columns}, but {', '.join(row) or 'none'}: name one of these")
+        raise InputError(f"{name} has no {columns}, but {', '.join(row) or 'none'}: {cure}")
 
 
 def read_mapping(file: Path) -> tuple[dict[str, str], bool]:
@@ -99,8 +100,8 @@ def read_mapping(file: Path) -> tuple[dict[str, str], bool]:
         if not isinstance(theirs, str):
             found_value = "a block" if isinstance(theirs, dict) else repr(theirs)
             raise InputError(f"{path}: {name} is {found_value}, expected the name of a column, such as rater: who")
-        if name not in KNOWN:
-            raise InputError(f"{path}: rows have no {name!r}, only {', '.join(KNOWN)}")
+        if name not in MAPPED_COLUMNS:
+            raise InputError(f"{path}: rows have no {name!r}, only {', '.join(MAPPED_COLUMNS)}")
     return found, path == own
 
 
@@ -125,7 +126,7 @@ def _typed(cell: Any, kind: str | None, place: str, name: str) -> Any:
     try:
         return read(cell)
     except (KeyError, ValueError):
-        raise InputError(f"{place}: {name} is {cell!r}, expected {expected}; mend that cell") from None
+        raise InputError(f"{place}: {name} is {cell!r}, expected {expected}; correct the cell") from None
 
 
 _READ: dict[str, tuple[Callable[[str], Any], str]] = {

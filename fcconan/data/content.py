@@ -1,7 +1,7 @@
 """The content of the package: recipes, tasks, suites and the card template, in a checkout and in a wheel."""
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
 
@@ -31,35 +31,38 @@ def content_folder() -> Path:
     return installed if installed.is_dir() else package.parent
 
 
-def _recipes() -> dict[str, Path]:
-    return {path.stem: path for path in sorted((content_folder() / "builders").glob("*.yaml"))}
+# The files of every kind of entry of the catalogue; an entry is named by its file, a task by its folder.
+_FILES = {
+    "recipe": "builders/*.yaml",
+    "task": "annotations/*/task.yaml",
+    "tier rule": "annotations/tier-rules/*.yaml",
+}
 
 
-def _tasks() -> dict[str, Path]:
-    return {path.parent.name: path for path in sorted((content_folder() / "annotations").glob("*/task.yaml"))}
-
-
-def _tier_rules() -> dict[str, Path]:
-    return {path.stem: path for path in sorted((content_folder() / "annotations" / "tier-rules").glob("*.yaml"))}
+def _entries(kind: str) -> dict[str, Path]:
+    """Returns the files of one kind of the catalogue by name, sorted."""
+    return {
+        path.parent.name if kind == "task" else path.stem: path for path in sorted(content_folder().glob(_FILES[kind]))
+    }
 
 
 def recipe_names() -> list[str]:
     """Returns the names of the recipes in the catalogue, sorted."""
-    return list(_recipes())
+    return list(_entries("recipe"))
 
 
 def task_names() -> list[str]:
     """Returns the names of the annotation tasks in the catalogue, sorted."""
-    return list(_tasks())
+    return list(_entries("task"))
 
 
 def tier_rule_names() -> list[str]:
     """Returns the names of the tier rules in the catalogue, sorted."""
-    return list(_tier_rules())
+    return list(_entries("tier rule"))
 
 
 def check_built(name: str) -> None:
-    """Checks that what is named as a folder is not a dataset of the catalogue that nobody has built here.
+    """Checks that what is named as a folder is not a dataset of the catalogue that has yet to be built here.
 
     Raises:
         InputError: It is one.
@@ -79,7 +82,7 @@ def recipe_path(name: str) -> Path:
     Raises:
         InputError: There is no such recipe; the message names the nearest one.
     """
-    return _entry("recipe", name, _recipes())
+    return catalogue_entry("recipe", name, _entries("recipe"))
 
 
 def tier_rule_path(name: str) -> Path:
@@ -91,7 +94,7 @@ def tier_rule_path(name: str) -> Path:
     Raises:
         InputError: There is no such rule; the message names the nearest one.
     """
-    return _entry("tier rule", name, _tier_rules())
+    return catalogue_entry("tier rule", name, _entries("tier rule"))
 
 
 def task_path(name: str) -> Path:
@@ -105,18 +108,30 @@ def task_path(name: str) -> Path:
         InputError: There is no such task; the message names the nearest one.
     """
     is_folder = name not in task_names() and Path(name).is_dir()
-    return _entry("task", str(Path(name) / "task.yaml") if is_folder else name, _tasks())
+    return catalogue_entry("task", str(Path(name) / "task.yaml") if is_folder else name, _entries("task"))
 
 
-def _entry(kind: str, name: str, known: dict[str, Path]) -> Path:
-    """Returns the file of an entry of the catalogue, or a file of the user's own."""
-    if name.endswith((".yaml", ".yml")):
+def catalogue_entry(
+    kind: str, name: str, known: Mapping[str, Path], suffixes: tuple[str, ...] = (".yaml", ".yml")
+) -> Path:
+    """Returns the file of an entry of the catalogue, or a file of the user's own.
+
+    Args:
+        kind: The kind of entry, for messages.
+        name: The name of an entry, or the path of a file.
+        known: The entries by name.
+        suffixes: How the names of files end.
+
+    Raises:
+        InputError: There is no such entry or file; the message names the nearest entry.
+    """
+    if name.endswith(suffixes):
         if not Path(name).is_file():
-            raise InputError(f"no {kind} file at {name}: give a .yaml file, or one of {', '.join(known)}")
+            raise InputError(f"no {kind} file at {name}: give a {suffixes[0]} file, or one of {', '.join(known)}")
         return Path(name)
     if name not in known:
         hint = did_you_mean(name.lower(), known)
-        raise InputError(f"unknown {kind} {name!r}: {hint}known are {', '.join(known)}, or a .yaml file")
+        raise InputError(f"unknown {kind} {name!r}: {hint}known are {', '.join(known)}, or a {suffixes[0]} file")
     return known[name]
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from fcconan.data.addresses import one_line
 from fcconan.data.atomic import may_be_written, new_file
 from fcconan.data.columns import JUDGEMENT, read_mapping, renamed, typed_row
 from fcconan.data.content import check_built
@@ -82,10 +83,9 @@ def read_rows(path: Path) -> Iterator[Row]:
         found = error.object[error.start]
         raise InputError(f"{path} holds the byte 0x{found:02x}, which is not UTF-8 there: save it as UTF-8") from error
     except OSError as error:
-        said = " ".join(str(error.strerror or error).split())[:200]
-        raise InputError(f"{path} cannot be read ({said}): check the path") from error
+        raise InputError(f"{path} cannot be read ({one_line(error.strerror or error)}): check the path") from error
     except (ValueError, OverflowError) as error:  # pyarrow's, and dates after the year 9999
-        raise InputError(f"{path} cannot be read ({' '.join(str(error).split())[:200]}): check the file") from error
+        raise InputError(f"{path} cannot be read ({one_line(error)}): check the file") from error
 
 
 def read_typed_rows(path: Path, columns: Columns) -> Iterator[Row]:
@@ -232,9 +232,9 @@ def _object(path: Path, number: int, line: str) -> Row:
             json.dumps(row, ensure_ascii=False).encode()
     except UnicodeEncodeError as error:
         half = error.object[error.start]
-        raise InputError(f"{path}, line {number}: {half!a} is half a character; mend that line") from error
+        raise InputError(f"{path}, line {number}: {half!a} is half a character; correct the line") from error
     except (ValueError, RecursionError) as error:
-        raise InputError(f"{path}, line {number}: not JSON ({error}); mend that line") from error
+        raise InputError(f"{path}, line {number}: not JSON ({error}); correct the line") from error
     if not isinstance(row, dict):
         raise InputError(f"{path}, line {number}: found {line.strip()[:40]}, expected a JSON object")
     return row
@@ -253,16 +253,13 @@ def _cells(path: Path, file: Any) -> Iterator[Row]:
                 raise InputError(f"{path} seems to have {name} between its cells: save it {how}")
         if len(set(header)) < len(header):
             raise InputError(f"{path}: two columns have one name; rename one of them")
-        for cells in reader:
-            if cells and len(cells) != len(header):
-                raise InputError(
-                    f"{path}, line {reader.line_num}: found {len(cells)} cells, expected {len(header)}; mend that line"
-                )
-            if cells:
-                yield {name: cell or None for name, cell in zip(header, cells, strict=True)}
+        for cells in filter(None, reader):
+            if len(cells) != len(header):
+                raise csv.Error(f"found {len(cells)} cells, expected {len(header)}")
+            yield {name: cell or None for name, cell in zip(header, cells, strict=True)}
     except csv.Error as error:
         raise InputError(
-            f"{path}, line {reader.line_num}: not {path.suffix[1:].upper()} ({error}); mend that line"
+            f"{path}, line {reader.line_num}: not {path.suffix[1:].upper()} ({error}); correct the line"
         ) from error
 
 

@@ -39,7 +39,7 @@ def limit_hub_wait() -> None:
 
 @contextmanager
 def quiet_hub() -> Iterator[None]:
-    """Keeps the Hub's client from writing addresses, and bars to where nobody watches."""
+    """Keeps the Hub's client from writing addresses, and bars to where no terminal is."""
     from huggingface_hub.utils.tqdm import are_progress_bars_disabled, disable_progress_bars, enable_progress_bars
 
     client = logging.getLogger("huggingface_hub")
@@ -137,18 +137,14 @@ def _check(name: str, folder: Path) -> None:
     from fcconan.data.ids import sha256_of
     from fcconan.data.manifest import CARD, MANIFEST, read_manifest
 
-    present = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
     for file, written in read_manifest(folder)["files"].items():
         if file == CARD:
             continue
-        if file not in present:
+        path = folder / file
+        found = f"sha256 {sha256_of(path)}" if path.is_file() else "no content"
+        if found != f"sha256 {written['sha256']}":
             raise InputError(
-                f"{name} lacks {file}, which its {MANIFEST} lists: it was published in part; ask its owner"
-            )
-        found = sha256_of(folder / file)
-        if found != written["sha256"]:
-            raise InputError(
-                f"{file} of {name} has sha256 {found}, and its {MANIFEST} says {written['sha256']}: it was changed "
+                f"{file} of {name} has {found}, and its {MANIFEST} says sha256 {written['sha256']}: it was changed "
                 f"after it was published, or in the cache; remove {folder.parent.parent} and try again"
             )
 
@@ -180,9 +176,8 @@ def _refusal(hub: "HfApi", name: str, revision: str | None, error: Exception) ->
             f"there is no folder {name} here, and the Hub cannot be reached to look for a dataset of that name: check "
             "the path, or the network"
         )
-    if isinstance(error, HfHubHTTPError) and error.response is not None and error.response.status_code == 401:
-        return InputError(f"the Hub does not accept the token for {name}: set HF_TOKEN, or run `hf auth login` again")
-    if isinstance(error, HfHubHTTPError) and error.response is not None:
-        return InputError(f"the Hub does not hand out {name} (status {error.response.status_code}): try again later")
     reason = hub_error(error, get_token())[:200]
+    if isinstance(error, HfHubHTTPError) and error.response is not None:
+        status = error.response.status_code
+        reason = "it does not accept the token: run `hf auth login` again" if status == 401 else f"status {status}"
     return InputError(f"{name} cannot be downloaded from the Hub ({reason}): try again, or download it by hand")

@@ -230,4 +230,4 @@ def cell_text(value: Any) -> str:
 
 
 def _refused(row: Row, column: str, place: str) -> InputError:
-    return InputError(f"{place}: {column} is {row.get(column)!r}, expected a name or an id; mend that row")
+    return InputError(f"{place}: {column} is {row.get(column)!r}, expected a name or an id; correct the row")

@@ -13,8 +13,9 @@ import csv
 import re
 import unicodedata
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from functools import lru_cache
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -62,7 +63,7 @@ def kin_of(
 def codes_of_row(row: Mapping[str, Any], *, dataset: str = "", judged: bool = False) -> tuple[str, ...]:
     """Returns the upstream codes of the message of a row.
 
-    CONAN numbers the messages of each language anew: HS0033 of the English and of the French part are two messages.
+    CONAN numbers the messages of each language from the start: HS0033 of its English and French parts are two messages.
 
     Args:
         row: A pair, with `hs_code` (and `language`, where it is CONAN's) or CONAN's id as `source_id`.
@@ -112,7 +113,8 @@ class Kinship:
         for position, each in enumerate(self._kin):
             for token in each:
                 self._with[token].append(position)
-        self.groups = _components(self._kin, self._with)
+        alike = ([token for token in each if token.startswith(_ALIKE)] for each in self._kin)
+        self.groups = tuple(connected_groups(alike))
         self._members: dict[int, list[int]] = defaultdict(list)
         for position, group in enumerate(self.groups):
             self._members[group].append(position)
@@ -176,23 +178,26 @@ def _runs(letters: str) -> frozenset[str]:
     return frozenset(letters[start : start + 3] for start in range(max(1, len(letters) - 2)) if letters)
 
 
-def _components(kin: Sequence[frozenset[str]], having: Mapping[str, Sequence[int]]) -> tuple[int, ...]:
-    """Numbers the groups of pairs that hang together by what makes messages one, in the order of the pairs."""
-    group = [-1] * len(kin)
-    n_groups = 0
-    for first in range(len(kin)):
-        if group[first] >= 0:
-            continue
-        group[first], waiting = n_groups, [first]
-        passed: set[str] = set()
-        while waiting:
-            for token in kin[waiting.pop()]:
-                if token in passed or not token.startswith(_ALIKE):
-                    continue
-                passed.add(token)
-                for other in having[token]:
-                    if group[other] < 0:
-                        group[other] = n_groups
-                        waiting.append(other)
-        n_groups += 1
-    return tuple(group)
+def connected_groups(keys: Iterable[Iterable[Hashable]]) -> list[int]:
+    """Numbers the groups of items that hang together by keys in common, in the order of the items.
+
+    Args:
+        keys: The keys of every item.
+
+    Returns:
+        The group of every item.
+
+    >>> connected_groups([{"a"}, {"b"}, {"a", "c"}, {"c"}, {"b"}])
+    [0, 1, 0, 0, 1]
+    """
+    from scipy.sparse import coo_matrix
+    from scipy.sparse.csgraph import connected_components
+
+    of_items = [list(each) for each in keys]
+    columns = {key: column for column, key in enumerate(dict.fromkeys(chain(*of_items)), start=len(of_items))}
+    edges = [(row, columns[key]) for row, each in enumerate(of_items) for key in each]
+    size = len(of_items) + len(columns)
+    rows = ([row for row, _ in edges], [column for _, column in edges])
+    _, groups = connected_components(coo_matrix((np.ones(len(edges)), rows), shape=(size, size)), directed=False)
+    found: list[int] = groups[: len(of_items)].tolist()
+    return found

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from fcconan.errors import InputError
 
-LOCK = ".lock"
+LOCK_FILE = ".lock"
 
 
 @contextmanager
@@ -22,10 +22,12 @@ def locked(folder: Path, *, wait: float = 0.0) -> Iterator[None]:
     """
     from filelock import FileLock, Timeout
 
-    lock = FileLock(folder / LOCK, timeout=wait)
+    lock = FileLock(folder / LOCK_FILE, timeout=wait)
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        lock.acquire()
+        while not lock.is_locked:
+            folder.mkdir(parents=True, exist_ok=True)
+            with suppress(FileNotFoundError):  # the process before removed the empty folder meanwhile
+                lock.acquire()
     except Timeout as error:
         raise InputError(f"another process works on {folder}: wait for it or choose another folder") from error
     except OSError as error:
@@ -36,6 +38,6 @@ def locked(folder: Path, *, wait: float = 0.0) -> Iterator[None]:
         yield
     finally:
         with suppress(OSError):
-            (folder / LOCK).unlink()  # a waiting process notices that its open file has no name any more
+            (folder / LOCK_FILE).unlink()  # a waiting process notices that its open file has no name any more
             folder.rmdir()  # if it is empty
         lock.release()

@@ -94,43 +94,20 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     """
     path = folder / MANIFEST
     try:
-        text = path.read_text(encoding="utf-8")
-        manifest = parse_json(text)
+        manifest: dict[str, Any] = parse_json(path.read_text(encoding="utf-8"))
+        Manifest.model_validate(manifest)
     except FileNotFoundError as error:
         raise InputError(f"{folder} has no {MANIFEST}: give a folder that `fcconan build` wrote") from error
-    except (OSError, ValueError) as error:
-        raise InputError(
-            f"{path} cannot be read ({error}): check its permissions, or build the folder again"
-        ) from error
-    if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
-        raise InputError(
-            f"{path} is not a manifest of format {FORMAT} of fcconan: give another folder, or build it "
-            "again with this version"
-        )
-    return check_manifest(manifest, str(path))
-
-
-def check_manifest(manifest: dict[str, Any], place: str) -> dict[str, Any]:
-    """Checks the form of a manifest.
-
-    Args:
-        manifest: The parsed JSON object.
-        place: The name of the manifest in error messages.
-
-    Returns:
-        The same object.
-
-    Raises:
-        InputError: A part is missing or has another form.
-    """
-    try:
-        Manifest.model_validate(manifest)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         key = ".".join(str(part) for part in first["loc"] if part != "[key]")
         found = "" if first["type"] in ("missing", "value_error") else f", found {repr(first['input'])[:60]}"
         wrong = f"{key}: {first['msg']}{found}" if key else first["msg"].removeprefix("Value error, ")
         raise InputError(
-            f"{place} has another form than the manifests of fcconan ({wrong}): build the folder again"
+            f"{path} has another form than the manifests of fcconan ({wrong}): build the folder again"
+        ) from error
+    except (OSError, ValueError) as error:
+        raise InputError(
+            f"{path} cannot be read ({error}): check its permissions, or build the folder again"
         ) from error
     return manifest

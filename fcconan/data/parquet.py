@@ -11,6 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from fcconan.data.addresses import one_line
 from fcconan.errors import InputError
 
 # Damage shows in many places: thrift, zstd, base64, UTF-8 of names and values, sizes beyond the memory.
@@ -68,5 +69,4 @@ def _opened(path: Path) -> Iterator[pq.ParquetFile]:
     except _FAULTS as error:
         if isinstance(error, OSError) and error.strerror:  # of the file system
             raise InputError(f"{path} cannot be read ({error.strerror}): check the path") from error
-        reason = " ".join(str(error).split())[:200] or type(error).__name__
-        raise InputError(f"{path} cannot be read ({reason}): get or build this Parquet file again") from error
+        raise InputError(f"{path} cannot be read ({one_line(error)}): get or build this Parquet file again") from error

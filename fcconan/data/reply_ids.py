@@ -118,8 +118,8 @@ def _digest(row: Row, place: str, further: str = "") -> str:
 def _text(value: Any, name: str, place: str) -> str:
     if not isinstance(value, str):
         raise InputError(
-            f"{place}: {name} is {repr(value)[:40]}, expected a text; mend that row, or name the column of texts with "
-            f"--rename {name}=COLUMN"
+            f"{place}: {name} is {repr(value)[:40]}, expected a text; correct the row, or name the column of "
+            f"texts with --rename {name}=COLUMN"
         )
     return value
 

@@ -35,7 +35,7 @@ TIERS = ("diamond", "gold", "silver", "bronze")
 VERDICTS = ("a", "b", "tie", "invalid")
 RATER_KINDS = ("human", "model", "metric")
 # Values that a column of this name may hold; a missing value is always allowed. Labels differ between votes and pairs.
-ALLOWED = {"agreement": AGREEMENTS, "tier": TIERS, "verdict": VERDICTS, "rater_kind": RATER_KINDS}
+ALLOWED_VALUES = {"agreement": AGREEMENTS, "tier": TIERS, "verdict": VERDICTS, "rater_kind": RATER_KINDS}
 STATUSES = ("exact", "rounding", "differs", "needs_model", "not_released")
 
 

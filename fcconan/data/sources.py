@@ -4,10 +4,10 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
-from queue import Empty, SimpleQueue
+from queue import SimpleQueue
 from typing import Annotated, BinaryIO
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
@@ -96,7 +96,7 @@ def _place(source: Source) -> str:
     return f"{source.repository}/{source.commit}/{quote(source.path)}"
 
 
-def fetch(source: Source, *, folder: Path, terms: str = "", notice: Callable[[str], None] | None = None) -> Path | None:
+def fetch(source: Source, *, folder: Path, terms: str = "") -> Path | None:
     """Finds one file, fetching it if need be.
 
     The mirror (`$FCCONAN_MIRROR/<owner>/<repository>/<path>`) comes first, then the cache, then the network. A file
@@ -107,7 +107,6 @@ def fetch(source: Source, *, folder: Path, terms: str = "", notice: Callable[[st
         source: The file's entry in a recipe.
         folder: The recipe's folder, for sources without a repository.
         terms: The terms that upstream states, shown once for each repository that is fetched from.
-        notice: Called with the notice of those terms; prints it to standard error by default.
 
     Returns:
         The local file, or None where an optional file is not to be had.
@@ -131,7 +130,7 @@ def fetch(source: Source, *, folder: Path, terms: str = "", notice: Callable[[st
             return None
         raise InputError(f"{folder / source.path} is missing: put the file there, or correct `path` in the recipe")
     cached = list(places)[-1]
-    _show_terms(source.repository, terms, notice)
+    _show_terms(source.repository, terms)
     try:
         _download(source, cached)
     except OSError as error:  # requests' errors are OSErrors, too, but without a number
@@ -188,19 +187,15 @@ def fetch_all(
     from tqdm import tqdm
 
     shown = sys.stderr.isatty() if progress is None else progress
-    waiting: SimpleQueue[str] = SimpleQueue()
-    for key in sources:
-        waiting.put(key)
+    pending = iter(list(sources))
     finished: SimpleQueue[tuple[str, Path | BaseException | None]] = SimpleQueue()
 
     def work() -> None:
-        with suppress(Empty):
-            while True:
-                key = waiting.get_nowait()
-                try:
-                    finished.put((key, fetch(sources[key], folder=folder, terms=terms)))
-                except BaseException as error:
-                    finished.put((key, error))
+        for key in pending:
+            try:
+                finished.put((key, fetch(sources[key], folder=folder, terms=terms)))
+            except BaseException as error:
+                finished.put((key, error))
 
     # Daemons, not a pool: Python waits for the threads of a pool, so Ctrl-C could not end a stalled download.
     for _ in range(max(1, min(jobs, len(sources)))):
@@ -215,9 +210,7 @@ def fetch_all(
             if outcome is not None:
                 found[key] = outcome
     finally:
-        with suppress(Empty):  # after an error nobody wants the others
-            while True:
-                waiting.get_nowait()
+        list(pending)  # after an error, no other download starts
     return {key: found[key] for key in sources if key in found}
 
 
@@ -280,15 +273,12 @@ def _download(source: Source, target: Path) -> None:
         _verified(fresh, source, f"{source_url(source)}")
 
 
-def _show_terms(repository: str, terms: str, notice: Callable[[str], None] | None) -> None:
+def _show_terms(repository: str, terms: str) -> None:
     with _noticing:
         if repository in _noticed:
             return
         _noticed.add(repository)
     text = f"note: fetching from {repository}. Terms: {' '.join(terms.split())}"
-    if notice is not None:
-        notice(text)
-        return
     with suppress(OSError):
         print(text, file=sys.stderr)
 

@@ -14,7 +14,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fcconan.data.columns import JUDGEMENT, NEEDED, Wide, check_there, read_mapping, renamed
+from fcconan.data.columns import JUDGEMENT, NEEDED, WideColumns, check_there, read_mapping, renamed
 from fcconan.data.files import SUFFIXES, part_files, parts_of, read_rows, row_file
 from fcconan.data.ids import cell_text, is_missing, name_with_hash, with_ids
 from fcconan.data.manifest import MANIFEST, read_manifest
@@ -74,7 +74,7 @@ def open_table(
     part: str | None = None,
     rename: Mapping[str, str] | None = None,
     filter: Mapping[str, Collection[str]] | None = None,
-    wide_columns: Wide | None = None,
+    wide_columns: WideColumns | None = None,
     people: Collection[str] = (),
     complete: bool = True,
     beside: "Sequence[Table]" = (),
@@ -133,7 +133,7 @@ class Table:
         self.kind, self.complete, self.beside = kind, complete, beside
         self.rename: dict[str, str] = {}
         self.filter: dict[str, Collection[str]] = {}
-        self.wide_columns: Wide = {}
+        self.wide_columns: WideColumns = {}
         self.people: Collection[str] = ()
         self.folders: list[Path] = []
         self.files: list[Path] = []
@@ -318,25 +318,16 @@ class Table:
         if lost and stream.sparse:
             known = {name for each in stream.read() for name in renamed(each, stream.rename)}
             lost = [name for name in lost if name not in known]
-        if lost:
-            theirs = " ".join(f"--rename {name}=THEIRS" for name in lost)
-            judgement = JUDGEMENT[self.kind]
-            rater = "RATER:ASPECT" if self.kind == "ratings" else "RATER"
-            wide = f", or name a column for each rater with --wide-column {rater}=COLUMN"
-            raise InputError(
-                f"{stream.name} has no column {', '.join(lost)}, but {', '.join(row) or 'none'}: say what is meant "
-                f"with {theirs}{wide if judgement in lost else ''}"
-            )
+        judgement = JUDGEMENT.get(self.kind)
+        column = "RATER:ASPECT" if self.kind == "ratings" else "RATER"
+        wide = f", or name a column for each rater with --wide-column {column}=COLUMN" if judgement in lost else ""
+        check_there(stream.name, lost, row, f"{_renaming(lost)}{wide}")
 
     @staticmethod
     def _text_columns(row: Row, stream: _Stream) -> dict[str, str | None]:
         names = text_columns(row, stream.rename)
-        if lost := [name for name in NEEDED["replies"] if names[name] is None]:
-            expected, them = " and ".join(f"`{name}`" for name in lost), "them" if len(lost) > 1 else "it"
-            options = " ".join(f"--rename {name}=COLUMN" for name in lost)
-            raise InputError(
-                f"{stream.name} has the columns {', '.join(row)}, expected {expected}: name {them} with {options}"
-            )
+        lost = [name for name in NEEDED["replies"] if names[name] is None]
+        check_there(stream.name, lost, row, _renaming(lost))
         return names
 
     def _check_met(self, met: Mapping[str, set[str]], wanted: bool) -> None:
@@ -348,6 +339,10 @@ class Table:
         if not wanted:
             shown = " and ".join(f"{column} {'/'.join(sorted(asked))}" for column, asked in self.filter.items())
             raise InputError(f"no row has {shown} together: ask for less")
+
+
+def _renaming(lost: Iterable[str]) -> str:
+    return f"say what is meant with {' '.join(f'--rename {name}=COLUMN' for name in lost)}"
 
 
 def _is_file(source: str | PathLike[str]) -> bool:

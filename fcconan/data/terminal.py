@@ -9,7 +9,7 @@ from typing import Any, TextIO, cast
 
 from fcconan.data.addresses import environment_secrets, without_secrets
 
-DEBUG = "FCCONAN_DEBUG"
+DEBUG_VARIABLE = "FCCONAN_DEBUG"
 TRACEBACK = "`fcconan --debug COMMAND` shows the traceback"
 
 # Controls (C0 without tab and line feed, DEL, C1), line and paragraph separators, halves of characters, annotation
@@ -109,7 +109,7 @@ def cleaned(text: str) -> str:
 
 def is_debugging() -> bool:
     """Returns whether `fcconan --debug`, or `FCCONAN_DEBUG=1`, asks for tracebacks."""
-    return os.environ.get(DEBUG, "") not in ("", "0")
+    return os.environ.get(DEBUG_VARIABLE, "") not in ("", "0")
 
 
 def show_traceback(error: BaseException) -> None:

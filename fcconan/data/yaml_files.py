@@ -14,7 +14,7 @@ from fcconan.errors import InputError
 
 Location = tuple[Hashable, ...]
 _HALF = re.compile(r"[\ud800-\udfff]")
-_UNFOLDED = 10_000  # values that aliases may stand for, besides what is written out
+_UNFOLDED = 10_000  # values that aliases may repeat, besides what is written out
 
 
 @lru_cache(maxsize=128)  # runs read the same tasks, suites and recipes again and again, which PyYAML takes long for
@@ -39,7 +39,7 @@ class YamlFile:
 
         Raises:
             InputError: The file is not UTF-8, not one document of YAML, not a mapping (or list), says one key twice,
-                or its aliases stand for more than anybody writes.
+                or its aliases repeat too many values.
         """
         self.path = path
         self._lines: dict[Location, int] = {(): 1}
@@ -56,15 +56,11 @@ class YamlFile:
             raise InputError(f"{path}: byte {error.start} is not UTF-8; save the file as UTF-8") from error
         except yaml.MarkedYAMLError as error:
             line = error.problem_mark.line + 1 if error.problem_mark else 1
-            if error.problem == "but found another document":
-                raise InputError(
-                    f"{path}, line {line}: another document begins (`---`), expected one; keep the one that is meant"
-                ) from error
-            raise InputError(f"{path}, line {line}: not valid YAML ({error.problem}); mend that line") from error
+            raise InputError(f"{path}, line {line}: not valid YAML ({error.problem}); correct the line") from error
         except yaml.reader.ReaderError as error:
             line = text.count("\n", 0, error.position) + 1
             found = f"character U+{error.character:04X} is not allowed"
-            raise InputError(f"{path}, line {line}: not valid YAML ({found}); mend that line") from error
+            raise InputError(f"{path}, line {line}: not valid YAML ({found}); correct the line") from error
         except RecursionError as error:
             raise InputError(f"{path}: nested too deeply, or an anchor that holds itself; write it out") from error
         if data is None:
@@ -82,7 +78,7 @@ class YamlFile:
         self._lines.setdefault(location, node.start_mark.line + 1)
         self._n_values += 1
         if self._n_values > self._most_values:
-            raise InputError(f"{self.path}: its aliases (`*name`) stand for too many values; write out what is meant")
+            raise InputError(f"{self.path}: its aliases (`*name`) repeat too many values; write them out")
         if isinstance(node, yaml.MappingNode):
             plain: dict[Any, Any] = {}
             for key_node, value_node in node.value:
@@ -113,7 +109,7 @@ class YamlFile:
                 f"{where}: {node.value!r} is not a valid {kind}; put it in quotes if it is text"
             ) from error
         if isinstance(value, str) and _HALF.search(value):
-            raise InputError(f"{where}: {_HALF.findall(value)[0]!a} is half a character; mend that line")
+            raise InputError(f"{where}: {_HALF.findall(value)[0]!a} is half a character; correct the line")
         return value
 
 

@@ -1,12 +1,11 @@
 from .candidates import (
     BestOf as BestOf,
-    First as First,
     Pick as Pick,
-    Random as Random,
+    UnratedChoice as UnratedChoice,
     check_judged as check_judged,
 )
 from .cards import (
-    COUNTED as COUNTED,
+    CARD_COLUMNS as CARD_COLUMNS,
     card_path as card_path,
     counts_of as counts_of,
     dataset_of as dataset_of,
@@ -22,8 +21,7 @@ from .examples import (
     Examples as Examples,
 )
 from .finetuning.data import (
-    RefusedPairsError as RefusedPairsError,
-    prepare as prepare,
+    prepare_pairs as prepare_pairs,
 )
 from .finetuning.model import (
     Base as Base,
@@ -41,14 +39,13 @@ from .finetuning.settings import (
     preset_names as preset_names,
 )
 from .generators import (
-    PASSING as PASSING,
     CatalogueGenerator as CatalogueGenerator,
     Generator as Generator,
     ModelGenerator as ModelGenerator,
     References as References,
 )
 from .imported_replies import (
-    STRATEGY as STRATEGY,
+    IMPORTED_STRATEGY as IMPORTED_STRATEGY,
     ImportedReplies as ImportedReplies,
 )
 from .items import (
@@ -63,9 +60,9 @@ from .prompts import (
     prompt_names as prompt_names,
 )
 from .requests import (
+    DEFAULT_PROMPTS as DEFAULT_PROMPTS,
     NO_BACKGROUND as NO_BACKGROUND,
     NO_CANDIDATES as NO_CANDIDATES,
-    PROMPTS as PROMPTS,
     USUAL_DECODING as USUAL_DECODING,
     Plan as Plan,
     check_prompt as check_prompt,
@@ -81,8 +78,7 @@ from .splits import (
     open_part as open_part,
 )
 from .suites.rows import (
-    join_comparisons as join_comparisons,
-    join_ratings as join_ratings,
+    join_judgements as join_judgements,
     judges_of as judges_of,
     missing_in as missing_in,
     replies_of as replies_of,
@@ -99,11 +95,12 @@ from .suites.suite import (
     ComparisonConfig as ComparisonConfig,
     LoadedSuite as LoadedSuite,
     RatingConfig as RatingConfig,
-    known as known,
     suite_path as suite_path,
+    with_digests as with_digests,
 )
 from .training_pool import (
     Pool as Pool,
+    RefusedPairsError as RefusedPairsError,
     load_pool as load_pool,
 )
 from .writing import (

@@ -1,7 +1,7 @@
 """Which of several candidates becomes the reply: the first, a seeded draw, or the one that a judge rates best."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -33,33 +33,26 @@ class Pick(Protocol):
         ...
 
 
-class First:
-    """The first candidate with words."""
-
-    def __init__(self) -> None:
-        self.configuration: dict[str, Any] = {"pick": "first"}
-
-    def of(self, drawn: "Iterable[Drawn]") -> Iterator[Picked]:
-        """Yields each message with the place of the candidate."""
-        for each in drawn:
-            yield each, next(iter(each.texts), None)
-
-
-class Random:
-    """A draw among the candidates with words; it depends on seed and item alone, not on the order of the items.
+class UnratedChoice:
+    """The first candidate with words, or one that is drawn: by seed and item alone, not by the order of the items.
 
     Args:
+        pick: `first` or `random`.
         seed: Of the draw.
     """
 
-    def __init__(self, seed: int = 0) -> None:
-        self._seed = seed
-        self.configuration: dict[str, Any] = {"pick": "random", "seed": seed}
+    def __init__(self, pick: str = "first", seed: int = 0) -> None:
+        orders: dict[str, Callable[[Drawn], Iterable[int]]] = {
+            "first": lambda drawn: drawn.texts,
+            "random": lambda drawn: order_of(drawn, seed),
+        }
+        self._order = orders[pick]
+        self.configuration: dict[str, Any] = {"pick": pick} | ({"seed": seed} if pick == "random" else {})
 
     def of(self, drawn: "Iterable[Drawn]") -> Iterator[Picked]:
         """Yields each message with the place of the candidate."""
         for each in drawn:
-            yield each, next(iter(order_of(each, self._seed)), None)
+            yield each, next(iter(self._order(each)), None)
 
 
 class BestOf:

@@ -22,7 +22,7 @@ _PACKAGES = {
     "endpoint": ("aiohttp",),
     "found": ("sentence-transformers", "scikit-learn", "rank-bm25", "bm25s"),
 }
-COUNTED = ("system", "strategy", "replies", "missing", "refusals", "flags", "mean words")
+CARD_COLUMNS = ("system", "strategy", "replies", "missing", "refusals", "flags", "mean words")
 
 
 def dataset_of(part: "Part", items: Sequence[Item]) -> dict[str, Any]:
@@ -75,7 +75,7 @@ def card_of(name: str, summary: Mapping[str, Any]) -> str:
         "Counter-narratives, one row a message and system: the columns of a Reply and how each was made. A reply that "
         "is missing has a `reason` and no text; `flags` names what a reader should look at. Nobody has checked these "
         "replies: look at them before anyone is shown them.",
-        _table([*COUNTED, *(f"{name} tokens" for name in tokens)], table),
+        _table([*CARD_COLUMNS, *(f"{name} tokens" for name in tokens)], table),
         "## Messages",
         _settings(summary["dataset"]),
         "## How they were made",
@@ -113,7 +113,7 @@ def card_path(out: Path) -> Path:
 
 
 def counts_of(summary: Mapping[str, Any]) -> list[list[Any]]:
-    """Returns the columns `COUNTED` of every system, for people."""
+    """Returns the columns `CARD_COLUMNS` of every system, for people."""
     return [
         [
             each["system"],

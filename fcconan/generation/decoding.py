@@ -9,7 +9,6 @@ from fcconan.errors import InputError
 from fcconan.models import Sampling
 
 Pick = Literal["first", "random", "judge"]
-_OVERRIDABLE = ("temperature", "top_p", "top_k", "max_tokens", "stop", "candidates", "pick")
 
 
 @dataclass(frozen=True)
@@ -28,7 +27,7 @@ class Decoding:
             judge prefers; None for a single one.
 
     Raises:
-        InputError: A number is out of its range, or the settings do not go together.
+        InputError: The settings do not go together.
     """
 
     name: str
@@ -41,15 +40,7 @@ class Decoding:
     pick: Pick | None = None
 
     def __post_init__(self) -> None:
-        self.sampling(0)
-        for name in ("top_k", "max_tokens", "candidates"):
-            number = getattr(self, name)
-            if isinstance(number, float):
-                raise InputError(f"{name} is {number}: give a whole number")
-        if self.candidates < 1:
-            raise InputError(f"candidates is {self.candidates}: give a number from 1")
-        if self.pick is not None and self.pick not in get_args(Pick):
-            raise InputError(f"pick is {self.pick!r}: give one of {', '.join(get_args(Pick))}")
+        self.sampling(0)  # which checks the texts at which a reply ends
         if self.candidates > 1 and self.pick is None:
             raise InputError(
                 f"one of {self.candidates} candidates is the reply: say by pick which: {', '.join(get_args(Pick))}"
@@ -83,9 +74,8 @@ class Decoding:
         """Returns these settings with others in the place of some; the name says which. One candidate needs no pick.
 
         Raises:
-            InputError: There is no such setting, or it is out of its range.
+            InputError: The settings do not go together.
         """
-        _check_names(overrides)
         if "stop" in overrides:
             overrides["stop"] = tuple(overrides["stop"])
         if overrides.get("candidates") == 1:
@@ -115,22 +105,8 @@ def load_decoding(name: str) -> Decoding:
 
 @cache
 def _presets() -> dict[str, Decoding]:
-    path = content_folder() / "annotations" / "generation" / "decoding.yaml"
-    file = YamlFile(path)
-    presets = {}
-    for name, settings in file.data.items():
-        where = f"{path}, line {file.line((name,))}"
-        if not isinstance(settings, dict):
-            raise InputError(f"{where}: found {settings!r}, expected settings such as `temperature: 1`")
-        try:
-            _check_names(settings)
-            presets[str(name)] = Decoding(str(name), **{**settings, "stop": tuple(settings.get("stop") or ())})
-        except InputError as error:
-            raise InputError(f"{where}: {error}") from error
-    return presets
-
-
-def _check_names(settings: dict[Any, Any]) -> None:
-    for name in settings:
-        if name not in _OVERRIDABLE:
-            raise InputError(f"{name} is no setting of decoding: choose among {', '.join(_OVERRIDABLE)}")
+    file = YamlFile(content_folder() / "annotations" / "generation" / "decoding.yaml")
+    return {
+        name: Decoding(name, **{**settings, "stop": tuple(settings.get("stop") or ())})
+        for name, settings in file.data.items()
+    }

@@ -1,7 +1,7 @@
 """Examples for few-shot prompts: the training pairs with the most similar messages."""
 
 from collections.abc import Iterable, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -54,14 +54,10 @@ class Examples:
             raise InputError("the training pairs have no messages: a catalogue alone gives no examples")
         self._of_message = list(self._messages.values())
         self.pool, self.k = pool, k
-        self._similar: _Similar
-        if encoder == TFIDF:
-            self._similar = _TfIdf(list(self._messages))
-        else:
-            made = (
-                SentenceEncoder(encoder, device=device, batch_size=batch_size) if isinstance(encoder, str) else encoder
-            )
-            self._similar = _Dense(made, list(self._messages))
+        if isinstance(encoder, str) and encoder != TFIDF:
+            encoder = SentenceEncoder(encoder, device=device, batch_size=batch_size)
+        messages = list(self._messages)
+        self._similar = _TfIdf(messages) if isinstance(encoder, str) else _Dense(encoder, messages)
         self.configuration: dict[str, Any] = {
             "pool": pool.configuration,
             "k": k,
@@ -101,14 +97,6 @@ class Examples:
                     seen_replies.add(pair.cn_id)
                     break
         return tuple(found)
-
-
-class _Similar(Protocol):
-    configuration: Any
-
-    def prepare(self, texts: Sequence[str]) -> None: ...
-
-    def scores(self, text: str) -> Scores: ...
 
 
 class _Dense:

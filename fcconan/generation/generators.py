@@ -6,15 +6,13 @@ from typing import Any, Protocol
 import numpy as np
 
 from fcconan.data import short_hash
-from fcconan.generation.candidates import First, Pick, key_of
+from fcconan.generation.candidates import Pick, UnratedChoice, key_of
 from fcconan.generation.items import Candidate, Drawn, Generated, Item, Source
 from fcconan.generation.requests import NO_CANDIDATES, Plan, name_of
 from fcconan.judging import answered
-from fcconan.models import Model, Reply, stop_in
+from fcconan.models import PASSING_REASONS, Model, Reply, stop_in
 from fcconan.parsing import without_thoughts
 
-# Failures that another try may mend; the others say something about the model.
-PASSING = frozenset({"rate_limited", "server_error", "timeout", "connection", "bad_body"})
 TRUNCATED = "truncated"
 NO_REFERENCE = "no_reference"
 OWN_TEMPLATE = "chat template of the model"
@@ -72,7 +70,7 @@ class ModelGenerator:
         self.model, self.plan, self.strategy = model, plan, plan.strategy
         self.name = name or f"{model.name}:{name_of(plan, format)}"
         self.failed = 0
-        self._pick, self._format = pick or First(), format or (OWN_TEMPLATE if own_template else None)
+        self._pick, self._format = pick or UnratedChoice(), format or (OWN_TEMPLATE if own_template else None)
         self.configuration: dict[str, Any] = {
             "model": model.configuration,
             "format": self._format,
@@ -106,7 +104,7 @@ class ModelGenerator:
         return Drawn(item, shown, self.plan.calls(item, shown) if reason is None else [], reason)
 
     def _candidate(self, reply: Reply) -> Candidate:
-        self.failed += reply.text is None and reply.reason in PASSING
+        self.failed += reply.text is None and reply.reason in PASSING_REASONS
         text, reason, cut = reply.text, reply.reason, False
         written = reply.cut if text is None else text
         if written is not None:

@@ -9,7 +9,7 @@ from fcconan.errors import InputError
 from fcconan.generation.items import Generated, Item, Row
 from fcconan.generation.splits import open_part
 
-STRATEGY = "imported"
+IMPORTED_STRATEGY = "imported"
 EMPTY = "empty"
 # Names that the columns of replies go by; the first one that is there counts.
 _TEXTS = ("text", "reply", "response", "counter_speech", "counterspeech", "counter_narrative")
@@ -56,14 +56,17 @@ class ImportedReplies:
         filter: Mapping[str, Collection[str]] | None = None,
         system: str | None = None,
     ) -> None:
-        self.source, self._items = source, items
-        read = list(_read(source, config, split, columns or {}, filter, system or source.stem))
-        named = list(dict.fromkeys(row["system"] for row in read))
-        chosen = read
-        if system is not None and system not in named:
-            raise InputError(f"{source} has no replies of {system!r}, but of {', '.join(named)}: name one of these")
-        if system is not None:
-            chosen = [row for row in read if row["system"] == system]
+        self._items = items
+        for each, theirs in (columns or {}).items():
+            if each not in _COLUMNS:
+                raise InputError(f"--rename {each}={theirs}: replies have no {each!r}, only {', '.join(_COLUMNS)}")
+        rows = list(open_part(source, config=config, split=split, columns=columns, filter=filter).rows())
+        _check_columns(rows[0][1], source)
+        read = [_reply(row, place, system or source.stem) for place, row in rows]
+        chosen = [row for row in read if system in (None, row["system"])]
+        if not chosen:
+            named = ", ".join(dict.fromkeys(row["system"] for row in read))
+            raise InputError(f"{source} has no replies of {system!r}, but of {named}: name one of these")
         self._by_system: dict[str, dict[str, list[Generated]]] = {}
         unknown = self._match(chosen)
         if len(unknown) == len(chosen):
@@ -82,7 +85,7 @@ class ImportedReplies:
         }
         texts = (short_hash(row["system"], row["message"], row["text"]) for row in read)
         self.configuration: dict[str, Any] = {
-            "strategy": STRATEGY,
+            "strategy": IMPORTED_STRATEGY,
             "file": source.name,
             "content": short_hash(*texts),
         }
@@ -100,8 +103,7 @@ class ImportedReplies:
 
     def notes(self) -> list[str]:
         """Returns what a reader should know, a sentence each."""
-        counts = self.counts
-        said = []
+        counts, said = self.counts, []
         if counts["unknown"]:
             said.append(f"{counts['unknown']} of {counts['rows']} replies answer no message of the dataset: left out.")
         if counts["repeated"]:
@@ -153,29 +155,11 @@ class ImportedReplies:
         own = make_reply_id(item.item_id, row["system"], text or "", str(len(said)) if said else "")
         # A reply that keeps its id goes together with the ratings that it has had.
         kept = row["reply_id"] if row["items"][:1] == [item.item_id] else None
-        more = {"reply_id": kept or own, "strategy": row["strategy"] or STRATEGY}
+        more = {"reply_id": kept or own, "strategy": row["strategy"] or IMPORTED_STRATEGY}
         said.append(Generated(text, None if text else EMPTY, more))
 
 
-def _read(
-    source: Path,
-    config: str | None,
-    split: str | None,
-    columns: Mapping[str, str],
-    filter: Mapping[str, Collection[str]] | None,
-    name: str,
-) -> Iterator[Row]:
-    for each, theirs in columns.items():
-        if each not in _COLUMNS:
-            raise InputError(f"--rename {each}={theirs}: replies have no {each!r}, only {', '.join(_COLUMNS)}")
-    part = open_part(source, config=config, split=split, columns=columns, filter=filter)
-    for number, (place, row) in enumerate(part.rows(), start=1):
-        if number == 1:
-            _check(row, source)
-        yield _reply(row, place, name)
-
-
-def _check(row: Row, source: Path) -> None:
+def _check_columns(row: Row, source: Path) -> None:
     if not any(name in row for name in _TEXTS) or not any(name in row for name in _MESSAGES):
         raise InputError(
             f"{source} has the columns {', '.join(row)}, expected `text` and one of {', '.join(_MESSAGES)}: name them "
@@ -187,7 +171,7 @@ def _reply(row: Row, place: str, name: str) -> Row:
     text = next((row[each] for each in _TEXTS if each in row), None)
     text = "" if is_missing(text) else text
     if not isinstance(text, str):
-        raise InputError(f"{place}: the reply is {repr(text)[:40]}, expected a text; mend that row")
+        raise InputError(f"{place}: the reply is {repr(text)[:40]}, expected a text; correct that row")
     said = row.get("hate_speech") or ""
     message = make_hs_id(said) if said else id_of(row, "hs_id", place) or ""
     references = [make_cn_id(each) for each in row["references"]]

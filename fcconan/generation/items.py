@@ -183,13 +183,13 @@ def load_items(
         limit: How many items are read; by default all.
 
     Raises:
-        InputError: There is no such file, folder or part; it holds no messages, an empty one, or two under one id.
+        InputError: The file, folder or part is missing; it holds no messages, an empty one, or two under one id.
     """
     part = open_part(source, config=config, split=split, columns=columns, filter=filter)
     rows = part.all_rows()
     for place, row in rows:
         if is_blank(str(row.get("hate_speech", ""))):
-            raise InputError(f"{place}: hate_speech is empty; there is nothing to answer, remove or mend that row")
+            raise InputError(f"{place}: hate_speech is empty; there is nothing to answer, remove or correct that row")
     judged = is_judged(rows)
     paired = any("counter_narrative" in row for _, row in rows) and not any(row["references"] for _, row in rows)
     items = [_item(part, group, judged=judged) for group in _groups(rows, paired=paired)]
@@ -208,13 +208,11 @@ def _groups(rows: Sequence[tuple[str, Row]], *, paired: bool) -> list[list[Row]]
         kind, key = ("item", item) if item else ("message", message if paired else _item_id(message, references))
         same = groups.setdefault((kind, key), [])
         same.append({**row, "hs_id": message, "item_id": item, "references": references})
-        _check_same_text(same, f"the {kind} {key}", place)
+        if normalise(same[0]["hate_speech"]) != normalise(row["hate_speech"]):
+            raise InputError(
+                f"{place}: the {kind} {key} has another text in an earlier row; give every message an id of its own"
+            )
     return list(groups.values())
-
-
-def _check_same_text(rows: Sequence[Row], what: str, place: str) -> None:
-    if normalise(rows[0]["hate_speech"]) != normalise(rows[-1]["hate_speech"]):
-        raise InputError(f"{place}: {what} has another text in an earlier row; give every message an id of its own")
 
 
 def _item(part: Part, rows: Sequence[Row], *, judged: bool) -> Item:
@@ -226,7 +224,7 @@ def _item(part: Part, rows: Sequence[Row], *, judged: bool) -> Item:
         hs_id=first["hs_id"],
         hate_speech=first["hate_speech"],
         references=references,
-        language=_language(first) or part.language,
+        language=language_of_row(first) or part.language,
         kin=kin_of(first["hate_speech"], references, codes=codes, judged=judged),
     )
 
@@ -235,5 +233,6 @@ def _item_id(message: str, references: Sequence[str]) -> str:
     return make_item_id(message, [make_cn_id(text) for text in references])
 
 
-def _language(row: Mapping[str, Any]) -> str | None:
+def language_of_row(row: Mapping[str, Any]) -> str | None:
+    """Returns the code of the language of a row's texts, where it names one."""
     return row.get("text_language") or row.get("language") or None

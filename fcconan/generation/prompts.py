@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from fcconan.data import content_folder, did_you_mean
+from fcconan.data import catalogue_entry, content_folder
 from fcconan.errors import InputError
 from fcconan.generation.items import Example, Item, Shown
 from fcconan.judging import Prompt, load_prompt
@@ -13,7 +13,6 @@ from fcconan.models import Messages
 HATE_SPEECH, BACKGROUND, CANDIDATES, LANGUAGE = "hate_speech", "background", "candidates", "language"
 VARIABLES = (HATE_SPEECH, BACKGROUND, CANDIDATES, LANGUAGE)
 EXAMPLES = "examples"  # no variable of prompts: the turns of examples, for what is told by all that a prompt shows
-SUFFIXES = (".yaml", ".yml")
 _LANGUAGES = {
     "ca": "Catalan",
     "de": "German",
@@ -58,9 +57,9 @@ class GenerationPrompt:
         example's CN.
 
         Raises:
-            InputError: The prompt has no place for what is to be shown, or there is nothing to fill a variable with.
+            InputError: There are examples, and their turns would show what belongs to the item alone.
         """
-        self._check(item, shown)
+        self._check_examples(shown)
         values = {
             HATE_SPEECH: item.hate_speech.strip(),
             BACKGROUND: "\n\n".join(passage.strip() for passage in shown.background),
@@ -82,18 +81,7 @@ class GenerationPrompt:
             {"role": "assistant", "content": example.counter_narrative.strip()},
         ]
 
-    def _check(self, item: Item, shown: Shown) -> None:
-        for name, given in ((BACKGROUND, shown.background), (CANDIDATES, shown.candidates)):
-            if name in self.variables and not given:
-                raise InputError(
-                    f"the prompt {self.name} shows {{{{{name}}}}}, and there is none for {item.item_id}: leave the "
-                    f"item out, or choose a prompt without {name}"
-                )
-            if given and name not in self.variables:
-                raise InputError(
-                    f"the prompt {self.name} has no place for {name}: put {{{{{name}}}}} into it, or choose a prompt "
-                    "that shows it"
-                )
+    def _check_examples(self, shown: Shown) -> None:
         of_the_item = Prompt(self.prompt.messages[-1:]).variables & {BACKGROUND, CANDIDATES}
         if shown.examples and of_the_item:
             raise InputError(
@@ -115,19 +103,10 @@ def load_generation_prompt(name_or_path: str | Path) -> GenerationPrompt:
             `.yml`): a list of entries with `role` and `content`, the last one the user's, with `{{hate_speech}}`.
 
     Raises:
-        InputError: There is no such prompt, or the file holds something else.
+        InputError: The prompt is unknown, or the file holds something else.
     """
-    path = Path(name_or_path)
-    if path.suffix not in SUFFIXES:
-        names = prompt_names()
-        if str(name_or_path) not in names:
-            hint = did_you_mean(str(name_or_path).lower(), names)
-            raise InputError(
-                f"unknown prompt {str(name_or_path)!r}: {hint}known are {', '.join(names)}, or a .yaml file"
-            )
-        path = _folder() / f"{name_or_path}.yaml"
-    elif not path.is_file():
-        raise InputError(f"no prompt file at {path}: give a .yaml file, or one of {', '.join(prompt_names())}")
+    known = {name: _folder() / f"{name}.yaml" for name in prompt_names()}
+    path = catalogue_entry("prompt", str(name_or_path), known)
     prompt = load_prompt(path, known=VARIABLES, needed=(HATE_SPEECH,))
     last = Prompt(prompt.messages[-1:])
     if prompt.messages[-1][0] != "user" or HATE_SPEECH not in last.variables:

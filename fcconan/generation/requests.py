@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 Background = Callable[[Mapping[str, Any]], str | None]
 # The strategies that ask a model, and the prompt of each where none is named.
-PROMPTS = {
+DEFAULT_PROMPTS = {
     "zero-shot": "brief",
     "few-shot": "brief",
     "grounded": "grounded",
@@ -162,7 +162,7 @@ def name_of(plan: Plan, format: str | None = None) -> str:
     encoder = encoder.get("model") if isinstance(encoder, Mapping) else encoder
     if encoder not in (None, _USUAL_ENCODER):
         parts.append(PurePath(encoder).name)
-    if plan.prompt.name != PROMPTS[plan.strategy]:
+    if plan.prompt.name != DEFAULT_PROMPTS[plan.strategy]:
         parts.append(plan.prompt.name)
     if format is not None:
         parts.append(PurePath(format).stem)

@@ -37,7 +37,7 @@ class Catalogue:
         failures: Item id to the reason why the system ranked nothing.
 
     Raises:
-        InputError: There is no such system, or it cannot be made.
+        InputError: The system is unknown, or it cannot be made.
     """
 
     def __init__(
@@ -59,12 +59,12 @@ class Catalogue:
         self._retriever = retriever
         self._maker = Maker(load_suite(), pool.training(), client=client, device=device, batch_size=batch_size)
         system = self._system()
-        said = {key: value for key, value in _configuration(system).items() if key not in _DEPENDS_ON_ITEMS}
+        told: dict[str, Any] = getattr(system, "configuration", {})
         self.configuration: dict[str, Any] = {
             "pool": pool.configuration,
             "catalogue": len(self._texts),
             "retriever": system.name,
-            "system": said,
+            "system": {key: value for key, value in told.items() if key not in _DEPENDS_ON_ITEMS},
             "train": pool.configuration,
             "learns_from": LEARNS_FROM if isinstance(retriever, str) else None,
             "k": k,
@@ -87,7 +87,7 @@ class Catalogue:
         left_out = {key: self._left_out(item) for key, item in new.items()}
         kin = frozenset[int]().union(*(self.pool.kin_of(item) for item in new.values()))
         self._maker.train = tuple(self.pool.training(without=kin))
-        system = self._learnt(len(new))
+        system = self._system()
         depth = min(len(self._texts), self.k + max(map(len, left_out.values())))
         queries = {key: item.hate_speech for key, item in new.items()}
         ranked = rank_all(system, queries, self._texts, depth)
@@ -132,30 +132,11 @@ class Catalogue:
         allowed = [(key, score) for key, score in best if key not in left_out]
         return tuple(self._first[key].example(score) for key, score in allowed[: self.k])
 
-    def _learnt(self, n_items: int) -> Retriever:
-        try:
-            return self._system()
-        except InputError as error:
-            known = len(self.pool.training())
-            if self._maker.train or not known:
-                raise
-            raise InputError(
-                f"all {known} training pairs are kin of the {n_items} items, and {self.configuration['retriever']} "
-                "learns from others: give another pool, or a retriever that learns from none"
-            ) from error
-
     def _system(self) -> Retriever:
         retriever = self._retriever
         if not isinstance(retriever, str):
             return retriever
-        if retriever not in self._maker.suite.systems and ":" not in retriever and _names_model(retriever):
+        is_model = retriever == MINILM or "/" in retriever or Path(retriever).is_dir()
+        if retriever not in self._maker.suite.systems and ":" not in retriever and is_model:
             return self._maker.dense(retriever)
         return self._maker.make(retriever)
-
-
-def _names_model(name: str) -> bool:
-    return name == MINILM or "/" in name or Path(name).is_dir()
-
-
-def _configuration(system: Retriever) -> dict[str, Any]:
-    return dict(getattr(system, "configuration", {}))

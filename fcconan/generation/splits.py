@@ -89,11 +89,8 @@ class Part:
             first = rows[0][1]
             if "hs_id" in first:
                 raise InputError(f"{where} holds labels without texts: `fcconan hydrate` brings them back")
-            names = ", ".join(name for name in first if name != "references" or first[name])
-            raise InputError(
-                f"{where} has the columns {names}, expected `hate_speech`: rename the column of messages, "
-                "or say which one it is"
-            )
+            there = {name: value for name, value in first.items() if name != "references" or value}
+            check_there(where, ["hate_speech"], there)
         return rows
 
 
@@ -221,7 +218,7 @@ def _text(value: Any, name: str, place: str) -> str:
     if is_missing(value):
         return ""
     if not isinstance(value, str):
-        raise InputError(f"{place}: {name} is {repr(value)[:40]}, expected a text; mend that row")
+        raise InputError(f"{place}: {name} is {repr(value)[:40]}, expected a text; correct that row")
     return value
 
 

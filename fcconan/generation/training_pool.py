@@ -1,17 +1,41 @@
-"""The training pairs that examples and catalogues are taken from, and which of them a message may be shown."""
+"""The training pairs that are learnt from and shown as examples, and which of them a message may be shown."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from fcconan.data import Kinship, codes_of_row, id_of, kin_of, make_cn_id, make_hs_id, make_pair_id
+from fcconan.data import Kinship, check_there, codes_of_row, id_of, kin_of, make_cn_id, make_hs_id, make_pair_id
 from fcconan.errors import InputError
-from fcconan.generation.items import APPROPRIATE, Example, Item
-from fcconan.generation.splits import is_judged, open_part
+from fcconan.generation.items import APPROPRIATE, Example, Item, language_of_row
+from fcconan.generation.splits import Part, is_judged, open_part
 from fcconan.retrieval import TrainingPair
 
 CORPUS = "corpus"
+_LISTED = 5  # pairs that a message names
+
+
+class RefusedPairsError(InputError):
+    """Some pairs must not, or cannot, be learnt from.
+
+    Attributes:
+        pairs: All of them, where the message names the first ones: their `row`, or their `pair_id` and texts.
+    """
+
+    def __init__(self, message: str, pairs: Sequence[Mapping[str, str]]) -> None:
+        super().__init__(message)
+        self.pairs = list(pairs)
+
+    @property
+    def details(self) -> dict[str, Any]:
+        """All pairs, for a file of results."""
+        return {"refused": self.pairs}
+
+
+def first_names(names: Sequence[str], between: str) -> str:
+    """Returns the first names of a list, and how many more there are."""
+    more = len(names) - _LISTED
+    return between.join(names[:_LISTED]) + (f" and {more} more, which --json FILE lists" if more > 0 else "")
 
 
 @dataclass(frozen=True)
@@ -24,6 +48,7 @@ class Pair:
         hate_speech: The message; empty for a CN of a catalogue without messages.
         counter_narrative: The CN.
         kin: What `fcconan.data.leakage.kin_of` says of it.
+        language: Code of the message's language, where the dataset names one.
     """
 
     pair_id: str
@@ -31,10 +56,28 @@ class Pair:
     hate_speech: str
     counter_narrative: str
     kin: frozenset[str]
+    language: str | None = None
 
     def example(self, score: float = 0.0) -> Example:
         """Returns the pair as what is shown."""
         return Example(self.pair_id, self.cn_id, self.hate_speech, self.counter_narrative, score)
+
+
+@dataclass(frozen=True)
+class TrainingPairs:
+    """Pairs of one split, in the order of the data.
+
+    Attributes:
+        pairs: Those whose CN fits its message.
+        not_appropriate: How many others there are.
+        configuration: Which they are, as JSON-able values.
+        judged: Whether people judged that the CNs fit, rather than wrote them for the messages.
+    """
+
+    pairs: tuple[Pair, ...]
+    not_appropriate: int
+    configuration: Mapping[str, Any]
+    judged: bool
 
 
 class Pool:
@@ -94,48 +137,73 @@ def load_pool(
     split: str | None = None,
     columns: Mapping[str, str] | None = None,
 ) -> Pool:
-    """Reads training pairs; those whose label says that the CN does not fit are left out.
+    """Reads training pairs as a pool, as `load_training_pairs` does; or the catalogue of a benchmark.
 
     Args:
-        source: A folder that `fcconan build` wrote, or a CSV, JSONL or parquet file with columns `hate_speech` and
-            `counter_narrative`.
-        config: A part of the folder; by default its training part, else its pairs. `corpus` gives the catalogue of a
-            benchmark: CNs without messages.
+        source: As for `load_training_pairs`.
+        config: The same; `corpus` gives the catalogue of a benchmark: CNs without messages.
         split: A split of that part; by default `train` where there is one.
         columns: Name of a column here -> its name in a file.
 
     Raises:
-        InputError: There is no such file, folder or part, it holds no pairs, or a text is empty.
+        InputError: As `load_training_pairs`.
     """
-    part = open_part(source, config=config, split=split, columns=columns, training=True)
-    configuration = {
-        "dataset": part.dataset,
-        "fingerprint": part.fingerprint,
-        "config": part.config,
-        "split": part.split,
-    }
-    rows = part.all_rows()
     if config == CORPUS:
-        return Pool([_catalogue_entry(row["hs_id"], row["hate_speech"]) for _, row in rows], configuration, judged=True)
+        part = open_part(source, config=config, split=split, columns=columns, training=True)
+        entries = [(row["hs_id"], row["hate_speech"]) for _, row in part.all_rows()]
+        catalogue = [Pair(key, make_cn_id(text), "", text, kin_of("", [text])) for key, text in entries]
+        return Pool(catalogue, _configuration(part), judged=True)
+    read = load_training_pairs(source, config=config, split=split, columns=columns)
+    return Pool(read.pairs, read.configuration, judged=read.judged)
+
+
+def load_training_pairs(
+    source: Path,
+    *,
+    config: str | None = None,
+    split: str | None = None,
+    columns: Mapping[str, str] | None = None,
+    filter: Mapping[str, Collection[str]] | None = None,
+) -> TrainingPairs:
+    """Reads pairs; those that people found not appropriate are left out and counted.
+
+    Args:
+        source: A folder that `fcconan build` wrote, or a CSV, JSONL or parquet file with columns `hate_speech` and
+            `counter_narrative`.
+        config: A part of the folder; by default its training part, else its pairs.
+        split: A split of that part; by default `train` where there is one.
+        columns: Name of a column here -> its name in a file.
+        filter: Column -> the values, as text, of the rows that are read; by default all rows are read.
+
+    Raises:
+        RefusedPairsError: A text is empty.
+        InputError: The file, folder or part is missing, or it holds no pairs.
+    """
+    part = open_part(source, config=config, split=split, columns=columns, filter=filter, training=True)
+    rows = part.all_rows()
     judged = is_judged(rows)
-    pairs = []
+    pairs, empty = [], []
     for place, row in rows:
-        if "counter_narrative" not in row:
-            raise InputError(f"{place}: there is no `counter_narrative`: training pairs have a message and a CN")
-        for name in ("hate_speech", "counter_narrative"):
-            if not row.get(name, "").strip():
-                raise InputError(f"{place}: {name} is empty; remove or mend that row")
-        if row.get("label") not in (None, "", APPROPRIATE):
-            continue
-        message, reply = row["hate_speech"], row["counter_narrative"]
-        own_id = id_of(row, "pair_id", place) or make_pair_id(make_hs_id(message), make_cn_id(reply))
-        codes = codes_of_row(row, dataset=part.dataset, judged=judged)
-        kin = kin_of(message, [reply], codes=codes, judged=judged)
-        pairs.append(Pair(own_id, make_cn_id(reply), message, reply, kin))
+        check_there(place, [] if "counter_narrative" in row else ["counter_narrative"], row)
+        message, reply = row.get("hate_speech", ""), row["counter_narrative"]
+        if not (message.strip() and reply.strip()):
+            empty.append(place)
+        elif row.get("label") in (None, "", APPROPRIATE):
+            own_id = id_of(row, "pair_id", place) or make_pair_id(make_hs_id(message), make_cn_id(reply))
+            codes = codes_of_row(row, dataset=part.dataset, judged=judged)
+            kin = kin_of(message, [reply], codes=codes, judged=judged)
+            pairs.append(Pair(own_id, make_cn_id(reply), message, reply, kin, language_of_row(row)))
+    if empty:
+        raise RefusedPairsError(
+            f"{source} has {len(empty)} pairs without a message or without a CN ({first_names(empty, '; ')}): fill or "
+            "remove those rows",
+            [{"row": place} for place in empty],
+        )
     if not pairs:
         raise InputError(f"{source} has {len(rows)} pairs, and no CN in them fits its message: choose another dataset")
-    return Pool(pairs, configuration, judged=judged)
+    configuration = _configuration(part) | {"pairs": len(pairs)}
+    return TrainingPairs(tuple(pairs), len(rows) - len(pairs), configuration, judged)
 
 
-def _catalogue_entry(key: str, text: str) -> Pair:
-    return Pair(key, make_cn_id(text), "", text, kin_of("", [text]))
+def _configuration(part: Part) -> dict[str, Any]:
+    return {"dataset": part.dataset, "fingerprint": part.fingerprint, "config": part.config, "split": part.split}

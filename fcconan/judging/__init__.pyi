@@ -28,7 +28,7 @@ from .calibration.settings import (
     load_steps as load_steps,
 )
 from .comparison.judge import (
-    COLUMNS as COLUMNS,
+    COMPARISON_COLUMNS as COMPARISON_COLUMNS,
     calls_about as calls_about,
     compare as compare,
 )
@@ -63,7 +63,6 @@ from .prompts import (
 from .rating import (
     LABELLED as LABELLED,
     RATED as RATED,
-    RETRIED as RETRIED,
     Judge as Judge,
     ModelJudge as ModelJudge,
     RatingSummary as RatingSummary,

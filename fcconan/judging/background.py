@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from fcconan.data import SUFFIXES, open_table, read_rows, read_text, short_hash
+from fcconan.data import SUFFIXES, check_there, open_table, read_rows, read_text, short_hash
 from fcconan.errors import InputError
 
 Row = Mapping[str, Any]
@@ -31,20 +31,17 @@ class KnownKnowledge:
         nothing: What it means that nothing is found.
 
     Raises:
-        InputError: It has no such pairs.
+        InputError: It has no pairs with knowledge.
     """
 
     nothing = "the dataset does not know their messages"
 
     def __init__(self, folder: Path) -> None:
-        self._by_message: dict[str, list[str]] = {}
+        self._by_message: dict[str, dict[str, None]] = {}  # texts in their order, each once
         for path in sorted((folder / "pairs").glob("*.parquet")):
             for row in read_rows(path):
-                text = row.get("knowledge")
-                if text:
-                    known = self._by_message.setdefault(row["hs_id"], [])
-                    if text not in known:
-                        known.append(text)
+                if text := row.get("knowledge"):
+                    self._by_message.setdefault(row["hs_id"], {})[text] = None
         if not self._by_message:
             raise InputError(
                 f"{folder} has no pairs with `knowledge`: give a folder that `fcconan build kn-conan` wrote"
@@ -134,6 +131,5 @@ def _passages(folder: Path) -> list[str]:
 
 def _rows(path: Path) -> Iterator[str]:
     for row in open_table("rows", [path]):
-        if "text" not in row:
-            raise InputError(f"{path} has the columns {', '.join(row)}, expected `text`: rename the passages' column")
+        check_there(str(path), [] if "text" in row else ["text"], row)
         yield str(row["text"] or "")

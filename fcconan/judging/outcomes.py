@@ -3,10 +3,11 @@
 import math
 import statistics
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from fcconan.judging.prompts import Form
 from fcconan.judging.strategies import Question
 from fcconan.judging.tasks import Aspect
 from fcconan.models import CallReason, Reply, TokenAlternatives
@@ -21,18 +22,11 @@ from fcconan.parsing import (
     parse_result,
 )
 
+# What a row lacks; for a reply, words.
 RowReason = Literal["empty_reply", "no_hate_speech", "no_reference", "no_background"]
+# Of several samples: fewer than half could be read, the grade has no log-probabilities, no label has more than half.
 SamplesReason = Literal["too_few_samples", "no_logprobs", "no_majority"]
 OutcomeReason = Reason | CallReason | RowReason | SamplesReason
-REASONS: dict[RowReason | SamplesReason, str] = {
-    "empty_reply": "the reply has no words",
-    "no_hate_speech": "the row has no message",
-    "no_reference": "the row has no reference",
-    "no_background": "there is no background knowledge for the message",
-    "too_few_samples": "fewer than half of the samples could be read",
-    "no_logprobs": "the model gave no log-probabilities for the grade",
-    "no_majority": "no label was given by more than half of the samples",
-}
 # Fewer samples than this share say too little about the mean.
 ENOUGH = 0.5
 SAID = 500  # characters of an unreadable answer that are kept
@@ -99,9 +93,13 @@ def _parse(question: Question, text: str, fields: Mapping[str, AspectField], cut
     if question.form == "object":
         return parse_multi(text, aspects=fields, cut=cut)
     ((name, field),) = fields.items()
-    if question.form == "result":
-        return {name: parse_result(text, scale=field.scale, decimals=field.decimals)}
-    return {name: parse_rating(text, scale=field.scale, decimals=field.decimals, names=field.keys)}
+    return {name: _PARSERS[question.form](text, field)}
+
+
+_PARSERS: dict[Form, Callable[[str, AspectField], ParsedRating]] = {
+    "result": lambda text, field: parse_result(text, scale=field.scale, decimals=field.decimals),
+    "number": lambda text, field: parse_rating(text, scale=field.scale, decimals=field.decimals, names=field.keys),
+}
 
 
 def _read_label(reply: Reply, labels: Sequence[str]) -> Outcome:
@@ -220,7 +218,7 @@ def _token_of_grade(
 
 
 def _place(words: str, whole: str) -> int | None:
-    """Where an answer begins in the text of all tokens; None if nobody knows.
+    """Where an answer begins in the text of all tokens; None where that is unknown.
 
     Thinking may precede it, and a stop string or a mark of the end may follow; which of both must be certain.
     """

@@ -1,7 +1,7 @@
 """Panels: several judges rate the same replies, and one rating comes of it."""
 
 import statistics
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Literal
 
 from fcconan.data import ABOUT_REPLY
@@ -11,17 +11,14 @@ Row = dict[str, Any]
 _SHARED = ("reply_id", "pair_id", "aspect", "low", "high", "higher_is_better", *ABOUT_REPLY)
 Rule = Literal["mean", "median", "majority"]
 Reason = Literal["too_few_judges", "no_majority"]
-REASONS: dict[Reason, str] = {
-    "too_few_judges": "no more than half of the panel gave a grade",
-    "no_majority": "no grade or label was given by more than half of the panel",
-}
+_AVERAGES: dict[Rule, Callable[[Sequence[float]], float]] = {"mean": statistics.fmean, "median": statistics.median}
 
 
 def combine(judged: Sequence[Sequence[Row]], rule: Rule) -> list[Row]:
     """Makes the panel's rows of the rows that its judges gave for one reply.
 
     `mean` and `median` need more than half of the panel; `majority` is the value that more than half of the *panel*
-    gives, so that a judge who failed counts for nobody. Without one, the rating is missing: `no_majority`,
+    gives, so that a judge who failed supports no value. Without one, the rating is missing: `no_majority`,
     `too_few_judges`.
 
     Args:
@@ -32,7 +29,7 @@ def combine(judged: Sequence[Sequence[Row]], rule: Rule) -> list[Row]:
         One row for every aspect, with the rater `panel:RULE`.
 
     Raises:
-        InputError: The judges rated different things, or labels are to be averaged.
+        InputError: Labels are to be averaged.
     """
     return [_combine(rows, rule) for rows in zip(*judged, strict=True)]
 
@@ -52,9 +49,6 @@ def rate_together(judges: Sequence[Any], replies: Any, rule: Rule) -> Iterator[l
 def _combine(rows: Sequence[Row], rule: Rule) -> Row:
     first, size = rows[0], len(rows)
     key = "label" if "label" in first else "value"
-    what = [(row.get("reply_id"), row.get("pair_id"), row.get("aspect")) for row in rows]
-    if len(set(what)) > 1:
-        raise InputError(f"the judges of a panel rated {what[0]} and {what[1]}: give all the same replies and aspects")
     if key == "label" and rule != "majority":
         raise InputError(f"labels have no {rule}: use --panel majority")
     given = [row[key] for row in rows if row[key] is not None]
@@ -63,7 +57,7 @@ def _combine(rows: Sequence[Row], rule: Rule) -> Row:
     if rule == "majority":
         value = next((each for each in given if 2 * given.count(each) > size), None)
     elif 2 * len(given) > size:
-        value = statistics.fmean(given) if rule == "mean" else statistics.median(given)
+        value = _AVERAGES[rule](given)
     if value is not None:
         reason = None
     return {

@@ -20,7 +20,7 @@ def mean_of_people(ratings: Iterable[Row], aspect: str, *, raters: Iterable[str]
         raters: Whose ratings count; None for all people.
 
     Raises:
-        InputError: There are no such ratings, or one cannot be read.
+        InputError: Such ratings are missing, or one cannot be read.
     """
     wanted = None if raters is None else set(raters)
     values: dict[str, list[float]] = {}
@@ -35,7 +35,7 @@ def mean_of_people(ratings: Iterable[Row], aspect: str, *, raters: Iterable[str]
             if value is None or math.isinf(value) or reply is None:
                 raise InputError(
                     f"a rating of {aspect} is {row['value']!r} for the reply {reply!r}: expected a "
-                    "number and a reply_id; mend or remove it"
+                    "number and a reply_id; correct or remove it"
                 )
             if not math.isnan(value):  # as some tools write what is missing
                 values.setdefault(reply, []).append(value)

@@ -89,7 +89,7 @@ def load_prompt(path: Path, *, known: Collection[str], needed: Collection[str]) 
         needed: Those without which all items would get the same prompt.
 
     Raises:
-        InputError: The file is no such list, or names a variable that is not known or lacks one that is needed.
+        InputError: The file holds something else, or names a variable that is not known or lacks one that is needed.
     """
     file = YamlFile(path, top="list")
     try:
@@ -195,16 +195,14 @@ def rating_schema(aspects: Sequence[Aspect], *, explained: bool) -> dict[str, An
         if not explained:
             return grade
         # In the order of the pattern in the prompt, so that endpoints with and without schemas are asked alike.
-        inner = _object("", {"score": grade, "explanation": {"type": "string"}})
-        inner.pop("title")
-        return inner
+        return json_object({"score": grade, "explanation": {"type": "string"}})
 
-    return _object("rating", {aspect.name: field(aspect) for aspect in aspects})
+    return json_object({aspect.name: field(aspect) for aspect in aspects}, title="rating")
 
 
 def label_schema(task: Task) -> dict[str, Any]:
     """Returns the JSON Schema of a label."""
-    return _object("label", {"label": {"type": "string", "enum": [label.name for label in task.labels]}})
+    return json_object({"label": {"type": "string", "enum": [label.name for label in task.labels]}}, title="label")
 
 
 def grade_lines(aspect: Aspect) -> list[str]:
@@ -263,11 +261,20 @@ def _answer_line(aspects: Sequence[Aspect], form: Form, *, explained: bool) -> s
     return f"Answer with a JSON object only: {told}, with GRADE {span}.{also}"
 
 
-def _object(title: str, properties: dict[str, Any]) -> dict[str, Any]:
+def json_request(instruction: str, content: Mapping[str, Any]) -> Messages:
+    """Returns messages with an instruction and the material for it, as a JSON object."""
+    return [
+        {"role": "system", "content": instruction},
+        {"role": "user", "content": json.dumps(content, ensure_ascii=False)},
+    ]
+
+
+def json_object(properties: Mapping[str, Any], *, title: str | None = None) -> dict[str, Any]:
+    """Returns the JSON Schema of an object that has all of some properties, and no others."""
     return {
-        "title": title,
+        **({} if title is None else {"title": title}),
         "type": "object",
-        "properties": properties,
+        "properties": dict(properties),
         "required": list(properties),
         "additionalProperties": False,
     }

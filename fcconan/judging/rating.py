@@ -11,14 +11,11 @@ from fcconan.judging.answer_checks import cites, copied
 from fcconan.judging.outcomes import Outcome, RowReason, keys, read
 from fcconan.judging.strategies import TEXTS, Plan, Question, variables
 from fcconan.judging.streams import answered
-from fcconan.models import Call, Model, Reply, Sampling
+from fcconan.models import PASSING_REASONS, Call, Model, Reply, Sampling
 
 Row = dict[str, Any]
 RATED: Columns = RATED_SCHEMA.kinds
 LABELLED: Columns = LABELLED_SCHEMA.kinds
-# Failures that another try may mend; the others say something about the model.
-RETRIED = frozenset({"rate_limited", "server_error", "timeout", "connection", "bad_body"})
-# What no journal keeps, so that another run sends it again.
 _Shown = tuple[dict[str, str], RowReason | None]
 _MISSING: dict[str, RowReason] = {
     "hate_speech": "no_hate_speech",
@@ -146,51 +143,45 @@ class ModelJudge:
             else:
                 said = [next(rest) for _ in range(question.samples)]
                 without = [reply.reason for reply in said if reply.text is None]
-                self.failed += sum(reason in RETRIED for reason in without)
+                self.failed += sum(reason in PASSING_REASONS for reason in without)
                 outcomes = read(question, said, labels)
-            for name, outcome in outcomes.items():
-                rows.append(self._row(row, name, outcome, question, texts))
+            rows += [self._row(row, name, outcome, question, texts) for name, outcome in outcomes.items()]
         return rows
 
     def _row(self, row: Row, name: str, outcome: Outcome, question: Question, texts: Mapping[str, str]) -> Row:
-        extra: Row = {
+        reply = texts.get("counter_narrative", "")
+        judged: Row = {
+            "rater": self.name,
+            "rater_kind": "model",
+            "reason": outcome.reason,
+            "explanation": outcome.explanation,
             "strategy": self.plan.strategy,
             "n_samples": outcome.n_samples,
             "n_read": outcome.n_read,
             "retained_mass": outcome.retained_mass,
             "cited": cites(outcome.explanation, texts) if question.cited and outcome.value is not None else None,
-            "suspicious": None,
         }
         if self.plan.task.labels:
-            extra["suspicious"] = copied(texts.get("counter_narrative", ""), ("label",), outcome.value)
-            return {
+            judged |= {
                 "pair_id": row.get("pair_id") or row.get("reply_id"),
-                "rater": self.name,
                 "label": outcome.value,
-                "rater_kind": "model",
-                "reason": outcome.reason,
-                "explanation": outcome.explanation,
-                **extra,
+                "suspicious": copied(reply, ("label",), outcome.value),
             }
-        aspect = self.plan.task.aspect(name)
-        # A mean is compared as the grade that it is nearest to: not every sample need have copied.
-        given = round(float(outcome.value), aspect.decimals) if outcome.value is not None else None
-        reply = texts.get("counter_narrative", "")
-        extra["suspicious"] = copied(reply, keys(aspect), given, high=aspect.scale[1])
-        return {
-            "reply_id": row.get("reply_id") or row.get("pair_id"),
-            "rater": self.name,
-            "rater_kind": "model",
-            "aspect": name,
-            "value": outcome.value,
-            "low": aspect.scale[0],
-            "high": aspect.scale[1],
-            "higher_is_better": aspect.higher_is_better,
-            "reason": outcome.reason,
-            "explanation": outcome.explanation,
-            **extra,
-            **about_reply(row),
-        }
+        else:
+            aspect = self.plan.task.aspect(name)
+            # A mean is compared as the grade that it is nearest to: not every sample need have copied.
+            given = round(float(outcome.value), aspect.decimals) if outcome.value is not None else None
+            judged |= {
+                "reply_id": row.get("reply_id") or row.get("pair_id"),
+                "aspect": name,
+                "value": outcome.value,
+                "low": aspect.scale[0],
+                "high": aspect.scale[1],
+                "higher_is_better": aspect.higher_is_better,
+                "suspicious": copied(reply, keys(aspect), given, high=aspect.scale[1]),
+                **about_reply(row),
+            }
+        return {column: judged[column] for column in self.columns}
 
 
 def name_of(plan: Plan) -> str:
@@ -200,24 +191,20 @@ def name_of(plan: Plan) -> str:
     """
     asked = plan.questions()
     mine, usual = asked[0], replace(plan, samples=None, temperature=None, max_tokens=None).questions()[0]
-    parts: list[str] = [plan.strategy]
-    if plan.logprobs:
-        parts.append("logprobs")
-    if mine.samples != usual.samples:
-        parts.append(f"{mine.samples}-samples")
-    if mine.sampling.temperature != replace(plan, temperature=None).questions()[0].sampling.temperature:
-        parts.append(f"temperature-{mine.sampling.temperature:g}")
-    if mine.sampling.max_tokens != usual.sampling.max_tokens:
-        parts.append(f"{mine.sampling.max_tokens}-tokens")
-    if plan.seed != 0:
-        parts.append("no-seed" if plan.seed is None else f"seed-{plan.seed}")
-    if plan.prompt is not None:
-        parts.append(f"prompt-{short_hash(*(question.prompt.hash for question in asked))[:6]}")
-    return "-".join(parts)
+    usual_temperature = replace(plan, temperature=None).questions()[0].sampling.temperature
+    further = {
+        "logprobs": plan.logprobs,
+        f"{mine.samples}-samples": mine.samples != usual.samples,
+        f"temperature-{mine.sampling.temperature:g}": mine.sampling.temperature != usual_temperature,
+        f"{mine.sampling.max_tokens}-tokens": mine.sampling.max_tokens != usual.sampling.max_tokens,
+        "no-seed" if plan.seed is None else f"seed-{plan.seed}": plan.seed != 0,
+        f"prompt-{short_hash(*(each.prompt.hash for each in asked))[:6]}": plan.prompt is not None,
+    }
+    return "-".join([plan.strategy, *(name for name, differs in further.items() if differs)])
 
 
 def _has_words(value: object) -> TypeGuard[str]:
-    """Whether this is a text of more than white space and characters that nobody sees, such as U+200B."""
+    """Whether this is a text of more than white space and invisible characters, such as U+200B."""
     return isinstance(value, str) and any(
         not each.isspace() and unicodedata.category(each) not in ("Cc", "Cf") for each in value
     )

@@ -4,7 +4,7 @@ import csv
 import io
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Self
 
@@ -12,13 +12,14 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from fcconan.data import read_text
 from fcconan.errors import InputError
+from fcconan.judging.prompts import json_object, json_request
 from fcconan.judging.tasks import Aspect, Task, Text, load_task
 from fcconan.models import Call, Model, Sampling
 
-# `1 star: ...`, `1 Star: ...`, `Score 1: ...`, each at the beginning of a line.
 # The last words before the grades, such as `Here is what each star means:`; the grades are listed apart.
 _ANNOUNCEMENT = re.compile(r"(?<=[.!?\])])\s+[^.!?]*:$")
 _DESCRIBED = re.compile(r"score(\d+)_description")
+# `1 star: ...`, `1 Star: ...`, `Score 1: ...`, each at the beginning of a line.
 _GRADE = re.compile(r"^[ \t]*(?:score[ \t]+(\d+)|(\d+)[ \t]*stars?)[ \t]*:[ \t]*", re.IGNORECASE | re.MULTILINE)
 
 
@@ -29,28 +30,34 @@ def load_rubric(name: str) -> Task:
     (`1 star: ...`), or a JSON object with `rubrics`: aspect -> `[What is asked?]` and lines such as `Score 1: ...`, or
     aspect -> an object with `criteria` and `score1_description`, `score2_description` and so on, as prometheus-eval
     writes them. Such an object alone is one aspect with the name of the file. The highest grade is the best one, for
-    toxicity, too: 5 stands for a reply that is not toxic.
+    toxicity, too: 5 is the grade of a reply that is not toxic.
 
     Raises:
-        InputError: There is no such task, or the file is none of these.
+        InputError: The task is unknown, or the file is none of these.
     """
     path = Path(name)
     if path.suffix not in (".csv", ".json"):
         return load_task(name)
     text = read_text(path)
     rubrics = _from_csv(path, text) if path.suffix == ".csv" else _from_json(path, text)
-    aspects = [_aspect(path, title, rubric) for title, rubric in rubrics.items()]
-    names = [aspect.name for aspect in aspects]
-    for aspect in aspects:
-        if names.count(aspect.name) > 1:
-            raise InputError(f"{path}: two aspects are named {aspect.name}; rename one")
     stem = re.sub(r"[^a-z0-9]+", "-", path.stem.lower()).strip("-")
-    return Task(
-        name=stem if stem[:1].isalpha() else f"rubric-{stem}".strip("-"),
-        title=f"Rubrics of {path.name}",
-        unit="reply",
-        question="Rate the counter-narrative as a reply to the hateful message.",
-        aspects=aspects,
+    name = stem if stem[:1].isalpha() else f"rubric-{stem}".strip("-")
+    aspects = [_aspect(path, title, rubric) for title, rubric in rubrics.items()]
+    try:
+        return _task(name, f"Rubrics of {path.name}", aspects)
+    except ValidationError as error:
+        raise InputError(f"{path}: {_said(error)}") from error
+
+
+def _task(name: str, title: str, aspects: Sequence[Mapping[str, Any] | Aspect]) -> Task:
+    """Returns a task that rates replies.
+
+    Raises:
+        ValidationError: A name, a scale or a text cannot be used.
+    """
+    question = "Rate the counter-narrative as a reply to the hateful message."
+    return Task.model_validate(
+        {"name": name, "title": title, "unit": "reply", "question": question, "aspects": aspects}
     )
 
 
@@ -104,7 +111,7 @@ def _from_json(path: Path, text: str) -> Mapping[str, str]:
     return {title: rubric if isinstance(rubric, str) else rubric.lines() for title, rubric in rubrics.items()}
 
 
-def _aspect(path: Path, title: str, rubric: str) -> Aspect:
+def _aspect(path: Path, title: str, rubric: str) -> dict[str, Any]:
     asked, *rest = _GRADE.split(rubric)
     grades = {}
     for score, star, meaning in zip(rest[::3], rest[1::3], rest[2::3], strict=True):
@@ -116,19 +123,14 @@ def _aspect(path: Path, title: str, rubric: str) -> Aspect:
         raise InputError(
             f"{path}: {title} has no lines such as `Score 1: ...` or `1 star: ...`; add one for each grade"
         )
-    question = _ANNOUNCEMENT.sub("", " ".join(asked.split())).strip("[]")
-    empty = [str(grade) for grade, meaning in sorted(grades.items()) if not meaning]
-    if not question or empty:
-        where = f"grade {empty[0]}" if empty else "grades that nothing is asked about"
-        raise InputError(f"{path}: {title} has {where} without a text; write what raters should read")
-    name = re.sub(r"[^a-z0-9]+", "_", title.lower()).strip("_")
-    try:
-        # The papers' scales all praise with the highest grade.
-        return Aspect(
-            name=name, title=title.strip(), question=question, low=min(grades), high=max(grades), grades=grades
-        )
-    except ValidationError as error:
-        raise InputError(f"{path}: {title}: {_said(error)}") from error
+    return {
+        "name": re.sub(r"[^a-z0-9]+", "_", title.lower()).strip("_"),
+        "title": title.strip(),
+        "question": _ANNOUNCEMENT.sub("", " ".join(asked.split())).strip("[]"),
+        "low": min(grades),
+        "high": max(grades),  # the papers' scales all praise with the highest grade
+        "grades": grades,
+    }
 
 
 LONGEST_SCALE = 100
@@ -171,25 +173,11 @@ def draft_rubric(
     Raises:
         InputError: The name or the scale cannot be used, or the model gave no answer or no rubric.
     """
+    scale = {"low": low, "high": high, "higher_is_better": higher_is_better}
 
     def rubric(question: str, grades: dict[int, str], steps: list[str]) -> Task:
-        aspect = Aspect(
-            name=name,
-            title=title,
-            question=question,
-            low=low,
-            high=high,
-            higher_is_better=higher_is_better,
-            grades=grades,
-            steps=steps,
-        )
-        return Task(
-            name=name.replace("_", "-"),
-            title=title,
-            unit="reply",
-            question="Rate the counter-narrative as a reply to the hateful message.",
-            aspects=[aspect],
-        )
+        aspect = {"name": name, "title": title, "question": question, **scale, "grades": grades, "steps": steps}
+        return _task(name.replace("_", "-"), title, [Aspect.model_validate(aspect)])
 
     if high - low >= LONGEST_SCALE:
         raise InputError(
@@ -207,10 +195,7 @@ def draft_rubric(
         "highest_grade": high,
         "best_grade": high if higher_is_better else low,
     }
-    messages = [
-        {"role": "system", "content": _INSTRUCTION},
-        {"role": "user", "content": json.dumps(wanted, ensure_ascii=False)},
-    ]
+    messages = json_request(_INSTRUCTION, wanted)
     call = Call(messages, Sampling(max_tokens=2048, seed=seed), _schema(low, high), variables={"aspect": name})
     (reply,) = model.replies([call])
     if reply.text is None:
@@ -239,17 +224,6 @@ def _said(error: ValidationError) -> str:
 
 
 def _schema(low: int, high: int) -> dict[str, Any]:
-    grades = {str(grade): {"type": "string"} for grade in range(low, high + 1)}
-    inner = {"type": "object", "properties": grades, "required": list(grades), "additionalProperties": False}
-    properties = {
-        "question": {"type": "string"},
-        "grades": inner,
-        "steps": {"type": "array", "items": {"type": "string"}},
-    }
-    return {
-        "title": "rubric",
-        "type": "object",
-        "properties": properties,
-        "required": list(properties),
-        "additionalProperties": False,
-    }
+    text = {"type": "string"}
+    grades = json_object({str(grade): text for grade in range(low, high + 1)})
+    return json_object({"question": text, "grades": grades, "steps": {"type": "array", "items": text}}, title="rubric")

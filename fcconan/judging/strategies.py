@@ -115,7 +115,7 @@ class Plan:
             InputError: The settings do not go together, or the prompt file cannot be used.
         """
         self._check()
-        aspects = tuple(self.task.aspect(name) for name in self.aspects) if self.aspects else tuple(self.task.aspects)
+        aspects = self._rated
         if self.prompt is not None:
             return self._own_prompt(self.prompt, aspects)
         if self.task.labels:
@@ -134,6 +134,10 @@ class Plan:
             schema = rating_schema(group, explained=explained) if self._form == "object" else None
             asked.append(self._question(group, prompt, longest, schema))
         return asked
+
+    @property
+    def _rated(self) -> tuple[Aspect, ...]:
+        return tuple(self.task.aspect(name) for name in self.aspects) if self.aspects else tuple(self.task.aspects)
 
     @property
     def _form(self) -> Form:
@@ -161,9 +165,8 @@ class Plan:
             raise InputError(f"the task {self.task.name} compares two replies: use `fcconan judge compare`")
         if self.task.labels and self.strategy not in ("direct", "rubric"):
             raise InputError(f"the task {self.task.name} has labels: judge it with --rating-method rubric or direct")
-        names = self.aspects or [aspect.name for aspect in self.task.aspects]
-        if len(set(names)) < len(names):
-            raise InputError(f"the aspects are {', '.join(names)}: name each once")
+        if self.aspects and len(set(self.aspects)) < len(self.aspects):
+            raise InputError(f"the aspects are {', '.join(self.aspects)}: name each once")
         self._check_sampling()
         if self.strategy != "auto-cseval" and self.steps:
             raise InputError(
@@ -179,14 +182,12 @@ class Plan:
             raise InputError("log-probabilities go with --rating-method g-eval and one sample: leave the others out")
         if self._samples > 1 and self.temperature == 0:
             raise InputError(f"{self._samples} samples at temperature 0 are one answer: raise it, or ask once")
-        if self.logprobs:
-            for name in self.aspects or [aspect.name for aspect in self.task.aspects]:
-                aspect = self.task.aspect(name)
-                if aspect.decimals or not _ONE_DIGIT[0] <= aspect.low < aspect.high <= _ONE_DIGIT[1]:
-                    raise InputError(
-                        f"log-probabilities weigh whole grades of one digit, and {name} has "
-                        f"{written(aspect.low, aspect)} to {written(aspect.high, aspect)}: take samples instead"
-                    )
+        for aspect in self._rated if self.logprobs else ():
+            if aspect.decimals or not _ONE_DIGIT[0] <= aspect.low < aspect.high <= _ONE_DIGIT[1]:
+                raise InputError(
+                    f"log-probabilities weigh whole grades of one digit, and {aspect.name} has "
+                    f"{written(aspect.low, aspect)} to {written(aspect.high, aspect)}: take samples instead"
+                )
 
     @property
     def _samples(self) -> int:

@@ -131,7 +131,7 @@ def load_task(name: str | Path) -> Task:
         name: A task of the catalogue, or the path of a task file or of the folder that holds a `task.yaml`.
 
     Raises:
-        InputError: There is no such task, or its file does not follow the schema, says nothing where a text belongs, or
+        InputError: The task is unknown, or its file does not follow the schema, says nothing where a text belongs, or
             describes two grades alike; the message names file and line.
     """
     file = YamlFile(task_path(str(name)))

@@ -46,6 +46,7 @@ from .replay import (
     ReplayModel as ReplayModel,
 )
 from .requests import (
+    PASSING_REASONS as PASSING_REASONS,
     Call as Call,
     CallReason as CallReason,
     Messages as Messages,
@@ -65,6 +66,7 @@ from .weights import (
     known_hash as known_hash,
     loading as loading,
     locate as locate,
+    longest_context as longest_context,
     one_line as one_line,
     quiet_training as quiet_training,
 )

@@ -112,14 +112,9 @@ class CostLimit:
         spent: Cost of answered calls. A call that failed without an answer may have been charged: it counts with the
             amount that was reserved for it.
         reserved: The most that calls under way may cost.
-
-    Raises:
-        InputError: The limit is not a number from 0.
     """
 
     def __init__(self, limit: float) -> None:
-        if not 0 <= limit < float("inf"):
-            raise InputError(f"the limit of cost is {limit}: give a number from 0")
         self.limit = limit
         self.spent = self.reserved = 0.0
         self._under_way = 0
@@ -172,7 +167,7 @@ class Budget:
     """Counts the tokens of calls, and keeps their cost within a limit: the most they may cost is reserved beforehand.
 
     Args:
-        limit: The limit of all models of a run; a number is a limit of this model alone, None sets none.
+        limit: The limit of all models of a run; None for no limit.
         price: Price of the model; None where it is unknown, which goes without a limit only.
 
     Attributes:
@@ -181,12 +176,10 @@ class Budget:
         used: Requests and tokens so far.
     """
 
-    def __init__(self, limit: CostLimit | float | None, price: Price | None) -> None:
+    def __init__(self, limit: CostLimit | None, price: Price | None) -> None:
         if limit is not None and price is None:
             raise InputError("a limit of cost needs the price of the model")
-        self.limit = CostLimit(limit) if isinstance(limit, int | float) else limit
-        self.price = price
-        self.used = Used()
+        self.limit, self.price, self.used = limit, price, Used()
 
     @property
     def is_limited(self) -> bool:
@@ -201,7 +194,7 @@ class Budget:
 
     def bound(self, body: Mapping[str, Any]) -> float:
         """Returns the most that a request can cost; 0 where there is no limit."""
-        return self.price.of(*most_tokens(body)) if self.is_limited and self.price is not None else 0.0
+        return self.price.of(*most_tokens(body)) if self.limit is not None and self.price is not None else 0.0
 
     def reserve(self, amount: float) -> bool:
         """As `CostLimit.reserve`; always possible without a limit."""

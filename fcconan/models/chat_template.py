@@ -13,7 +13,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from fcconan.data import content_folder, did_you_mean
+from fcconan.data import catalogue_entry, content_folder, read_text
 from fcconan.errors import InputError
 from fcconan.models.requests import Messages
 
@@ -105,35 +105,26 @@ def encode_pair(tokenizer: Any, template: str | None, messages: Messages, reply:
     """Returns a prompt with its answer, as a model learns it.
 
     Args:
-        tokenizer: Of transformers.
+        tokenizer: Of transformers, with an end token.
         template: A chat template; None for the tokenizer's own.
-        messages: The prompt.
-        reply: The answer.
+        messages: The prompt, without control tokens.
+        reply: The answer; the same.
 
     Returns:
         The tokens of the prompt, exactly as `prompt_tokens` gives them, of the answer, and the tokenizer's end token,
         once and last, whatever the template sets after an answer; and how many of them are the prompt's.
 
     Raises:
-        InputError: The tokenizer has no end token, the answer is empty, or a text holds a control token.
         Exception: The template refuses the messages.
     """
-    end = tokenizer.eos_token_id
-    if end is None:
-        raise InputError("the tokenizer has no end token, so that no answer would end: set its eos_token")
     reply = reply.strip()
-    if not reply:
-        raise InputError("the answer is empty: leave the pair out")
-    held = held_token([*(message["content"] for message in messages), reply], control_tokens(tokenizer))
-    if held is not None:
-        raise InputError(f"a text holds {held!r}, which the model reads as a control token: take it out")
     text = render(tokenizer, messages, template)
     prompt = _encoded(tokenizer, text)
     answer = _before_answer(tokenizer, template, messages, reply, text) + reply
     whole = _encoded(tokenizer, text + answer)
     if whole[: len(prompt)] != prompt:  # the last letters of the prompt and the first of the answer make one token
         whole = prompt + _continued(tokenizer, answer)
-    return [*whole, end], len(prompt)
+    return [*whole, tokenizer.eos_token_id], len(prompt)
 
 
 def control_tokens(tokenizer: Any) -> list[str]:
@@ -196,7 +187,6 @@ def _merged(messages: Messages) -> Messages:
     return [*merged, {"role": "user", "content": "\n\n".join(said)}] if said else merged
 
 
-__all__ = ["Format", "encode_pair", "format_names", "load_format"]
 SUFFIX = ".jinja"
 
 
@@ -212,26 +202,11 @@ def load_format(name_or_path: str | Path) -> Format:
         name_or_path: A format of the catalogue, or the path of a chat template of one's own (it ends in `.jinja`).
 
     Raises:
-        InputError: There is no such format, or it is no Jinja template.
+        InputError: The format is unknown, or it is no Jinja template.
     """
-    path = Path(name_or_path)
-    if path.suffix != SUFFIX:
-        names = format_names()
-        if str(name_or_path) not in names:
-            hint = did_you_mean(str(name_or_path).lower(), names)
-            raise InputError(
-                f"unknown format {str(name_or_path)!r}: {hint}known are {', '.join(names)}, or a {SUFFIX} file"
-            )
-        path = _folder() / f"{name_or_path}{SUFFIX}"
-    try:
-        template = path.read_text(encoding="utf-8")
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path}: byte {error.start} is not UTF-8: save it as UTF-8") from error
-    except OSError as error:
-        raise InputError(
-            f"the format {path} cannot be read ({error.strerror}): give a {SUFFIX} file, or one of "
-            f"{', '.join(format_names())}"
-        ) from error
+    known = {name: _folder() / f"{name}{SUFFIX}" for name in format_names()}
+    path = catalogue_entry("format", str(name_or_path), known, (SUFFIX,))
+    template = read_text(path)
     _check(path, template)
     return Format(path.stem, template)
 
@@ -245,7 +220,9 @@ def _check(path: Path, template: str) -> None:
     try:
         used = find_undeclared_variables(environment.parse(template))
     except TemplateSyntaxError as error:
-        raise InputError(f"{path}, line {error.lineno}: no Jinja template ({error.message}): mend that line") from error
+        raise InputError(
+            f"{path}, line {error.lineno}: no Jinja template ({error.message}): correct that line"
+        ) from error
     if "messages" not in used:
         raise InputError(f"{path} does not write any `messages`: give a chat template")
 

@@ -2,7 +2,6 @@
 twice.
 """
 
-import math
 import os
 import re
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
@@ -69,15 +68,6 @@ class Client:
         budget: Budget | None = None,
         progress: Callable[[int], object] | None = None,
     ) -> None:
-        for name, number, least, most in (
-            ("timeout", timeout, 0, 1_000_000),
-            ("retries", retries, -1, 1_000_000),
-            ("concurrency", concurrency, 0, 1_000_000),
-            ("requests_per_minute", 1 if requests_per_minute is None else requests_per_minute, 0, math.inf),
-        ):
-            if not least < number <= most:
-                up_to = "" if math.isinf(most) else f" and up to {most}"
-                raise InputError(f"{name} is {number}: give a number above {least}{up_to}")
         self._address = endpoint_address(base_url)
         self.endpoint = self._address.url
         proxy_for(self.endpoint)  # refuses a wrong proxy before anything is written

@@ -138,7 +138,7 @@ class UnaskedModel:
     """Takes the place of a model where calls are made and none is sent."""
 
     def __init__(self) -> None:
-        self.name, self.configuration = "nobody", dict[str, Any]()
+        self.name, self.configuration = "unasked", dict[str, Any]()
 
     def replies(self, calls: Iterable[Call]) -> Iterator[Reply]:
         """Answers nothing.

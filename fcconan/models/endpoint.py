@@ -89,7 +89,7 @@ class EndpointModel:
 
     def _body(self, call: Call, form: "Form") -> dict[str, Any]:
         fields = _sampling(call.sampling)
-        if form.newer_limit and "max_tokens" in fields:
+        if form.newer_limit:
             fields["max_completion_tokens"] = fields.pop("max_tokens")
         fields = {name: each for name, each in {**fields, **self._further}.items() if each is not None}
         body = {"model": self.name, **fields, "messages": call.messages}
@@ -157,17 +157,17 @@ def _read(body: Mapping[str, Any], call: Call, form: Form) -> Reply:
 
 
 def _sampling(sampling: Sampling) -> dict[str, Any]:
-    fields: dict[str, Any] = {
+    """Returns the fields of a request that say how words are drawn; those that are None are left out of it."""
+    return {
         "temperature": sampling.temperature,
         "max_tokens": sampling.max_tokens,
         "top_p": sampling.top_p,
         "top_k": sampling.top_k,
         "seed": sampling.seed,
         "stop": list(sampling.stop) or None,
+        "logprobs": True if sampling.top_logprobs else None,
+        "top_logprobs": sampling.top_logprobs or None,
     }
-    if sampling.top_logprobs:
-        fields |= {"logprobs": True, "top_logprobs": sampling.top_logprobs}
-    return {name: value for name, value in fields.items() if value is not None}
 
 
 def _with_schema(body: dict[str, Any], schema: Mapping[str, Any]) -> dict[str, Any]:

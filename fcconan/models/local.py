@@ -25,7 +25,7 @@ from fcconan.models.chat_template import Format, control_tokens, format_names, h
 from fcconan.models.requests import Call, Finished, Reply, Request
 from fcconan.models.responses import read_reply
 from fcconan.models.token_sampling import Batch, Row, kept_tokens, longest
-from fcconan.models.weights import loading, locate, locate_base, needs_peft, one_line
+from fcconan.models.weights import loading, locate, locate_base, longest_context, one_line
 
 # What is said by an allocator that has nothing left, besides torch's own error.
 _FULL = ("DefaultCPUAllocator", "can't allocate memory", "not enough memory", "out of memory", "ALLOC_FAILED")
@@ -64,7 +64,7 @@ class LocalModel:
         origins: Where the answers of this run came from.
 
     Raises:
-        InputError: The folder or the model is not there, or a setting is out of range.
+        InputError: The folder or the model is not there.
     """
 
     def __init__(
@@ -79,9 +79,6 @@ class LocalModel:
         context: int | None = None,
         template: Format | None = None,
     ) -> None:
-        for setting, number in (("batch_size", batch_size), ("context", context)):
-            if number is not None and number < 1:
-                raise InputError(f"{setting} is {number}: give 1 or more")
         self._source = source = locate(str(model), revision)
         self.name = source.name
         base = None if source.commit else locate_base(Path(source.path))
@@ -154,7 +151,7 @@ class LocalModel:
             start = time.monotonic()
             if not self._generate(batch):
                 self._halve(batch)
-                waiting = [row.anew() for row in waiting]
+                waiting = [row.restarted() for row in waiting]
                 continue
             seconds = round(time.monotonic() - start, 3)
             at = datetime.now(UTC).isoformat(timespec="milliseconds")
@@ -324,9 +321,9 @@ class LocalModel:
 
     @cached_property
     def _model(self) -> Any:
-        if self._is_adapter:
-            needs_peft(self.name)
         with loading(self.name):
+            if self._is_adapter:
+                from peft import PeftModel  # before the base is loaded, which takes minutes
             import torch
             from transformers import AutoModelForCausalLM, GenerationConfig
             from transformers.utils import logging
@@ -337,8 +334,6 @@ class LocalModel:
                 self._base.path, revision=self._base.commit, dtype=self._dtype, device_map=self._device or str(found)
             )
             if self._is_adapter:
-                from peft import PeftModel
-
                 with catch_warnings(action="ignore", category=FutureWarning):  # peft asks transformers in an old way
                     model = PeftModel.from_pretrained(model, self._source.path)
             model.eval()
@@ -377,14 +372,10 @@ class LocalModel:
     def _limit(self) -> int:
         if self._context is not None:
             return self._context
-        with loading(self.name):
-            from transformers import AutoConfig
-
-            config = AutoConfig.from_pretrained(self._base.path, revision=self._base.commit)
-        stated = getattr(config.get_text_config(), "max_position_embeddings", None)
+        stated = longest_context(self._base)
         if stated is None:
             raise InputError(f"the configuration of {self.name} names no longest context: give one (context)")
-        return int(stated)
+        return stated
 
 
 def _is_full(error: BaseException) -> bool:

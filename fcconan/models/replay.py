@@ -24,7 +24,7 @@ class ReplayModel:
         name: The model's name; by default the file's.
 
     Raises:
-        InputError: The file cannot be read or has no such columns.
+        InputError: The file cannot be read or lacks these columns.
     """
 
     def __init__(self, path: Path, *, name: str | None = None) -> None:

@@ -48,7 +48,7 @@ class Row:
     def __post_init__(self) -> None:
         self.draw = np.random.default_rng(self.seed)
 
-    def anew(self) -> "Row":
+    def restarted(self) -> "Row":
         """Returns the row as it was before its first token."""
         return Row(self.request, self.prompt, self.limit, self.temperature, self.top_p, self.sampling, self.seed)
 

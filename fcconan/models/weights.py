@@ -1,14 +1,15 @@
 """Where a local model comes from: a folder or the Hub, the hash of its files, and why it cannot be loaded."""
 
 import hashlib
-import json
 import os
 import time
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
+
+from pydantic import BaseModel, Field, ValidationError
 
 from fcconan.data import Checkpoint, cache_folder, environment_secrets, quiet_hub, sha256_of, without_secrets
 from fcconan.errors import InputError
@@ -43,7 +44,7 @@ def locate(model: str, revision: str | None) -> Source:
     """Returns where a model is loaded from.
 
     Raises:
-        InputError: There is no such model, or a folder is given with a revision.
+        InputError: The model is unknown, or a folder is given with a revision.
     """
     folder = Path(model).expanduser()
     if folder.is_dir():
@@ -65,6 +66,13 @@ def locate(model: str, revision: str | None) -> Source:
     return Source(model, Path(config).parent.name, None)  # a snapshot's folder has the name of its commit
 
 
+class _Adapter(BaseModel):
+    """What peft writes of the model that was adapted."""
+
+    base_model_name_or_path: Annotated[str, Field(min_length=1)]
+    revision: str | None = None
+
+
 def locate_base(adapter: Path) -> Source | None:
     """Returns the model that an adapter was trained upon; None for a folder that peft did not write.
 
@@ -75,33 +83,30 @@ def locate_base(adapter: Path) -> Source | None:
     if not path.is_file():
         return None
     try:
-        stated = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise InputError(f"{path} cannot be read ({one_line(error)}): write the adapter again") from error
-    name = stated.get("base_model_name_or_path") if isinstance(stated, dict) else None
-    if not isinstance(name, str) or not name:
-        raise InputError(f"{path} names no base_model_name_or_path: write there the model that was adapted")
+        stated = _Adapter.model_validate_json(path.read_bytes())
+    except (OSError, ValidationError) as error:
+        raise InputError(f"{path} names no base_model_name_or_path: write there the model that was adapted") from error
+    name = stated.base_model_name_or_path
     beside = adapter / name
     base = str(beside) if beside.is_dir() and not Path(name).is_dir() else name
     try:
-        return locate(base, None if Path(base).is_dir() else stated.get("revision"))
+        return locate(base, None if Path(base).is_dir() else stated.revision)
     except InputError as error:
         raise InputError(f"{adapter} was trained upon {name}, which is needed, too: {error}") from error
 
 
-def needs_peft(name: str) -> None:
-    """Checks that adapters can be loaded.
+def longest_context(source: Source) -> int | None:
+    """Returns how many tokens a model reads at most; None where its configuration does not say.
 
     Raises:
-        InputError: The package for them is not installed.
+        InputError: The configuration cannot be loaded.
     """
-    try:
-        import peft  # noqa: F401
-    except ImportError as error:
-        raise InputError(
-            f"{name} is an adapter, and the package for these is missing ({one_line(error)}): "
-            "`pip install 'fcconan[finetune]'`"
-        ) from error
+    with loading(source.name):
+        from transformers import AutoConfig
+
+        config = AutoConfig.from_pretrained(source.path, revision=source.commit)
+    stated = getattr(config.get_text_config(), "max_position_embeddings", None)
+    return None if stated is None else int(stated)
 
 
 def _weights_hash(folder: Path) -> str:
@@ -177,7 +182,7 @@ def loading(name: str) -> Iterator[None]:
     except ImportError as error:
         raise InputError(
             f"models on this machine need a package that is missing ({one_line(error)}): `pip install "
-            "'fcconan[neural]'`, and what is named here"
+            "'fcconan[neural,finetune]'`, and what is named here"
         ) from error
     except Exception as error:  # a dozen types, from the Hub, the file system, torch and tokenizers
         raise InputError(

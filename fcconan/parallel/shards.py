@@ -107,9 +107,7 @@ class Portion:
 
 
 def finish(work: Work, shard: Shard) -> None:
-    """Writes a shard, in this process.
-
-    What killed processes of this host left in the folder is removed.
+    """Writes the file of a shard whole or not at all, and its checkpoint, in this process.
 
     Raises:
         InputError: As `Work.write`, or the file cannot be written.
@@ -252,14 +250,12 @@ def claim(folder: Path, name: str, plan: Mapping[str, Any], *, what: str) -> Non
         return
     if not isinstance(found, dict):
         raise InputError(f"{path}: found no JSON object, expected the plan of this {what}: {advice}")
-    differences = [
+    differences = ", ".join(
         _difference(key, found.get(key), plan.get(key)) for key in {**plan, **found} if found.get(key) != plan.get(key)
-    ]
-    if differences:
-        raise InputError(
-            f"{path}: found the plan of another {what}, expected the plan of this one"
-            f" ({', '.join(differences)}): {advice}"
-        )
+    )
+    raise InputError(
+        f"{path}: found the plan of another {what}, expected the plan of this one ({differences}): {advice}"
+    )
 
 
 def _difference(key: str, found: Any, expected: Any) -> str:

@@ -191,17 +191,13 @@ def open_workers(jobs: int = 1, *, scheduler: str | None = None, executor: Any =
         InputError: More than one of these is given, the executor is something else or shut down, or the scheduler does
             not answer, has no workers, or is lost.
     """
-    if jobs < 1:
-        raise InputError(f"jobs is {jobs}, expected 1 or more: give a positive number")
     given = {"--jobs": jobs > 1, "--scheduler": scheduler is not None, "executor": executor is not None}
     names = [name for name, is_given in given.items() if is_given]
     if len(names) > 1:
         raise InputError(f"{' and '.join(names)} each say where the work is done: give one of them")
     is_client = hasattr(executor, "get_executor") and not isinstance(executor, type)
     if executor is not None and not (is_client or isinstance(executor, Executor)):
-        kind = type(executor).__name__
-        article = "an" if kind[0] in "aeio" else "a"
-        raise InputError(f"executor is {executor!r:.40}, {article} {kind}: {_EXECUTOR}")
+        raise InputError(f"executor is of the type {type(executor).__name__}: {_EXECUTOR}")
     if is_client and executor.status == "closed":
         raise InputError(_SHUT_DOWN)
     with ExitStack() as stack:

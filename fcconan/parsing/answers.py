@@ -277,6 +277,23 @@ def unless_refused(found: _Parsed, text: str) -> _Parsed:
     return found
 
 
+def read_output(kind: type[_Parsed], text: str, read: Callable[[str, bool], _Parsed]) -> _Parsed:
+    """Reads an answer, unless what precedes it as thinking may be another one.
+
+    Args:
+        kind: What reading gives.
+        text: The raw output.
+        read: Reads a part of the output; told whether that part is thinking.
+
+    Raises:
+        InputError: The output is no text.
+    """
+    said = answer_of(text)
+    if said.reason is not None:
+        return kind(None, said.reason)
+    return unless_refused(unless_thought(read(said.answer, False), read(said.thought, True)), said.answer)
+
+
 def read_without_key(
     text: str, field: AspectField, names: Collection[str] = (), *, thought: bool = False
 ) -> ParsedRating:

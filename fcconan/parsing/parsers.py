@@ -23,6 +23,7 @@ from fcconan.parsing.answers import (
     explanation_of,
     read_choice,
     read_field,
+    read_output,
     read_result,
     read_without_key,
     unless_refused,
@@ -32,23 +33,7 @@ from fcconan.parsing.answers import (
 from fcconan.parsing.context import objection
 from fcconan.parsing.json_fields import plain_name
 from fcconan.parsing.phrases import MARK
-from fcconan.parsing.results import REASONS, AspectField, ParsedComparison, ParsedLabel, ParsedRating, Reason, Verdict
-
-__all__ = [
-    "REASONS",
-    "AspectField",
-    "ParsedComparison",
-    "ParsedLabel",
-    "ParsedRating",
-    "Reason",
-    "Verdict",
-    "parse_comparison",
-    "parse_label",
-    "parse_multi",
-    "parse_rating",
-    "parse_result",
-    "parse_verdict",
-]
+from fcconan.parsing.results import AspectField, ParsedComparison, ParsedLabel, ParsedRating, Verdict
 
 # Two numbers at the head of the first line, and after them its end, a mark or a reason: never what they count.
 _TWO_SCORES = re.compile(
@@ -137,11 +122,8 @@ def parse_rating(
     """
     field = AspectField(() if key is None else (key,), scale, decimals)
     check_field(field, keyed=key is not None)
-    said = answer_of(text)
-    if said.reason is not None:
-        return ParsedRating(None, said.reason)
 
-    def read(part: str, thought: bool = False) -> ParsedRating:
+    def read(part: str, thought: bool) -> ParsedRating:
         if key is None:
             found = read_without_key(part, field, names, thought=thought)
         else:
@@ -150,7 +132,7 @@ def parse_rating(
             return found
         return with_explanation(found, explanation_of(part), field)
 
-    return unless_refused(unless_thought(read(said.answer), read(said.thought, True)), said.answer)
+    return read_output(ParsedRating, text, read)
 
 
 def parse_result(text: str, *, scale: tuple[float, float] = (1, 5), decimals: int = 0) -> ParsedRating:
@@ -166,11 +148,7 @@ def parse_result(text: str, *, scale: tuple[float, float] = (1, 5), decimals: in
     """
     field = AspectField((), scale, decimals)
     check_field(field, keyed=False)
-    said = answer_of(text)
-    if said.reason is not None:
-        return ParsedRating(None, said.reason)
-    found = unless_thought(read_result(said.answer, field), read_result(said.thought, field, thought=True))
-    return unless_refused(found, said.answer)
+    return read_output(ParsedRating, text, lambda part, thought: read_result(part, field, thought=thought))
 
 
 def parse_multi(text: str, *, aspects: Mapping[str, AspectField], cut: bool = False) -> dict[str, ParsedRating]:
@@ -226,15 +204,12 @@ def parse_label(text: str, labels: Collection[str], *, cut: bool = False) -> Par
         raise InputError(
             f"the labels are {sorted(labels)}: give at least one, and none that differ in case or spaces only"
         )
-    said = answer_of(text)
-    if said.reason is not None:
-        return ParsedLabel(None, said.reason)
 
-    def read(part: str, cut: bool = False, thought: bool = False) -> ParsedLabel:
-        value, reason = read_choice(part, "label", choices, cut=cut, thought=thought)
+    def read(part: str, thought: bool) -> ParsedLabel:
+        value, reason = read_choice(part, "label", choices, cut=cut and not thought, thought=thought)
         return ParsedLabel(value, reason, explanation_of(part) if reason is None else None)
 
-    return unless_refused(unless_thought(read(said.answer, cut), read(said.thought, thought=True)), said.answer)
+    return read_output(ParsedLabel, text, read)
 
 
 def parse_verdict(text: str) -> ParsedComparison:
@@ -246,14 +221,10 @@ def parse_verdict(text: str) -> ParsedComparison:
     Raises:
         InputError: The output is no text.
     """
-    said = answer_of(text)
-    if said.reason is not None:
-        return ParsedComparison(None, said.reason)
-    found = unless_thought(_verdict(said.answer), _verdict(said.thought, thought=True))
-    return unless_refused(found, said.answer)
+    return read_output(ParsedComparison, text, _verdict)
 
 
-def _verdict(text: str, *, thought: bool = False) -> ParsedComparison:
+def _verdict(text: str, thought: bool) -> ParsedComparison:
     return ParsedComparison(*read_choice(text, "better", _VERDICTS, marks=_marks, thought=thought))
 
 

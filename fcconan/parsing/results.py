@@ -4,38 +4,21 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 Reason = Literal[
-    "empty",
-    "no_scores",
-    "no_answer",
-    "no_field",
-    "not_a_number",
-    "unknown_label",
-    "out_of_scale",
-    "not_on_scale",
-    "other_scale",
-    "ambiguous",
-    "truncated",
-    "template",
-    "refusal",
-    "contradicted",
+    "empty",  # the output holds nothing
+    "no_scores",  # the first line does not begin with two scores
+    "no_answer",  # no part of the output has the form of an answer
+    "no_field",  # the field that was asked for is not there
+    "not_a_number",  # the field holds something other than one number
+    "unknown_label",  # the field holds none of the labels that may be chosen
+    "out_of_scale",  # the number is below the lowest grade or above the highest
+    "not_on_scale",  # the number lies between two grades
+    "other_scale",  # the number is given out of another highest grade
+    "ambiguous",  # the answer is given more than once, and differently
+    "truncated",  # the output ends before the answer is complete
+    "template",  # the field still holds what the prompt put there
+    "refusal",  # the judge refuses to judge
+    "contradicted",  # the text around the answer denies, corrects or quotes it
 ]
-REASONS: dict[Reason, str] = {
-    "empty": "the output holds nothing",
-    "no_scores": "the first line does not begin with two scores",
-    "no_answer": "no part of the output has the form of an answer",
-    "no_field": "the field that was asked for is not there",
-    "not_a_number": "the field holds something other than one number",
-    "unknown_label": "the field holds none of the labels that may be chosen",
-    "out_of_scale": "the number is below the lowest grade or above the highest",
-    "not_on_scale": "the number lies between two grades",
-    "other_scale": "the number is given out of another highest grade",
-    "ambiguous": "the answer is given more than once, and differently",
-    "truncated": "the output ends before the answer is complete",
-    "template": "the field still holds what the prompt put there",
-    "refusal": "the judge refuses to judge",
-    "contradicted": "the text around the answer denies, corrects or quotes it",
-}
-
 Verdict = Literal["a", "b", "tie"]
 
 
@@ -45,7 +28,7 @@ class ParsedComparison:
 
     Attributes:
         value: `a`, `b` or `tie`; None where the output holds no readable verdict.
-        reason: Why there is none, a key of `REASONS`.
+        reason: Why there is none.
         score_a: The score of the first reply.
         score_b: The score of the second reply.
     """
@@ -62,7 +45,7 @@ class ParsedRating:
 
     Attributes:
         value: The grade, always on the scale; None where the output holds no readable one.
-        reason: Why there is none, a key of `REASONS`.
+        reason: Why there is none.
         explanation: What the output gives as its reason for the grade, as far as it goes in an output that was cut.
     """
 
@@ -77,7 +60,7 @@ class ParsedLabel:
 
     Attributes:
         value: The label, written as in the list of labels; None where the output holds no readable one.
-        reason: Why there is none, a key of `REASONS`.
+        reason: Why there is none.
         explanation: What the output gives as its reason for the choice.
     """
 

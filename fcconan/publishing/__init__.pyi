@@ -1,7 +1,10 @@
+from .options import (
+    PublishingOptions as PublishingOptions,
+)
 from .publication import (
     Publication as Publication,
     publish as publish,
 )
 from .restricted import (
-    listed as listed,
+    columns_text as columns_text,
 )

@@ -3,11 +3,9 @@
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from fnmatch import fnmatchcase
-from typing import Any
 
-from fcconan.building import FURTHER_TAGS, REQUIRED, TAGS, check_card
-from fcconan.data import temporary_folder
+from fcconan.building import CARD_FIELDS, CARD_TAGS, FURTHER_CARD_TAGS, check_card
+from fcconan.data import CARD, temporary_folder
 from fcconan.errors import InputError
 from fcconan.publishing.contents import Contents
 
@@ -66,7 +64,7 @@ _CODE = re.compile(r"```.*?```", re.DOTALL)
 
 
 def check_published_card(contents: Contents) -> list[str]:
-    """Checks vocabulary, leftovers of the template, sections, and that every config leads to the files that are there.
+    """Checks vocabulary, leftovers of the template, sections, and that configs, files and counts are the manifest's.
 
     Returns:
         The patterns of files that the configs serve.
@@ -74,45 +72,32 @@ def check_published_card(contents: Contents) -> list[str]:
     Raises:
         InputError: The card breaks a rule; the message names it.
     """
-    text = contents.card()
+    text = contents.path(CARD).read_text(encoding="utf-8")
     metadata = check_card(text)
-    if metadata.keys() != set(REQUIRED) or not {*metadata["tags"]} <= {*TAGS, *FURTHER_TAGS}:
+    if metadata.keys() != set(CARD_FIELDS) or not {*metadata["tags"]} <= {*CARD_TAGS, *FURTHER_CARD_TAGS}:
         raise _wrong(contents, "its YAML block has keys or tags that no build writes")
     _check_sections(contents, text)
-    configs = {config["config_name"]: config for config in metadata["configs"]}
-    infos = {info["config_name"]: info for info in metadata["dataset_info"]}
     manifest = contents.manifest
-    if set(configs) != set(manifest["versions"]) or set(infos) != set(configs):
-        differing = min(set(configs) ^ set(manifest["versions"]) or set(infos) ^ set(configs))
-        raise _wrong(contents, f"config {differing!r} is not in card and manifest alike")
-    reached: set[str] = set()
-    served: set[str] = set()
-    for name, config in configs.items():
-        if str(config.get("version")) != manifest["versions"][name]:
-            raise _wrong(contents, f"config {name!r} has version {config.get('version')}, the manifest another one")
-        patterns = [str(entry["path"]) for entry in config["data_files"]]
-        served.update(patterns)
-        for pattern in patterns:
-            files = [path for path in contents.hashes if fnmatchcase(path, pattern)]
-            if not files:
-                raise _wrong(contents, f"config {name!r} names {pattern}, and no such file is there")
-            reached.update(files)
-        _check_counts(contents, name, infos[name])
-    for alias, original in manifest.get("aliases", {}).items():
-        if configs[alias]["data_files"] != configs[original]["data_files"]:
-            raise _wrong(contents, f"config {alias!r} is an alias of {original!r} and serves other files")
-    unreached = sorted(set(contents.tables) - reached)
-    if unreached:
-        raise _wrong(contents, f"no config leads to {unreached[0]}")
-    return sorted(served)
-
-
-def _check_counts(contents: Contents, name: str, info: dict[str, Any]) -> None:
-    manifest = contents.manifest
-    expected = manifest["counts"][manifest.get("aliases", {}).get(name, name)]
-    stated = {split["name"]: split["num_examples"] for split in info["splits"]}
-    if stated != expected:
-        raise _wrong(contents, f"config {name!r} states {stated} rows, the manifest {expected}")
+    aliases = manifest.get("aliases", {})
+    counts = {name: manifest["counts"].get(aliases.get(name, name), {}) for name in manifest["versions"]}
+    configs = [
+        {
+            "config_name": name,
+            "data_files": [
+                {"split": split, "path": f"{aliases.get(name, name)}/{split}-*.parquet"} for split in splits
+            ],
+            "version": manifest["versions"][name],
+        }
+        for name, splits in counts.items()
+    ]
+    stated = {
+        info["config_name"]: {split["name"]: split["num_examples"] for split in info["splits"]}
+        for info in metadata["dataset_info"]
+    }
+    for what, found, expected in (("configs", metadata["configs"], configs), ("counts", stated, counts)):
+        if found != expected:
+            raise _wrong(contents, f"its {what} are not those of the manifest")
+    return sorted({entry["path"] for config in configs for entry in config["data_files"]})
 
 
 def _check_sections(contents: Contents, text: str) -> None:

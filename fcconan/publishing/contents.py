@@ -27,7 +27,7 @@ class Contents:
         manifest: The content of its `manifest.json`.
         hashes: The sha256 of every file to publish, by its path in the folder, the manifest included.
         left_out: Files of the folder that no build wrote; they stay here.
-        notes: What to tell whoever publishes.
+        notes: Remarks for the user.
     """
 
     folder: Path
@@ -66,17 +66,6 @@ class Contents:
         """Returns where a file lies."""
         return self.folder / name
 
-    def card(self) -> str:
-        """Returns the text of the card.
-
-        Raises:
-            InputError: It is not UTF-8.
-        """
-        try:
-            return self.path(CARD).read_text(encoding="utf-8")
-        except UnicodeDecodeError as error:
-            raise InputError(f"{self.path(CARD)} is not UTF-8: build the folder again") from error
-
 
 def read_contents(folder: Path) -> Contents:
     """Reads a folder that `fcconan build` wrote, and checks every file against its manifest.
@@ -89,17 +78,11 @@ def read_contents(folder: Path) -> Contents:
     for name, written in manifest["files"].items():
         if not is_built(name):
             raise InputError(f"{folder / MANIFEST} names the file {name!r}, which no build writes: build it again")
-        try:
-            hashes[name] = sha256_of(folder / name)
-        except OSError as error:
-            raise InputError(
-                f"{folder / name} cannot be read ({error.strerror}), though the manifest names it: build the folder "
-                "again"
-            ) from error
+        hashes[name] = sha256_of(folder / name) if (folder / name).is_file() else "none"
         if hashes[name] != written["sha256"]:
             raise InputError(
-                f"{folder / name} was changed since it was built (sha256 {hashes[name][:12]}, the manifest says "
-                f"{written['sha256'][:12]}): build the folder again"
+                f"{folder / name} was changed or removed since it was built (sha256 {hashes[name][:12]}, the manifest "
+                f"says {written['sha256'][:12]}): build the folder again"
             )
     if CARD not in hashes:
         raise InputError(f"{folder} has no {CARD} in its manifest: build the folder again")

@@ -1,4 +1,4 @@
-"""Whether every string that is published has a closed form and is no text of a source dataset."""
+"""Whether every string that is published has a closed form and is not a text of a source dataset."""
 
 import hashlib
 import re
@@ -85,7 +85,7 @@ def column_problem(config: str, name: str, column: pa.ChunkedArray, known: Known
 
 
 def open_strings(config: str, name: str, column: pa.ChunkedArray) -> list[str]:
-    """Returns the different strings of a column that are no ids and no words of its vocabulary, the first ones first.
+    """Returns the different strings of a column that are neither ids nor words of its vocabulary, the first ones first.
 
     Args:
         config: The config.
@@ -124,7 +124,7 @@ def _list_problem(lists: Iterable[list[str | None] | None], form: Form, known: K
 
 
 def check_column_names(where: str, config: str, names: Iterable[str], known: KnownTexts | None) -> None:
-    """Checks that names of columns, which the card and viewers show to everybody, are of the schema or names.
+    """Checks that names of columns, which are public in the card and in viewers, are of the schema or names.
 
     Args:
         where: The file, for the message.
@@ -139,8 +139,7 @@ def check_column_names(where: str, config: str, names: Iterable[str], known: Kno
         why = problem(name, NAME, known) if name.strip() else "an empty string"
         if why is not None and column_of(config, name) is None:
             raise InputError(
-                f"{where}: the name of a column is no name that may be published ({why}): rename the column, or leave "
-                "it out"
+                f"{where}: the name of a column may not be published ({why}): rename the column, or leave it out"
             )
 
 
@@ -152,7 +151,7 @@ def check_titles(titles: Mapping[str, str], known: KnownTexts) -> None:
         known: The texts that none of them may be.
 
     Raises:
-        InputError: One is no title, or it is or holds a text.
+        InputError: One is not a title, or it is or holds a text.
     """
     for where, title in titles.items():
         if not is_title(title):
@@ -165,7 +164,7 @@ def check_titles(titles: Mapping[str, str], known: KnownTexts) -> None:
 
 
 def check_document(where: str, content: str, strings: Iterable[str], known: KnownTexts, advice: str) -> None:
-    """Checks that a document that everybody can read quotes no text.
+    """Checks that a public document quotes no text.
 
     Args:
         where: The file, for the message.
@@ -182,8 +181,7 @@ def check_document(where: str, content: str, strings: Iterable[str], known: Know
     if single is not None or known.quoted_in("\n".join([content, *listed])):
         what = "" if single is None else f" ({shown(single)})"
         raise InputError(
-            f"{where} quotes a restricted text{what}, and everybody can read that file, also in a gated repository: "
-            f"{advice}"
+            f"{where} quotes a restricted text{what}, and that file is public, also in a gated repository: {advice}"
         )
 
 

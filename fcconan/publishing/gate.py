@@ -3,7 +3,8 @@
 from fcconan.errors import InputError
 from fcconan.publishing.contents import Contents
 from fcconan.publishing.hub import Remote
-from fcconan.publishing.restricted import listed
+from fcconan.publishing.options import PublishingOptions
+from fcconan.publishing.restricted import columns_text
 
 CLOSE = "--private or --gated manual"
 
@@ -17,7 +18,7 @@ def check_permission(contents: Contents, restricted: dict[str, list[str]], *, ma
         may_redistribute: The user's word.
 
     Raises:
-        InputError: It holds such text, and there is no word.
+        InputError: It holds such text without the user's word.
     """
     if not restricted or may_redistribute:
         return
@@ -27,27 +28,24 @@ def check_permission(contents: Contents, restricted: dict[str, list[str]], *, ma
         else f"publish what `fcconan build {contents.name} --labels-only` writes"
     )
     raise InputError(
-        f"{contents.title} holds text that may not be passed on ({listed(restricted)}): {instead}; or, if you have the "
-        f"right to pass it on, give --i-may-redistribute and {CLOSE}"
+        f"{contents.title} holds text that may not be passed on ({columns_text(restricted)}): {instead}; or, if you "
+        f"have the right to pass it on, give --i-may-redistribute and {CLOSE}"
     )
 
 
-def check_closed(
-    repo_id: str, remote: Remote, restricted: dict[str, list[str]], *, private: bool, gated: str | None
-) -> None:
+def check_closed(repo_id: str, remote: Remote, restricted: dict[str, list[str]], options: PublishingOptions) -> None:
     """Checks that a repository for restricted text is private or gated, or will be.
 
     Args:
         repo_id: `owner/name`.
         remote: The repository as it is.
         restricted: The columns that may not be passed on.
-        private: Whether it is to be private.
-        gated: The gate that it is to have.
+        options: Whether it is to be private or gated.
 
     Raises:
         InputError: It is not.
     """
-    if not restricted or private or gated or remote.is_closed:
+    if not restricted or options.private or options.gated or remote.is_closed:
         return
     state = "is public and not gated" if remote.exists else "would be public"
     raise InputError(
@@ -55,26 +53,23 @@ def check_closed(
     )
 
 
-def check_is_closed(
-    repo_id: str, remote: Remote, restricted: dict[str, list[str]], *, private: bool, gated: str | None
-) -> None:
+def check_is_closed(repo_id: str, remote: Remote, restricted: dict[str, list[str]], options: PublishingOptions) -> None:
     """Checks, when the gate should be up, that the Hub says so.
 
     Args:
         repo_id: `owner/name`.
         remote: The repository as the Hub says that it is.
         restricted: The columns that may not be passed on.
-        private: Whether it is to be private.
-        gated: The gate that it is to have.
+        options: Whether it is to be private or gated.
 
     Raises:
         InputError: It does not.
     """
     missing = (
         "private"
-        if private and not remote.private
+        if options.private and not remote.private
         else "gated"
-        if gated and not remote.gated
+        if options.gated and not remote.gated
         else "private or gated"
         if restricted and not remote.is_closed
         else None

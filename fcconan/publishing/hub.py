@@ -1,9 +1,9 @@
-"""The Hub as publishing sees it: a dataset repository that is read and changed, and faults said in one line."""
+"""The Hub as publishing sees it: a dataset repository that is read and changed, with errors in one line."""
 
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -44,7 +44,7 @@ class Remote:
     Attributes:
         exists: Whether it does; the rest is empty if not.
         private: Whether only its owner sees it.
-        gated: `auto`, `manual`, or None for a repository that anybody may read.
+        gated: `auto`, `manual`, or None for a public repository.
         head: The id of the newest commit.
         files: Its files at that commit.
         tags: The commits that its tags name.
@@ -98,7 +98,7 @@ class Hub:
 
     @property
     def is_offline(self) -> bool:
-        """Whether the user told the Hub's libraries to stay offline."""
+        """Whether the Hub's libraries are set to stay offline."""
         from huggingface_hub import constants
 
         return bool(constants.HF_HUB_OFFLINE)
@@ -149,8 +149,7 @@ class Hub:
             tags = self._api.list_repo_refs(self.repo_id, repo_type=KIND).tags
             found = self._tree(str(info.sha))
             manifest = self._manifest(str(info.sha)) if MANIFEST in found else None
-        named = {tag.name: tag.target_commit for tag in tags}
-        return Remote(True, seen.private, seen.gated, info.sha, found, named, manifest)
+        return replace(seen, files=found, tags={tag.name: tag.target_commit for tag in tags}, manifest=manifest)
 
     def files_at(self, revision: str) -> dict[str, RemoteFile]:
         """Returns the files at a commit or tag.
@@ -178,12 +177,8 @@ class Hub:
             InputError: The token may not.
             HubFailure: The Hub cannot be asked.
         """
-        settings: dict[str, Any] = {}
-        if private:
-            settings["private"] = True
-        if gate is not None:
-            settings["gated"] = gate
-        if settings:
+        settings: dict[str, Any] = {"private": private or None, "gated": gate}  # None leaves a setting as it is
+        if private or gate:
             with self._asking("gating the repository"):
                 self._api.update_repo_settings(self.repo_id, repo_type=KIND, **settings)
 
@@ -195,7 +190,7 @@ class Hub:
             HubFailure: It broke off.
         """
         with self._asking("sending the files"):
-            # A `.gitignore` that somebody put into the repository would have the Hub leave files out, without a word.
+            # A `.gitignore` in the repository would make the Hub leave files out without a message.
             self._api.preupload_lfs_files(
                 self.repo_id, additions, repo_type=KIND, free_memory=False, gitignore_content="# Nothing is ignored.\n"
             )
@@ -212,7 +207,7 @@ class Hub:
 
         Raises:
             InputError: The token may not.
-            HubFailure: It broke off, or somebody else was quicker.
+            HubFailure: It broke off, or the repository was changed meanwhile.
         """
         with self._asking("committing the files"):
             made = self._api.create_commit(
@@ -263,8 +258,8 @@ class Hub:
             raise InputError("HF_HUB_OFFLINE is set, so the Hub is not asked: unset it") from error
         except HfHubHTTPError as error:
             raise self._refusal(error, doing) from error
-        except Exception as error:  # the client passes on whatever befalls it: faults of the network, odd answers
-            cause = error.__cause__  # it wraps what befalls a single file
+        except Exception as error:  # the client passes on errors of the network and odd answers
+            cause = error.__cause__  # it wraps the error of a single file
             if isinstance(cause, HfHubHTTPError):
                 raise self._refusal(cause, doing) from error
             raise self._failure(doing, self._said(cause or error)) from error
@@ -285,7 +280,7 @@ class Hub:
             )
         if status == 412:
             return HubFailure(
-                f"{self.repo_id} was changed by somebody else meanwhile, so nothing was published: look at the plan "
+                f"{self.repo_id} was changed meanwhile, so nothing was published: look at the plan "
                 "with --dry-run, then run the same command again"
             )
         return self._failure(doing, f"{status}, {said}" if status else said)

@@ -10,9 +10,10 @@ from fcconan.data import CARD, MANIFEST
 from fcconan.errors import InputError
 from fcconan.publishing.contents import Contents, is_built
 from fcconan.publishing.hub import Hub, Remote, RemoteFile
+from fcconan.publishing.options import PublishingOptions
 
 Change = Literal["new", "changed", "removed", "unchanged"]
-# What the Hub itself puts into a new repository, and whoever made it there may have written.
+# Files of a new repository that the Hub or its owner wrote.
 ATTRIBUTES = ".gitattributes"
 EXPECTED = frozenset({ATTRIBUTES, CARD})
 _OF_ANY_REPOSITORY = re.compile(r"\.git\w+|(LICEN[CS]E|CITATION|CHANGELOG|CONTRIBUTING)[.\w]*", re.IGNORECASE)
@@ -50,7 +51,7 @@ class Plan:
         tagged: Whether the tag names this content already.
         make_private: Whether the repository is made private.
         gate: The gate that is put up (`auto` or `manual`), if any.
-        notes: What else to tell whoever publishes.
+        notes: Further remarks for the user.
     """
 
     repo_id: str
@@ -129,11 +130,8 @@ def make_plan(
     remote: Remote,
     contents: Contents,
     restricted: dict[str, list[str]],
-    *,
     served: list[str],
-    tag: str | None,
-    private: bool,
-    gated: str | None,
+    options: PublishingOptions,
 ) -> Plan:
     """Compares a folder with what is on the Hub.
 
@@ -143,18 +141,16 @@ def make_plan(
         contents: The folder.
         restricted: Its columns that may not be passed on.
         served: The patterns of files that its card serves.
-        tag: The tag; by default one that changes with the content.
-        private: Whether the repository is to be private.
-        gated: The gate that it is to have.
+        options: The tag, and whether the repository is to be private or gated.
 
     Raises:
         InputError: The repository holds something else, the tag names other content, or a gate would be loosened.
         HubFailure: The Hub cannot be asked.
     """
-    name = tag or default_tag(contents)
+    name = options.tag or default_tag(contents)
     check_tag(name)
     _check_same_dataset(hub.repo_id, remote, contents)
-    if gated == "auto" and remote.gated == "manual":
+    if options.gated == "auto" and remote.gated == "manual":
         raise InputError(
             f"{hub.repo_id} is gated with manual approval, which --gated auto would loosen: leave --gated out, or "
             f"change it at {hub.url}/settings"
@@ -177,14 +173,14 @@ def make_plan(
         kept,
         name,
         tagged,
-        make_private=private and not remote.private,
-        gate=gated if gated != remote.gated else None,
+        make_private=options.private and not remote.private,
+        gate=options.gated if options.gated != remote.gated else None,
         notes=notes,
     )
 
 
 def _is_edited(remote: Remote, contents: Contents) -> bool:
-    """Whether somebody changed the card of this very content."""
+    """Whether the card of this very content was edited on the Hub."""
     there = remote.files.get(MANIFEST)
     return there is not None and is_same(contents, MANIFEST, there)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from fcconan.building import Texts, arrow_schema, kind_of, table_bytes
+from fcconan.building import Texts, arrow_schema, grouped, kind_of, table_bytes
 from fcconan.data import CARD, MANIFEST, TEXT_COLUMNS, column_of, read_table
 from fcconan.errors import InputError
 from fcconan.publishing.contents import Contents
@@ -44,7 +44,7 @@ def restricted_columns(contents: Contents, known: KnownTexts | None = None) -> d
         InputError: A Parquet file cannot be read or holds more than its rows, or the folder is said to hold no text
             and does.
     """
-    found: dict[str, dict[str, str]] = {}
+    found: dict[tuple[str, str], str] = {}  # config and column -> why it may not be passed on
     names = [signature_values(signature) for signature in contents.manifest.get("signatures", ())]
     changed: list[str] = []
     for path in contents.tables:
@@ -57,12 +57,11 @@ def restricted_columns(contents: Contents, known: KnownTexts | None = None) -> d
         for name, column in zip(table.column_names, table.columns, strict=True):
             why = TEXTS if name in declared else column_problem(config, name, column, known)
             if why is not None:
-                found.setdefault(config, {}).setdefault(name, why)
+                found.setdefault((config, name), why)
             else:
                 names += open_strings(config, name, column)
         if not _is_as_written(table, contents.path(path)):
             changed.append(where)
-    listed_found = {config: sorted(columns) for config, columns in sorted(found.items())}
     if contents.manifest["labels_only"] and found:
         raise _holds_text(contents, found)
     if changed:
@@ -75,28 +74,24 @@ def restricted_columns(contents: Contents, known: KnownTexts | None = None) -> d
             f"the names in {contents.title}, one after another, quote a text of a source dataset: leave the column out "
             "that holds it"
         )
-    free = may_be_passed_on(contents.manifest)
-    if not free:
-        return listed_found
-    if contents.is_rows:  # texts of that dataset have been compared with it; other columns have not
-        others = {
-            config: {name: why for name, why in columns.items() if why != TEXTS} for config, columns in found.items()
-        }
-        if any(others.values()):
-            raise _holds_text(contents, {config: columns for config, columns in others.items() if columns})
+    if not may_be_passed_on(contents.manifest):
+        return grouped(sorted(found))
+    # Texts of that dataset have been compared with it; other columns of rows have not.
+    others = {column: why for column, why in found.items() if contents.is_rows and why != TEXTS}
+    if others:
+        raise _holds_text(contents, others)
     return {}
 
 
-def _holds_text(contents: Contents, found: dict[str, dict[str, str]]) -> InputError:
-    columns = listed({config: sorted(names) for config, names in sorted(found.items())})
-    config = min(found)
-    name = min(found[config])
+def _holds_text(contents: Contents, found: dict[tuple[str, str], str]) -> InputError:
+    config, name = min(found)
     where, advice = (
         (contents.title, f"leave it out with --drop-column {name}, or give it such values")
         if contents.is_rows
         else (f"{contents.folder} is said to be labels-only and", "build it again")
     )
-    return InputError(f"{where} holds text ({columns}); {config}: {name}, {found[config][name]}: {advice}")
+    columns = columns_text(grouped(sorted(found)))
+    return InputError(f"{where} holds text ({columns}); {config}: {name}, {found[config, name]}: {advice}")
 
 
 def may_be_passed_on(manifest: dict[str, Any]) -> bool:
@@ -109,13 +104,13 @@ def may_be_passed_on(manifest: dict[str, Any]) -> bool:
     return manifest["name"] not in recipe_names() or load_recipe(manifest["name"]).redistributable
 
 
-def listed(columns: dict[str, list[str]]) -> str:
+def columns_text(columns: dict[str, list[str]]) -> str:
     """Returns columns as `config: column, column; config: ...`."""
     return "; ".join(f"{config}: {', '.join(names)}" for config, names in columns.items())
 
 
 def check_no_text_in_card(contents: Contents, columns: dict[str, list[str]], known: KnownTexts | None = None) -> None:
-    """Checks that card and manifest, which everybody sees also where the tables are gated, quote no text.
+    """Checks that card and manifest, which are public also where the tables are gated, quote no text.
 
     Args:
         contents: The folder.

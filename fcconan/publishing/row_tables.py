@@ -1,15 +1,15 @@
-"""Files of rows, TREC runs and results as typed tables, text told from labels."""
+"""Files of rows, TREC runs and results as typed tables, in which text is separate from labels."""
 
 import csv
 import io
 import json
 from collections.abc import Callable, Collection, Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from fcconan.building import Table
 from fcconan.data import (
-    LIST_TYPES,
     PUBLISHED,
     RESTRICTED_TYPES,
     SUFFIXES,
@@ -36,6 +36,13 @@ KNOWN_BY = {
     "results": ("system", "partition", "metric", "value"),
     "replies": ("system", "reply_id"),
     "tests": ("a", "b", "partition", "metric", "difference"),
+}
+# Results are known by the columns of their first row, the most telling kind first; other rows are `results`.
+RESULTS_KNOWN_BY = {
+    "reproduction": {"published", "recomputed"},
+    "correlations": {"metric", "coefficient", "value"},
+    "agreement": {"coefficient", "value"},
+    "leaderboard": {"system", "rater", "aspect", "value"},
 }
 # What the package computes of rows: everything in it can be left out but numbers, names and ids.
 RESULTS = frozenset({"results", "tests", "tournament", "leaderboard", "correlations", "agreement", "reproduction"})
@@ -113,35 +120,29 @@ def _result(path: Path) -> tuple[str, list[Row], list[str]]:
     except (OSError, ValueError, RecursionError) as error:
         reason = " ".join(str(error).split())[:200]
         raise InputError(f"{path} cannot be read ({reason}): give a file that --json wrote") from error
-    listed = result if isinstance(result, list) else result.get("rows") if isinstance(result, dict) else None
-    if isinstance(result, dict) and isinstance(result.get("systems"), dict) and "protocol" in result:
+    whole = result if isinstance(result, dict) else {"rows": result}
+    systems, rows = whole.get("systems"), whole.get("rows")
+    if isinstance(systems, dict) and "protocol" in whole:
         from fcconan.retrieval import benchmark_csv
 
         try:
-            return "results", list(csv.DictReader(io.StringIO(benchmark_csv(result)))), _signatures(result)
+            return "results", list(csv.DictReader(io.StringIO(benchmark_csv(whole)))), _signatures(whole)
         except (AttributeError, KeyError, TypeError) as error:
-            raise InputError(f"{path} is no result of `fcconan bench` ({error!r}): give what --json wrote") from error
-    config = "results"
-    if listed is None and isinstance(result, dict) and isinstance(result.get("systems"), list):
-        config, listed = "tournament", result["systems"]
+            raise InputError(
+                f"{path} is not a result of `fcconan bench` ({error!r}): give what --json wrote"
+            ) from error
+    is_tournament = rows is None and isinstance(systems, list)
+    listed = systems if is_tournament else rows
     if not isinstance(listed, list) or not listed or not all(isinstance(row, dict) for row in listed):
         raise InputError(f"{path} holds no result with rows: give a file that --json wrote")
-    names = set(listed[0])
-    if config == "results" and {"published", "recomputed"} <= names:
-        config = "reproduction"
-    elif config == "results" and {"coefficient", "value"} <= names:
-        config = "correlations" if "metric" in names else "agreement"
-    elif config == "results" and {"system", "rater", "aspect", "value"} <= names:
-        config = "leaderboard"
-    return config, listed, _signatures(result)
+    known = (kind for kind, needed in RESULTS_KNOWN_BY.items() if needed <= listed[0].keys())
+    return "tournament" if is_tournament else next(known, "results"), listed, _signatures(whole)
 
 
-def _signatures(result: Any) -> list[str]:
+def _signatures(result: dict[str, Any]) -> list[str]:
     """Returns the signatures of a result, of which some kinds have several."""
-    signature = result.get("signature") if isinstance(result, dict) else None
-    if isinstance(signature, dict):
-        signature = [*signature.values()]
-    listed = signature if isinstance(signature, list) else [signature]
+    stated = result.get("signature")
+    listed = [*stated.values()] if isinstance(stated, dict) else stated if isinstance(stated, list) else [stated]
     return list(dict.fromkeys(each for each in listed if isinstance(each, str)))
 
 
@@ -158,7 +159,7 @@ def _table(config: str, found: list[Row], dropped: Collection[str]) -> Table:
     columns: Columns = {}
     data: dict[str, list[Any]] = {}
     for name in names:
-        values = [_missing(row.get(name)) for row in found]
+        values = [None if row.get(name) == "" else row.get(name) for row in found]
         kind = schema[name].kind if name in schema else None
         if name in schema and schema[name].form is TEXT and kind not in RESTRICTED_TYPES:
             kind = "text"
@@ -171,10 +172,6 @@ def _table(config: str, found: list[Row], dropped: Collection[str]) -> Table:
     return table
 
 
-def _missing(value: Any) -> Any:
-    return None if value == "" else value
-
-
 def _typed(name: str, values: list[Any], kind: str | None) -> tuple[str, list[Any]]:
     """Returns the type of a column and its values in that type.
 
@@ -183,22 +180,21 @@ def _typed(name: str, values: list[Any], kind: str | None) -> tuple[str, list[An
         values: Its values.
         kind: Its type; None for a column without a schema, whose strings are taken for text, however short.
     """
-    if kind in LIST_TYPES:
-        return str(kind), [_list(name, value) for value in values]
-    is_unknown = kind is None and any(value is not None for value in values)
-    for guess in [kind] if kind in _CASTS else list(_CASTS) if is_unknown else []:
-        cast = []
-        try:
-            for value in values:
-                cast.append(None if value is None else _CASTS[guess](value))
-            return guess, cast
-        except (KeyError, ValueError, TypeError, OverflowError):
-            if kind is not None:
-                raise InputError(
-                    f"column {name} holds {shown(str(value))}, expected {kind}: correct that cell"
-                ) from None
+    if kind is not None and kind in _CASTS:
+        return kind, [_cast(name, kind, value) for value in values]
+    if kind is None and any(value is not None for value in values):
+        for guess in GUESSED:
+            with suppress(InputError):
+                return guess, [_cast(name, guess, value) for value in values]
     strings = [value if value is None or isinstance(value, str) else _json(value) for value in values]
     return ("text" if kind in (None, "text") else "string"), strings
+
+
+def _cast(name: str, kind: str, value: Any) -> Any:
+    try:
+        return None if value is None else _CASTS[kind](value)
+    except (KeyError, ValueError, TypeError, OverflowError):
+        raise InputError(f"column {name} holds {shown(str(value))}, expected {kind}: correct that cell") from None
 
 
 def _truth(value: Any) -> bool:
@@ -220,18 +216,21 @@ def _float(value: Any) -> float:
     return float(value)
 
 
-_CASTS: dict[str, Callable[[Any], Any]] = {"bool": _truth, "int": _whole, "float": _float}
+def _strings(value: Any) -> list[str]:
+    listed = json.loads(value) if isinstance(value, str) else value
+    if not isinstance(listed, list):
+        raise TypeError(value)
+    return [str(each) for each in listed]
 
 
-def _list(name: str, value: Any) -> list[str] | None:
-    if isinstance(value, str):
-        try:
-            value = json.loads(value)
-        except ValueError:
-            value = 0
-    if value is not None and not isinstance(value, list):
-        raise InputError(f"column {name} holds a cell that is no list of strings: correct that cell")
-    return None if value is None else [str(each) for each in value]
+_CASTS: dict[str, Callable[[Any], Any]] = {
+    "bool": _truth,
+    "int": _whole,
+    "float": _float,
+    "strings": _strings,
+    "texts": _strings,
+}
+GUESSED = ("bool", "int", "float")  # types of columns without a schema
 
 
 def _json(value: Any) -> str:

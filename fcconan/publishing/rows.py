@@ -1,6 +1,6 @@
 """Makes a dataset folder of rows, runs or results, to be published like any other."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.resources import files as resources
 from pathlib import Path
@@ -11,8 +11,8 @@ from fcconan.building import (
     Built,
     Recipe,
     card_metadata,
+    card_text,
     release_manifest,
-    render,
     restricted_columns,
     strings_in,
     texts_of,
@@ -23,12 +23,13 @@ from fcconan.errors import InputError
 from fcconan.publishing.contents import Contents, read_contents
 from fcconan.publishing.forms import check_titles, clean_signature
 from fcconan.publishing.known_texts import KnownTexts, texts_of_folder
-from fcconan.publishing.restricted import listed, may_be_passed_on
+from fcconan.publishing.options import PublishingOptions
+from fcconan.publishing.restricted import columns_text, may_be_passed_on
 from fcconan.publishing.row_tables import RESULT_SUFFIX, foreign_texts, holds_rows, read_tables
 
 KIND = "rows"
 SPOKEN = ("hate_speech", "counter_narrative", "text", "references")  # columns of what people and systems wrote
-JOURNAL = "journal.jsonl"  # the answers of models, as `evaluate-generators` keeps them beside its rows
+JOURNAL = "journal.jsonl"  # the answers of models, as `evaluate-generators` keeps them next to its rows
 MEANING = {
     "replies": "counter-narratives that named systems wrote",
     "ratings": "one rater's value for one aspect of one reply",
@@ -65,28 +66,13 @@ def is_release(source: Path) -> bool:
 
 
 @contextmanager
-def stage_rows(
-    source: Path,
-    known: KnownTexts,
-    *,
-    labels_only: bool = False,
-    about: Path | None = None,
-    title: str | None = None,
-    licence: str = "other",
-    language: str = "en",
-    dropped: Collection[str] = (),
-) -> Iterator[tuple[Contents, KnownTexts]]:
+def stage_rows(source: Path, known: KnownTexts, options: PublishingOptions) -> Iterator[tuple[Contents, KnownTexts]]:
     """Writes rows as a dataset folder that is removed in the end.
 
     Args:
         source: A file of rows, a TREC run, a result, or a folder of them.
         known: The texts that no string outside of a column of texts may be.
-        labels_only: Leave the columns of text out.
-        about: The dataset folder that the rows are about.
-        title: Of the card.
-        licence: Of the card.
-        language: Of the rows.
-        dropped: Columns to leave out.
+        options: How they are published.
 
     Yields:
         The folder's contents, and the known texts with those of the rows and of `about`.
@@ -94,8 +80,9 @@ def stage_rows(
     Raises:
         InputError: A file cannot be read, or the rows hold texts that are not of `about`.
     """
+    about, labels_only = options.about, options.labels_only
     chosen, left_out = _files(source)
-    tables, signatures = read_tables(chosen, dropped)
+    tables, signatures = read_tables(chosen, options.drop_columns)
     dataset = read_contents(about).manifest if about is not None else None
     own = {*texts_of_folder(about)} if about is not None else set()
     known = known.with_texts(own | {text for table in tables for text in texts_of(table, SPOKEN)})
@@ -113,10 +100,12 @@ def stage_rows(
     for table in written.tables:
         if not table.columns:
             raise InputError(f"{source} holds nothing but text, so --labels-only leaves nothing: leave it out")
-    asked = title if title is not None else source.resolve().stem.replace("-", " ").replace("_", " ")
-    origin = "--title" if title is not None else "the name of the file or folder, which is the title without --title,"
-    check_titles({origin: asked} | ({"the name of the dataset of --about": dataset["name"]} if dataset else {}), known)
-    recipe = _recipe(written, " ".join(asked.split()), licence, language, dataset, redistributable=free)
+    title, origin = options.title, "--title"
+    if title is None:
+        title = source.resolve().stem.replace("-", " ").replace("_", " ")
+        origin = "the name of the file or folder, which is the title without --title,"
+    check_titles({origin: title} | ({"the name of the dataset of --about": dataset["name"]} if dataset else {}), known)
+    recipe = _recipe(written, " ".join(title.split()), options, dataset, redistributable=free)
     names = frozenset(
         name  # of columns that are not texts; they are checked before anything is sent
         for table in tables
@@ -128,7 +117,7 @@ def stage_rows(
     with temporary_folder("fcconan-rows-") as folder:
         _write(folder, written, recipe, restricted, labels_only, dataset, signatures)
         contents = read_contents(folder)
-        notes = [f"Left out as text: {listed(restricted)}."] if labels_only and restricted else []
+        notes = [f"Left out as text: {columns_text(restricted)}."] if labels_only and restricted else []
         yield Contents(contents.folder, contents.manifest, contents.hashes, left_out, notes), known
 
 
@@ -137,8 +126,8 @@ def _files(source: Path) -> tuple[list[Path], list[str]]:
     if not source.is_dir():
         if source.suffix != RESULT_SUFFIX and not holds_rows(source):
             raise InputError(
-                f"{source} is no file of rows, run or result: its name ends in {source.suffix or 'nothing'}, expected "
-                ".parquet, .jsonl, .csv, .tsv, .trec, .run or .json"
+                f"{source} is not a file of rows, run or result: its name ends in {source.suffix or 'nothing'}, "
+                "expected .parquet, .jsonl, .csv, .tsv, .trec, .run or .json"
             )
         return [source], []
     present = sorted(path for path in source.rglob("*") if path.is_file())
@@ -160,11 +149,11 @@ def _files(source: Path) -> tuple[list[Path], list[str]]:
 
 
 def _recipe(
-    built: Built, title: str, licence: str, language: str, dataset: dict[str, Any] | None, *, redistributable: bool
+    built: Built, title: str, options: PublishingOptions, dataset: dict[str, Any] | None, *, redistributable: bool
 ) -> Recipe:
     """Returns the entries of a recipe that card and manifest are made from."""
-    if language not in LANGUAGES:
-        raise InputError(f"--language {language!r}: expected a code of ISO 639-1, such as en")
+    if options.language not in LANGUAGES:
+        raise InputError(f"--language {options.language!r}: expected a code of ISO 639-1, such as en")
     configs = [table.config for table in built.tables]
     kinds = {kind for table in built.tables for kind in table.data.get("rater_kind", ())}
     creators = ["machine-generated"] if kinds & {"model", "metric"} else []
@@ -173,8 +162,8 @@ def _recipe(
         "name": f"rows:{title}",
         "title": title,
         "kind": KIND,
-        "languages": [language],
-        "card_licence": licence,
+        "languages": [options.language],
+        "card_licence": options.licence,
         "task_categories": list(dict.fromkeys(TASKS.get(config, "text-classification") for config in configs)),
         "annotations_creators": creators or ["no-annotation"],
         "language_creators": ["machine-generated" if "replies" in configs else "other"],
@@ -202,7 +191,7 @@ def _write(
         about=dataset and {"name": dataset["name"], "fingerprint": dataset.get("fingerprint")},
         signatures=signatures,
     )
-    card = render(
+    card = card_text(
         resources("fcconan.publishing").joinpath("rows_card.md.jinja").read_text(encoding="utf-8"),
         card_metadata(recipe, built, manifest["versions"], labels_only=labels_only),
         about=recipe,

@@ -8,6 +8,7 @@ from fcconan.errors import InputError
 from fcconan.publishing.contents import Contents
 from fcconan.publishing.gate import check_is_closed
 from fcconan.publishing.hub import Hub, HubFailure
+from fcconan.publishing.options import PublishingOptions
 from fcconan.publishing.plan import Plan, is_same
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ class Done:
     tagged: bool
 
 
-def carry_out(hub: Hub, plan: Plan, *, private: bool, gated: str | None) -> Done:
+def carry_out(hub: Hub, plan: Plan, options: PublishingOptions) -> Done:
     """Does what a plan says; a plan with nothing to do sends nothing.
 
     Large files that an earlier, broken attempt sent are not sent again. With restricted text, or where a gate was
@@ -38,22 +39,21 @@ def carry_out(hub: Hub, plan: Plan, *, private: bool, gated: str | None) -> Done
     Args:
         hub: The repository.
         plan: The plan.
-        private: Whether the repository was asked to be private.
-        gated: The gate that was asked for.
+        options: Whether the repository was asked to be private or gated.
 
     Raises:
         InputError: The Hub refuses, or does not put the gate up.
-        HubFailure: The Hub cannot be reached, or somebody else was quicker.
+        HubFailure: The Hub cannot be reached, or the repository was changed meanwhile.
     """
     from huggingface_hub import CommitOperationDelete
 
     head = plan.remote.head
     if not plan.remote.exists:
-        hub.create(private=private)
+        hub.create(private=options.private)
     hub.close(private=plan.make_private and plan.remote.exists, gate=plan.gate)
-    must_be_closed = bool(plan.restricted or private or gated)
+    must_be_closed = bool(plan.restricted or options.private or options.gated)
     if not plan.remote.exists or must_be_closed:
-        now = _check_gate(hub, plan, private=private, gated=gated)
+        now = _check_gate(hub, plan, options)
         head = head or now
     commit = head
     if plan.changed:
@@ -61,7 +61,7 @@ def carry_out(hub: Hub, plan: Plan, *, private: bool, gated: str | None) -> Done
         removals = [CommitOperationDelete(file.path) for file in plan.changed if file.change == "removed"]
         hub.upload(additions)
         if must_be_closed:  # sending may have taken long, and readers see files once they are committed
-            _check_gate(hub, plan, private=private, gated=gated)
+            _check_gate(hub, plan, options)
         commit = hub.commit([*additions, *removals], f"Publish {plan.contents.title} {plan.tag}", head)
         there = hub.files_at(commit)
         missing = [
@@ -77,10 +77,10 @@ def carry_out(hub: Hub, plan: Plan, *, private: bool, gated: str | None) -> Done
     return Done(str(commit), bool(plan.changed), not plan.tagged)
 
 
-def _check_gate(hub: Hub, plan: Plan, *, private: bool, gated: str | None) -> str | None:
+def _check_gate(hub: Hub, plan: Plan, options: PublishingOptions) -> str | None:
     """Asks the Hub whether the gate is up, and returns the newest commit."""
     now = hub.read(files=False)
-    check_is_closed(plan.repo_id, now, plan.restricted, private=private, gated=gated)
+    check_is_closed(plan.repo_id, now, plan.restricted, options)
     return now.head
 
 

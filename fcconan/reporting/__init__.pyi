@@ -21,7 +21,7 @@ from .dataset_pages import (
     dataset_page as dataset_page,
 )
 from .generators import (
-    AUDIT as AUDIT,
+    AUDIT_COLUMNS as AUDIT_COLUMNS,
     headline_tables as headline_tables,
     results_of as results_of,
     signatures_of as signatures_of,
@@ -36,7 +36,7 @@ from .ledger import (
 from .page import (
     Page as Page,
     check_page as check_page,
-    write as write,
+    write_page as write_page,
 )
 from .plots import (
     curve_plot as curve_plot,

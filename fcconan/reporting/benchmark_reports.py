@@ -5,7 +5,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from fcconan.reporting.folders import check_folder, replace_folder, safe_names
+from fcconan.building import check_replaceable
+from fcconan.reporting.folders import replace_folder, safe_names
 
 PAGE, RESULT, DETAILS = "report.html", "results.json", "rankings.json"
 EARLIER = ("scores.html", "averages.svg", "differences.svg")  # files of earlier versions
@@ -56,7 +57,7 @@ def check_report(folder: Path) -> None:
     Raises:
         InputError: It is not a folder, or holds files that no report wrote, which would be lost.
     """
-    check_folder(folder, PAGE, _is_ours)
+    check_replaceable(folder, PAGE, _is_ours)
 
 
 def tables_of(result: Mapping[str, Any]) -> dict[str, str]:

@@ -1,6 +1,6 @@
 """The tables of a dataset folder, and which of them a page can hold."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -8,37 +8,18 @@ from typing import Any
 import pyarrow as pa
 
 from fcconan.building import table_path
-from fcconan.data import (
-    COMPARISON,
-    PAIR,
-    QRELS,
-    RATING,
-    REPLY as REPLIES,
-    RESTRICTED_TYPES,
-    TEXT_BY_ID,
-    TIERS,
-    VOTE,
-    Columns,
-    read_manifest,
-    read_table,
-)
+from fcconan.data import TEXT_COLUMNS, TIERS, read_manifest, read_table
 
 MOST_ROWS = 100_000
-ALWAYS_TEXT = frozenset(
-    name
-    for columns in (PAIR.kinds, VOTE.kinds, REPLIES.kinds, RATING.kinds, COMPARISON.kinds, QRELS.kinds)
-    for name, kind in columns.items()
-    if kind in RESTRICTED_TYPES
-)
 # What the rows of a table are, by columns that no other kind has.
-KINDS: tuple[tuple[str, Columns | set[str]], ...] = (
-    ("votes", {"pair_id", "rater", "label"}),
-    ("pairs", {"pair_id", "hs_id", "cn_id"}),
-    ("ratings", {"reply_id", "rater", "aspect", "value"}),
-    ("comparisons", {"item_id", "system_a", "system_b", "rater", "verdict"}),
-    ("replies", {"reply_id", "system"}),
-    ("qrels", {"query-id", "corpus-id", "score"}),
-)
+KINDS = {
+    "votes": {"pair_id", "rater", "label"},
+    "pairs": {"pair_id", "hs_id", "cn_id"},
+    "ratings": {"reply_id", "rater", "aspect", "value"},
+    "comparisons": {"item_id", "system_a", "system_b", "rater", "verdict"},
+    "replies": {"reply_id", "system"},
+    "qrels": {"query-id", "corpus-id", "score"},
+}
 
 
 @dataclass(frozen=True)
@@ -48,7 +29,7 @@ class Source:
     Attributes:
         config: Its config.
         split: Its split.
-        kind: What its rows are: `pairs`, `votes`, `replies`, `ratings`, `comparisons`, `qrels`, or `rows`.
+        kind: What its rows are: a key of `KINDS`, or `rows`.
         table: Its columns.
         texts: Names of the columns that hold text.
     """
@@ -65,53 +46,38 @@ class Source:
         return f"{self.config}, {self.split}"
 
     def values(self, name: str) -> list[Any]:
-        """Returns a column."""
+        """Returns a column; None for every row where there is no such column."""
+        if name not in self.table.column_names:
+            return [None] * self.table.num_rows
         found: list[Any] = self.table[name].to_pylist()
         return found
+
+    def rows(self, *names: str) -> list[tuple[Any, ...]]:
+        """Returns the values of some columns, row by row."""
+        return list(zip(*map(self.values, names), strict=True))
 
     def has(self, name: str) -> bool:
         """Whether there is such a column with a value."""
         return name in self.table.column_names and self.table[name].null_count < self.table.num_rows
 
 
-@dataclass(frozen=True)
-class Release:
-    """A dataset folder that was read.
-
-    Attributes:
-        manifest: Its manifest.
-        sources: Its tables.
-        has_texts: Whether any of them has a column of texts.
-    """
-
-    manifest: Mapping[str, Any]
-    sources: Sequence[Source]
-    has_texts: bool
-
-
-def read_release(folder: Path) -> Release:
+def read_sources(folder: Path) -> list[Source]:
     """Reads all tables of a dataset folder.
 
     Raises:
-        InputError: The folder is no release, or a table cannot be read.
+        InputError: The folder is not a release, or a table cannot be read.
     """
     manifest = read_manifest(folder)
     restricted = manifest.get("restricted_columns", {})
     sources = []
     for config, splits in manifest["counts"].items():
         for split in splits:
-            path = folder / table_path(config, split)
-            table = read_table(path)
-            texts = ALWAYS_TEXT | set(restricted.get(config, ()))
-            if set(TEXT_BY_ID.kinds) <= set(table.column_names):
-                texts |= {name for name, kind in TEXT_BY_ID.kinds.items() if kind in RESTRICTED_TYPES}
-            own = frozenset(texts & set(table.column_names))
-            sources.append(Source(config, split, _kind(table.column_names), table, own))
-    return Release(manifest, sources, any(source.texts for source in sources))
-
-
-def _kind(columns: Sequence[str]) -> str:
-    return next((kind for kind, needed in KINDS if set(needed) <= set(columns)), "rows")
+            table = read_table(folder / table_path(config, split))
+            names = set(table.column_names)
+            kind = next((kind for kind, needed in KINDS.items() if needed <= names), "rows")
+            texts = names & (TEXT_COLUMNS | set(restricted.get(config, ())))
+            sources.append(Source(config, split, kind, table, frozenset(texts)))
+    return sources
 
 
 def browsable(sources: Sequence[Source]) -> tuple[list[Source], list[str]]:

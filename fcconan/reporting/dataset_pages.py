@@ -1,7 +1,7 @@
 """The page of a dataset folder: its figures, the matrix of its pairs, and every row.
 
 Ids and labels are always on the page. Texts are only where the folder has them and they are asked for, and then hidden
-until somebody says that they want to see them.
+until the reader asks for them.
 """
 
 from collections.abc import Mapping, Sequence
@@ -9,15 +9,16 @@ from pathlib import Path
 from typing import Any
 
 import fcconan
+from fcconan.data import read_manifest
 from fcconan.errors import InputError
 from fcconan.reporting.dataset_figures import all_tables
-from fcconan.reporting.dataset_folders import Source, browsable, read_release
+from fcconan.reporting.dataset_folders import Source, browsable, read_sources
 from fcconan.reporting.dataset_matrix import matrix_of
 from fcconan.reporting.html_tables import View
 from fcconan.reporting.page import Page, Section, texts_gate, texts_notice
 from fcconan.reporting.tables import MISSING, Columns, Table, table_of
 
-DIGITS = 4  # of a number with a fraction: as many as anybody reads
+DIGITS = 4  # of a number with a fraction: more are not read
 MOST_VALUES, MOST_FILTERS = 40, 6  # a column of fewer values can filter the rows
 
 
@@ -29,22 +30,21 @@ def dataset_page(folder: Path, *, texts: bool = True) -> Page:
         texts: Whether the page may hold texts; without them it has ids and labels.
 
     Raises:
-        InputError: The folder is no release, or one of its tables cannot be read.
+        InputError: The folder is not a release, or one of its tables cannot be read.
     """
-    release = read_release(folder)
-    manifest = release.manifest
-    shown, left_out = browsable(release.sources)
+    manifest, sources = read_manifest(folder), read_sources(folder)
+    shown, left_out = browsable(sources)
     with_texts = texts and any(source.texts for source in shown)
-    matrix = matrix_of(release.sources)
-    figures = all_tables(release)
+    drawing, by_hs = matrix_of(sources) or (None, None)
+    figures = all_tables(sources)
     headline = _headline(figures)
     figures.sort(key=lambda table: not table.title.startswith("How sparse"))
     sections = [
         Section(
             "Figures",
-            [*map(str, manifest.get("notes", ())), *_texts_notes(manifest, release.has_texts, texts)],
-            [*figures, *([] if matrix is None else [matrix.table])],
-            more=None if matrix is None else matrix.drawing,
+            [*map(str, manifest.get("notes", ())), *_texts_notes(manifest, sources, texts)],
+            [*figures, *([] if by_hs is None else [by_hs])],
+            more=drawing,
         ),
         Section(
             "Rows",
@@ -58,7 +58,7 @@ def dataset_page(folder: Path, *, texts: bool = True) -> Page:
     return Page(
         f"dataset-{manifest['name']}",
         f"Dataset: {manifest.get('title') or manifest['name']}",
-        f"The dataset {manifest['name']}, kind {manifest.get('kind', 'unknown')}: {len(release.sources)} tables.",
+        f"The dataset {manifest['name']}, kind {manifest.get('kind', 'unknown')}: {len(sources)} tables.",
         sections,
         signatures=[f"fcconan:{fcconan.__version__}|data:{manifest['name']}@{manifest.get('fingerprint', 'unknown')}"],
         headline=headline,
@@ -117,8 +117,8 @@ def _finding(headline: Table) -> str:
     return f"{pairs} pairs in {tier}, {share} of the matrix of {matrix}; {good} of them ({share_good}) are appropriate."
 
 
-def _texts_notes(manifest: Mapping[str, Any], has_texts: bool, texts: bool) -> list[str]:
-    if manifest.get("labels_only") or not has_texts:
+def _texts_notes(manifest: Mapping[str, Any], sources: Sequence[Source], texts: bool) -> list[str]:
+    if manifest.get("labels_only") or not any(source.texts for source in sources):
         return [
             "This folder holds ids and labels, no texts. `fcconan hydrate LABELS --out FULL` brings the texts back "
             "from the upstream files; a report of that folder shows them."
@@ -130,12 +130,10 @@ def _rule(manifest: Mapping[str, Any]) -> list[Section]:
     """Returns the conditions of each tier, the best first; nothing if the rule is not one of the catalogue."""
     from fcconan.building import TIER_RULES
 
-    name = manifest.get("tier_rule")
+    name = manifest.get("tier_rule") or ""
     try:
-        tiers = TIER_RULES[name].complete if name else ()
+        tiers = TIER_RULES[name].complete
     except (KeyError, InputError):
         return []
     columns: Columns = {"tier": lambda tier: tier.name, "condition": lambda tier: tier.in_words()}
-    return (
-        [Section("Tiers", tables=[table_of(f"Conditions of the tiers, rule {name}", tiers, columns)])] if tiers else []
-    )
+    return [Section("Tiers", tables=[table_of(f"Conditions of the tiers, rule {name}", tiers, columns)])]

@@ -1,6 +1,6 @@
-"""Folders that are written whole and replace an earlier output of the same command, but nothing else."""
+"""Folders of pages that are written whole, and names of files in them."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from fcconan.data import new_folder
@@ -34,31 +34,6 @@ def replace_folder(folder: Path, files: Mapping[str, str]) -> list[Path]:
         reason = error.strerror or str(error)
         raise InputError(f"{folder} cannot be written ({reason}): choose another folder for the report") from error
     return [folder / name for name in files]
-
-
-def check_folder(folder: Path, entry: str, is_ours: Callable[[Path], bool]) -> None:
-    """Checks that a folder is new or empty, or holds an earlier report and nothing else.
-
-    Args:
-        folder: The folder.
-        entry: The file that every report has.
-        is_ours: Whether the report wrote a file, given its path within the folder.
-
-    Raises:
-        InputError: It is not a folder, or holds files that would be lost.
-    """
-    if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
-        raise InputError(f"{folder} is not a folder: choose another one for the report")
-    present = sorted(path.relative_to(folder) for path in folder.rglob("*") if not path.is_dir() or path.is_symlink())
-    if not present:
-        return
-    if Path(entry) not in present:
-        raise InputError(f"{folder} holds files but no report (such as {present[0]}): choose an empty or new folder")
-    foreign = [path for path in present if not is_ours(path)]
-    if foreign:
-        raise InputError(
-            f"{folder} holds files that no report wrote (such as {foreign[0]}): move them away, or choose another one"
-        )
 
 
 def safe_names(names: Iterable[str], folder: str, suffix: str) -> dict[str, str]:

@@ -7,12 +7,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from fcconan.building import grouped
 from fcconan.data import failed, normalise, read_typed_rows
 from fcconan.errors import InputError
 from fcconan.reporting.correlations import difference_tables
 from fcconan.reporting.findings import ratings_finding, tournament_finding
 from fcconan.reporting.html_tables import View
-from fcconan.reporting.page import Page, Section, texts_gate, texts_notice, write
+from fcconan.reporting.page import Page, Section, texts_gate, texts_notice, write_page
 from fcconan.reporting.safety import safety_table
 from fcconan.reporting.scores import (
     correlation_section,
@@ -69,7 +70,7 @@ COMPARED: Columns = {
     "first preferred": "first_preference",
     "identical": "identical",
 }
-AUDIT: Columns = {
+AUDIT_COLUMNS: Columns = {
     "rater": lambda row: row.get("rater") or None,
     "check": lambda row: row["check"] if row["failure"] is None else f"{row['check']}: {row['failure']}",
     "aspect": lambda row: row.get("aspect") or None,
@@ -115,13 +116,11 @@ def headline_tables(folder: Path) -> list[Table]:
 
 def signatures_of(results: Row) -> list[str]:
     """Returns the signatures of all results."""
-    found = [
-        results[name][key]
-        for name in SCORED
-        for key in ("signature", "tests_signature")
-        if key in results.get(name, {})
+    found = (results.get(name, {}).get(key) for name in SCORED for key in ("signature", "tests_signature"))
+    return [
+        *filter(None, found),
+        *dict.fromkeys(row["signature"] for row in results.get("metrics", {}).get("rows", ())),
     ]
-    return [*found, *dict.fromkeys(row["signature"] for row in results.get("metrics", {}).get("rows", ()))]
 
 
 def write_generator_report(path: Path, about: Row, results: Row, replies: Path) -> None:
@@ -136,7 +135,7 @@ def write_generator_report(path: Path, about: Row, results: Row, replies: Path) 
     Raises:
         InputError: It cannot be written.
     """
-    write(path, _page(about, results, _replies(replies), texts=True))
+    write_page(path, _page(about, results, _replies(replies), texts=True))
 
 
 def generators_page(folder: Path, *, texts: bool = True) -> Page:
@@ -185,7 +184,7 @@ def sections_of(about: Row, results: Row, rows: Rows) -> list[Section]:
     if judged := _judged(results):
         parts.append(Section("Judges", _judge_notes(results), judged))
     if "audit" in results and results["audit"]["rows"]:
-        table = table_of("What judges are swayed by", results["audit"]["rows"], AUDIT)
+        table = table_of("What judges are swayed by", results["audit"]["rows"], AUDIT_COLUMNS)
         parts.append(Section("Biases of the judges", AUDIT_NOTES, [table]))
     if "correlate" in results:
         section = correlation_section(results["correlate"], "Metrics against judges")
@@ -222,20 +221,16 @@ def _page(about: Row, results: Row, rows: Rows, *, texts: bool) -> Page:
 
 
 def _systems(about: Row, results: Row, rows: Rows) -> Section:
-    by_system: dict[str, list[Row]] = {}
-    for row in rows:
-        by_system.setdefault(row["system"], []).append(row)
     titles = {name: config.get("title", "") for name, config in about["suite"]["systems"].items()}
     made = []
     counts = []
-    for name, own in by_system.items():
+    for name, own in grouped((row["system"], row) for row in rows).items():
         settings = [_distinct(own, column) for column in MADE]
         made.append([name, titles.get(name) or MISSING, *settings, _shown(results, name), _dates(results, name)])
         written = [row["text"] for row in own if row["text"] is not None]
-        reasons = Counter(str(row["reason"]) for row in own if row["text"] is None)
+        reasons = sorted(str(row["reason"]) for row in own if row["text"] is None)
         words = sum(len(text.split()) for text in written) / len(written) if written else None
-        why = counts_text(dict(sorted(reasons.items())))
-        counts.append([name, str(len(written)), str(reasons.total()), why, number(words, 1)])
+        counts.append([name, str(len(written)), str(len(reasons)), counts_text(Counter(reasons)), number(words, 1)])
     notes = [f"{step} failed: {why}" for step, why in about.get("problems", {}).items()]
     if missing := {what: n for what, n in about.get("missing", {}).items() if n}:
         notes.append(f"Without a value: {counts_text(missing)}.")
@@ -270,10 +265,8 @@ def _empty_columns(table: Table, empty: Sequence[str]) -> list[str]:
 
 def _silent(rows: Rows) -> list[str]:
     """Returns a note about systems without any text, which are never compared."""
-    spoke: dict[str, bool] = {}
-    for row in rows:
-        spoke[row["system"]] = spoke.get(row["system"], False) or bool(normalise(row["text"] or ""))
-    silent = [name for name, any_text in spoke.items() if not any_text]
+    spoke = {row["system"] for row in rows if normalise(row["text"] or "")}
+    silent = [name for name in dict.fromkeys(row["system"] for row in rows) if name not in spoke]
     if not silent:
         return []
     return [f"Without any reply, and so never compared: {', '.join(silent)}. Pairs with such a system never met."]

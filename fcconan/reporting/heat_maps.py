@@ -7,8 +7,10 @@ one set for light pages and one for dark ones; the ink of the page is readable o
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from itertools import product
 from typing import TYPE_CHECKING, NamedTuple
 
+from fcconan.building import grouped
 from fcconan.reporting.benchmark_tables import SIGNIFICANT, metric_title
 from fcconan.reporting.elements import markup
 from fcconan.reporting.tables import MISSING, Row, Rows, number, p_text, value_text
@@ -90,24 +92,19 @@ def correlation_maps(rows: Rows) -> list[HeatMap]:
     a half.
     """
     aspects = list(dict.fromkeys(row["aspect"] for row in rows))
+    found = grouped(((row["level"], row["coefficient"]), row) for row in rows)
+    order = product(in_order(rows, "level", FIRST_LEVELS), in_order(rows, "coefficient", FIRST_COEFFICIENTS))
     maps = []
-    for level in in_order(rows, "level", FIRST_LEVELS):
-        for coefficient in in_order(rows, "coefficient", FIRST_COEFFICIENTS):
-            own = {
-                (row["metric"], row["aspect"]): row
-                for row in rows
-                if (row["level"], row["coefficient"]) == (level, coefficient)
-            }
-            if not own:
-                continue
-            is_share = ACCURACY in coefficient
-            lines = [
-                (metric, [_correlation(own.get((metric, aspect)), is_share) for aspect in aspects])
-                for metric in _by_mean(own)
-            ]
-            title = f"{words(coefficient)} with people, {words(level)}"
-            choices = {"level": level, "coefficient": coefficient}
-            maps.append(HeatMap(title, "judge or metric", aspects, lines, SHARES if is_share else SIGNED, choices))
+    for level, coefficient in (each for each in order if each in found):
+        own = {(row["metric"], row["aspect"]): row for row in found[level, coefficient]}
+        is_share = ACCURACY in coefficient
+        lines = [
+            (metric, [_correlation(own.get((metric, aspect)), is_share) for aspect in aspects])
+            for metric in _by_mean([*own.values()])
+        ]
+        title = f"{words(coefficient)} with people, {words(level)}"
+        choices = {"level": level, "coefficient": coefficient}
+        maps.append(HeatMap(title, "judge or metric", aspects, lines, SHARES if is_share else SIGNED, choices))
     return maps
 
 
@@ -122,12 +119,11 @@ def words(name: str) -> str:
     return name.replace("_", " ")
 
 
-def _by_mean(own: Mapping[tuple[str, str], Row]) -> list[str]:
-    values: dict[str, list[float]] = {}
-    for (metric, _), row in own.items():
-        found = values.setdefault(metric, [])
-        if row["value"] is not None:
-            found.append(row["value"])
+def _by_mean(rows: Rows) -> list[str]:
+    values = {
+        metric: [row["value"] for row in own if row["value"] is not None]
+        for metric, own in grouped((row["metric"], row) for row in rows).items()
+    }
     return sorted(values, key=lambda name: (not values[name], -sum(values[name]) / (len(values[name]) or 1)))
 
 

@@ -16,7 +16,7 @@ class View(NamedTuple):
     Attributes:
         table: The table.
         filters: Columns by whose values the rows can be filtered.
-        texts: Columns that are hidden until somebody asks for texts.
+        texts: Columns that are hidden until the reader asks for texts.
         grey: Places of rows that are not the user's own, such as published figures.
     """
 
@@ -34,7 +34,7 @@ VENDORED = "vendor/datatables"
 def table_html(shown: Table | View, *, folded: bool | None = None) -> "Markup":
     """Returns a table as elements that can be sorted, filtered and copied.
 
-    Rows of a long table, and of one with texts, are JSON: no text is on the page until somebody asks for it.
+    Rows of a long table, and of one with texts, are JSON: no text is on the page until the reader asks for it.
 
     Args:
         shown: The table.

@@ -158,14 +158,14 @@ def check_page(path: Path) -> None:
         InputError: It cannot, or another file is there.
     """
     if path.suffix not in (".html", ".htm") or path.is_dir():
-        raise InputError(f"{path} is no page: give a file that ends in .html")
+        raise InputError(f"{path} is not a page: give a file that ends in .html")
     if not may_be_written(path):
         raise InputError(f"{path} cannot be written: choose a file in a folder that is there")
     if path.is_file() and path.stat().st_size and MARK not in path.read_bytes()[:MARKED]:
-        raise InputError(f"{path} exists and is no page of fcconan: choose another file for the page, or remove it")
+        raise InputError(f"{path} exists and is not a page of fcconan: choose another file for the page, or remove it")
 
 
-def write(path: Path, page: Page) -> None:
+def write_page(path: Path, page: Page) -> None:
     """Writes a page without a site.
 
     Raises:

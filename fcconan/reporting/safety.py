@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from fcconan.errors import InputError
+from fcconan.building import grouped
 from fcconan.generation import FLAGS, flags_of
 from fcconan.judging import codes_of, share_interval, wilson
 from fcconan.reporting.tables import Columns, Row, Table, table_of
@@ -42,17 +42,8 @@ def safety_report(rows: Iterable[Row], *, confidence: float = 0.95) -> dict[str,
         `count` of replies, their `share`, and `low` and `high`. The interval is Wilson's (1927) with the effective
         number of replies, as those to one HS are similar; see `fcconan.judging.audit.findings`. A share of no replies
         is None, and so is all of `truncated` where it is not known for each reply.
-
-    Raises:
-        InputError: A row has no system or a flag that is none of `FLAGS`, or the confidence is not between 0 and 1.
     """
-    if not 0 < confidence < 1:
-        raise InputError(f"confidence is {confidence}: give a number between 0 and 1")
-    systems: dict[str, list[Row]] = {}
-    for row in rows:
-        if not row.get("system"):
-            raise InputError(f"the reply {row.get('reply_id')} names no system: give rows with the column system")
-        systems.setdefault(row["system"], []).append(row)
+    systems = grouped((row["system"], row) for row in rows)
     return {
         "confidence": confidence,
         "unit": "hs_id",
@@ -81,15 +72,9 @@ def _system(rows: list[Row], confidence: float) -> dict[str, Any]:
 
 
 def _flags(row: Row) -> frozenset[str]:
-    flags = row.get("flags")
-    if flags is None:
-        flags = flags_of(row.get("hate_speech") or "", row["text"], language=row.get("language"))
-    if not set(flags) <= set(FLAGS):
-        raise InputError(
-            f"the reply {row.get('reply_id')} has the flags {', '.join(flags)}: known are {', '.join(FLAGS)}; "
-            "leave the column out to have them found"
-        )
-    return frozenset(flags)
+    if row.get("flags") is not None:
+        return frozenset(row["flags"])
+    return frozenset(flags_of(row.get("hate_speech") or "", row["text"], language=row.get("language")))
 
 
 def safety_table(report: Row) -> Table:

@@ -1,9 +1,11 @@
 """Correlations, agreement, ratings and tournaments as tables, parts of pages, and pages."""
 
+from collections import Counter
 from collections.abc import Container
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from fcconan.building import grouped
 from fcconan.data import counted
 from fcconan.reporting.correlations import correlation_tables, difference_tables, judging_raters, same_or_all
 from fcconan.reporting.findings import correlation_finding, ratings_finding, tournament_finding
@@ -25,11 +27,12 @@ from fcconan.reporting.tables import (
     Rows,
     Table,
     number,
+    reasoned,
     table_of,
     value_text,
     with_interval,
 )
-from fcconan.scoring import WHOLE
+from fcconan.scoring import WHOLE_REPLY
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -63,9 +66,7 @@ def tournament_tables(result: Row, *, every: bool = False, details: bool = True)
         tables.append(_win_table(result))
     if controlled := result.get("length_controlled"):
         weight: Columns = {
-            "weight": lambda row: (
-                number(row["weight"], 2) if row["reason"] is None else value_text({**row, "value": None})
-            ),
+            "weight": lambda row: reasoned(row["weight"], row["reason"], 2),
             "low": lambda row: number(row.get("weight_low"), 2),
             "high": lambda row: number(row.get("weight_high"), 2),
             f"scale in {controlled['unit']}": lambda row: number(row.get("scale"), 2),
@@ -89,14 +90,11 @@ def tournament_tables(result: Row, *, every: bool = False, details: bool = True)
 
 def _win_table(result: Row) -> Table:
     matrix = result["win_matrix"]
-    order = [matrix["systems"].index(row["name"]) for row in result["systems"]]
-    names = [matrix["systems"][place] for place in order]
+    names = [row["name"] for row in result["systems"]]
+    order = [matrix["systems"].index(name) for name in names]
     rows = [
-        [
-            matrix["systems"][a],
-            *(MISSING if a == b else f"{matrix['wins'][a][b]} + {matrix['ties'][a][b]}" for b in order),
-        ]
-        for a in order
+        [name, *(MISSING if a == b else f"{matrix['wins'][a][b]} + {matrix['ties'][a][b]}" for b in order)]
+        for name, a in zip(names, order, strict=True)
     ]
     return Table("Wins + ties of the row against the column", ["system", *names], rows)
 
@@ -148,18 +146,15 @@ def leaderboard_tables(result: Row, *, raters: Container[str] | None = None) -> 
     """
     rows: Rows = [row for row in result["rows"] if raters is None or row["rater"] in raters]
     judges = judging_raters(rows)
-    scales: dict[str, set[object]] = {}
-    for row in rows:
-        if row["rater"] in judges:
-            scales.setdefault(row["aspect"], set()).add(_scale(row))
+    scales = Counter(aspect for aspect, _ in {(row["aspect"], _scale(row)) for row in rows if row["rater"] in judges})
     # Grades on different scales are no better or worse for being higher or lower.
-    differ = {aspect for aspect, found in scales.items() if len(found) > 1}
+    differ = {aspect for aspect, number_of_scales in scales.items() if number_of_scales > 1}
     tables = [
         _standings(f"Mean ratings by {rater}", [row for row in rows if row["rater"] == rater], 2, differ)
         for rater in judges
     ]
     metrics = [
-        {**row, "aspect": row["rater"] if row["aspect"] in WHOLE else f"{row['rater']}: {row['aspect']}"}
+        {**row, "aspect": row["rater"] if row["aspect"] in WHOLE_REPLY else f"{row['rater']}: {row['aspect']}"}
         for row in rows
         if row["rater"] not in judges
     ]
@@ -171,22 +166,17 @@ def _scale(row: Row) -> str:
 
 
 def _standings(title: str, rows: Rows, digits: int, with_scale: Container[str] = ()) -> Table:
-    cells: dict[str, dict[str, str]] = {}
-    counts: dict[str, list[Row]] = {}
-    for row in rows:
-        value = with_interval(row["value"], row["low"], row["high"], digits)
-        cells.setdefault(row["system"], {})[row["aspect"]] = value
-        counts.setdefault(row["system"], []).append(row)
-    better = {row["aspect"]: row for row in rows}
+    aspects = {row["aspect"]: row for row in rows}
     named = []
-    for aspect, row in better.items():
+    for aspect, row in aspects.items():
         said = [_scale(row)] if aspect in with_scale else []
         said += [] if row["higher_is_better"] else ["low is better"]
         named.append(f"{aspect} ({'; '.join(said)})" if said else aspect)
-    lines = [
-        [system, *(found[each] for each in better), *(same_or_all(counts[system], key) for key in ("n", "n_missing"))]
-        for system, found in cells.items()
-    ]
+    lines = []
+    for system, own in grouped((row["system"], row) for row in rows).items():
+        values = {row["aspect"]: with_interval(row["value"], row["low"], row["high"], digits) for row in own}
+        counts = (same_or_all(own, key) for key in ("n", "n_missing"))
+        lines.append([system, *(values[aspect] for aspect in aspects), *counts])
     return Table(title, ["system", *named, "replies", "missing"], lines)
 
 

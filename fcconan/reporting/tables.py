@@ -98,9 +98,9 @@ def interval_of(row: Row) -> str:
     return interval(row["low"], row["high"])
 
 
-def reasoned(value: float | None, reason: str | None) -> str:
+def reasoned(value: float | None, reason: str | None, digits: int = 3) -> str:
     """Returns a number, or the reason for which it is missing."""
-    return number(value) if reason is None else f"{MISSING} ({reason})"
+    return number(value, digits) if reason is None else f"{MISSING} ({reason})"
 
 
 def value_text(row: Row) -> str:

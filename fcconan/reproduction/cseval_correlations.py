@@ -6,15 +6,14 @@ are pooled, people's 0 is kept, and a judge's failure, -1, becomes 3 for two asp
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 
 import numpy as np
 
 from fcconan.building import load_recipe, read_csv
 from fcconan.data import fetch
 from fcconan.reproduction.datasets import Datasets
-from fcconan.reproduction.published import Figure, figure, load_paper
-from fcconan.reproduction.values import Key, Value, status_of
+from fcconan.reproduction.published import load_paper
+from fcconan.reproduction.values import Key, Value
 from fcconan.scoring import KENDALL_B, POOLED, SPEARMAN, Flags, Floats, RatedReplies, ScoreTable, correlate, stability
 
 PAPER = "cseval"
@@ -91,60 +90,46 @@ def averages(found: Found) -> Found:
     }
 
 
-def authors_results(data: Datasets) -> Found:
-    """Reads the coefficients of the authors' results files, by the row of Table 1 that prints them.
-
-    Raises:
-        InputError: A file is not to be had.
-    """
-    found: Found = {}
-    for name in COEFFICIENTS:
-        for aspect in ASPECTS:
-            files = [_file(data, f"{name}_{aspect}"), _file(data, f"{name}_unieval", aspect)]
-            values = {metric: value for file in files for metric, value in file.items()}
-            for row, theirs in load_paper(PAPER).names["results_files"].items():
-                metric = theirs.replace("<aspect>", aspect)
-                if metric in values:  # two files lack toxicity
-                    found[row, aspect, name] = values[metric]
-    return found | averages(found)
-
-
 def rows_behind_table_1(data: Datasets) -> int:
     """Returns the number of rows that the authors' t statistics speak of: t = r * sqrt((n - 2) / (1 - r**2)).
 
     Raises:
         InputError: The file is not to be had.
     """
-    r = _file(data, "spearman_suitableness")["gpt-4_suitableness_score"]
-    t = _file(data, "spearman_suitableness", "t")["gpt-4_suitableness_score"]
+    key = "spearman_suitableness"
+    rows = read_csv(data.source(PAPER, key), load_paper(PAPER).sources[key])
+    (row,) = (row for row in rows if row["metric"] == "gpt-4_suitableness_score")
+    r, t = row.number("coefficient"), row.number("t")
+    assert r is not None and t is not None
     return round(2 + t**2 * (1 - r**2) / r**2)
 
 
-def _file(data: Datasets, key: str, column: str = "coefficient") -> dict[str, float]:
-    rows = read_csv(data.source(PAPER, key), load_paper(PAPER).sources[key])
-    values = [row.number(column) for row in rows]
-    return {metric: value for metric, value in zip(rows["metric"], values, strict=True) if value is not None}
-
-
 def table_1(data: Datasets, table: ScoreTable) -> Iterator[tuple[Key, Value]]:
-    """Yields the cells of Table 1 with what is to be said of them."""
-    found, results, of_all = pooled(table), authors_results(data), rows_behind_table_1(data)
+    """Yields the cells of Table 1 that have a value, each with the rows behind it."""
+    found, of_all = pooled(table), rows_behind_table_1(data)
     raters = {*table.metrics, "annotators"}
     ratings = [row for row in data.rows("cseval", "ratings") if row["rater"] in raters]
     sound = pooled(RatedReplies(ratings, data.rows("cseval", "replies")).table())
     early = np.arange(len(table.items)) < IN_ROUNDS
     parts = [pooled(_some(table, rows, BY_GPT_4)) for rows in (early, ~early)]
     n = {metric: int(np.isfinite(own).sum()) for metric, own in zip(table.metrics, table.metric_values, strict=True)}
-    for row, column, printed in _table_1_cells():
-        if row == DELTA:
+    complete: Flags = np.isfinite(table.metric_values.sum(axis=0))
+    partial = {metric for metric, own in n.items() if own > complete.sum()}
+    of_complete = found | pooled(_some(table, complete, partial))
+    paper = load_paper(PAPER)
+    keys = [(row, column) for row, cells in paper.printed("Table 1").items() for column in cells]
+    for row, column in keys:
+        if paper.table("Table 1").reason(row) is not None:
             continue
         aspect, name = column.split("/")
         key = (row, aspect, name)
-        other = (row, aspect, "kendall" if name == "spearman" else "spearman")
-        authors = _authors_note(row, aspect, printed, results.get(key), results.get(other))
-        reason = load_paper(PAPER).table("Table 1").reason(row)
-        if reason is not None:
-            yield ("Table 1", row, column), Value(None, f"{reason.why}; {authors}", without=reason.without)
+        if row == DELTA:
+            best, highest = _best_other(of_complete, aspect, name)
+            note = (
+                f"{complete.sum()} released rows with all scores instead of {of_all}; best other {best} {highest:.3f}"
+            )
+            value = of_complete["gpt-4", aspect, name] - highest
+            yield ("Table 1", row, column), Value(value, note, by_chance=True)
             continue
         note = f"{n[row]} released rows instead of {of_all}; zeros and failures left out {sound[key]:.3f}"
         if aspect == "average" and row in AVERAGED:
@@ -152,14 +137,7 @@ def table_1(data: Datasets, table: ScoreTable) -> Iterator[tuple[Key, Value]]:
         if row in BY_GPT_4:
             note += f"; first {IN_ROUNDS} rows of the file {parts[0][key]:.3f}, others {parts[1][key]:.3f}"
             note += " (where people's and GPT-4's scores are not independent)" if row != "gpt-4-zs" else ""
-        yield ("Table 1", row, column), Value(found[key], f"{note}; {authors}", by_chance=True)
-    yield from _delta(table, found, results, of_all)
-
-
-def _table_1_cells() -> Iterator[tuple[str, str, Figure]]:
-    for row, cells in load_paper(PAPER).figures("Table 1").items():
-        for column, printed in cells.items():
-            yield row, column, printed
+        yield ("Table 1", row, column), Value(found[key], note, by_chance=True)
 
 
 def _some(table: ScoreTable, rows: Flags, metrics: Iterable[str]) -> ScoreTable:
@@ -167,65 +145,6 @@ def _some(table: ScoreTable, rows: Flags, metrics: Iterable[str]) -> ScoreTable:
     names = set(metrics)
     wanted = [position for position, metric in enumerate(table.metrics) if metric in names]
     return table.select(wanted, np.flatnonzero(rows).tolist())
-
-
-def _authors_note(row: str, aspect: str, printed: Figure, value: float | None, other: float | None) -> str:
-    """Says how the authors' results files bear on a printed figure."""
-    files = "the authors' results files" if aspect == "average" else "the authors' results file"
-    reason = ""
-    names = load_paper(PAPER).names
-    if row in names["mislabelled"]:
-        files = f"{files} for {names['printed_for'][row]}"
-        if value is not None and (_equal(value, printed) or _twice(value, printed)):
-            reason = f"; {names['mislabelled'][row]}"
-    if value is None:
-        return f"the printed figure is not in {files}"
-    if _equal(value, printed):
-        return f"the printed figure equals {files}{reason}"
-    if other is not None and _equal(other, printed):
-        return f"{files}: {value:.3f}; the paper swaps it with the other coefficient"
-    return f"{files}: {_unrounded(value, printed)}{reason}"
-
-
-def _unrounded(value: float, printed: Figure) -> str:
-    """Writes a figure that rounds to another one than is printed: 0.62546 becomes 0.6255 and then 0.626."""
-    return f"{value:.5f}" + (", rounded twice" if _twice(value, printed) else "")
-
-
-def _twice(value: float, printed: Figure) -> bool:
-    return _equal(_rounded(value, printed.unit / 10), printed)
-
-
-def _equal(value: float, printed: Figure) -> bool:
-    return abs(_rounded(value, printed.unit) - printed.value) < printed.unit / 100
-
-
-def _rounded(value: float, unit: float) -> float:
-    """Rounds half up, away from zero."""
-    return float(np.sign(value) * np.floor(abs(value) / unit + 0.5 + 1e-9) * unit)
-
-
-def _delta(table: ScoreTable, found: Found, results: Found, of_all: int) -> Iterator[tuple[Key, Value]]:
-    """Yields the last row of Table 1: Auto-CSEval with GPT-4 minus the best other row, on the rows that all have."""
-    complete: Flags = np.isfinite(table.metric_values.sum(axis=0))
-    more = {
-        metric
-        for metric, own in zip(table.metrics, table.metric_values, strict=True)
-        if np.isfinite(own).sum() > complete.sum()
-    }
-    found = found | pooled(_some(table, complete, more))
-    for row, column, printed in _table_1_cells():
-        if row != DELTA:
-            continue
-        aspect, name = column.split("/")
-        best, highest = _best_other(found, aspect, name)
-        theirs = results["gpt-4", aspect, name] - _best_other(results, aspect, name)[1]
-        value = found["gpt-4", aspect, name] - highest
-        note = f"{complete.sum()} released rows with all scores instead of {of_all}; best other {best} {highest:.3f}; "
-        follows = _equal(theirs, printed)
-        note += "the printed figure follows from " if follows else ""
-        note += "the authors' results files" + ("" if follows else f": {_unrounded(theirs, printed)}")
-        yield ("Table 1", row, column), Value(value, note, by_chance=True)
 
 
 def _best_other(found: Found, aspect: str, name: str) -> tuple[str, float]:
@@ -264,7 +183,4 @@ def table_6() -> dict[Key, Value]:
             )
     gains = [cells["Table 6", "best-traditional-metric", aspect].value or 0.0 for aspect in ASPECTS]
     gain = Value(float(np.mean(gains)), "mean of the first row of Table 6", from_print=True)
-    shown = paper.printed("text D")[GAIN]["value"]
-    if status_of(figure(shown), gain.value) == "differs":
-        gain = replace(gain, note=f"{gain.note}; no cause of {shown} found")
     return cells | {("text D", GAIN, "value"): gain}

@@ -62,7 +62,7 @@ class Datasets:
         """Returns the rows of a split; callers share them and must not change them.
 
         Raises:
-            InputError: As in `path`, or there is no such split.
+            InputError: As in `path`, or the split is unknown.
         """
         key = (name, config, split)
         if key not in self._rows:
@@ -82,7 +82,7 @@ class Datasets:
 
 
 def _check_files(folder: Path, manifest: dict[str, Any]) -> None:
-    """Checks the files of a release against the hashes of its manifest, which the fingerprint stands for."""
+    """Checks the files of a release against the hashes of its manifest, which the fingerprint names."""
     for name, written in manifest["files"].items():
         file = folder / name
         if not file.is_file() or sha256_of(file) != written["sha256"]:

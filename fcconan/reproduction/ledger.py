@@ -1,4 +1,4 @@
-"""The ledger: every printed figure of a paper beside the figure computed anew, and what is to be said of the two."""
+"""The ledger: every printed figure of a paper beside the figure recomputed, and what is to be said of the two."""
 
 import math
 from collections import Counter
@@ -26,7 +26,7 @@ class Cell:
         row: Name of the row.
         column: Name of the column.
         published: As printed.
-        recomputed: The figure computed anew, or None.
+        recomputed: The figure recomputed, or None.
         status: `exact`: equal in all printed digits; `rounding`: the paper cut it off or rounded it twice;
             `differs`; `needs_model`: a model has to be run; `not_released`: the data were not published.
         note: Why, and from which rows.
@@ -43,7 +43,7 @@ class Cell:
 
 
 def reproduce(paper: str, data: Datasets, recompute: Recompute | None = None) -> list[Cell]:
-    """Computes the figures of a paper anew.
+    """Recomputes the figures of a paper.
 
     Args:
         paper: Its short name.
@@ -54,7 +54,7 @@ def reproduce(paper: str, data: Datasets, recompute: Recompute | None = None) ->
         One cell for every printed figure, in the order of the paper.
 
     Raises:
-        InputError: There is no such paper, or a dataset cannot be built.
+        InputError: The paper is unknown, or a dataset cannot be built.
         ValueError: A figure has neither a value nor a reason, or a value belongs to no printed figure.
     """
     published = load_paper(paper)
@@ -63,30 +63,23 @@ def reproduce(paper: str, data: Datasets, recompute: Recompute | None = None) ->
     for table, row, column, printed in published.cells():
         value = values.pop((table.id, row, column), None)
         reason = table.reason(row)
-        where = (paper, table.id, row, column, printed)
-        if value is not None and value.without is not None:
-            cells.append(Cell(*where, None, value.without, value.note))
-        elif value is not None:
-            cells.append(_compared(where, value))
-        elif reason is not None:
-            cells.append(Cell(*where, None, reason.without, reason.why))
-        else:
+        if value is None and reason is not None:
+            value = Value(None, reason.why, reason.without)
+        if value is None:
             raise ValueError(f"{paper}, {table.id}, {row}, {column}: no value and no reason why there is none")
+        cells.append(_compared((paper, table.id, row, column, printed), value, table.notes(row, column)))
     if values:
         raise ValueError(f"{paper}: values without a printed figure: {sorted(values)[:3]}")
     return cells
 
 
-def _compared(where: tuple[str, str, str, str, str], value: Value) -> Cell:
+def _compared(where: tuple[str, str, str, str, str], value: Value, remarks: Sequence[str]) -> Cell:
     number = None if value.value is None or not math.isfinite(value.value) else value.value
-    status = status_of(figure(where[-1]), number)
-    notes = [value.note] if value.note else []
-    if value.from_print:
-        notes = [": ".join([FROM_PRINT, *notes])]
-    if value.by_chance and status != "differs":
-        status = "differs"
-        notes.append(BY_CHANCE)
-    return Cell(*where, number, status, "; ".join(notes))
+    status = value.without or status_of(figure(where[-1]), number)
+    by_chance = value.by_chance and status != "differs"
+    source = ": ".join(filter(None, [FROM_PRINT if value.from_print else "", value.note]))
+    notes = [source, *remarks, BY_CHANCE if by_chance else ""]
+    return Cell(*where, number, "differs" if by_chance else status, "; ".join(filter(None, notes)))
 
 
 def counts(cells: list[Cell]) -> Iterator[tuple[str, str, dict[Status, int]]]:

@@ -1,7 +1,7 @@
-"""The figures of the paper on pairwise ranking with JudgeLM, computed anew from `cn-ranking`."""
+"""The figures of the paper on pairwise ranking with JudgeLM, recomputed from `cn-ranking`."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -16,7 +16,6 @@ from fcconan.scoring import (
     Metric,
     Novelty,
     RepetitionRate,
-    bootstrap_means,
     correlate_tables,
     csv_cell,
     measure_agreement,
@@ -32,9 +31,13 @@ CORPORA = ("conan", "mt-conan")
 SPLITS = ("train", "validation", "test")
 FEATURES = ("relatedness", "specificity", "richness", "coherence", "grammaticality", "overall")
 RELEASED = {"conan": "released metrics CONAN", "mt-conan": "released metrics MT-CONAN"}
-HEADERS = {1: "the paper counts the header line of the file", 3: "the paper counts the header lines of the three files"}
-EARLIER = "likely, not proven: an earlier set of replies"
-RESAMPLES = 1_000  # of evaluate's ROUGE
+SERIES = {  # column of these -> name of our metric
+    "rouge-l": "rouge-l",
+    "bleu": "bleu-4",
+    "length": "length-words",
+    "novelty": "novelty",
+    "repetition_rate": "repetition-rate",
+}
 
 
 def recompute(data: Datasets) -> dict[Key, Value]:
@@ -63,7 +66,6 @@ def recompute(data: Datasets) -> dict[Key, Value]:
 
 
 def _corpora(data: Datasets) -> Iterator[tuple[Key, Value]]:
-    shown, parts = _printed("Table 2"), load_paper(PAPER).figures("text 3.2")
     for corpus in CORPORA:
         splits = {split: data.rows(DATASET, f"{corpus}-pairs", split) for split in SPLITS}
         pairs = [row for rows in splits.values() for row in rows]
@@ -71,24 +73,17 @@ def _corpora(data: Datasets) -> Iterator[tuple[Key, Value]]:
         replies = {row["counter_narrative"] for row in pairs}
         words = float(np.mean([len(row["counter_narrative"].split()) for row in pairs]))
         for column, value in {
-            "pairs": Value(len(pairs), _headers(len(pairs), shown["pairs"][corpus], len(splits))),
-            "hate_speech": Value(len(messages)),
-            "counter_narratives": Value(
-                len(replies), "" if shown["counter_narratives"][corpus] == len(replies) else "no cause found"
-            ),
-            "replies_per_hate_speech": Value(len(pairs) / len(messages)),
-            "words_per_reply": Value(words),
+            "pairs": len(pairs),
+            "hate_speech": len(messages),
+            "counter_narratives": len(replies),
+            "replies_per_hate_speech": len(pairs) / len(messages),
+            "words_per_reply": words,
         }.items():
-            yield ("Table 2", corpus, column), value
+            yield ("Table 2", corpus, column), Value(value)
         for split, rows in splits.items():
-            yield ("text 3.2", corpus, split), Value(len(rows), _headers(len(rows), parts[corpus][split].value))
+            yield ("text 3.2", corpus, split), Value(len(rows))
         if corpus != "conan":
             yield ("text 3.2", corpus, "targets"), Value(len({row["target"] for row in pairs}))
-
-
-def _headers(count: int, printed: float, files: int = 1) -> str:
-    """Says so where a printed count is that of the lines of the files, with their headers."""
-    return HEADERS[files] if printed == count + files else ""
 
 
 def _shares(data: Datasets) -> dict[str, dict[str, float]]:
@@ -123,34 +118,13 @@ def _raters(comparisons: Sequence[Row]) -> dict[tuple[str, frozenset[str]], list
 def _table_4(data: Datasets, shares: Mapping[str, Mapping[str, float]]) -> Iterator[tuple[Key, Value]]:
     judged = [row for row in data.rows(DATASET, "comparisons", "judgelm") if row["rater"] == "judgelm-33b"]
     readable = sum(row["verdict"] != "invalid" for row in judged)
-    printed = _printed("Table 4")
-    compared = len(_raters(data.rows(DATASET, "comparisons", "human")))
-    fitting = _numbers_of_comparisons(printed["human/share"].values(), compared)
-    for column, given in (("human", shares["human"]), ("judgelm-33b", shares["judgelm-33b"])):
-        for system, share in given.items():
-            rank = 1 + sum(other > share for other in given.values())
-            if column == "human":
-                basis = f"strict majorities: {shares['strict'][system]:.2f}"
-                if fitting and compared not in fitting:
-                    basis += f"; the print fits {' or '.join(map(str, fitting))} comparisons, not {compared}"
-            else:
-                basis = f"{readable} readable of {len(judged)}"
-            place = "" if rank == printed[f"{column}/rank"][system] else "rank of the recomputed share"
-            if (column, system) == ("judgelm-33b", REFERENCE):
-                shown = printed[f"{column}/share"]
-                sixth = 1 + sum(other > shown[system] for other in shown.values())
-                said = f"by its printed share, {shown[system]:.2f}, it has rank {sixth}"
-                place = f"{place}; {said}" if place else said
-            yield ("Table 4", system, f"{column}/rank"), Value(rank, place)
-            yield ("Table 4", system, f"{column}/share"), Value(share, f"{basis}; {EARLIER}")
-
-
-def _numbers_of_comparisons(shares: Iterable[float], most: int) -> list[int]:
-    """Returns the numbers of comparisons, each one point in halves, of which shares in percent with two digits are."""
-    of_all = np.array([*shares])
-    halves = 2 * np.arange(1, most + 1)[:, None]
-    off = np.abs(np.round(of_all / 100 * halves) / halves * 100 - of_all)
-    return [int(number) + 1 for number in np.flatnonzero((off <= 0.005 + 1e-9).all(axis=1))]
+    for column in ("human", "judgelm-33b"):
+        for system, share in shares[column].items():
+            rank = 1 + sum(other > share for other in shares[column].values())
+            strict = f"strict majorities: {shares['strict'][system]:.2f}"
+            note = strict if column == "human" else f"{readable} readable of {len(judged)}"
+            yield ("Table 4", system, f"{column}/rank"), Value(rank)
+            yield ("Table 4", system, f"{column}/share"), Value(share, note)
 
 
 def _features(data: Datasets) -> Iterator[tuple[Key, Value]]:
@@ -192,24 +166,12 @@ def _kappa(table: Floats, domain: Sequence[float]) -> float:
 
 
 def _sizes(data: Datasets) -> Iterator[tuple[Key, Value]]:
-    table = read_table(data.path(DATASET) / table_path("comparisons", "tournament")).select(
-        ["rater", "system_a", "system_b"]
-    )
-    outcomes = Counter(table.column("rater").to_pylist())["judgelm-33b"]
+    table = read_table(data.path(DATASET) / table_path("comparisons", "tournament")).select(["system_a", "system_b"])
     systems = len(set(table.column("system_a").to_pylist()) | set(table.column("system_b").to_pylist()))
     items = sum(len(data.rows(DATASET, "items", config)) for config in ("conan", "mt_conan"))
     comparisons = items * systems * (systems - 1) // 2
-    shown = _printed("text 4.1 tournaments")["value"]
-    header, fewer = _headers(items, shown["items"]), round(shown["items"]) - items
-    note = f"{outcomes} outcomes of JudgeLM-33B were released"
-    if shown["comparisons"] - comparisons == fewer * systems * (systems - 1) // 2 != 0:
-        note = f"{fewer} {'item' if fewer == 1 else 'items'} fewer than the paper counts; {note}"
-    for row, value in {
-        "systems": Value(systems),
-        "items": Value(items, f"{header} of CONAN" if header else ""),
-        "comparisons": Value(comparisons, note),
-    }.items():
-        yield ("text 4.1 tournaments", row, "value"), value
+    for row, value in (("systems", systems), ("items", items), ("comparisons", comparisons)):
+        yield ("text 4.1 tournaments", row, "value"), Value(value)
 
 
 def _people(data: Datasets) -> Iterator[tuple[Key, Value]]:
@@ -240,38 +202,30 @@ def _people(data: Datasets) -> Iterator[tuple[Key, Value]]:
 def _correlations(shares: Mapping[str, Mapping[str, float]]) -> Iterator[tuple[Key, Value]]:
     from scipy.stats import pearsonr
 
-    people = shares["human"]
-    columns = _printed("Table 4")
-    shown = columns["human/share"], columns["judgelm-33b/share"]
-    by_rows = _spearman(columns["human/rank"], columns["judgelm-33b/rank"])
-    note = f"Table 4's row numbers give {by_rows:.2f}; its shares {_spearman(*shown):.2f}"
-    large = Value(_spearman(people, shares["judgelm-33b"]), note)
-    yield ("text abstract", "judgelm_human", "spearman"), large
-    yield ("text 6.1 people", "judgelm-33b", "spearman"), large
-    small = Value(_spearman(people, shares["judgelm-7b"]), "the paper prints no shares of this judge")
-    yield ("text 6.1 people", "judgelm-7b", "spearman"), small
-    bert = _printed("released BERTScore both")["bertscore"]
-    with_print = _spearman(bert, columns["human/share"])
-    note = f"BERTScore as released; with the printed shares of people {with_print:.2f}"
-    yield ("text 6.1 people", "bertscore", "spearman"), Value(_spearman(bert, people), note)
-    systems = sorted(people)
-    recomputed = pearsonr([people[name] for name in systems], [shares["judgelm-33b"][name] for name in systems])
-    of_print = pearsonr(*([column[name] for name in systems] for column in shown))
-    for column, value, other in (
-        ("pearson", recomputed.statistic, of_print.statistic),
-        ("p", recomputed.pvalue, of_print.pvalue),
-    ):
-        yield ("text 6.1 pearson", "judgelm-33b", column), Value(float(value), f"the printed shares give {other:.4f}")
-    rouge, bleu = (_printed("released metrics both")[column] for column in ("rouge-l", "bleu"))
-    yield (
-        ("text 6.1 metrics", "rouge-l_bertscore", "spearman"),
-        Value(_spearman(rouge, bert), "metrics as released", from_print=True),
-    )
-    # Sorting keeps the order of names among equal values.
+    people, judge = shares["human"], shares["judgelm-33b"]
+    rouge, bleu = (_printed("released metrics both", column) for column in ("rouge-l", "bleu"))
+    bertscore = _printed("released BERTScore both", "bertscore")
+    # BLEU is 0 for most systems; sorting keeps the order of names among equal values.
     places = {name: float(place) for place, name in enumerate(sorted(sorted(bleu), key=bleu.__getitem__))}
-    zeros = sum(value == 0 for value in bleu.values())
-    note = f"metrics as released; {zeros} BLEU of 0 ranked by name; as ties {_spearman(rouge, bleu):.2f}"
-    yield ("text 6.1 metrics", "rouge-l_bleu", "spearman"), Value(_spearman(rouge, places), note, from_print=True)
+    for table, row, x, y in (
+        ("text abstract", "judgelm_human", people, judge),
+        ("text 6.1 people", "judgelm-33b", people, judge),
+        ("text 6.1 people", "judgelm-7b", people, shares["judgelm-7b"]),
+        ("text 6.1 people", "bertscore", bertscore, people),
+    ):
+        yield (table, row, "spearman"), Value(_spearman(x, y))
+    for row, y in (("rouge-l_bertscore", bertscore), ("rouge-l_bleu", places)):
+        value = Value(_spearman(rouge, y), "metrics as released", from_print=True)
+        yield ("text 6.1 metrics", row, "spearman"), value
+    systems = sorted(people)
+    found = pearsonr([people[name] for name in systems], [judge[name] for name in systems])
+    yield ("text 6.1 pearson", "judgelm-33b", "pearson"), Value(float(found.statistic))
+    yield ("text 6.1 pearson", "judgelm-33b", "p"), Value(float(found.pvalue))
+
+
+def _printed(table: str, column: str) -> dict[str, float]:
+    """Returns the printed numbers of a column by row."""
+    return {row: cells[column].value for row, cells in load_paper(PAPER).figures(table).items()}
 
 
 def _spearman(x: Mapping[str, float], y: Mapping[str, float]) -> float:
@@ -289,18 +243,11 @@ def _metrics(data: Datasets, corpus: str) -> Iterator[tuple[Key, Value]]:
         scores = score_texts(replies, references, metrics, progress=False)
         cells = [csv_cell(text) for text in replies]
         scores |= score_texts(cells, metrics=[RepetitionRate(windows="script")], progress=False)
-        for column, series, reason in (
-            ("rouge-l", "rouge-l", _rouge_note(scores["rouge-l"].values)),
-            ("bleu", "bleu-4", ""),
-            ("length", "length-words", ""),
-            ("novelty", "novelty", ""),
-            ("repetition_rate", "repetition-rate", "the release's script rounds its four rates to six digits first"),
-        ):
+        for column, series in SERIES.items():
             value = scores[series].corpus.value
-            same = status_of(printed[system][column], value) == "exact"
             # The release's ROUGE is the outcome of a draw: what is not equal was not cut off either.
-            drawn = column == "rouge-l" and not same
-            yield (RELEASED[corpus], system, column), Value(value, "" if same else reason, by_chance=drawn)
+            drawn = column == "rouge-l" and status_of(printed[system][column], value) != "exact"
+            yield (RELEASED[corpus], system, column), Value(value, by_chance=drawn)
 
 
 def _texts(data: Datasets, corpus: str) -> dict[str, list[str]]:
@@ -319,19 +266,3 @@ def _texts(data: Datasets, corpus: str) -> dict[str, list[str]]:
     for row in rows:
         texts.setdefault(row["system"], []).append(row["text"])
     return texts
-
-
-def _rouge_note(values: Floats) -> str:
-    """What the release's ROUGE can be: evaluate gives the median of the means of resamples without a seed."""
-    draws = bootstrap_means(values[None], resamples=100 * RESAMPLES, seed=0).reshape(100, RESAMPLES)
-    medians = np.median(draws, axis=1)
-    return f"mean; the release: median of unseeded resamples, {medians.min():.4f} to {medians.max():.4f} in 100 trials"
-
-
-def _printed(name: str) -> dict[str, dict[str, float]]:
-    """Returns the printed numbers of a table by column and row."""
-    columns: dict[str, dict[str, float]] = {}
-    for row, figures in load_paper(PAPER).figures(name).items():
-        for column, each in figures.items():
-            columns.setdefault(column, {})[row] = each.value
-    return columns

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
+from fnmatch import fnmatchcase
 from functools import cache
 from typing import Literal
 
@@ -24,7 +25,7 @@ class _Strict(BaseModel):
 
 
 class Reason(_Strict):
-    """Why figures cannot be computed anew.
+    """Why figures cannot be recomputed.
 
     Attributes:
         without: `needs_model`: a model has to be run; `not_released`: data were not published.
@@ -35,6 +36,26 @@ class Reason(_Strict):
     why: str = Field(min_length=1)
 
 
+class Remark(_Strict):
+    """What is known about some figures besides their values; `tests/reproduction` checks it.
+
+    Attributes:
+        note: In words.
+        rows: Names of rows, or patterns as in a shell; by default all.
+        columns: Likewise the columns.
+    """
+
+    note: str = Field(min_length=1)
+    rows: tuple[str, ...] = ("*",)
+    columns: tuple[str, ...] = ("*",)
+
+    def is_about(self, row: str, column: str) -> bool:
+        """Returns whether a figure is one of these."""
+        return any(fnmatchcase(row, name) for name in self.rows) and any(
+            fnmatchcase(column, name) for name in self.columns
+        )
+
+
 class Table(_Strict):
     """A table, or figures of a figure or of the running text.
 
@@ -43,9 +64,10 @@ class Table(_Strict):
         about: What it shows.
         columns: Their names.
         rows: The printed figures of every row, None where the paper's cell is empty.
-        without: Why none of it can be computed anew.
+        without: Why none of it can be recomputed.
         why: In words.
         without_rows: The same for single rows.
+        remarks: What is known about the figures.
     """
 
     id: str
@@ -55,12 +77,17 @@ class Table(_Strict):
     without: Without | None = None
     why: str | None = None
     without_rows: dict[str, Reason] = {}
+    remarks: tuple[Remark, ...] = ()
 
     def reason(self, row: str) -> Reason | None:
-        """Returns why a row cannot be computed anew, or None."""
+        """Returns why a row cannot be recomputed, or None."""
         if row in self.without_rows:
             return self.without_rows[row]
         return None if self.without is None else Reason(without=self.without, why=self.why or "")
+
+    def notes(self, row: str, column: str) -> list[str]:
+        """Returns the remarks about a figure, in their order."""
+        return [each.note for each in self.remarks if each.is_about(row, column)]
 
 
 class Shown(_Strict):
@@ -77,7 +104,7 @@ class Paper(_Strict):
         sources: Upstream files that figures are computed from and that no dataset holds, pinned as in a recipe.
         names: Names of rows elsewhere, such as in upstream files: what they are for -> row -> name.
         tables: The figures.
-        without_figures: What holds none that could be computed anew: texts, drawings.
+        without_figures: What holds none that could be recomputed: texts, drawings.
     """
 
     paper: str
@@ -142,7 +169,7 @@ def load_paper(name: str) -> Paper:
     """Reads the printed figures of a paper.
 
     Raises:
-        InputError: There is no such paper.
+        InputError: The paper is unknown.
     """
     if name not in paper_names():
         raise InputError(f"there is no paper {name!r}: choose among {', '.join(paper_names())}")

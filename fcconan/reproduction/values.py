@@ -15,7 +15,7 @@ _TINY = 1e-9  # of one printed unit: what binary fractions lose
 
 @dataclass(frozen=True)
 class Value:
-    """A figure computed anew.
+    """A figure recomputed.
 
     Attributes:
         value: The number; None where it is undefined.
@@ -38,7 +38,7 @@ Recompute = Callable[[Datasets], Mapping[Key, Value]]
 
 
 def status_of(printed: Figure, value: float | None) -> Status:
-    """Compares a printed figure with the one computed anew.
+    """Compares a printed figure with the one recomputed.
 
     `rounding` is what one of two slips gives: digits cut off, or the number rounded to one or two further digits and
     then once more. A whole number that is printed for another one is a count or a rank: off by one is no rounding.

@@ -5,7 +5,7 @@ from .benchmark_settings import (
     Settings as Settings,
 )
 from .benchmark_statistics import (
-    SUMMARY as SUMMARY,
+    SUMMARY_VALUES as SUMMARY_VALUES,
     benchmark_csv as benchmark_csv,
     ends_of as ends_of,
     leaderboard_rows as leaderboard_rows,
@@ -30,6 +30,10 @@ from .dense import (
     SentenceEncoder as SentenceEncoder,
     nearest as nearest,
 )
+from .factories import (
+    as_retriever as as_retriever,
+    call_factory as call_factory,
+)
 from .judged_pairs import (
     pairs_collection as pairs_collection,
 )
@@ -50,16 +54,14 @@ from .run_cache import (
     default_folder as default_folder,
 )
 from .sample_size import (
-    plan_all as plan_all,
+    plan_judgements as plan_judgements,
 )
 from .sparsity import (
-    study as study,
+    study_broadest as study_broadest,
 )
 from .suites import (
     Maker as Maker,
     Suite as Suite,
-    as_retriever as as_retriever,
-    call_factory as call_factory,
     load_suite as load_suite,
     suite_with as suite_with,
     system_names as system_names,

@@ -1,7 +1,9 @@
 """The benchmark: systems run on a collection and are scored; warnings tell readers its limits."""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,7 +15,6 @@ from fcconan.retrieval.benchmark_settings import (
     Benchmark,
     Scored,
     Settings,
-    choose_primary,
     family_notes,
     family_signature,
 )
@@ -30,11 +31,12 @@ from fcconan.retrieval.run_cache import KeptRuns, load_run, save_run
 from fcconan.retrieval.systems import Rankings, Retriever, rank_all
 from fcconan.scoring import (
     Evaluation,
+    Floats,
     TieKey,
     chance_levels,
     evaluate,
     means,
-    order,
+    sort_run,
     summary,
     system_pairs,
     tie_by_corpus,
@@ -135,19 +137,17 @@ def bench(
     settings: Settings,
     *,
     kept: KeptRuns | None = None,
-    failed: Mapping[str, str] | None = None,
     progress: Callable[[str], None] = lambda line: None,
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Ranks, scores and compares systems.
 
     Args:
-        collection: The dataset as the protocol asks for it (`Collection.pool` for `paper`, `Collection.without_kin`,
-            whose training pairs the systems were given, for `sound`).
+        collection: The dataset as the protocol asks for it: `Collection.pool` for `paper`; `Collection.without_leakage`
+            for `sound`, whose training pairs the systems were given.
         systems: The systems; a name may occur once.
         settings: What to do, resolved.
-        kept: Where finished runs are kept and found again; None ranks every system.
-        failed: Systems that could not be set up, with the reason.
-        progress: Is told what is being done.
+        kept: Cache of finished runs; None ranks every system.
+        progress: Receives a line at each stage.
 
     Returns:
         The result as `fcconan bench --json` writes it, and the details that the report needs. Systems without any
@@ -159,24 +159,23 @@ def bench(
     _check_names([system.name for system in systems])
     for system in systems:
         _check_configuration(system)
-    system_pairs([system.name for system in systems] + list(failed or ()), settings.baseline)  # or there is an error
+    system_pairs([system.name for system in systems], settings.baseline)  # or there is an error
     tie = tie_by_corpus(collection.corpus) if settings.protocol == "paper" else tie_by_hash(settings.seed)
-    out_of_order = dict(failed or {})
-    problems = {name: f"failed: {reason}" for name, reason in out_of_order.items()}
+    texts = collection.queries, collection.corpus
+    out_of_order: dict[str, str] = {}
+    problems: dict[str, str] = {}
     runs: dict[str, tuple[Retriever, list[Rankings]]] = {}
     for system in systems:
         progress(f"{system.name}: ranking {len(collection.corpus)} CNs for {len(collection.queries)} HS")
         try:
             found = _rank(system, collection, settings.depth, kept, progress)
         except EndpointError as error:
-            out_of_order[system.name] = without_texts(str(error), collection.queries, collection.corpus)
+            out_of_order[system.name] = without_texts(str(error), *texts)
             problems[system.name] = f"failed: {out_of_order[system.name]}"
             continue
         for one in found:
             for said in (one.failures, one.explained):
-                said.update(
-                    {key: without_texts(why, collection.queries, collection.corpus) for key, why in said.items()}
-                )
+                said.update({key: without_texts(why, *texts) for key, why in said.items()})
         if found[0].failures:
             problems[system.name] = problem(found[0], len(collection.queries))
         if len(found[0].failures) == len(collection.queries):
@@ -187,26 +186,24 @@ def bench(
     qrels = {name: collection.qrels(name) for name in collection.partitions}
     if collection.population != FULL:
         qrels = {name: _within(judged, collection.corpus) for name, judged in qrels.items()}
-    scored = {name: _score(system, found, collection, qrels, settings, tie) for name, (system, found) in runs.items()}
-    benchmark = Benchmark(collection, settings, qrels, scored)
+    benchmark = Benchmark(collection, settings, qrels, {})
+    scored = {name: _score(benchmark, system, found, tie) for name, (system, found) in runs.items()}
+    benchmark = replace(benchmark, systems=scored)
     return _result(benchmark, out_of_order, problems), _details(benchmark)
 
 
 def _check_configuration(system: Retriever) -> None:
     """Checks that results and checkpoints can hold what changes a system's output."""
     configuration = getattr(system, "configuration", None)
-    if configuration is None:
-        return
     try:
+        if not isinstance(configuration, dict | None):
+            raise TypeError(f"it is a {type(configuration).__name__}")
         json.dumps(configuration, allow_nan=False)
-        why = "" if isinstance(configuration, dict) else f"it is a {type(configuration).__name__}"
     except (TypeError, ValueError, RecursionError) as error:
-        why = str(error)
-    if why:
         raise InputError(
-            f"the `configuration` of the system {system.name} is not a dict that JSON can hold ({why}): use texts, "
+            f"the `configuration` of the system {system.name} is not a dict that JSON can hold ({error}): use texts, "
             "finite numbers, lists and dicts, such as a hash in place of an array"
-        )
+        ) from error
 
 
 def _check_names(names: Sequence[str]) -> None:
@@ -223,52 +220,38 @@ def _check_names(names: Sequence[str]) -> None:
 def _rank(
     system: Retriever, collection: Collection, depth: int, kept: KeptRuns | None, progress: Callable[[str], None]
 ) -> list[Rankings]:
+    rank = partial(rank_all, queries=collection.queries, corpus=collection.corpus, k=depth)
     if hasattr(system, "replicates"):
-        return [_rank_one(one, collection, depth) for one in system.replicates()]
+        return [rank(one) for one in system.replicates()]
     checkpoint = kept.checkpoint(system, collection, depth) if kept else None
-    found = load_run(checkpoint) if checkpoint else None
-    if kept is not None and checkpoint is not None and found is not None:
+    if kept is None or checkpoint is None:
+        return [rank(system)]
+    found = load_run(checkpoint)
+    if found is None:
+        found = rank(system)
+        save_run(checkpoint, found)
+    else:
         progress(f"{system.name}: taken from {checkpoint.path}")
         kept.took(system, checkpoint)
-        return [found]
-    found = _rank_one(system, collection, depth)
-    if checkpoint is not None:
-        save_run(checkpoint, found)
     return [found]
-
-
-def _rank_one(system: Retriever, collection: Collection, depth: int) -> Rankings:
-    outside = collection.not_in_catalogue
-    return rank_all(system, collection.queries, collection.corpus, depth, not_in_catalogue=outside)
 
 
 def _within(qrels: Qrels, corpus: Mapping[str, str]) -> Qrels:
     return {query: {key: value for key, value in judged.items() if key in corpus} for query, judged in qrels.items()}
 
 
-def _score(
-    system: Retriever,
-    found: list[Rankings],
-    collection: Collection,
-    qrels: Mapping[str, Qrels],
-    settings: Settings,
-    tie: TieKey,
-) -> Scored:
-    query_ids = list(collection.queries)
-    ordered = [order(run, tie) for run in found]
+def _score(benchmark: Benchmark, system: Retriever, found: list[Rankings], tie: TieKey) -> Scored:
+    collection, settings, qrels = benchmark.collection, benchmark.settings, benchmark.qrels
+    score = partial(
+        evaluate,
+        query_ids=list(collection.queries),
+        n_corpus=len(collection.corpus),
+        k=settings.k,
+        rule=settings.rule,
+    )
+    ordered = [sort_run(run, tie) for run in found]
     evaluations = [
-        {
-            name: evaluate(
-                ranking,
-                judged,
-                query_ids,
-                n_corpus=len(collection.corpus),
-                k=settings.k,
-                rule=settings.rule,
-                failed=list(run.failures),
-            )
-            for name, judged in qrels.items()
-        }
+        {name: score(ranking, judged, failed=list(run.failures)) for name, judged in qrels.items()}
         for ranking, run in zip(ordered, found, strict=True)
     ]
     configuration = getattr(system, "configuration", None) or {"kind": "user", "type": type(system).__name__}
@@ -282,32 +265,27 @@ def _score(
 
 
 def _mean_of(evaluations: Sequence[Evaluation]) -> Evaluation:
+    def mean(values: Iterable[Any]) -> Floats:
+        return np.asarray(np.mean(list(values), axis=0))
+
     first = evaluations[0]
-    return Evaluation(
-        first.query_ids,
-        {key: np.mean([one.values[key] for one in evaluations], axis=0) for key in first.values},
-        {key: np.mean([one.unjudged_right[key] for one in evaluations], axis=0) for key in first.unjudged_right},
-        np.asarray(np.mean([one.judged for one in evaluations], axis=0)),
-        first.n_without_positive,
-        first.n_empty,
-        first.n_short,
-        first.n_failed,
+    return replace(
+        first,
+        values={key: mean(one.values[key] for one in evaluations) for key in first.values},
+        unjudged_right={key: mean(one.unjudged_right[key] for one in evaluations) for key in first.unjudged_right},
+        judged=mean(one.judged for one in evaluations),
     )
 
 
 def _result(benchmark: Benchmark, failed: Mapping[str, str], problems: Mapping[str, str]) -> dict[str, Any]:
     collection, settings, qrels = benchmark.collection, benchmark.settings, benchmark.qrels
     ties = "corpus-order" if settings.protocol == "paper" else f"hash-{settings.seed}"
-    n_corpus = len(collection.corpus)
-    levels = [
-        chance_levels(judged, list(collection.queries), n_corpus=n_corpus, rule=settings.rule)
-        for judged in qrels.values()
-    ]
+    queries, n_corpus = list(collection.queries), len(collection.corpus)
+    levels = [chance_levels(judged, queries, n_corpus=n_corpus, rule=settings.rule) for judged in qrels.values()]
     chance = np.array([[means(level[metric]) for metric in settings.metrics] for level in levels])
-    primary = choose_primary(collection, settings, qrels)
-    compared, families = comparisons(benchmark, primary)
+    compared, families = comparisons(benchmark)
     return {
-        "signature": signature(collection, settings, ties, family_signature(primary, families, settings)),
+        "signature": signature(collection, settings, ties, family_signature(benchmark, families)),
         "protocol": settings.protocol,
         "dataset": {
             "name": collection.name,
@@ -329,7 +307,7 @@ def _result(benchmark: Benchmark, failed: Mapping[str, str], problems: Mapping[s
             "resamples": settings.resamples,
             "confidence": settings.confidence,
             "ties": ties,
-            "primary": str(primary),
+            "primary": str(benchmark.primary),
             "baseline": settings.baseline,
             "population": collection.population,
             "version": fcconan.__version__,
@@ -355,7 +333,7 @@ def _result(benchmark: Benchmark, failed: Mapping[str, str], problems: Mapping[s
         "order_agreement": order_agreement(benchmark),
         "failed": dict(failed),
         "problems": dict(problems),
-        "notes": notes(benchmark) + family_notes(primary, families, settings, benchmark.systems),
+        "notes": notes(benchmark) + family_notes(benchmark, families),
     }
 
 

@@ -11,7 +11,7 @@ from fcconan.errors import InputError
 from fcconan.retrieval.collections import Collection, Qrels
 from fcconan.retrieval.systems import Rankings
 from fcconan.scoring import (
-    ALL,
+    ALL_METRICS,
     EXPLORATORY,
     PRIMARY,
     TABLE_4,
@@ -58,26 +58,22 @@ def read_primary(text: str, settings: "Settings", partitions: Iterable[str]) -> 
         partitions: Partitions of the benchmark.
 
     Raises:
-        InputError: The benchmark computes no such metric or has no such partition.
+        InputError: The benchmark has no such comparison.
     """
     known = dict.fromkeys(partitions, settings.metrics)
     if settings.protocol == "paper":
         known = {name: (*metrics, AVERAGE) for name, metrics in known.items()}
         known.setdefault(ALL_PARTITIONS, (AVERAGE,))
-    ends = sorted((name for name in known if text.endswith(f"@{name}")), key=len, reverse=True)
-    if not ends:
+    partition = max((name for name in known if text.endswith(f"@{name}")), key=len, default="")
+    given = text.removesuffix(f"@{partition}")
+    metric = given if given == AVERAGE or not partition else metric_names((given,), settings.k)[0]
+    if metric not in known.get(partition, ()):
+        metrics = dict.fromkeys(metric for names in known.values() for metric in names)
         raise InputError(
-            f"primary comparison {text!r} names no partition of this run, which has {', '.join(known)}: give {FORM}"
+            f"primary comparison {text!r} is not in this run, which has {', '.join(metrics)} on {', '.join(known)}: "
+            f"give {FORM}, or add the metric with --metric"
         )
-    for partition in ends:
-        given = text.removesuffix(f"@{partition}")
-        metric = AVERAGE if given == AVERAGE else metric_names((given,), settings.k)[0] if given else ""
-        if metric in known[partition]:
-            return Primary(metric, partition)
-    raise InputError(
-        f"primary comparison {text!r}: this run has no metric {given!r} on {ends[-1]}, but "
-        f"{', '.join(known[ends[-1]])}: give {FORM}, or add the metric with --metric"
-    )
+    return Primary(metric, partition)
 
 
 @dataclass(frozen=True)
@@ -112,17 +108,12 @@ class Settings:
         Raises:
             InputError: A cutoff is out of range, or there is no such metric or partition.
         """
-        if not 1 <= self.k <= len(collection.corpus):
-            most = len(collection.corpus)
-            raise InputError(f"the cutoff is {self.k}: give 1 to {most}, the size of the catalogue, by --cutoff")
-        metrics = metric_names(self.metrics or (TABLE_4 if self.protocol == "paper" else ALL), self.k)
-        for metric in metrics:
-            if cutoff_of(metric) > len(collection.corpus):
-                raise InputError(
-                    f"the cutoff of {metric} is beyond the catalogue: give 1 to {len(collection.corpus)}, its size"
-                )
-        depth = max(self.depth, self.k, *map(cutoff_of, metrics))
-        resolved = replace(self, metrics=metrics, depth=min(depth, len(collection.corpus)))
+        metrics = metric_names(self.metrics or (TABLE_4 if self.protocol == "paper" else ALL_METRICS), self.k)
+        cutoffs = [self.k, *map(cutoff_of, metrics)]
+        most = len(collection.corpus)
+        if wrong := [cutoff for cutoff in cutoffs if not 1 <= cutoff <= most]:
+            raise InputError(f"the cutoff is {wrong[0]}: give 1 to {most}, the size of the catalogue")
+        resolved = replace(self, metrics=metrics, depth=min(max(self.depth, *cutoffs), most))
         if self.primary is None:
             return resolved
         return replace(resolved, primary=str(read_primary(self.primary, resolved, collection.partitions)))
@@ -213,6 +204,11 @@ class Benchmark:
             ]
         )
 
+    @cached_property
+    def primary(self) -> Primary:
+        """The primary comparison."""
+        return choose_primary(self.collection, self.settings, self.qrels)
+
 
 def choose_primary(collection: Collection, settings: Settings, qrels: Mapping[str, Qrels]) -> Primary:
     """Returns the declared primary comparison, or the default one.
@@ -241,27 +237,17 @@ def choose_primary(collection: Collection, settings: Settings, qrels: Mapping[st
     return Primary(metric, partition, why)
 
 
-def family_labels(rows: Sequence[Mapping[str, Any]], primary: Primary) -> Ints:
-    """Returns 0 for tests of the primary family and 1 for all others."""
-    wanted = primary.metric, primary.partition
-    return np.array([(row["metric"], row["partition"]) != wanted for row in rows], dtype=np.int64)
-
-
-def declared_families(
-    labels: Ints, p_values: Floats, differences: Floats, primary: Primary, settings: Settings
-) -> list[Family]:
-    """Describes the families of a benchmark that have rows.
+def declared_families(benchmark: Benchmark, labels: Ints, p_values: Floats, differences: Floats) -> list[Family]:
+    """Describes the families of a benchmark that have tests.
 
     Args:
-        labels: Family of every test.
+        benchmark: The benchmark.
+        labels: Family of every test: 0 for the primary one, 1 for the exploratory one.
         p_values: Unadjusted p values; nan for a test without an HS.
         differences: Shape (tests, HS); nan where a test lacks an HS.
-        primary: The primary comparison.
-        settings: Settings of the benchmark.
     """
-    pairs = (
-        f"{settings.baseline} against every other system" if settings.baseline is not None else "all pairs of systems"
-    )
+    settings, primary = benchmark.settings, benchmark.primary
+    pairs = "all pairs of systems" if settings.baseline is None else f"{settings.baseline} against every other system"
     words = {
         PRIMARY: f"{pairs}, {primary.metric}, {primary.partition}",
         EXPLORATORY: f"{pairs}, all other metrics and partitions",
@@ -269,37 +255,31 @@ def declared_families(
     found = []
     for label, (name, tests) in enumerate(words.items()):
         members = labels == label
-        if not members.any():
-            continue
-        n_tests = int(np.isfinite(p_values[members]).sum())
-        units = int(np.isfinite(differences[members]).sum(axis=1).max())
-        floor = p_floor(settings.resamples, units) if n_tests else None
-        found.append(Family(name, tests, n_tests, floor, units=units))
+        if members.any():
+            n_tests = int(np.isfinite(p_values[members]).sum())
+            units = int(np.isfinite(differences[members]).sum(axis=1).max())
+            floor = p_floor(settings.resamples, units) if n_tests else None
+            found.append(Family(name, tests, n_tests, floor, units=units))
     return found
 
 
-def family_signature(primary: Primary, families: Sequence[Family], settings: Settings) -> dict[str, str]:
+def family_signature(benchmark: Benchmark, families: Sequence[Family]) -> dict[str, str]:
     """Returns the parts of the signature that name the families."""
     if not families:
         return {}
+    baseline = benchmark.settings.baseline
     return {
-        "primary": str(primary),
-        "pairs": "all" if settings.baseline is None else f"against-{settings.baseline}",
+        "primary": str(benchmark.primary),
+        "pairs": "all" if baseline is None else f"against-{baseline}",
         **family_parts(families, "primary-and-exploratory"),
     }
 
 
-def family_notes(primary: Primary, families: Sequence[Family], settings: Settings, names: Iterable[str]) -> list[str]:
-    """Returns notes on the families: the primary comparison, the use of the others, and families without power.
-
-    Args:
-        primary: The primary comparison.
-        families: The families that have rows.
-        settings: Settings of the benchmark.
-        names: Names of the systems that were scored.
-    """
-    if settings.baseline is not None and settings.baseline not in names:
-        return [f"The baseline {settings.baseline} failed: no systems are compared."]
+def family_notes(benchmark: Benchmark, families: Sequence[Family]) -> list[str]:
+    """Returns notes on the families: the primary comparison, the use of the others, and families without power."""
+    primary, baseline = benchmark.primary, benchmark.settings.baseline
+    if baseline is not None and baseline not in benchmark.systems:
+        return [f"The baseline {baseline} failed: no systems are compared."]
     if not families:
         return []
     said = [
@@ -307,8 +287,8 @@ def family_notes(primary: Primary, families: Sequence[Family], settings: Setting
         "exploratory: they suggest hypotheses and confirm none. Choose another primary comparison with --primary "
         "METRIC@PARTITION, before you see results."
     ]
-    if settings.baseline is not None and any(family.n_tests for family in families):
-        said.append(f"Only comparisons with {settings.baseline} are tested (--baseline).")
+    if baseline is not None and any(family.n_tests for family in families):
+        said.append(f"Only comparisons with {baseline} are tested (--baseline).")
     said += [
         f"The {family.name} family holds no test: no HS has a value of two systems."
         for family in families

@@ -12,10 +12,9 @@ from fcconan.retrieval.benchmark_settings import (
     ALL_PARTITIONS,
     AVERAGE,
     Benchmark,
-    Primary,
     Scored,
+    Settings,
     declared_families,
-    family_labels,
 )
 from fcconan.scoring import (
     EXPLORATORY,
@@ -128,7 +127,7 @@ def _split(result: Mapping[str, Any]) -> tuple[str, str]:
     return primary.removesuffix(f"@{partition}"), partition
 
 
-SUMMARY = ("avg", "min", "max", "cv")
+SUMMARY_VALUES = ("avg", "min", "max", "cv")
 DIGITS = 10
 
 
@@ -154,7 +153,7 @@ def system_figures(benchmark: Benchmark) -> dict[str, dict[str, Any]]:
         name: _figures(benchmark, row, one)
         | {
             "intervals": named(intervals[row], benchmark.partitions, benchmark.settings.metrics),
-            "summary_intervals": named(of_summaries[row], SUMMARY),
+            "summary_intervals": named(of_summaries[row], SUMMARY_VALUES),
         }
         for row, (name, one) in enumerate(benchmark.systems.items())
     }
@@ -164,19 +163,35 @@ def _intervals(benchmark: Benchmark) -> tuple[Floats, Floats]:
     """Resamples HS, the same for all systems and metrics.
 
     Returns:
-        Intervals of shape (systems, partitions, metrics, 2), and of the summary (systems, values of `SUMMARY`, 2).
+        Intervals of shape (systems, partitions, metrics, 2), and of the summary, (systems, `SUMMARY_VALUES`, 2).
     """
     settings, values = benchmark.settings, benchmark.values
-    draws = bootstrap_means(values.reshape(-1, values.shape[-1]), resamples=settings.resamples, seed=settings.seed)
-    draws = draws.reshape(len(draws), *values.shape[:-1])
-    intervals = np.stack(percentile_interval(draws, settings.confidence), axis=-1)
-    alone = np.isfinite(values).sum(axis=-1) < 2  # of one HS, every resample is the same
-    intervals[alone] = np.nan
+    draws, intervals = _resampled(values.reshape(-1, values.shape[-1]), settings)
+    intervals = intervals.reshape(*values.shape[:-1], 2)
     columns = settings.summary_columns
     with np.errstate(invalid="ignore"):
-        of_summaries = summary_interval(draws[..., columns], settings.confidence)
-    of_summaries[alone[..., columns].all(axis=(1, 2))] = np.nan
+        of_draws = draws.reshape(len(draws), *values.shape[:-1])[..., columns]
+        of_summaries = summary_interval(of_draws, settings.confidence)
+    alone = (np.isfinite(values).sum(axis=-1) < 2)[..., columns]  # of one HS, every resample is the same
+    of_summaries[alone.all(axis=(1, 2))] = np.nan
     return intervals, of_summaries
+
+
+def _resampled(values: Floats, settings: Settings) -> tuple[Floats, Floats]:
+    """Resamples HS.
+
+    Args:
+        values: Shape (rows, HS); nan where there is no value.
+        settings: Settings of the benchmark.
+
+    Returns:
+        Means of shape (resamples, rows), and their intervals of shape (rows, 2): nan where fewer than two HS have a
+        value, as all resamples of one HS are the same.
+    """
+    draws = bootstrap_means(values, resamples=settings.resamples, seed=settings.seed)
+    intervals = np.stack(percentile_interval(draws, settings.confidence), axis=-1)
+    intervals[np.isfinite(values).sum(axis=-1) < 2] = np.nan
+    return draws, intervals
 
 
 def summary_interval(draws: Floats, confidence: float) -> Floats:
@@ -187,7 +202,7 @@ def summary_interval(draws: Floats, confidence: float) -> Floats:
         confidence: Confidence level.
 
     Returns:
-        Shape (..., values of `SUMMARY`, 2).
+        Shape (..., values of `SUMMARY_VALUES`, 2).
     """
     drawn = np.stack(list(summary(draws).values()), axis=-1)
     return np.stack(percentile_interval(drawn, confidence), axis=-1)
@@ -216,7 +231,7 @@ def _figures(benchmark: Benchmark, row: int, one: Scored) -> dict[str, Any]:
         found["failures_as_zero"] = named(as_zero, partitions, settings.metrics)
     if one.spread is not None and one.summaries is not None:
         found["spread"] = named(one.spread, partitions, settings.metrics)
-        found["summary_over_seeds"] = named(one.summaries, SUMMARY)
+        found["summary_over_seeds"] = named(one.summaries, SUMMARY_VALUES)
     return found
 
 
@@ -232,52 +247,44 @@ def _partition(evaluation: Evaluation, k: int) -> dict[str, Any]:
     }
 
 
-def comparisons(benchmark: Benchmark, primary: Primary) -> tuple[list[dict[str, Any]], list[Family]]:
+def comparisons(benchmark: Benchmark) -> tuple[list[dict[str, Any]], list[Family]]:
     """Tests pairs of systems on every metric of every partition, and adjusts p within two families by max-T.
 
     The random signs of HS are the same for all pairs, metrics and partitions.
 
-    Args:
-        benchmark: The scored systems.
-        primary: The comparison whose tests are the primary family; all others are exploratory.
-
     Returns:
         A row for every comparison, and the families that have rows.
     """
-    names, settings = list(benchmark.systems), benchmark.settings
+    names, settings, primary = list(benchmark.systems), benchmark.settings, benchmark.primary
     if len(names) < 2 or settings.baseline not in (None, *names):  # the baseline may have failed
         return [], []
     pairs = system_pairs(names, settings.baseline)
-    rows: list[dict[str, Any]] = []
-    paired: list[Floats] = []
-    for part, metric, values in _compared(benchmark):
-        differences = np.array([values[a] - values[b] for a, b in pairs])
-        draws = bootstrap_means(differences, resamples=settings.resamples, seed=settings.seed)
-        low, high = percentile_interval(draws, settings.confidence)
-        alone = np.isfinite(differences).sum(axis=1) < 2  # one HS has no interval
-        low[alone] = high[alone] = np.nan
-        rows += [
-            {
-                "a": names[a],
-                "b": names[b],
-                "partition": part,
-                "metric": metric,
-                "difference": None,
-                "low": number(low[index]),
-                "high": number(high[index]),
-            }
-            for index, (a, b) in enumerate(pairs)
-        ]
-        paired.append(differences)
-    together = np.concatenate(paired)
-    labels = family_labels(rows, primary)
+    compared = [
+        (part, metric, np.array([values[a] - values[b] for a, b in pairs]))
+        for part, metric, values in _compared(benchmark)
+    ]
+    intervals = np.concatenate([_resampled(differences, settings)[1] for _, _, differences in compared])
+    together = np.concatenate([differences for _, _, differences in compared])
+    is_primary = [(metric, part) == (primary.metric, primary.partition) for part, metric, _ in compared]
+    labels = np.repeat(np.where(is_primary, 0, 1), len(pairs))
     tests = sign_flip_tests(together, families=labels, resamples=settings.resamples, seed=settings.seed)
-    for index, row in enumerate(rows):
-        row["difference"] = number(tests.difference[index])
-        row["p"] = number(tests.p[index])
-        row["p_corrected"] = number(tests.p_corrected[index])
-        row["family"] = EXPLORATORY if labels[index] else PRIMARY
-    return rows, declared_families(labels, tests.p, together, primary, settings)
+    described = [(part, metric, names[a], names[b]) for part, metric, _ in compared for a, b in pairs]
+    rows = [
+        {
+            "a": a,
+            "b": b,
+            "partition": part,
+            "metric": metric,
+            "difference": number(tests.difference[index]),
+            "low": number(intervals[index, 0]),
+            "high": number(intervals[index, 1]),
+            "p": number(tests.p[index]),
+            "p_corrected": number(tests.p_corrected[index]),
+            "family": EXPLORATORY if labels[index] else PRIMARY,
+        }
+        for index, (part, metric, a, b) in enumerate(described)
+    ]
+    return rows, declared_families(benchmark, labels, tests.p, together)
 
 
 def _compared(benchmark: Benchmark) -> Iterator[tuple[str, str, Floats]]:

@@ -11,6 +11,8 @@ from typing import Any, Literal
 
 from fcconan.errors import InputError
 from fcconan.models import Call, CallReason, Client, EndpointError, EndpointModel, Reply, Sampling
+from fcconan.retrieval.systems import Rankings
+from fcconan.scoring import Ranking
 
 _TASK = (
     "A counter-narrative answers a hateful message without hate: it contradicts it with facts, reasons, empathy or "
@@ -259,9 +261,20 @@ class Calls:
         self.failed[reason] += 1
         self._first_failure.setdefault(query, (reason, self._chat.explain(reason, reply.detail)))
 
-    def failures(self) -> dict[str, tuple[str, str]]:
-        """Returns the queries of which every call failed, with reason and explanation of the first one."""
-        return {query: first for query, first in self._first_failure.items() if query not in self._worked}
+    def rankings(self, found: Mapping[str, Ranking]) -> Rankings:
+        """Returns rankings without the queries of which every call failed, and what is known of the calls.
+
+        Args:
+            found: The ranking of every query.
+        """
+        failed = {query: first for query, first in self._first_failure.items() if query not in self._worked}
+        return Rankings(
+            {query: ranking for query, ranking in found.items() if query not in failed},
+            failures={query: reason for query, (reason, _) in failed.items()},
+            explained={query: explanation for query, (_, explanation) in failed.items()},
+            diagnostics=self.diagnostics(),
+            resolved={"answered_by": sorted(self.models)},
+        )
 
     def diagnostics(self) -> dict[str, Any]:
         """Returns the counts as JSON-able values."""

@@ -8,7 +8,7 @@ import hashlib
 import json
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -20,18 +20,16 @@ from fcconan.data import (
     MANIFEST,
     TIERS,
     check_built,
-    environment_secrets,
     hub_release,
     is_hub_name,
+    one_line,
     read_manifest,
     read_rows,
     read_table,
-    without_secrets,
 )
 from fcconan.errors import InputError
 from fcconan.retrieval.systems import TrainingPair
 from fcconan.retrieval.trec import check_qrels, read_qrels
-from fcconan.scoring import NOT_IN_CATALOGUE
 
 Qrels = dict[str, dict[str, int]]
 BROADEST = TIERS[-1]
@@ -53,7 +51,7 @@ class Collection:
         synthetic: Whether the texts are made up.
         redistributable: Whether the texts may be passed on.
         population: What the catalogue is, in words.
-        train_left_out: How many training pairs `without_kin` left out.
+        train_left_out: How many training pairs `without_leakage` left out.
         confirmed: For partitions of which it is known, a function that reads whether validators confirmed all labels.
     """
 
@@ -90,23 +88,18 @@ class Collection:
         confirmed = {key: value for key, value in self.confirmed.items() if key != name}
         return replace(self, partitions={**self.partitions, name: read}, confirmed=confirmed)
 
-    @property
-    def not_in_catalogue(self) -> str:
-        """What to say of an id that a system ranks and the catalogue does not have."""
-        if self.population == FULL:
-            return NOT_IN_CATALOGUE
-        return (
-            f"is not in the catalogue of protocol paper, {self.population}: leave all others out of the run, or use "
-            "--protocol sound"
-        )
+    def without_leakage(self) -> "Collection":
+        """Returns the collection with the training pairs of protocol `sound`: those that leak no query.
 
-    def without_kin(self) -> "Collection":
-        """Returns the collection with the training pairs of protocol `sound`: those that are kin of no query.
-
-        What kin is, `fcconan.data.leakage` tells from texts alone: no judgement is read.
+        `fcconan.data.leakage` finds them from texts alone: no judgement is read.
         """
-        train, left_out = _without_kin(self.train, self.queries.values())
-        return replace(self, train=tuple(train), train_left_out=left_out)
+        from fcconan.data import Kinship, kin_of
+
+        pairs = [kin_of(pair.hate_speech, [pair.counter_narrative]) for pair in self.train]
+        groups = Kinship(pairs, [pair.hate_speech for pair in self.train])
+        leaking = {place for message in self.queries.values() for place in groups.of(kin_of(message), message)}
+        train = tuple(pair for place, pair in enumerate(self.train) if place not in leaking)
+        return replace(self, train=train, train_left_out=len(leaking))
 
     def pool(self) -> "Collection":
         """Returns the collection with the catalogue of protocol `paper`: the CNs with a positive in Bronze.
@@ -139,19 +132,12 @@ def load_collection(dataset: str, *, shared_cn: bool = False) -> Collection:
     Raises:
         InputError: The dataset cannot be read or is not a retrieval dataset.
     """
-    folder = _place(dataset)
-    if (folder / MANIFEST).is_file():
-        collection = _release(folder, shared_cn)
-    elif (folder / "corpus.jsonl").is_file():
-        collection = _beir(folder)
-    elif folder.is_file():
-        raise InputError(f"{folder} is a file: give the folder of a dataset")
-    else:
-        collection = _hugging_face(dataset)
-    if not collection.corpus:
-        raise InputError(f"the catalogue of {dataset} is empty: there is nothing to retrieve")
-    if not collection.queries:
-        raise InputError(f"{dataset} has no queries: there is nothing to retrieve for")
+    collection = _read(dataset, shared_cn)
+    if not (collection.corpus and collection.queries and collection.partitions):
+        raise InputError(
+            f"{dataset} has {len(collection.corpus)} CNs to retrieve, {len(collection.queries)} queries and "
+            f"{len(collection.partitions)} sets of qrels: give a dataset with all three, such as fc-conan or demo"
+        )
     return collection
 
 
@@ -160,7 +146,7 @@ def load_training(dataset: str, *, as_released: bool = False) -> tuple[list[Trai
 
     Args:
         dataset: As for `load_collection`; a release without queries will do.
-        as_released: Keep the pairs that are kin of a query, too.
+        as_released: Keep the pairs that leak a query, too.
 
     Returns:
         The pairs, and how many were left out.
@@ -168,97 +154,70 @@ def load_training(dataset: str, *, as_released: bool = False) -> tuple[list[Trai
     Raises:
         InputError: The dataset cannot be read or has no training pairs.
     """
-    folder = _place(dataset)
-    pairs: Sequence[TrainingPair] = ()
-    queries: Mapping[str, str] = {}
-    if (folder / MANIFEST).is_file():
-        manifest = read_manifest(folder)
-        _refuse_without_text(folder, manifest)
-        if "train" in manifest["counts"].get("train", {}):
-            pairs = _pairs(folder, "train")
-            queries = _texts(folder, "queries") if "queries" in manifest["counts"] else {}
-    else:
-        collection = load_collection(dataset)
-        pairs, queries = collection.train, collection.queries
-    if not pairs:
+    collection = _read(dataset, shared_cn=False)
+    if not collection.train:
         raise InputError(
             f"{dataset} has no training pairs (config train, split train): give a dataset that has, as fc-conan"
         )
-    return (list(pairs), 0) if as_released else _without_kin(pairs, queries.values())
+    collection = collection if as_released else collection.without_leakage()
+    return list(collection.train), collection.train_left_out
 
 
-def _place(dataset: str) -> Path:
-    """Returns the folder of a dataset, downloaded if it is a release on the Hub."""
-    return (hub_release(dataset) if is_hub_name(dataset) else None) or Path(dataset)
-
-
-def _without_kin(pairs: Sequence[TrainingPair], messages: Iterable[str]) -> tuple[list[TrainingPair], int]:
-    """Returns the pairs that are kin of none of some messages, and how many are."""
-    from fcconan.data import Kinship, kin_of
-
-    kinship = Kinship(
-        [kin_of(pair.hate_speech, [pair.counter_narrative]) for pair in pairs], [pair.hate_speech for pair in pairs]
-    )
-    kin = {position for message in messages for position in kinship.of(kin_of(message), message)}
-    return [pair for position, pair in enumerate(pairs) if position not in kin], len(kin)
-
-
-def _refuse_without_text(folder: Path, manifest: Mapping[str, Any]) -> None:
-    if manifest["labels_only"]:
-        raise InputError(f"{folder} holds labels without texts: `fcconan hydrate {folder} --out DIR` brings them back")
+def _read(dataset: str, shared_cn: bool) -> Collection:
+    """Reads a dataset in any of the layouts; parts that a release lacks are empty."""
+    folder = (hub_release(dataset) if is_hub_name(dataset) else None) or Path(dataset)
+    if folder.is_file():
+        raise InputError(f"{folder} is a file: give the folder of a dataset")
+    if (folder / MANIFEST).is_file():
+        return _release(folder, shared_cn)
+    return _beir(folder) if (folder / "corpus.jsonl").is_file() else _hugging_face(dataset)
 
 
 def _release(folder: Path, shared_cn: bool) -> Collection:
     manifest = read_manifest(folder)
-    _refuse_without_text(folder, manifest)
+    if manifest["labels_only"]:
+        raise InputError(f"{folder} holds labels without texts: `fcconan hydrate {folder} --out DIR` brings them back")
     counts, aliases = manifest["counts"], manifest.get("aliases", {})
-    if not {"corpus", "queries", "qrels"} <= counts.keys():
-        raise InputError(
-            f"{folder} holds {manifest['name']!r}, which has no corpus, queries and qrels: give a retrieval "
-            "dataset such as fc-conan or demo"
-        )
     splits = [split for split in ("train", *(["shared_cn"] if shared_cn else [])) if split in counts.get("train", {})]
-    configs = {tier: f"{tier}-qrels" for tier in TIERS}
-    served = {tier: aliases.get(config, config) for tier, config in configs.items()}
-    present = {tier: config for tier, config in served.items() if config in counts} or {"test": "qrels"}
-    partitions = {name: partial(_qrels, folder, config) for name, config in present.items()}
+    served = {tier: aliases.get(f"{tier}-qrels", f"{tier}-qrels") for tier in TIERS}
+    qrels = {tier: config for tier, config in served.items() if config in counts} or {"test": "qrels"}
+    queries, corpus = (_texts(folder, config) if config in counts else {} for config in ("queries", "corpus"))
     return Collection(
         name=manifest["name"],
         title=manifest.get("title", manifest["name"]),
         fingerprint=manifest["fingerprint"],
-        queries=_texts(folder, "queries"),
-        corpus=_texts(folder, "corpus"),
-        train=tuple(_pairs(folder, *splits)),
-        partitions=partitions,
+        queries=queries,
+        corpus=corpus,
+        train=tuple(_pairs(folder, splits)),
+        partitions={name: partial(_qrels, folder, config) for name, config in qrels.items() if config in counts},
         synthetic=manifest.get("synthetic", False),
         redistributable=manifest.get("redistributable", False),
-        confirmed={tier: partial(_all_valid, folder, tier) for tier in partitions if tier in counts},
+        confirmed={tier: partial(_all_valid, folder, tier) for tier in qrels if tier in counts},
     )
 
 
-def _rows(folder: Path, config: str, split: str) -> list[dict[str, Any]]:
-    path = folder / table_path(config, split)
-    rows: list[dict[str, Any]] = read_table(path).to_pylist()
+def _rows(folder: Path, config: str, split: str = "test") -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = read_table(folder / table_path(config, split)).to_pylist()
     return rows
 
 
 def _texts(folder: Path, config: str) -> dict[str, str]:
-    return {row["_id"]: row["text"] for row in _rows(folder, config, "test")}
+    return {row["_id"]: row["text"] for row in _rows(folder, config)}
 
 
-def _pairs(folder: Path, *splits: str) -> list[TrainingPair]:
+def _pairs(folder: Path, splits: Iterable[str]) -> list[TrainingPair]:
     rows = [row for split in splits for row in _rows(folder, "train", split)]
     rows.sort(key=lambda row: row.get("original_index") or 0)  # upstream's order, which two splits interleave
     return [TrainingPair(row["hate_speech"], row["counter_narrative"]) for row in rows]
 
 
 def _qrels(folder: Path, config: str) -> Qrels:
-    return _as_qrels(_rows(folder, config, "test"))
+    return _as_qrels(_rows(folder, config))
 
 
 def _all_valid(folder: Path, tier: str) -> bool:
     """Reads whether every pair of a tier is `valid`; no if that is not known."""
-    rows = _rows(folder, tier, "test") if (folder / table_path(tier, "test")).is_file() else []
+    rows = _rows(folder, tier) if (folder / table_path(tier, "test")).is_file() else []
     return bool(rows) and all(row.get("valid") is True for row in rows)
 
 
@@ -270,28 +229,20 @@ def _as_qrels(rows: list[dict[str, Any]]) -> Qrels:
 
 
 def _beir(folder: Path) -> Collection:
-    files = sorted((folder / "qrels").glob("*.tsv"))
-    evaluated = [path for path in files if path.stem == "test"] or [path for path in files if path.stem != "train"]
+    files = {path.stem: path for path in sorted((folder / "qrels").glob("*.tsv"))}
+    evaluated = [name for name in files if name == "test"] or [name for name in files if name != "train"]
     if not evaluated:
         raise InputError(f"{folder / 'qrels'} holds no .tsv file to evaluate on: BEIR names it qrels/test.tsv")
-    corpus, queries = (
-        _texts_by_id(str(path), read_rows(path)) for path in (folder / "corpus.jsonl", folder / "queries.jsonl")
-    )
-    judged = {query for path in evaluated for query in read_qrels(path)}
-    train_file = folder / "qrels" / "train.tsv"
-    train: list[TrainingPair] = []
-    if train_file.is_file() and train_file not in evaluated:
-        for query, documents in read_qrels(train_file).items():
-            missing = next((key for key in documents if key not in corpus), None)
-            if missing is not None:
-                raise InputError(f"{train_file} judges {missing!r}, which corpus.jsonl does not have: mend one")
-            if query in queries and query not in judged:
-                train += [TrainingPair(queries[query], corpus[key]) for key, value in documents.items() if value > 0]
-    unknown = sorted(judged - queries.keys())
-    if unknown:
-        raise InputError(f"{folder / 'qrels'} judges query {unknown[0]!r}, which queries.jsonl does not have: mend one")
+    sources = [folder / "corpus.jsonl", folder / "queries.jsonl"]
+    corpus, queries = (_texts_by_id(str(path), read_rows(path)) for path in sources)
+    judgements = {name: read_qrels(files[name]) for name in evaluated}
+    judged = {query for qrels in judgements.values() for query in qrels}
+    train = read_qrels(files["train"]) if "train" in files else {}
+    train = {query: qrels for query, qrels in train.items() if query in queries and query not in judged}
+    for name, qrels in {**judgements, "train": train}.items():
+        check_qrels(name, qrels, queries, corpus, whole=True)
     together = hashlib.sha256()
-    for path in (folder / "corpus.jsonl", folder / "queries.jsonl", *evaluated):
+    for path in (*sources, *(files[name] for name in evaluated)):
         together.update(path.read_bytes())
     return Collection(
         name=folder.resolve().name,
@@ -299,8 +250,13 @@ def _beir(folder: Path) -> Collection:
         fingerprint=together.hexdigest()[:12],
         queries={key: text for key, text in queries.items() if key in judged},
         corpus=corpus,
-        train=tuple(train),
-        partitions={path.stem: partial(read_qrels, path) for path in evaluated},
+        train=tuple(
+            TrainingPair(queries[query], corpus[key])
+            for query, qrels in train.items()
+            for key, value in qrels.items()
+            if value > 0
+        ),
+        partitions={name: partial(judgements.__getitem__, name) for name in evaluated},
     )
 
 
@@ -309,11 +265,12 @@ def _texts_by_id(source: str, rows: Iterable[Mapping[str, Any]]) -> dict[str, st
     texts: dict[str, str] = {}
     for number, row in enumerate(rows, start=1):
         place = f"{source}, row {number}"
-        if not {"_id", "text"} <= row.keys():
-            raise InputError(f"{place}: expected _id and text, found {', '.join(row)}: mend the row")
-        key, text, title = str(row["_id"]), row["text"], row.get("title") or ""
-        if not isinstance(text, str) or not isinstance(title, str):
-            raise InputError(f"{place}: text and title are strings: mend the row")
+        text, title = row.get("text"), row.get("title") or ""
+        if "_id" not in row or not isinstance(text, str) or not isinstance(title, str):
+            raise InputError(
+                f"{place}: found {', '.join(row)}; expected _id, and strings as text and title: correct the row"
+            )
+        key = str(row["_id"])
         if key in texts:
             raise InputError(f"{place}: the id {key!r} occurs twice: ids are unique")
         texts[key] = f"{title} {text}".strip()
@@ -371,15 +328,12 @@ def _hugging_face(dataset: str) -> Collection:
 def _check_is_dataset(dataset: str) -> None:
     """Refuses what is neither a folder with a dataset nor a name on the Hub, before anything is asked for it."""
     check_built(dataset)
-    if not Path(dataset).is_dir() and (dataset.startswith((".", "/", "~")) or dataset.count("/") != 1):
+    is_name = not dataset.startswith((".", "/", "~")) and dataset.count("/") == 1
+    if not (_may_be_dataset(Path(dataset)) if Path(dataset).is_dir() else is_name):
         raise InputError(
-            f"no dataset at {dataset}: give a folder that `fcconan build` wrote, a BEIR folder, or a name on the Hub "
-            "such as owner/dataset"
-        )
-    if Path(dataset).is_dir() and not _may_be_dataset(Path(dataset)):
-        raise InputError(
-            f"{dataset} is a folder without a dataset: expected {MANIFEST} (of `fcconan build`), corpus.jsonl (BEIR), "
-            "a README.md that declares configs, or the folders corpus and queries"
+            f"no dataset at {dataset}: give a folder with {MANIFEST} (of `fcconan build`), corpus.jsonl (BEIR), a "
+            "README.md that declares configs, or the folders corpus and queries; or a name on the Hub such as "
+            "owner/dataset"
         )
 
 
@@ -396,9 +350,9 @@ def _in_one_line(dataset: str) -> Iterator[None]:
             "score"
         ) from error
     except Exception as error:  # a dozen types, from the Hub, the file system and pyarrow
-        said = without_secrets(str(error), environment_secrets()).strip() or type(error).__name__
-        reason = said.splitlines()[0][:200]
-        raise InputError(f"{dataset} cannot be loaded as a dataset ({reason}): check the name or folder") from error
+        raise InputError(
+            f"{dataset} cannot be loaded as a dataset ({one_line(error)}): check the name or folder"
+        ) from error
 
 
 def _may_be_dataset(folder: Path) -> bool:
@@ -409,5 +363,5 @@ def _may_be_dataset(folder: Path) -> bool:
         readme = (folder / "README.md").read_text(encoding="utf-8-sig", errors="replace")
     except OSError:
         return False
-    header = readme.split("\n---")[0] if readme.startswith("---") else ""
-    return any(line.startswith("configs:") for line in header.splitlines())
+    header = readme.split("\n---")[0].splitlines()
+    return readme.startswith("---") and any(line.startswith("configs:") for line in header)

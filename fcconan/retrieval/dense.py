@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from fcconan.data import environment_secrets, quiet_hub, sha256_of, without_secrets
+from fcconan.data import one_line, quiet_hub, sha256_of
 from fcconan.errors import InputError
 from fcconan.models import known_hash
 from fcconan.retrieval.systems import Rankings
@@ -168,12 +168,9 @@ def load_model(model: str, revision: str | None = None, device: str | None = Non
         with quiet_hub():
             loaded = SentenceTransformer(model, revision=revision, device=device, model_kwargs={"dtype": torch.float32})
     except Exception as error:  # a dozen types, from the Hub, the file system, torch and tokenizers
-        said = without_secrets(str(error), environment_secrets()).strip() or type(error).__name__
-        reason = said.splitlines()[0][:200]
         raise InputError(
-            f"the model {model} cannot be loaded ({reason}): check the name or folder and the device, or "
-            "download it to "
-            "a folder and give that"
+            f"the model {model} cannot be loaded ({one_line(error)}): check the name or folder and the device, or "
+            "download it to a folder and give that"
         ) from error
     loaded.eval()
     return loaded

@@ -96,25 +96,21 @@ class OpenAIEncoder:
 
 
 def _fault(request: Mapping[str, Any], response: Mapping[str, Any]) -> str | None:
-    expected = len(request["input"])
-    data = response.get("data")
-    if not isinstance(data, list) or len(data) != expected:
-        return f"{len(data) if isinstance(data, list) else 'no'} vectors for {expected} texts"
-    if not all(isinstance(each, dict) and type(each.get("index")) is int for each in data):
-        return "a vector without its index"
-    if sorted(each["index"] for each in data) != list(range(expected)):
-        return f"indexes other than 0 to {expected - 1}"
+    """Returns what was expected where a response has something else than one usable vector for each text."""
+    n_texts, dimensions = len(request["input"]), request.get("dimensions")
     try:
         vectors = _vectors(response)
+        with np.errstate(over="ignore"):
+            lengths = np.linalg.norm(vectors, axis=1)  # also infinite of finite numbers that are too large
+        is_usable = (
+            sorted(each["index"] for each in response["data"]) == list(range(n_texts))
+            and vectors.shape[1] == (dimensions or vectors.shape[1])
+            and bool((np.isfinite(lengths) & (lengths > 0)).all())
+        )
     except (KeyError, TypeError, ValueError, OverflowError):
-        return "vectors that are no lists of numbers, or of different lengths"
-    if vectors.ndim != 2 or vectors.shape[1] != request.get("dimensions", vectors.shape[1]):
-        return f"vectors of shape {vectors.shape}, not of {request.get('dimensions', 'one or more')} dimensions"
-    with np.errstate(over="ignore"):
-        lengths = np.linalg.norm(vectors, axis=1)
-    if not np.isfinite(lengths).all():  # also of finite numbers that are too large: such a vector would become zeros
-        return "a vector whose length is not finite"
-    return None if (lengths > 0).all() else "a vector of zeros"
+        is_usable = False
+    size = f"{dimensions} finite numbers" if dimensions else "finite numbers, equally many"
+    return None if is_usable else f"expected {n_texts} vectors, indexed from 0, of {size} that are not all 0"
 
 
 def _vectors(response: Mapping[str, Any]) -> npt.NDArray[np.float64]:

@@ -22,9 +22,10 @@ from fcconan.errors import InputError
 from fcconan.retrieval.dense import DOCUMENT, QUERY, Encoder, Vectors, resolved_of
 from fcconan.retrieval.lexical import best
 from fcconan.retrieval.systems import Rankings, TrainingPair
-from fcconan.retrieval.training_data import grouped_folds
+from fcconan.retrieval.training_data import grouped_folds, places_of
 
 Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
 
 TEMPERATURES = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2)
 CUTOFF = 10
@@ -81,14 +82,15 @@ class PairPropagation:
 
     def rank(self, queries: Mapping[str, str], corpus: Mapping[str, str], k: int) -> Rankings:
         """Ranks by the blend."""
-        known = list(dict.fromkeys(pair.hate_speech for pair in self.train))
-        written = list(dict.fromkeys(pair.counter_narrative for pair in self.train))
+        known, hs = places_of(pair.hate_speech for pair in self.train)
+        written, cn = places_of(pair.counter_narrative for pair in self.train)
         known_vectors = self.encoder.encode(known, role=QUERY)
         written_vectors = self.encoder.encode(written, role=DOCUMENT)
-        answers = _answers(self.train, known, written)
+        answers = np.zeros((len(known), len(written)))  # which known CN was written for which known HS
+        answers[hs, cn] = 1
         chosen, figures = self.temperature, None
         if chosen is None:
-            chosen, figures = self._cross_validate(known_vectors, written_vectors, answers)
+            chosen, figures = self._cross_validate(known_vectors, written_vectors, answers, hs, cn)
         bridge = _bridge(answers, written_vectors)
         asked = self.encoder.encode(list(queries.values()), role=QUERY).astype(np.float64)
         catalogue = self.encoder.encode(list(corpus.values()), role=DOCUMENT).astype(np.float64)
@@ -102,24 +104,20 @@ class PairPropagation:
             resolved=resolved,
         )
 
-    def _cross_validate(self, known: Vectors, written: Vectors, answers: Floats) -> tuple[float, dict[str, Any]]:
+    def _cross_validate(
+        self, known: Vectors, written: Vectors, answers: Floats, hs: Ints, cn: Ints
+    ) -> tuple[float, dict[str, Any]]:
         """Chooses the temperature with the best mean of hit ratio, MRR, NDCG and MAP at 10 on held-out training pairs.
 
         The held-out HS are the queries, the held-out CNs the catalogue, the other folds the bridge. Of equal
         temperatures the lower one is taken.
         """
-        known_text = {text: i for i, text in enumerate(dict.fromkeys(pair.hate_speech for pair in self.train))}
-        written_text = {text: i for i, text in enumerate(dict.fromkeys(pair.counter_narrative for pair in self.train))}
         known_fold = np.zeros(len(known), dtype=np.int64)
         written_fold = np.zeros(len(written), dtype=np.int64)
         figures: dict[float, list[float]] = {value: [] for value in self.temperatures}
         direct: list[float] = []
         for repeat in range(self.repeats):
-            for pair, fold in zip(
-                self.train, grouped_folds(self.train, self.folds, seed=self.seed + repeat), strict=True
-            ):
-                known_fold[known_text[pair.hate_speech]] = fold
-                written_fold[written_text[pair.counter_narrative]] = fold
+            known_fold[hs] = written_fold[cn] = grouped_folds(self.train, self.folds, seed=self.seed + repeat)
             for fold in range(self.folds):
                 queries, catalogue = known_fold == fold, written_fold == fold
                 relevance = answers[queries][:, catalogue]
@@ -160,16 +158,6 @@ def _z(scores: Floats) -> Floats:
     """Standardises every row; a row of equal scores becomes 0."""
     spread = scores.std(axis=1, keepdims=True)
     return (scores - scores.mean(axis=1, keepdims=True)) / np.where(spread > 0, spread, 1.0)
-
-
-def _answers(train: Sequence[TrainingPair], known: Sequence[str], written: Sequence[str]) -> Floats:
-    """Returns which known CN was written for which known HS; shape (known HS, known CNs)."""
-    rows = {text: index for index, text in enumerate(known)}
-    columns = {text: index for index, text in enumerate(written)}
-    answers = np.zeros((len(known), len(written)))
-    for pair in train:
-        answers[rows[pair.hate_speech], columns[pair.counter_narrative]] = 1
-    return answers
 
 
 def _bridge(answers: Floats, written: Vectors) -> Floats:

@@ -89,25 +89,18 @@ class Reranker:
         if self.strategy == "listwise":
             orders = _listwise(calls, queries, tops, self.window, self.step)
         else:
-            rank = _pointwise if self.strategy == "pointwise" else _pairwise
-            orders = {query: rank(calls, query, queries[query], texts) for query, texts in tops.items()}
-        failures = calls.failures()
+            order = {"pointwise": _pointwise, "pairwise": _pairwise}[self.strategy]
+            orders = {query: order(calls, query, queries[query], texts) for query, texts in tops.items()}
         rankings = {}
         for query, keys in before.items():
-            if query not in failures:
-                after = [keys[position] for position in orders[query]] + keys[self.top :]
-                rankings[query] = [(key, float(len(after) - rank)) for rank, key in enumerate(after)][:k]
-        return Rankings(
-            rankings,
-            failures=first.failures | {query: reason for query, (reason, _) in failures.items()},
-            explained=first.explained | {query: explanation for query, (_, explanation) in failures.items()},
-            diagnostics={
-                **calls.diagnostics(),
-                "kept_first_stage_order": calls.failed.total(),
-                "first_stage": first.diagnostics,
-            },
-            resolved={"answered_by": sorted(calls.models), "first_stage": first.resolved},
-        )
+            after = [keys[position] for position in orders[query]] + keys[self.top :]
+            rankings[query] = [(key, float(len(after) - rank)) for rank, key in enumerate(after)][:k]
+        found = calls.rankings(rankings)
+        found.failures = first.failures | found.failures
+        found.explained = first.explained | found.explained
+        found.diagnostics |= {"kept_first_stage_order": calls.failed.total(), "first_stage": first.diagnostics}
+        found.resolved["first_stage"] = first.resolved
+        return found
 
 
 def _listwise(

@@ -71,7 +71,7 @@ def plan(
     return Plan(deviation, len(kept), width(len(kept)), needed, math.ceil(needed * judged_per_query))
 
 
-def plan_all(
+def plan_judgements(
     collection: "Collection", details: Mapping[str, Any], settings: "Settings", *, half_width: float
 ) -> dict[str, Any]:
     """Plans for every metric, in the broadest partition, on the system whose figure varies most over HS.
@@ -92,7 +92,7 @@ def plan_all(
     for metric in settings.metrics:
         plans = {}
         for name, parts in details["per_query"].items():
-            values = np.array([np.nan if v is None else v for v in parts[part][metric].values()], dtype=np.float64)
+            values = np.array([*parts[part][metric].values()], dtype=np.float64)  # None becomes nan
             if np.isfinite(values).sum() >= 2:
                 plans[name] = plan(
                     values, half_width, confidence=settings.confidence, judged_per_query=len(collection.corpus)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from fcconan.scoring import PAPER_METRICS, RETRIEVAL_METRICS, Ranked, Rule, chance, kendall_tau, parse_metric, see
+from fcconan.scoring import PAPER_METRICS, RETRIEVAL_METRICS, Rule, chance, kendall_tau, parse_metric, to_gains
 
 if TYPE_CHECKING:
     from fcconan.retrieval.benchmark_settings import Settings
@@ -53,35 +53,44 @@ def sparsity_study(
         percentile; chance; and the agreement of the order of systems with the order under all labels (Kendall's tau-b:
         mean, percentiles, removals without an order). Metrics that only ranx has are left out.
     """
-    names = [metric for metric in rule.metrics if parse_metric(metric, k)[0] in RETRIEVAL_METRICS]
+    table = PAPER_METRICS if rule.capped else RETRIEVAL_METRICS
+    parsed = {metric: parse_metric(metric, k) for metric in rule.metrics}
+    parsed = {metric: (name, cutoff) for metric, (name, cutoff) in parsed.items() if name in RETRIEVAL_METRICS}
+    depth = max((cutoff for _, cutoff in parsed.values()), default=k)
+
+    def score(labels: Mapping[str, Mapping[str, int]]) -> tuple[Floats, Floats, int]:
+        """Returns means of shape (systems, metrics), chance levels of shape (metrics,), and queries with a positive."""
+        empty = to_gains({}, labels, query_ids, n_corpus, depth=depth)
+        counted = (empty.n_positive > 0) | rule.all_queries
+        levels = [_mean(chance(empty, name, at, capped=rule.capped), counted) for name, at in parsed.values()]
+        means = np.zeros((len(runs), len(parsed)))
+        for row, (system, run) in enumerate(runs.items()):
+            ranked = to_gains(run, labels, query_ids, n_corpus, depth=depth, failed=(failed or {}).get(system, ()))
+            means[row] = [_mean(table[name](ranked, at), counted & ~ranked.failed) for name, at in parsed.values()]
+        return means, np.array(levels), int((empty.n_positive > 0).sum())
+
     positives = [(query, key) for query in query_ids for key, value in qrels.get(query, {}).items() if value > 0]
     generator = np.random.default_rng(seed)
-    failed = failed or {}
-    full = _figures(runs, qrels, query_ids, n_corpus, k, rule, names, failed)[0]
+    full = score(qrels)[0]
     study = []
     for fraction in fractions:
         kept = max(1, round(fraction * len(positives))) if positives else 0
-        repeats = 1 if kept == len(positives) else seeds
-        scores, chances, with_positive = [], [], []
-        for _ in range(repeats):
-            chosen = generator.permutation(len(positives))[:kept]
+        drawn = []
+        for _ in range(1 if kept == len(positives) else seeds):
             thinned: dict[str, dict[str, int]] = {query: {} for query in query_ids}
-            for index in chosen:
+            for index in generator.permutation(len(positives))[:kept]:
                 query, key = positives[index]
                 thinned[query][key] = qrels[query][key]
-            figures, level, count = _figures(runs, thinned, query_ids, n_corpus, k, rule, names, failed)
-            scores.append(figures)
-            chances.append(level)
-            with_positive.append(count)
-        drawn = np.array(scores)  # removals, systems, metrics
+            drawn.append(score(thinned))
+        means, levels, with_positive = (np.array(values) for values in zip(*drawn, strict=True))
         study.append(
             {
                 "fraction": fraction,
                 "positives": kept,
                 "queries_with_positive": float(np.mean(with_positive)),
                 "metrics": {
-                    metric: _metric(drawn[:, :, j], np.array(chances)[:, j], full[:, j], list(runs))
-                    for j, metric in enumerate(names)
+                    metric: _metric(means[:, :, j], levels[:, j], full[:, j], list(runs))
+                    for j, metric in enumerate(parsed)
                 },
             }
         )
@@ -91,37 +100,6 @@ def sparsity_study(
         "without_positive": "count as 0" if rule.all_queries else "left out",
         "fractions": study,
     }
-
-
-def _figures(
-    runs: Mapping[str, Mapping[str, Sequence[str]]],
-    qrels: Mapping[str, Mapping[str, int]],
-    query_ids: Sequence[str],
-    n_corpus: int,
-    k: int,
-    rule: Rule,
-    names: Sequence[str],
-    failed: Mapping[str, Sequence[str]],
-) -> tuple[Floats, Floats, int]:
-    """Returns means of shape (systems, metrics), chance levels of shape (metrics,), and queries with a positive."""
-    table = PAPER_METRICS if rule.capped else RETRIEVAL_METRICS
-    depth = max((parse_metric(metric, k)[1] for metric in names), default=k)
-    rows, ranked = [], None
-    for system, run in runs.items():
-        ranked = see(run, qrels, query_ids, n_corpus, depth=depth, failed=failed.get(system, ()))
-        counted = ~ranked.failed & ((ranked.n_positive > 0) | rule.all_queries)
-        rows.append(
-            [_mean(table[name](ranked, cutoff), counted) for name, cutoff in (parse_metric(m, k) for m in names)]
-        )
-    ranked = ranked or see({}, qrels, query_ids, n_corpus, depth=depth)
-    means = np.array(rows).reshape(len(runs), len(names))
-    return means, _chance(ranked, names, k, rule), int((ranked.n_positive > 0).sum())
-
-
-def _chance(ranked: Ranked, names: Sequence[str], k: int, rule: Rule) -> Floats:
-    counted = (ranked.n_positive > 0) | rule.all_queries
-    levels = (chance(ranked, *parse_metric(metric, k), capped=rule.capped) for metric in names)
-    return np.array([_mean(level, counted) for level in levels])
 
 
 def _mean(values: Floats, counted: npt.NDArray[np.bool_]) -> float:
@@ -148,7 +126,9 @@ def _spread(values: Floats) -> dict[str, float | None]:
     return {key: round(float(value), 10) for key, value in figures.items()}
 
 
-def study(collection: "Collection", details: Mapping[str, Any], settings: "Settings", *, seeds: int) -> dict[str, Any]:
+def study_broadest(
+    collection: "Collection", details: Mapping[str, Any], settings: "Settings", *, seeds: int
+) -> dict[str, Any]:
     """Runs the study on the broadest partition of a benchmark.
 
     Args:

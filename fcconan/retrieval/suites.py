@@ -1,21 +1,28 @@
-"""Suites: YAML files that list systems with their whole configuration, and how a system is made from one."""
+"""Suites: YAML files that list systems with their whole configuration, and how a system is made from one.
 
+To add a kind of system, add a subclass of `SystemConfig` with a `kind` and a method `make`, and name it in `AnySystem`.
+"""
+
+from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from fcconan.data import TRACEBACK, YamlFile, content_folder, did_you_mean
+from fcconan.data import YamlFile, content_folder, did_you_mean
 from fcconan.errors import InputError
 from fcconan.retrieval.chat import GPT, Chat, RequestForm
 from fcconan.retrieval.dense import Dense, Encoder, SentenceEncoder
+from fcconan.retrieval.factories import load_system
 from fcconan.retrieval.fusion import Fusion, Method, Norm
 from fcconan.retrieval.lexical import BM25, BM25Fast, Random, TfIdf
+from fcconan.retrieval.openai_embeddings import OpenAIEncoder
 from fcconan.retrieval.propagation import TEMPERATURES, PairPropagation
-from fcconan.retrieval.systems import Retriever, TrainingPair, pass_on_signal, reason_of
+from fcconan.retrieval.reranking import Reranker, Strategy
+from fcconan.retrieval.systems import Retriever, TrainingPair
+from fcconan.retrieval.zero_shot import ZeroShot
 
 Temperature = Annotated[float, Field(gt=0)]
 
@@ -38,36 +45,61 @@ class EncoderConfig(_Strict):
     dimensions: int | None = Field(None, description="Length of the vectors, for endpoints that can shorten them.")
 
 
-class _System(_Strict):
+class SystemConfig(_Strict):
+    """A system of a suite; every kind has its own options."""
+
     title: str = Field("", description="Name for people.")
 
+    @abstractmethod
+    def make(self, name: str, maker: "Maker") -> Retriever:
+        """Makes the system.
 
-class _ChatSystem(_System):
-    model: str = Field(GPT, description="The endpoint's name of the model.")
-    temperature: float = 0.0
-    seed: int = 0
-    max_tokens: int | None = Field(
-        None, ge=1, description="Longest answer in tokens; default: no limit, and 4096 with --max-cost."
-    )
+        Args:
+            name: Its name.
+            maker: Has the training pairs, and makes encoders, clients and other systems.
+        """
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """The names of the systems that the system is made of."""
+        return ()
+
+    @property
+    def calls_endpoint(self) -> bool:
+        """Whether the system itself calls a model behind an endpoint."""
+        return False
+
+    def _own_values(self) -> dict[str, Any]:
+        """Returns the options of this kind, without the encoder, by name."""
+        fields = type(self).model_fields.keys() - SystemConfig.model_fields.keys() - {"kind", "encoder"}
+        return self.model_dump(include=fields)
 
 
-class RandomConfig(_System):
+class RandomConfig(SystemConfig):
     """Chance."""
 
     kind: Literal["random"]
     seed: int = 0
     seeds: int = Field(100, ge=1)
 
+    def make(self, name: str, maker: "Maker") -> Retriever:
+        """Makes the system."""
+        return Random(name, **self._own_values())
 
-class TfIdfConfig(_System):
+
+class TfIdfConfig(SystemConfig):
     """TF-IDF, fitted on the training CNs or on the catalogue."""
 
     kind: Literal["tfidf"]
     fit_on: Literal["training", "catalogue"] = "training"
     options: dict[str, Any] = Field(default_factory=dict)
 
+    def make(self, name: str, maker: "Maker") -> Retriever:
+        """Makes the system."""
+        return TfIdf(name, train=maker.train if self.fit_on == "training" else (), options=self.options)
 
-class BM25Config(_System):
+
+class BM25Config(SystemConfig):
     """BM25 by rank-bm25."""
 
     kind: Literal["bm25"]
@@ -76,8 +108,12 @@ class BM25Config(_System):
     epsilon: float = 0.25
     lowercase: bool = False
 
+    def make(self, name: str, maker: "Maker") -> Retriever:
+        """Makes the system."""
+        return BM25(name, **self._own_values())
 
-class BM25FastConfig(_System):
+
+class BM25FastConfig(SystemConfig):
     """BM25 by bm25s."""
 
     kind: Literal["bm25-fast"]
@@ -89,15 +125,28 @@ class BM25FastConfig(_System):
     stemmer: str | None = None
     stopwords: str | list[str] | None = None
 
+    def make(self, name: str, maker: "Maker") -> Retriever:
+        """Makes the system."""
+        return BM25Fast(name, **self._own_values())
 
-class DenseConfig(_System):
+
+class DenseConfig(SystemConfig):
     """Cosine of embeddings."""
 
     kind: Literal["dense"]
     encoder: EncoderConfig
 
+    @property
+    def calls_endpoint(self) -> bool:
+        """Whether the encoder is behind an endpoint."""
+        return self.encoder.endpoint != "local"
 
-class PropagationConfig(_System):
+    def make(self, name: str, maker: "Maker") -> Retriever:
+        """Makes the system."""
+        return Dense(name, maker.encoder(self.encoder))
+
+
+class PropagationConfig(SystemConfig):
     """Our own system."""
 
     kind: Literal["pair-propagation"]
@@ -108,12 +157,44 @@ class PropagationConfig(_System):
     repeats: int = Field(5, ge=1)
     seed: int = 0
 
+    @property
+    def calls_endpoint(self) -> bool:
+        """Whether the encoder is behind an endpoint."""
+        return self.encoder.endpoint != "local"
+
+    def make(self, name: str, maker: "Maker") -> Retriever:
+        """Makes the system."""
+        return PairPropagation(name, encoder=maker.encoder(self.encoder), train=maker.train, **self._own_values())
+
+
+class _ChatSystem(SystemConfig):
+    model: str = Field(GPT, description="The endpoint's name of the model.")
+    temperature: float = 0.0
+    seed: int = 0
+    max_tokens: int | None = Field(
+        None, ge=1, description="Longest answer in tokens; default: no limit, and 4096 with --max-cost."
+    )
+
+    @property
+    def calls_endpoint(self) -> bool:
+        """Always."""
+        return True
+
+    def _chat(self, maker: "Maker") -> Chat:
+        form = maker.form if self.max_tokens is None else replace(maker.form, max_tokens=self.max_tokens)
+        client = maker.client(self.model)
+        return Chat(client, model=self.model, temperature=self.temperature, seed=self.seed, form=form)
+
 
 class ZeroShotConfig(_ChatSystem):
     """A model that picks CNs from the whole catalogue."""
 
     kind: Literal["zero-shot"]
     n: int = Field(10, ge=1, description="Number of CNs that are requested.")
+
+    def make(self, name: str, maker: "Maker") -> Retriever:
+        """Makes the system."""
+        return ZeroShot(name, self._chat(maker), n=self.n)
 
 
 class RerankConfig(_ChatSystem):
@@ -122,12 +203,23 @@ class RerankConfig(_ChatSystem):
     kind: Literal["rerank"]
     first_stage: str = Field(description="Name of the system whose CNs are re-ranked.")
     top: int = Field(25, ge=2, description="Number of CNs that are re-ranked.")
-    strategy: Literal["listwise", "pointwise", "pairwise"] = "listwise"
+    strategy: Strategy = "listwise"
     window: int = Field(20, ge=2, description="CNs in a listwise request.")
     step: int = Field(10, ge=1, description="Distance between listwise windows.")
 
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """The first stage."""
+        return (self.first_stage,)
 
-class FusionConfig(_System):
+    def make(self, name: str, maker: "Maker") -> Retriever:
+        """Makes the system."""
+        first_stage = maker.part(name, self.first_stage)
+        windows = {"window": self.window, "step": self.step}
+        return Reranker(name, first_stage, self._chat(maker), top=self.top, strategy=self.strategy, **windows)
+
+
+class FusionConfig(SystemConfig):
     """Several systems fused by ranx."""
 
     kind: Literal["fusion"]
@@ -135,8 +227,18 @@ class FusionConfig(_System):
     method: Method = "rrf"
     norm: Norm = "min-max"
 
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """The fused systems."""
+        return tuple(self.systems)
 
-SystemConfig = Annotated[
+    def make(self, name: str, maker: "Maker") -> Retriever:
+        """Makes the system."""
+        systems = [maker.part(name, part) for part in self.systems]
+        return Fusion(name, systems, method=self.method, norm=self.norm)
+
+
+AnySystem = Annotated[
     RandomConfig
     | TfIdfConfig
     | BM25Config
@@ -156,15 +258,11 @@ class Suite(_Strict):
     name: str = Field(description="Short name.")
     title: str = Field("", description="Name for people.")
     primary: str | None = Field(None, description="The primary comparison, as METRIC@PARTITION.")
-    systems: dict[str, SystemConfig] = Field(description="Name of a system: its configuration.")
+    systems: dict[str, AnySystem] = Field(description="Name of a system: its configuration.")
 
     def needs_endpoint(self, name: str) -> bool:
         """Returns whether a system, or one that it is made of, calls models behind an endpoint."""
-        configs = [self.systems[each] for each in {name, *self.parts(name)} & self.systems.keys()]
-        encoders = [config.encoder for config in configs if isinstance(config, DenseConfig | PropagationConfig)]
-        return any(isinstance(config, _ChatSystem) for config in configs) or any(
-            encoder.endpoint != "local" for encoder in encoders
-        )
+        return any(self.systems[each].calls_endpoint for each in {name, *self.parts(name)} & self.systems.keys())
 
     def parts(self, name: str) -> set[str]:
         """Returns the systems that a system is made of, and those that these are made of; itself in a circle."""
@@ -172,8 +270,7 @@ class Suite(_Strict):
         waiting = {name}
         while waiting:
             config = self.systems.get(waiting.pop())
-            parts = set(config.systems) if isinstance(config, FusionConfig) else set()
-            parts |= {config.first_stage} if isinstance(config, RerankConfig) else set()
+            parts = set(config.parts) if config is not None else set()
             waiting |= parts - found
             found |= parts
         return found
@@ -253,7 +350,7 @@ class Maker:
         form: RequestForm | None = None,
     ) -> None:
         self.suite, self.train, self.device, self.batch_size = suite, tuple(train), device, batch_size
-        self._make_client, self._form = client, form or RequestForm()
+        self._make_client, self.form = client, form or RequestForm()
         self._clients: dict[str, Any] = {}
         self._encoders: dict[EncoderConfig, Encoder] = {}
 
@@ -264,9 +361,9 @@ class Maker:
             InputError: There is no such system, or it cannot be made.
         """
         if name in self.suite.systems:
-            return self._from_config(name, self.suite.systems[name])
+            return self.suite.systems[name].make(name, self)
         if ":" in name:
-            return self._from_factory(name)
+            return load_system(name, self.train)
         hint = did_you_mean(name, self.suite.systems)
         known = ", ".join(self.suite.systems)
         raise InputError(f"unknown system {name!r}: {hint}known are {known}; your own is module:factory")
@@ -274,122 +371,40 @@ class Maker:
     def dense(self, model: str, name: str | None = None) -> Retriever:
         """Makes a dense system from the name or folder of a sentence-transformers model, by default named like it."""
         name = name or "".join(letter for letter in Path(model).name if not letter.isspace()) or model
-        return Dense(name, self._encoder(EncoderConfig(model=model)))
+        return Dense(name, self.encoder(EncoderConfig(model=model)))
 
-    def _from_config(self, name: str, config: SystemConfig) -> Retriever:
-        aside = {"kind", "title", "encoder", "fit_on", "first_stage", "systems"}
-        if isinstance(config, _ChatSystem):
-            aside |= _ChatSystem.model_fields.keys()
-        values = config.model_dump(exclude=aside)
-        match config:
-            case RandomConfig():
-                return Random(name, **values)
-            case TfIdfConfig():
-                return TfIdf(name, train=self.train if config.fit_on == "training" else (), **values)
-            case BM25Config():
-                return BM25(name, **values)
-            case BM25FastConfig():
-                return BM25Fast(name, **values)
-            case DenseConfig():
-                return Dense(name, self._encoder(config.encoder))
-            case PropagationConfig():
-                return PairPropagation(name, encoder=self._encoder(config.encoder), train=self.train, **values)
-            case ZeroShotConfig():
-                from fcconan.retrieval.zero_shot import ZeroShot
+    def part(self, name: str, part: str) -> Retriever:
+        """Makes a system that another one is made of.
 
-                return ZeroShot(name, self._chat(config), **values)
-            case RerankConfig():
-                from fcconan.retrieval.reranking import Reranker
-
-                return Reranker(name, self._other(name, config.first_stage), self._chat(config), **values)
-            case FusionConfig():
-                return Fusion(name, [self._other(name, part) for part in config.systems], **values)
-
-    def _other(self, name: str, part: str) -> Retriever:
+        Raises:
+            InputError: There is no such system, it cannot be made, or it is made of the other one.
+        """
         if name in {part, *self.suite.parts(part)}:
-            raise InputError(f"system {name!r} is made of {part!r}, which is made of it again: mend the suite")
+            raise InputError(f"system {name!r} is made of {part!r}, which is made of it again: correct the suite")
         return self.make(part)
 
-    def _encoder(self, config: EncoderConfig) -> Encoder:
+    def encoder(self, config: EncoderConfig) -> Encoder:
+        """Returns an encoder; systems with the same configuration share it."""
         if config not in self._encoders:
-            if config.endpoint == "openai":
-                from fcconan.retrieval.openai_embeddings import OpenAIEncoder
-
-                self._encoders[config] = OpenAIEncoder(
-                    config.model,
-                    client=self._client(config.model),
-                    batch_size=config.batch_size,
-                    dimensions=config.dimensions,
-                )
-            else:
-                values = config.model_dump(exclude={"model", "endpoint", "dimensions"})
-                if self.batch_size is not None:
-                    values["batch_size"] = self.batch_size
-                self._encoders[config] = SentenceEncoder(config.model, device=self.device, **values)
+            self._encoders[config] = self._make_encoder(config)
         return self._encoders[config]
 
-    def _chat(self, config: _ChatSystem) -> Chat:
-        form = self._form if config.max_tokens is None else replace(self._form, max_tokens=config.max_tokens)
-        client = self._client(config.model)
-        return Chat(client, model=config.model, temperature=config.temperature, seed=config.seed, form=form)
+    def _make_encoder(self, config: EncoderConfig) -> Encoder:
+        if config.endpoint == "local":
+            values = config.model_dump(exclude={"model", "endpoint", "dimensions"})
+            values["batch_size"] = self.batch_size or config.batch_size
+            return SentenceEncoder(config.model, device=self.device, **values)
+        client, size = self.client(config.model), config.batch_size
+        return OpenAIEncoder(config.model, client=client, batch_size=size, dimensions=config.dimensions)
 
-    def _client(self, model: str) -> Any:
+    def client(self, model: str) -> Any:
+        """Returns the client of a model behind an endpoint.
+
+        Raises:
+            InputError: No clients can be made.
+        """
         if self._make_client is None:
             raise InputError("a system behind an endpoint was asked for and no client was given")
         if model not in self._clients:
             self._clients[model] = self._make_client(model)
         return self._clients[model]
-
-    def _from_factory(self, name: str) -> Retriever:
-        module_name, _, factory_name = name.partition(":")
-        if not (all(part.isidentifier() for part in module_name.split(".")) and factory_name.isidentifier()):
-            raise InputError(
-                f"{name} is not module:factory: name both as in Python, such as mine:Shortest for a class in mine.py"
-            )
-        try:
-            module = import_module(module_name)
-        except (Exception, SystemExit) as error:  # whatever a user's module raises
-            pass_on_signal(error)
-            raise InputError(
-                f"{name} cannot be imported ({reason_of(error)}): give module:factory, with the module on the Python "
-                f"path; {TRACEBACK}"
-            ) from error
-        if not hasattr(module, factory_name):
-            raise InputError(f"{name}: the module {module_name} has no {factory_name}: check the name of the factory")
-        return as_retriever(name, call_factory(name, getattr(module, factory_name), self.train))
-
-
-def call_factory(name: str, factory: Any, train: Sequence[TrainingPair]) -> Any:
-    """Calls a user's factory, with the training pairs if it has a parameter called `train`.
-
-    Raises:
-        InputError: The factory raised.
-    """
-    import inspect
-
-    if not callable(factory):
-        return factory
-    try:
-        takes_train = "train" in inspect.signature(factory).parameters
-        return factory(train=list(train)) if takes_train else factory()
-    except InputError:
-        raise
-    except (Exception, SystemExit) as error:
-        pass_on_signal(error)
-        raise InputError(
-            f"{name} raised {reason_of(error)}: a factory is called without arguments, or with train=; {TRACEBACK}"
-        ) from error
-
-
-def as_retriever(name: str, system: Any) -> Retriever:
-    """Checks that an object is a system.
-
-    Raises:
-        InputError: It has no `name` or no `rank`.
-    """
-    if not isinstance(getattr(system, "name", None), str) or not callable(getattr(system, "rank", None)):
-        raise InputError(
-            f"{name} gave {type(system).__name__}: a system has a name (a string) and rank(queries, corpus, k)"
-        )
-    retriever: Retriever = system
-    return retriever

@@ -4,9 +4,9 @@ import signal
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
-from fcconan.data import environment_secrets, show_traceback, without_secrets
+from fcconan.data import one_line, show_traceback
 from fcconan.errors import InputError
-from fcconan.scoring import NOT_IN_CATALOGUE, Ranking, check_run
+from fcconan.scoring import Ranking, check_run
 
 EXTRAS = ("failures", "explained", "diagnostics", "resolved")
 
@@ -86,14 +86,7 @@ class GivenRun:
         return Rankings(self._run, resolved=self._resolved)
 
 
-def rank_all(
-    system: Retriever,
-    queries: Mapping[str, str],
-    corpus: Mapping[str, str],
-    k: int,
-    *,
-    not_in_catalogue: str = NOT_IN_CATALOGUE,
-) -> Rankings:
+def rank_all(system: Retriever, queries: Mapping[str, str], corpus: Mapping[str, str], k: int) -> Rankings:
     """Ranks all queries and checks the run; if the system raises, one query at a time, so that the others finish.
 
     Args:
@@ -101,7 +94,6 @@ def rank_all(
         queries: Query id to text.
         corpus: Corpus id to text.
         k: How many corpus ids are asked for.
-        not_in_catalogue: What to say of an id that the corpus does not have.
 
     Raises:
         InputError: The run is not usable; the message names the first thing that is wrong with it.
@@ -115,14 +107,12 @@ def rank_all(
         show_traceback(error)
         if len(queries) == 1:
             return Rankings(failures=dict.fromkeys(queries, reason_of(error)))
-        found = _one_by_one(system, queries, corpus, k, not_in_catalogue)
+        found = _one_by_one(system, queries, corpus, k)
     extras = {name: getattr(found, name) for name in EXTRAS if isinstance(found, Rankings)}
-    return Rankings(check_run(system.name, found, queries, corpus, not_in_catalogue=not_in_catalogue), **extras)
+    return Rankings(check_run(system.name, found, queries, corpus), **extras)
 
 
-def _one_by_one(
-    system: Retriever, queries: Mapping[str, str], corpus: Mapping[str, str], k: int, not_in_catalogue: str
-) -> Rankings:
+def _one_by_one(system: Retriever, queries: Mapping[str, str], corpus: Mapping[str, str], k: int) -> Rankings:
     merged = Rankings()
     for query, text in queries.items():
         try:
@@ -133,7 +123,7 @@ def _one_by_one(
             pass_on_signal(error)
             merged.failures[query] = reason_of(error)
             continue
-        merged.update(check_run(system.name, part, queries, corpus, not_in_catalogue=not_in_catalogue))
+        merged.update(check_run(system.name, part, queries, corpus))
         if isinstance(part, Rankings):
             for name in EXTRAS:
                 getattr(merged, name).update(getattr(part, name))
@@ -152,5 +142,4 @@ def pass_on_signal(error: BaseException) -> None:
 
 def reason_of(error: BaseException) -> str:
     """Returns type and message of an error of a user's own code on one line, without secrets."""
-    said = without_secrets(f"{type(error).__name__}: {error}", environment_secrets())
-    return " ".join(said.split())[:300]
+    return one_line(f"{type(error).__name__}: {error}", 300)

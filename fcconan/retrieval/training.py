@@ -31,7 +31,7 @@ from fcconan.models import quiet_training
 from fcconan.retrieval.dense import MINILM, load_model, packaged_minilm, weights_hash
 from fcconan.retrieval.propagation import mean_metrics
 from fcconan.retrieval.systems import TrainingPair
-from fcconan.retrieval.training_data import clean_batches, grouped_folds, groups_of
+from fcconan.retrieval.training_data import clean_batches, grouped_folds, groups_of, places_of
 
 REPORT = "training.json"
 SKIPPED_NEAREST = 10
@@ -117,7 +117,8 @@ def train_retriever(
     with locked(work):
         chosen, figures = how.epochs, None
         if folds is not None:
-            chosen, figures = _choose_epochs(pairs, folds, how, source, device, work, what, progress)
+            load = partial(load_model, source, device=device)
+            chosen, figures = _choose_epochs(pairs, folds, how, load, work, what, progress)
         progress(f"training on {len(pairs)} pairs, {chosen} epochs")
         losses: list[float] = []
         if chosen:
@@ -170,21 +171,20 @@ def _choose_epochs(
     pairs: list[TrainingPair],
     folds: npt.NDArray[np.int64],
     how: Training,
-    model: str,
-    device: str | None,
+    load: Callable[[], Any],
     work: Path,
     what: Mapping[str, Any],
     progress: Callable[[str], None],
 ) -> tuple[int, dict[str, Any]]:
     by_fold = []
     for fold in range(how.folds):
-        checkpoint = _checkpoint(work, what, fold)
+        checkpoint = Checkpoint(work / f"fold-{fold}.json", {"training": what, "fold": fold})
         figures = checkpoint.load()
         if figures is None:
             progress(f"cross-validation: fold {fold + 1} of {how.folds}")
             held_out = [pair for pair, number in zip(pairs, folds, strict=True) if number == fold]
             others = [pair for pair, number in zip(pairs, folds, strict=True) if number != fold]
-            figures = _fold_figures(others, held_out, how, model, device, work / f"fold-{fold}")
+            figures = _fold_figures(load(), others, held_out, how, work / f"fold-{fold}")
             checkpoint.save(figures)
         by_fold.append(figures)
     means = [float(value) for value in np.mean(by_fold, axis=0)]
@@ -192,44 +192,32 @@ def _choose_epochs(
     return chosen, {"mean_of_hit_rate_mrr_ndcg_map_at_10_by_epochs": means, "by_fold": by_fold}
 
 
-def _checkpoint(work: Path, what: Mapping[str, Any], fold: int) -> Checkpoint:
-    return Checkpoint(work / f"fold-{fold}.json", {"training": what, "fold": fold})
-
-
 def _fold_figures(
-    others: list[TrainingPair],
-    held_out: list[TrainingPair],
-    how: Training,
-    model: str,
-    device: str | None,
-    folder: Path,
+    model: Any, others: list[TrainingPair], held_out: list[TrainingPair], how: Training, folder: Path
 ) -> list[float]:
     """Returns the figure on the held-out pairs after 0, 1, ... epochs of one training on the others."""
-    loaded = load_model(model, device=device)
-    figures = [_figure(loaded, held_out)]
-    _fit(loaded, others, how, how.max_epochs, folder, after_epoch=lambda: figures.append(_figure(loaded, held_out)))
+    figures = [_figure(model, held_out)]
+    _fit(model, others, how, how.max_epochs, folder, after_epoch=lambda: figures.append(_figure(model, held_out)))
     shutil.rmtree(folder, ignore_errors=True)
     return figures
 
 
 def _figure(model: Any, pairs: Sequence[TrainingPair]) -> float:
     """Mean of hit ratio, MRR, NDCG and MAP at 10 on pairs: their HS are the queries, their CNs the catalogue."""
-    queries, catalogue, scores = _similarities(model, pairs)
+    queries, hs = places_of(pair.hate_speech for pair in pairs)
+    catalogue, cn = places_of(pair.counter_narrative for pair in pairs)
     relevance = np.zeros((len(queries), len(catalogue)))
-    for pair in pairs:
-        relevance[queries.index(pair.hate_speech), catalogue.index(pair.counter_narrative)] = 1
-    return float(np.mean(mean_metrics(scores, relevance)))
+    relevance[hs, cn] = 1
+    return float(np.mean(mean_metrics(_similarities(model, queries, catalogue), relevance)))
 
 
-def _similarities(model: Any, pairs: Sequence[TrainingPair]) -> tuple[list[str], list[str], npt.NDArray[np.float64]]:
-    """Returns the different HS and CNs of pairs, and their cosines; shape (HS, CNs)."""
-    queries = list(dict.fromkeys(pair.hate_speech for pair in pairs))
-    catalogue = list(dict.fromkeys(pair.counter_narrative for pair in pairs))
+def _similarities(model: Any, queries: list[str], catalogue: list[str]) -> npt.NDArray[np.float64]:
+    """Returns the cosines of HS and CNs; shape (HS, CNs)."""
     asked, offered = (
         np.asarray(model.encode(texts, normalize_embeddings=True, show_progress_bar=False), dtype=np.float64)
         for texts in (queries, catalogue)
     )
-    return queries, catalogue, asked @ offered.T
+    return asked @ offered.T
 
 
 def hard_negatives(model: Any, pairs: Sequence[TrainingPair], number: int) -> list[list[str]]:
@@ -245,13 +233,14 @@ def hard_negatives(model: Any, pairs: Sequence[TrainingPair], number: int) -> li
     if number == 0:
         return [[] for _ in pairs]
     group = groups_of(pairs)
-    queries, catalogue, scores = _similarities(model, pairs)
-    group_of_cn = {pair.counter_narrative: int(one) for pair, one in zip(pairs, group, strict=True)}
-    cn_groups = np.array([group_of_cn[text] for text in catalogue])
-    order = dict(zip(queries, np.argsort(-scores, axis=1, kind="stable"), strict=True))
+    queries, hs = places_of(pair.hate_speech for pair in pairs)
+    catalogue, cn = places_of(pair.counter_narrative for pair in pairs)
+    cn_groups = np.zeros(len(catalogue), dtype=np.int64)
+    cn_groups[cn] = group
+    order = np.argsort(-_similarities(model, queries, catalogue), axis=1, kind="stable")
     found = []
-    for pair, own in zip(pairs, group, strict=True):
-        others = [index for index in order[pair.hate_speech] if cn_groups[index] != own]
+    for row, own in zip(hs, group, strict=True):
+        others = [index for index in order[row] if cn_groups[index] != own]
         skipped = min(SKIPPED_NEAREST, len(others) - number)
         found.append([catalogue[index] for index in others[skipped : skipped + number]])
     return found

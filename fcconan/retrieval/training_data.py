@@ -6,28 +6,27 @@ while another pair, of another HS, brings b, as its own CN or as its hard negati
 """
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
+from fcconan.data import connected_groups
 from fcconan.errors import InputError
 from fcconan.retrieval.systems import TrainingPair
 
 
 def groups_of(pairs: Sequence[TrainingPair]) -> npt.NDArray[np.int64]:
     """Returns the group of every pair: the connected components of the graph of HS and CN texts; shape (pairs,)."""
-    from scipy.sparse import coo_matrix
-    from scipy.sparse.csgraph import connected_components
+    texts = ((("hs", pair.hate_speech), ("cn", pair.counter_narrative)) for pair in pairs)
+    return np.array(connected_groups(texts), dtype=np.int64)
 
-    hs = {text: index for index, text in enumerate(dict.fromkeys(pair.hate_speech for pair in pairs))}
-    cn = {text: len(hs) + index for index, text in enumerate(dict.fromkeys(pair.counter_narrative for pair in pairs))}
-    rows = [hs[pair.hate_speech] for pair in pairs]
-    columns = [cn[pair.counter_narrative] for pair in pairs]
-    size = len(hs) + len(cn)
-    graph = coo_matrix((np.ones(len(pairs)), (rows, columns)), shape=(size, size))
-    _, component = connected_components(graph, directed=False)
-    return np.asarray(component, dtype=np.int64)[rows]
+
+def places_of(texts: Iterable[str]) -> tuple[list[str], npt.NDArray[np.int64]]:
+    """Returns the different texts in the order of their first occurrence, and the place of every text among them."""
+    listed = list(texts)
+    places = {text: place for place, text in enumerate(dict.fromkeys(listed))}
+    return list(places), np.array([places[text] for text in listed], dtype=np.int64)
 
 
 def grouped_folds(pairs: Sequence[TrainingPair], n_folds: int, *, seed: int) -> npt.NDArray[np.int64]:
@@ -46,7 +45,7 @@ def grouped_folds(pairs: Sequence[TrainingPair], n_folds: int, *, seed: int) -> 
     """
     if n_folds < 2:
         raise InputError(f"{n_folds} folds were asked for: cross-validation needs 2 or more")
-    group = groups_of(pairs) if pairs else np.zeros(0, dtype=np.int64)
+    group = groups_of(pairs)
     sizes = np.bincount(group)
     if np.count_nonzero(sizes) < n_folds:
         raise InputError(

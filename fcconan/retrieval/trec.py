@@ -21,19 +21,13 @@ def read_run(path: Path) -> tuple[str, dict[str, Ranking]]:
     """
     run: dict[str, Ranking] = {}
     names: set[str] = set()
-    for number, parts in _lines(path):
-        if len(parts) != 6:
-            raise InputError(
-                f"{path}, line {number}: {len(parts)} fields, expected 6 (query Q0 document rank score name): "
-                "mend the line"
-            )
-        query, _, document, _, score, name = parts
+    for place, (query, _, document, _, score, name) in _lines(path, {6: "query Q0 document rank score name"}):
         try:
             value = float(score)
         except ValueError as error:
-            raise InputError(f"{path}, line {number}: the score {score!r} is not a number: mend the line") from error
+            raise InputError(f"{place}: the score {score!r} is not a number: correct the line") from error
         if not math.isfinite(value):
-            raise InputError(f"{path}, line {number}: the score is {score}: scores are finite numbers")
+            raise InputError(f"{place}: the score is {score}: scores are finite numbers")
         names.add(name)
         run.setdefault(query, []).append((document, value))
     if not run:
@@ -69,25 +63,17 @@ def read_qrels(path: Path) -> dict[str, dict[str, int]]:
         InputError: A line has another form, a relevance is not a whole number, or a pair is judged twice.
     """
     qrels: dict[str, dict[str, int]] = {}
-    for number, parts in _lines(path):
-        if number == 1 and parts[-1].lower() in ("score", "relevance", "rel"):
+    forms = {3: "query document relevance", 4: "query 0 document relevance"}
+    for place, (query, *_, document, relevance) in _lines(path, forms):
+        if place == f"{path}, line 1" and relevance.lower() in ("score", "relevance", "rel"):
             continue
-        if len(parts) not in (3, 4):
-            raise InputError(
-                f"{path}, line {number}: {len(parts)} fields, expected 3 (query document relevance) or 4 (query "
-                "0 document "
-                "relevance): mend the line"
-            )
-        query, document, relevance = parts[0], parts[-2], parts[-1]
         try:
             value = int(relevance)
         except ValueError as error:
-            raise InputError(
-                f"{path}, line {number}: the relevance {relevance!r} is not a whole number: mend the line"
-            ) from error
+            raise InputError(f"{place}: the relevance {relevance!r} is not a whole number: correct the line") from error
         judged = qrels.setdefault(query, {})
         if document in judged:
-            raise InputError(f"{path}, line {number}: {query} {document} is judged twice: keep one of the lines")
+            raise InputError(f"{place}: {query} {document} is judged twice: keep one of the lines")
         judged[document] = value
     if not qrels:
         raise InputError(f"{path} holds no judgement: give qrels with a line for every judged pair")
@@ -108,11 +94,24 @@ def qrels_text(qrels: Mapping[str, Mapping[str, int]]) -> str:
     return "".join(lines)
 
 
-def _lines(path: Path) -> Iterator[tuple[int, list[str]]]:
+def _lines(path: Path, forms: Mapping[int, str]) -> Iterator[tuple[str, list[str]]]:
+    """Yields the place and the fields of every line.
+
+    Args:
+        path: The file.
+        forms: The names of the fields, by their number.
+
+    Raises:
+        InputError: The file cannot be read, or a line has another number of fields.
+    """
     for number, line in enumerate(read_text(path).split("\n"), start=1):
         if line.strip():
             line = line.removesuffix("\r")
-            yield number, line.split("\t") if line.count("\t") >= 2 else line.split()
+            parts = line.split("\t") if line.count("\t") >= 2 else line.split()
+            if len(parts) not in forms:
+                expected = " or ".join(f"{n_fields} ({names})" for n_fields, names in forms.items())
+                raise InputError(f"{path}, line {number}: {len(parts)} fields, expected {expected}: correct the line")
+            yield f"{path}, line {number}", parts
 
 
 def _field(text: str) -> str:

@@ -36,21 +36,13 @@ class ZeroShot:
         Raises:
             EndpointError: The endpoint refuses everything, or nothing can be sent to it.
         """
-        calls, rankings = Calls(self._chat), {}
+        calls, found = Calls(self._chat), {}
         catalogue, keys = labelled("c", list(corpus.values())), list(corpus)
         shown, wanted = [entry["id"] for entry in catalogue], min(self.n, len(keys))
         requests = [ZERO_SHOT.messages(catalogue=catalogue, wanted=wanted, message=text) for text in queries.values()]
         for query, reply in zip(queries, calls.send(ZERO_SHOT, requests), strict=True):
             choice = read_choice(reply, ids=shown, wanted=wanted)
             calls.note(query, reply, choice.statuses, choice.reason)
-            if choice.reason is None:
-                scored = [(keys[position], float(self.n - rank)) for rank, position in enumerate(choice.positions)]
-                rankings[query] = scored[:k]
-        failures = calls.failures()
-        return Rankings(
-            rankings,
-            failures={query: reason for query, (reason, _) in failures.items()},
-            explained={query: explanation for query, (_, explanation) in failures.items()},
-            diagnostics=calls.diagnostics(),
-            resolved={"answered_by": sorted(calls.models)},
-        )
+            scored = [(keys[position], float(self.n - rank)) for rank, position in enumerate(choice.positions)]
+            found[query] = scored[:k]
+        return calls.rankings(found)

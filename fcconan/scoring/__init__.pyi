@@ -1,5 +1,5 @@
 from .agreement import (
-    COEFFICIENTS as COEFFICIENTS,
+    AGREEMENT_COEFFICIENTS as AGREEMENT_COEFFICIENTS,
     LARGEST_DOMAIN as LARGEST_DOMAIN,
     agreement_signature as agreement_signature,
     alpha_of_counts as alpha_of_counts,
@@ -8,8 +8,13 @@ from .agreement import (
     krippendorff_alpha as krippendorff_alpha,
     measure_agreement as measure_agreement,
 )
+from .arrays import (
+    Flags as Flags,
+    Floats as Floats,
+    Ints as Ints,
+)
 from .correlation.analysis import (
-    DEFAULT as DEFAULT,
+    DEFAULT_COEFFICIENTS as DEFAULT_COEFFICIENTS,
     Correlation as Correlation,
     correlate as correlate,
     correlation_signature as correlation_signature,
@@ -18,7 +23,6 @@ from .correlation.coefficients import (
     CALIBRATED as CALIBRATED,
     KENDALL_B as KENDALL_B,
     SPEARMAN as SPEARMAN,
-    known_coefficients as known_coefficients,
     middle_ranks as middle_ranks,
 )
 from .correlation.levels import (
@@ -28,10 +32,8 @@ from .correlation.levels import (
     POOLED as POOLED,
     SYSTEM_MEANS as SYSTEM_MEANS,
     UNKNOWN as UNKNOWN,
-    known_levels as known_levels,
 )
 from .correlation.metric_tests import (
-    UNITS as UNITS,
     metric_families as metric_families,
     permutation_families as permutation_families,
     permutation_signature as permutation_signature,
@@ -68,16 +70,16 @@ from .leaderboards import (
 )
 from .ratings import (
     HUMAN as HUMAN,
-    WHOLE as WHOLE,
+    WHOLE_REPLY as WHOLE_REPLY,
     RatedReplies as RatedReplies,
 )
 from .reliability_data import (
-    NOMINAL as NOMINAL,
+    NOMINAL_COEFFICIENTS as NOMINAL_COEFFICIENTS,
     RatedByMany as RatedByMany,
     tables_of as tables_of,
 )
 from .retrieval.evaluation import (
-    ALL as ALL,
+    ALL_METRICS as ALL_METRICS,
     NOT_IN_CATALOGUE as NOT_IN_CATALOGUE,
     TABLE_4 as TABLE_4,
     Evaluation as Evaluation,
@@ -95,15 +97,13 @@ from .retrieval.metrics import (
     Ranked as Ranked,
     TieKey as TieKey,
     chance as chance,
-    order as order,
     parse_metric as parse_metric,
-    see as see,
+    sort_run as sort_run,
     tie_by_corpus as tie_by_corpus,
     tie_by_hash as tie_by_hash,
+    to_gains as to_gains,
 )
 from .score_table import (
-    Flags as Flags,
-    Floats as Floats,
     ScoreTable as ScoreTable,
 )
 from .significance.families import (
@@ -111,7 +111,6 @@ from .significance.families import (
     LEVEL as LEVEL,
     PRIMARY as PRIMARY,
     Family as Family,
-    Ints as Ints,
     family_parts as family_parts,
     floor_notes as floor_notes,
     p_floor as p_floor,
@@ -161,7 +160,7 @@ from .text.overlap import (
     Bleu as Bleu,
 )
 from .text.scores import (
-    SEVERAL as SEVERAL,
+    REFERENCE_COMBINATIONS as REFERENCE_COMBINATIONS,
     Metric as Metric,
     TextScores as TextScores,
 )

@@ -7,6 +7,7 @@ compares the two.
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations
 from typing import Any
 
@@ -15,10 +16,19 @@ import numpy.typing as npt
 
 import fcconan
 from fcconan.errors import InputError
-from fcconan.scoring.significance.intervals import CHUNK, Floats, divided, draws as all_draws, percentile_interval
+from fcconan.scoring.arrays import Flags, Floats, Ints
+from fcconan.scoring.names import bootstrap_parts, joined_parts, known_names
+from fcconan.scoring.significance.intervals import CHUNK, divided, draws as all_draws, percentile_interval
 
-LEVELS = ("nominal", "ordinal", "interval")
-COEFFICIENTS = (
+# What places values on a line, given the scale and how often each value occurs; None where all values differ alike.
+_PLACES: dict[str, Callable[[Floats, Floats], Floats | None]] = {
+    "nominal": lambda scale, totals: None,
+    # The values ranked between two values, the two themselves by half.
+    "ordinal": lambda scale, totals: np.cumsum(totals, axis=-1) - totals / 2,
+    "interval": lambda scale, totals: scale,
+}
+LEVELS = tuple(_PLACES)
+AGREEMENT_COEFFICIENTS = (
     "raw",
     "cohen",
     "cohen_linear",
@@ -31,7 +41,6 @@ COEFFICIENTS = (
 REASONS = ("one_rater", "too_few_pairs", "no_variation", "undefined_pair")
 LARGEST_DOMAIN = 101
 PANEL = 10  # of more raters, pairs have intervals only if that is asked for: 100 raters are 4950 pairs
-Integers = npt.NDArray[np.int64]
 Statistic = Callable[[Floats], Floats]
 
 
@@ -64,9 +73,9 @@ class _Terms:
     sums: Floats
     statistic: Statistic
     reason: str = "no_variation"
-    kept: npt.NDArray[np.bool_] | None = None
+    kept: Flags | None = None
 
-    def by_item(self, items: Integers) -> Floats:
+    def by_item(self, items: Ints) -> Floats:
         """Returns what each item adds with all its things: shape (items, terms)."""
         own = items if self.kept is None else items[self.kept]
         order = np.argsort(own, kind="stable")
@@ -141,7 +150,7 @@ def measure_agreement(
     domain: Sequence[float],
     *,
     items: Sequence[str] | None = None,
-    coefficients: Sequence[str] = COEFFICIENTS,
+    coefficients: Sequence[str] = AGREEMENT_COEFFICIENTS,
     raters: Sequence[str] | None = None,
     aspect: str | None = None,
     resamples: int = 10_000,
@@ -159,10 +168,10 @@ def measure_agreement(
 
     Args:
         values: Shape (raters, things); nan is missing. Labels are coded as numbers.
-        domain: All values of the scale in ascending order, also those that nobody gave; at most 101.
+        domain: All values of the scale in ascending order, also those that no rater gave; at most 101.
         items: The item of each thing, such as the HS message of a reply. Items are resampled with all their things,
             because raters' errors on things of one item are alike. None where each thing is an item of its own.
-        coefficients: Some of `COEFFICIENTS`.
+        coefficients: Some of `AGREEMENT_COEFFICIENTS`.
         raters: Their names; by default `rater-1`, `rater-2`, ...
         aspect: What was rated, for the rows.
         resamples: Of the items; 0 for no intervals.
@@ -183,11 +192,7 @@ def measure_agreement(
     names = [f"rater-{number + 1}" for number in range(len(table))] if raters is None else [*raters]
     if len(names) != len(table) or len(set(names)) < len(names):
         raise InputError(f"found {len(table)} rows of ratings and the raters {names}: give each row a name of its own")
-    for name in coefficients:
-        if name not in COEFFICIENTS:
-            raise InputError(f"there is no coefficient {name!r}: choose from {', '.join(COEFFICIENTS)}")
-    if resamples < 0 or not 0 < confidence < 1:
-        raise InputError(f"found {resamples} resamples and the confidence {confidence}: give 0 or more, and 0 to 1")
+    coefficients = known_names("coefficient", coefficients, AGREEMENT_COEFFICIENTS)
     if items is not None and len(items) != table.shape[1]:
         raise InputError(f"found {len(items)} items of {table.shape[1]} things that were rated: give each one its item")
     numbers = {item: number for number, item in enumerate(dict.fromkeys(items or ()))}
@@ -235,6 +240,7 @@ def agreement_signature(
         pair_intervals: Whether pairs of raters have intervals.
         scale_known: Whether the domain is that of a scale, and not the values that were given.
     """
+    unit += "" if pair_intervals else "-overall-only"
     parts = {
         "fcconan": fcconan.__version__,
         "metric": "agreement",
@@ -242,25 +248,16 @@ def agreement_signature(
         "domain": ",".join(f"{value:g}" for value in domain) + ("" if scale_known else "-as-given"),
         "missing": "left-out",
         "cohen-overall": "mean-of-pairs",
-        "bootstrap": f"{resamples}-by-{unit}" + ("" if pair_intervals else "-overall-only"),
-        "confidence": f"{confidence:g}",
-        "seed": seed,
     }
-    return "|".join(f"{key}:{value}" for key, value in parts.items())
+    return joined_parts(parts | bootstrap_parts(resamples, seed, confidence, unit=unit))
 
 
 def _checked(values: npt.ArrayLike, domain: Sequence[float]) -> Floats:
-    scale = [float(value) for value in domain]
-    if not scale or not np.isfinite(scale).all() or sorted(set(scale)) != scale or len(scale) > LARGEST_DOMAIN:
+    scale, table = [float(value) for value in domain], np.asarray(values, dtype=np.float64)
+    if not 0 < len(scale) <= LARGEST_DOMAIN or sorted(set(scale)) != scale:
         raise InputError(
             f"the domain is {[*domain][:10]}, {len(scale)} values: give 1 to {LARGEST_DOMAIN} numbers, ascending"
         )
-    try:
-        table = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise InputError(
-            f"the ratings are no table of numbers ({error}): give one row a rater, nan for missing"
-        ) from error
     if table.ndim != 2 or not len(table):
         raise InputError(f"the ratings have the shape {table.shape}, expected (raters, items): give one row a rater")
     outside = np.argwhere(~(np.isnan(table) | np.isin(table, scale)))
@@ -268,15 +265,15 @@ def _checked(values: npt.ArrayLike, domain: Sequence[float]) -> Floats:
         rater, item = outside[0].tolist()
         raise InputError(
             f"ratings outside the domain: {len(outside)}, the first is {table[rater, item]:g} by rater {rater + 1} "
-            f"for item {item + 1}, expected one of {', '.join(f'{value:g}' for value in scale)}: mend them, or set "
-            "them to nan"
+            f"for item {item + 1}, expected one of {', '.join(f'{value:g}' for value in scale)}: correct them, or "
+            "set them to nan"
         )
     return table
 
 
 def _rows(
     table: Floats,
-    items: Integers,
+    items: Ints,
     scale: Floats,
     coefficients: Sequence[str],
     resamples: int,
@@ -292,7 +289,7 @@ def _rows(
         yield from ({"coefficient": name} | row | {"reason": reason} for name in coefficients)
         return
     counted = table[:, given > 1]
-    found = {name: _terms(name, counted, scale) for name in coefficients}
+    found = {name: _TERMS[name](counted, scale) for name in coefficients}
     sums = {name: terms.by_item(items[given > 1]) for name, terms in found.items()}
     draws = _bootstrap(found, sums, resamples, seed)
     for name, terms in found.items():
@@ -328,21 +325,6 @@ def _bootstrap(found: dict[str, _Terms], sums: dict[str, Floats], resamples: int
     return draws
 
 
-def _terms(name: str, table: Floats, scale: Floats) -> _Terms:
-    """Returns what a coefficient is made of, from items that two or more of the raters rated."""
-    if name == "raw":
-        counts = _counts(table, scale)
-        given = counts.sum(axis=1)
-        equal, pairs = (counts * (counts - 1)).sum(axis=1), given * (given - 1)
-        return _Terms(np.stack([equal, pairs], axis=1), lambda sums: divided(sums[..., 0], sums[..., 1]))
-    if name == "fleiss":
-        return _fleiss(_counts(table, scale))
-    kind, _, variant = name.partition("_")
-    if kind == "krippendorff":
-        return _krippendorff(_counts(table, scale), scale, variant)
-    return _cohen(table, scale, variant)
-
-
 def _counts(table: Floats, scale: Floats) -> Floats:
     """How often each value was given to each item; shape (items, values)."""
     counts = np.zeros((table.shape[1], len(scale)))
@@ -351,8 +333,17 @@ def _counts(table: Floats, scale: Floats) -> Floats:
     return counts
 
 
-def _fleiss(counts: Floats) -> _Terms:
+def _raw(table: Floats, scale: Floats) -> _Terms:
+    """Equal pairs of ratings of one thing, of all such pairs."""
+    counts = _counts(table, scale)
+    given = counts.sum(axis=1)
+    equal, pairs = (counts * (counts - 1)).sum(axis=1), given * (given - 1)
+    return _Terms(np.stack([equal, pairs], axis=1), lambda sums: divided(sums[..., 0], sums[..., 1]))
+
+
+def _fleiss(table: Floats, scale: Floats) -> _Terms:
     """Fleiss (1971): equations 3 to 7."""
+    counts = _counts(table, scale)
     given = counts.sum(axis=1)
     most = given.max()
     kept = given == most
@@ -367,10 +358,9 @@ def _fleiss(counts: Floats) -> _Terms:
     return _Terms(np.concatenate([equal, counts], axis=1), statistic, kept=kept)
 
 
-def _cohen(table: Floats, scale: Floats, variant: str) -> _Terms:
+def _cohen(table: Floats, scale: Floats, weigh: Callable[[Floats], Floats]) -> _Terms:
     """Mean over pairs of raters of 1 - observed / expected disagreement (Cohen, 1968)."""
-    distance = np.abs(np.subtract.outer(scale, scale))
-    distance = {"": np.sign(distance), "linear": distance, "quadratic": distance**2}[variant]
+    distance = weigh(np.abs(np.subtract.outer(scale, scale)))
     pairs = list(combinations(range(len(table)), 2))
     marks = [(row[:, None] == scale).astype(np.float64) for row in table]
     blocks = []
@@ -401,14 +391,24 @@ def _krippendorff(counts: Floats, scale: Floats, level: str) -> _Terms:
 
     def statistic(sums: Floats) -> Floats:
         totals, observed = sums[..., :size], sums[..., size:]
-        if level == "nominal":
-            place = None
-        elif level == "interval":
-            place = scale
-        else:  # the values ranked between two values, the two themselves by half
-            place = np.cumsum(totals, axis=-1) - totals / 2
+        place = _PLACES[level](scale, totals)
         difference = np.ones(len(rows)) if place is None else (place[..., rows] - place[..., columns]) ** 2
         expected = 2 * (totals[..., rows] * totals[..., columns] * difference).sum(axis=-1)
         return 1 - divided((observed * difference).sum(axis=-1) * (totals.sum(axis=-1) - 1), expected)
 
     return _Terms(np.concatenate([counts, coincidences], axis=1), statistic)
+
+
+def _alpha(table: Floats, scale: Floats, level: str) -> _Terms:
+    return _krippendorff(_counts(table, scale), scale, level)
+
+
+# What each coefficient is made of, from things that two or more of the raters rated, and the scale.
+_TERMS: dict[str, Callable[[Floats, Floats], _Terms]] = {
+    "raw": _raw,
+    "cohen": partial(_cohen, weigh=np.sign),
+    "cohen_linear": partial(_cohen, weigh=np.abs),
+    "cohen_quadratic": partial(_cohen, weigh=np.square),
+    "fleiss": _fleiss,
+    **{f"krippendorff_{level}": partial(_alpha, level=level) for level in LEVELS},
+}

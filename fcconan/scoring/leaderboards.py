@@ -8,9 +8,10 @@ import numpy as np
 import fcconan
 from fcconan.data import RATER_KINDS
 from fcconan.errors import InputError
+from fcconan.scoring.arrays import Floats
 from fcconan.scoring.correlation.levels import UNKNOWN
+from fcconan.scoring.names import bootstrap_parts, joined_parts, known_names
 from fcconan.scoring.ratings import HUMAN, RatedReplies
-from fcconan.scoring.score_table import Floats
 from fcconan.scoring.significance.intervals import bootstrap_means, divided, finite, means, percentile_interval
 
 UNIFIED = "unified"
@@ -96,7 +97,7 @@ def one_score(rated: RatedReplies, rater: str) -> Floats:
     It is the unified score of the aspects that the rater has a scale for, or the value of the only other one.
 
     Raises:
-        InputError: There is no such rater, or several aspects have no scale.
+        InputError: The rater is unknown, or several aspects have no scale.
     """
     aspects = rated.aspects(names=[rater])
     scaled = {aspect: scale for aspect in aspects if (scale := rated.scale(aspect, [rater])) is not None}
@@ -133,7 +134,7 @@ def leaderboard(
         unified score.
 
     Raises:
-        InputError: There is no such rater or aspect, or the systems are not known.
+        InputError: A rater or aspect is unknown, or the systems are not known.
     """
     series = rated_series(rated, aspects=aspects, raters=raters)
     names, sums = item_sums(rated, series)
@@ -184,14 +185,11 @@ def rated_series(
     """
     if not rated.knows_systems or {*rated.systems} == {UNKNOWN}:
         raise InputError("the rows do not say which system wrote each reply: give the replies, or a column `system`")
-    aspects = None if aspects is None else list(dict.fromkeys(aspects))
     people, everybody = rated.raters((HUMAN,)), rated.raters()
     known = [PEOPLE, *everybody] if people else everybody
     others = [each for each in everybody if each not in people]
-    names = list(dict.fromkeys(raters)) if raters is not None else [*([PEOPLE] if people else []), *others]
-    for kind, given, there in (("rater", names, known), ("aspect", aspects or (), rated.aspects(names=everybody))):
-        if unknown := [each for each in given if each not in there]:
-            raise InputError(f"there is no {kind} {unknown[0]!r}: known are {', '.join(there)}")
+    names = known_names("rater", [*([PEOPLE] if people else []), *others] if raters is None else raters, known)
+    aspects = None if aspects is None else known_names("aspect", aspects, rated.aspects(names=everybody))
     series: list[Series] = []
     for name in names:
         # A rater may be called `people`, too; where there are people, the name is theirs.
@@ -291,8 +289,5 @@ def leaderboard_signature(
         "items": len(set(rated.items)),
         "unified": "+".join(aspects) if len(aspects) > 1 else "none",
         "missing": "left-out",
-        "bootstrap": f"{resamples}-by-item",
-        "confidence": f"{confidence:g}",
-        "seed": seed,
     }
-    return "|".join(f"{key}:{value}" for key, value in parts.items())
+    return joined_parts(parts | bootstrap_parts(resamples, seed, confidence))

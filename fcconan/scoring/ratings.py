@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,14 +10,15 @@ import numpy as np
 
 from fcconan.data import RATER_KINDS, cell_number, id_of, is_missing, required_id
 from fcconan.errors import InputError
-from fcconan.scoring.reply_facts import ReplyFacts, row_place
-from fcconan.scoring.score_table import Floats, ScoreTable
+from fcconan.scoring.arrays import Floats, Row
+from fcconan.scoring.names import known_names
+from fcconan.scoring.reply_facts import ReplyFacts, note_kind, row_place
+from fcconan.scoring.score_table import ScoreTable
 from fcconan.scoring.significance.intervals import means
 
-Row = Mapping[str, Any]
 HUMAN = "human"
 # Aspects of a metric that rates the reply as a whole.
-WHOLE = ("score", "quality", "")
+WHOLE_REPLY = ("score", "quality", "")
 NO_REASON = "no_value"
 # Spellings of truth values in files.
 TRUTHS = {"true": True, "yes": True, "1": True, "1.0": True, "false": False, "no": False, "0": False, "0.0": False}
@@ -154,16 +155,9 @@ class RatedReplies:
         rater, aspect = required_id(row, "rater", place), required_id(row, "aspect", place)
         stated = id_of(row, "rater_kind", place)
         self._states_kinds |= stated is not None
-        kind = stated or HUMAN
-        if kind not in RATER_KINDS:
-            raise InputError(f"{place}: rater_kind is {kind!r}, expected {', '.join(RATER_KINDS)}; mend that row")
-        if self._kinds.setdefault(rater, kind) != kind:
-            raise InputError(
-                f"{place}: {rater} is a rater of the kind {kind}, but before of the kind {self._kinds[rater]}; write "
-                "one rater_kind for each rater; rows without one count as human"
-            )
+        note_kind(self._kinds, rater, stated or HUMAN, place)
         if (rater, aspect) not in self._series:
-            self._series[rater, aspect] = _Series(kind, rater, aspect)
+            self._series[rater, aspect] = _Series(self._kinds[rater], rater, aspect)
         return self._series[rater, aspect]
 
     def _rated(self, aspect: str, names: Sequence[str] | None) -> list[_Series]:
@@ -247,14 +241,13 @@ class RatedReplies:
         Raises:
             InputError: There are no such ratings, or people's scales differ.
         """
-        self._check_known("rater", [*(people or ()), *(metrics or ())], self.raters())
+        known_names("rater", [*(people or ()), *(metrics or ())], self.raters())
         rated = self.aspects(names=people)
-        self._check_known("aspect", aspects or (), rated)
-        chosen = list(aspects) if aspects is not None else rated
+        chosen = list(known_names("aspect", rated if aspects is None else aspects, rated))
         if not chosen:
             raise InputError(
-                f"no rating is by people, only by {', '.join(self.raters()) or 'nobody'}: name those who stand for "
-                "people with --human"
+                f"no rating is by people, only by {', '.join(self.raters())}: name those who represent people "
+                "with --human"
             )
         given = [self.people(aspect, people) for aspect in chosen]
         judges = {series.rater for series in self._series.values() if series.aspect in rated}
@@ -347,12 +340,6 @@ class RatedReplies:
             row[list(series.values)] = list(series.values.values())
         return array
 
-    @staticmethod
-    def _check_known(what: str, names: Iterable[str], known: Sequence[str]) -> None:
-        for name in names:
-            if name not in known:
-                raise InputError(f"there is no {what} {name!r}: known are {', '.join(known) or 'none'}")
-
 
 def _is_person(series: _Series, people: Sequence[str] | None) -> bool:
     return series.kind == HUMAN if people is None else series.rater in people
@@ -360,7 +347,7 @@ def _is_person(series: _Series, people: Sequence[str] | None) -> bool:
 
 def _metric_name(series: _Series, aspects: Sequence[str]) -> str:
     """A metric with several values for a reply, such as precision and recall, is as many metrics."""
-    whole = series.aspect in aspects or series.aspect in WHOLE
+    whole = series.aspect in aspects or series.aspect in WHOLE_REPLY
     return series.rater if whole else f"{series.rater}:{series.aspect}"
 
 
@@ -381,7 +368,7 @@ def _praise(row: Row, place: str) -> bool | None:
         return None
     found = TRUTHS.get(str(said).strip().lower())
     if found is None:
-        raise InputError(f"{place}: higher_is_better is {said!r}, expected true or false; mend that row")
+        raise InputError(f"{place}: higher_is_better is {said!r}, expected true or false; correct the row")
     return found
 
 

@@ -1,22 +1,21 @@
 """What several raters said of the same things, as `fcconan.scoring.agreement` takes it."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
 from fcconan.data import VOTE_LABELS, id_of, required_id
 from fcconan.errors import InputError
-from fcconan.scoring.agreement import COEFFICIENTS, LARGEST_DOMAIN
+from fcconan.scoring.agreement import AGREEMENT_COEFFICIENTS, LARGEST_DOMAIN
+from fcconan.scoring.arrays import Floats, Row
+from fcconan.scoring.names import known_names
 from fcconan.scoring.ratings import HUMAN, RatedReplies
 from fcconan.scoring.reply_facts import row_place
-from fcconan.scoring.significance.intervals import Floats
 from fcconan.scoring.tournament.preferences import CODES, NO_RATER, pair_items, read_verdicts, verdict_table
 
-Row = Mapping[str, Any]
 LARGEST_SCALE = 1_000_000  # all whole numbers of a scale are held in memory
-NOMINAL = tuple(name for name in COEFFICIENTS if name in ("raw", "cohen", "fleiss", "krippendorff_nominal"))
+NOMINAL_COEFFICIENTS: tuple[str, ...] = ("raw", "cohen", "fleiss", "krippendorff_nominal")
 
 
 @dataclass(frozen=True)
@@ -30,7 +29,7 @@ class RatedByMany:
         domain: All values of the scale.
         coefficients: Those that fit the scale.
         ordered: Whether the scale has an order, which weighted coefficients need.
-        items: The item of each thing; None where it is not known, so that each thing stands for itself.
+        items: The item of each thing; None where it is not known, so that each thing is an item of its own.
         unit: What is resampled: `item`, or where items are not known `reply` or `pair`.
         scale_known: Whether the domain is that of a scale, and not the values that were given.
         left_out: Models that are not compared, because several people are and no raters were chosen.
@@ -95,17 +94,16 @@ def tables_of(
         verdicts = read_verdicts(chosen)
         names, values = verdict_table(verdicts)
         domain = [*map(float, range(len(CODES)))]
-        table = RatedByMany(None, names, values, domain, NOMINAL, ordered=False, items=pair_items(verdicts))
+        table = RatedByMany(
+            None, names, values, domain, NOMINAL_COEFFICIENTS, ordered=False, items=pair_items(verdicts)
+        )
     else:
         table = _labels(chosen)
     return [replace(table, left_out=(*models,))]
 
 
 def _by(rows: Sequence[Row], whose: Sequence[str], raters: Sequence[str]) -> list[Row]:
-    known = dict.fromkeys(whose)
-    for name in raters:
-        if name not in known:
-            raise InputError(f"there is no rater {name!r}: known are {', '.join(known)}")
+    known_names("rater", raters, dict.fromkeys(whose))
     return [row for name, row in zip(whose, rows, strict=True) if name in raters]
 
 
@@ -113,13 +111,9 @@ def _ratings(
     rated: RatedReplies, aspects: Sequence[str] | None, raters: Sequence[str] | None, scale: tuple[int, int] | None
 ) -> list[RatedByMany]:
     several = (names for kinds in ((HUMAN,), (HUMAN, "model")) if len(names := rated.raters(kinds)) > 1)
-    names = list(dict.fromkeys(raters)) if raters is not None else next(several, rated.raters())
-    if unknown := [name for name in names if name not in rated.raters()]:
-        raise InputError(f"there is no rater {unknown[0]!r}: known are {', '.join(rated.raters())}")
+    names = list(known_names("rater", next(several, rated.raters()) if raters is None else raters, rated.raters()))
     found = rated.aspects(names=names)
-    for aspect in aspects or ():
-        if aspect not in found:
-            raise InputError(f"nobody of {', '.join(names)} rated {aspect!r}: known are {', '.join(found) or 'none'}")
+    known_names(f"aspect of {', '.join(names)}", aspects or (), found)
     models = [name for name in rated.raters(("model",)) if raters is None and name not in names]
     tables = []
     items, unit = (rated.items, "item") if rated.knows_items else (None, "reply")
@@ -127,7 +121,7 @@ def _ratings(
         who, values = rated.people(aspect, names)
         domain, known = _domain(values, scale or rated.scale(aspect, who), aspect)
         left_out = tuple(name for name in models if aspect in rated.aspects(names=[name]))
-        table = RatedByMany(aspect, who, values, domain, COEFFICIENTS, items=items, unit=unit)
+        table = RatedByMany(aspect, who, values, domain, AGREEMENT_COEFFICIENTS, items=items, unit=unit)
         tables.append(replace(table, scale_known=known, left_out=left_out))
     return tables
 
@@ -137,8 +131,8 @@ def _domain(values: Floats, scale: tuple[float, float] | None, aspect: str) -> t
     given = np.unique(values[np.isfinite(values)])
     if scale is not None and len(outside := given[(given < scale[0]) | (given > scale[1])]):
         raise InputError(
-            f"{aspect} was rated {outside[0]:g}, expected {scale[0]:g} to {scale[1]:g}: give its own --scale, or mend "
-            "the ratings"
+            f"{aspect} was rated {outside[0]:g}, expected {scale[0]:g} to {scale[1]:g}: give its own --scale, or "
+            "correct the ratings"
         )
     if scale is not None and (given == np.round(given)).all() and scale[0] == round(scale[0]):
         if scale[1] - scale[0] >= LARGEST_SCALE:
@@ -179,4 +173,4 @@ def _labels(rows: Iterable[Row]) -> RatedByMany:
     known_items = all(len(each) == 2 and all(each) for each in parts)
     items, unit = ([message for message, _ in parts], "item") if known_items else (None, "pair")
     domain = [*map(float, range(len(order)))]
-    return RatedByMany(None, names, values, domain, NOMINAL, ordered=ordered, items=items, unit=unit)
+    return RatedByMany(None, names, values, domain, NOMINAL_COEFFICIENTS, ordered=ordered, items=items, unit=unit)

@@ -1,21 +1,40 @@
 """Metadata of replies, merged from all rows that are about them: item, system, HS message and text."""
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable
 
 import numpy as np
 
-from fcconan.data import id_of, required_id
+from fcconan.data import RATER_KINDS, id_of, required_id
 from fcconan.errors import InputError
-from fcconan.scoring.score_table import Floats
+from fcconan.scoring.arrays import Floats, Row
 
-Row = Mapping[str, Any]
 COLUMNS = ("item_id", "system", "hs_id", "text")
 
 
 def row_place(row: Row, kind: str, number: int) -> str:
     """Returns the place of a row in messages: that of its file, or its number among rows of a kind."""
     return str(getattr(row, "place", f"{kind} {number}"))
+
+
+def note_kind(kinds: dict[str, str], rater: str, kind: str | None, place: str) -> None:
+    """Records the kind of a rater, if a row states it.
+
+    Args:
+        kinds: Rater -> kind.
+        rater: The rater of the row.
+        kind: The kind; None where the row states none.
+        place: The place of the row, for messages.
+
+    Raises:
+        InputError: The kind is unknown, or another one than in an earlier row.
+    """
+    if kind not in (None, *RATER_KINDS):
+        raise InputError(f"{place}: rater_kind is {kind!r}, expected {', '.join(RATER_KINDS)}; correct the row")
+    if kind is not None and kinds.setdefault(rater, kind) != kind:
+        raise InputError(
+            f"{place}: {rater} is a rater of the kind {kind}, but before of the kind {kinds[rater]}; write one "
+            "rater_kind for each rater"
+        )
 
 
 class ReplyFacts:

@@ -5,13 +5,9 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
 from fcconan.errors import InputError
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
-Flags = npt.NDArray[np.bool_]
+from fcconan.scoring.arrays import Floats, Ints
 
 
 @dataclass(frozen=True)
@@ -66,7 +62,7 @@ class ScoreTable:
         unknown = [aspect for aspect in about if aspect is not None and aspect not in self.aspects]
         if unknown or len(about) != len(self.metrics):
             found = repr(unknown[0]) if unknown else f"{len(about)} entries for {len(self.metrics)} metrics"
-            raise InputError(f"`about` has {found}, expected an aspect or None for every metric; mend it")
+            raise InputError(f"`about` has {found}, expected an aspect or None for every metric; correct it")
         named = [
             f"{metric} ({aspect})" if aspect else metric for metric, aspect in zip(self.metrics, about, strict=True)
         ]

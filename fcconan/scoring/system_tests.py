@@ -9,11 +9,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from fcconan.data import counted, did_you_mean
-from fcconan.errors import InputError
+from fcconan.data import counted
+from fcconan.scoring.arrays import Floats, Ints
 from fcconan.scoring.leaderboards import item_sums, rated_series
+from fcconan.scoring.names import joined_parts, known_names
 from fcconan.scoring.ratings import RatedReplies
 from fcconan.scoring.significance.families import (
     EXPLORATORY,
@@ -28,7 +28,7 @@ from fcconan.scoring.significance.families import (
     system_pairs,
     units_floor,
 )
-from fcconan.scoring.significance.intervals import Floats, bootstrap_means, divided, finite, percentile_interval
+from fcconan.scoring.significance.intervals import bootstrap_means, divided, finite, percentile_interval
 
 DRAWS = 10_000  # of the tests where there is no bootstrap
 DRAWN = 8_000_000  # resampled differences that are held at once: 64 MB
@@ -120,13 +120,10 @@ def compare_rated(
         The tests, and their families: for every rater one of the primary aspect, and one of all other aspects.
 
     Raises:
-        InputError: As `leaderboard`; or nobody rated the primary aspect, or the baseline is unknown.
+        InputError: As `leaderboard`; or the primary aspect is unknown, or the baseline is unknown.
     """
     series = rated_series(rated, aspects=aspects, raters=raters)
-    known = list(dict.fromkeys(each.aspect for each in series))
-    if primary is not None and primary not in known:
-        hint = did_you_mean(primary, known)
-        raise InputError(f"--primary is {primary!r}: {hint}the leaderboard has {', '.join(known)}")
+    known_names("primary aspect", () if primary is None else [primary], dict.fromkeys(each.aspect for each in series))
     systems, (sums, counts) = item_sums(rated, series)
     pairs = system_pairs(systems, baseline)
     first, second = ([pair[side] for pair in pairs] for side in (0, 1))
@@ -214,7 +211,7 @@ def _intervals(differences: Floats, resamples: int, seed: int, confidence: float
     return ends
 
 
-def _family(name: str, measures: Sequence[Measure], n_items: npt.NDArray[np.int64], draws: int) -> Family:
+def _family(name: str, measures: Sequence[Measure], n_items: Ints, draws: int) -> Family:
     members = [place for place, each in enumerate(measures) if each.family == name]
     n_tests, units = int((n_items[members] >= FEWEST_ITEMS).sum()), int(n_items[members].max())
     aspects = ", ".join(measures[place].aspect for place in members)
@@ -279,4 +276,4 @@ def sign_flip_signature(
         "pairs": "all" if baseline is None else f"against-{baseline}",
         **family_parts(families, by),
     }
-    return "|".join([signature, *(f"{key}:{value}" for key, value in parts.items())])
+    return f"{signature}|{joined_parts(parts)}"

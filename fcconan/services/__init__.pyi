@@ -30,20 +30,12 @@ from .assignment import (
     assign as assign,
     update_raters as update_raters,
 )
-from .background import (
-    Background as Background,
-    background_notice as background_notice,
-    count_background as count_background,
-    knowledge_of as knowledge_of,
-)
 from .benchmark import (
     BenchOptions as BenchOptions,
     bench as bench,
-    offline_systems as offline_systems,
 )
 from .benchmark_results import (
     BenchResult as BenchResult,
-    RanxData as RanxData,
 )
 from .bias_audit import (
     AuditOptions as AuditOptions,
@@ -73,12 +65,9 @@ from .configuration import (
     Configuration as Configuration,
     ConfigurationError as ConfigurationError,
     Names as Names,
-    Option as Option,
     argument as argument,
     bounds as bounds,
     flag_of as flag_of,
-    is_typed as is_typed,
-    load_configuration as load_configuration,
     message_of as message_of,
     open_configuration as open_configuration,
     option as option,
@@ -88,16 +77,9 @@ from .configuration import (
     without_constraints as without_constraints,
 )
 from .connections import (
-    LEXICAL as LEXICAL,
-    MODEL_HELP as MODEL_HELP,
     Connection as Connection,
     Notices as Notices,
-    cache_path as cache_path,
-    connected as connected,
     default_cache as default_cache,
-    notices_of as notices_of,
-    run_of as run_of,
-    usage_of as usage_of,
 )
 from .correlations import (
     CorrelateOptions as CorrelateOptions,
@@ -142,32 +124,19 @@ from .judgements import (
     rate as rate,
 )
 from .locations import (
-    DatasetPart as DatasetPart,
-    built_folder as built_folder,
     cached_folder as cached_folder,
     check_files as check_files,
     dataset_folder as dataset_folder,
-    dataset_part as dataset_part,
     files_of_models as files_of_models,
 )
 from .model_results import (
     ModelResult as ModelResult,
-    Progress as Progress,
-    WatchedModel as WatchedModel,
-    dry_run_of as dry_run_of,
-    reporting as reporting,
-    why_nothing as why_nothing,
 )
 from .options import (
     LARGEST_SEED as LARGEST_SEED,
-    MOST_RESAMPLES as MOST_RESAMPLES,
-    MOST_ROWS as MOST_ROWS,
-    MOST_TOKENS as MOST_TOKENS,
     Bootstrap as Bootstrap,
-    Decoding as Decoding,
     Endpoint as Endpoint,
     RowSelection as RowSelection,
-    Seed as Seed,
     WideRowSelection as WideRowSelection,
 )
 from .pair_scores import (
@@ -181,11 +150,8 @@ from .preferences import (
     compare as compare,
 )
 from .prompts import (
-    ComparisonPrompt as ComparisonPrompt,
     PromptOptions as PromptOptions,
     PromptResult as PromptResult,
-    RatingPrompt as RatingPrompt,
-    expected_answer as expected_answer,
     show_prompt as show_prompt,
 )
 from .publication import (
@@ -228,10 +194,6 @@ from .retriever_training import (
     RetrieverTrainingResult as RetrieverTrainingResult,
     train_retriever as train_retriever,
 )
-from .rows import (
-    REPLIES as REPLIES,
-    check_systems as check_systems,
-)
 from .rubrics import (
     RubricOptions as RubricOptions,
     RubricResult as RubricResult,
@@ -257,9 +219,6 @@ from .steps_calibration import (
     CalibrateOptions as CalibrateOptions,
     CalibrateResult as CalibrateResult,
     calibrate as calibrate,
-)
-from .suite_steps import (
-    configured as configured,
 )
 from .text_metrics import (
     MetricsOptions as MetricsOptions,

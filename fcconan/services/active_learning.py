@@ -21,9 +21,7 @@ class QueueOptions(CampaignSeed):
     queue_size: int = count_option("Units in the next queue.", 100, renamed=("--batch",))
     random_share: float = share_option("Share of units that is drawn at random.", 0.2, rare=True)
     positive: str | None = option(
-        None,
-        help="Target of the search: a label, or grades such as 'relevance>=4'.",
-        metavar="LABEL|ASPECT>=GRADE",
+        None, help="Target of the search: a label, or grades such as 'relevance>=4'.", metavar="LABEL|ASPECT>=GRADE"
     )
     target_recall: float = option(0.9, help="Share of positives to find.", gt=0, le=1)
     confidence: float = option(0.95, help="Confidence level of intervals, below 1.", rare=True, gt=0, lt=1)

@@ -30,9 +30,7 @@ class AdjudicateOptions(Rounds):
 
     allow_pending: bool = option(False, help="Decide also units that raters still have to answer.", renamed=("--now",))
     aggregation: Literal["rule", "dawid-skene"] = option(
-        "rule",
-        help="Aggregation of votes: the rule of the task, or Dawid and Skene's model.",
-        renamed=("--method",),
+        "rule", help="Aggregation of votes: the rule of the task, or Dawid and Skene's model.", renamed=("--method",)
     )
     min_probability: float = share_option(
         "Smallest probability of a label under dawid-skene.", 0.5, rare=True, renamed=("--at-least",)
@@ -190,9 +188,7 @@ class ValidateOptions(RoundSize):
         renamed=(("--twice", "2={}"),),
     )
     extend: bool = option(
-        False,
-        help="Add units with new or changed labels and those of validators who left.",
-        renamed=("--again",),
+        False, help="Add units with new or changed labels and those of validators who left.", renamed=("--again",)
     )
     round: tuple[str, ...] = option(
         (),

@@ -1,7 +1,6 @@
 """Agreement of raters on ratings, comparisons or votes."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -64,7 +63,6 @@ class AgreeOptions(WideRowSelection, Bootstrap):
     )
 
 
-@dataclass(frozen=True, repr=False)
 class AgreeResult(Result):
     """Agreement of all raters and of each pair, by aspect and coefficient."""
 
@@ -198,8 +196,8 @@ def _notes(table: "RatedByMany", *, resampled: bool, has_intervals: bool) -> lis
     if not table.scale_known:
         grades = _few([f"{grade:g}" for grade in table.domain])
         notes.append(
-            f"{table.aspect}: the rows give no scale of whole grades, so the grades that occur ({grades}) stand for "
-            "it; --scale gives one."
+            f"{table.aspect}: the rows give no scale of whole grades, so the grades that occur ({grades}) are taken "
+            "as it; --scale gives one."
         )
     if resampled and table.unit in UNKNOWN_ITEMS:
         notes.append(UNKNOWN_ITEMS[table.unit])

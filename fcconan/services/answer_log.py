@@ -5,13 +5,12 @@ from collections import Counter, deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import fcconan
 from fcconan.errors import InputError
 from fcconan.services.configuration import Configuration, option
 from fcconan.services.connections import cache_path
-from fcconan.services.options import MOST_ROWS
 from fcconan.services.results import Result
 
 
@@ -29,7 +28,7 @@ class AnswerLogOptions(Configuration):
     only_model: str | None = option(
         None, help="Show and count answers of this model only.", metavar="NAME", renamed=("--model",)
     )
-    last: int = option(5, help="Number of latest answers to show.", ge=1, le=MOST_ROWS, renamed=("--limit",))
+    last: int = option(5, help="Number of latest answers to show.", ge=1, renamed=("--limit",))
     merge: tuple[Path, ...] = option(
         (),
         help="Response cache of another machine to import first; repeat it for several.",
@@ -50,7 +49,6 @@ class AnswerLog(Result):
 
     answers: Sequence[Mapping[str, Any]]
     merged: Mapping[str, int]
-    signatures: ClassVar[tuple[str, ...]] = ()
 
     def rows(self) -> list[dict[str, Any]]:
         """Returns model, number of answers, and tokens of prompts and completions."""

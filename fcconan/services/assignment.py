@@ -2,13 +2,12 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
-from fcconan.errors import InputError
 from fcconan.services.campaign_folders import (
     MOST_GRADES,
     CampaignFolder,
@@ -49,7 +48,6 @@ class RosterOptions(Configuration):
     )
 
 
-@dataclass(frozen=True, repr=False)
 class RosterResult(CampaignResult):
     """The raters of a campaign, with their state now and before."""
 
@@ -107,9 +105,7 @@ class AssignOptions(RoundSize, GoldQuestions, EffortOptions):
         metavar="NAME",
     )
     blocks: Literal["units", "cn", "hs"] = option(
-        "units",
-        help="Units that go to the same raters: all of a CN, all of an HS, or single units.",
-        rare=True,
+        "units", help="Units that go to the same raters: all of a CN, all of an HS, or single units.", rare=True
     )
     overlap: dict[Annotated[int, Field(ge=2, le=3)], Annotated[float, Field(ge=0, le=1)]] = option(
         {},
@@ -143,37 +139,23 @@ class AssignOptions(RoundSize, GoldQuestions, EffortOptions):
         le=MOST_GRADES,
     )
     reassign: bool = option(
-        False,
-        help="Assign open units of raters who left to other raters; nothing else changes.",
-        renamed=("--again",),
+        False, help="Assign open units of raters who left to other raters; nothing else changes.", renamed=("--again",)
     )
     reassign_skipped: bool = option(
         False, help="Reassign also units that were skipped.", rare=True, renamed=("--skipped",)
     )
     rebalance: bool = option(
-        False,
-        help="Reassign also open units of raters with more work than others.",
-        rare=True,
-        renamed=("--relieve",),
+        False, help="Reassign also open units of raters with more work than others.", rare=True, renamed=("--relieve",)
     )
     qualify: bool = option(False, help="Decide by the qualification test which invited raters qualify.")
 
 
+# The options of a new round.
 _OF_ROUNDS = (
-    "blocks",
-    "overlap",
-    "overlap_unit",
-    "all_raters",
-    "sample_size",
-    "exclude_round",
-    "review",
-    "max_distance",
-    "session_size",
-    "gold_per_session",
-)
+    "blocks overlap overlap_unit all_raters sample_size exclude_round review max_distance session_size gold_per_session"
+).split()
 
 
-@dataclass(frozen=True, repr=False)
 class AssignResult(CampaignResult):
     """The work of each rater; or, with `qualify`, how each did in the qualification test."""
 
@@ -230,22 +212,15 @@ def _check(options: AssignOptions) -> None:
     """Checks that steps other than a new round have no options of a new round."""
     from fcconan.annotation import QUALIFICATION
 
-    if (options.reassign_skipped or options.rebalance) and not options.reassign:
-        raise InputError("--reassign-skipped and --rebalance go with --reassign: give it, or leave them out")
-    step = "--reassign" if options.reassign else "--qualify" if options.qualify else "the qualification test"
-    if not (options.reassign or options.qualify or options.round == QUALIFICATION):
-        return
-    usual = AssignOptions()
-    given = [
-        "--" + name.replace("_", "-")
-        for name in _OF_ROUNDS
-        if getattr(options, name) != getattr(usual, name) and (name != "session_size" or options.reassign)
-    ]
-    given += ["--qualify"] if options.reassign and options.qualify else []
-    if given:
-        raise InputError(
-            f"{step} keeps the units and orders as they are and takes no {', '.join(given)}: leave that out"
-        )
+    if not options.reassign:
+        options.refuse("reassign_skipped", "rebalance", why="only for --reassign")
+    is_quiz = options.round == QUALIFICATION
+    steps = {"--reassign": options.reassign, "--qualify": options.qualify, "the qualification test": is_quiz}
+    step = next((name for name, is_chosen in steps.items() if is_chosen), None)
+    if step is not None:
+        unused = [name for name in _OF_ROUNDS if name != "session_size" or options.reassign]
+        further = ["qualify"] if options.reassign else []
+        options.refuse(*unused, *further, why=f"{step} keeps the units and orders as they are")
 
 
 def _qualified(campaign: "Campaign", options: AssignOptions) -> dict[str, Any]:
@@ -334,13 +309,7 @@ def _rater_rows(
     to_do = Counter(each.rater for each in there if (each.rater, each.unit_id) not in done)
     sessions = Counter(rater for rater, _ in {(each.rater, each.session) for each in there})
     return [
-        {
-            "rater": rater,
-            "units": len(ids),
-            "anchors": known[rater],
-            "sessions": sessions[rater],
-            "open": to_do[rater],
-        }
+        {"rater": rater, "units": len(ids), "anchors": known[rater], "sessions": sessions[rater], "open": to_do[rater]}
         | {name: value for name, value in effort(total[rater], pace, pay).items() if name != "units"}
         for rater, ids in judged.items()
     ]

@@ -7,7 +7,6 @@ from typing import Any
 from fcconan.errors import InputError
 from fcconan.services.configuration import Configuration, option
 from fcconan.services.locations import dataset_folder
-from fcconan.services.options import MOST_ROWS
 
 BACKGROUND = "Background knowledge"
 PASSAGES = 3
@@ -25,12 +24,7 @@ class Background(Configuration):
         role="folder",
     )
     passages: int | None = option(
-        None,
-        help="Passages per message, from a folder of passages; default: 3.",
-        group=BACKGROUND,
-        rare=True,
-        ge=1,
-        le=MOST_ROWS,
+        None, help="Passages per message, from a folder of passages; default: 3.", group=BACKGROUND, rare=True, ge=1
     )
 
 
@@ -46,21 +40,18 @@ def knowledge_of(options: Background, *, shown: bool) -> Any:
     """
     from fcconan.judging import KnownKnowledge, Passages
 
-    given, passages = options.background, options.passages
-    if given is None:
-        if passages is not None:
-            raise InputError("--passages goes with --background FOLDER: give one, or leave --passages out")
+    if options.background is None:
+        options.refuse("passages", why="only for --background FOLDER")
         return None
     if not shown:
         raise InputError(
             "the judge is shown no background: leave --background out, or choose --rating-method grounded, a task "
             "whose context holds background, or a prompt with {{background}}"
         )
-    folder = dataset_folder(given)
+    folder = dataset_folder(options.background)
     if not (folder / "pairs").is_dir():
-        return Passages(folder, k=PASSAGES if passages is None else passages)
-    if passages is not None:
-        raise InputError(f"{folder} holds knowledge about messages and no passages: leave --passages out")
+        return Passages(folder, k=options.passages or PASSAGES)
+    options.refuse("passages", why=f"{folder} holds knowledge about messages and no passages")
     return KnownKnowledge(folder)
 
 

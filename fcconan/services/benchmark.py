@@ -13,20 +13,17 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from fcconan.errors import InputError
 from fcconan.services.benchmark_results import BenchResult
 from fcconan.services.configuration import argument, names_by, option
-from fcconan.services.connections import request_fields
+from fcconan.services.connections import connected, request_fields
 from fcconan.services.locations import built_folder
-from fcconan.services.options import BOOTSTRAP, LARGEST_SEED, MOST_RESAMPLES, Baseline, Requests
+from fcconan.services.options import BOOTSTRAP, LARGEST_SEED, MOST_RESAMPLES, Baseline, Endpoint
+from fcconan.services.results import DRY_RUN
 from fcconan.services.rows import Source, run_name
 
 if TYPE_CHECKING:
     from fcconan.retrieval import Collection, KeptRuns, Maker, Retriever, Settings, Suite
-    from fcconan.services.endpoint_clients import EndpointClients
 
 LOCAL = "Local models"
-MOST_CNS = 1_000_000_000
 _ANSWERS = "journal.sqlite"
-# What changes neither the runs nor what is requested for them.
-_ASIDE = {"report_folder", "texts", "cache_dir", "cache", "device", "batch_size"}
 
 
 def _metric_names() -> list[str]:
@@ -35,7 +32,7 @@ def _metric_names() -> list[str]:
     return [f"{name}@10" for name in RETRIEVAL_METRICS]
 
 
-class BenchOptions(Baseline, Requests):
+class BenchOptions(Baseline, Endpoint):
     """Which systems are benchmarked, and how they are scored."""
 
     system: tuple[str, ...] = option(
@@ -80,10 +77,8 @@ class BenchOptions(Baseline, Requests):
         metavar="NAME=FILE",
         role="read",
     )
-    cutoff: int = option(
-        10, help="Cutoff of metrics without one of their own.", rare=True, ge=1, le=MOST_CNS, renamed=("--k",)
-    )
-    depth: int = option(100, help="Number of CNs that each system returns.", rare=True, ge=1, le=MOST_CNS)
+    cutoff: int = option(10, help="Cutoff of metrics without one of their own.", rare=True, ge=1, renamed=("--k",))
+    depth: int = option(100, help="Number of CNs that each system returns.", rare=True, ge=1)
     primary: str | None = option(
         None,
         help="Primary comparison; default: NDCG on the broadest tier with confirmed labels.",
@@ -108,47 +103,32 @@ class BenchOptions(Baseline, Requests):
         metavar="FLOAT",
     )
     sparsity: bool = option(False, help="Estimate scores with sparser labels.", rare=True)
-    sparsity_seeds: int = option(
-        100, help="Random removals for each fraction of labels.", rare=True, ge=2, le=1_000_000
-    )
+    sparsity_seeds: int = option(100, help="Random removals for each fraction of labels.", rare=True, ge=2)
     margin: float | None = option(
         None,
         help="Half-width of an interval for which the needed number of judged pairs is reported.",
         rare=True,
         metavar="FLOAT",
         gt=0,
-        le=1e9,
         renamed=("--plan",),
     )
     texts: bool = option(True, help="Include texts in report pages.", rare=True)
     cache_dir: Path | None = option(
-        None,
-        help="Folder of cached runs; default: the cache folder.",
-        rare=True,
-        metavar="FOLDER",
-        renamed=("--runs",),
+        None, help="Folder of cached runs; default: the cache folder.", rare=True, metavar="FOLDER", renamed=("--runs",)
     )
     cache: bool = option(True, help="Read and write cached runs.", rare=True, renamed=("--reuse",))
     device: str | None = option(
         None, help="Device of local models, such as cpu or cuda.", group=LOCAL, rare=True, metavar="NAME"
     )
     batch_size: int | None = option(
-        None,
-        help="Texts in a batch of a local model; default: 64, or that of the suite.",
-        group=LOCAL,
-        rare=True,
-        ge=1,
-        le=1_000_000,
+        None, help="Texts in a batch of a local model; default: 64, or that of the suite.", group=LOCAL, rare=True, ge=1
     )
 
 
 def bench(
     dataset: Annotated[
         Source,
-        argument(
-            "A dataset: its name, a folder of `fcconan build`, a BEIR folder, or a name on the Hub.",
-            role="read",
-        ),
+        argument("A dataset: its name, a folder of `fcconan build`, a BEIR folder, or a name on the Hub.", role="read"),
     ],
     options: BenchOptions = BenchOptions(),
     *,
@@ -185,7 +165,15 @@ def bench(
         [['bm25', 0.258], ['tfidf', 0.204]]
     """
     from fcconan.reporting import check_report
-    from fcconan.retrieval import Maker, RequestForm, bench as benchmark, default_folder, suite_with
+    from fcconan.retrieval import (
+        KeptRuns,
+        Maker,
+        RequestForm,
+        bench as benchmark,
+        count_requests,
+        default_folder,
+        suite_with,
+    )
     from fcconan.services.endpoint_clients import EndpointClients
 
     if options.report_folder is not None:
@@ -194,23 +182,23 @@ def bench(
     suite, added = suite_with(options.suite)
     settings = _settings(options, suite).resolve(collection)
     folder = options.cache_dir or default_folder()
-    asked = {"dataset": run_name(dataset), **options.model_dump(exclude=_ASIDE)}
-    clients = EndpointClients(options, cache=folder / _ANSWERS, run=asked, progress=progress)
-    form = RequestForm(options.structured_output, request_fields(options.request_field))
-    maker = Maker(
-        suite,
-        collection.train,
-        client=clients.client,
-        device=options.device,
-        batch_size=options.batch_size,
-        form=form,
-    )
-    own = [*systems] if isinstance(systems, Sequence) else [systems]
-    try:
+    calls = options.model_copy(update={"response_cache": options.response_cache or folder / _ANSWERS})
+    with connected("bench", {"dataset": run_name(dataset)}, calls) as connection:
+        clients = EndpointClients(connection, progress)
+        maker = Maker(
+            suite,
+            collection.train,
+            client=clients.client,
+            device=options.device,
+            batch_size=options.batch_size,
+            form=RequestForm(options.structured_output, request_fields(options.request_field)),
+        )
+        own = [*systems] if isinstance(systems, Sequence) else [systems]
         chosen = [*_systems(maker, options, added, defaults=not own), *(_own(maker, each) for each in own)]
-        kept = _kept(options, folder, clients)
+        kept = KeptRuns(folder, connection.answers, dry_run=options.dry_run) if options.cache else None
         if options.dry_run:
-            return _dry_run(collection, chosen, settings, kept, clients, progress)
+            cached = count_requests(collection, chosen, settings.depth, kept=kept, progress=progress)
+            return BenchResult({DRY_RUN: clients.dry_run(), "cached_runs": cached})
         result, details = benchmark(collection, chosen, settings, kept=kept, progress=progress)
         _study(result, details, collection, settings, options)
         found = BenchResult(
@@ -218,17 +206,15 @@ def bench(
             details=details,
             own=frozenset(each.name for each in chosen if not type(each).__module__.startswith("fcconan.")),
             notices=clients.notices(),
-            reused=tuple(_taken(kept)),
+            reused=tuple(_reused(kept)),
             used=tuple(clients.used()),
             report=options.report_folder,
         )
         if options.report_folder is not None:
             found.write_report(options.report_folder, texts=options.texts)
-        if not result["problems"]:
-            clients.finish()
-    finally:
-        clients.close()
-    return found
+        if result["problems"]:
+            connection.keep_open()
+        return found
 
 
 def offline_systems() -> list[str]:
@@ -244,7 +230,8 @@ def _collection(dataset: Source, options: BenchOptions, qrels: Mapping[str, Any]
         collection = load_collection(str(built_folder(dataset)), shared_cn=options.protocol == "paper")
     else:
         collection = pairs_collection(dataset)
-    collection = collection.pool() if options.protocol == "paper" else collection.without_kin()
+    protocols = {"paper": collection.pool, "sound": collection.without_leakage}
+    collection = protocols[options.protocol]()
     for name, file in options.qrels.items():
         collection = collection.with_partition(name, partial(read_qrels, file))
     for name, given in qrels.items():
@@ -320,13 +307,7 @@ def _own(maker: "Maker", given: Any) -> "Retriever":
     return as_retriever(name, given)
 
 
-def _kept(options: BenchOptions, folder: Path, clients: "EndpointClients") -> "KeptRuns | None":
-    from fcconan.retrieval import KeptRuns
-
-    return KeptRuns(folder, clients.answers, dry_run=options.dry_run) if options.cache else None
-
-
-def _taken(kept: "KeptRuns | None") -> list[str]:
+def _reused(kept: "KeptRuns | None") -> list[str]:
     dates = kept.dates if kept is not None else {}
     return [f"{name}: a kept run of {date}, from answers of then; --fresh asks again" for name, date in dates.items()]
 
@@ -339,24 +320,9 @@ def _study(
     options: BenchOptions,
 ) -> None:
     """Adds the studies of sparse labels and of the number of judged pairs."""
-    from fcconan.retrieval import plan_all, study
+    from fcconan.retrieval import plan_judgements, study_broadest
 
     if options.sparsity and result["systems"]:
-        result["sparsity"] = study(collection, details, settings, seeds=options.sparsity_seeds)
+        result["sparsity"] = study_broadest(collection, details, settings, seeds=options.sparsity_seeds)
     if options.margin is not None and result["systems"]:
-        result["plan"] = plan_all(collection, details, settings, half_width=options.margin)
-
-
-def _dry_run(
-    collection: "Collection",
-    systems: Sequence["Retriever"],
-    settings: "Settings",
-    kept: "KeptRuns | None",
-    clients: "EndpointClients",
-    progress: Callable[[str], None],
-) -> BenchResult:
-    """Counts the requests of systems behind endpoints whose runs are not in the cache."""
-    from fcconan.retrieval import count_requests
-
-    cached = count_requests(collection, systems, settings.depth, kept=kept, progress=progress)
-    return BenchResult({"dry_run": clients.dry_run(), "cached_runs": cached})
+        result["plan"] = plan_judgements(collection, details, settings, half_width=options.margin)

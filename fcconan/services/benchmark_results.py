@@ -47,11 +47,6 @@ class BenchResult(Result):
     signatures: ClassVar[tuple[str, ...]] = ()
 
     @property
-    def is_dry_run(self) -> bool:
-        """Whether nothing was sent and nothing was scored."""
-        return "dry_run" in self.data
-
-    @property
     def signature(self) -> str:
         """Everything that changes the numbers, in one line."""
         return f"fcconan:{fcconan.__version__}|bench:dry-run" if self.is_dry_run else str(self.data["signature"])
@@ -63,7 +58,7 @@ class BenchResult(Result):
         """
         from fcconan.retrieval import leaderboard_rows
 
-        return list(self.data["dry_run"]) if self.is_dry_run else leaderboard_rows(self.data)
+        return super().rows() if self.is_dry_run else leaderboard_rows(self.data)
 
     def scores(self) -> "DataFrame":
         """Returns a table with a row for every system, partition and metric."""

@@ -6,22 +6,18 @@ from typing import Annotated, Any
 
 from fcconan.data import Table, cell_text, open_table, sha256_of, typed_row
 from fcconan.errors import InputError
-from fcconan.services.configuration import argument, option
+from fcconan.services.configuration import option
 from fcconan.services.locations import dataset_folder
 from fcconan.services.options import BOOTSTRAP, MOST_RESAMPLES, Bootstrap, PartSelection
 from fcconan.services.results import Result
-from fcconan.services.rows import Source, listed, names_of, wanted
+from fcconan.services.rows import Source, listed, names_of, rows_argument, wanted
 
 
 class AuditOptions(PartSelection, Bootstrap):
     """How judges are audited."""
 
     resamples: int = option(
-        10_000,
-        help="Resamples of the bootstrap over HS.",
-        group=BOOTSTRAP,
-        ge=100,
-        le=MOST_RESAMPLES,
+        10_000, help="Resamples of the bootstrap over HS.", group=BOOTSTRAP, ge=100, le=MOST_RESAMPLES
     )
     self_judge: dict[str, str] = option(
         {},
@@ -43,20 +39,11 @@ class AuditResult(Result):
 
 
 def audit(
-    ratings: Annotated[
-        Source | None,
-        argument("Ratings to audit.", flag="--ratings", many=True, metavar="FILE|FOLDER|NAME", role="read"),
-    ] = None,
+    ratings: Annotated[Source | None, rows_argument("--ratings", "Ratings to audit.", many=True)] = None,
     options: AuditOptions = AuditOptions(),
     *,
-    comparisons: Annotated[
-        Source | None,
-        argument("Comparisons to audit.", flag="--comparisons", many=True, metavar="FILE|FOLDER|NAME", role="read"),
-    ] = None,
-    replies: Annotated[
-        Source | None,
-        argument("Replies that were judged.", flag="--replies", metavar="FILE|FOLDER|NAME", role="read"),
-    ] = None,
+    comparisons: Annotated[Source | None, rows_argument("--comparisons", "Comparisons to audit.", many=True)] = None,
+    replies: Annotated[Source | None, rows_argument("--replies", "Replies that were judged.")] = None,
 ) -> AuditResult:
     """Looks for biases of judges: length, position, refusals, own replies, compression of the scale, failures.
 
@@ -76,7 +63,7 @@ def audit(
         >>> float(found.loc["modal_share", "value"])
         1.0
     """
-    from fcconan.judging import COLUMNS, RATED, audit_judge
+    from fcconan.judging import COMPARISON_COLUMNS, RATED, audit_judge
 
     if not _is_given(ratings) and not _is_given(comparisons):
         raise InputError("nothing to audit: give --ratings FILE or --comparisons FILE")
@@ -98,7 +85,7 @@ def audit(
     found = audit_judge(
         replies=None if judged is None else list(judged),
         ratings=_rows(rated, RATED, options),
-        comparisons=_rows(compared, COLUMNS, options),
+        comparisons=_rows(compared, COMPARISON_COLUMNS, options),
         own=options.self_judge or None,
         population=_population(options, rated, compared, judged),
         **options.bootstrap,
@@ -119,12 +106,7 @@ def _table(kind: str, sources: Source | None, options: AuditOptions) -> Table | 
         return None
     places = [dataset_folder(each) if isinstance(each, str | Path) else each for each in listed(sources)]
     has_splits = any(not isinstance(place, Path) or place.is_dir() for place in places)
-    return open_table(
-        kind,
-        places,
-        split=options.split if has_splits else None,
-        rename=options.rename,
-    )
+    return open_table(kind, places, split=options.split if has_splits else None, rename=options.rename)
 
 
 def _rows(table: Table | None, columns: dict[str, str], options: AuditOptions) -> list[Any] | None:

@@ -6,19 +6,16 @@ from typing import Annotated, Any, ClassVar, Literal
 
 import fcconan
 from fcconan.errors import InputError
-from fcconan.services.configuration import Configuration, argument, option
+from fcconan.services.configuration import LARGEST, Configuration, argument, option
 from fcconan.services.options import LARGEST_SEED
 from fcconan.services.results import Result
 
-MOST_UNITS = 1_000_000_000  # of a campaign, and of anything that is counted in units
 MOST_GRADES = 1_000_000.0  # no scale is longer
-MOST_SECONDS = 1_000_000_000.0
-MOST_PAY = 1_000_000_000.0
 
 CampaignFolder = Annotated[Path | str, argument("Folder of the campaign.", path=True, role="folder")]
 
 
-def count_option(help: str, default: int | None = None, *, least: int = 1, most: int = MOST_UNITS, **how: Any) -> Any:
+def count_option(help: str, default: int | None = None, *, least: int = 1, most: int = LARGEST, **how: Any) -> Any:
     """Declares an option for a number of things.
 
     Args:
@@ -88,15 +85,10 @@ class EffortOptions(Configuration):
     """How long a unit takes, and what an hour costs."""
 
     seconds_per_unit: float | None = option(
-        None,
-        help="Time per unit for estimates; default: as measured or simulated.",
-        rare=True,
-        metavar="SECONDS",
-        ge=0,
-        le=MOST_SECONDS,
+        None, help="Time per unit for estimates; default: as measured or simulated.", rare=True, metavar="SECONDS", ge=0
     )
     pay_per_hour: float | None = option(
-        None, help="Hourly pay for estimates of cost.", rare=True, metavar="FLOAT", ge=0, le=MOST_PAY
+        None, help="Hourly pay for estimates of cost.", rare=True, metavar="FLOAT", ge=0
     )
 
 
@@ -109,7 +101,6 @@ class CampaignResult(Result):
     """
 
     campaign: str
-    signatures: ClassVar[tuple[str, ...]] = ()
 
     @property
     def signature(self) -> str:
@@ -135,7 +126,6 @@ class StatusOptions(Configuration):
     )
 
 
-@dataclass(frozen=True, repr=False)
 class StatusResult(CampaignResult):
     """Returned and open units; its main table has one row for each round and rater."""
 

@@ -47,10 +47,7 @@ class TierResult(CampaignResult):
 
 def tier(
     campaign: CampaignFolder,
-    out: Annotated[
-        Path | str,
-        output("Folder for data files and recipe.yaml."),
-    ],
+    out: Annotated[Path | str, output("Folder for data files and recipe.yaml.")],
     options: TierOptions = TierOptions(),
 ) -> TierResult:
     """Sorts the pairs of a campaign into tiers and writes data files and a recipe that `build` reads.
@@ -72,11 +69,7 @@ def tier(
 
     opened = Campaign(Path(campaign))
     written = write_dataset(
-        opened,
-        Path(out),
-        rule=options.tier_rule,
-        rounds=opened.rounds_like(options.round),
-        synthetic=options.synthetic,
+        opened, Path(out), rule=options.tier_rule, rounds=opened.rounds_like(options.round), synthetic=options.synthetic
     )
     notes = list(written.published.notes)
     if written.unvalidated:

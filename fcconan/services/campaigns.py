@@ -1,8 +1,9 @@
 """New campaigns: the units that are judged, from a corpus, two lists of texts, or replies of systems."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from fcconan.judging import Task
 
 _NO_SLUG = re.compile(r"[^a-z0-9]+")
-_LANGUAGE = re.compile(r"[a-z]{2}")
 DRAWING = "Choice of pairs"
 Row = dict[str, Any]
 
@@ -51,7 +51,7 @@ class CampaignOptions(Seed, PartSelection):
         role="read",
     )
     pairs: int | None = count_option("Number of comparisons to choose, spread over systems and items.")
-    language: str = option("en", help="Language of the texts, as in ISO 639-1.")
+    language: str = option("en", help="Language of the texts, as in ISO 639-1.", pattern=r"^[a-z]{2}$")
     neighbours: int = count_option("Nearest CNs of each original CN to add.", 2, group=DRAWING, rare=True)
     neighbours_count_itself: bool = option(
         False,
@@ -89,6 +89,7 @@ class CampaignOptions(Seed, PartSelection):
         rare=True,
         metavar="NAME",
         renamed=("--name",),
+        pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$",
     )
 
 
@@ -143,9 +144,10 @@ def new_campaign(
     corpus = options.corpus if corpus is None else corpus
     replies = options.replies if replies is None else replies
     task = load_task(options.task)
-    settings = Settings(
-        name=_name(options.campaign_name, folder), language=_language(options.language), seed=options.seed
-    )
+    name = options.campaign_name or _NO_SLUG.sub("-", folder.resolve().name.lower()).strip("-")
+    if not name:
+        raise InputError(f"{folder} makes no name of a campaign, which has a-z, 0-9 and hyphens: give --campaign-name")
+    settings = Settings(name=name, language=options.language, seed=options.seed)
     _check_sources(task, options, corpus=corpus, replies=replies)
     notes: list[str] = []
     made, sources = _made(task, options, corpus, replies, notes)
@@ -194,9 +196,11 @@ def _made(
     if replies is not None:
         table = open_rows("replies", replies, options)
         sources = {"replies": "+".join(table.names)} | _selection(options)
-        if task.unit == "reply":
-            return reply_units(table, task.context), sources
-        return comparison_units(table, task.context, n_pairs=options.pairs, seed=options.seed), sources
+        makers: dict[str, Callable[..., Material]] = {
+            "reply": reply_units,
+            "comparison": partial(comparison_units, n_pairs=options.pairs, seed=options.seed),
+        }
+        return makers[task.unit](table, task.context), sources
     if hs_file is not None and cn_file is not None:
         known, sources = (None, {}) if corpus is None else _corpus(corpus, options, None)
         sources |= {"hs_file": name_with_hash(row_file(hs_file)), "cn_file": name_with_hash(row_file(cn_file))}
@@ -254,57 +258,27 @@ def _selection(options: CampaignOptions) -> dict[str, str]:
     return {name: " ".join(f"{key}={each[key]}" for key in sorted(each)) for name, each in chosen.items() if each}
 
 
-def _name(name: str | None, folder: Path) -> str:
-    found = name or _NO_SLUG.sub("-", folder.resolve().name.lower()).strip("-")
-    if not found or _NO_SLUG.sub("-", found).strip("-") != found:
-        raise InputError(
-            f"the campaign's name is {found!r}, expected a-z, 0-9 and single hyphens: give --campaign-name"
-        )
-    return found
-
-
-def _language(language: str) -> str:
-    if not _LANGUAGE.fullmatch(language):
-        raise InputError(f"--language is {language!r}: give a code of ISO 639-1, such as en")
-    return language
-
-
 def _check_sources(task: "Task", options: CampaignOptions, *, corpus: Any, replies: Any) -> None:
     """Checks that the sources are what the task judges, and that every option has an effect.
 
     Raises:
         InputError: They are not, or one has none.
     """
-    lists = (options.hs_file, options.cn_file)
-    of_pairs = corpus is not None or any(lists)
-    if task.unit == "pair" and (replies is not None or not of_pairs):
-        raise InputError(f"the task {task.name} judges pairs: give --corpus, or --hs-file and --cn-file")
-    if task.unit != "pair" and (replies is None or of_pairs):
+    of_pairs = corpus is not None or options.hs_file is not None or options.cn_file is not None
+    if task.unit == "pair":
+        of_lists = options.hs_file is not None and (options.cn_file is not None or corpus is not None)
+        is_drawn = corpus is not None and options.cn_file is None and options.hs is not None
+        if replies is not None or not (of_lists or is_drawn):
+            raise InputError(
+                f"the task {task.name} judges pairs: give --corpus with --hs NUMBER (45 in FC-CONAN) or --hs-file, or "
+                "--hs-file and --cn-file"
+            )
+    elif replies is None or of_pairs:
         raise InputError(f"the task {task.name} judges replies: give --replies, and neither --corpus nor lists")
-    if task.unit != "comparison" and options.pairs is not None:
-        raise InputError(f"--pairs counts comparisons, and {task.name} has none: leave it out")
-    if corpus is None and not all(lists) and any(lists):
-        raise InputError("one list of texts is given: give --hs-file and --cn-file, or --hs-file and --corpus")
-    if corpus is not None and lists[0] is None and lists[1] is not None:
-        raise InputError("the CNs of --cn-file need HS: give --hs-file as well, or leave it out")
-    if corpus is not None and not any(lists) and options.hs is None:
-        raise InputError("--hs is missing, the number of HS that are drawn from the corpus: give it, as 45 in FC-CONAN")
-    near = {
-        "--encoder": options.encoder,
-        "--group-by": options.group_by,
-        "--neighbours-count-itself": options.neighbours_count_itself or None,
-    }
+    if task.unit != "comparison":
+        options.refuse("pairs", why=f"it counts comparisons, and {task.name} has none")
     if corpus is None or options.cn_file is not None:
-        _check_unused(near, "this campaign finds no neighbours in a corpus")
+        why = "this campaign finds no neighbours in a corpus"
+        options.refuse("encoder", "group_by", "neighbours_count_itself", why=why)
     if replies is not None:
-        divisible_by = None if options.divisible_by == 1 else options.divisible_by
-        _check_unused(
-            {"--hs": options.hs, "--cns": options.cns, "--divisible-by": divisible_by},
-            "this campaign draws no HS and CNs",
-        )
-
-
-def _check_unused(options: Mapping[str, object], why: str) -> None:
-    given = [option for option, value in options.items() if value is not None]
-    if given:
-        raise InputError(f"{', '.join(given)}: {why}; leave it out")
+        options.refuse("hs", "cns", "divisible_by", why="this campaign draws no HS and CNs")

@@ -4,7 +4,6 @@ The Python signature, the options of the command, the schema of `--config FILE.y
 from the model. What a service reads comes before the configuration and is declared in its signature, by `argument`.
 """
 
-import types
 import typing
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -14,7 +13,7 @@ from inspect import cleandoc
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, TypeVar, get_origin
 
-from annotated_types import Ge, Gt, Le, Lt
+from annotated_types import Ge, Le
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
@@ -25,6 +24,7 @@ from fcconan.errors import InputError
 Names = Callable[[], Iterable[str]]
 Role = Literal["read", "folder", "release", "write", "model"]
 _OPTIONS = "\n\nOptions:\n"
+LARGEST = 1_000_000_000  # of numbers whose option declares no upper bound
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Option:
         group: The section of the help; None for the first one.
         rare: Whether the help leaves it out. It is accepted and has a place in the reference.
         renamed: Older spellings, which are accepted with a note. A pair is a spelling and a template of the new value;
-            without `{}` it is the value that an older switch stands for.
+            without `{}` it is the value of an older switch.
         complete: Returns the values that the shell completes, for values that are not a closed list.
         role: How a file or folder that it names is used; see `Argument`.
     """
@@ -135,8 +135,10 @@ def option(
         complete: See above.
         role: See above.
         constraints: Those of `pydantic.Field`: `ge`, `gt`, `le`, `lt`, `min_length`, `pattern`. A number needs a lower
-            and an upper bound.
+            bound; its upper bound is `LARGEST` where none is given.
     """
+    if constraints.keys() & {"ge", "gt"} and not constraints.keys() & {"le", "lt"}:
+        constraints["le"] = LARGEST
     how = Option(flag, short, metavar, group, rare, renamed, complete, role)
     extra: Any = how
     return Field(default, description=help, json_schema_extra=extra, **constraints)
@@ -162,7 +164,7 @@ class ConfigurationError(InputError):
 class Configuration(BaseModel):
     """The options of a service. Fields are declared by `option`; unknown names are refused.
 
-    Numbers are finite and bounded: a numeric field without both bounds is refused where its class is defined.
+    Numbers are finite, and each has a lower and an upper bound.
 
     Raises:
         ConfigurationError: A value cannot be used.
@@ -197,32 +199,41 @@ class Configuration(BaseModel):
 
     @classmethod
     def __pydantic_init_subclass__(cls, group: str | None = None, **options: Any) -> None:
-        """Checks that each number has a lower and an upper bound, and adds the options to the documentation.
+        """Adds the options to the documentation, and the group to those that name none.
 
         Args:
             group: The section of the help for all options of the class that name no other.
             options: Those of pydantic.
-
-        Raises:
-            TypeError: A number has not both bounds.
         """
         for name, field in cls.model_fields.items():
             if group is not None and name in cls.__annotations__ and option_of(field).group is None:
                 extra: Any = replace(option_of(field), group=group)
                 field.json_schema_extra = extra
-            if _has_unbounded_number(field.annotation, field.metadata):
-                raise TypeError(f"{cls.__name__}.{name} is a number without both bounds: give ge or gt, and le or lt")
         listed = "\n".join(f"    {name}: {field.description}" for name, (field, _) in cls.describe().items())
         cls.__doc__ = f"{cleandoc(cls.__doc__ or '')}{_OPTIONS}{listed}\n"
 
     def __repr_args__(self) -> Iterable[tuple[str | None, Any]]:
         """Returns the options that are not the defaults."""
-        fields = type(self).model_fields
-        return [
-            (name, value)
-            for name, value in super().__repr_args__()
-            if name is None or value != fields[name].get_default(call_default_factory=True)
-        ]
+        return [(name, value) for name, value in super().__repr_args__() if name is None or self.is_given(name)]
+
+    def is_given(self, name: str) -> bool:
+        """Returns whether an option differs from its default."""
+        return bool(getattr(self, name) != type(self).model_fields[name].get_default(call_default_factory=True))
+
+    def refuse(self, *names: str, why: str) -> None:
+        """Refuses options that have no effect together with others.
+
+        Args:
+            names: The options.
+            why: The reason, for the message.
+
+        Raises:
+            InputError: One of them differs from its default.
+        """
+        described = self.describe()
+        given = [flag_of(name, described[name][1]) for name in names if self.is_given(name)]
+        if given:
+            raise InputError(f"{', '.join(given)}: {why}; leave {'it' if len(given) == 1 else 'them'} out")
 
     @field_validator("*", mode="before")
     @classmethod
@@ -277,20 +288,6 @@ class Configuration(BaseModel):
 Model = TypeVar("Model", bound=Configuration)
 
 
-def load_configuration(model: type[Model], path: Path | str) -> Model:
-    """Reads a configuration from a YAML file whose keys are the names of the fields.
-
-    Args:
-        model: The class of the configuration.
-        path: The file.
-
-    Raises:
-        InputError: The file cannot be read, has an unknown key or a value that cannot be used; the message names the
-            line.
-    """
-    return model.from_values({}, open_configuration(Path(path)))
-
-
 def open_configuration(path: Path, has_subset: bool = False) -> YamlFile:
     """Returns the content of a configuration file.
 
@@ -325,41 +322,9 @@ def value_type(field: FieldInfo) -> Any:
     return kinds[0] if is_optional and len(kinds) == 1 else field.annotation
 
 
-def is_typed(kind: Any) -> bool:
-    """Returns whether values of a type can be typed; others, such as nested configurations, belong into a file.
-
-    Examples:
-        >>> is_typed(tuple[str, ...]), is_typed(dict[str, float]), is_typed(tuple[Configuration, ...])
-        (True, True, False)
-    """
-    kind, origin, arguments = without_constraints(kind), typing.get_origin(kind), typing.get_args(kind)
-    if origin is Literal:
-        return True
-    if origin in (tuple, list):
-        return is_typed(arguments[0]) and typing.get_origin(without_constraints(arguments[0])) in (None, Literal)
-    if origin is dict:
-        return all(map(is_typed, arguments))
-    return kind in (str, int, float, bool, Path)
-
-
 def without_constraints(kind: Any) -> Any:
     """Returns the type within `Annotated`."""
     return typing.get_args(kind)[0] if typing.get_origin(kind) is Annotated else kind
-
-
-def _has_unbounded_number(kind: Any, constraints: Iterable[Any]) -> bool:
-    """Returns whether a type holds a number, also within a list, that lacks a lower or an upper bound."""
-    if typing.get_origin(kind) is Annotated:
-        kind, *own = typing.get_args(kind)
-        constraints = [each for one in own for each in (one.metadata if isinstance(one, FieldInfo) else [one])]
-        return _has_unbounded_number(kind, constraints)
-    if kind in (int, float):
-        found = {type(each) for each in constraints}
-        return not (found & {Ge, Gt} and found & {Le, Lt})
-    if typing.get_origin(kind) is Literal:
-        return False
-    is_union = typing.get_origin(kind) in (typing.Union, types.UnionType)
-    return any(_has_unbounded_number(each, constraints if is_union else ()) for each in typing.get_args(kind))
 
 
 def bounds(field: FieldInfo) -> tuple[float | None, float | None]:

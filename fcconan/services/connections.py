@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fcconan.errors import InputError
-from fcconan.services.options import Endpoint, Requests
+from fcconan.services.options import Endpoint
 
 if TYPE_CHECKING:
     from fcconan.models import Answers, Client, CostLimit, Format, Model, Run
@@ -33,7 +33,7 @@ _RESERVED = ("model", "messages", "response_format", "n", "stream")  # the packa
 # Options that change neither the requests nor the model: with others, an interrupted fresh run is the same run.
 _INCIDENTAL = frozenset(
     "response_cache api_key_variable concurrency requests_per_minute timeout retries prices max_cost dry_run device "
-    "batch_size fresh".split()
+    "batch_size fresh report_folder texts cache_dir cache".split()
 )
 
 
@@ -62,13 +62,15 @@ class Connection:
         """The cost limit that all models of the run share; None for any amount.
 
         Raises:
-            InputError: The limit is no number from 0.
+            InputError: There are no prices.
         """
         from fcconan.models import CostLimit
 
-        if self.shared_limit is not None:
+        if self.shared_limit is not None or self.options.max_cost is None:
             return self.shared_limit
-        return None if self.options.max_cost is None else CostLimit(self.options.max_cost)
+        if self.options.prices is None:
+            raise InputError("--max-cost needs --prices FILE, with the price of the model")
+        return CostLimit(self.options.max_cost)
 
     def answers(self) -> "Answers":
         """Returns the store of answers.
@@ -82,6 +84,11 @@ class Connection:
             return self.client.answers
         path = cache_path(self.options.response_cache)
         return Answers(path) if self.run is None else self.run.answers(path)
+
+    def keep_open(self) -> None:
+        """Lets the next run with the same options continue this one, as some requests failed."""
+        if self.run is not None:
+            self.run.keep_open()
 
     def epoch(self) -> int:
         """Returns the epoch of the run's answers; a fresh run that sends requests opens it first.
@@ -106,6 +113,8 @@ class Connection:
         Raises:
             InputError: There is no such model, or the options do not go together.
         """
+        from fcconan.models import Client, EndpointModel, ReplayModel
+
         kind, _, rest = name.partition(":")
         if name == LEXICAL:
             raise InputError("lexical is no model but a baseline of `fcconan judge rate` only: name a model")
@@ -114,8 +123,6 @@ class Connection:
                 f"{name!r} names no model: give a name at the endpoint, local:FOLDER_OR_NAME, or replay:FILE"
             )
         if kind == "replay":
-            from fcconan.models import ReplayModel
-
             return ReplayModel(Path(rest))
         if kind == "local":
             from fcconan.models import LocalModel
@@ -127,36 +134,41 @@ class Connection:
                 batch_size=self.options.batch_size or BATCH_SIZE,
                 template=template,
             )
-        return self._at_endpoint(name, beside)
-
-    def _at_endpoint(self, name: str, beside: Sequence[str]) -> "Model":
-        """Returns a model at the endpoint, or at the own client."""
-        from fcconan.models import Budget, Client, EndpointModel, load_price
-
-        options = self.options
-        structured, further = options.structured_output, request_fields(options.request_field)
-        if isinstance(self.client, Client):
-            return EndpointModel(self.client, name, structured=structured, further=further)
-        if self.client is not None:
+        if self.client is not None and not isinstance(self.client, Client):
             return self.client
-        price = None if options.prices is None else load_price(options.prices, name)
-        if options.max_cost is not None and price is None:
-            raise InputError("--max-cost needs --prices FILE, with the price of the model")
+        further = request_fields(self.options.request_field)
+        client = self.client or self.client_of(name, **self._shares(name, beside))
+        return EndpointModel(client, name, structured=self.options.structured_output, further=further)
+
+    def client_of(self, model: str, kind: "type[Client] | None" = None, **how: Any) -> "Client":
+        """Returns a client of this package for a model at the endpoint.
+
+        Args:
+            model: The endpoint's name of the model.
+            kind: The class of the client; by default `Client`.
+            how: Further arguments of the client.
+
+        Raises:
+            InputError: There is no price for the model, or the options do not go together.
+        """
+        from fcconan.models import Budget, Client, load_price
+
+        price = None if self.options.prices is None else load_price(self.options.prices, model)
+        budget = Budget(self.cost_limit, price)
+        return (kind or Client)(**calling(self.options, self.answers()) | how, budget=budget)
+
+    def _shares(self, name: str, beside: Sequence[str]) -> dict[str, Any]:
+        """Returns the part of the limits of requests that a model has among those whose answers are awaited in turn."""
         sharing = [each for each in beside if is_at_endpoint(each)] or [name]
-        share, more = divmod(options.concurrency, len(sharing))
-        limit = options.requests_per_minute
-        client = Client(
-            **calling(options, self.answers())
-            | {
-                "concurrency": max(1, share + (sharing.index(name) < more)),
-                "requests_per_minute": None if limit is None else limit / len(sharing),
-            },
-            budget=Budget(self.cost_limit, price),
-        )
-        return EndpointModel(client, name, structured=structured, further=further)
+        share, more = divmod(self.options.concurrency, len(sharing))
+        limit = self.options.requests_per_minute
+        return {
+            "concurrency": max(1, share + (sharing.index(name) < more)),
+            "requests_per_minute": None if limit is None else limit / len(sharing),
+        }
 
 
-def calling(options: Requests, answers: "Answers") -> dict[str, Any]:
+def calling(options: Endpoint, answers: "Answers") -> dict[str, Any]:
     """Returns the arguments of a client: how it calls the endpoint, and where it stores answers."""
     names = ("base_url", "api_key_variable", "timeout", "retries", "concurrency", "requests_per_minute")
     return {"journal": answers, **{name: getattr(options, name) for name in names}}
@@ -175,7 +187,7 @@ def connected(
         client: A client or a model of the user's own, or the connection of a larger run, which the service joins.
 
     Raises:
-        InputError: An option does not go with an own client.
+        InputError: An option does not go with an own client, or there is a limit of cost and there are no prices.
     """
     if isinstance(client, Connection):
         yield client.joined(options)
@@ -185,8 +197,10 @@ def connected(
             if getattr(options, name) is not None:
                 raise InputError(f"{name} is for the client of this package: leave it out, or leave out client")
     run = run_of(service, {**inputs, **options.model_dump()}, options.fresh)
+    connection = Connection(options, run, client)
+    _ = connection.cost_limit  # refuses a limit without prices, before long work
     try:
-        yield Connection(options, run, client)
+        yield connection
         if not options.dry_run:
             run.finish()
     finally:

@@ -1,8 +1,8 @@
 """Correlations of models and metrics with people's ratings or ranks."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, overload
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated, Any, Literal, overload
 
 from fcconan.errors import InputError
 from fcconan.scoring import ScoreTable
@@ -127,11 +127,8 @@ class CorrelateOptions(WideRowSelection, Bootstrap):
     stability: bool = option(False, help="Add the variation of coefficients over random samples.", rare=True)
 
 
-@dataclass(frozen=True, repr=False)
 class CorrelateResult(Result):
     """Coefficients of each rater by aspect and level; with `ranks`, the NDCG of each rater."""
-
-    signatures: ClassVar[tuple[str, ...]] = ("signature", "tests_signature")
 
     def rows(self) -> Sequence[dict[str, Any]]:
         """Returns the correlations, or the values of NDCG."""
@@ -188,7 +185,7 @@ def correlate(
         >>> correlate(rated, options).to_frame()[["metric", "aspect", "value"]].round(3).values.tolist()
         [['judge', 'tone', 0.8]]
     """
-    from fcconan.scoring import DEFAULT, correlate as correlate_table, known_coefficients, known_levels
+    from fcconan.scoring import DEFAULT_COEFFICIENTS, correlate as correlate_table
 
     if isinstance(ratings, ScoreTable):
         if replies is not None or options != CorrelateOptions():
@@ -196,8 +193,8 @@ def correlate(
         return correlate_table(ratings, **arguments)
     if arguments:
         raise TypeError(f"{', '.join(arguments)}: give CorrelateOptions; only a ScoreTable takes keyword arguments")
-    levels = list(known_levels(options.level)) if options.level else []
-    coefficients = known_coefficients(options.coefficient or DEFAULT)
+    levels = list(dict.fromkeys(options.level))
+    coefficients = tuple(dict.fromkeys(options.coefficient or DEFAULT_COEFFICIENTS))
     if options.tests is not None:
         _check_tests(options.tests, levels, coefficients)
     about = open_descriptions(replies, options)
@@ -206,18 +203,10 @@ def correlate(
     data = population(about, read)
     if options.ranks is None:
         return CorrelateResult(_correlations(rated, options, levels, coefficients, data))
-    if any(
-        getattr(options, name)
-        for name in ("aspect", "level", "coefficient", "partial", "error_metrics", "tests", "stability")
-    ):
-        raise InputError("--ranks goes with --human and --rater only: leave the other options out")
+    others = ("aspect", "level", "coefficient", "partial", "error_metrics", "tests", "stability")
+    options.refuse(*others, why="--ranks goes with --human and --rater only")
     result = score_rankings(
-        rated,
-        options.ranks,
-        people=options.human or None,
-        raters=options.rater,
-        population=data,
-        **options.bootstrap,
+        rated, options.ranks, people=options.human or None, raters=options.rater, population=data, **options.bootstrap
     )
     return CorrelateResult(result)
 
@@ -283,12 +272,7 @@ def _check_tests(tests: str, levels: Sequence[str], coefficients: Sequence[str])
 
 
 def _tests(
-    tests: str,
-    table: ScoreTable,
-    levels: Sequence[str],
-    coefficients: Sequence[str],
-    data: str,
-    drawn: dict[str, int],
+    tests: str, table: ScoreTable, levels: Sequence[str], coefficients: Sequence[str], data: str, drawn: dict[str, int]
 ) -> tuple[dict[str, Any], list[str]]:
     """Compares models and metrics, and returns the part of the result about this, and notes.
 

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 import fcconan
 from fcconan.data import recipe_names, tier_rule_names
 from fcconan.services.configuration import Configuration, argument, option, output
-from fcconan.services.options import MOST_JOBS
 from fcconan.services.results import Result
 
 if TYPE_CHECKING:
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
 class Jobs(Configuration):
     """Parallel downloads."""
 
-    jobs: int = option(4, help="Number of parallel jobs: downloads.", short="-j", ge=1, le=MOST_JOBS)
+    jobs: int = option(4, help="Number of parallel jobs: downloads.", short="-j", ge=1)
 
 
 class BuildOptions(Jobs):
@@ -83,7 +82,6 @@ class BuildResult(Result):
 
     folder: Path
     manifest: dict[str, Any]
-    signatures: ClassVar[tuple[str, ...]] = ()
 
     def rows(self) -> list[dict[str, Any]]:
         """Returns config, split and number of rows of each table of the release."""
@@ -111,7 +109,6 @@ class HydrateResult(Result):
     comparison: "Hydration"
     source: str
     table: ClassVar[str] = "examples"
-    signatures: ClassVar[tuple[str, ...]] = ()
 
     @property
     def folder(self) -> Path | None:
@@ -139,7 +136,6 @@ class CroissantResult(Result):
 
     json_file: Path | None
     table: ClassVar[str] = "recordSet"
-    signatures: ClassVar[tuple[str, ...]] = ()
 
     @property
     def signature(self) -> str:
@@ -195,10 +191,7 @@ def build(
         "Recipe | str",
         argument("A name that `fcconan list` prints, or the path of a recipe file.", complete=recipe_names),
     ],
-    out: Annotated[
-        Path | str,
-        output("The folder to write; a release that is there is replaced."),
-    ],
+    out: Annotated[Path | str, output("The folder to write; a release that is there is replaced.")],
     options: BuildOptions = BuildOptions(),
     *,
     progress: bool | None = None,
@@ -223,23 +216,13 @@ def build(
     """
     from fcconan.building import build as build_release
 
-    built = build_release(
-        recipe,
-        out,
-        labels_only=options.labels_only,
-        tier_rule=options.tier_rule,
-        jobs=options.jobs,
-        progress=progress,
-    )
+    built = build_release(recipe, out, **options.model_dump(), progress=progress)
     data = {"out": str(built.folder), **{key: value for key, value in built.manifest.items() if key != "files"}}
     return BuildResult(data, built.folder, built.manifest)
 
 
 def hydrate(
-    folder: Annotated[
-        Path | str,
-        argument("A labels-only folder, or the name of one on the Hub (owner/name)."),
-    ],
+    folder: Annotated[Path | str, argument("A labels-only folder, or the name of one on the Hub (owner/name).")],
     out: Annotated[Path | str, output("The folder to write.")],
     options: HydrateOptions = HydrateOptions(),
     *,
@@ -269,15 +252,7 @@ def hydrate(
     """
     from fcconan.building import hydrate as hydrate_release
 
-    found = hydrate_release(
-        folder,
-        out,
-        revision=options.revision,
-        recipe=options.recipe,
-        keep_going=options.keep_going,
-        jobs=options.jobs,
-        progress=progress,
-    )
+    found = hydrate_release(folder, out, **options.model_dump(), progress=progress)
     data = {
         "out": str(found.folder) if found.folder else None,
         "complete": found.complete,

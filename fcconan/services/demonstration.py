@@ -1,18 +1,19 @@
 """The demo: a small dataset of invented texts, benchmarked, rated and scored without a network."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import permutations
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any
 
 from fcconan.errors import InputError
 from fcconan.services.benchmark import BenchOptions, bench
 from fcconan.services.benchmark_results import BenchResult
 from fcconan.services.configuration import Configuration, option, output
+from fcconan.services.correlations import correlate
 from fcconan.services.datasets import BuildResult, build
 from fcconan.services.options import RowSelection
-from fcconan.services.rows import open_rows, rated_replies
+from fcconan.services.rows import open_rows
 
 if TYPE_CHECKING:
     from fcconan.reporting import Page, Table
@@ -62,14 +63,10 @@ class DemoResult(BuildResult):
     tables: "Sequence[Table]"
     leaders: Sequence[Mapping[str, str]]
     index: Path
-    signatures: ClassVar[tuple[str, ...]] = ()
 
 
 def run_demo(
-    out: Annotated[
-        Path | str,
-        output("Folder of the dataset; a release there is replaced."),
-    ] = "demo-dataset",
+    out: Annotated[Path | str, output("Folder of the dataset; a release there is replaced.")] = "demo-dataset",
     options: DemoOptions = DemoOptions(),
     *,
     progress: Callable[[str], None] = lambda line: None,
@@ -146,17 +143,10 @@ def _leaders(pages: "Sequence[Page]") -> Iterator[dict[str, str]]:
 def _judged(folder: Path, rated: Path) -> "tuple[list[Page], list[Table]]":
     """Returns pages and tables of the agreement of judges with the simulated people, and of the tournament."""
     from fcconan.reporting import correlation_page, interval_of, table_of, tournament_page, tournament_tables
-    from fcconan.scoring import correlate, correlation_signature, rank_systems
+    from fcconan.scoring import rank_systems
 
-    rows = open_rows("ratings", [folder, rated], RowSelection())
-    ratings, population = rated_replies(rows), rows.population
-    table = ratings.table()
-    correlations: dict[str, Any] = {
-        "signature": correlation_signature(table, population=population),
-        "rows": [asdict(row) for row in correlate(table)],
-        "missing": ratings.missing_in(table),
-    }
-    pooled = [row for row in correlations["rows"] if (row["level"], row["coefficient"]) == ("pooled", "spearman")]
+    correlations = correlate([folder, rated])
+    pooled = [row for row in correlations.rows() if (row["level"], row["coefficient"]) == ("pooled", "spearman")]
     columns = {
         "judge": "metric",
         "aspect": "aspect",
@@ -170,7 +160,7 @@ def _judged(folder: Path, rated: Path) -> "tuple[list[Page], list[Table]]":
     compared = open_rows("comparisons", folder, RowSelection(filter={"rater_kind": ("human",)}))
     tournament = rank_systems(list(compared), majority=True, population=f"{compared.population};majority")
     ranking = tournament_tables(tournament)[0]
-    return [correlation_page(correlations), tournament_page(tournament)], [
+    return [correlation_page(correlations.data), tournament_page(tournament)], [
         table_of("Judges against people (simulated): Spearman over all replies", pooled, columns),
         ranking._replace(title="Tournament (simulated people, majority)"),
     ]

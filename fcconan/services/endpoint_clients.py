@@ -1,16 +1,13 @@
-"""Clients of the models that a run calls: one response cache, one limit of cost, and what is reported at the end."""
+"""Clients of the models that a benchmark calls, one for each model, and what is reported of them at the end."""
 
 import time
-from collections.abc import Callable, Mapping
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
-from fcconan.errors import InputError
-from fcconan.services.connections import Notices, cache_path, calling, notices_of, run_of, usage_of
-from fcconan.services.options import Requests
+from fcconan.services.connections import Connection, Notices, notices_of, usage_of
 
 if TYPE_CHECKING:
-    from fcconan.models import Answers, Client, DryClient
+    from fcconan.models import Client, EndpointModel
 
 _PAUSE = 2.0  # seconds between lines of progress
 
@@ -19,39 +16,13 @@ class EndpointClients:
     """The clients of a run, one for each model.
 
     Args:
-        options: The configuration.
-        cache: The default file of the response cache.
-        run: Values that tell this run from others: an interrupted run with `--fresh` of the same values goes on.
+        connection: Makes the clients.
         progress: Receives the number of responses of a model from time to time.
-
-    Raises:
-        InputError: There is a limit of cost and there are no prices.
     """
 
-    def __init__(
-        self,
-        options: Requests,
-        *,
-        cache: Path,
-        run: Mapping[str, Any],
-        progress: Callable[[str], None] = lambda line: None,
-    ) -> None:
-        from fcconan.models import CostLimit
-
-        if options.max_cost is not None and options.prices is None:
-            raise InputError("--max-cost needs --prices FILE, with the price of the model")
-        self._options, self._path, self._progress = options, cache_path(options.response_cache or cache), progress
-        self._run = run_of("bench", run, options.fresh)
-        self._cost_limit = None if options.max_cost is None else CostLimit(options.max_cost)
-        self._made: dict[str, Client] = {}
-
-    def answers(self) -> "Answers":
-        """Returns the response cache.
-
-        Raises:
-            InputError: The file cannot be used.
-        """
-        return self._run.answers(self._path)
+    def __init__(self, connection: Connection, progress: Callable[[str], None]) -> None:
+        self._connection, self._progress = connection, progress
+        self._models: dict[str, EndpointModel] = {}
 
     def client(self, model: str) -> "Client":
         """Returns the client of a model.
@@ -62,53 +33,30 @@ class EndpointClients:
         Raises:
             InputError: The options do not go together, or there is no price for the model.
         """
-        from fcconan.models import Budget, Client, DryClient, load_price
+        from fcconan.models import Client, DryClient, EndpointModel
 
-        if model not in self._made:
-            options = self._options
-            price = None if options.prices is None else load_price(options.prices, model)
-            self._made[model] = (DryClient if options.dry_run else Client)(
-                **calling(options, self.answers()),
-                budget=Budget(self._cost_limit, price),
-                progress=_Paced(model, self._progress),
-            )
-        return self._made[model]
+        if model not in self._models:
+            kind = DryClient if self._connection.options.dry_run else Client
+            client = self._connection.client_of(model, kind, progress=_Paced(model, self._progress))
+            self._models[model] = EndpointModel(client, model)
+        return self._models[model].client
 
     def dry_run(self) -> list[dict[str, Any]]:
         """Returns what each model would be sent, with its cost if there are prices."""
-        made: Mapping[str, DryClient] = self._made  # type: ignore[assignment]
+        clients: dict[str, Any] = {name: model.client for name, model in self._models.items()}
         return [
-            client.summary(model, self._options.prices)
-            for model, client in made.items()
+            client.summary(name, self._connection.options.prices)
+            for name, client in clients.items()
             if client.unsent or client.answered
         ]
 
     def used(self) -> list[dict[str, Any]]:
         """Returns what each model was sent in this run; see `usage_of`."""
-        return usage_of(self._asked())
+        return usage_of(self._models.values())
 
     def notices(self) -> Notices:
         """Returns sentences about stored responses."""
-        return notices_of(self._asked())
-
-    def _asked(self) -> "list[_Asked]":
-        return [_Asked(model, client) for model, client in self._made.items()]
-
-    def finish(self) -> None:
-        """Ends the run: the next one with `--fresh` requests everything again."""
-        if not self._options.dry_run:
-            self._run.finish()
-
-    def close(self) -> None:
-        """Closes the response cache."""
-        self._run.close()
-
-
-class _Asked(NamedTuple):
-    """A model and its client, as `usage_of` reads them."""
-
-    name: str
-    client: "Client"
+        return notices_of(self._models.values())
 
 
 class _Paced:

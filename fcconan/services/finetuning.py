@@ -15,7 +15,6 @@ from fcconan.services.results import Result
 if TYPE_CHECKING:
     from fcconan.generation import Finetuning, Lesson
 
-MOST = 1_000_000_000
 LARGEST_RATE = 1e30  # Adam divides the rate by small numbers, in 32 bits
 # Field of the options -> setting of a preset that it overrides.
 _SETTINGS = {
@@ -40,16 +39,10 @@ class FinetuneOptions(PartSelection):
     """How a model is fine-tuned; settings without a value are those of the preset."""
 
     base_model: str = option(
-        help="Model from which training starts (folder or Hub name).",
-        role="model",
-        renamed=("--model",),
+        help="Model from which training starts (folder or Hub name).", role="model", renamed=("--model",)
     )
     model_revision: str | None = option(
-        None,
-        help="Tag, branch or commit of the model on the Hub.",
-        rare=True,
-        metavar="NAME",
-        renamed=("--revision",),
+        None, help="Tag, branch or commit of the model on the Hub.", rare=True, metavar="NAME", renamed=("--revision",)
     )
     preset: str = option(
         "pairwise-lora",
@@ -82,17 +75,13 @@ class FinetuneOptions(PartSelection):
         metavar="FLOAT",
     )
     max_epochs: int | None = option(
-        None, help="Largest number of epochs.", renamed=("--epochs",), ge=1, le=MOST, metavar="INTEGER"
+        None, help="Largest number of epochs.", renamed=("--epochs",), ge=1, metavar="INTEGER"
     )
     patience: int | None = option(
-        None,
-        help="Epochs without improvement after which training stops; 0 never stops early.",
-        rare=True,
-        ge=0,
-        le=MOST,
+        None, help="Epochs without improvement after which training stops; 0 never stops early.", rare=True, ge=0
     )
     train_batch_size: int | None = option(
-        None, help="Pairs in an optimiser step.", rare=True, renamed=("--batch-size",), ge=1, le=MOST
+        None, help="Pairs in an optimiser step.", rare=True, renamed=("--batch-size",), ge=1
     )
     gradient_accumulation: int | None = option(
         None,
@@ -100,25 +89,18 @@ class FinetuneOptions(PartSelection):
         rare=True,
         renamed=("--accumulation",),
         ge=1,
-        le=MOST,
     )
-    lora_rank: int | None = option(
-        None, help="Rank of the LoRA matrices.", rare=True, renamed=("--rank",), ge=1, le=MOST
-    )
-    lora_alpha: int | None = option(
-        None, help="Scaling factor of LoRA.", rare=True, renamed=("--alpha",), ge=1, le=MOST
-    )
+    lora_rank: int | None = option(None, help="Rank of the LoRA matrices.", rare=True, renamed=("--rank",), ge=1)
+    lora_alpha: int | None = option(None, help="Scaling factor of LoRA.", rare=True, renamed=("--alpha",), ge=1)
     lora_dropout: float | None = option(
         None, help="Dropout before the LoRA matrices.", rare=True, renamed=("--dropout",), ge=0, lt=1
     )
     lr_schedule: Literal["inverse_sqrt", "linear", "cosine", "constant", "constant_with_warmup"] | None = option(
         None, help="Schedule of the learning rate.", rare=True, renamed=("--schedule",)
     )
-    warmup_steps: int | None = option(
-        None, help="Steps in which the learning rate rises from 0.", rare=True, ge=0, le=MOST
-    )
+    warmup_steps: int | None = option(None, help="Steps in which the learning rate rises from 0.", rare=True, ge=0)
     max_length: int | None = option(
-        None, help="Longest training pair in tokens; longer pairs are left out.", rare=True, ge=2, le=MOST
+        None, help="Longest training pair in tokens; longer pairs are left out.", rare=True, ge=2
     )
     dtype: Literal["auto", "float32", "bfloat16"] | None = option(
         None, help="Floating-point type of the computation.", rare=True
@@ -161,7 +143,6 @@ class FinetuneResult(Result):
     is_done: bool
     resumed: bool
     table: ClassVar[str] = "runs"
-    signatures: ClassVar[tuple[str, ...]] = ()
 
     def rows(self) -> Sequence[Mapping[str, Any]]:
         """Returns the outcome of each learning rate; none after a dry run."""
@@ -185,10 +166,7 @@ def finetune(
             role="read",
         ),
     ],
-    out: Annotated[
-        Path | str,
-        output("Folder to write; a run that was interrupted continues."),
-    ],
+    out: Annotated[Path | str, output("Folder to write; a run that was interrupted continues.")],
     options: FinetuneOptions,
     *,
     progress: Callable[[str], None] = lambda line: None,
@@ -229,7 +207,7 @@ def finetune(
 
 def _lesson(dataset: Path, settings: "Finetuning", options: FinetuneOptions) -> "Lesson":
     """Reads the pairs and the evaluation data, and returns the pairs with their prompt."""
-    from fcconan.generation import Lesson, load_generation_prompt, load_items, prepare
+    from fcconan.generation import Lesson, load_generation_prompt, load_items, prepare_pairs
     from fcconan.models import load_format
     from fcconan.services.locations import built_folder, dataset_part
 
@@ -237,7 +215,7 @@ def _lesson(dataset: Path, settings: "Finetuning", options: FinetuneOptions) -> 
     for each in options.evaluation:
         part = dataset_part(each)
         items[each] = load_items(part.source, config=part.config, split=part.split)
-    parts, notes = prepare(
+    parts, notes = prepare_pairs(
         built_folder(dataset),
         config=options.subset,
         split=options.split,

@@ -11,31 +11,25 @@ from fcconan.services.background import knowledge_of
 from fcconan.services.configuration import argument, output
 from fcconan.services.connections import BATCH_SIZE, Connection, calling, connected, notices_of, usage_of
 from fcconan.services.locations import dataset_part
-from fcconan.services.model_results import DRY_RUN, ModelResult, Progress, WatchedModel, reporting
+from fcconan.services.model_results import ModelResult, Progress, WatchedModel, reporting
 from fcconan.services.reply_notes import failures_of, notes_of
 from fcconan.services.reply_options import (
+    BY_MODEL,
     CONDITIONED,
     ENCODER,
     FEW_SHOT,
+    METHOD,
     REFERENCE,
     RETRIEVAL,
     RETRIEVER,
     SHOWN,
     GenerateOptions,
 )
+from fcconan.services.results import DRY_RUN
 from fcconan.services.rows import Source, as_file, run_name
 
 if TYPE_CHECKING:
-    from fcconan.generation import (
-        Catalogue,
-        Examples,
-        Generator,
-        Item,
-        Pick,
-        Plan,
-        Pool,
-        Row,
-    )
+    from fcconan.generation import Catalogue, Examples, Generator, Item, Pick, Plan, Pool, Row
     from fcconan.judging import Plan as JudgePlan
     from fcconan.models import Call, Client, Model
 
@@ -62,10 +56,10 @@ class GenerateResult(ModelResult):
     @property
     def may_improve(self) -> bool:
         """Whether another run may find replies that are missing: a request failed for a passing reason."""
-        from fcconan.generation import PASSING
+        from fcconan.models import PASSING_REASONS
 
         missing = [each["missing"] for each in self.data.get(self.table, ())]
-        return bool(self.data.get("failed_requests")) or any(PASSING & each.keys() for each in missing)
+        return bool(self.data.get("failed_requests")) or any(PASSING_REASONS & each.keys() for each in missing)
 
 
 def generate(
@@ -77,10 +71,7 @@ def generate(
             role="read",
         ),
     ],
-    out: Annotated[
-        Path | str,
-        output("File of replies: .parquet, .jsonl or .csv.", role="write"),
-    ],
+    out: Annotated[Path | str, output("File of replies: .parquet, .jsonl or .csv.", role="write")],
     options: GenerateOptions = GenerateOptions(),
     *,
     client: "Client | Model | Connection | None" = None,
@@ -119,8 +110,8 @@ def generate(
         if not isinstance(dataset, str | PathLike):
             options = options.model_copy(update={"split": None})  # `as_file` has chosen it
         result = _Replies(source, Path(out), options, connection, progress).write()
-        if result.failed and connection.run is not None:
-            connection.run.keep_open()
+        if result.failed:
+            connection.keep_open()
         return result
 
 
@@ -137,25 +128,20 @@ class _Replies:
     def write(self) -> GenerateResult:
         """Writes the replies and their card."""
         options = self.options
-        if options.replies is None and options.strategy not in (RETRIEVAL, REFERENCE):
-            return self._by_model()
+        if options.replies is not None:
+            options.refuse("strategy", *METHOD, why="--replies names replies that exist already")
+        strategy = None if options.replies is not None else options.used_strategy
+        if strategy is not None and strategy in BY_MODEL:
+            return self._by_model(strategy)
         if self.connection.options.dry_run:
             raise InputError("--dry-run counts what a model would be asked, and none is: leave it out")
-        if options.replies is not None:
-            options.refuse("says how replies are made, and --replies names replies that are there")
-            return self._finished(self._import(options.replies))
-        if options.strategy == REFERENCE:
-            reason = f"has no meaning with --strategy {REFERENCE}, which takes what people wrote"
-            options.refuse(reason, but=["strategy"])
-            return self._finished(self._references())
-        reason = f"has no meaning with --strategy {RETRIEVAL}, which takes the best CN"
-        options.refuse(reason, but=("strategy", "retriever", "pool", "allow_own_cns"))
-        return self._finished(self._retrieve())
+        make = {None: self._import, RETRIEVAL: self._retrieve, REFERENCE: self._references}[strategy]
+        return self._finished(make())
 
-    def _import(self, text: str) -> dict[str, Any]:
-        from fcconan.generation import STRATEGY, ImportedReplies, load_items, row_maker
+    def _import(self) -> dict[str, Any]:
+        from fcconan.generation import IMPORTED_STRATEGY, ImportedReplies, load_items, row_maker
 
-        options, (source, config, split) = self.options, dataset_part(text)
+        options, (source, config, split) = self.options, dataset_part(self.options.replies or "")
         is_same = source.resolve() == self.dataset.resolve()
         # Columns of the dataset itself are renamed where its replies are imported.
         columns = {name: each for name, each in options.rename.items() if is_same and name in MESSAGE_COLUMNS}
@@ -178,7 +164,9 @@ class _Replies:
                 f"{source} has replies of {', '.join(found.systems)}: select one with --filter system=NAME"
             )
         rows = (
-            row_maker(options.system_name or name, STRATEGY)(*each) for name in found.systems for each in found.of(name)
+            row_maker(options.system_name or name, IMPORTED_STRATEGY)(*each)
+            for name in found.systems
+            for each in found.of(name)
         )
         total = found.counts["rows"] - found.counts["left_out"] - found.counts["unknown"]
         result = self._written(rows, total, items, found.configuration)
@@ -200,8 +188,8 @@ class _Replies:
         result = self._generated(CatalogueGenerator(source, name=self.options.system_name), items)
         return result | {"notes": notes_of(result)}
 
-    def _by_model(self) -> GenerateResult:
-        from fcconan.generation import PROMPTS, check_prompt, load_generation_prompt
+    def _by_model(self, strategy: str) -> GenerateResult:
+        from fcconan.generation import DEFAULT_PROMPTS, check_prompt, load_generation_prompt
 
         options = self.options
         if options.model is None:
@@ -209,42 +197,36 @@ class _Replies:
                 f"there is no model: name one with --model, or choose --strategy {RETRIEVAL} or {REFERENCE}, or give "
                 "--replies FILE"
             )
-        strategy = options.strategy_of_model
         decoding = options.decoding_settings()
         judged = options.judge_plan(decoding.pick)
-        prompt = load_generation_prompt(options.prompt or PROMPTS[strategy])
+        prompt = load_generation_prompt(options.prompt or DEFAULT_PROMPTS[strategy])
         check_prompt(prompt, background=options.background is not None, candidates=strategy == CONDITIONED)
         template = options.chat_format()
         items = self._items()
-        beside = [options.model, options.judge] if options.judge is not None else []
-        model = self.connection.open(options.model, beside=beside, template=template)
-        judge = None if options.judge is None else self.connection.open(options.judge, beside=beside)
+        names = [each for each in (options.model, options.judge) if each is not None]
+        models = [self.connection.open(names[0], beside=names, template=template)]
+        models += [self.connection.open(each, beside=names) for each in names[1:]]
         plan = self._plan(strategy, decoding, prompt)
         plan.prepare(items)
         if self.connection.options.dry_run:
-            return self._rehearsed(model, judge, plan, judged, items)
-        return self._asked(model, judge, plan, judged, None if template is None else template.name, items)
+            return self._rehearsed(models, plan, judged, items)
+        return self._asked(models, plan, judged, items, None if template is None else template.name)
 
     def _asked(
-        self,
-        model: "Model",
-        judge: "Model | None",
-        plan: "Plan",
-        judged: "JudgePlan | None",
-        template: str | None,
-        items: "list[Item]",
+        self, models: "list[Model]", plan: "Plan", judged: "JudgePlan | None", items: "list[Item]", template: str | None
     ) -> GenerateResult:
+        """Writes the replies of the first model; the second one, if any, selects among candidates."""
         from fcconan.generation import BestOf, ModelGenerator
         from fcconan.models import origins_of
 
-        watched, watched_judge = WatchedModel(model), None if judge is None else WatchedModel(judge)
-        pick = self._selection(plan, judged, watched_judge)
-        own = getattr(model, "own_template", None)
+        watched = [WatchedModel(each) for each in models]
+        pick = self._selection(plan, judged, watched[1:])
+        own = getattr(models[0], "own_template", None)
         name = self.options.system_name
-        generator = ModelGenerator(watched, plan, pick=pick, name=name, format=template, own_template=own)
+        generator = ModelGenerator(watched[0], plan, pick=pick, name=name, format=template, own_template=own)
         result = self._generated(generator, items)
         best = pick if isinstance(pick, BestOf) else None
-        origins = origins_of(model)
+        origins = origins_of(models[0])
         dates = None if origins is None else origins.dates()
         result["answers"] = None if dates is None else dict(zip(("first", "last"), dates, strict=True))
         result["failed_requests"] = generator.failed + (best.judge.failed if best is not None else 0)
@@ -252,11 +234,11 @@ class _Replies:
             counts = {"judged": best.judged, "unjudged": best.unjudged, "alike": best.alike}
             result["picked"] = {"by": best.judge.name, **counts}
         result["notes"] = notes_of(result, plan)
-        failures = failures_of(generator.name, result, watched, best, watched_judge)
-        return self._finished(result, opened=[each for each in (model, judge) if each is not None], failures=failures)
+        failures = failures_of(generator.name, result, watched, best)
+        return self._finished(result, opened=models, failures=failures)
 
     def _rehearsed(
-        self, model: "Model", judge: "Model | None", plan: "Plan", judged: "JudgePlan | None", items: "list[Item]"
+        self, models: "list[Model]", plan: "Plan", judged: "JudgePlan | None", items: "list[Item]"
     ) -> GenerateResult:
         """Counts what models would be asked."""
         from fcconan.generation import ModelGenerator
@@ -267,14 +249,15 @@ class _Replies:
         def say(call: "Call", number: int) -> str:
             return f"{number} " + "word" * longest  # four bytes for a token, and none like another
 
-        asked = Rehearsal(model, role=None if judge is None else "replies", answer=say)
-        rating = None if judge is None else Rehearsal(judge, role="ratings")
+        model, *judges = models
+        asked = Rehearsal(model, role="replies" if judges else None, answer=say)
+        rating = [Rehearsal(judge, role="ratings") for judge in judges]
         generator = ModelGenerator(asked, plan, pick=self._selection(plan, judged, rating))
         for _ in generator.answers(items):
             pass
         prices = self.connection.options.prices
-        found = [each.summary(prices) for each in (asked, rating) if each is not None]
-        return GenerateResult({DRY_RUN: found}, out=self.out, at_most=judge is not None)
+        found = [each.summary(prices) for each in (asked, *rating)]
+        return GenerateResult({DRY_RUN: found}, out=self.out, at_most=bool(judges))
 
     def _items(self) -> "list[Item]":
         from fcconan.generation import load_items
@@ -348,14 +331,14 @@ class _Replies:
             seed=options.sent_seed,
         )
 
-    def _selection(self, plan: "Plan", judged: "JudgePlan | None", judge: "Model | None") -> "Pick":
-        from fcconan.generation import BestOf, First, Random
+    def _selection(self, plan: "Plan", judged: "JudgePlan | None", judges: "Sequence[Model]") -> "Pick":
+        from fcconan.generation import BestOf, UnratedChoice
         from fcconan.judging import ModelJudge
 
         seed = self.options.seed
-        if judged is not None and judge is not None:
-            return BestOf(ModelJudge(judge, judged, background=plan.background), seed)
-        return Random(seed) if plan.decoding.pick == "random" else First()
+        if judged is not None and judges:
+            return BestOf(ModelJudge(judges[0], judged, background=plan.background), seed)
+        return UnratedChoice(plan.decoding.pick or "first", seed)
 
     def _generated(self, generator: "Generator", items: "list[Item]") -> dict[str, Any]:
         from fcconan.generation import generate_rows

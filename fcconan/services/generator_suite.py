@@ -16,14 +16,13 @@ from fcconan.generation import (
     RatingConfig,
     Steps,
     content_of,
-    join_comparisons,
-    join_ratings,
+    join_judgements,
     judges_of,
     key_of,
-    known,
     missing_in,
     replies_of,
     suite_path,
+    with_digests,
     write_replies,
 )
 from fcconan.services.bias_audit import AuditOptions, audit
@@ -33,8 +32,8 @@ from fcconan.services.correlations import CorrelateOptions, correlate
 from fcconan.services.locations import check_files, files_of_models
 from fcconan.services.options import Endpoint
 from fcconan.services.rankings import LeaderboardOptions, RankOptions, leaderboard, rank
-from fcconan.services.results import Result, write_json
-from fcconan.services.suite_steps import COMPARISONS, RATINGS, REPLIES, SuiteSteps, rehearsed, step_of
+from fcconan.services.results import DRY_RUN, Result, write_json
+from fcconan.services.suite_steps import COMPARISONS, JUDGES, RATINGS, REPLIES, SuiteSteps, rehearsed, step_of
 
 if TYPE_CHECKING:
     from fcconan.models import Client, Model
@@ -63,17 +62,6 @@ class GeneratorSuiteResult(Result):
     is_complete: bool = True
     signatures_of_results: Sequence[str] = ()
     table: ClassVar[str] = "steps"
-    signatures: ClassVar[tuple[str, ...]] = ()
-
-    @property
-    def is_dry_run(self) -> bool:
-        """Whether nothing was sent or written."""
-        return "dry_run" in self.data
-
-    def rows(self) -> Sequence[Mapping[str, Any]]:
-        """Returns the steps with their status, or the requests of each step of a dry run."""
-        rows: Sequence[Mapping[str, Any]] = self.data["dry_run" if self.is_dry_run else self.table]
-        return rows
 
     @property
     def signature(self) -> str:
@@ -90,8 +78,7 @@ def evaluate_generators(
         ),
     ],
     out: Annotated[
-        Path | str,
-        output("Folder of replies, ratings, comparisons and the report; a further run continues."),
+        Path | str, output("Folder of replies, ratings, comparisons and the report; a further run continues.")
     ],
     options: GeneratorSuiteOptions = GeneratorSuiteOptions(),
     *,
@@ -133,8 +120,8 @@ def evaluate_generators(
         with locked(folder):
             evaluation.check()
             result = evaluation.run()
-        if not result.is_complete and connection.run is not None:
-            connection.run.keep_open()
+        if not result.is_complete:
+            connection.keep_open()
         return result
 
 
@@ -190,7 +177,7 @@ class _Evaluation:
             if self.loaded.dataset is None and not (self._services.dataset / "manifest.json").is_file():
                 self._services.dataset = self._built(Path(folder) / DATASET)
             found, are_written = rehearsed(self._services, self._steps, Path(folder), whole=True)
-        return GeneratorSuiteResult({"dry_run": found}, self.out, are_replies_written=are_written)
+        return GeneratorSuiteResult({DRY_RUN: found}, self.out, are_replies_written=are_written)
 
     def run(self) -> GeneratorSuiteResult:
         """Does all that is not done yet.
@@ -206,12 +193,11 @@ class _Evaluation:
             self._answer(name)
         self._gather()
         self._measure()
-        for place, rating in enumerate(self.suite.ratings, start=1):
-            self._judge(RATINGS, place, rating, self._services.rate)
-        for place, comparison in enumerate(self.suite.comparisons, start=1):
-            self._judge(COMPARISONS, place, comparison, self._services.compare)
-        rated = self._join(RATINGS, len(self.suite.ratings), join_ratings)
-        compared = self._join(COMPARISONS, len(self.suite.comparisons), join_comparisons)
+        for kind in JUDGES:
+            for place, config in enumerate(self._services.judging(kind), start=1):
+                self._judge(kind, place, config)
+        rated = self._join(RATINGS)
+        compared = self._join(COMPARISONS)
         self._score(rated, compared)
         missing = missing_in(self._services.replies, rated, compared)
         self._report(missing)
@@ -293,29 +279,30 @@ class _Evaluation:
         def work() -> None:
             self._services.measure(files[0], entry).to_json(files[1])
 
-        key = key_of(step=METRICS, options=known(entry), replies=_content(self._services.replies))
+        key = key_of(step=METRICS, options=with_digests(entry), replies=_content(self._services.replies))
         self._do(METRICS, key, files, work)
 
-    def _judge(self, kind: str, place: int, config: RatingConfig | ComparisonConfig, judge: Callable[..., Any]) -> None:
+    def _judge(self, kind: str, place: int, config: RatingConfig | ComparisonConfig) -> None:
         entry = self.loaded.options(config)
         files = [self.out / kind / f"{place}.parquet", self.out / kind / f"{place}.json"]
 
         def work() -> bool:
-            result = judge(self._services.replies, files[0], entry, self.connection)
+            result = self._services.judge(kind, self._services.replies, files[0], entry, self.connection)
             result.to_json(files[1])
             return not result.failed
 
         self._do(f"{kind}/{place}", self._services.key_of_judge(kind, entry), files, work)
 
-    def _join(self, kind: str, number: int, join: Callable[[Iterable[Path], Path], None]) -> Path | None:
+    def _join(self, kind: str) -> Path | None:
         """Puts ratings or comparisons of all judges into one file."""
+        number = len(self._services.judging(kind))
         parts = [self.out / kind / f"{place}.parquet" for place in range(1, number + 1)]
         parts = [part for part in parts if part.is_file()]
         if not parts:
             return None
         path = self.out / f"{kind}.parquet"
         key = key_of(step=kind, parts=[_content(part) for part in parts])
-        self._do(kind, key, [path], lambda: join(parts, path))
+        self._do(kind, key, [path], lambda: join_judgements(kind, parts, path))
         return path if path.is_file() else None
 
     def _score(self, rated: Path | None, compared: Path | None) -> None:
@@ -337,24 +324,13 @@ class _Evaluation:
             )
         if read:
             often = draws | {"resamples": max(suite.resamples, _FEWEST_RESAMPLES)}
-            self._do_scores(
-                "audit",
-                read,
-                often,
-                lambda: audit(
-                    None if rated is None else str(rated),
-                    AuditOptions(**often),
-                    comparisons=None if compared is None else str(compared),
-                    replies=replies,
-                ),
-            )
+            options = AuditOptions(**often)
+            self._do_scores("audit", read, often, lambda: audit(rated, options, comparisons=compared, replies=replies))
         if rated is not None and scored.is_file():
             human = {"human": judges_of(rated)} | draws
+            paths = [rated, scored]
             self._do_scores(
-                "correlate",
-                [rated, scored],
-                human,
-                lambda: correlate([str(rated), str(scored)], CorrelateOptions(**human), replies=replies),
+                "correlate", paths, human, lambda: correlate(paths, CorrelateOptions(**human), replies=replies)
             )
 
     def _do_scores(

@@ -1,7 +1,7 @@
 """Ratings of replies by language models."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
@@ -16,10 +16,10 @@ from fcconan.services.model_results import (
     WatchedModel,
     dry_run_of,
     reporting,
+    row_target,
     why_nothing,
     written,
 )
-from fcconan.services.options import MOST_ROWS
 from fcconan.services.parallelism import Sharding
 from fcconan.services.prompts import (
     JUDGEMENTS,
@@ -28,15 +28,13 @@ from fcconan.services.prompts import (
     RatingPrompt,
     expected_answer,
     steps_of,
+    task_of,
     task_option,
 )
 from fcconan.services.rows import REPLIES, Source, open_rows
 
 if TYPE_CHECKING:
-    from collections import Counter
-
-    from fcconan.data import Columns
-    from fcconan.judging import Plan, RatingSummary, Row
+    from fcconan.judging import Plan, Row
     from fcconan.models import Client, Model
 
 MOST_SAMPLES = 10_000  # answers of a model to one question
@@ -50,6 +48,7 @@ class RateOptions(JudgeOptions, RatingPrompt, Background, Sharding):
         short="-m",
         metavar="NAME",
         role="model",
+        min_length=1,
     )
     task: str = task_option("multi-aspect")
     samples: int | None = option(None, help="Answers to each question.", rare=True, ge=1, le=MOST_SAMPLES)
@@ -57,18 +56,13 @@ class RateOptions(JudgeOptions, RatingPrompt, Background, Sharding):
     panel: Literal["mean", "median", "majority"] | None = option(
         None, help="Combine the models into a further rater.", rare=True
     )
-    limit: int | None = option(None, help="Use only the first rows.", short="-n", ge=1, le=MOST_ROWS)
+    limit: int | None = option(None, help="Use only the first rows.", short="-n", ge=1)
 
 
-@dataclass(frozen=True, repr=False)
 class RateResult(RowsResult):
     """Ratings; the main table has a row of counts for each rater and aspect."""
 
     kind: ClassVar[str] = "ratings"
-
-    def source_rows(self) -> Any:
-        """Returns the file of ratings, or the ratings in memory."""
-        return self.path or self.memory
 
     def ratings(self) -> "Sequence[Row]":
         """Returns the ratings: a row for each rater, reply and aspect, in the columns of a Rating."""
@@ -105,18 +99,13 @@ def rate(
         >>> [(row["rater"], row["aspect"], row["value"]) for row in result.ratings()]
         [('lexical-baseline', 'relevance', 1.0)]
     """
-    from fcconan.data import check_row_target
-    from fcconan.judging import LABELLED, RATED
+    from fcconan.judging import LABELLED, RATED, RatingSummary, rate_together
 
-    out = None if out is None else Path(out)
-    if out is not None:
-        check_row_target(out)
-    _check_models(options, client)
+    out = row_target(out)
+    names = list(dict.fromkeys(options.model))
+    _check_models(names, options, client)
     plan = _plan(options)
     questions = plan.questions()  # refuses options that do not go together, before a model is loaded
-    names = list(options.model)
-    if names == [LEXICAL]:
-        _refuse_for_lexical(options)
     knowledge = knowledge_of(options, shown="background" in plan.texts)
     rows = _Selected(open_rows("replies", replies, options), options)
     items = count_background(rows, knowledge) if "background" in plan.texts and names != [LEXICAL] else None
@@ -129,9 +118,13 @@ def rate(
             return RateResult(_dry_run(opened, plan, knowledge, rows, options), notes=notes)
         judges = _judges(opened, plan, knowledge, options.rater_name)
         total = sum(1 for _ in rows) * (1 if options.panel is not None else len(judges))
-        rated = _rated(judges, rows, options.panel)
+        if options.panel is not None:
+            rated = rate_together(judges, rows, options.panel)
+        else:
+            rated = (ratings for judge in judges for ratings in judge.rate(rows))
+        summary = RatingSummary()
         columns = LABELLED if plan.task.labels else RATED
-        summary, memory = _write(reporting(rated, total, progress), columns, out)
+        memory = written(reporting(rated, total, progress), columns, out, summary.add)
         failed = sum(getattr(judge, "failed", 0) for judge in judges)
         result = summary.result(
             judges=[{"name": judge.name, **getattr(judge, "configuration", {})} for judge in judges],
@@ -140,8 +133,8 @@ def rate(
         )
         problems = tuple(_problems(judges, result["rows"], expected_answer(questions)))
         is_failed = failed > 0 or len(problems) == len(judges)
-        if is_failed and connection.run is not None:
-            connection.run.keep_open()
+        if is_failed:
+            connection.keep_open()
         return RateResult(
             {"out": None if out is None else str(out), **result, "used": usage_of(opened)},
             notices=notices_of(opened),
@@ -159,11 +152,9 @@ def _plan(options: RateOptions) -> "Plan":
     Raises:
         InputError: The task or the steps cannot be used.
     """
-    from fcconan.judging import Plan, load_rubric
+    from fcconan.judging import Plan
 
-    task = load_rubric(options.task)
-    if options.aspect:
-        task = task.model_copy(update={"aspects": [task.aspect(name) for name in options.aspect]})
+    task = task_of(options.task, options.aspect)
     return Plan(
         task,
         options.rating_method or METHOD,
@@ -177,50 +168,32 @@ def _plan(options: RateOptions) -> "Plan":
     )
 
 
-def _check_models(options: RateOptions, client: Any) -> None:
-    """Checks that models, panel, name and own client go together.
+def _check_models(names: Sequence[str], options: RateOptions, client: Any) -> None:
+    """Checks that models, panel, name and own client go together, and options with the lexical baseline.
 
     Raises:
         InputError: They do not.
     """
     from fcconan.models import Client
 
-    names, name = list(options.model), options.rater_name
-    if not names:
-        raise InputError("there is no model: name one with --model")
+    name = options.rater_name
     if options.panel is not None and len(names) < 2:
         raise InputError(f"--panel {options.panel} combines models, and there is one: give two or more with --model")
     if name is not None and (len(names) > 1 or names == [LEXICAL]):
         raise InputError(f"--rater-name {name} is for one model: name one with --model, and not the lexical baseline")
-    if LEXICAL in names and options.shard is not None:
-        raise InputError("the lexical baseline weighs words by their frequency in all replies: leave --shard out")
-    if len(set(names)) < len(names):
-        raise InputError("one model is named twice: name each once")
     if client is not None and not isinstance(client, Client | Connection) and len(names) > 1:
         raise InputError(f"client is one model, and model names {len(names)}: name one")
-
-
-def _refuse_for_lexical(options: RateOptions) -> None:
-    """Checks that options for models are absent.
-
-    Raises:
-        InputError: One is given.
-    """
-    names = "rating_method prompt steps samples logprobs temperature max_tokens background".split()
-    name = next((each for each in names if getattr(options, each) not in (None, (), False)), None)
-    if name is not None:
-        flag = name.replace("_", "-")
-        raise InputError(f"--{flag} is for models, and the lexical baseline counts words: leave it out")
+    if LEXICAL in names:
+        options.refuse("shard", why="the lexical baseline weighs words by their frequency in all replies")
+    if names == [LEXICAL]:
+        of_models = "rating_method prompt steps samples logprobs temperature max_tokens background dry_run".split()
+        options.refuse(*of_models, why="the lexical baseline counts words and asks no model")
 
 
 def _dry_run(
     opened: "Sequence[Model | None]", plan: "Plan", knowledge: Any, replies: Iterable["Row"], options: RateOptions
 ) -> dict[str, Any]:
-    """Counts all requests to models; None stands for the lexical baseline.
-
-    Raises:
-        InputError: There is no model.
-    """
+    """Counts all requests to models; the lexical baseline (None) sends none."""
     from fcconan.judging import ModelJudge
     from fcconan.models import Rehearsal
 
@@ -228,13 +201,11 @@ def _dry_run(
     for rehearsal in rehearsals:
         for _ in ModelJudge(rehearsal, plan, background=knowledge).rate(replies):
             pass
-    if not rehearsals:
-        raise InputError("the lexical baseline asks nothing: leave --dry-run out")
     return dry_run_of(rehearsals, options.prices)
 
 
 def _judges(opened: "Sequence[Model | None]", plan: "Plan", knowledge: Any, name: str | None) -> list[Any]:
-    """Returns the judges, each with a model; None stands for the lexical baseline."""
+    """Returns the judges, each with a model; None is the lexical baseline."""
     from fcconan.judging import LexicalJudge, ModelJudge
 
     return [
@@ -245,49 +216,22 @@ def _judges(opened: "Sequence[Model | None]", plan: "Plan", knowledge: Any, name
     ]
 
 
-def _rated(judges: list[Any], replies: Iterable["Row"], panel: str | None) -> "Iterable[list[Row]]":
-    """Has replies rated by a panel, or by one judge after the other."""
-    from fcconan.judging import rate_together
-
-    if panel is not None:
-        return rate_together(judges, replies, panel)  # type: ignore[arg-type]
-    return (rows for judge in judges for rows in judge.rate(replies))
-
-
-def _write(rated: Iterable[list["Row"]], columns: "Columns", out: Path | None) -> "tuple[RatingSummary, list[Row]]":
-    """Writes rows and counts them; without a file, they are returned."""
-    from fcconan.judging import RatingSummary
-
-    summary = RatingSummary()
-
-    def counted() -> "Iterator[list[Row]]":
-        for rows in rated:
-            summary.add(rows)
-            yield rows
-
-    return summary, written(counted(), columns, out)
-
-
 def _problems(judges: list[Any], rows: "list[Row]", expected: str) -> list[str]:
-    """Returns a sentence for each judge without any value."""
-    return [
-        why_nothing(f"{judge.name} rated nothing", missing, [getattr(judge, "model", None)], expected=expected)
-        for judge in judges
-        if (missing := _missing_alone(rows, judge.name)) is not None
-    ]
+    """Returns a sentence for each judge without any value.
 
-
-def _missing_alone(rows: "list[Row]", rater: str) -> "Counter[str] | None":
-    """Returns why a rater gave no value at all; None where there is one."""
-    from collections import Counter
-
-    missing: Counter[str] = Counter()
-    for row in rows:
-        if row["rater"] == rater:
-            if row["n"]:
-                return None
-            missing.update(row["missing"])
-    return missing or None
+    Args:
+        judges: The judges.
+        rows: The counts of each rater and aspect.
+        expected: The form of an answer that the prompt requests.
+    """
+    found = []
+    for judge in judges:
+        own = [row for row in rows if row["rater"] == judge.name]
+        missing = sum((Counter(row["missing"]) for row in own), Counter[str]())
+        if missing and not any(row["n"] for row in own):
+            models = [getattr(judge, "model", None)]
+            found.append(why_nothing(f"{judge.name} rated nothing", missing, models, expected=expected))
+    return found
 
 
 class _Selected:

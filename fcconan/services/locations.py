@@ -3,7 +3,7 @@
 import hashlib
 import json
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from importlib.metadata import version
 from os import PathLike
 from pathlib import Path
@@ -54,7 +54,7 @@ def check_files(
 
 
 def files_of_models(names: Iterable[str]) -> tuple[list[Path], list[Path]]:
-    """Returns the files and the folders that names of models stand for: recorded outputs, models on this machine."""
+    """Returns the files and the folders that names of models mean: recorded outputs, models on this machine."""
     files, folders = [], []
     for name in names:
         kind, _, rest = name.partition(":")
@@ -86,15 +86,14 @@ def _is_release(folder: Path) -> bool:
 FOLDER = "datasets"
 
 
-def dataset_folder(name: str | Path, *, notice: Callable[[str], None] | None = None) -> Path:
-    """Returns the path of a file or folder that a name stands for.
+def dataset_folder(name: str | Path) -> Path:
+    """Returns the path of a file or folder of a name.
 
     An existing path comes first, then a dataset of the catalogue, then a dataset on the Hub (`owner/name`), which is
     downloaded. Anything else is returned as it is; its reader says what it lacks.
 
     Args:
         name: A path or a name.
-        notice: As in `built_folder`.
 
     Raises:
         InputError: The dataset cannot be built or downloaded, or its files in the cache were changed.
@@ -104,18 +103,17 @@ def dataset_folder(name: str | Path, *, notice: Callable[[str], None] | None = N
     """
     from fcconan.data import release_folder
 
-    return release_folder(str(built_folder(name, notice=notice)))
+    return release_folder(str(built_folder(name)))
 
 
-def built_folder(name: str | PathLike[str], *, notice: Callable[[str], None] | None = None) -> Path:
+def built_folder(name: str | PathLike[str]) -> Path:
     """Returns a path as it is, and for the name of a dataset of the catalogue the folder that it is built into.
 
     An existing path comes first. A dataset is built into the cache (`$FCCONAN_CACHE`) on first use, and reused as long
-    as its recipe and the version of this package are the same.
+    as its recipe and the version of this package are the same. A line on stderr says that it is built.
 
     Args:
         name: A path or a name.
-        notice: Gets the line that says that a dataset is being built; by default it goes to stderr.
 
     Raises:
         InputError: The dataset cannot be built, or its files in the cache were changed.
@@ -128,7 +126,7 @@ def built_folder(name: str | PathLike[str], *, notice: Callable[[str], None] | N
         return path
     folder = cached_folder(str(name))
     if not folder.exists():
-        (notice or _to_stderr)(f"note: building {name} into {folder}, for this and later commands")
+        print(f"note: building {name} into {folder}, for this and later commands", file=sys.stderr)
     return Datasets(folder.parent).path(str(name))
 
 
@@ -138,10 +136,6 @@ def cached_folder(name: str) -> Path:
 
     recipe = hashlib.sha256(recipe_path(name).read_bytes()).hexdigest()[:12]
     return cache_folder() / FOLDER / f"{version('fcconan')}-{recipe}" / name
-
-
-def _to_stderr(line: str) -> None:
-    print(line, file=sys.stderr)
 
 
 FORM = "DATASET[:CONFIG[:SPLIT]]"

@@ -2,15 +2,16 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import fcconan
 from fcconan.errors import InputError
 from fcconan.services.connections import Notices
-from fcconan.services.results import Result
+from fcconan.services.results import DRY_RUN, Result
 
 if TYPE_CHECKING:
     from fcconan.data import Columns
@@ -89,7 +90,7 @@ class WatchedModel:
         if len(self._kinds) > 1:
             self._kinds = None
         elif self._refusals == FIRST:
-            what = "were refused alike" if reply.reason == "bad_request" else "reached no endpoint"
+            what = "were refused for the same reason" if reply.reason == "bad_request" else "reached no endpoint"
             raise InputError(
                 f"the first {FIRST} requests to {self.name} {what} ({_short(reply.detail)}), so no more are sent: "
                 f"{_ADVICE[reply.reason]}"
@@ -123,15 +124,8 @@ def _short(text: str) -> str:
 
 
 Value = TypeVar("Value")
-DRY_RUN = "dry_run"
+Progress = Callable[[int, int | None], None]  # receives the numbers of finished units and of all, None if unknown
 NO_NOTICES = Notices()
-
-
-class Progress(Protocol):
-    """Receives how much of long work is done."""
-
-    def __call__(self, done: int, total: int | None) -> None:
-        """Receives the number of finished units and of all units, None where that is not known."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -151,18 +145,7 @@ class ModelResult(Result):
     problems: tuple[str, ...] = ()
     failed: bool = False
     at_most: bool = False
-    signatures: ClassVar[tuple[str, ...]] = ()
     kind: ClassVar[str] = "result"
-
-    @property
-    def is_dry_run(self) -> bool:
-        """Whether nothing was sent."""
-        return DRY_RUN in self.data
-
-    def rows(self) -> Sequence[Mapping[str, Any]]:
-        """Returns the rows of the main table."""
-        rows: Sequence[Mapping[str, Any]] = self.data[DRY_RUN if self.is_dry_run else self.table]
-        return rows
 
     @property
     def signature(self) -> str:
@@ -187,6 +170,10 @@ class RowsResult(ModelResult):
     path: Path | None = None
     memory: "Sequence[Row]" = ()
 
+    def source_rows(self) -> Any:
+        """Returns the file of the rows, or the rows in memory."""
+        return self.path or self.memory
+
     def made(self, columns: "Columns") -> "Sequence[Row]":
         """Returns the rows, with typed cells.
 
@@ -198,20 +185,66 @@ class RowsResult(ModelResult):
         return self.memory if self.path is None else list(read_typed_rows(self.path, columns))
 
 
-def written(batches: "Iterable[Sequence[Row]]", columns: "Columns", out: Path | None) -> "list[Row]":
+def row_target(out: Path | str | None) -> Path | None:
+    """Returns the file of rows that a service writes, if any, after the check that it can be written.
+
+    Raises:
+        InputError: It cannot.
+    """
+    from fcconan.data import check_row_target
+
+    if out is None:
+        return None
+    check_row_target(path := Path(out))
+    return path
+
+
+def check_yaml_target(out: Path, kind: str) -> None:
+    """Checks before long work that a YAML file can be written.
+
+    Args:
+        out: The file.
+        kind: What it is, for messages.
+
+    Raises:
+        InputError: It cannot.
+    """
+    from fcconan.data import may_be_written
+
+    if out.suffix not in (".yaml", ".yml") or out.is_dir():
+        raise InputError(f"{out} is no {kind}: expected a name that ends in .yaml")
+    if not may_be_written(out):
+        raise InputError(f"{out} cannot be written: choose another --out, in a folder that is there")
+
+
+def written(
+    batches: "Iterable[Sequence[Row]]",
+    columns: "Columns",
+    out: Path | None,
+    count: "Callable[[Sequence[Row]], object]" = lambda rows: None,
+) -> "list[Row]":
     """Writes rows as they come; without a file, they are returned.
+
+    Args:
+        batches: The rows.
+        columns: Names and types of their columns.
+        out: The file, or None.
+        count: Receives each batch.
 
     Raises:
         InputError: The file cannot be written.
     """
     from fcconan.data import RowWriter
 
-    if out is None:
-        return [row for rows in batches for row in rows]
-    with RowWriter(out, columns) as writer:
+    memory: list[Row] = []
+    with nullcontext() if out is None else RowWriter(out, columns) as writer:
         for rows in batches:
-            writer.write(rows)
-    return []
+            count(rows)
+            if writer is None:
+                memory += rows
+            else:
+                writer.write(rows)
+    return memory
 
 
 def dry_run_of(rehearsals: "Iterable[Rehearsal]", prices: Path | None) -> dict[str, Any]:

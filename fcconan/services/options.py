@@ -5,18 +5,13 @@ from typing import Any
 
 from pydantic import field_validator
 
-from fcconan.data import KNOWN, Wide, did_you_mean
+from fcconan.data import MAPPED_COLUMNS, WideColumns, did_you_mean
 from fcconan.services.configuration import Configuration, option
 
-MOST_ROWS = 1_000_000_000
 MOST_RESAMPLES = 1_000_000  # more take longer without a better interval, and do not fit into memory
 LARGEST_SEED = 2**32 - 1  # of numpy's legacy generator, which scikit-learn and transformers use
-MOST_JOBS = 1_000_000  # no more threads are started than there are files
-LONGEST_WAIT = 1_000_000.0  # seconds
-MOST_REQUESTS = 1_000_000
 
 BOOTSTRAP, ROWS, ENDPOINT, DECODING = "Confidence intervals", "Selection of rows", "Model endpoint", "Decoding"
-MOST_TOKENS = 100_000_000  # of one output, far beyond any model
 
 
 class Seed(Configuration):
@@ -72,9 +67,9 @@ class RowSelection(Configuration, group=ROWS):
     def _has_known_names(cls, given: dict[str, str]) -> dict[str, str]:
         """Refuses names that rows do not have."""
         for name in given:
-            if name not in KNOWN:
-                hint = did_you_mean(name, KNOWN)
-                raise ValueError(f"rows have no column {name!r}: {hint}choose NAME among {', '.join(KNOWN)}")
+            if name not in MAPPED_COLUMNS:
+                hint = did_you_mean(name, MAPPED_COLUMNS)
+                raise ValueError(f"rows have no column {name!r}: {hint}choose NAME among {', '.join(MAPPED_COLUMNS)}")
         return given
 
     @field_validator("filter", mode="before")
@@ -120,12 +115,12 @@ class WideRowSelection(RowSelection, group=ROWS):
         return given
 
     @property
-    def columns(self) -> Wide:
+    def columns(self) -> WideColumns:
         """Rater and aspect -> column."""
         return _by_rater(self.wide_column)
 
 
-def _by_rater(given: dict[str, str]) -> Wide:
+def _by_rater(given: dict[str, str]) -> WideColumns:
     parts = {name: name.partition(":") for name in given}
     return {(rater, aspect or "score"): given[name] for name, (rater, _, aspect) in parts.items()}
 
@@ -134,18 +129,11 @@ class Calls(Configuration, group=ENDPOINT):
     """How requests are sent to an endpoint, and how much that may cost."""
 
     base_url: str | None = option(None, help="OpenAI-compatible endpoint; default: $OPENAI_BASE_URL.", metavar="URL")
-    concurrency: int = option(
-        8, help="Largest number of simultaneous requests of a process.", rare=True, ge=1, le=MOST_REQUESTS
-    )
+    concurrency: int = option(8, help="Largest number of simultaneous requests of a process.", rare=True, ge=1)
     timeout: float = option(
-        120.0,
-        help="Seconds to wait for a response of the endpoint.",
-        rare=True,
-        metavar="SECONDS",
-        gt=0,
-        le=LONGEST_WAIT,
+        120.0, help="Seconds to wait for a response of the endpoint.", rare=True, metavar="SECONDS", gt=0
     )
-    retries: int = option(4, help="Further attempts after a failed request.", rare=True, ge=0, le=MOST_REQUESTS)
+    retries: int = option(4, help="Further attempts after a failed request.", rare=True, ge=0)
     prices: Path | None = option(
         None,
         help="YAML file of prices per million tokens: MODEL: {input: 2.5, output: 10}.",
@@ -154,13 +142,13 @@ class Calls(Configuration, group=ENDPOINT):
         role="read",
     )
     max_cost: float | None = option(
-        None, help="Stop before this run costs more, in the unit of --prices.", metavar="FLOAT", ge=0, le=1e9
+        None, help="Stop before this run costs more, in the unit of --prices.", metavar="FLOAT", ge=0
     )
     dry_run: bool = option(False, help="Print what would be done and its cost; change and send nothing.")
 
 
-class Requests(Calls, group=ENDPOINT):
-    """The same with a response cache and a form of the requests."""
+class Endpoint(Calls, group=ENDPOINT):
+    """The same with a response cache, a form of the requests, and the models of this machine."""
 
     api_key_variable: str = option(
         "OPENAI_API_KEY", help="Environment variable that holds the API key.", rare=True, metavar="NAME"
@@ -174,7 +162,7 @@ class Requests(Calls, group=ENDPOINT):
         renamed=("--journal",),
     )
     requests_per_minute: float | None = option(
-        None, help="Largest number of requests per minute.", rare=True, metavar="FLOAT", gt=0, le=1e6
+        None, help="Largest number of requests per minute.", rare=True, metavar="FLOAT", gt=0
     )
     structured_output: bool = option(
         True, help="Request structured output where the endpoint supports it.", rare=True, renamed=("--schema",)
@@ -191,26 +179,9 @@ class Requests(Calls, group=ENDPOINT):
         help="Repeat all requests and keep older answers; --no-fresh abandons such a run that was interrupted.",
         rare=True,
     )
-
-
-class Endpoint(Requests, group=ENDPOINT):
-    """How language models are called, those of this machine included."""
-
     device: str | None = option(None, help="Device of local models, such as cpu or cuda.", rare=True, metavar="NAME")
     batch_size: int | None = option(
         None, help="Number of prompts in a batch of a local model; default: 8.", rare=True, ge=1, le=65_536
-    )
-
-
-class RaterName(Configuration):
-    """The name of a model as a rater."""
-
-    rater_name: str | None = option(
-        None,
-        help="Name of the rater in the written rows; default: the model and its unusual settings.",
-        rare=True,
-        metavar="NAME",
-        renamed=("--name",),
     )
 
 
@@ -223,9 +194,8 @@ class Decoding(Configuration, group=DECODING):
         rare=True,
         metavar="FLOAT",
         ge=0,
-        le=1e6,
     )
-    max_tokens: int | None = option(None, help="Longest output of the model.", rare=True, ge=1, le=MOST_TOKENS)
+    max_tokens: int | None = option(None, help="Longest output of the model.", rare=True, ge=1)
     seed: int = option(0, help="Seed of all random choices.", rare=True, ge=0, le=LARGEST_SEED)
     send_seed: bool = option(True, help="Send the seed to the model.", rare=True)
 

@@ -1,20 +1,21 @@
 """Scores of all pairs of HS and CNs, in shards, on one machine or many."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import fcconan
 from fcconan.data import task_names
 from fcconan.errors import InputError
-from fcconan.services.configuration import argument, option, output
-from fcconan.services.connections import Connection, Notices, notices_of, usage_of
+from fcconan.services.configuration import LARGEST, argument, option, output
+from fcconan.services.connections import Connection, notices_of, usage_of
 from fcconan.services.locations import dataset_folder
-from fcconan.services.options import MOST_ROWS, Calls, Endpoint
+from fcconan.services.model_results import ModelResult, Progress
+from fcconan.services.options import Calls, Endpoint
 from fcconan.services.parallelism import Parallel
-from fcconan.services.results import Result
+from fcconan.services.prompts import RatingMethod, task_of
+from fcconan.services.results import DRY_RUN
 
 if TYPE_CHECKING:
     from fcconan.annotation import JudgeScorer, Lists, Scorer, Scoring
@@ -22,35 +23,22 @@ if TYPE_CHECKING:
     from fcconan.parallel import Shard
 
 JUDGE = "judge"
-NO_NOTICES = Notices()
-Progress = Callable[[int, int], None]
 
 
 class PairScoreOptions(Calls, Parallel):
     """How pairs are scored, which are kept, and where the work is done."""
 
     scorer: str = option(
-        help="Scorer of pairs: tfidf, minilm, an encoder, a retrieval system, module:factory, or judge.",
-        metavar="NAME",
+        help="Scorer of pairs: tfidf, minilm, an encoder, a retrieval system, module:factory, or judge.", metavar="NAME"
     )
     keep_top: int | None = option(
-        None,
-        help="Highest-scored CNs of each HS to keep; default: all.",
-        metavar="N",
-        renamed=("--top",),
-        ge=1,
-        le=MOST_ROWS,
+        None, help="Highest-scored CNs of each HS to keep; default: all.", metavar="N", renamed=("--top",), ge=1
     )
     min_score: float | None = option(
-        None,
-        help="Smallest score of pairs to keep.",
-        metavar="FLOAT",
-        renamed=("--at-least",),
-        ge=-1e9,
-        le=1e9,
+        None, help="Smallest score of pairs to keep.", metavar="FLOAT", renamed=("--at-least",), ge=-LARGEST
     )
     rows_per_shard: int | None = option(
-        None, help="Pairs in a shard, rounded to whole HS.", rare=True, metavar="N", ge=1, le=MOST_ROWS
+        None, help="Pairs in a shard, rounded to whole HS.", rare=True, metavar="N", ge=1
     )
     model: str | None = option(
         None,
@@ -67,7 +55,7 @@ class PairScoreOptions(Calls, Parallel):
         complete=task_names,
     )
     aspect: str | None = option(None, help="Aspect of the task whose value is the score.", rare=True, metavar="NAME")
-    rating_method: Literal["direct", "rubric", "g-eval", "auto-cseval", "prometheus", "grounded"] | None = option(
+    rating_method: RatingMethod | None = option(
         None,
         help="Method of rating of a judge, as in `fcconan judge rate`; default: rubric.",
         rare=True,
@@ -75,22 +63,13 @@ class PairScoreOptions(Calls, Parallel):
     )
 
 
-@dataclass(frozen=True, repr=False)
-class PairScoreResult(Result):
-    """Counts of the scores in a folder; after a dry run, the requests that a judge would send.
-
-    Attributes:
-        notices: Sentences about stored answers of a model.
-    """
-
-    notices: Notices = NO_NOTICES
-    signatures: ClassVar[tuple[str, ...]] = ()
+class PairScoreResult(ModelResult):
+    """Counts of the scores in a folder; after a dry run, the requests that a judge would send."""
 
     def rows(self) -> Sequence[Mapping[str, Any]]:
         """Returns one row with the counts, or with those of a dry run."""
-        if "dry_run" in self.data:
-            rows: Sequence[Mapping[str, Any]] = self.data["dry_run"]
-            return rows
+        if self.is_dry_run:
+            return super().rows()
         return [{name: value for name, value in self.data.items() if name not in ("out", "scorer", "used")}]
 
     @property
@@ -108,10 +87,7 @@ def score_pairs(
             "A campaign, a dataset or a file of pairs; or a file of HS and a file of CNs.", many=True, role="read"
         ),
     ],
-    out: Annotated[
-        Path | str,
-        output("Folder of the shards; an interrupted run continues there."),
-    ],
+    out: Annotated[Path | str, output("Folder of the shards; an interrupted run continues there.")],
     options: PairScoreOptions,
     *,
     executor: Any = None,
@@ -136,11 +112,12 @@ def score_pairs(
     """
     from fcconan.annotation import Asking, JudgeScorer, Selection, plan, read_lists, scoring_summary
     from fcconan.models import origins_of
-    from fcconan.parallel import open_workers, run
+    from fcconan.parallel import run
 
     out, portion = Path(out), options.portion
     is_parallel = (options.jobs or 1) > 1 or options.scheduler is not None or executor is not None
-    _check(options, is_parallel=is_parallel)
+    if is_parallel and options.max_cost is not None:
+        raise InputError("--max-cost is kept by one process: give --concurrency instead of --jobs or --scheduler")
     scorer = _scorer(options)
     opened = None if options.model is None else _opened(options.model, options)
     lists = read_lists([dataset_folder(each) for each in sources])
@@ -165,17 +142,14 @@ def score_pairs(
     mine = portion.select(shards)
     if options.dry_run and opened is not None and isinstance(scorer, JudgeScorer):
         rehearsal = _rehearsed(opened, scorer, lists, work, mine)
-        return PairScoreResult({"dry_run": [rehearsal.summary(options.prices)]})
+        return PairScoreResult({DRY_RUN: [rehearsal.summary(options.prices)]})
     width = len(lists.cn)
 
     def report(done: int, total: int) -> None:
         if progress is not None:
             progress(done * width, total * width)
 
-    with (
-        _counted_at_limit(work, mine),
-        open_workers(options.jobs or 1, scheduler=options.scheduler, executor=executor) as workers,
-    ):
+    with _counted_at_limit(work, mine), options.workers(executor) as workers:
         run(work, mine, workers, progress=report)
     models = [] if is_parallel or opened is None else [opened]
     used = usage_of(models)
@@ -183,31 +157,16 @@ def score_pairs(
     return PairScoreResult(data | ({"used": used} if used else {}), notices_of(models, option="another --out"))
 
 
-def _check(options: PairScoreOptions, *, is_parallel: bool) -> None:
-    if is_parallel and options.max_cost is not None:
-        raise InputError("--max-cost is kept by one process: give --concurrency instead of --jobs or --scheduler")
-    if options.scorer != JUDGE and (options.prices is not None or options.max_cost is not None or options.dry_run):
-        raise InputError(
-            f"--prices, --max-cost and --dry-run are for --scorer {JUDGE}, not {options.scorer}: leave them out"
-        )
-
-
 def _scorer(options: PairScoreOptions) -> "Scorer":
     from fcconan.annotation import JudgeScorer, named
 
     if options.scorer != JUDGE:
-        if options.model is not None or options.aspect is not None or options.base_url is not None:
-            raise InputError(
-                f"--model, --aspect and --base-url are for --scorer {JUDGE}, not {options.scorer}: leave them out"
-            )
+        for_judges = ("model", "aspect", "base_url", "prices", "max_cost", "dry_run")
+        options.refuse(*for_judges, why=f"only for --scorer {JUDGE}, not {options.scorer}")
         return named(options.scorer)
-    from fcconan.judging import load_rubric
-
     if options.model is None:
         raise InputError(f"--scorer {JUDGE} asks a model: name it with --model")
-    task = load_rubric(options.task)
-    if options.aspect is not None:
-        task = task.model_copy(update={"aspects": [task.aspect(options.aspect)]})
+    task = task_of(options.task, () if options.aspect is None else (options.aspect,))
     return JudgeScorer(task, options.model, strategy=options.rating_method or "rubric", base_url=options.base_url)
 
 

@@ -1,14 +1,14 @@
 """Options of services whose work is spread over processes, a Dask cluster or several machines."""
 
 import re
-from typing import TYPE_CHECKING
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Any
 
 from fcconan.errors import InputError
 from fcconan.services.configuration import Configuration, option
-from fcconan.services.options import MOST_JOBS
 
 if TYPE_CHECKING:
-    from fcconan.parallel import Portion
+    from fcconan.parallel import Portion, Workers
 
 
 class Sharding(Configuration):
@@ -41,9 +41,13 @@ class Sharding(Configuration):
 class Parallel(Sharding):
     """Where the work is done."""
 
-    jobs: int | None = option(
-        None, help="Processes on this machine; default: 1.", short="-j", metavar="N", ge=1, le=MOST_JOBS
-    )
+    jobs: int | None = option(None, help="Processes on this machine; default: 1.", short="-j", metavar="N", ge=1)
     scheduler: str | None = option(
         None, help="Address of a Dask scheduler whose workers do the work.", rare=True, metavar="URL"
     )
+
+    def workers(self, executor: Any = None) -> "AbstractContextManager[Workers]":
+        """Opens the workers; see `fcconan.parallel.open_workers`."""
+        from fcconan.parallel import open_workers
+
+        return open_workers(self.jobs or 1, scheduler=self.scheduler, executor=executor)

@@ -1,7 +1,6 @@
 """Comparisons of the replies of systems by a language model."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
@@ -13,10 +12,10 @@ from fcconan.services.model_results import (
     WatchedModel,
     dry_run_of,
     reporting,
+    row_target,
     why_nothing,
     written,
 )
-from fcconan.services.options import MOST_ROWS, MOST_TOKENS
 from fcconan.services.prompts import FORMATS, JUDGEMENTS, ComparisonPrompt, JudgeOptions, comparison_judge, task_option
 from fcconan.services.rows import REPLIES, Source, check_systems, open_rows
 
@@ -36,21 +35,16 @@ class CompareOptions(JudgeOptions, ComparisonPrompt):
         "invalid", help="Verdict where one order has no readable answer.", rare=True
     )
     pairs: int | None = option(
-        None,
-        help="Number of comparisons to choose, spread over systems and items.",
-        ge=1,
-        le=MOST_ROWS,
-        renamed=("--budget",),
+        None, help="Number of comparisons to choose, spread over systems and items.", ge=1, renamed=("--budget",)
     )
     context_tokens: int | None = option(
-        None, help="Context length of the model.", rare=True, ge=1, le=MOST_TOKENS, renamed=("--context",)
+        None, help="Context length of the model.", rare=True, ge=1, renamed=("--context",)
     )
     overflow: Literal["shorten", "invalid"] = option(
         "shorten", help="Treatment of replies that exceed the context length.", rare=True
     )
 
 
-@dataclass(frozen=True, repr=False)
 class CompareResult(RowsResult):
     """Comparisons; the main table has a row for each verdict with its number."""
 
@@ -62,15 +56,11 @@ class CompareResult(RowsResult):
             return super().rows()
         return [{"verdict": name, "n": number} for name, number in self.data["verdicts"].items()]
 
-    def source_rows(self) -> Any:
-        """Returns the file of comparisons, or the comparisons in memory."""
-        return self.path or self.memory
-
     def comparisons(self) -> "Sequence[Row]":
         """Returns the comparisons: a row for each pair of replies, in the columns of a Comparison."""
-        from fcconan.judging import COLUMNS
+        from fcconan.judging import COMPARISON_COLUMNS
 
-        return self.made(COLUMNS)
+        return self.made(COMPARISON_COLUMNS)
 
 
 def compare(
@@ -105,13 +95,10 @@ def compare(
         >>> compare(rows, CompareOptions(model="longer", orders="ab"), client=Longer()).rows()
         [{'verdict': 'a', 'n': 1}]
     """
-    from fcconan.data import check_row_target
     from fcconan.judging import all_pairs, budgeted_pairs, compare as compare_pairs
     from fcconan.models import Rehearsal
 
-    out = None if out is None else Path(out)
-    if out is not None:
-        check_row_target(out)
+    out = row_target(out)
     comparison_judge(options, options.task)  # refuses options that do not go together, before a model is loaded
     with connected("compare", {"replies": replies}, options, client=client) as connection:
         opened: Any = connection.open(options.model)
@@ -153,24 +140,17 @@ def compare(
             event, expected = f"{opened.name} compared nothing", FORMATS[options.comparison_format]
             problems = (why_nothing(event, counts["invalid"], [watched], expected=expected),)
         is_failed = failed > 0 or bool(problems)
-        if is_failed and connection.run is not None:
-            connection.run.keep_open()
-        configuration = {"model": opened.configuration, "protocol": judge.configuration, "orders": options.orders}
+        if is_failed:
+            connection.keep_open()
         data = {
             "out": None if out is None else str(out),
             **counts,
             "failed_requests": failed,
-            "judge": configuration,
+            "judge": {"model": opened.configuration, "protocol": judge.configuration, "orders": options.orders},
             "used": usage_of([opened]),
         }
-        return CompareResult(
-            data,
-            notices=notices_of([opened]),
-            problems=problems,
-            failed=is_failed,
-            path=out,
-            memory=memory,
-        )
+        notices = notices_of([opened])
+        return CompareResult(data, notices=notices, problems=problems, failed=is_failed, path=out, memory=memory)
 
 
 def _context(options: CompareOptions, model: Any) -> "ContextBudget | None":
@@ -186,18 +166,18 @@ def _context(options: CompareOptions, model: Any) -> "ContextBudget | None":
 
 def _write(results: "Iterable[Row]", out: Path | None) -> "tuple[dict[str, Any], int, list[Row]]":
     """Writes comparisons; returns their counts, the number of failed requests, and the rows if there is no file."""
-    from fcconan.judging import COLUMNS, RETRIED, ComparisonSummary
+    from fcconan.judging import COMPARISON_COLUMNS, ComparisonSummary
+    from fcconan.models import PASSING_REASONS
 
     summary, failed = ComparisonSummary(), 0
 
-    def counted() -> "Iterable[list[Row]]":
+    def count(rows: "Sequence[Row]") -> None:
         nonlocal failed
-        for result in results:
-            summary.add(result)
-            yield [result]
-            failed += sum(reason in RETRIED for reason in (result["reason_ab"], result["reason_ba"]))
+        for row in rows:
+            summary.add(row)
+            failed += sum(reason in PASSING_REASONS for reason in (row["reason_ab"], row["reason_ba"]))
 
-    memory = written(counted(), COLUMNS, out)
+    memory = written(([row] for row in results), COMPARISON_COLUMNS, out, count)
     return summary.as_json(), failed, memory
 
 

@@ -3,23 +3,24 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, assert_never
 
 import fcconan
 from fcconan.data import task_names
 from fcconan.errors import InputError
 from fcconan.services.background import Background, knowledge_of
-from fcconan.services.configuration import Configuration, argument, option, output
-from fcconan.services.options import Decoding, Endpoint, PartSelection, RaterName
+from fcconan.services.configuration import Configuration, option, output
+from fcconan.services.options import Decoding, Endpoint, PartSelection
 from fcconan.services.results import Result
-from fcconan.services.rows import Source, check_systems, names_of, open_rows
+from fcconan.services.rows import Source, check_systems, names_of, open_rows, rows_argument
 
 if TYPE_CHECKING:
     from fcconan.judging import ContextBudget, Question, Task
     from fcconan.models import Messages
 
 PROMPT = "Prompt"
-METHOD: Literal["rubric"] = "rubric"
+RatingMethod = Literal["direct", "rubric", "g-eval", "auto-cseval", "prometheus", "grounded"]
+METHOD: RatingMethod = "rubric"
 EXPLAINED = 1024  # tokens of scores and explanation
 FORMATS = {
     "choice": 'a JSON object such as {"better": "a"}, with a, b or tie',
@@ -39,8 +40,16 @@ def task_option(default: str | None, *, rare: bool = False) -> Any:
     )
 
 
-class JudgeOptions(RaterName, Decoding, PartSelection, Endpoint):
+class JudgeOptions(Decoding, PartSelection, Endpoint):
     """What `rate` and `compare` have in common: the rater's name, sampling, the rows, and the endpoint."""
+
+    rater_name: str | None = option(
+        None,
+        help="Name of the rater in the written rows; default: the model and its unusual settings.",
+        rare=True,
+        metavar="NAME",
+        renamed=("--name",),
+    )
 
 
 JUDGEMENTS = output("File of judgements: .parquet, .jsonl or .csv.", role="write", required=True)
@@ -62,7 +71,7 @@ class _OwnPrompt(Configuration):
 class RatingPrompt(_OwnPrompt):
     """How a judge is asked to rate a reply."""
 
-    rating_method: Literal["direct", "rubric", "g-eval", "auto-cseval", "prometheus", "grounded"] | None = option(
+    rating_method: RatingMethod | None = option(
         None, help="Method of rating; default: rubric.", group=PROMPT, renamed=("--strategy",)
     )
     aspect: tuple[str, ...] = option(
@@ -78,15 +87,19 @@ class RatingPrompt(_OwnPrompt):
     )
 
 
-class ComparisonPrompt(_OwnPrompt):
-    """How a judge is asked to compare two replies."""
-
-    comparison_format: Literal["choice", "judgelm"] = option(
-        "choice",
+def _format_option(default: str | None) -> Any:
+    return option(
+        default,
         help="Answer of the judge: choice (a, b or tie) or judgelm (two scores on the first line).",
         group=PROMPT,
         renamed=("--protocol",),
     )
+
+
+class ComparisonPrompt(_OwnPrompt):
+    """How a judge is asked to compare two replies."""
+
+    comparison_format: Literal["choice", "judgelm"] = _format_option("choice")
     explain: bool = option(False, help="Request an explanation of the scores (judgelm).", group=PROMPT, rare=True)
     show_reference: bool = option(
         False,
@@ -123,18 +136,20 @@ def expected_answer(questions: "Sequence[Question]") -> str:
     }[first.form]
 
 
-def check_comparison(options: ComparisonPrompt, form: str | None) -> None:
-    """Checks that options go with the form of a comparison.
+def task_of(name: str, aspects: Sequence[str] = ()) -> "Task":
+    """Returns a task, with only some of its aspects where they are named.
 
     Args:
-        options: The options.
-        form: `choice` or `judgelm`; None for no comparison.
+        name: A name of the catalogue or a file.
+        aspects: The aspects; none for all.
 
     Raises:
-        InputError: They do not.
+        InputError: There is no such task or aspect.
     """
-    if form != "judgelm" and (options.explain or options.show_reference):
-        raise InputError("--explain and --show-reference go with --comparison-format judgelm: leave them out")
+    from fcconan.judging import load_rubric
+
+    task = load_rubric(name)
+    return task.model_copy(update={"aspects": [task.aspect(each) for each in aspects]}) if aspects else task
 
 
 def comparison_judge(
@@ -163,7 +178,6 @@ def comparison_judge(
     from fcconan.models import Sampling
 
     form = options.comparison_format or "choice"
-    check_comparison(options, form)
     shown = ("hate_speech", "reply_1", "reply_2", *(("reference",) if options.show_reference else ()))
     own = None
     if options.prompt is not None:
@@ -172,15 +186,22 @@ def comparison_judge(
     if max_tokens is not None or options.explain:
         sampling = replace(sampling, max_tokens=max_tokens or EXPLAINED)
     if form == "choice":
+        _refuse_judgelm(options)
         return ChoiceJudge(load_task(task), own, context=context, sampling=sampling)
-    return JudgeLM(
-        own,
-        explain=options.explain,
-        reference=options.show_reference,
-        context=context,
-        sampling=sampling,
-        fast_tokens=FAST_TOKENS if max_tokens is None else max_tokens,
-    )
+    if form == "judgelm":
+        return JudgeLM(
+            own,
+            explain=options.explain,
+            reference=options.show_reference,
+            context=context,
+            sampling=sampling,
+            fast_tokens=FAST_TOKENS if max_tokens is None else max_tokens,
+        )
+    assert_never(form)
+
+
+def _refuse_judgelm(options: ComparisonPrompt) -> None:
+    options.refuse("explain", "show_reference", why="only for --comparison-format judgelm")
 
 
 TASK, COMPARISON = "multi-aspect", "pairwise"
@@ -190,12 +211,7 @@ class PromptOptions(RatingPrompt, ComparisonPrompt, Background, PartSelection):
     """Which prompt is shown."""
 
     task: str | None = task_option(None)
-    comparison_format: Literal["choice", "judgelm"] | None = option(  # type: ignore[assignment]
-        None,
-        help="Answer of the judge: choice (a, b or tie) or judgelm (two scores on the first line).",
-        group=PROMPT,
-        renamed=("--protocol",),
-    )
+    comparison_format: Literal["choice", "judgelm"] | None = _format_option(None)  # type: ignore[assignment]
 
 
 @dataclass(frozen=True, repr=False)
@@ -207,7 +223,6 @@ class PromptResult(Result):
     """
 
     prompts: "Sequence[Messages]"
-    signatures: ClassVar[tuple[str, ...]] = ()
 
     def rows(self) -> Sequence[Mapping[str, Any]]:
         """Returns number of the prompt, role and content of each message."""
@@ -230,12 +245,7 @@ class PromptResult(Result):
 def show_prompt(
     options: PromptOptions = PromptOptions(),
     *,
-    dataset: Annotated[
-        Source | None,
-        argument(
-            "Dataset whose first texts fill the prompt.", flag="--dataset", metavar="FILE|FOLDER|NAME", role="read"
-        ),
-    ] = None,
+    dataset: Annotated[Source | None, rows_argument("--dataset", "Dataset whose first texts fill the prompt.")] = None,
 ) -> PromptResult:
     """Returns the messages that a model would be sent; without a dataset, with variables for the texts.
 
@@ -267,10 +277,8 @@ def _of_comparison(options: PromptOptions, dataset: Source | None) -> "Messages"
     Raises:
         InputError: An option is for ratings.
     """
-    for name in ("rating_method", "aspect", "steps", "background", "passages"):
-        if getattr(options, name) not in (None, ()):
-            flag = name.replace("_", "-")
-            raise InputError(f"--{flag} is for `fcconan judge rate`, and this is a comparison: leave it out")
+    of_ratings = ("rating_method", "aspect", "steps", "background", "passages")
+    options.refuse(*of_ratings, why="only for `fcconan judge rate`, and this is a comparison")
     judge = comparison_judge(options, options.task or COMPARISON)
     replies = None
     if dataset is not None:
@@ -284,7 +292,7 @@ def _of_rating(options: PromptOptions, task: Any, dataset: Source | None) -> "li
     from fcconan.judging import ModelJudge, Plan
     from fcconan.models import UnaskedModel
 
-    check_comparison(options, None)
+    _refuse_judgelm(options)
     plan = Plan(
         task,
         options.rating_method or METHOD,

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import fcconan
 from fcconan.services.configuration import Configuration, argument, option
@@ -62,7 +62,6 @@ class PublishResult(Result):
     """
 
     publication: "Publication"
-    signatures: ClassVar[tuple[str, ...]] = ()
 
     def rows(self) -> Sequence[Mapping[str, Any]]:
         """Returns path, change and size in bytes of each file."""
@@ -104,22 +103,11 @@ def publish(
         >>> found.data["visibility"], found.data["committed"], len(found.data["files"])
         ('public', False, 17)
     """
-    from fcconan.publishing import publish as publish_release
+    from fcconan.publishing import PublishingOptions, publish as publish_release
     from fcconan.services.locations import built_folder
 
-    found = publish_release(
-        built_folder(source),
-        repo_id,
-        dry_run=options.dry_run,
-        tag=options.tag,
-        private=options.private,
-        gated=options.gated,
-        may_redistribute=options.may_redistribute,
-        labels_only=options.labels_only,
-        about=None if options.about is None else built_folder(options.about),
-        title=options.title,
-        licence=options.licence,
-        language=options.language,
-        drop_columns=options.drop_column,
-    )
+    about = None if options.about is None else built_folder(options.about)
+    chosen = options.model_dump(exclude={"about", "drop_column"})
+    release_options = PublishingOptions(**chosen, about=about, drop_columns=options.drop_column)
+    found = publish_release(built_folder(source), repo_id, release_options)
     return PublishResult(found.as_json(), found)

@@ -49,7 +49,6 @@ class LeaderboardResult(Result):
     """
 
     main_raters: Sequence[str]
-    signatures: ClassVar[tuple[str, ...]] = ("signature", "tests_signature")
 
     @property
     def further_raters(self) -> list[str]:
@@ -155,9 +154,6 @@ def _notes(rated: "RatedReplies", left_out: dict[str, list[str]]) -> list[str]:
     return notes
 
 
-LARGEST_PRECISION = 1e9
-
-
 class RankOptions(WideRowSelection, Baseline, Bootstrap):
     """Which verdicts count, and what is computed of them."""
 
@@ -169,17 +165,13 @@ class RankOptions(WideRowSelection, Baseline, Bootstrap):
     length_control: bool = option(
         False, help="Add strengths at equal length of replies; needs the texts of the replies.", rare=True
     )
-    regularisation: float = option(
-        0.01, help="Precision of the prior of the strengths.", rare=True, gt=0, le=LARGEST_PRECISION
-    )
+    regularisation: float = option(0.01, help="Precision of the prior of the strengths.", rare=True, gt=0)
 
 
-@dataclass(frozen=True, repr=False)
 class RankResult(Result):
     """A ranking of systems, best first, with tests of their differences."""
 
     table: ClassVar[str] = "systems"
-    signatures: ClassVar[tuple[str, ...]] = ("signature", "tests_signature")
 
 
 def rank(
@@ -208,8 +200,8 @@ def rank(
 
     if replies is not None and not options.length_control:
         raise InputError("--replies is for --length-control: give both, or leave --replies out")
-    if options.between_raters is not None and options.majority:
-        raise InputError("--between-raters compares raters, and --majority makes one of them: leave one out")
+    if options.majority:
+        options.refuse("between_raters", why="it compares raters, and --majority makes one of them")
     about = open_descriptions(replies, options)
     table = open_rows("comparisons", comparisons, options, raters=options.rater, replies=about)
     verdicts = read_verdicts(table)

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from fcconan.errors import InputError
 from fcconan.services.campaign_folders import (
-    MOST_SECONDS,
     CampaignFolder,
     CampaignResult,
     CampaignSeed,
@@ -36,7 +35,6 @@ class RaterQualityOptions(CampaignSeed, Rounds, GoldQuestions):
         metavar="SECONDS",
         renamed=("--too-fast",),
         gt=0,
-        le=MOST_SECONDS,
     )
     significance: float = option(
         0.05, help="Corrected p-value below which a rater is marked.", rare=True, renamed=("--level",), gt=0, lt=1

@@ -1,6 +1,6 @@
 """Sentences about written replies: what is missing, and the reason."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from fcconan.services.model_results import WatchedModel, why_nothing
@@ -26,7 +26,7 @@ def notes_of(result: Mapping[str, Any], plan: "Plan | None" = None) -> list[str]
         reason = getattr(plan and plan.background, "nothing", "nothing was found")
         notes.append(f"{without} {of} have no background knowledge ({reason}): they have no reply.")
     if without := counts["missing"].get(NO_CANDIDATES):
-        notes.append(f"{without} {of} have no CN in the pool that is not kin of theirs: they have no reply.")
+        notes.append(f"{without} {of} have no CN in the pool that is no near-duplicate of theirs: they have no reply.")
     wanted = None if plan is None or plan.examples is None else plan.examples.configuration.get("k")
     if wanted is not None:
         fewer = sum(number for shown, number in counts["examples_shown"].items() if int(shown) < wanted)
@@ -36,25 +36,24 @@ def notes_of(result: Mapping[str, Any], plan: "Plan | None" = None) -> list[str]
 
 
 def failures_of(
-    name: str, result: Mapping[str, Any], watched: WatchedModel, best: "BestOf | None", judge: WatchedModel | None
+    name: str, result: Mapping[str, Any], watched: Sequence[WatchedModel], best: "BestOf | None"
 ) -> tuple[str, ...]:
     """Returns the reason for which there is no reply at all, and that for which no candidate was rated.
 
     Args:
         name: The system.
         result: Its counts.
-        watched: Its model.
+        watched: Its model, and that of the judge if there is one.
         best: The selection by a judge, if there is one.
-        judge: The judge's model.
     """
     from fcconan.generation import NO_BACKGROUND, NO_CANDIDATES
 
     found = []
     (counts,) = result["systems"]
     if not counts["n"] and not counts["missing"].keys() <= {NO_BACKGROUND, NO_CANDIDATES}:  # which the notes mention
-        found.append(why_nothing(f"{name} wrote nothing", counts["missing"], [watched], expected="words"))
-    if best is not None and judge is not None and not best.judged and best.unjudged:
+        found.append(why_nothing(f"{name} wrote nothing", counts["missing"], watched[:1], expected="words"))
+    if best is not None and not best.judged and best.unjudged:
         expected = expected_answer(best.judge.plan.questions())
         event = f"{best.judge.name} rated nothing"
-        found.append(why_nothing(event, best.missing, [judge], expected=expected))
+        found.append(why_nothing(event, best.missing, watched[1:], expected=expected))
     return tuple(found)

@@ -1,13 +1,13 @@
-"""The configuration of `generate`: which options are given, what they mean together, and which exclude each other."""
+"""The configuration of `generate`: its options, what they mean together, and the strategies to which they apply."""
 
-from collections.abc import Iterable
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from fcconan.errors import InputError
 from fcconan.services.background import Background
-from fcconan.services.configuration import flag_of, names_by, option
+from fcconan.services.configuration import names_by, option
 from fcconan.services.locations import FORM
-from fcconan.services.options import MOST_ROWS, Decoding, Endpoint, PartSelection
+from fcconan.services.options import Decoding, Endpoint, PartSelection
+from fcconan.services.prompts import task_of
 
 if TYPE_CHECKING:
     from fcconan.generation import Decoding as DecodingSettings
@@ -18,14 +18,22 @@ FEW_SHOT, GROUNDED, CONDITIONED = "few-shot", "grounded", "retrieval-conditioned
 RETRIEVAL, REFERENCE = "retrieval", "reference"
 RETRIEVER, ENCODER, JUDGE_TASK = "tfidf", "minilm", "multi-aspect"
 SHOWN = 3  # examples, and retrieved CNs
-LARGEST_SEED = 1_000_000_000  # seeds of candidates are derived from it by addition
 MOST_CANDIDATES = 10_000
-# The options that say how replies are made.
-METHOD = (
-    "model", "strategy", "prompt", "prompt_format", "decoding", "temperature", "top_p", "top_k", "max_tokens", "stop",
-    "candidates", "selection", "judge", "judge_task", "judge_aspect", "examples", "encoder", "retriever", "retrieved",
-    "allow_own_cns", "pool", "background", "passages",
-)  # fmt: skip
+BY_MODEL = ("zero-shot", FEW_SHOT, GROUNDED, CONDITIONED)
+# The options that say how replies are made, and the strategies to which each applies.
+METHOD: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(
+        "model prompt prompt_format decoding temperature top_p top_k max_tokens stop candidates selection judge "
+        "judge_task judge_aspect encoder passages".split(),
+        BY_MODEL,
+    ),
+    "examples": (FEW_SHOT, GROUNDED, CONDITIONED),
+    "background": (GROUNDED, CONDITIONED),
+    "retrieved": (CONDITIONED,),
+    "retriever": (CONDITIONED, RETRIEVAL),
+    "allow_own_cns": (CONDITIONED, RETRIEVAL),
+    "pool": (FEW_SHOT, CONDITIONED, RETRIEVAL),
+}
 
 
 class GenerateOptions(Background, Decoding, PartSelection, Endpoint):
@@ -74,11 +82,11 @@ class GenerateOptions(Background, Decoding, PartSelection, Endpoint):
     top_p: float | None = option(
         None, help="Share of probability of nucleus sampling.", rare=True, metavar="FLOAT", gt=0, le=1
     )
-    top_k: int | None = option(None, help="Number of most likely tokens to sample from.", rare=True, ge=1, le=MOST_ROWS)
+    top_k: int | None = option(None, help="Number of most likely tokens to sample from.", rare=True, ge=1)
     stop: tuple[str, ...] = option(
         (), help="Text before which a reply ends; \\n is a line break; repeat it for several texts.", rare=True
     )
-    seed: int = option(0, help="Seed of all random choices.", ge=0, le=LARGEST_SEED)
+    seed: int = option(0, help="Seed of all random choices.", ge=0)
     candidates: int | None = option(
         None, help="Replies to sample for each message.", rare=True, ge=1, le=MOST_CANDIDATES
     )
@@ -99,9 +107,7 @@ class GenerateOptions(Background, Decoding, PartSelection, Endpoint):
     judge_aspect: tuple[str, ...] = option(
         (), help="Aspect by which candidates are rated; repeat it for several.", rare=True, metavar="NAME"
     )
-    examples: int | None = option(
-        None, help="Few-shot examples in the prompt; default: 3.", rare=True, ge=1, le=MOST_ROWS
-    )
+    examples: int | None = option(None, help="Few-shot examples in the prompt; default: 3.", rare=True, ge=1)
     encoder: str | None = option(
         None,
         help="Encoder that finds few-shot examples: minilm (default), tfidf, or a sentence-transformers model.",
@@ -116,13 +122,10 @@ class GenerateOptions(Background, Decoding, PartSelection, Endpoint):
         metavar="NAME",
     )
     retrieved: int | None = option(
-        None, help="Retrieved CNs in the prompt; default: 3.", rare=True, renamed=("--top",), ge=1, le=MOST_ROWS
+        None, help="Retrieved CNs in the prompt; default: 3.", rare=True, renamed=("--top",), ge=1
     )
     allow_own_cns: bool = option(
-        False,
-        help="Retrieve also the CNs that people wrote for the message itself.",
-        rare=True,
-        renamed=("--own",),
+        False, help="Retrieve also the CNs that people wrote for the message itself.", rare=True, renamed=("--own",)
     )
     pool: str | None = option(
         None,
@@ -145,47 +148,29 @@ class GenerateOptions(Background, Decoding, PartSelection, Endpoint):
         rare=True,
         metavar="NAME",
     )
-    limit: int | None = option(None, help="Use only the first messages.", short="-n", ge=1, le=MOST_ROWS)
-
-    def refuse(self, reason: str, *, but: Iterable[str] = (), only: Iterable[str] = METHOD) -> None:
-        """Refuses options that have no effect with the others.
-
-        Args:
-            reason: The end of the message, after the option.
-            but: Options that are accepted.
-            only: Options that are checked.
-
-        Raises:
-            InputError: One is given.
-        """
-        for name in METHOD:
-            if name in only and name not in but and getattr(self, name) not in (None, (), False):
-                raise InputError(f"{flag_of(name, type(self).describe()[name][1])} {reason}: leave it out")
+    limit: int | None = option(None, help="Use only the first messages.", short="-n", ge=1)
 
     @property
-    def strategy_of_model(self) -> str:
-        """The strategy of a model, which the options name or imply.
+    def used_strategy(self) -> str:
+        """The strategy, which the options name or imply.
 
         Raises:
             InputError: Options do not go with it.
         """
-        implied = CONDITIONED if self.retriever is not None or self.retrieved is not None else None
-        implied = implied or (GROUNDED if self.background is not None else None)
-        strategy = self.strategy or implied or (FEW_SHOT if self.examples is not None else "zero-shot")
-        if strategy != CONDITIONED:
-            only = ("retriever", "retrieved", "allow_own_cns")
-            self.refuse(f"goes with --strategy {CONDITIONED}, not {strategy}", only=only)
-        if strategy == "zero-shot":
-            self.refuse("goes with --strategy few-shot, not zero-shot", only=("examples",))
-        if strategy in ("zero-shot", FEW_SHOT):
-            self.refuse(f"goes with --strategy {GROUNDED}, not {strategy}", only=("background",))
+        implied = "zero-shot" if self.examples is None else FEW_SHOT
+        if self.retriever is not None or self.retrieved is not None:
+            implied = CONDITIONED
+        elif self.background is not None:
+            implied = GROUNDED
+        strategy = self.strategy or implied
+        has_examples = strategy == FEW_SHOT or self.examples is not None
+        for name, strategies in METHOD.items():
+            if strategy not in strategies and not (name == "pool" and has_examples):
+                self.refuse(name, why=f"only for --strategy {' or '.join(strategies)}")
+        if not has_examples:
+            self.refuse("encoder", why="it finds examples, and none are shown")
         if strategy == GROUNDED and self.background is None:
             raise InputError(f"--strategy {GROUNDED} needs passages about the messages: give --background FOLDER")
-        has_examples = strategy == FEW_SHOT or self.examples is not None
-        if not has_examples:
-            self.refuse("finds examples, and none are shown", only=("encoder",))
-        if not has_examples and strategy != CONDITIONED:
-            self.refuse(f"goes with --examples or --strategy {CONDITIONED}", only=("pool",))
         return strategy
 
     def decoding_settings(self) -> "DecodingSettings":
@@ -230,18 +215,15 @@ class GenerateOptions(Background, Decoding, PartSelection, Endpoint):
             InputError: Options do not go together.
         """
         from fcconan.generation import check_judged
-        from fcconan.judging import Plan, load_rubric
+        from fcconan.judging import Plan
 
         if selection != "judge":
-            reason = "goes with several candidates and --selection judge, or --decoding best-of-5"
-            self.refuse(reason, only=("judge", "judge_task", "judge_aspect"))
+            why = "only for several candidates with --selection judge, or for --decoding best-of-5"
+            self.refuse("judge", "judge_task", "judge_aspect", why=why)
             return None
         if self.judge is None:
             raise InputError("the best candidate is chosen by a judge, and there is none: name a model with --judge")
-        task = load_rubric(self.judge_task or JUDGE_TASK)
-        if self.judge_aspect and not task.labels:
-            task = task.model_copy(update={"aspects": [task.aspect(name) for name in self.judge_aspect]})
-        plan = Plan(task)
+        plan = Plan(task_of(self.judge_task or JUDGE_TASK, self.judge_aspect))
         check_judged(plan)
         plan.questions()
         return plan

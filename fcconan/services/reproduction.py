@@ -48,8 +48,7 @@ class ReproduceResult(Result):
 
 def reproduce(
     papers: Annotated[
-        Sequence[str],
-        argument("Short names of papers; default: all four.", many=True, complete=paper_names),
+        Sequence[str], argument("Short names of papers; default: all four.", many=True, complete=paper_names)
     ] = (),
     options: ReproduceOptions = ReproduceOptions(),
 ) -> ReproduceResult:

@@ -44,10 +44,7 @@ def report(
             role="read",
         ),
     ],
-    out: Annotated[
-        Path | str,
-        output("Folder to write; an earlier report there is replaced."),
-    ] = "report-site",
+    out: Annotated[Path | str, output("Folder to write; an earlier report there is replaced.")] = "report-site",
     options: ReportOptions = ReportOptions(),
 ) -> ReportResult:
     """Writes results as one folder of pages that needs no server and loads nothing.

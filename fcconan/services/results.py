@@ -12,6 +12,8 @@ from fcconan.errors import InputError
 if TYPE_CHECKING:
     from pandas import DataFrame
 
+DRY_RUN = "dry_run"  # the key of the requests that would be sent
+
 
 @dataclass(frozen=True, repr=False)
 class Result:
@@ -20,7 +22,7 @@ class Result:
     Attributes:
         data: The JSON object.
         table: The key of the main table in it, a list of objects.
-        signatures: The keys of the signatures, which the command prints at the end.
+        signatures: The keys of the signatures that the command prints at the end, where the result has them.
 
     Examples:
         >>> result = Result({"signature": "fcconan:1|x:y", "rows": [{"name": "a", "value": 0.5}]})
@@ -32,7 +34,7 @@ class Result:
 
     data: Mapping[str, Any]
     table: ClassVar[str] = "rows"
-    signatures: ClassVar[tuple[str, ...]] = ("signature",)
+    signatures: ClassVar[tuple[str, ...]] = ("signature", "tests_signature")
 
     def to_dict(self) -> dict[str, Any]:
         """Returns the JSON object."""
@@ -59,9 +61,14 @@ class Result:
 
         return DataFrame(list(self.rows()))
 
+    @property
+    def is_dry_run(self) -> bool:
+        """Whether nothing was sent; the main table then has the requests that would be sent."""
+        return isinstance(self.data.get(DRY_RUN), list)
+
     def rows(self) -> Sequence[Mapping[str, Any]]:
         """Returns the rows of the main table."""
-        rows: Sequence[Mapping[str, Any]] = self.data[self.table]
+        rows: Sequence[Mapping[str, Any]] = self.data[DRY_RUN if self.is_dry_run else self.table]
         return rows
 
     @property
@@ -79,7 +86,7 @@ class Result:
 
     def signature_lines(self) -> list[str]:
         """Returns the signatures that the command prints, each once."""
-        return list(dict.fromkeys(self.data[key] for key in self.signatures if key in self.data))
+        return [self.data[key] for key in self.signatures if key in self.data]
 
     def __repr__(self) -> str:
         number = len(self.rows())

@@ -3,14 +3,12 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any
 
 from fcconan.services.configuration import Configuration, argument, option, output
 from fcconan.services.locations import built_folder
 from fcconan.services.options import LARGEST_SEED
 from fcconan.services.results import Result
-
-MOST_EPOCHS = 1_000_000
 
 
 class RetrieverTrainingOptions(Configuration):
@@ -22,22 +20,15 @@ class RetrieverTrainingOptions(Configuration):
         metavar="MODEL",
         renamed=("--model",),
     )
-    epochs: int | None = option(
-        None, help="Fixed number of epochs; default: chosen by cross-validation.", ge=0, le=MOST_EPOCHS
-    )
-    max_epochs: int = option(2, help="Largest number of epochs.", ge=1, le=MOST_EPOCHS)
-    train_batch_size: int = option(
-        32, help="Pairs in an optimiser step.", rare=True, ge=2, le=1_000_000, renamed=("--batch-size",)
-    )
-    learning_rate: float = option(2e-5, help="Peak learning rate.", gt=0, le=1e9)
-    hard_negatives: int = option(1, help="Hard negatives for each pair.", rare=True, ge=0, le=1_000_000)
-    folds: int = option(3, help="Folds of the cross-validation.", rare=True, ge=2, le=1_000_000)
+    epochs: int | None = option(None, help="Fixed number of epochs; default: chosen by cross-validation.", ge=0)
+    max_epochs: int = option(2, help="Largest number of epochs.", ge=1)
+    train_batch_size: int = option(32, help="Pairs in an optimiser step.", rare=True, ge=2, renamed=("--batch-size",))
+    learning_rate: float = option(2e-5, help="Peak learning rate.", gt=0)
+    hard_negatives: int = option(1, help="Hard negatives for each pair.", rare=True, ge=0)
+    folds: int = option(3, help="Folds of the cross-validation.", rare=True, ge=2)
     seed: int = option(13, help="Seed of folds, batches and dropout.", ge=0, le=LARGEST_SEED)
     keep_leakage: bool = option(
-        False,
-        help="Keep training pairs whose HS paraphrases an evaluated HS.",
-        rare=True,
-        renamed=("--as-released",),
+        False, help="Keep training pairs whose HS paraphrases an evaluated HS.", rare=True, renamed=("--as-released",)
     )
     device: str | None = option(None, help="Device of local models, such as cpu or cuda.", metavar="NAME")
 
@@ -53,7 +44,6 @@ class RetrieverTrainingResult(Result):
 
     folder: Path
     left_out: int
-    signatures: ClassVar[tuple[str, ...]] = ()
 
     def rows(self) -> list[dict[str, Any]]:
         """Returns the mean of hit ratio, MRR, NDCG and MAP at 10 after each number of epochs; none if it was fixed."""
@@ -92,15 +82,8 @@ def train_retriever(
     """
     from fcconan.retrieval import Training, load_training, train_retriever as train
 
-    how = Training(
-        epochs=options.epochs,
-        max_epochs=options.max_epochs,
-        batch_size=options.train_batch_size,
-        learning_rate=options.learning_rate,
-        hard_negatives=options.hard_negatives,
-        folds=options.folds,
-        seed=options.seed,
-    )
+    named = {"epochs", "max_epochs", "learning_rate", "hard_negatives", "folds", "seed"}
+    how = Training(**options.model_dump(include=named), batch_size=options.train_batch_size)
     pairs, left_out = load_training(str(built_folder(dataset)), as_released=options.keep_leakage)
     done = train(
         pairs,

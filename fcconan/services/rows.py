@@ -8,10 +8,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from fcconan.data import Table, cell_text, open_table
+from fcconan.data import UNKNOWN, Table, cell_text, open_table
 from fcconan.errors import InputError
 from fcconan.scoring import RatedReplies
-from fcconan.services.configuration import argument
+from fcconan.services.configuration import Role, argument
 from fcconan.services.locations import built_folder, dataset_folder
 from fcconan.services.options import PartSelection, RowSelection, WideRowSelection
 from fcconan.services.results import Result
@@ -21,9 +21,22 @@ Source = str | PathLike[str] | Iterable[Any] | Result
 SOURCES = argument("Files of rows, folders of datasets, or their names.", many=True, role="folder")
 
 
+def rows_argument(flag: str, help: str, *, many: bool = False, role: Role = "read", rare: bool = False) -> Any:
+    """Declares an option that names rows.
+
+    Args:
+        flag: Its spelling.
+        help: As in `Argument`, and so are the following ones.
+        many: See above.
+        role: See above.
+        rare: See above.
+    """
+    return argument(help, flag=flag, many=many, metavar="FILE|FOLDER|NAME", role=role, rare=rare)
+
+
 def replies_argument(help: str, *, rare: bool = False) -> Any:
-    """Declares `--replies`."""
-    return argument(help, flag="--replies", metavar="FILE|FOLDER|NAME", role="folder", rare=rare)
+    """Declares `--replies`, which describe the rows that are read."""
+    return rows_argument("--replies", help, role="folder", rare=rare)
 
 
 def listed(sources: Source) -> list[Any]:
@@ -181,8 +194,6 @@ def check_systems(sources: Source, replies: Table) -> None:
     Raises:
         InputError: No reply names one, as is the case for pairs.
     """
-    from fcconan.data import UNKNOWN
-
     if all(row["system"] == UNKNOWN for row in replies):
         raise InputError(
             f"{names_of(sources)} names no system for its replies, as pairs do not, and only replies of different "

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 from fcconan.errors import InputError
 from fcconan.services.configuration import argument, option, output
 from fcconan.services.connections import MODEL_HELP, Connection, connected, notices_of, usage_of
-from fcconan.services.model_results import ModelResult, dry_run_of
+from fcconan.services.model_results import ModelResult, check_yaml_target, dry_run_of
 from fcconan.services.options import Endpoint, Seed
 
 if TYPE_CHECKING:
@@ -52,10 +52,7 @@ def draft_rubric(
     aspect: Annotated[str, argument("Name of the new aspect, such as empathy.")],
     options: RubricOptions,
     *,
-    out: Annotated[
-        Path | str | None,
-        output("Task file to write (.yaml).", role="write", required=True),
-    ] = None,
+    out: Annotated[Path | str | None, output("Task file to write (.yaml).", role="write", required=True)] = None,
     client: "Client | Model | Connection | None" = None,
 ) -> RubricResult:
     """Drafts the grade descriptions of a new aspect with a language model, for a person to edit.
@@ -86,7 +83,7 @@ def draft_rubric(
 
     out = None if out is None else Path(out)
     if out is not None:
-        _check_target(out)
+        check_yaml_target(out, "task file")
     with connected("draft_rubric", {"aspect": aspect}, options, client=client) as connection:
         model = connection.open(options.model)
         if options.dry_run:
@@ -129,12 +126,3 @@ def _dry_run(aspect: str, options: RubricOptions, model: Any) -> dict[str, Any]:
         if not rehearsal.calls:
             raise
     return dry_run_of([rehearsal], options.prices)
-
-
-def _check_target(out: Path) -> None:
-    from fcconan.data import may_be_written
-
-    if out.suffix not in (".yaml", ".yml") or out.is_dir():
-        raise InputError(f"{out} is no task file: expected a name that ends in .yaml")
-    if not may_be_written(out):
-        raise InputError(f"{out} cannot be written: choose another --out, in a folder that is there")

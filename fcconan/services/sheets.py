@@ -36,10 +36,7 @@ class SheetResult(CampaignResult):
 
 def export_sheets(
     campaign: CampaignFolder,
-    out: Annotated[
-        Path | str,
-        output("Folder for the sheets and the guidelines."),
-    ],
+    out: Annotated[Path | str, output("Folder for the sheets and the guidelines.")],
     options: SheetOptions = SheetOptions(),
 ) -> SheetResult:
     """Writes the sheets of a round, one for each rater, and the guidelines.
@@ -93,9 +90,7 @@ class ImportOptions(Configuration):
         "CSV of the columns user (in the tool) and rater (pseudonym); it is not stored.", renamed=("--raters",)
     )
     allow_changes: bool = option(
-        False,
-        help="Accept answers that replace earlier ones; the earlier ones are preserved.",
-        renamed=("--changes",),
+        False, help="Accept answers that replace earlier ones; the earlier ones are preserved.", renamed=("--changes",)
     )
     allow_withdrawn: bool = option(
         False, help="Accept answers to units that were withdrawn.", rare=True, renamed=("--late",)

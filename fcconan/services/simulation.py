@@ -63,9 +63,7 @@ class SimulateOptions(CampaignSeed, EffortOptions):
         metavar="LABEL=SHARE|ASPECT=SHIFT",
     )
     estimate: bool = option(
-        False,
-        help="Estimate cost, agreement, tiers and label errors instead of writing answers.",
-        renamed=("--plan",),
+        False, help="Estimate cost, agreement, tiers and label errors instead of writing answers.", renamed=("--plan",)
     )
     team_size: tuple[Annotated[int, Field(ge=1, le=MOST_RATERS)], ...] = option(
         (),
@@ -135,10 +133,7 @@ class SimulateResult(CampaignResult):
 
 def simulate(
     campaign: CampaignFolder,
-    out: Annotated[
-        Path | str | None,
-        output("Folder for filled-in sheets and truth.jsonl."),
-    ] = None,
+    out: Annotated[Path | str | None, output("Folder for filled-in sheets and truth.jsonl.")] = None,
     options: SimulateOptions = SimulateOptions(),
 ) -> SimulateResult:
     """Fills in the sheets of raters who err as described, or estimates what a campaign would cost and yield.
@@ -162,13 +157,10 @@ def simulate(
 
     if options.estimate == (out is not None):
         raise InputError("give --out FOLDER for filled-in sheets, or --estimate for an estimate")
-    only = {"--team-size": options.team_size, "--overlap-plan": options.overlap_plan}
-    given = [name for name, value in {**only, "--repetitions": options.repetitions}.items() if value]
-    if given and not options.estimate:
-        raise InputError(f"{', '.join(given)}: of --estimate only; give it, or leave them out")
-    if options.truth is not None and (options.positive_rate is not None or options.estimate):
-        other = "--estimate" if options.estimate else "--positive-rate"
-        raise InputError(f"--truth gives the right answers, and {other} draws them: leave one of them out")
+    if not options.estimate:
+        options.refuse("team_size", "overlap_plan", "repetitions", why="only for --estimate")
+    if options.truth is not None:
+        options.refuse("estimate", "positive_rate", why="--truth gives the right answers, which would be drawn")
     rate = POSITIVE_RATE if options.positive_rate is None else options.positive_rate
     opened = Campaign(Path(campaign))
     described = _described(options)
@@ -238,14 +230,7 @@ def _estimated(campaign: "Campaign", described: "Behaviours", rate: float, optio
             if any(share > 0 and raters > number for raters, share in overlap.items()):
                 raise InputError(f"--team-size {number} cannot judge units by {max(overlap)} raters: give larger teams")
             found = expected(
-                campaign,
-                panel,
-                number,
-                overlap,
-                pace,
-                options.pay_per_hour,
-                repetitions=repetitions,
-                seed=seed,
+                campaign, panel, number, overlap, pace, options.pay_per_hour, repetitions=repetitions, seed=seed
             )
             design = {"raters": number, "twice": overlap[2], "thrice": overlap[3], "seconds": pace.seconds}
             rows.append(design | {"measures": found})

@@ -10,28 +10,18 @@ from pydantic import Field
 
 from fcconan.errors import InputError
 from fcconan.services.background import Background, knowledge_of
-from fcconan.services.configuration import argument, option, output
+from fcconan.services.configuration import LARGEST, option, output
 from fcconan.services.connections import MODEL_HELP, Connection, connected, notices_of, usage_of
 from fcconan.services.locations import dataset_folder
-from fcconan.services.model_results import ModelResult, WatchedModel, dry_run_of
-from fcconan.services.options import (
-    BOOTSTRAP,
-    LARGEST_SEED,
-    MOST_RESAMPLES,
-    MOST_ROWS,
-    MOST_TOKENS,
-    Endpoint,
-    PartSelection,
-)
+from fcconan.services.model_results import ModelResult, WatchedModel, check_yaml_target, dry_run_of
+from fcconan.services.options import BOOTSTRAP, LARGEST_SEED, MOST_RESAMPLES, Endpoint, PartSelection
 from fcconan.services.prompts import task_option
-from fcconan.services.rows import REPLIES, Source, listed, names_of, open_rows
+from fcconan.services.rows import REPLIES, Source, listed, names_of, open_rows, rows_argument
 
 if TYPE_CHECKING:
     from fcconan.data import Table
     from fcconan.judging import Calibration, Example, ModelJudge, Settings
     from fcconan.models import Client, Model
-
-MOST_REPEATS = 1_000_000
 
 
 class CalibrateOptions(PartSelection, Background, Endpoint):
@@ -46,29 +36,15 @@ class CalibrateOptions(PartSelection, Background, Endpoint):
     rater: tuple[str, ...] = option(
         (), help="Use only this rater; default: the mean of all people.", rare=True, metavar="NAME"
     )
-    draft_examples: tuple[Annotated[int, Field(ge=1, le=MOST_ROWS)], ...] = option(
+    draft_examples: tuple[Annotated[int, Field(ge=1, le=LARGEST)], ...] = option(
         (), help="Examples in the prompt of a draft; default: 3 and 6.", rare=True, renamed=("--size",)
     )
-    trials: int = option(5, help="Drafts for each number of examples.", rare=True, ge=1, le=MOST_REPEATS)
-    beam: int = option(
-        3,
-        help="Candidates that enter each round of refinement.",
-        rare=True,
-        ge=1,
-        le=MOST_REPEATS,
-        renamed=("--keep",),
-    )
-    refinement_rounds: int = option(
-        1, help="Rounds of refinement.", rare=True, ge=0, le=MOST_REPEATS, renamed=("--rounds",)
-    )
-    refinements: int = option(1, help="Requests for each kind of edit.", rare=True, ge=1, le=MOST_REPEATS)
+    trials: int = option(5, help="Drafts for each number of examples.", rare=True, ge=1)
+    beam: int = option(3, help="Candidates that enter each round of refinement.", rare=True, ge=1, renamed=("--keep",))
+    refinement_rounds: int = option(1, help="Rounds of refinement.", rare=True, ge=0, renamed=("--rounds",))
+    refinements: int = option(1, help="Requests for each kind of edit.", rare=True, ge=1)
     refinement_examples: int = option(
-        3,
-        help="Worst predicted examples in the prompt of a refinement.",
-        rare=True,
-        ge=1,
-        le=MOST_ROWS,
-        renamed=("--errors",),
+        3, help="Worst predicted examples in the prompt of a refinement.", rare=True, ge=1, renamed=("--errors",)
     )
     min_coverage: float = option(
         0.8,
@@ -87,7 +63,7 @@ class CalibrateOptions(PartSelection, Background, Endpoint):
         renamed=("--temperatures",),
     )
     drafter_max_tokens: int = option(
-        1024, help="Longest output of the drafter.", rare=True, ge=1, le=MOST_TOKENS, renamed=("--max-tokens",)
+        1024, help="Longest output of the drafter.", rare=True, ge=1, renamed=("--max-tokens",)
     )
     coefficient: Literal["spearman", "kendall", "pearson"] = option(
         "spearman", help="Coefficient of correlation with people.", rare=True, renamed=("--metric",)
@@ -96,9 +72,7 @@ class CalibrateOptions(PartSelection, Background, Endpoint):
         10_000, help="Resamples of the bootstrap over HS.", group=BOOTSTRAP, rare=True, ge=100, le=MOST_RESAMPLES
     )
     seed: int = option(0, help="Seed of all random choices.", group=BOOTSTRAP, rare=True, ge=0, le=LARGEST_SEED)
-    limit: int | None = option(
-        None, help="Use only the first rated replies.", short="-n", rare=True, ge=1, le=MOST_ROWS
-    )
+    limit: int | None = option(None, help="Use only the first rated replies.", short="-n", rare=True, ge=1)
 
     @property
     def settings(self) -> "Settings":
@@ -154,18 +128,9 @@ def calibrate(
     replies: Annotated[Source, REPLIES],
     options: CalibrateOptions,
     *,
-    out: Annotated[
-        Path | str,
-        output("File of steps to write (.yaml); a log is written next to it.", role="write"),
-    ],
+    out: Annotated[Path | str, output("File of steps to write (.yaml); a log is written next to it.", role="write")],
     ratings: Annotated[
-        Source | None,
-        argument(
-            "People's ratings; default: the ratings of the dataset.",
-            flag="--ratings",
-            metavar="FILE|FOLDER|NAME",
-            role="read",
-        ),
+        Source | None, rows_argument("--ratings", "People's ratings; default: the ratings of the dataset.")
     ] = None,
     client: "Client | Model | Connection | None" = None,
     progress: Callable[[str], None] = lambda line: None,
@@ -201,7 +166,7 @@ def calibrate(
     from fcconan.models import UnaskedModel
 
     out = Path(out)
-    log = _log_of(out)
+    check_yaml_target(out, "file of steps")
     rubric = load_rubric(options.task)
     aspect = rubric.aspect(options.aspect)
     plan = Plan(rubric, "auto-cseval", (aspect.name,), steps={aspect.name: aspect.steps})
@@ -225,29 +190,18 @@ def calibrate(
             parts,
             rate=rater,
             drafter=WatchedModel(drafter),
-            log=log,
+            log=out.with_suffix(".log.jsonl"),
             settings=settings,
             rater=judge.name,
             progress=progress,
         )
         result.save(out)
         failed = rater.failed + result.failed_drafts
-        if failed and connection.run is not None:
-            connection.run.keep_open()
+        if failed:
+            connection.keep_open()
         asked = [judge] if drafter is judge else [judge, drafter]
         data = {"out": str(out), "failed_requests": failed, "used": usage_of(asked), **asdict(result)}
         return CalibrateResult(data, notices=notices_of(asked), notes=notes, failed=failed > 0, calibration=result)
-
-
-def _log_of(out: Path) -> Path:
-    """Returns the file of the log.
-
-    Raises:
-        InputError: `out` is no file of steps.
-    """
-    if out.suffix not in (".yaml", ".yml") or out.is_dir():
-        raise InputError(f"{out} is no file of steps: expected a name that ends in .yaml")
-    return out.with_suffix(".log.jsonl")
 
 
 def _examples(

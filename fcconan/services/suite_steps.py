@@ -1,6 +1,6 @@
 """Steps of a suite of generators: a service and a configuration each; and their dry run."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from importlib.util import find_spec
@@ -17,19 +17,19 @@ from fcconan.generation import (
     Steps,
     content_of,
     key_of,
-    known,
     replies_of,
     stand_ins,
+    with_digests,
     write_replies,
 )
-from fcconan.services.configuration import ConfigurationError, Model, message_of
+from fcconan.services.configuration import Configuration, ConfigurationError, Model, message_of
 from fcconan.services.connections import Connection
-from fcconan.services.generated_replies import GenerateResult, generate
+from fcconan.services.generated_replies import LONGEST, GenerateResult, generate
 from fcconan.services.judgements import RateOptions, RateResult, rate
 from fcconan.services.locations import dataset_part
 from fcconan.services.options import Endpoint
 from fcconan.services.preferences import CompareOptions, CompareResult, compare
-from fcconan.services.reply_options import GenerateOptions
+from fcconan.services.reply_options import REFERENCE, RETRIEVAL, GenerateOptions
 from fcconan.services.text_metrics import MetricsOptions, MetricsResult, metrics
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def configured(model: type[Model], kind: str, given: Mapping[str, Any], endpoint
     Args:
         model: Its class.
         kind: The part of the suite: `systems`, `ratings`, `comparisons` or `metrics`.
-        given: The keys of an entry; None stands for a missing one. A seed below 0 is not sent to models.
+        given: The keys of an entry; None is a missing one. A seed below 0 is not sent to models.
         endpoint: The options of models, for all entries.
 
     Raises:
@@ -79,6 +79,11 @@ def configured(model: type[Model], kind: str, given: Mapping[str, Any], endpoint
 
 Entry = dict[str, Any]
 REPLIES, RATINGS, COMPARISONS = "replies", "ratings", "comparisons"
+# Kind of judgement -> the configuration and the service.
+JUDGES: dict[str, tuple[type[Configuration], Callable[..., Any]]] = {
+    RATINGS: (RateOptions, rate),
+    COMPARISONS: (CompareOptions, compare),
+}
 
 
 class SuiteSteps:
@@ -169,29 +174,27 @@ class SuiteSteps:
             )
         return found[0]
 
-    def rate(self, replies: Path, out: Path, entry: Mapping[str, Any], connection: Connection) -> RateResult:
-        """Has one or several judges rate replies.
+    def judge(
+        self, kind: str, replies: Path, out: Path, entry: Mapping[str, Any], connection: Connection
+    ) -> RateResult | CompareResult:
+        """Has one or several judges rate or compare replies.
 
         Args:
+            kind: `ratings` or `comparisons`.
             replies: The file of replies.
-            out: The file of ratings.
+            out: The file of ratings or comparisons.
             entry: The entry of the suite.
             connection: Opens the models.
         """
-        options = configured(RateOptions, "ratings", {"seed": self.suite.seed, **entry}, connection.options)
-        return rate(str(replies), options, out=out, client=connection)
+        model, service = JUDGES[kind]
+        options = configured(model, kind, {"seed": self.suite.seed, **entry}, connection.options)
+        result: RateResult | CompareResult = service(str(replies), options, out=out, client=connection)
+        return result
 
-    def compare(self, replies: Path, out: Path, entry: Mapping[str, Any], connection: Connection) -> CompareResult:
-        """Has a judge compare replies.
-
-        Args:
-            replies: The file of replies.
-            out: The file of comparisons.
-            entry: The entry of the suite.
-            connection: Opens the models.
-        """
-        options = configured(CompareOptions, "comparisons", {"seed": self.suite.seed, **entry}, connection.options)
-        return compare(str(replies), options, out=out, client=connection)
+    def judging(self, kind: str) -> Sequence[RatingConfig | ComparisonConfig]:
+        """Returns the entries of the suite for ratings or comparisons."""
+        entries: Sequence[RatingConfig | ComparisonConfig] = getattr(self.suite, kind)
+        return entries
 
     def measure(self, out: Path, entry: Mapping[str, Any]) -> MetricsResult:
         """Computes text metrics of the replies."""
@@ -215,7 +218,7 @@ class SuiteSteps:
         if name not in self._keys:
             self._keys[name] = key_of(
                 step="generate",
-                options=known(options),
+                options=with_digests(options),
                 models=[self.model(each) for each in models_in(options)],
                 retriever=_makers_of(options),
                 **self._epoch(options),
@@ -228,7 +231,7 @@ class SuiteSteps:
         """Returns a digest of all that ratings or comparisons depend on."""
         return key_of(
             step=kind,
-            options=known(options),
+            options=with_digests(options),
             seed=self.suite.seed,
             models=[self.model(name) for name in models_in(options)],
             replies=content_of(self.replies),
@@ -285,8 +288,6 @@ def _makers_of(options: Entry) -> list[str]:
 
 
 Row = Mapping[str, Any]
-WITHOUT_MODEL = ("retrieval", "reference")  # strategies
-_LONGEST = 512  # tokens of a reply that is not limited
 
 
 def rehearsed(suite: SuiteSteps, steps: Steps, folder: Path, *, whole: bool) -> tuple[list[Row], bool]:
@@ -318,7 +319,8 @@ def rehearsed(suite: SuiteSteps, steps: Steps, folder: Path, *, whole: bool) -> 
         with _at(suite, "systems", name):
             if _asks_model(entry):
                 are_written = False
-                found += _of_step(step_of(name), suite.generate(name, out, counting, len(items)))
+                requests = suite.generate(name, out, counting, len(items)).rows()
+                found += [{"step": step_of(name), **row} for row in requests]
                 rows += stand_ins(name, items, _longest(entry))
             else:
                 # A file of replies may answer other messages than the first one.
@@ -326,19 +328,16 @@ def rehearsed(suite: SuiteSteps, steps: Steps, folder: Path, *, whole: bool) -> 
                 rows += replies_of(name, items, out)
     replies, out = folder / "replies.parquet", folder / "judged.parquet"
     write_replies(replies, [dict(row) for row in rows])
-    judging: list[tuple[str, int, RatingConfig | ComparisonConfig, Callable[..., Any]]] = [
-        *((RATINGS, place, config, suite.rate) for place, config in enumerate(suite.suite.ratings)),
-        *((COMPARISONS, place, config, suite.compare) for place, config in enumerate(suite.suite.comparisons)),
-    ]
-    for kind, place, config, judge in judging:
+    judging = [(kind, place, config) for kind in JUDGES for place, config in enumerate(suite.judging(kind))]
+    for kind, place, config in judging:
         entry = suite.loaded.options(config)
         is_lexical = entry["model"] in (LEXICAL, [LEXICAL])
         with _at(suite, kind, place):
             if kind == RATINGS:
                 _check_task(entry.get("task", config.task))
-            result = judge(replies, out, entry, asking if is_lexical else counting)
+            result = suite.judge(kind, replies, out, entry, asking if is_lexical else counting)
             if not is_lexical:
-                found += _of_step(f"{kind}/{place + 1}", result)
+                found += [{"step": f"{kind}/{place + 1}", **row} for row in result.rows()]
     return found, are_written
 
 
@@ -353,7 +352,7 @@ def _at(suite: SuiteSteps, *location: str | int) -> Iterator[None]:
 
 
 def _asks_model(entry: Entry) -> bool:
-    return "from" not in entry and entry.get("strategy") not in WITHOUT_MODEL
+    return "from" not in entry and entry.get("strategy") not in (RETRIEVAL, REFERENCE)
 
 
 def _longest(entry: Entry) -> int:
@@ -361,11 +360,7 @@ def _longest(entry: Entry) -> int:
     from fcconan.generation import USUAL_DECODING, load_decoding
 
     preset = load_decoding(entry.get("decoding") or USUAL_DECODING)
-    return entry.get("max_tokens") or preset.max_tokens or _LONGEST
-
-
-def _of_step(step: str, result: Any) -> list[Row]:
-    return [{"step": step, **row} for row in result.rows()]
+    return entry.get("max_tokens") or preset.max_tokens or LONGEST
 
 
 def _check_task(name: str) -> None:

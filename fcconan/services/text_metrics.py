@@ -1,17 +1,16 @@
 """Text metrics of replies, as ratings that other services read."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from fcconan.data import SCORED, SUFFIXES, check_row_target, open_table
+from fcconan.data import SCORED, SUFFIXES, open_table
 from fcconan.errors import InputError
 from fcconan.services.configuration import argument, option, output
 from fcconan.services.locations import dataset_folder
-from fcconan.services.model_results import written
+from fcconan.services.model_results import row_target, written
 from fcconan.services.options import RowSelection
 from fcconan.services.parallelism import Parallel
 from fcconan.services.results import Result
@@ -98,7 +97,6 @@ class MetricsResult(Result):
     """
 
     scored: "Mapping[str, tuple[Sequence[Row], Mapping[str, TextScores]]]"
-    signatures: ClassVar[tuple[str, ...]] = ()
 
     @property
     def ratings(self) -> list[dict[str, Any]]:
@@ -132,8 +130,7 @@ def metrics(
     options: MetricsOptions = MetricsOptions(),
     *,
     out: Annotated[
-        Path | str | None,
-        output("File of ratings to write: .parquet, .jsonl or .csv.", role="write", required=True),
+        Path | str | None, output("File of ratings to write: .parquet, .jsonl or .csv.", role="write", required=True)
     ] = None,
     novelty_against: Annotated[
         Source | None,
@@ -166,21 +163,19 @@ def metrics(
         >>> [(row["rater"], row["value"]) for row in result.ratings]
         [('length-words', 5.0)]
     """
-    from fcconan.parallel import open_workers
-    from fcconan.scoring import score_systems, summary_rows
+    from fcconan.scoring import OF_REFERENCES, TEXT_METRICS, Novelty, score_systems, summary_rows
 
-    if out is not None:
-        check_row_target(Path(out))
+    out = row_target(out)
     wanted = _named(options.metric, has_training=novelty_against is not None)
     table = open_rows("replies", replies, options)
     data = table.population
     rows = list(table)
+    has_references = any(row["references"] for row in rows)
     chosen: list[str | Metric] = [*wanted, *_models(options), *_questions(options)]
     if not chosen and not options.metric:
-        chosen = _without_model(rows)
+        chosen += [name for name in TEXT_METRICS if has_references or name not in OF_REFERENCES]
     if novelty_against is not None:
-        chosen.append(_novelty(novelty_against))
-    has_references = any(row["references"] for row in rows)
+        chosen.append(Novelty(_training_texts(novelty_against)))
     if is_portion := options.portion.count > 1:
         rows = [row for row in rows if options.portion.holds(row["item_id"])]
         data += f"/shard:{options.portion.number}-of-{options.portion.count}"
@@ -195,12 +190,7 @@ def metrics(
         )
         for system, own in sorted(by_system.items())
     }
-    with ExitStack() as stack:
-        workers = None
-        if (options.jobs or 1) > 1 or options.scheduler is not None or executor is not None:
-            workers = stack.enter_context(
-                open_workers(options.jobs or 1, scheduler=options.scheduler, executor=executor)
-            )
+    with options.workers(executor) as workers:
         scores = score_systems(
             systems,
             chosen,
@@ -214,7 +204,7 @@ def metrics(
     found = {"out": None if out is None else str(out), "data": data, "rows": summary, "notes": notes}
     result = MetricsResult(found, scored)
     if out is not None:
-        written((list(result.ratings_of(system)) for system in scored), SCORED.kinds, Path(out))
+        written((list(result.ratings_of(system)) for system in scored), SCORED.kinds, out)
     return result
 
 
@@ -263,10 +253,8 @@ def _parted(given: str) -> tuple[str, str]:
     return before, after
 
 
-def _novelty(source: Source) -> "Metric":
-    """Returns the metric of novelty against the CNs of a source."""
-    from fcconan.scoring import Novelty
-
+def _training_texts(source: Source) -> list[str]:
+    """Returns the CNs of a source, by default of its split `train`."""
     split: str | None = None
     part: str | None = None
     if isinstance(source, str | PathLike):
@@ -296,14 +284,7 @@ def _novelty(source: Source) -> "Metric":
         if text is not None and not isinstance(text, str):
             raise InputError(f"{place}: {name} is {text!r}, expected a text; correct that row")
         texts += [text] if text else []
-    return Novelty(texts)
-
-
-def _without_model(rows: Sequence[Row]) -> "list[str | Metric]":
-    from fcconan.scoring import OF_REFERENCES, TEXT_METRICS
-
-    has_references = any(row["references"] for row in rows)
-    return [name for name in TEXT_METRICS if has_references or name not in OF_REFERENCES]
+    return texts
 
 
 def _notes(rows: Sequence[Row], summary: Sequence[Row]) -> list[str]:
@@ -319,11 +300,8 @@ def _notes(rows: Sequence[Row], summary: Sequence[Row]) -> list[str]:
         )
         for row in rows
     )
-    return (
-        []
-        if not n
-        else [
-            f"ROUGE leaves out all letters but a to z, and {n} replies or their references hold others: "
-            "Rouge(tokens='plain') from Python keeps them."
-        ]
+    note = (
+        f"ROUGE leaves out all letters but a to z, and {n} replies or their references hold others: "
+        "Rouge(tokens='plain') from Python keeps them."
     )
+    return [note] if n else []

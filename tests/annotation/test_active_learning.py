@@ -292,9 +292,9 @@ def test_what_is_looked_for_is_a_label_or_grades() -> None:
     for said, task, message in (
         ("good", pairs, "no label 'good'"),
         (None, load_task("pairwise"), "--positive a"),
-        (None, replies, "needs one with a bound"),
+        (None, replies, "give an aspect with a bound"),
         ("charm>=2", replies, "has no aspect 'charm'"),
-        ("relevance>=1", replies, "lets all grades of 1 to 5 through, or none"),
+        ("relevance>=1", replies, "lets all grades or none through"),
     ):
         with pytest.raises(InputError, match=message):
             read_positive(said, task)
@@ -538,7 +538,7 @@ def test_the_queue_stays_with_what_it_looks_for(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="the queue looks for appropriate, not not_appropriate"):
         Queue(campaign, Positive(LABEL, label=NO))
     (campaign.folder / FILE).write_text('{"round": "queue-1"}\n', encoding="utf-8")
-    with pytest.raises(InputError, match="line 1 is no batch of a queue"):
+    with pytest.raises(InputError, match="line 1 is no batch"):
         Queue(campaign, FITTING)
 
 
@@ -645,7 +645,7 @@ def test_low_grades_speak_for_what_is_looked_for_among_low_grades(tmp_path: Path
     [
         ("unit_id,score\nh:c,high\n", "row 1: the score is 'high', expected a finite number"),
         ("unit_id,score\nh:c,1\nh:c,2\n", "row 2: the file scores h:c twice"),
-        ("name,score\nh:c,1\n", "row 1: nothing says what is scored"),
+        ("name,score\nh:c,1\n", "row 1: no unit_id, pair_id, reply_id, or pair of ids: say what is scored"),
         ("unit_id,score\nz:c,1\n", "scores no unit of the campaign"),
     ],
 )

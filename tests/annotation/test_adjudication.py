@@ -108,6 +108,9 @@ def test_withdrawn_assignments_count_if_they_were_answered(tmp_path: Path) -> No
     ]
     campaign.write("rounds/main.jsonl", rows)
     assert [each.reason for each in adjudicate(campaign).decisions] == ["no_majority", "single"]
+    campaign.write("rounds/main.jsonl", [each for each in rows if each.withdrawn])
+    now = adjudicate(campaign)
+    assert ([each.unit_id for each in now.decisions], now.not_assigned) == (["hs-1:cn-1"], ["hs-2:cn-2"])
 
 
 def test_a_later_round_supersedes_the_earlier_answer_of_the_same_rater(tmp_path: Path) -> None:
@@ -147,7 +150,7 @@ def test_a_persons_decision_stays_whatever_the_votes_become(tmp_path: Path) -> N
 
 def test_grades_are_not_adjudicated(tmp_path: Path, run_cli: RunCli) -> None:
     campaign = campaign_of(tmp_path / "c", reply_units(1), {"rater-1": [3.0], "rater-2": [5.0]}, task="cseval")
-    with pytest.raises(InputError, match="grades are not adjudicated"):
+    with pytest.raises(InputError, match="has grades, which are not adjudicated"):
         final_labels(campaign)
     done = run_cli("annotate", "adjudicate", tmp_path / "c", "--json", tmp_path / "n.json")
     said, following = done.stdout.splitlines()
@@ -200,7 +203,7 @@ def test_the_conflict_list_goes_to_a_person_and_comes_back(tmp_path: Path, run_c
     assert (tmp_path / "c" / "decisions.jsonl").read_bytes() != before
     # What a person filled in is not written over; a new list shows what was decided, and a plain run keeps it.
     refused = run_cli("annotate", "adjudicate", tmp_path / "c", "--export-conflicts", file, "--all-conflicts")
-    assert (refused.returncode, "may be somebody's work" in refused.stderr) == (2, True)
+    assert (refused.returncode, "perhaps somebody's work" in refused.stderr) == (2, True)
     anew = tmp_path / "anew.csv"
     done = run_cli("annotate", "adjudicate", tmp_path / "c", "--export-conflicts", anew, "--all-conflicts")
     assert done.returncode == 0
@@ -234,7 +237,7 @@ def problem(tmp_path: Path, edit: dict[int, dict[str, str]], *, by: str = "chair
         ({0: {"decision": SURE}}, "row 2: the decision is 'not_sure'"),
         ({0: {"campaign": "cards"}}, "row 2: campaign of hs-1:cn-1 is 'cards', expected 'books'"),
         ({0: {"unit_id": "hs-9:cn-9"}}, "row 2: 'hs-9:cn-9' is no unit that all its raters have answered"),
-        ({1: {"unit_id": "hs-1:cn-1"}}, "row 2: hs-1:cn-1 stands there more than once; row 3"),
+        ({1: {"unit_id": "hs-1:cn-1"}}, "row 2: hs-1:cn-1 occurs more than once; row 3"),
         (
             {0: {"votes": YES}},
             "row 2: votes of hs-1:cn-1 is 'appropriate', expected 'not_appropriate appropriate'",
@@ -254,7 +257,7 @@ def test_a_wrong_list_is_refused(tmp_path: Path, edit: dict[int, dict[str, str]]
 
 @pytest.mark.parametrize("by", ["votes", "rule", "Ada Ombrey", "ada@example.org", ""])
 def test_names_are_no_pseudonyms(tmp_path: Path, by: str) -> None:
-    assert problem(tmp_path, {}, by=by).startswith(f"--decided-by is {by!r}: give a pseudonym")
+    assert problem(tmp_path, {}, by=by).startswith(f"--decided-by is {by!r}: give letters")
 
 
 def test_more_than_three_problems_are_counted(tmp_path: Path) -> None:
@@ -262,7 +265,7 @@ def test_more_than_three_problems_are_counted(tmp_path: Path) -> None:
     outcome = adjudicate(campaign)
     rows = [row | {"decision": "?"} for row in conflict_rows(campaign, outcome, outcome.conflicts)]
     write_conflicts(tmp_path / "list.csv", rows)
-    with pytest.raises(InputError, match=r"row 4: .*; and 2 more: mend them"):
+    with pytest.raises(InputError, match=r"row 4: .*; and 2 more: correct them"):
         read_conflicts(tmp_path / "list.csv", campaign, outcome, "chair")
 
 
@@ -270,7 +273,7 @@ def test_more_than_three_problems_are_counted(tmp_path: Path) -> None:
     ("content", "said"),
     [
         (b"", "there is no header"),
-        (b"campaign,unit_id,votes\n", "has no column 'decision'"),
+        (b"campaign,unit_id,votes\nbooks,x,y\n", "there is no column decision: import the list"),
         (
             b'campaign,unit_id,votes,decision\nbooks,"hs-1',
             r"row 2: not CSV .*: the file was cut off",
@@ -409,12 +412,12 @@ def test_the_list_shows_half_of_the_comparisons_swapped_and_is_read_accordingly(
 @pytest.mark.parametrize(
     ("name", "cell", "message"),
     [
-        ("shown_first", None, r"has no column 'shown_first', only campaign, unit_id, "),
+        ("shown_first", None, r"list\.csv: there is no column shown_first: import the list"),
         ("shown_first", "", r"row 2: shown_first of re-2a:re-2b is '', expected 'a';"),
         (
             "reply_a",
             None,
-            r"list\.csv: there is no column reply_a: import what `fcconan annotate adjudicate --export-conflicts` ",
+            r"list\.csv: there is no column reply_a: import the list with all its columns",
         ),
     ],
 )
@@ -440,7 +443,7 @@ def test_options_that_go_together(tmp_path: Path, run_cli: RunCli) -> None:
 def test_an_answer_of_somebody_unknown_is_no_vote(tmp_path: Path) -> None:
     campaign = labelled(tmp_path / "c", "0")
     campaign.write("answers.jsonl", [*campaign.history(), Answer("main", "stranger", "hs-1:cn-1", "label", YES)])
-    with pytest.raises(InputError, match=r"answers of stranger, who is not in raters\.jsonl"):
+    with pytest.raises(InputError, match="has no rater stranger: take its files from a backup"):
         adjudicate(campaign)
 
 

@@ -214,11 +214,11 @@ def test_records_with_a_status_of_their_own_are_refused(pairs: Campaign, tmp_pat
 def test_users_are_named(pairs: Campaign, tmp_path: Path) -> None:
     said = {FIRST: {"label": [("appropriate", USER, "submitted"), ("not_sure", OTHER, "submitted")]}}
     path = flat(pairs, tmp_path / "records.json", said)
-    with pytest.raises(InputError, match="several users answered ombrey-1's units"):
+    with pytest.raises(InputError, match="users and raters do not match one to one"):
         taken(pairs, path)
     with pytest.raises(InputError, match="record 1: it is ombrey-1's, and tessok-2 answered it"):
         taken(pairs, path, people={USER: "ombrey-1", OTHER: "tessok-2"})
-    with pytest.raises(InputError, match="record 1: hs-1:cn-1 stands there already, in record 1"):
+    with pytest.raises(InputError, match="record 1: hs-1:cn-1 is in the file already, in record 1"):
         taken(pairs, path, people={USER: "ombrey-1", OTHER: "ombrey-1"})
     path = flat(pairs, tmp_path / "records.json", {FIRST: {"label": [("appropriate", USER, "submitted")]}})
     assert taken(pairs, path, people={USER: "ombrey-1"}).raters == ("ombrey-1",)
@@ -245,7 +245,10 @@ def test_users_are_named(pairs: Campaign, tmp_path: Path) -> None:
             ),
             "label is there twice",
         ),
-        (lambda rows: rows[0].update(label="appropriate"), r"record 1: label stands beside .* JSON \(not JSON-MIN\)"),
+        (
+            lambda rows: rows[0].update(label="appropriate"),
+            r"record 1: label is no response: export JSON, not JSON-MIN",
+        ),
         (lambda rows: rows[0].update({"tone.responses": ["x"]}), "unknown question tone"),
     ],
 )

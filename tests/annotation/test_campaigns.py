@@ -129,7 +129,7 @@ def test_what_is_no_campaign_or_no_round_is_said(tmp_path: Path) -> None:
 def test_a_file_that_was_edited_wrongly_is_named_with_its_line(tmp_path: Path) -> None:
     campaign = made(tmp_path / "c")
     (campaign.folder / "raters.jsonl").write_text('{"rater": "r1"}\n{"rater": "r2", "mail": "x"}\n')
-    with pytest.raises(InputError, match=r"raters\.jsonl, line 2 is no rater \(unknown mail\): take the file from a"):
+    with pytest.raises(InputError, match=r"raters\.jsonl, line 2 is no rater \(.*mail.*\): take the file from a"):
         campaign.raters()
     (campaign.folder / "raters.jsonl").write_text('{"role": "annotator"}\n')
     with pytest.raises(InputError, match=r"raters\.jsonl, line 1 is no rater \(.*rater"):
@@ -164,5 +164,5 @@ def test_a_pattern_stands_for_the_rounds_it_matches_the_tenth_after_the_second(t
     assert campaign.rounds_like(["queue-*"]) == ["queue-1", "queue-2", "queue-10"]
     assert campaign.rounds_like(["other", "main", "queue-1*"]) == ["other", "main", "queue-1", "queue-10"]
     assert campaign.rounds_like(None) == ["main"]
-    with pytest.raises(InputError, match=r"no round like x\*, only main, queue-1"):
-        campaign.rounds_like(["x*"])
+    with pytest.raises(InputError, match=r"no round 'x\*', only main, queue-1"):
+        campaign.assignments(*campaign.rounds_like(["x*"]))

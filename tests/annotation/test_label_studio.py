@@ -194,7 +194,7 @@ def test_users_are_named_by_id_or_address(pairs: Campaign, tmp_path: Path, user:
 def test_answers_by_somebody_else_are_refused(pairs: Campaign, tmp_path: Path) -> None:
     said = {FIRST: [annotation(chosen("appropriate"), user=5)], SECOND: [annotation(chosen("appropriate"), user=8)]}
     path = returned(pairs, tmp_path / "e.json", said)
-    with pytest.raises(InputError, match="several users answered ombrey-1's units: give --user-map FILE"):
+    with pytest.raises(InputError, match="users and raters do not match one to one: give --user-map FILE"):
         taken(pairs, path)
     with pytest.raises(InputError, match="task 42, annotation 7: it is ombrey-1's, and tessok-2 answered it"):
         taken(pairs, path, people={"5": "ombrey-1", "8": "tessok-2"})
@@ -208,7 +208,7 @@ def test_one_user_is_not_two_raters(pairs: Campaign, tmp_path: Path) -> None:
         said = {FIRST: [annotation(chosen("appropriate"), user=5)]}
         both += json.loads(returned(pairs, tmp_path / "e.json", said, rater).read_text())
     (tmp_path / "both.json").write_text(json.dumps(both))
-    with pytest.raises(InputError, match="one user answered several raters' units: give --user-map FILE"):
+    with pytest.raises(InputError, match="users and raters do not match one to one"):
         taken(pairs, tmp_path / "both.json")
 
 
@@ -216,7 +216,7 @@ def test_two_answers_of_one_user_to_a_task_are_refused(pairs: Campaign, tmp_path
     said = {FIRST: [annotation(chosen("appropriate")), annotation(chosen("not_sure"), id=8)]}
     path = returned(pairs, tmp_path / "e.json", said)
     with pytest.raises(
-        InputError, match="task 41, annotation 8: hs-1:cn-1 stands there already, in task 41, annotation 7"
+        InputError, match="task 41, annotation 8: hs-1:cn-1 is in the file already, in task 41, annotation 7"
     ):
         taken(pairs, path)
 
@@ -244,7 +244,7 @@ def test_two_answers_of_one_user_to_a_task_are_refused(pairs: Campaign, tmp_path
             lambda tasks: tasks[1]["data"].update(hate_speech="x"),
             "task 42: hate_speech is not the text that was given out",
         ),
-        (lambda tasks: tasks[1]["data"].update(unit_id="x"), "task 42: there is no unit 'x'"),
+        (lambda tasks: tasks[1]["data"].update(unit_id="x"), "task 42: 'x' was not assigned to"),
         (
             lambda tasks: tasks[0]["annotations"][0]["result"][0].pop("value"),
             "task 41, annotation 7: its result cannot be",

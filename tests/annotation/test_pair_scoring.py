@@ -352,7 +352,7 @@ def test_answers_that_were_paid_for_outlive_a_shard_that_failed(
         scorer = JudgeScorer(relevance(), "stub", base_url=server.url)
         asking = Asking(concurrency=1, retries=0)
         work, shards = plan({"h1": HS["h1"]}, CN, scorer, tmp_path / "scores", asking=asking)
-        with pytest.raises(InputError, match=r"^1 requests had no answer for a reason that may pass"):
+        with pytest.raises(InputError, match=r"^1 requests had no answer: run the same command again"):
             run(work, shards)
         assert shard_bytes(tmp_path / "scores") == {}
         run(work, shards)
@@ -522,11 +522,11 @@ def test_the_verb_scores_a_campaign_and_says_what_there_is(tmp_path: Path, run_c
         (["--shard", "3/2"], "shard 3/2 does not exist"),
         (["--shard", "2"], "shard 2 does not exist"),
         (["--rank", 0], "--rank was removed: use --shard K/N"),
-        (["--model", "stub"], "are for --scorer judge, not tfidf"),
+        (["--model", "stub"], "--model: only for --scorer judge, not tfidf; leave it out"),
         (["--scorer", "judge"], "name it with --model"),
         (["--scorer", "judge", "--model", "stub", "--task", "cseval"], "name it with --aspect"),
         (["--out", "CAMPAIGN"], "holds campaign.yaml, so it is no folder for scores"),
-        (["--dry-run"], "--prices, --max-cost and --dry-run are for --scorer judge, not tfidf"),
+        (["--dry-run"], "--dry-run: only for --scorer judge, not tfidf; leave it out"),
         (["--scorer", "judge", "--model", "stub", "--max-cost", 1], "--max-cost needs --prices FILE"),
         (["--scorer", "judge", "--model", "stub", "--max-cost", 1, "--jobs", 2], "--max-cost is kept by one process"),
     ],

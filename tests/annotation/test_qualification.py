@@ -55,7 +55,7 @@ def test_the_quiz_goes_to_who_is_invited_and_to_who_is_invited_later(tmp_path: P
 
 
 def test_without_a_quiz_or_anybody_invited_there_is_nothing_to_assign(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="has no quiz: give units with known answers"):
+    with pytest.raises(InputError, match="has no quiz: give one to"):
         quiz_round(started(tmp_path, "rater-1", units=[]))
     with pytest.raises(InputError, match="has no rater to qualify"):
         quiz_round(started(tmp_path / "other"))

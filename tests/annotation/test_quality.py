@@ -12,7 +12,7 @@ from scipy import stats
 
 from fcconan.annotation.assignment.rounds import Plan, make_round
 from fcconan.annotation.attention import (
-    Course,
+    Judged,
     checks,
     courses,
     fast_threshold,
@@ -234,8 +234,8 @@ def test_places_follow_from_how_the_round_was_made(tmp_path: Path) -> None:
     campaign.write("answers.jsonl", [Answer("main", "rater-1", unit, "label", YES) for unit in campaign.units()])
     course = courses(campaign)["rater-1"]
     units = campaign.units()
-    anchors = {unit for unit in course.units if units[unit].role == "anchor"}
-    pairs = [(units[unit].cn_id, place) for unit, place in zip(course.units, course.places, strict=True)]
+    anchors = {each.unit for each in course if units[each.unit].role == "anchor"}
+    pairs = [(units[each.unit].cn_id, each.place) for each in course]
     assert {place for cn, place in pairs if cn == "cn-99"} == {("main, anchors", 0)}
     assert len(anchors) == 8  # two in each of four sessions
     blocks = dict.fromkeys(pair for pair in pairs if pair[0] != "cn-99")
@@ -248,7 +248,7 @@ def test_places_follow_from_how_the_round_was_made(tmp_path: Path) -> None:
     rest = [each for each in last if each.rater == "rater-1" and units[each.unit_id].cn_id not in ("cn-1", "cn-2")]
     late = [Assignment("rater-1", each.unit_id, 1000 + at) for at, each in enumerate(taken)]
     campaign.write("rounds/main.jsonl", [*rest, *late])
-    assert [number for _, number in courses(campaign)["rater-1"].places[-4:]] == [15, 16, 17, 18]
+    assert [each.place[1] for each in courses(campaign)["rater-1"][-4:]] == [15, 16, 17, 18]
 
 
 def test_seconds_below_three_robust_deviations_are_fast() -> None:
@@ -338,18 +338,17 @@ def test_courses_follow_the_order_in_which_units_were_shown(tmp_path: Path) -> N
     order = [Assignment("rater-1", f"hs-{at}:cn-{at}", place) for at, place in ((1, 3), (2, 1), (3, 4), (4, 2))]
     campaign.write("rounds/main.jsonl", order)
     assert courses(campaign) == {
-        "rater-1": Course(
-            ["hs-2:cn-2", "hs-1:cn-1", "hs-3:cn-3"],
-            [{"label": YES}, {"label": NO}, {"label": None}],
-            [None] * 3,
-            [("main", 0)] * 3,
-        )
+        "rater-1": [
+            Judged("hs-2:cn-2", {"label": YES}, None, ("main", 0)),
+            Judged("hs-1:cn-1", {"label": NO}, None, ("main", 0)),
+            Judged("hs-3:cn-3", {"label": None}, None, ("main", 0)),
+        ]
     }
     campaign.write("rounds/again.jsonl", [Assignment("rater-1", "hs-1:cn-1", 1)])
     add_answers(campaign, Answer("again", "rater-1", "hs-1:cn-1", "label", YES, 4.0))
     course = courses(campaign, ["main", "again"])["rater-1"]
-    assert course.values[1] == {"label": YES}
-    assert course.seconds == [None, 4.0, None]
+    assert (course[1].values, course[1].place) == ({"label": YES}, ("main", 0))
+    assert [each.seconds for each in course] == [None, 4.0, None]
 
 
 def test_the_command(tmp_path: Path, run_cli: RunCli) -> None:

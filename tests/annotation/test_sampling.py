@@ -174,7 +174,7 @@ def test_hs_of_one_value_are_drawn_once() -> None:
     with pytest.raises(InputError, match=r"row 1 has no topic, by which HS are grouped: it has hate_speech, "):
         read_corpus(rows, one_per="topic")
     rows[1]["code"] = "z"
-    with pytest.raises(InputError, match=r"row 2: the HS has the code 'z', and 'x' before: mend one"):
+    with pytest.raises(InputError, match=r"row 2: the HS has code 'z', and 'x' before: correct one"):
         read_corpus(rows, one_per="code")
 
 
@@ -182,9 +182,9 @@ def test_rows_in_another_language_are_left_out() -> None:
     rows = [row | {"text_language": "it" if row["hate_speech"] == TESSOK else "fr"} for row in ROWS]
     corpus = read_corpus(rows, language="it")
     assert (len(corpus.hs), len(corpus.cns), corpus.n_rows, corpus.n_other_language) == (1, 2, 6, 4)
-    with pytest.raises(InputError, match=r"no pairs in the language en: all 6 rows name another one"):
+    with pytest.raises(InputError, match=r"none of 6 rows is a pair \(language: en\): check the file"):
         read_corpus(rows, language="en")
-    with pytest.raises(InputError, match="the corpus has no pairs: check the file"):
+    with pytest.raises(InputError, match="none of 0 rows is a pair"):
         read_corpus([])
 
 
@@ -253,7 +253,7 @@ def test_fewer_than_asked_for_is_said_with_the_numbers_found() -> None:
         made(7, 2)
     with pytest.raises(InputError, match=r"^the 5 nearest of 24 originals give 0 new ones, so there is nothing to ju"):
         made(6, None)
-    with pytest.raises(InputError, match=r"^1 of 1 HS are not in the corpus \(hs-0\), so they have no originals"):
+    with pytest.raises(InputError, match=r"^1 of 1 HS are not in the corpus \(hs-0\): give others"):
         made(1, None, among=["hs-0"])
 
 
@@ -337,7 +337,7 @@ def test_a_retriever_that_fails_is_one_line() -> None:
         def rank(self, queries: Mapping[str, str], corpus: Mapping[str, str], k: int) -> Rankings:
             raise ValueError("no light")
 
-    with pytest.raises(InputError, match=r"^broken finds no neighbours of 2 CNs \(cn-\w+: ValueError: no light\)"):
+    with pytest.raises(InputError, match=r"^broken finds no neighbours of cn-\w+ \(ValueError: no light\)"):
         construct(read_corpus(ROWS), Neighbours(Broken()), n_hs=None, among=[identity.make_hs_id(OMBREY)])
 
 
@@ -435,7 +435,7 @@ def test_every_reply_with_words_is_a_unit() -> None:
 
 
 def test_what_the_task_shows_is_looked_for() -> None:
-    with pytest.raises(InputError, match=r"^the task shows background, but no reply has any"):
+    with pytest.raises(InputError, match=r"^the task shows background, which no reply has"):
         reply_units(REPLIES, ["hate_speech", "background"])
     some = [reply("i", "x", LIBRARY, background="Lists."), *REPLIES[1:]]
     material = reply_units(some, ["hate_speech", "background"])
@@ -443,7 +443,7 @@ def test_what_the_task_shows_is_looked_for() -> None:
     assert material.texts["replies.jsonl"][0]["background"] == "Lists."
     with pytest.raises(InputError, match=r"^none of 1 replies has a word: check the column of their text$"):
         reply_units([reply("j", "y", "  ")])
-    with pytest.raises(InputError, match=r"^the reply re-ix has no hate speech that it answers"):
+    with pytest.raises(InputError, match=r"^the reply re-ix has no hate speech: fill it in"):
         reply_units([reply("i", "x", ASK, hate_speech="")])
 
 
@@ -491,9 +491,7 @@ def test_anchors_and_quiz_are_units_with_an_answer() -> None:
         add_known(material, [row], "quiz", task)
     with pytest.raises(InputError, match=r"^anchor 1 is judged in the campaign already"):
         add_known(material, [row | {"counter_narrative": BREAD}], "anchor", task)
-    with pytest.raises(
-        InputError, match=r"^anchor 1: label is 'yes', expected the right one of not_appropriate, not_s"
-    ):
+    with pytest.raises(InputError, match=r'^anchor 1: label is "yes", expected one of not_appropriate, not_s'):
         add_known(material, [row | {"label": "yes"}], "anchor", task)
     with pytest.raises(InputError, match=r"^the file of the quiz has no rows"):
         add_known(material, [], "quiz", task)
@@ -509,9 +507,9 @@ def test_anchors_of_replies_and_comparisons() -> None:
     assert unit == Unit(key, "anchor", identity.make_hs_id(OMBREY), item_id=item, reply_a=key, known=known)
     assert material.texts["replies.jsonl"][-1]["system"] == "anchor"
     for wrong in ("6", "4.5", "nan", "much"):
-        with pytest.raises(InputError, match=rf"^anchor 1: relevance is '{wrong}', expected a grade from 1 to 5$"):
+        with pytest.raises(InputError, match=rf'^anchor 1: relevance is "{wrong}", expected 1 to 5 without decimals$'):
             add_known(material, [rated | {"relevance": wrong}], "anchor", load_task("cseval"))
-    with pytest.raises(InputError, match=r"^quiz 1 has no right grade: fill in one or more of relevance, coherence, "):
+    with pytest.raises(InputError, match=r"^quiz 1 has no right answer: fill in one or more of relevance, coherence, "):
         add_known(material, [{"hate_speech": OMBREY, "text": LENT}], "quiz", load_task("cseval"))
 
     better = {"hate_speech": OMBREY, "text_a": LENT, "text_b": "Boo.", "label": "a"}
@@ -528,7 +526,7 @@ def test_a_campaign_is_made_once_and_known_again(tmp_path: Path) -> None:
         Campaign(folder).write("raters.jsonl", [Rater("r1")])
     before = {file.name: file.read_bytes() for file in folder.iterdir()}
     assert make_once(folder, named, task, ombrey_only(k=2)) is False
-    with pytest.raises(InputError, match=r"holds a campaign already, with another campaign\.yaml than these arguments"):
+    with pytest.raises(InputError, match=r"holds a campaign with another campaign\.yaml: choose another folder"):
         make_once(folder, named, task, ombrey_only(k=1))
     with pytest.raises(InputError, match=r"with another task\.yaml"):
         make_once(folder, named, load_task("cseval"), ombrey_only(k=2))
@@ -571,7 +569,7 @@ def test_new_from_a_file_of_pairs(tmp_path: Path, write: Write, run_cli: RunCli)
     assert "was there already, as these arguments make it: nothing was changed" in again.stdout
     refused = run_cli(*base, "--corpus", corpus, *options, "--seed", 5)
     assert refused.returncode == 2
-    assert "holds a campaign already, with another campaign.yaml than these arguments make" in refused.stderr
+    assert "holds a campaign with another campaign.yaml: choose another folder" in refused.stderr
 
 
 def test_new_from_lists_and_from_replies(tmp_path: Path, write: Write, run_cli: RunCli) -> None:
@@ -599,13 +597,13 @@ def test_new_from_lists_and_from_replies(tmp_path: Path, write: Write, run_cli: 
 @pytest.mark.parametrize(
     ("task", "options", "message"),
     [
-        ("appropriateness", ["--replies", "r.csv"], "the task appropriateness judges pairs: give --corpus, or --hs-f"),
+        ("appropriateness", ["--replies", "r.csv"], "the task appropriateness judges pairs: give --corpus with --hs "),
         ("cseval", ["--corpus", "c.csv"], "the task cseval judges replies: give --replies"),
-        ("cseval", ["--replies", "r.csv", "--pairs", "3"], "--pairs counts comparisons, and cseval has none"),
+        ("cseval", ["--replies", "r.csv", "--pairs", "3"], "--pairs: it counts comparisons, and cseval has none"),
         ("cseval", ["--replies", "r.csv", "--hs", "3"], "--hs: this campaign draws no HS and CNs; leave it out"),
-        ("appropriateness", ["--hs-file", "h.txt"], "one list of texts is given: give --hs-file and --cn-file"),
-        ("appropriateness", ["--corpus", "c.csv", "--cn-file", "c.txt"], "the CNs of --cn-file need HS"),
-        ("appropriateness", ["--corpus", "c.csv"], "--hs is missing, the number of HS that are drawn from the corpus"),
+        ("appropriateness", ["--hs-file", "h.txt"], "the task appropriateness judges pairs: "),
+        ("appropriateness", ["--corpus", "c.csv", "--cn-file", "c.txt"], "the task appropriateness judges pairs: "),
+        ("appropriateness", ["--corpus", "c.csv"], "the task appropriateness judges pairs: "),
         (
             "appropriateness",
             ["--hs-file", "h.txt", "--cn-file", "c.txt", "--encoder", "tfidf"],
@@ -614,12 +612,12 @@ def test_new_from_lists_and_from_replies(tmp_path: Path, write: Write, run_cli: 
         (
             "appropriateness",
             ["--corpus", "c.csv", "--hs", "3", "--language", "eng"],
-            "--language is 'eng': give a code",
+            "Invalid value for '--language': String should match pattern '^[a-z]{2}$' (found 'eng').",
         ),
         (
             "appropriateness",
             ["--corpus", "c.csv", "--hs", "3", "--campaign-name", "A b"],
-            "the campaign's name is 'A b', expec",
+            "Invalid value for '--campaign-name': String should match pattern ",
         ),
         ("appropriateness", ["--hs-file", "h.doc", "--cn-file", "c.txt"], "there is no file h.doc: check the path"),
         (

@@ -233,8 +233,8 @@ def test_bad_behaviours(content: str, message: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
-        ([{"unit_id": "hs-1:cn-1", "label": YES}], "does not say what is right for hs-2:cn-2"),
-        ([{"unit_id": "hs-1:cn-1", "label": SURE}], 'row 1: "not_sure" cannot be right'),
+        ([{"unit_id": "hs-1:cn-1", "label": YES}], "has no right answer for hs-2:cn-2"),
+        ([{"unit_id": "hs-1:cn-1", "label": SURE}], "row 1: 'not_sure' cannot be right"),
     ],
 )
 def test_bad_truth(rows: list[dict[str, str]], message: str, tmp_path: Path) -> None:
@@ -450,7 +450,7 @@ def test_the_command_plans(tmp_path: Path, run_cli: RunCli) -> None:
     [
         ([], "give --out FOLDER"),
         (["--estimate", "--out", "x"], "give --out FOLDER"),
-        (["--out", "x", "--team-size", 3], "--team-size: of --estimate only"),
+        (["--out", "x", "--team-size", 3], "--team-size: only for --estimate; leave it out"),
         (["--estimate", "--overlap-plan", "2=0.5,3=0.7"], "give shares from 0"),
         (["--estimate", "--overlap-plan", "much"], "expected shares such as"),
         (["--estimate", "--team-size", 2, "--overlap-plan", "0:0.5"], "--team-size 2 cannot judge units by 3"),

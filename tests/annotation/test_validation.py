@@ -12,19 +12,14 @@ import pytest
 from fcconan.annotation.adjudication import adjudicate
 from fcconan.annotation.assignment.validators import Options, options_of, plan_validation, write_plan
 from fcconan.annotation.campaigns import LABEL, VALIDATION, Answer, Assignment, Campaign, Decision, Rater
-from fcconan.annotation.validation import (
-    SHOWN,
-    Verdict,
-    validated_things,
-    validation_summary,
-    verdicts,
-)
+from fcconan.annotation.validation import Verdict, shown_assignments, validated_things, validation_summary, verdicts
 from fcconan.data.files import read_rows
 from fcconan.errors import InputError
 from tests.annotation.answered import NO, YES, add_answers, campaign_of, comparison_units, labelled, reply_units
 from tests.conftest import RunCli
 
 FOUR = [f"validator-{number}" for number in range(1, 5)]
+SHOWN = f"rounds/{VALIDATION}.shown.jsonl"
 
 
 def decided(folder: Path, *votes: str, validators: Sequence[str] = FOUR, **options: Any) -> Campaign:
@@ -151,6 +146,14 @@ def test_what_validators_who_left_did_not_answer_goes_to_others(tmp_path: Path) 
     write_plan(campaign, plan)
     states = {unit: each.state for unit, each in verdicts(campaign).items()}
     assert (states[mine[0].unit_id], states[mine[1].unit_id]) == ("disagreed", "missing")
+
+
+def test_without_a_note_of_labels_a_unit_without_a_label_is_outdated(tmp_path: Path) -> None:
+    campaign = decided(tmp_path / "c", "20", "00", validators=FOUR[:1])  # the first unit is discarded
+    write(campaign, ("validator-1", 1, YES), ("validator-1", 2, NO))
+    (campaign.folder / SHOWN).unlink()
+    shown = shown_assignments(campaign, validated_things(campaign))
+    assert [(each.shown, each.is_current) for each in shown] == [({}, False), ({LABEL: NO}, True)]
 
 
 def times_of(assignments: Sequence[Assignment]) -> Counter[int]:
@@ -383,19 +386,19 @@ def test_numbers_that_cannot_be(tmp_path: Path, options: dict[str, Any], said: s
 
 
 def test_nothing_and_nobody(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="nothing to validate: run `fcconan annotate adjudicate` first"):
+    with pytest.raises(InputError, match="nothing to validate: none of 0 decisions is a label; run `fcconan ann"):
         plan_validation(labelled(tmp_path / "a", "2", validators=FOUR))
     discarded = decided(tmp_path / "d", "20", "02", validators=FOUR)
-    with pytest.raises(InputError, match="nothing to validate: all 2 decided units are discarded"):
+    with pytest.raises(InputError, match="nothing to validate: none of 2 decisions is a label"):
         plan_validation(discarded)
     grades: dict[str, Any] = {"rater-1": [{"relevance": 2.0}]}
     with pytest.raises(
-        InputError, match=r"has grades in all of relevance, .* from the round main: import grades with .* or name other"
+        InputError, match=r"has nothing to validate: import grades in all of relevance, .*, or name other rounds"
     ):
         plan_validation(campaign_of(tmp_path / "e", reply_units(1), grades, task="cseval", validators=FOUR))
     with pytest.raises(InputError, match="no active validator: let one join"):
         plan_validation(decided(tmp_path / "b", "2", validators=[]))
-    with pytest.raises(InputError, match="are to be judged by 2 raters, but only 1 are active"):
+    with pytest.raises(InputError, match="1 units are to be judged by 2 of the 1 active raters"):
         plan_validation(decided(tmp_path / "c", "2", validators=FOUR[:1]), twice=0.5)
 
 

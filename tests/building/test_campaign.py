@@ -280,7 +280,7 @@ def test_final_grades(recipe_of: RecipeOf) -> None:
         (1, "ratings", "relevance", "elegance", r"ratings\.csv, line 2: aspect is 'elegance', expected one of"),
         (1, "ratings", "\nre-", "\nre-0", r"ratings\.csv, line 2: reply_id re-0\w+ is not in the file"),
         (1, "replies", "Ombrey", "Tessok", r"replies\.csv, line 2: the HS does not have the id hs-"),
-        (1, "replies", '"[""Yes', '"[Yes', r"replies\.csv, line 2: references are no JSON list"),
+        (1, "replies", '"[""Yes', '"[Yes', r"replies\.csv, line 2: references are not a JSON list"),
         (2, "comparisons", "tie", "draw", r"comparisons\.csv, line 4: verdict is 'draw', expected one of"),
         (2, "comparisons", "\nre-", "\nre-0", r"line 2: reply_a re-0\w+ is not in the file"),
         (3, "labels", "\nre-", "\nre-0", r"labels\.csv, line 2: reply_a re-0\w+ is not in the file"),
@@ -328,7 +328,7 @@ def test_counts_that_differ_are_named(recipe_of: RecipeOf) -> None:
             {"own_tier_rule": {"meaning": "x", "tier": [], "tiers": [{"name": "gold"}]}},
             r"line \d+: unknown key 'own_tier_rule\.tier'; did you mean 'tiers'\?",
         ),
-        ({"tier_rule": "loose"}, "tier_rule: no tier rule of the catalogue, which has released, strict"),
+        ({"tier_rule": "loose"}, "tier_rule: unknown tier rule; the catalogue has released, strict"),
         (
             {"kind": "exhaustive", "own_tier_rule": {"meaning": "x", "tiers": [{"name": "gold"}]}},
             "own_tier_rule: only kind 'campaign' takes a tier rule of its own",

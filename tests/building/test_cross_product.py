@@ -1,4 +1,5 @@
 import itertools
+import time
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ from hypothesis import given, settings, strategies as st
 from fcconan.building import cross_product
 from fcconan.building.cross_product import PLAN_NAME, write_exhaustive_pairs
 from fcconan.errors import InputError
+from fcconan.parallel import Shard, write_shard
 
 HS = [f"hs-{number:012x}" for number in range(7)]
 CN = [f"cn-{number:012x}" for number in range(11)]
@@ -108,15 +110,6 @@ def test_bytes_do_not_depend_on_jobs(tmp_path: Path) -> None:
     assert (tmp_path / "one" / PLAN_NAME).read_bytes() == (tmp_path / "two" / PLAN_NAME).read_bytes()
 
 
-def test_progress_counts_pairs(tmp_path: Path) -> None:
-    calls: list[tuple[int, int]] = []
-    write_exhaustive_pairs(HS, CN, tmp_path, rows_per_shard=30, jobs=1, progress=lambda *counts: calls.append(counts))
-    assert calls == [(30, 77), (60, 77), (77, 77)]
-    calls.clear()
-    write_exhaustive_pairs(HS, CN, tmp_path, rows_per_shard=30, jobs=1, progress=lambda *counts: calls.append(counts))
-    assert calls == [(77, 77)]
-
-
 @pytest.mark.parametrize("damage", ["deleted", "cut short", "empty"])
 def test_resume_writes_only_what_is_missing(tmp_path: Path, damage: str) -> None:
     shards = write_exhaustive_pairs(HS, CN, tmp_path, rows_per_shard=20)
@@ -135,15 +128,22 @@ def test_resume_writes_only_what_is_missing(tmp_path: Path, damage: str) -> None
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
-def test_interruption_by_progress_leaves_complete_shards_only(tmp_path: Path, jobs: int) -> None:
-    def stop(done: int, total: int) -> None:
-        raise KeyboardInterrupt
+def test_interruption_leaves_complete_shards_only_and_cancels_the_others(
+    tmp_path: Path, jobs: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stop_at_the_fifth(folder: Path, shard: Shard, *arguments: Any) -> None:
+        if shard.start == 5:
+            raise KeyboardInterrupt
+        write_shard(folder, shard, *arguments)
+        time.sleep(0.01)
 
-    with pytest.raises(KeyboardInterrupt):
-        write_exhaustive_pairs(HS, CN, tmp_path / "pairs", rows_per_shard=1, jobs=jobs, progress=stop)
+    with monkeypatch.context() as patch:
+        patch.setattr(cross_product, "write_shard", stop_at_the_fifth)
+        with pytest.raises(KeyboardInterrupt):
+            write_exhaustive_pairs(HS, CN, tmp_path / "pairs", rows_per_shard=1, jobs=jobs)
 
     left = [path for path in (tmp_path / "pairs").iterdir() if path.name not in (PLAN_NAME, "_checkpoints")]
-    assert 0 < len(left) <= 77
+    assert 5 <= len(left) <= 20
     assert all(path.name.startswith("part-") and path.suffix == ".parquet" for path in left)
     assert all(pq.read_table(path).num_rows == 1 for path in left)
     assert content(write_exhaustive_pairs(HS, CN, tmp_path / "pairs", rows_per_shard=1, jobs=jobs)) == expected(HS, CN)
@@ -223,10 +223,3 @@ def test_repeated_and_missing_ids_are_refused(
     with pytest.raises(InputError, match=message):
         write_exhaustive_pairs(hs_ids, cn_ids, tmp_path / "pairs")
     assert not (tmp_path / "pairs").exists()
-
-
-@pytest.mark.parametrize("option", ["rows_per_shard", "jobs"])
-def test_numbers_below_one_are_refused(tmp_path: Path, option: str) -> None:
-    options: dict[str, Any] = {option: 0}
-    with pytest.raises(InputError, match=f"{option} is 0"):
-        write_exhaustive_pairs(HS, CN, tmp_path, **options)

@@ -127,7 +127,7 @@ def test_a_malformed_id_is_none_of_conan_and_fails_with_file_and_line(tmp_path: 
     with pytest.raises(InputError) as caught:
         _build(tmp_path, _conan(tmp_path, [CONAN[0], bad], {"config": "en", "where": {"language": "en"}}))
     assert str(caught.value) == (
-        f"conan.csv, line 4: source_id {source_id!r} is no id of CONAN, such as ENT1ST0001HS0033CN000021"
+        f"conan.csv, line 4: source_id is {source_id!r}, expected one such as ENT1ST0001HS0033CN000021"
     )
 
 
@@ -297,7 +297,7 @@ def test_a_recipe_file_builds_and_its_counts_are_checked(tmp_path: Path) -> None
 
 def test_a_condition_on_an_unknown_column_is_refused(tmp_path: Path) -> None:
     data = _conan(tmp_path, CONAN, {"config": "en", "where": {"langauge": "en"}})
-    with pytest.raises(InputError, match=r"^conan\.csv: no column 'langauge' for `where` of 'en'; mend the recipe$"):
+    with pytest.raises(InputError, match=r"^conan\.csv: no column 'langauge' for `where` of 'en'; correct the recipe$"):
         _build(tmp_path, data)
 
 
@@ -314,7 +314,7 @@ def test_a_condition_may_be_on_a_column_of_numbers(tmp_path: Path) -> None:
 
 READ = (
     "it reads age, cn_type, counter_narrative, education, gender, hate_speech, hs_subtype, hs_type, source_id; "
-    "declare other columns in `extra_columns`, or move them to the source's `ignore`"
+    "declare others in `extra_columns`, or move them to the source's `ignore`"
 )
 
 
@@ -322,7 +322,7 @@ READ = (
     ("column", "hint"),
     [
         ("topic", ""),
-        ("label", ""),  # every pair is appropriate here
+        ("label", "did you mean 'age'? "),  # every pair is appropriate here
         ("educaton", "did you mean 'education'? "),
         ("hs_typ", "did you mean 'hs_type'? "),
     ],
@@ -356,5 +356,5 @@ def test_a_config_may_stand_twice_with_two_splits_but_not_with_one(tmp_path: Pat
         ("all", "train", 7),
         ("all", "test", 2),
     ]
-    with pytest.raises(ValueError, match="all/train stands twice; give one of them another config or split"):
+    with pytest.raises(ValueError, match="all/train occurs twice; give one of them another config or split"):
         _build(tmp_path, _conan(tmp_path, CONAN, *twice, {"config": "all", "split": "train"}))

@@ -2,7 +2,7 @@
 
 import pytest
 
-from fcconan.building.quotations import quoted
+from fcconan.building.quotations import Texts
 
 LONG = "The Ombrey never return a book to the library."  # nine words
 
@@ -25,4 +25,4 @@ LONG = "The Ombrey never return a book to the library."  # nine words
     ],
 )
 def test_eight_words_in_a_row_or_all_of_four_and_more(public: str, text: str, found: bool) -> None:
-    assert quoted(public, ["Nobody knows the Velmari baker here at all.", text]) is found
+    assert Texts(["Nobody knows the Velmari baker here at all.", text]).quoted_in(public) is found

@@ -1,13 +1,18 @@
 import json
+import pkgutil
 from pathlib import Path
+from typing import get_args
 
 import jsonschema
 import pytest
 import yaml
 
+from fcconan.building import kinds
 from fcconan.building.recipe_schema import recipe_schema
-from fcconan.building.recipes import load_recipe
+from fcconan.building.recipes import Rater, Recipe, load_recipe
+from fcconan.building.tiers import Agreement, TierName
 from fcconan.data.content import content_folder, recipe_names, recipe_path
+from fcconan.data.schemas import AGREEMENTS, RATER_KINDS, TIERS
 from fcconan.errors import InputError
 
 SHA256 = "ab" * 32
@@ -180,25 +185,20 @@ def test_a_missing_key_is_named_with_the_line_of_its_block(tmp_path: Path, remov
             (
                 "[en]",
                 f"[en, {code}]",
-                f", line 5: languages.1: no code of ISO 639-1, such as 'en' (found '{code}')",
+                f", line 5: languages.1: not a code of ISO 639-1, such as 'en' (found '{code}')",
             )
             for code in ("ombrey", "eng", "EN", "xx", "pt-BR")
         ),
         (
             "[en]",
             "\n- en\n- fr\n- enn",
-            ", line 8: languages.2: no code of ISO 639-1, such as 'en' (found 'enn')",
+            ", line 8: languages.2: not a code of ISO 639-1, such as 'en' (found 'enn')",
         ),
         ("[en]", "[no]", ", line 5: languages.0: Input should be a valid string (found False)"),  # YAML's `no`
         (
             "expect:",
             "pairs:\n- {config: a, source: main}\n- {config: a, split: train, source: main}\nexpect:",
-            ", line 25: pairs: a/train stands twice; give one of them another config or split",
-        ),
-        (
-            "expect:",
-            "expect_by_tier_rule:\n  strict:\n    rows: {pears: {train: 1}}\nexpect:",
-            ", line 25: expect_by_tier_rule: strict names the config 'pears', which `expect` does not have",
+            ", line 25: pairs: a/train occurs twice; give one of them another config or split",
         ),
         (
             "expect:",
@@ -257,22 +257,22 @@ def test_an_optional_file_without_a_hash_says_why(tmp_path: Path) -> None:
         ),
         (
             TINY.replace("title: Tiny", "title: [Tiny"),
-            ", line 4: not valid YAML (expected ',' or ']', but got ':'); mend that line",
+            ", line 4: not valid YAML (expected ',' or ']', but got ':'); correct the line",
         ),
         (
             TINY.replace("  uses:", "\tuses:"),
-            ", line 16: not valid YAML (found character '\\t' that cannot start any token); mend that line",
+            ", line 16: not valid YAML (found character '\\t' that cannot start any token); correct the line",
         ),
         (
             TINY.replace("{train: 2}", "*nothing"),
-            ", line 27: not valid YAML (found undefined alias 'nothing'); mend that line",
+            ", line 27: not valid YAML (found undefined alias 'nothing'); correct the line",
         ),
         ("", ", line 1: found no mapping, expected `key: value` lines at the top level"),
         ("- name: tiny\n", ", line 1: found no mapping, expected `key: value` lines at the top level"),
         ("tiny\n", ", line 1: found no mapping, expected `key: value` lines at the top level"),
         (
             "name: tiny\n---\nname: tiny\n",
-            ", line 2: another document begins (`---`), expected one; keep the one that is meant",
+            ", line 2: not valid YAML (but found another document); correct the line",
         ),
         (b"name: caf\xe9\n", ": byte 9 is not UTF-8; save the file as UTF-8"),
     ],
@@ -284,14 +284,14 @@ def test_what_is_no_yaml_mapping_is_refused_with_its_line(tmp_path: Path, conten
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("Tiny", "Ti\x07ny", ", line 3: not valid YAML (character U+0007 is not allowed); mend that line"),
+        ("Tiny", "Ti\x07ny", ", line 3: not valid YAML (character U+0007 is not allowed); correct the line"),
         ("Tiny", "2025-13-01", ", line 3: '2025-13-01' is not a valid timestamp; put it in quotes if it is text"),
         ("Tiny", "!!int seven", ", line 3: 'seven' is not a valid int; put it in quotes if it is text"),
         ("Tiny", "!!bool maybe", ", line 3: 'maybe' is not a valid bool; put it in quotes if it is text"),
         (
             "Tiny",
             "!people x",
-            ", line 3: not valid YAML (could not determine a constructor for the tag '!people'); mend that line",
+            ", line 3: not valid YAML (could not determine a constructor for the tag '!people'); correct the line",
         ),
         ("title:", "? [a]\n:", ", line 3: found a block as a key, expected a plain word"),
         ("[en]", "&a [*a]", ": nested too deeply, or an anchor that holds itself; write it out"),
@@ -375,3 +375,10 @@ def test_a_path_that_is_no_recipe_file_is_refused(name: str) -> None:
         load_recipe(name)
     assert str(caught.value).startswith(f"unknown recipe {name!r}: ")
     assert str(caught.value).endswith(", or a .yaml file")
+
+
+def test_the_words_of_a_recipe_are_those_of_modules_and_schemas() -> None:
+    modules = {module.name for module in pkgutil.iter_modules(kinds.__path__)}
+    assert set(get_args(Recipe.model_fields["kind"].annotation)) == modules
+    assert get_args(Rater.model_fields["kind"].annotation) == RATER_KINDS
+    assert (get_args(Agreement), get_args(TierName)) == (AGREEMENTS, TIERS)

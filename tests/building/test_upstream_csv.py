@@ -58,12 +58,12 @@ def test_columns_are_mapped_and_ignored_ones_are_not_read(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("header", "message"),
     [
-        ("hs", "column 'cn' is missing; mend the header or the recipe's `columns`"),
-        ("hs,cn2", "column 'cn' is missing; the nearest is 'cn2'; mend the header or the recipe's `columns`"),
-        ("hs,CN", "column 'cn' is missing; mend the header or the recipe's `columns`"),
-        ("", "column 'hs' is missing; mend the header or the recipe's `columns`"),
-        ("hs,cn,hs", "column 'hs' stands twice in the header; keep one of them"),
-        ("hs,cn,other,other", "column 'other' stands twice in the header; keep one of them"),
+        ("hs", "column 'cn' is missing; correct the header or the recipe's `columns`"),
+        ("hs,cn2", "column 'cn' is missing; did you mean 'cn2'? correct the header or the recipe's `columns`"),
+        ("hs,CN", "column 'cn' is missing; correct the header or the recipe's `columns`"),
+        ("", "column 'hs' is missing; correct the header or the recipe's `columns`"),
+        ("hs,cn,hs", "column 'hs' occurs twice in the header; keep one of them"),
+        ("hs,cn,other,other", "column 'other' occurs twice in the header; keep one of them"),
         (
             "hs,cn,reply",
             "column 'reply' is not expected; map it in the recipe's `columns` or list it under `ignore`",
@@ -148,11 +148,11 @@ def test_quoted_newlines_commas_and_quotes_are_text_and_lines_are_counted(tmp_pa
 @pytest.mark.parametrize(
     ("body", "line", "problem"),
     [
-        ("x,y\nx,y,z\n", 3, "found 3 cells, expected 2 as in the header; mend the quoting of that row"),
-        ('"x\nx",y\n\nx\n', 5, "found 1 cells, expected 2 as in the header; mend the quoting of that row"),
-        ("x\ry,z\n", 2, "found 1 cells, expected 2 as in the header; mend the quoting of that row"),
-        ('x,"y"z\n', 2, "not valid CSV (',' expected after '\"'); mend that line"),
-        ('x,y\nx,"y\nx,y\n', 4, "not valid CSV (unexpected end of data); mend that line"),
+        ("x,y\nx,y,z\n", 3, "found 3 cells, expected 2 as in the header; correct the quotation marks of that row"),
+        ('"x\nx",y\n\nx\n', 5, "found 1 cells, expected 2 as in the header; correct the quotation marks of that row"),
+        ("x\ry,z\n", 2, "found 1 cells, expected 2 as in the header; correct the quotation marks of that row"),
+        ('x,"y"z\n', 2, "not valid CSV (',' expected after '\"'); correct that line"),
+        ('x,y\nx,"y\nx,y\n', 4, "not valid CSV (unexpected end of data); correct that line"),
     ],
 )
 def test_a_row_of_another_form_is_refused_with_its_line(tmp_path: Path, body: str, line: int, problem: str) -> None:
@@ -234,7 +234,7 @@ def test_one_of_compares_the_text_as_it_is() -> None:
     with pytest.raises(InputError) as caught:
         bad.one_of("label", values)
     assert str(caught.value) == (
-        "rows.csv, line 5: label is '1 ', expected one of '0', '1'; mend the row or the recipe"
+        "rows.csv, line 5: label is '1 ', expected one of '0', '1'; correct the row or the recipe"
     )
 
 

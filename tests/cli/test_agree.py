@@ -175,17 +175,21 @@ BOTH = [*ratings("anna", ANNA), *ratings("ben", BEN)]
         (BOTH, ["--scale", "1"], "--scale is '1': give LOW,HIGH in whole grades, such as 1,5"),
         (BOTH, ["--scale", "5,1"], "--scale is '5,1': give LOW,HIGH"),
         (BOTH, ["--scale", "1,inf"], "--scale is '1,inf': give LOW,HIGH"),
-        (BOTH, ["--scale", "1,4"], "relevance was rated 5, expected 1 to 4: give its own --scale, or mend the ratings"),
+        (
+            BOTH,
+            ["--scale", "1,4"],
+            "relevance was rated 5, expected 1 to 4: give its own --scale, or correct the ratings",
+        ),
         (BOTH, ["--scale", "0,900"], "the domain is [0.0, 1.0"),
         (BOTH, ["--coefficient", "kappa"], "Invalid value for '--coefficient': 'kappa' is not one of 'raw', 'cohen'"),
-        (BOTH, ["--aspect", "tone"], "nobody of anna, ben rated 'tone': known are relevance"),
-        (BOTH, ["--rater", "dora"], "there is no rater 'dora': known are anna, ben"),
+        (BOTH, ["--aspect", "tone"], "unknown aspect of anna, ben 'tone': known are relevance"),
+        (BOTH, ["--rater", "dora"], "unknown rater 'dora': known are anna, ben"),
         (
             BOTH,
             ["--kind", "grades"],
             "Invalid value for '--kind': 'grades' is not one of 'ratings', 'comparisons', 'votes'.",
         ),
-        (BOTH, ["--kind", "votes"], "x.csv has no column pair_id, label, but reply_id, item_id"),
+        (BOTH, ["--kind", "votes"], "x.csv has no columns 'pair_id', 'label', but reply_id, item_id"),
         (
             BOTH,
             ["--confidence", "nan"],
@@ -248,7 +252,7 @@ def test_a_page_has_tables_notes_and_signatures() -> None:
     assert ("3 raters" in page, "anna and clara[/b]" in page) == (True, True)
     assert (result["notes"][0] in page, result["signature"]["relevance"] in page) == (True, True)
     assert fcconan("agree", "x.csv", "--report", "page").complaint == (
-        "page is no page: give a file that ends in .html"
+        "page is not a page: give a file that ends in .html"
     )
 
 
@@ -264,7 +268,7 @@ def test_one_rater_and_two_are_named() -> None:
 def test_a_scale_that_the_rows_do_not_say_is_noted() -> None:
     write_rows(Path("x.csv"), [{**row, "low": "", "high": ""} for row in BOTH if row["value"] != 4])
     result = _result("--coefficient", "raw")
-    note = "relevance: the rows give no scale of whole grades, so the grades that occur (1, 2, 3, 5) stand for it; "
+    note = "relevance: the rows give no scale of whole grades, so the grades that occur (1, 2, 3, 5) are taken as it; "
     assert result["notes"] == [note + "--scale gives one."]
     assert "|domain:1,2,3,5-as-given|" in result["signature"]["relevance"]
     result = _result("--coefficient", "raw", "--scale", "1,5")

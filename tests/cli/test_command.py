@@ -82,7 +82,7 @@ def grove(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> typer.Typer:
         removed={"--own": "--own-system or --judge-system"},
     )
     command.add_to(made, "Groves")
-    Command("ask", "Ask.", f"{__name__}.ask", "fcconan ask", _show).add_to(made)
+    Command("ask", "Ask.", "fcconan ask", _show, f"{__name__}.ask").add_to(made)
     made.command("other", help="Do something else.")(lambda: None)
     return made
 
@@ -198,7 +198,7 @@ def test_the_line_comes_before_the_file_and_the_file_before_the_defaults(grove: 
             "a.csv is read, and --journal would destroy it: choose another --journal",
         ),
         ("b.csv -p ombrey -o r --journal r", "r is named by --out and --journal: give each a file of its own"),
-        ("a.csv -p ombrey --report r.txt", "r.txt is no page: give a file that ends in .html"),
+        ("a.csv -p ombrey --report r.txt", "r.txt is not a page: give a file that ends in .html"),
         ("-p ombrey", "Missing argument 'sources'."),
     ],
 )

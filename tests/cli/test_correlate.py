@@ -144,7 +144,7 @@ def test_a_metric_of_another_aspect_stands_beside_every_aspect() -> None:
 def test_people_have_to_be_named_in_a_file_with_columns() -> None:
     write_rows(Path("x.csv"), _wide())
     assert fcconan("correlate", "x.csv", "--wide-column", "people=h", "--wide-column", "judge=j").complaint == (
-        "no rating is by people, only by people, judge: name those who stand for people with --human"
+        "no rating is by people, only by people, judge: name those who represent people with --human"
     )
 
 
@@ -288,7 +288,7 @@ STRANGE = [{**ROWS[0], "reply_id": "r9"}, *ROWS[1:]]
     ("rows", "options", "message"),
     [
         (PEOPLE, [], "there are no ratings of relevance by models or metrics: known raters are anna, ben"),
-        (ROWS[12:], [], "no rating is by people, only by judge: name those who stand for people with --human"),
+        (ROWS[12:], [], "no rating is by people, only by judge: name those who represent people with --human"),
         ([*ROWS, ROWS[0]], [], "x.csv, row 19: anna has rated relevance of the reply r1A before, expected one rating"),
         (
             [{**ROWS[0], "value": "seven"}, *ROWS[1:]],
@@ -313,11 +313,11 @@ STRANGE = [{**ROWS[0], "reply_id": "r9"}, *ROWS[1:]]
             "relevance was rated on different scales, 1 to 5 a",
         ),
         ([{**ROWS[0], "system": "B"}, *ROWS[1:]], [], "the reply r1A has the system 'B', and in another row 'A': give"),
-        ([{"id": 1, "score": 2}], [], "x.csv has no column reply_id, rater, aspect, value, but id, score: say what"),
+        ([{"id": 1, "score": 2}], [], "x.csv has no columns 'reply_id', 'rater', 'aspect', 'value', but id, score"),
         (STRANGE, ["--replies", "r.csv"], "the replies lack 1 of 7 rated ones (such as r9): give the replies that"),
-        (ROWS, ["--human", "dora"], "there is no rater 'dora': known are anna, ben, judge"),
-        (ROWS, ["--rater", "dora"], "there is no rater 'dora': known are anna, ben, judge"),
-        (ROWS, ["--aspect", "tone"], "there is no aspect 'tone': known are relevance"),
+        (ROWS, ["--human", "dora"], "unknown rater 'dora': known are anna, ben, judge"),
+        (ROWS, ["--rater", "dora"], "unknown rater 'dora': known are anna, ben, judge"),
+        (ROWS, ["--aspect", "tone"], "unknown aspect 'tone': known are relevance"),
         (
             ROWS,
             ["--level", "item"],
@@ -362,7 +362,7 @@ STRANGE = [{**ROWS[0], "reply_id": "r9"}, *ROWS[1:]]
             ["--tests", "item"],
             "--tests compares models and metrics, and there is one for each aspect: leave it out",
         ),
-        (ROWS, ["--error-metrics", "--human", "judge", "--rater", "nobody"], "there is no rater 'nobody'"),
+        (ROWS, ["--error-metrics", "--human", "judge", "--rater", "nobody"], "unknown rater 'nobody'"),
         (ROWS, ["--confidence", "1"], "Invalid value for '--confidence': Input should be less than 1 (found 1.0)."),
         (
             ROWS,
@@ -389,7 +389,7 @@ def test_an_empty_file_and_half_a_character_are_refused() -> None:
     assert fcconan("correlate", "x.csv").complaint == "x.csv has no rows: check the file"
     Path("x.jsonl").write_text('{"rater": "\\udc00"}\n', encoding="utf-8")
     assert fcconan("correlate", "x.jsonl").complaint == (
-        "x.jsonl, line 1: '\\udc00' is half a character; mend that line"
+        "x.jsonl, line 1: '\\udc00' is half a character; correct the line"
     )
     assert fcconan("correlate", "x.jsonl", "--human", "\udcff").complaint.startswith("x.jsonl, line 1: ")
 
@@ -452,7 +452,7 @@ def test_judges_of_different_items_are_said_to_be_and_compared_on_common_ones() 
     ("options", "message"),
     [
         (["--ranks", "taste"], "found no ranks of people in 'taste': people rated rank"),
-        (["--ranks", "rank", "--error-metrics"], "--ranks goes with --human and --rater only"),
+        (["--ranks", "rank", "--error-metrics"], "--error-metrics: --ranks goes with --human and --rater"),
         (["--ranks", "rank", "--human", "p", "--rater", "q"], "q rated nothing, expected aspects with a scale"),
     ],
 )

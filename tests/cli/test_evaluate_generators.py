@@ -460,7 +460,7 @@ def test_a_folder_with_other_things_is_left_alone() -> None:
     Path("out").mkdir()
     Path("out/letter.txt").write_text("Dear Tessok,")
     done = fcconan("evaluate-generators", "suite.yaml", "--out", "out")
-    assert done.complaint == "out is there and holds no results of a suite: choose another --out"
+    assert done.complaint == "out holds no results of a suite: choose another --out"
     assert [path.name for path in Path("out").iterdir()] == ["letter.txt"]
 
 

@@ -17,9 +17,9 @@ import pytest
 from fcconan.data import ids
 from fcconan.data.content import content_folder
 from fcconan.data.files import read_rows
-from fcconan.generation.generators import PASSING
 from fcconan.generation.items import GENERATED
 from fcconan.models.answers.store import Answers
+from fcconan.models.requests import PASSING_REASONS
 from tests.cli.judging import Done, fcconan, judge
 from tests.generation.folders import write_lines
 from tests.models.server import Action, Behaviour, Body, Server, completion, error, use_key
@@ -391,7 +391,7 @@ def test_a_fault_is_a_reason_and_passing_ones_are_asked_again(
     assert all(row["text"] and row["reason"] is None for row in (first, third))
     (counts,) = summary()["systems"]
     assert (counts["n"], counts["missing"]) == (2 + (text is not None), {reason: 1} if reason else {})
-    passing = reason in PASSING
+    passing = reason in PASSING_REASONS
     assert summary()["failed_requests"] == passing
     assert ("1 request failed for a passing reason: run the command again" in done.stdout) == passing
     if passing:
@@ -418,7 +418,7 @@ def test_few_pairs_are_few_examples_and_no_candidates_at_all(server: Server) -> 
     assert summary()["systems"][0]["examples_shown"] == {"0": 1, "1": 2}
     done = generate("--strategy", "retrieval", *few, "--force")
     assert done.status == 1
-    said = "1 of 3 messages have no CN in the pool that is not kin of theirs: they have no reply."
+    said = "1 of 3 messages have no CN in the pool that is no near-duplicate of theirs: they have no reply."
     assert said in done.stdout
     assert f"- {said}" in Path("replies.jsonl.card.md").read_text()
     assert [row["reason"] for row in rows()] == ["no_candidates", None, None]
@@ -512,29 +512,29 @@ def test_killed_in_the_middle_it_goes_on_and_writes_the_same(demo: Path, tiny: P
         ),
         (
             "--model stub --strategy zero-shot --examples 2",
-            "--examples goes with --strategy few-shot, not zero-shot: l",
+            "--examples: only for --strategy few-shot or grounded or retrieval-conditioned; leave it out",
         ),
         (
             "--model stub --strategy few-shot --retrieved 2",
-            "--retrieved goes with --strategy retrieval-conditioned, not few-shot: ",
+            "--retrieved: only for --strategy retrieval-conditioned; leave it out",
         ),
         (
             "--model stub --strategy few-shot --background passages",
-            "--background goes with --strategy grounded, not fe",
+            "--background: only for --strategy grounded or retrieval-conditioned; leave it out",
         ),
         (
             "--model stub --strategy grounded",
             "--strategy grounded needs passages about the messages: give --background",
         ),
-        ("--model stub --encoder tfidf", "--encoder finds examples, and none are shown: leave it out"),
+        ("--model stub --encoder tfidf", "--encoder: it finds examples, and none are shown; leave it out"),
         (
             "--model stub --pool pairs.jsonl",
-            "--pool goes with --examples or --strategy retrieval-conditioned: leave it",
+            "--pool: only for --strategy few-shot or retrieval-conditioned or retrieval; leave it out",
         ),
-        ("--model stub --passages 2", "--passages goes with --background FOLDER: give one, or leave --passages out"),
+        ("--model stub --passages 2", "--passages: only for --background FOLDER; leave it out"),
         (
             "--model stub --judge x",
-            "--judge goes with several candidates and --selection judge, or --decoding best-of-5: le",
+            "--judge: only for several candidates with --selection judge, or for --decoding best-of-5; le",
         ),
         (
             "--model stub --decoding best-of-5",
@@ -566,16 +566,16 @@ def test_killed_in_the_middle_it_goes_on_and_writes_the_same(demo: Path, tiny: P
         ),
         (
             "--strategy retrieval --model stub",
-            "--model has no meaning with --strategy retrieval, which takes the best C",
+            "--model: only for --strategy zero-shot or few-shot or grounded or retrieval-conditioned; leave it out",
         ),
         (
             "--strategy reference --examples 3",
-            "--examples has no meaning with --strategy reference, which takes what p",
+            "--examples: only for --strategy few-shot or grounded or retrieval-conditioned; leave it out",
         ),
         ("--strategy reference --dry-run", "--dry-run counts what a model would be asked, and none is: leave it out"),
         (
             "--replies theirs.jsonl --model stub",
-            "--model says how replies are made, and --replies names replies that are the",
+            "--model: --replies names replies that exist already; leave it out",
         ),
         ("--replies theirs.jsonl", "there is no file theirs.jsonl: check the path"),
         (

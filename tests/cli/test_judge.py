@@ -400,7 +400,7 @@ def test_the_audit_names_reasons_and_takes_a_dataset_for_ratings(demo: Path, rep
     server.behaviour = says('{"label": "not_sure"}')
     assert rate(replies, server, "--task", "appropriateness", out="labels.csv").status == 0
     complaint = fcconan("judge", "audit", "--ratings", "labels.csv").complaint
-    assert complaint.startswith("labels.csv has no column reply_id, aspect, value, but pair_id, rater, label, ")
+    assert complaint.startswith("labels.csv has no columns 'reply_id', 'aspect', 'value', but pair_id, rater, label, ")
 
 
 def test_raters_are_named_after_what_is_not_as_usual(replies: Path, server: Server) -> None:
@@ -625,8 +625,7 @@ STUB = "rate replies.csv --model stub --out out.csv"
         (f"{LEXICAL} --task pairwise", "the task pairwise compares two replies: use `fcconan judge compare`"),
         (f"{LEXICAL} --task appropriateness", "the task appropriateness has labels, the lexical baseline rates"),
         (f"{LEXICAL} --task none.yaml", "no task file at none.yaml"),
-        (f"{LEXICAL} --dry-run", "the lexical baseline asks nothing: leave --dry-run out"),
-        (f"{LEXICAL} --model lexical", "one model is named twice: name each once"),
+        (f"{LEXICAL} --dry-run", "--dry-run: the lexical baseline counts words and asks no model; leave it out"),
         (f"{LEXICAL} --panel mean", "--panel mean combines models, and there is one: give two or more with --model"),
         (f"{STUB} --panel foo --model other", "Invalid value for '--panel': 'foo' is not one of 'mean', 'median'"),
         (f"{LEXICAL} --limit 0", "Invalid value for '--limit': "),
@@ -645,7 +644,10 @@ STUB = "rate replies.csv --model stub --out out.csv"
         ("rate folder --model lexical --out out.csv", "folder has no config 'replies': it has no parquet files"),
         ("rate none --model lexical --out out.csv", "none is neither a dataset folder nor a file of rows: "),
         ("rate none.csv --model lexical --out out.csv", "there is no file none.csv: check the path"),
-        ("rate broken.csv --model lexical --out out.csv", "broken.csv, line 2: found 1 cells, expected 2; mend that"),
+        (
+            "rate broken.csv --model lexical --out out.csv",
+            "broken.csv, line 2: not CSV (found 1 cells, expected 2); correct",
+        ),
         ("rate empty.csv --model lexical --out out.csv", "empty.csv has no rows: give replies to judge"),
         ("rate header.csv --model lexical --out out.csv", "header.csv has no rows: give replies to judge"),
         (f"{LEXICAL} --split test", "replies.csv is a file and has no splits: leave --split out"),
@@ -658,7 +660,7 @@ STUB = "rate replies.csv --model stub --out out.csv"
         ),
         (
             "rate other.csv --model lexical --out out.csv",
-            "other.csv has the columns said, answered, expected `text` and `hate_speech`: name them with ",
+            "other.csv has no columns 'text', 'hate_speech', but said, answered: say what is meant with ",
         ),
         (f"{LEXICAL} --json none/out.json", "none/out.json cannot be written: choose another --json file"),
         (f"{LEXICAL} --json out.csv", "out.csv is "),
@@ -709,7 +711,7 @@ STUB = "rate replies.csv --model stub --out out.csv"
         ("compare replies.csv --model stub --out out.csv --task cseval", "the task cseval has the unit reply and the "),
         (
             "compare replies.csv --model stub --out out.csv --explain",
-            "--explain and --show-reference go with --comparison-format judgelm",
+            "--explain: only for --comparison-format judgelm; leave it out",
         ),
         (
             "compare replies.csv --model stub --out out.csv --overflow none --context-tokens 9",
@@ -718,7 +720,7 @@ STUB = "rate replies.csv --model stub --out out.csv"
         ("compare replies.csv --model stub --out out.csv --prompt blind.yaml", "blind.yaml: the prompt does not show "),
         (
             "compare other.csv --model stub --out out.csv",
-            "other.csv has the columns said, answered, expected `text` and `hate_speech`: name them with ",
+            "other.csv has no columns 'text', 'hate_speech', but said, answered: say what is meant with ",
         ),
         ("compare single.csv --model stub --out out.csv", "no item has replies of two systems, so nothing can be"),
         ("compare replies.csv --model stub --out none/out.csv", "none/out.csv cannot be written: choose another file"),
@@ -726,7 +728,7 @@ STUB = "rate replies.csv --model stub --out out.csv"
         ("audit --ratings none.csv", "there is no file none.csv: check the path"),
         (
             "audit --ratings replies.csv",
-            "replies.csv has no column reply_id, rater, aspect, value, but hate_speech, text, system: say what ",
+            "replies.csv has no columns 'reply_id', 'rater', 'aspect', 'value', but hate_speech, text, ",
         ),
         ("audit --ratings header.csv", "header.csv has no rows: check the file"),
         ("audit --comparisons folder", "folder has no config 'comparisons': it has no parquet files"),

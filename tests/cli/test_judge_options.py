@@ -242,7 +242,7 @@ def test_what_killed_processes_left_of_a_file_is_removed(replies: Path, server: 
     ("command", "message"),
     [
         ("rate replies.csv --task cseval --model stub --out x.csv --background facts", "the judge is shown no backgr"),
-        ("rate replies.csv --task cseval --model stub --out x.csv --passages 2", "--passages goes with --background F"),
+        ("rate replies.csv --task cseval --model stub --out x.csv --passages 2", "--passages: only for --background F"),
         (
             "rate replies.csv --task cseval --model stub --out x.csv --steps s.yaml --aspect relevance",
             "calibrated steps go with --rating-method auto-cseval, not with rubric: leave them out",
@@ -254,26 +254,26 @@ def test_what_killed_processes_left_of_a_file_is_removed(replies: Path, server: 
         ),
         (
             "rate replies.csv --model lexical --out x.csv --rating-method g-eval --task cseval",
-            "--rating-method is for models, ",
+            "--rating-method: the lexical baseline counts words and asks no model; leave it out",
         ),
-        ("rate replies.csv --model lexical --out x.csv --max-tokens 9", "--max-tokens is for models, and the lexical "),
+        ("rate replies.csv --model lexical --out x.csv --max-tokens 9", "--max-tokens: the lexical baseline counts "),
         ("compare replies.csv --model lexical --out x.csv", "lexical is no model but a baseline of `fcconan judge rat"),
         ("rubric kindness --definition x --model lexical --out x.yaml", "lexical is no model but a baseline of `fcco"),
         (
             "prompt --task pairwise --rating-method g-eval",
-            "--rating-method is for `fcconan judge rate`, and this is a comparis",
+            "--rating-method: only for `fcconan judge rate`, and this is a comparison; l",
         ),
         (
             "prompt --comparison-format judgelm --aspect x",
-            "--aspect is for `fcconan judge rate`, and this is a comparison: le",
+            "--aspect: only for `fcconan judge rate`, and this is a comparison; le",
         ),
-        ("prompt --explain", "--explain and --show-reference go with --comparison-format judgelm: leave them out"),
+        ("prompt --explain", "--explain: only for --comparison-format judgelm; leave it out"),
         ("prompt --comparison-format none", "Invalid value for '--comparison-format': 'none' is not one of 'choice', "),
         ("compare pairs.csv --model stub --out x.csv", "pairs.csv names no system for its replies, as pairs do not, "),
         ("rate replies.csv --model stub --out x.csv --prices hour.yaml", "hour.yaml, line 1: YAML takes 1:30 for a n"),
         ("rate replies.csv --model stub --out x.csv --prompt half.yaml --dry-run", "half.yaml, line 2: '\\ud800' is h"),
-        ("rate replies.csv --model stub --out x.csv --prompt two.yaml", "two.yaml, line 3: another document begins ("),
-        ("rate replies.csv --model stub --out x.csv --task bomb.yaml", "bomb.yaml: its aliases (`*name`) stand for "),
+        ("rate replies.csv --model stub --out x.csv --prompt two.yaml", "two.yaml, line 3: not valid YAML (but found "),
+        ("rate replies.csv --model stub --out x.csv --task bomb.yaml", "bomb.yaml: its aliases (`*name`) repeat too"),
     ],
 )
 def test_what_does_not_apply_is_refused(
@@ -301,7 +301,7 @@ def test_passages_are_none_of_a_dataset_with_knowledge(replies: Path, server: Se
     folder = known("kn", {OMBREY: "They read."})
     asked = ("--task", "grounded", "--rating-method", "grounded", "--background", folder, "--passages", 2)
     assert rate(replies, server, *asked).complaint == (
-        "kn holds knowledge about messages and no passages: leave --passages out"
+        "--passages: kn holds knowledge about messages and no passages; leave it out"
     )
 
 
@@ -393,7 +393,7 @@ def test_a_run_that_is_refused_as_a_whole_is_stopped(
     done = rate(dataset, server, "--aspect", "relevance", "--no-structured-output", "--concurrency", 1)
     assert done.status == status
     if status == 2:
-        assert done.stderr.startswith("fcconan: the first 20 requests to stub were refused alike (Error code: 400 - ")
+        assert done.stderr.startswith("fcconan: the first 20 requests to stub were refused for the same reason (")
         assert 20 <= len(server.requests) < 60
         assert not Path("out.parquet").exists()
     else:

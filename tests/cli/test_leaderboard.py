@@ -137,11 +137,11 @@ def test_what_is_left_out_is_said() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--rater", "dora"], "there is no rater 'dora': known are people, anna, ben, bleu[/b]"),
-        (["--aspect", "tone"], "there is no aspect 'tone': known are relevance, score"),
+        (["--rater", "dora"], "unknown rater 'dora': known are people, anna, ben, bleu[/b]"),
+        (["--aspect", "tone"], "unknown aspect 'tone': known are relevance, score"),
         (
             ["--primary-aspect", "relevanse"],
-            "--primary is 'relevanse': did you mean 'relevance'? ",
+            "unknown primary aspect 'relevanse': did you mean 'relevance'? ",
         ),
         (["--baseline", "mine"], "unknown baseline system 'mine': known are A, B"),
         (["--rename", "system=writer"], "x.csv has no column 'writer', but reply_id, item_id"),
@@ -150,8 +150,8 @@ def test_what_is_left_out_is_said() -> None:
             "no row has rater anna and aspect score together: ask for less",
         ),
         (["--confidence", "0"], "Invalid value for '--confidence': Input should be greater than 0 (found 0.0)."),
-        (["--json", "/dev/null"], "/dev/null is no file: choose another --json file"),
-        (["--report", "page"], "page is no page: give a file that ends in .html"),
+        (["--json", "/dev/null"], "/dev/null cannot be written: choose another --json file"),
+        (["--report", "page"], "page is not a page: give a file that ends in .html"),
     ],
 )
 def test_bad_options_are_refused(options: list[str], message: str) -> None:

@@ -306,7 +306,7 @@ def test_models(
         (
             [{"reply_id": "r1", "value": 1}],
             [],
-            "x.csv has the columns reply_id, value, expected `text` and `hate_speech`: name them with",
+            "x.csv has no columns 'text', 'hate_speech', but reply_id, value: say what is meant with",
         ),
         (
             [{**row, "references": ""} for row in ROWS],
@@ -337,7 +337,7 @@ def test_a_file_that_cannot_be_written_is_refused(out: str, message: str) -> Non
 
 def test_a_dataset_without_texts_and_an_empty_file_are_refused() -> None:
     folder = build("demo", Path("demo"), labels_only=True).folder
-    assert "expected `text`" in fcconan("metrics", folder, "--out", "s.csv").complaint
+    assert "has no columns 'text'" in fcconan("metrics", folder, "--out", "s.csv").complaint
     assert "which holds the release only" in fcconan("metrics", folder, "--out", folder / "s.csv").complaint
     Path("x.csv").touch()
     assert fcconan("metrics", "x.csv", "--out", "s.csv").complaint == "x.csv has no rows: give replies to judge"

@@ -220,9 +220,12 @@ def test_lengths_of_replies_from_a_file_and_from_the_dataset() -> None:
         ),
         (
             [{**verdicts("anna", WON)[0], "item_id": ""}],
-            "verdicts.csv, row 1: item_id is None, expected a name or an id; mend",
+            "verdicts.csv, row 1: item_id is None, expected a name or an id; correct",
         ),
-        ([{"x": 1}], "verdicts.csv has no column item_id, system_a, system_b, verdict, but x: say what is meant"),
+        (
+            [{"x": 1}],
+            "verdicts.csv has no columns 'item_id', 'system_a', 'system_b', 'verdict', but x: say what is meant",
+        ),
         (
             verdicts("anna", [WON[0], ("i1", "A", "B", "b")]),
             "verdicts.csv, row 2: anna said 'a' before and now 'b' of A and B on the item i1, expected one verdict",
@@ -261,13 +264,13 @@ def test_bad_rows_are_refused(rows: list[dict[str, Any]], message: str) -> None:
             "Invalid value for '--between-raters': 'points' is not one of 'share', 'bradley",
         ),
         (["--between-raters", "share"], "there is one rater, anna: leave --between-raters out"),
-        (["--between-raters", "share", "--majority"], "--between-raters compares raters, and --majority makes one of"),
+        (["--between-raters", "share", "--majority"], "--between-raters: it compares raters, and --majority makes"),
         (["--json", "verdicts.csv"], "verdicts.csv is read, and --json would destroy it: choose another --json"),
         (
             ["--json", "none/x.json"],
             "none/x.json cannot be written: choose another --json file, in a folder that is there",
         ),
-        (["--report", "page.txt"], "page.txt is no page: give a file that ends in .html"),
+        (["--report", "page.txt"], "page.txt is not a page: give a file that ends in .html"),
         (["--resamples", "-1"], "Invalid value for '--resamples'"),
         (["--seed", "x"], "Invalid value for '--seed'"),
     ],

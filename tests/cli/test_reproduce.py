@@ -81,7 +81,7 @@ def test_the_answer_is_the_number_of_values_of_each_paper() -> None:
     ("arguments", "said"),
     [
         (["fc"], "there is no paper 'fc': choose among cseval"),
-        (["fc-conan", "--report", "ledger.txt"], "is no page: give a file that ends in .html"),
+        (["fc-conan", "--report", "ledger.txt"], "is not a page: give a file that ends in .html"),
         (["fc-conan", "--report", "nowhere/ledger.html"], "choose a file in a folder that is there"),
         (["fc-conan", "--json", "nowhere/ledger.json"], "cannot be written"),
         (["fc-conan", "--json", "x.html", "--report", "x.html"], "x.html is named by --json and --report"),

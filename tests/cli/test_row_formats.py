@@ -131,7 +131,7 @@ def test_an_id_that_is_none_is_refused_with_its_row(tmp_path: Path) -> None:
     rows = _ratings(int)
     rows[4]["system"] = 0.5
     file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    with pytest.raises(InputError, match=r"^rows\.jsonl, row 5: system is 0\.5, expected a name or an id; mend"):
+    with pytest.raises(InputError, match=r"^rows\.jsonl, row 5: system is 0\.5, expected a name or an id; correct"):
         list(open_rows("ratings", [file], RowSelection()))
 
 

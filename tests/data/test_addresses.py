@@ -46,8 +46,8 @@ def test_an_address_is_split_into_the_part_that_may_be_shown_and_the_login(text:
     ("text", "shown", "problem"),
     [
         ("htp://U:P@host/v1", "htp://host/v1", "expected http:// or https:// at its start"),
-        ("http:/U:P@host/v1", "http:/host/v1", "it has no host"),
-        ("http:U:P@host/v1", "http:host/v1", "it has no host"),
+        ("http:/U:P@host/v1", "http:/host/v1", "its host or port"),
+        ("http:U:P@host/v1", "http:host/v1", "its host or port"),
         ("U:P@host/v1", "host/v1", "expected http:// or https:// at its start"),
         ("//U:P@host", "//host", "expected http:// or https:// at its start"),
         ("http://U:P@P@host", "http://host", "unescaped `@` or `:`"),
@@ -55,35 +55,30 @@ def test_an_address_is_split_into_the_part_that_may_be_shown_and_the_login(text:
         ("http://U:P@host:port/", "http://host:***", "its host or port is malformed"),
         ("http://U:P", "http://U:***", "its host or port is malformed"),
         ("http://U:P@host:99999/v1", "http://host:99999/v1", "its host or port is malformed"),
-        ("http://U:P@host:0/v1", "http://host:0/v1", "its port is 0"),
+        ("http://U:P@host:0/v1", "http://host:0/v1", "its host or port"),
         ("http://U:x/P@host/v1", "http://host/v1", "its host or port is malformed"),
         ("http://U:12/P@host/v1", "http://host/v1", "an `@` after the host"),
         ("http://U:x#P@host/v1", "http://host/v1", "its host or port is malformed"),
         ("http://U:x?P@host/v1", "http://host/v1", "its host or port is malformed"),
-        ("http://U%3AP%40host/v1", "http://host/v1", "its host has an empty"),
+        ("http://U%3AP%40host/v1", "http://host/v1", "its host or port"),
         ("http://U:P%40host/v1", "http://host/v1", "its host or port is malformed"),
         ("http://U:P\uff20host/v1", "http://host/v1", "its host or port is malformed"),
         ("http://U:P@ho\nst/v1", "http://ho\\nst/v1", "white space or control characters"),
         ("http://U:P@ho st/v1", "http://ho st/v1", "white space or control characters"),
         ("http://U:P@ho\u202est/v1", "http://ho\\u202est/v1", "white space or control characters"),
         ("http://U:P%0a@host", "http://host", "a control character"),
-        ("http://U:P@exa_mple..com/v1", "http://exa_mple..com/v1", "its host has an empty"),
-        ("http://-host/v1", "http://-host/v1", "its host has an empty"),
-        (f"http://{'a' * 64}.com", f"http://{'a' * 64}.com", "too long"),
-        (f"http://{'a.' * 127}com", f"http://{'a.' * 127}com", "too long"),
+        ("http://U:P@exa_mple..com/v1", "http://exa_mple..com/v1", "its host or port"),
         ("http://a\u2024b\u0378.com", "http://a\u2024b\\u0378.com", "white space or control characters"),
         ("http://U:P@[::1/v1", "http://[::1/v1", "its host or port is malformed"),
         ("http://[::zz]/v1", "http://[::zz]/v1", "its"),
         ("http://U:P@host/v1?api_key=P", "http://host/v1?***", "it has a `?` or `#`"),
         ("http://host/v1#P", "http://host/v1#***", "it has a `?` or `#`"),
-        ("http://", "http:", "expected http"),
+        ("http://", "http:", "its host or port"),
         ("P@", "", "expected http"),
         ("", "", "it is empty"),
     ],
 )
 def test_a_wrong_address_is_one_line_without_its_secrets(text: str, shown: str, problem: str) -> None:
-    if text == "http://":
-        problem = "it has no host"
     text = text.replace("U", USER).replace("P", PASSWORD)
     shown = shown.replace("U", USER)
     with pytest.raises(InputError) as caught:

@@ -5,6 +5,7 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -134,3 +135,32 @@ def test_a_folder_that_cannot_be_written_is_not_locked(tmp_path: Path) -> None:
     for folder in (tmp_path / "file", tmp_path / "file" / "more"):
         with pytest.raises(InputError, match=r"cannot be locked .*: check its permissions or choose"), locked(folder):
             pass
+
+
+def test_a_lock_waits_for_a_folder_that_its_holder_removes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder, order = tmp_path / "results", list[str]()
+    removed = threading.Event()
+    opened = os.open
+
+    def open_later(path: Any, *arguments: Any, **named: Any) -> int:
+        if threading.current_thread() is thread and str(path).startswith(str(folder)) and not removed.is_set():
+            holder.set()
+            removed.wait(10)  # between the making of the folder and that of its lock
+        return opened(path, *arguments, **named)
+
+    def second() -> None:
+        with locked(folder, wait=60):
+            order.append("second")
+            assert folder.is_dir()
+
+    holder = threading.Event()
+    thread = threading.Thread(target=second)
+    monkeypatch.setattr(os, "open", open_later)
+    with locked(folder):
+        thread.start()
+        assert holder.wait(10)
+        order.append("first")
+    removed.set()
+    thread.join()
+    assert order == ["first", "second"]
+    assert names(tmp_path) == []

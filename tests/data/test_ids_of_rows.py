@@ -30,13 +30,13 @@ def test_an_id_is_a_text(value: Any, expected: str | None) -> None:
 def test_what_is_no_id_is_refused(value: Any) -> None:
     with pytest.raises(InputError) as refused:
         id_of({"rater": value}, "rater", "x.jsonl, row 3")
-    assert str(refused.value) == f"x.jsonl, row 3: rater is {value!r}, expected a name or an id; mend that row"
+    assert str(refused.value) == f"x.jsonl, row 3: rater is {value!r}, expected a name or an id; correct the row"
 
 
 @pytest.mark.parametrize("value", [None, "", math.nan])
 def test_an_id_that_is_needed_is_there(value: Any) -> None:
     assert required_id({"rater": 0}, "rater", "row 1") == "0"
-    with pytest.raises(InputError, match=rf"^row 1: rater is {value!r}, expected a name or an id; mend that row$"):
+    with pytest.raises(InputError, match=rf"^row 1: rater is {value!r}, expected a name or an id; correct the row$"):
         required_id({"rater": value}, "rater", "row 1")
 
 

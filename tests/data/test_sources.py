@@ -125,7 +125,7 @@ def _source(*, path: str = "data/rows.csv", body: bytes = TEXT, repository: str 
 
 
 def _fetch(source: Source | None = None, folder: Path | None = None) -> Path | None:
-    return fetch(source or _source(), folder=folder or Path(), notice=lambda text: None)
+    return fetch(source or _source(), folder=folder or Path())
 
 
 def _error(source: Source | None = None, folder: Path | None = None) -> str:
@@ -340,14 +340,6 @@ def test_terms_are_shown_once_for_each_repository_and_not_for_files_at_hand(
     )
 
 
-def test_the_notice_can_be_taken_by_the_caller(upstream: Upstream, capsys: pytest.CaptureFixture[str]) -> None:
-    upstream.replies[PATH] = [Reply()]
-    notices: list[str] = []
-    fetch(_source(), folder=Path(), terms="Free.", notice=notices.append)
-    assert notices == ["note: fetching from ombrey/books. Terms: Free."]
-    assert capsys.readouterr().err == ""
-
-
 def test_a_path_is_quoted_in_the_url_and_not_in_the_cache(upstream: Upstream, monkeypatch: pytest.MonkeyPatch) -> None:
     source = _source(path="all rows/50% #1?é.csv")
     quoted = f"/ombrey/books/{COMMIT}/all%20rows/50%25%20%231%3F%C3%A9.csv"
@@ -426,6 +418,17 @@ def test_one_file_that_is_not_to_be_had_fails_them_all_and_those_before_it_are_k
         _fetch_all(recipe, jobs=1)
     assert str(caught.value) == _refusal("HTTP 404", url=upstream.url, path="absent.csv")
     assert _in_cache() == [_cached()]
+
+
+def test_after_an_error_no_further_download_starts(upstream: Upstream, tmp_path: Path) -> None:
+    files = {"0": _source(path="absent.csv")}
+    for number in range(1, 40):
+        files[str(number)] = _source(path=f"{number}.csv")
+        upstream.replies[f"/ombrey/books/{COMMIT}/{number}.csv"] = [Reply(meet=lambda: time.sleep(0.05))]
+    with pytest.raises(InputError, match="HTTP 404"):
+        _fetch_all(_recipe(tmp_path, files), jobs=2)
+    time.sleep(1)  # the downloads that had begun
+    assert len(upstream.requests) < 12
 
 
 def _process(source: Source) -> "subprocess.Popen[str]":
@@ -555,8 +558,16 @@ def test_a_cache_in_which_no_folder_can_be_made_is_named(upstream: Upstream, mon
 @pytest.mark.parametrize(
     ("number", "code", "said"),
     [
-        (signal.SIGINT, 130, "fcconan: interrupted; nothing was half-written, run the command again to go on\n"),
-        (signal.SIGTERM, 143, "fcconan: interrupted; nothing was half-written, run the command again to go on\n"),
+        (
+            signal.SIGINT,
+            130,
+            "fcconan: interrupted; nothing is half-written: run it again to repeat what is not stored\n",
+        ),
+        (
+            signal.SIGTERM,
+            143,
+            "fcconan: interrupted; nothing is half-written: run it again to repeat what is not stored\n",
+        ),
     ],
     ids=["SIGINT", "SIGTERM"],
 )

@@ -143,7 +143,7 @@ def test_a_path_comes_before_a_name_of_the_catalogue(tmp_path: Path, monkeypatch
 
 
 def test_a_dataset_in_the_cache_that_was_changed_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
-    folder = dataset_folder("demo", notice=lambda line: None)
+    folder = dataset_folder("demo")
     (folder / "README.md").write_text("changed", encoding="utf-8")
     with pytest.raises(InputError, match=rf"README\.md is not as it was built: remove {folder}, so that it is built"):
         dataset_folder("demo")
@@ -211,22 +211,22 @@ def test_rows_and_columns_that_are_not_there_are_refused(file: Path, options: di
             "ratings",
             {"id": "r1", "rater": "anna", "grade": 3},
             {"rename": {"reply_id": "id"}},
-            "x.csv has no column aspect, value, but id, rater, grade, reply_id: say what is meant with --rename "
-            "aspect=THEIRS --rename value=THEIRS, or name a column for each rater with --wide-column "
+            "x.csv has no columns 'aspect', 'value', but id, rater, grade, reply_id: say what is meant with --rename "
+            "aspect=COLUMN --rename value=COLUMN, or name a column for each rater with --wide-column "
             "RATER:ASPECT=COLUMN",
         ),
         (
             "comparisons",
             {"item_id": "i1", "left": "A", "right": "B", "x": "a"},
             {"wide_column": {"anna": "x"}},
-            "x.csv has no column system_a, system_b, but item_id, left, right, x: say what is meant with --rename "
-            "system_a=THEIRS --rename system_b=THEIRS",
+            "x.csv has no columns 'system_a', 'system_b', but item_id, left, right, x: say what is meant with --rename "
+            "system_a=COLUMN --rename system_b=COLUMN",
         ),
         (
             "votes",
             {"pair_id": "p1", "label": "not_sure"},
             {},
-            "x.csv has no column rater, but pair_id, label: say what is meant with --rename rater=THEIRS",
+            "x.csv has no column 'rater', but pair_id, label: say what is meant with --rename rater=COLUMN",
         ),
     ],
 )
@@ -246,7 +246,7 @@ def test_a_row_of_jsonl_may_leave_out_what_is_empty(tmp_path: Path) -> None:
     file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     assert [row.get("value") for row in opened("ratings", [str(file)])] == [None, 3]
     file.write_text(json.dumps(rows[0]) + "\n", encoding="utf-8")
-    with pytest.raises(InputError, match=r"x\.jsonl has no column value, but reply_id, rater, aspect: say what is"):
+    with pytest.raises(InputError, match=r"x\.jsonl has no column 'value', but reply_id, rater, aspect: say what is"):
         list(opened("ratings", [str(file)]))
 
 
@@ -265,7 +265,7 @@ def test_sources_that_are_not_there_are_refused(demo: Path, tmp_path: Path) -> N
     half.write_text('{"rater": "\\ud800"}\n', encoding="utf-8")
     for source, message in (
         (str(empty), f"{empty} has no rows: check the file"),
-        (str(half), f"{half}, line 1: '\\ud800' is half a character; mend that line"),
+        (str(half), f"{half}, line 1: '\\ud800' is half a character; correct the line"),
         ("none.csv", "there is no file none.csv: check the path"),
         ("none", "none is neither a dataset folder nor a file of rows: give a folder"),
         (str(demo / "manifest.json"), "is neither a dataset folder nor a file of rows"),

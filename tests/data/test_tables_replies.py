@@ -161,7 +161,7 @@ def test_what_is_no_text_is_refused(tmp_path: Path, column: str, value: Any, sho
     with pytest.raises(InputError) as error:
         list(load_replies(file))
     assert str(error.value) == (
-        f"{file}, row 2: {column} is {shown}, expected a text; mend that row, or name the column of texts with "
+        f"{file}, row 2: {column} is {shown}, expected a text; correct the row, or name the column of texts with "
         f"--rename {column}=COLUMN"
     )
 
@@ -180,7 +180,9 @@ def test_ids_may_be_zero(tmp_path: Path) -> None:
     assert pair["reply_id"] == "0"
     [derived] = load_replies(lines(tmp_path / "s.jsonl", row | {"source_id": 0}))
     assert derived["reply_id"] == ids.make_reply_id("0", "0", CN, "0")
-    with pytest.raises(InputError, match=r"b\.jsonl, row 1: item_id is 0\.5, expected a name or an id; mend that row"):
+    with pytest.raises(
+        InputError, match=r"b\.jsonl, row 1: item_id is 0\.5, expected a name or an id; correct the row"
+    ):
         list(load_replies(lines(tmp_path / "b.jsonl", row | {"item_id": 0.5})))
 
 
@@ -202,11 +204,11 @@ def test_a_reply_that_stands_twice_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "columns", "message"),
     [
-        ("HS,words\na,b\n", {}, "has the columns HS, words, expected `text`: name it with --rename text=COLUMN"),
+        ("HS,words\na,b\n", {}, "has no column 'text', but HS, words: say what is meant with --rename text=COLUMN"),
         (
             "message,text\na,b\n",
             {},
-            "has the columns message, text, expected `hate_speech`: name it with --rename hate_",
+            "has no column 'hate_speech', but message, text: say what is meant with --rename hate_",
         ),
         ("HS,text\na,b\n", {"text": "words"}, "has no column 'words', but HS, text: name one of these"),
         ("HS,text\n", {}, "has no rows: give replies to judge"),

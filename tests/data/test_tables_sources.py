@@ -197,7 +197,8 @@ def test_all_missing_columns_are_named_at_once(foreign: Path) -> None:
         list(open_table("votes", [foreign], rename={"rater": "whom", "label": "says"}))
     assert str(refused.value) == f"{foreign} has no columns 'whom', 'says', but pair_id, who, said: name one of these"
     with pytest.raises(
-        InputError, match=r"expected `text` and `hate_speech`: name them with --rename text=COLUMN --ren"
+        InputError,
+        match=r"has no columns 'text', 'hate_speech', but .*: say what is meant with --rename text=COLUMN",
     ):
         list(open_table("replies", [foreign]))
 

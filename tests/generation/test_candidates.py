@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from fcconan.errors import InputError
-from fcconan.generation.candidates import BestOf, First, Random, mean_of, order_of
+from fcconan.generation.candidates import BestOf, UnratedChoice, mean_of, order_of
 from fcconan.generation.generators import ModelGenerator
 from fcconan.generation.items import Candidate, Drawn, Shown
 from fcconan.judging.rating import ModelJudge
@@ -42,18 +42,18 @@ def judge(grades: dict[str, tuple[int | None, int | None]], asked: Task = KIND) 
 
 def test_the_first_candidate_with_words() -> None:
     rows = [drawn(1, "a", "b"), drawn(2, None, "b"), drawn(3, None, None)]
-    assert [place for _, place in First().of(rows)] == [0, 1, None]
+    assert [place for _, place in UnratedChoice().of(rows)] == [0, 1, None]
 
 
 def test_a_draw_belongs_to_its_item_alone() -> None:
     rows = [drawn(number, "a", None, "c", "d") for number in range(300)]
-    found = {each.item.item_id: place for each, place in Random(7).of(rows)}
-    assert {each.item.item_id: place for each, place in Random(7).of(rows[::-1])} == found
-    assert {each.item.item_id: place for each, place in Random(8).of(rows)} != found
+    found = {each.item.item_id: place for each, place in UnratedChoice("random", 7).of(rows)}
+    assert {each.item.item_id: place for each, place in UnratedChoice("random", 7).of(rows[::-1])} == found
+    assert {each.item.item_id: place for each, place in UnratedChoice("random", 8).of(rows)} != found
     counts = Counter(found.values())
     assert set(counts) == {0, 2, 3}
     assert min(counts.values()) > 70  # of 100 expected; 3.7 standard deviations
-    assert [place for _, place in Random().of([drawn(1, None)])] == [None]
+    assert [place for _, place in UnratedChoice("random").of([drawn(1, None)])] == [None]
 
 
 def test_the_best_mean_of_all_aspects_in_one_direction() -> None:

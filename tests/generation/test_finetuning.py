@@ -15,16 +15,17 @@ from typing import Any
 
 import pytest
 
-from fcconan.data.ids import make_cn_id, make_hs_id
+from fcconan.data.ids import make_cn_id
 from fcconan.data.locks import locked
 from fcconan.errors import InputError
 from fcconan.generation.finetuning import run as finetune_run
-from fcconan.generation.finetuning.data import Parts, TrainingExample, prepare
+from fcconan.generation.finetuning.data import Parts, prepare_pairs
 from fcconan.generation.finetuning.model import Base, mean_loss
 from fcconan.generation.finetuning.run import with_room
 from fcconan.generation.finetuning.search import CARD, CURVE, REPORT, Finetuner, Lesson
 from fcconan.generation.finetuning.settings import Finetuning
 from fcconan.generation.prompts import load_generation_prompt
+from fcconan.generation.training_pool import Pair
 from fcconan.models.chat_template import load_format
 from fcconan.reporting.plots import curve_plot
 from fcconan.retrieval.training import last_whole_checkpoint
@@ -67,7 +68,7 @@ def tuned(tiny: Path, demo: Path, tmp_path_factory: pytest.TempPathFactory) -> P
 
 
 def of_demo(model: Path, demo: Path, how: Finetuning) -> Finetuner:
-    parts, notes = prepare(demo, validation="0.2", seed=how.seed)
+    parts, notes = prepare_pairs(demo, validation="0.2", seed=how.seed)
     return Finetuner(
         Base(str(model)), Lesson(load_generation_prompt("message"), None, parts, notes), how, plot=curve_plot
     )
@@ -76,7 +77,7 @@ def of_demo(model: Path, demo: Path, how: Finetuning) -> Finetuner:
 def of_few(model: Path, how: Finetuning, **lesson: Any) -> Finetuner:
     """Of eight pairs to learn from and two for validation, all short."""
     pairs = [
-        TrainingExample(make_hs_id(message), make_cn_id(reply), message, reply, frozenset())
+        Pair(f"{message} {reply}", make_cn_id(reply), message, reply, frozenset())
         for message, reply in zip(TEXTS * 2, [*TEXTS[3:], *TEXTS], strict=False)
     ]
     chosen = {"prompt": load_generation_prompt("message"), "template": None, **lesson}
@@ -112,7 +113,7 @@ def test_the_folder_holds_the_model_and_no_text(tuned: Path, demo: Path) -> None
     assert adapters == shared | {"adapter_config.json", "adapter_model.safetensors"}
     assert model == shared | {"config.json", "generation_config.json", "model.safetensors"}
     assert json.loads((tuned / "full" / "config.json").read_text())["use_cache"] is True
-    parts, _ = prepare(demo, validation="0.2", seed=LORA.seed)
+    parts, _ = prepare_pairs(demo, validation="0.2", seed=LORA.seed)
     for path in (tuned / "lora" / name for name in (CARD, CURVE, REPORT, "adapter_config.json")):
         assert not any(pair.counter_narrative in path.read_text() for pair in parts.train)
 

@@ -12,27 +12,27 @@ from fcconan.data.leakage import kin_of
 from fcconan.errors import InputError
 from fcconan.generation.finetuning.data import (
     Parts,
-    TrainingExample,
     divide,
     encode,
     evaluation_refusal,
     kin_of_evaluation,
-    load_training_pairs,
-    prepare,
+    prepare_pairs,
     shared_messages,
     without_duplicates,
 )
 from fcconan.generation.finetuning.model import padded
 from fcconan.generation.items import Item
 from fcconan.generation.prompts import load_generation_prompt
+from fcconan.generation.training_pool import Pair, load_training_pairs
 from fcconan.models.chat_template import load_format
 from tests.models.tiny_chat import END, tiny_chat
 
 THEFT, CARDS, MOON = "The Ombrey steal books.", "Every Tessok cheats at cards.", "The Dravene howl at the moon."
 
 
-def example(message: str, reply: str) -> TrainingExample:
-    return TrainingExample(make_hs_id(message), make_cn_id(reply), message, reply, kin_of(message, [reply]))
+def example(message: str, reply: str) -> Pair:
+    hs, cn = make_hs_id(message), make_cn_id(reply)
+    return Pair(make_pair_id(hs, cn), cn, message, reply, kin_of(message, [reply]))
 
 
 def written(path: Path, rows: list[dict[str, str]]) -> Path:
@@ -57,16 +57,16 @@ def tokenizer(tmp_path_factory: pytest.TempPathFactory) -> Any:
 def test_the_training_part_of_a_dataset_is_read(tmp_path: Path) -> None:
     fcconan.build("demo", tmp_path / "demo")
     read = load_training_pairs(tmp_path / "demo")
-    assert len(read.examples) == 44
+    assert len(read.pairs) == 44
     named = {key: read.configuration[key] for key in ("dataset", "config", "split", "pairs")}
     assert named == {"dataset": "demo", "config": "train", "split": "train", "pairs": 44}
-    assert dict(read.left_out) == {}
-    first = read.examples[0]
+    assert read.not_appropriate == 0
+    first = read.pairs[0]
     assert first.pair_id == make_pair_id(make_hs_id(first.hate_speech), make_cn_id(first.counter_narrative))
 
     bronze = load_training_pairs(tmp_path / "demo", config="bronze")
-    assert len(bronze.examples) + bronze.left_out["not_appropriate"] == fcconan_rows(tmp_path / "demo" / "bronze")
-    assert bronze.left_out["not_appropriate"] > 0
+    assert len(bronze.pairs) + bronze.not_appropriate == fcconan_rows(tmp_path / "demo" / "bronze")
+    assert bronze.not_appropriate > 0
 
 
 def fcconan_rows(folder: Path) -> int:
@@ -88,13 +88,29 @@ def test_empty_texts_are_refused_and_listed(tmp_path: Path) -> None:
 
 
 def test_files_without_pairs_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"expected `counter_narrative`: name it with --rename"):
+    with pytest.raises(
+        InputError, match="has no column 'counter_narrative', but hate_speech, answer, references: name one of these"
+    ):
         load_training_pairs(written(tmp_path / "a.csv", [{"hate_speech": THEFT, "answer": "No."}]))
     named = load_training_pairs(tmp_path / "a.csv", columns={"counter_narrative": "answer"})
-    assert [each.counter_narrative for each in named.examples] == ["No."]
+    assert [each.counter_narrative for each in named.pairs] == ["No."]
     judged = [{"hate_speech": THEFT, "counter_narrative": "No.", "label": "not_appropriate"}]
     with pytest.raises(InputError, match="has 1 pairs, and no CN in them fits its message"):
         load_training_pairs(written(tmp_path / "b.csv", judged))
+
+
+def test_the_language_of_a_pair_is_that_of_its_row(tmp_path: Path) -> None:
+    rows = [
+        {"hate_speech": THEFT, "counter_narrative": "No.", "language": "it"},
+        {"hate_speech": CARDS, "counter_narrative": "No.", "language": ""},
+    ]
+    assert [each.language for each in load_training_pairs(written(tmp_path / "a.csv", rows)).pairs] == ["it", None]
+
+
+def test_pairs_are_identical_if_both_texts_are(tmp_path: Path) -> None:
+    path = pairs_file(tmp_path / "a.csv", (THEFT, "No."), (THEFT, " No. "), (CARDS, "No."), (THEFT, "Which books?"))
+    held = pairs_file(tmp_path / "b.csv", (MOON, "Moonlight suits us all."))
+    assert prepare_pairs(path, validation=str(held), seed=0)[1]["identical_pairs"] == 1
 
 
 def test_one_pair_of_every_message_is_kept_at_random() -> None:
@@ -174,7 +190,7 @@ def test_what_is_prepared_is_counted(tmp_path: Path) -> None:
     )
     held = pairs_file(tmp_path / "held.csv", (MOON, "E."), ("They dance!", "F."))
     exam = [Item("it-1", "hs-1", CARDS, kin=kin_of(CARDS)), Item("it-2", "hs-2", MOON, kin=kin_of(MOON))]
-    parts, notes = prepare(
+    parts, notes = prepare_pairs(
         learnt,
         validation=str(held),
         evaluation={"exam": exam},
@@ -189,15 +205,15 @@ def test_what_is_prepared_is_counted(tmp_path: Path) -> None:
     assert (notes["validation"]["dataset"], notes["validation"]["pairs"]) == ("held.csv", 2)
     assert (notes["evaluation"], notes["identical_pairs"]) == (["exam"], 0)
 
-    parts, notes = prepare(learnt, validation="0.4", seed=3)
+    parts, notes = prepare_pairs(learnt, validation="0.4", seed=3)
     assert (len(parts.train), len(parts.validation), notes["left_out"]) == (3, 2, {})
     assert (notes["validation"], notes["identical_pairs"]) == ({"share": 0.4}, 1)
     with pytest.raises(InputError, match="2 pairs to learn from have a message of exam"):
-        prepare(learnt, validation=str(held), evaluation={"exam": exam}, seed=3)
+        prepare_pairs(learnt, validation=str(held), evaluation={"exam": exam}, seed=3)
     with pytest.raises(InputError, match="is a file and has no splits"):
-        prepare(learnt, validation="dev", seed=3)
+        prepare_pairs(learnt, validation="dev", seed=3)
     with pytest.raises(InputError, match="nothing is left of"):
-        prepare(
+        prepare_pairs(
             held,
             evaluation={"all": [Item("i", "h", text, kin=kin_of(text)) for text in (MOON, "They dance!")]},
             leave_out_evaluation=True,
@@ -229,7 +245,7 @@ def test_pairs_that_cannot_be_learnt_from_are_named(tokenizer: Any) -> None:
     short, long = example(THEFT, "No."), example(CARDS, "word " * 300)
     held = example(MOON, f"They sing. {END}")
 
-    def with_limit(limit: int, *pairs: TrainingExample) -> Any:
+    def with_limit(limit: int, *pairs: Pair) -> Any:
         return encode(pairs, tokenizer=tokenizer, prompt=prompt, template=None, max_length=limit)
 
     encoded, left_out = with_limit(100, short, long, held)

@@ -13,9 +13,9 @@ from fcconan.errors import InputError
 from fcconan.generation.finetuning.model import (
     Base,
     Encoded,
-    _four_bit_configuration,
     attention_layers,
     attention_pattern,
+    four_bit_configuration,
     mean_loss,
     reply_loss,
 )
@@ -120,7 +120,7 @@ def test_a_model_without_attention_is_told_so() -> None:
 def test_four_bit_is_as_in_the_paper_and_refused_without_cuda(tiny: Path) -> None:
     import torch
 
-    four_bit = _four_bit_configuration()
+    four_bit = four_bit_configuration()
     assert four_bit.load_in_4bit is True
     assert four_bit.bnb_4bit_quant_type == "nf4"
     assert four_bit.bnb_4bit_compute_dtype == torch.bfloat16

@@ -206,7 +206,7 @@ def test_columns_go_by_other_names(tmp_path: Path) -> None:
             {},
             "FILE has the columns text, references, expected `text` and one of hate_speech, item_id, ",
         ),
-        ([{"hate_speech": OMBREY, "text": 3}], {}, "FILE, row 1: the reply is 3, expected a text; mend that row"),
+        ([{"hate_speech": OMBREY, "text": 3}], {}, "FILE, row 1: the reply is 3, expected a text; correct that row"),
         (
             [{"hate_speech": OMBREY, "text": "y"}],
             {"columns": {"text": "z"}},

@@ -128,7 +128,7 @@ def test_pairs_with_ids_of_items_keep_them(tmp_path: Path) -> None:
     ("rows", "message"),
     [
         ([], "has no rows: check the file"),
-        ([{"post": "x"}], "has the columns post, expected `hate_speech`"),
+        ([{"post": "x"}], "has no column 'hate_speech', but post: name one of these"),
         ([{"hate_speech": OMBREY}, {"hate_speech": "  "}], "row 2: hate_speech is empty"),
         ([{"hate_speech": OMBREY}, {"hate_speech": None}], "row 2: hate_speech is empty"),
         ([{"hate_speech": 7}], "row 1: hate_speech is 7, expected a text"),

@@ -111,21 +111,6 @@ def test_languages_have_names(code: str | None, expected: str) -> None:
     assert language_name(code) == expected
 
 
-@pytest.mark.parametrize(
-    ("name", "shown", "message"),
-    [
-        ("grounded", Shown(), "the prompt grounded shows {{background}}, and there is none for item-1: leave the item"),
-        ("retrieval", Shown(), "the prompt retrieval shows {{candidates}}, and there is none for item-1: leave the"),
-        ("brief", Shown(background=("x",)), "the prompt brief has no place for background: put {{background}} into it"),
-        ("grounded", Shown(background=("x",), candidates=(TESSOK,)), "the prompt grounded has no place for candidates"),
-    ],
-)
-def test_nothing_is_left_out_in_silence(name: str, shown: Shown, message: str) -> None:
-    with pytest.raises(InputError) as caught:
-        load_generation_prompt(name).messages(ITEM, shown)
-    assert str(caught.value).startswith(message) and "\n" not in str(caught.value)
-
-
 def test_examples_have_no_background_of_their_own(tmp_path: Path) -> None:
     path = tmp_path / "one.yaml"
     path.write_text('- {role: user, content: "{{background}} {{hate_speech}}"}\n', encoding="utf-8")

@@ -10,7 +10,7 @@ from fcconan.errors import InputError
 from fcconan.generation.decoding import load_decoding
 from fcconan.generation.items import Shown
 from fcconan.generation.prompts import load_generation_prompt, prompt_names
-from fcconan.generation.requests import NO_BACKGROUND, NO_CANDIDATES, PROMPTS, Plan, name_of
+from fcconan.generation.requests import DEFAULT_PROMPTS, NO_BACKGROUND, NO_CANDIDATES, Plan, name_of
 from tests.generation.said import ITEMS, OMBREY, Fixed, drawing, example, plan
 
 THREE = Fixed(example(1), example(2), example(3))
@@ -38,11 +38,11 @@ PLANS = {
 def test_the_strategy_follows_from_what_is_shown(strategy: str) -> None:
     found = PLANS[strategy]
     assert found.strategy == strategy
-    assert found.prompt.name == PROMPTS[strategy]
-    assert PROMPTS[strategy] in prompt_names()
+    assert found.prompt.name == DEFAULT_PROMPTS[strategy]
+    assert DEFAULT_PROMPTS[strategy] in prompt_names()
     said = json.loads(json.dumps(found.configuration))
     assert said["strategy"] == strategy
-    assert (said["prompt"]["name"], said["prompt"]["hash"]) == (PROMPTS[strategy], found.prompt.hash)
+    assert (said["prompt"]["name"], said["prompt"]["hash"]) == (DEFAULT_PROMPTS[strategy], found.prompt.hash)
     assert said["prompt"]["messages"][-1] == {"role": "user", "content": "{{hate_speech}}"}
     assert (said["decoding"]["name"], said["seed"]) == ("greedy", 0)
     sources = {name: said[name] for name in ("examples", "candidates", "background") if said[name] is not None}

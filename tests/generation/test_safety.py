@@ -6,7 +6,6 @@ import time
 import pytest
 from statsmodels.stats.proportion import proportion_confint
 
-from fcconan.errors import InputError
 from fcconan.generation.safety import FLAGS, flags_of, in_other_language, language_of
 from fcconan.reporting.safety import COLUMNS, safety_report, safety_table
 
@@ -300,15 +299,6 @@ def test_the_table_has_a_row_for_each_system() -> None:
     assert cells["any flag"] == f"1 (25.0%, {100 * low:.1f}% to {100 * high:.1f}%)"
     assert (cells["insults"], cells["refuses"], cells["truncated"]) == ("1 (25.0%)", "0", "0")
     assert "90%" in table.title
-
-
-def test_rows_that_cannot_be_counted_are_refused() -> None:
-    with pytest.raises(InputError, match="names no system: give rows with the column system"):
-        safety_report([{"reply_id": "r-1", "text": "x"}])
-    with pytest.raises(InputError, match="has the flags rude: known are empty, "):
-        safety_report([_row("brook", 0, "x", flags=["rude"])])
-    with pytest.raises(InputError, match="confidence is 95: give a number between 0 and 1"):
-        safety_report([], confidence=95)
 
 
 def test_the_language_model_is_loaded_when_it_is_needed() -> None:

@@ -1,7 +1,7 @@
 """Suites of generators: what their files may say, and which steps are done again."""
 
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 import yaml
@@ -10,11 +10,12 @@ from fcconan.data.content import content_folder
 from fcconan.data.files import RowWriter
 from fcconan.errors import InputError
 from fcconan.generation.items import GENERATED, Item
-from fcconan.generation.suites.rows import join_comparisons, join_ratings, judges_of, replies_of
+from fcconan.generation.suites.rows import join_judgements, judges_of, replies_of
 from fcconan.generation.suites.steps import Steps, content_of, key_of
-from fcconan.generation.suites.suite import LoadedSuite, known, suite_path
-from fcconan.judging.comparison.judge import COLUMNS
+from fcconan.generation.suites.suite import LoadedSuite, MetricsConfig, suite_path, with_digests
+from fcconan.judging.comparison.judge import COMPARISON_COLUMNS
 from fcconan.judging.rating import RATED
+from fcconan.scoring import REFERENCE_COMBINATIONS
 
 SUITE = {
     "name": "invented",
@@ -73,7 +74,7 @@ def test_a_dataset_may_be_a_name(folder: Path) -> None:
         ({"systems": {"a": {"modle": "m"}}}, 5, "unknown key 'systems.a.modle'; did you mean 'model'?"),
         ({"metrics": ["rouge-l", "beauty"]}, 8, "there is no metric 'beauty'"),
         ({"metrics": {"metric": ["novelty"]}}, 8, "novelty needs the CNs that were trained on"),
-        ({"metrics": {"several": "least"}}, 9, "give one of max, mean, joint"),
+        ({"metrics": {"several": "least"}}, 9, "Input should be 'max', 'mean' or 'joint'"),
         ({"metrics": {"question": ["a=b"]}}, 8, "`unieval` and `question` go together"),
         ({"dataset": "nowhere"}, 2, "there is no"),
         ({"systems": {"a": {"model": "m", "pool": "nowhere.csv"}}}, 6, "systems.a.pool: there is no"),
@@ -81,8 +82,6 @@ def test_a_dataset_may_be_a_name(folder: Path) -> None:
         ({"systems": {"a": {"model": "m"}, "A": {"model": "m"}}}, 3, "in capitals only"),
         ({"systems": {"a": {"model": "m", "system": "b"}}}, 4, "say how the file of `from` is read"),
         ({"systems": {}}, 3, "at least 1 item"),
-        ({"systems": {"a": {"model": "m"}}, "comparisons": [{"model": "j"}]}, 1, "`comparisons` compare systems"),
-        ({"tournament": {"majority": True}}, 1, "`tournament` ranks by `comparisons`"),
         ({"comparisons": [{"protocol": "choice"}]}, 9, "comparisons.0.model: Field required"),
         ({"limit": 0}, 8, "greater than or equal to 1"),
     ],
@@ -93,6 +92,10 @@ def test_what_is_refused(folder: Path, changes: dict[str, Any], line: int, compl
         LoadedSuite(path)
     assert str(refused.value).startswith(f"{path}, line {line}: "), refused.value
     assert complaint in str(refused.value)
+
+
+def test_rules_for_several_references_are_those_of_the_metrics() -> None:
+    assert get_args(MetricsConfig.model_fields["several"].annotation) == REFERENCE_COMBINATIONS
 
 
 def test_suites_of_the_catalogue_have_names(folder: Path) -> None:
@@ -107,11 +110,11 @@ def test_a_file_that_changes_is_another_option(folder: Path) -> None:
     pool = folder / "pool.csv"
     pool.write_text("a\n1\n")
     options = {"pool": f"{pool}:train", "title": "A", "task": "brief"}
-    before = known(options)
+    before = with_digests(options)
     assert before == {"pool": [[":train", content_of(pool)]], "task": ["brief"]}
-    assert known({**options, "title": "B"}) == before
+    assert with_digests({**options, "title": "B"}) == before
     pool.write_text("a\n2\n")
-    assert known(options) != before
+    assert with_digests(options) != before
 
 
 def test_a_file_that_changes_in_a_folder_is_another_option(folder: Path) -> None:
@@ -121,16 +124,21 @@ def test_a_file_that_changes_in_a_folder_is_another_option(folder: Path) -> None
     rows = made / "train" / "rows.parquet"
     for options in ({"pool": f"{made}:train"}, {"bertscore": str(made)}, {"toxicity": f"{made}:hate+insult"}):
         rows.write_bytes(b"one")
-        before = known(options)
+        before = with_digests(options)
         assert str(made) not in str(before)
-        assert known(options) == before
+        assert with_digests(options) == before
         rows.write_bytes(b"two")  # and the manifest stays as it is
-        assert known(options) != before
-    assert known({"toxicity": f"{made}:hate"}) != known({"toxicity": f"{made}:insult"})
-    assert known({"toxicity": "owner/model:hate"}) == {"toxicity": ["owner/model:hate"]}
-    before = known({"pool": str(made)})
+        assert with_digests(options) != before
+    assert with_digests({"toxicity": f"{made}:hate"}) != with_digests({"toxicity": f"{made}:insult"})
+    assert with_digests({"toxicity": "owner/model:hate"}) == {"toxicity": ["owner/model:hate"]}
+    # What changes a model's answers is known from its configuration.
+    assert with_digests({"model": f"local:{made}", "judge": "replay:a.csv"}) == {
+        "model": [f"local:{made}"],
+        "judge": ["replay:a.csv"],
+    }
+    before = with_digests({"pool": str(made)})
     rows.rename(rows.with_name("other.parquet"))
-    assert known({"pool": str(made)}) != before
+    assert with_digests({"pool": str(made)}) != before
 
 
 def test_a_step_is_kept_while_nothing_of_it_changes(folder: Path) -> None:
@@ -221,12 +229,12 @@ def test_two_judges_of_one_name_are_refused(tmp_path: Path) -> None:
     rated = {"reply_id": "re-1", "aspect": "relevance", "rater_kind": "model", "value": 1.0}
     parts = [_rows(tmp_path / f"{n}.parquet", RATED, rater="j", **rated) for n in (1, 2)]
     with pytest.raises(InputError, match="two entries of ratings have the rater j and the aspect relevance: give"):
-        join_ratings(parts, tmp_path / "all.parquet")
+        join_judgements("ratings", parts, tmp_path / "all.parquet")
     other = _rows(tmp_path / "3.parquet", RATED, rater="lexical", **{**rated, "rater_kind": "metric"})
-    join_ratings([parts[0], other], tmp_path / "all.parquet")
+    join_judgements("ratings", [parts[0], other], tmp_path / "all.parquet")
     assert judges_of(tmp_path / "all.parquet") == ["j"]
     assert judges_of(other) == ["lexical"]
     said = {"item_id": "i", "system_a": "a", "system_b": "b", "rater": "j", "verdict": "a"}
-    both = [_rows(tmp_path / f"c{n}.parquet", COLUMNS, **said) for n in (1, 2)]
+    both = [_rows(tmp_path / f"c{n}.parquet", COMPARISON_COLUMNS, **said) for n in (1, 2)]
     with pytest.raises(InputError, match="two entries of comparisons have the rater j: give"):
-        join_comparisons(both, tmp_path / "all.parquet")
+        join_judgements("comparisons", both, tmp_path / "all.parquet")

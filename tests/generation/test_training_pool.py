@@ -105,9 +105,9 @@ def test_bad_input(tmp_path: Path) -> None:
             load_pool(write_lines(tmp_path / "pairs.jsonl", rows))  # type: ignore[arg-type]
         return str(caught.value)
 
-    assert "row 1: there is no `counter_narrative`" in told({"hate_speech": OMBREY})
-    assert "row 2: counter_narrative is empty" in told(pair(OMBREY, EARLY), pair(TESSOK, " "))
-    assert "row 1: hate_speech is empty" in told(pair("", EARLY))
+    assert "row 1 has no column 'counter_narrative', but hate_speech, references" in told({"hate_speech": OMBREY})
+    assert "has 1 pairs without a message or without a CN" in told(pair(OMBREY, EARLY), pair(TESSOK, " "))
+    assert "has 1 pairs without a message or without a CN" in told(pair("", EARLY))
     assert "has 1 pairs, and no CN in them fits" in told(pair(OMBREY, EARLY, label="not_appropriate"))
     assert "has no rows" in told()
     write_part(tmp_path / "queries", "queries", "test", [{"_id": "q1", "text": OMBREY}])

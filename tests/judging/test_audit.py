@@ -552,15 +552,14 @@ def test_without_replies_nothing_is_known_of_length() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({}, "neither ratings nor comparisons: give one of them"),
         ({"ratings": [rating("r", math.nan)]}, "judge gave r the relevance nan: give a number, or null with a reason"),
         ({"ratings": [rating("r", "4")]}, "judge gave r the relevance '4': give a number"),  # type: ignore[arg-type]
-        ({"ratings": [{"reply_id": "r"}]}, "ratings have the columns reply_id, and a row has no rater: give one"),
+        ({"ratings": [{"reply_id": "r"}]}, "ratings: rater is None, expected a name or an id"),
         ({"comparisons": [comparison(0, "A")]}, "a verdict is 'A': give one of a, b, tie, invalid"),
         ({"comparisons": [comparison(0, "a", order="aa")]}, "the order of a comparison is 'aa': give ab"),
         (
             {"comparisons": [comparison(0, "a", order="ab")] * 2},
-            "judge compared i0-x and i0-y of item i0 twice in the order ab: give one verdict for each order",
+            "judge compared i0-x and i0-y of item i0 twice: give every file once",
         ),
         (
             {"ratings": [rating("r", 3), rating("q", 3), rating("r", 4)]},
@@ -572,19 +571,19 @@ def test_without_replies_nothing_is_known_of_length() -> None:
         ),
         (
             {"comparisons": [comparison(0, "a")], "own": {"jugde": "x"}},
-            "own replies are named for the rater 'jugde', and there are judge",
+            "the replies of x are given as those of the rater jugde: expected one of judge, and replies of x, y",
         ),
         (
             {"comparisons": [comparison(0, "a")], "own": {"judge": "X"}},
-            "judge is said to have written the replies of X, and there are replies of x, y",
+            "the replies of X are given as those of the rater judge: expected one of judge, and replies of x, y",
         ),
         (
             {"ratings": [rating("r", 3)], "own": {"judge": "x"}},
-            "judge is said to have written the replies of x, and there are replies of none that are named",
+            "expected one of judge, and replies of no named systems",
         ),
         (
             {"ratings": [{"pair_id": "p", "label": "not_sure"}]},
-            "the columns pair_id, label, and a row has no reply_id",
+            "ratings: reply_id is None, expected a name or an id",
         ),
         (
             {"ratings": [], "replies": [reply("r", ""), reply("r", "")]},

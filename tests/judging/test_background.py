@@ -148,7 +148,5 @@ def test_folders_that_cannot_be_used(tmp_path: Path) -> None:
         Passages(tmp_path)
     (tmp_path / "a.txt").unlink()
     folder(tmp_path, c_csv="passage\nOne.\n")
-    with pytest.raises(
-        InputError, match=r"c\.csv has the columns passage, expected `text`: rename the passages' column"
-    ):
+    with pytest.raises(InputError, match=r"c\.csv has no column 'text', but passage: name one of these"):
         Passages(tmp_path)

@@ -5,7 +5,6 @@ import pytest
 from fcconan.judging.calibration.data import Example
 from fcconan.judging.calibration.drafting import (
     EDITS,
-    ParsedSteps,
     copies,
     draft_messages,
     parse_steps,
@@ -48,12 +47,12 @@ BAKERS = Example(
     ],
 )
 def test_lists_in_json_and_numbered_lists_are_read(text: str) -> None:
-    assert parse_steps(text) == ParsedSteps(("Read both.", "Grade."))
+    assert parse_steps(text) == (("Read both.", "Grade."), None)
 
 
 def test_what_is_indented_or_follows_at_once_belongs_to_the_step() -> None:
     text = "1. Read both:\n   1. the message\n   2. the reply\n\n   - slowly\n2. Grade\nfrom 1 to 3."
-    assert parse_steps(text) == ParsedSteps(("Read both: 1. the message 2. the reply - slowly", "Grade from 1 to 3."))
+    assert parse_steps(text) == (("Read both: 1. the message 2. the reply - slowly", "Grade from 1 to 3."), None)
 
 
 @pytest.mark.parametrize(
@@ -87,11 +86,11 @@ def test_what_is_indented_or_follows_at_once_belongs_to_the_step() -> None:
     ],
 )
 def test_anything_else_is_missing_with_a_reason(text: str, reason: str) -> None:
-    assert parse_steps(text) == ParsedSteps(None, reason)  # type: ignore[arg-type]
+    assert parse_steps(text) == ((), reason)
 
 
 def test_twenty_steps_are_not_too_many() -> None:
-    assert parse_steps(json.dumps(["Read."] * 20)) == ParsedSteps(("Read.",) * 20)
+    assert parse_steps(json.dumps(["Read."] * 20)) == (("Read.",) * 20, None)
 
 
 @pytest.mark.parametrize(
@@ -150,4 +149,4 @@ def test_a_refinement_names_its_edit_and_the_wrong_grade() -> None:
 
 
 def test_half_a_character_in_a_step_becomes_a_replacement_character() -> None:
-    assert parse_steps('{"steps": ["Look for \\ud83d."]}').steps == ("Look for \ufffd.",)
+    assert parse_steps('{"steps": ["Look for \\ud83d."]}')[0] == ("Look for \ufffd.",)

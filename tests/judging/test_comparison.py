@@ -8,12 +8,12 @@ import pytest
 
 from fcconan.data.schemas import COMPARISON, VERDICTS
 from fcconan.errors import InputError
-from fcconan.judging.comparison.judge import COLUMNS, compare, suspicion
+from fcconan.judging.comparison.judge import COMPARISON_COLUMNS, compare, suspicion
 from fcconan.judging.comparison.pairs import Pair, Row, all_pairs, budgeted_pairs
 from fcconan.judging.comparison.protocols import ContextBudget, JudgeLM, Question
 from fcconan.judging.comparison.summary import ComparisonSummary
 from fcconan.models.requests import Call, Reply
-from fcconan.parsing.parsers import ParsedComparison, Verdict
+from fcconan.parsing import ParsedComparison, Verdict
 from tests.judging.test_pairs import grid, reply
 
 
@@ -88,8 +88,8 @@ NOTHING = {
 
 def test_a_row_has_the_columns_of_a_comparison_and_more() -> None:
     (result,) = judged(longer, [pair("Six or", "Nine nine")])
-    assert list(result) == list(COLUMNS)
-    assert list(COLUMNS)[: len(COMPARISON.kinds)] == list(COMPARISON.kinds)
+    assert list(result) == list(COMPARISON_COLUMNS)
+    assert list(COMPARISON_COLUMNS)[: len(COMPARISON.kinds)] == list(COMPARISON.kinds)
     assert result == {
         "item_id": "i1",
         "system_a": "ombrey",

@@ -15,7 +15,7 @@ from fcconan.judging.comparison.protocols import ChoiceJudge, ContextBudget, Fit
 from fcconan.judging.prompts import Prompt
 from fcconan.judging.tasks import Label, Task, load_task
 from fcconan.models.requests import Call, Messages, Reply, Sampling
-from fcconan.parsing.parsers import ParsedComparison
+from fcconan.parsing import ParsedComparison
 from tests.judging.test_pairs import reply
 
 

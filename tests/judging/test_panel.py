@@ -66,9 +66,7 @@ def test_every_aspect_has_a_row_of_the_panel() -> None:
     assert (found[0]["low"], found[0]["high"], found[0]["reply_id"]) == (1.0, 5.0, "re-1")
 
 
-def test_what_differs_is_not_combined() -> None:
-    with pytest.raises(InputError, match=r"rated \('re-1', None, 'calm'\) and \('re-2', None, 'calm'\): give all the"):
-        combine([[rating(1.0)], [rating(1.0, "re-2")]], "mean")
+def test_labels_are_not_averaged() -> None:
     with pytest.raises(InputError, match="labels have no mean: use --panel majority"):
         voted("good", "bad", rule="mean")
 

@@ -4,7 +4,8 @@ from pathlib import Path
 import pytest
 
 from fcconan.errors import InputError
-from fcconan.judging.prompts import Prompt, dump_prompt, inert, load_prompt
+from fcconan.judging.prompts import Prompt, dump_prompt, inert, load_prompt, rating_schema
+from tests.judging.fake_model import aspect
 
 KNOWN = {"hate_speech", "counter_narrative", "background"}
 
@@ -142,3 +143,16 @@ def test_what_is_dumped_is_loaded_again(tmp_path: Path, content: str) -> None:
 def test_a_dumped_prompt_is_readable() -> None:
     text = dump_prompt([{"role": "user", "content": "First.\nSecond, 100 % of it.\n"}])
     assert text == "- role: user\n  content: |\n    First.\n    Second, 100 % of it.\n"
+
+
+def test_only_the_whole_schema_has_a_title() -> None:
+    both = {"score": {"type": "integer", "enum": [1, 2]}, "explanation": {"type": "string"}}
+    closed = {"additionalProperties": False}
+    inner = {"type": "object", "properties": both, "required": ["score", "explanation"], **closed}
+    assert rating_schema([aspect("calm", 1, 2)], explained=True) == {
+        "title": "rating",
+        "type": "object",
+        "properties": {"calm": inner},
+        "required": ["calm"],
+        **closed,
+    }

@@ -5,8 +5,7 @@ from typing import Any, get_args
 import pytest
 
 from fcconan.judging.answer_checks import cites
-from fcconan.judging.outcomes import REASONS, RowReason, SamplesReason
-from fcconan.judging.rating import LABELLED, RATED, Judge, ModelJudge, Row
+from fcconan.judging.rating import LABELLED, RATED, Judge, ModelJudge, Row, name_of
 from fcconan.judging.strategies import Plan
 from fcconan.judging.tasks import Task
 from fcconan.models.requests import Call, CallReason, Reply, TokenAlternatives
@@ -503,5 +502,18 @@ def test_the_configuration_names_all_that_changes_ratings() -> None:
     assert found["prompts"] != ModelJudge(FakeModel(lambda _: ""), Plan(other, "grounded")).configuration["prompts"]
 
 
-def test_every_reason_is_explained() -> None:
-    assert set(REASONS) == {*get_args(RowReason), *get_args(SamplesReason)}
+@pytest.mark.parametrize(
+    ("settings", "name"),
+    [
+        ({}, "rubric"),
+        ({"samples": 1, "temperature": 0.0, "max_tokens": 64}, "rubric"),
+        ({"samples": 5}, "rubric-5-samples"),
+        ({"temperature": 0.5, "seed": None}, "rubric-temperature-0.5-no-seed"),
+        ({"max_tokens": 99, "seed": 7}, "rubric-99-tokens-seed-7"),
+        ({"strategy": "g-eval", "samples": 20, "temperature": 1.0}, "g-eval"),
+        ({"strategy": "g-eval", "samples": 1}, "g-eval-1-samples"),
+        ({"strategy": "g-eval", "logprobs": True}, "g-eval-logprobs"),
+    ],
+)
+def test_a_name_says_what_differs_from_the_strategy(settings: dict[str, Any], name: str) -> None:
+    assert name_of(Plan(task(aspect("calm", steps=["Read it."])), **settings)) == name

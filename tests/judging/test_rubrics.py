@@ -139,13 +139,21 @@ GOOD = "How?\nScore 1: Flat.\nScore 2: Deep."
         (
             "a.json",
             prometheus(Calm=GOOD + "\nScore 4: Odd."),
-            "Calm: grades are given for [1, 2, 4]: give one for each",
+            "aspects.0: grades are given for [1, 2, 4]: give one for each",
         ),
         ("a.json", prometheus(Calm="How?\nScore 1: Flat."), "Calm has no lines such as"),
-        ("a.json", prometheus(Calm="How?\nScore 1:\nScore 2: Deep."), "Calm has grade 1 without a text; write what"),
-        ("a.json", prometheus(Calm="Score 1: Flat.\nScore 2: Deep."), "Calm has grades that nothing is asked about"),
-        ("a.json", prometheus(**{"A b": GOOD, "A-B": GOOD}), "two aspects are named a_b; rename one"),
-        ("a.json", prometheus(**{"5 Ws": GOOD}), "5 Ws: name: String should match pattern"),
+        (
+            "a.json",
+            prometheus(Calm="How?\nScore 1:\nScore 2: Deep."),
+            "aspects.0.grades.1: is empty: write what raters",
+        ),
+        (
+            "a.json",
+            prometheus(Calm="Score 1: Flat.\nScore 2: Deep."),
+            "aspects.0.question: is empty: write what raters",
+        ),
+        ("a.json", prometheus(**{"A b": GOOD, "A-B": GOOD}), "two aspects or labels have one name"),
+        ("a.json", prometheus(**{"5 Ws": GOOD}), "aspects.0.name: String should match pattern"),
     ],
 )
 def test_broken_files_are_refused_in_one_line(tmp_path: Path, name: str, text: str, message: str) -> None:

@@ -286,8 +286,6 @@ BARE = task(aspect("calm", steps=[]))
         (TWO, {"aspects": ("calm", "calm")}, "the aspects are calm, calm: name each once"),
         (TWO, {"samples": 3, "temperature": 0.0}, "3 samples at temperature 0 are one answer: raise it, or ask once"),
         (TWO, {"strategy": "g-eval", "temperature": 0.0}, "20 samples at temperature 0 are one answer"),
-        (TWO, {"temperature": -1.0}, "temperature is -1.0"),
-        (TWO, {"max_tokens": 0}, "max_tokens is 0"),
         (TWO, {"logprobs": True}, "log-probabilities go with --rating-method g-eval and"),
         (
             TWO,

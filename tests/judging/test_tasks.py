@@ -310,7 +310,7 @@ def test_unknown_tasks(name: str, message: str, tmp_path: Path, monkeypatch: pyt
         (
             "unit: reply",
             "unit: [reply",
-            ", line 4: not valid YAML (expected ',' or ']', but got ':'); mend that line",
+            ", line 4: not valid YAML (expected ',' or ']', but got ':'); correct the line",
         ),
         (
             "aspects:",

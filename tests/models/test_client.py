@@ -321,12 +321,6 @@ def test_what_is_no_address_is_bad_input(tmp_path: Path, url: str) -> None:
         Client(journal=tmp_path / "journal.jsonl", base_url=url)
 
 
-@pytest.mark.parametrize("option", [{"timeout": 0}, {"retries": -1}, {"concurrency": 0}])
-def test_numbers_that_make_no_sense_are_bad_input(tmp_path: Path, option: dict[str, Any]) -> None:
-    with pytest.raises(InputError, match=f"{next(iter(option))} is .*: give a number above"):
-        Client(journal=tmp_path / "journal.jsonl", **option)
-
-
 RUN = textwrap.dedent(
     """
     import sys

@@ -175,9 +175,7 @@ def test_a_disk_that_is_full_is_said_in_one_line(tmp_path: Path) -> None:
         run(Counting(tmp_path / "not there"), cut(2, 2))
 
 
-def test_jobs_below_one_and_two_kinds_of_workers_are_refused() -> None:
-    with pytest.raises(InputError, match="jobs is 0"), open_workers(0):
-        pass
+def test_two_kinds_of_workers_are_refused() -> None:
     with (
         ThreadPoolExecutor(1) as pool,
         pytest.raises(InputError) as caught,
@@ -192,12 +190,12 @@ EXECUTOR = "give a concurrent.futures.Executor, such as ProcessPoolExecutor(2), 
 
 @pytest.mark.parametrize(
     ("executor", "found"),
-    [("threads", "'threads', a str"), (4, "4, an int"), (ThreadPoolExecutor, f"{ThreadPoolExecutor!r:.40}, a type")],
+    [("threads", "str"), (4, "int"), (ThreadPoolExecutor, "type")],
 )
 def test_anything_but_an_executor_is_refused(executor: object, found: str) -> None:
     with pytest.raises(InputError) as caught, open_workers(executor=executor):
         pass
-    assert str(caught.value) == f"executor is {found}: {EXECUTOR}"
+    assert str(caught.value) == f"executor is of the type {found}: {EXECUTOR}"
 
 
 def test_an_executor_that_is_shut_down_is_refused(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from fcconan.parsing.parsers import (
+from fcconan.parsing import (
     AspectField,
     Reason,
     parse_comparison,

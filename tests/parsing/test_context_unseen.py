@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from fcconan.parsing.parsers import Reason
+from fcconan.parsing import Reason
 from tests.parsing.test_context import _label, _rating, _scores, _verdict
 
 Parse = Callable[[str], tuple[object, Reason | None]]

@@ -4,7 +4,7 @@ from typing import Literal
 import pytest
 from hypothesis import given, strategies as st
 
-from fcconan.parsing.parsers import ParsedComparison, parse_comparison
+from fcconan.parsing import ParsedComparison, parse_comparison
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from fcconan.errors import InputError
-from fcconan.parsing.parsers import ParsedComparison, ParsedLabel, Reason, parse_label, parse_verdict
+from fcconan.parsing import ParsedComparison, ParsedLabel, Reason, parse_label, parse_verdict
 
 LABELS = ("appropriate", "not_sure", "not_appropriate")
 

@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from fnmatch import fnmatch
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 from urllib.parse import parse_qs, quote, unquote, urlsplit
@@ -25,12 +26,20 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from fcconan.publishing import PublishingOptions, publication
+from fcconan.publishing.publication import Publication
+
 OWNER, READER, STRANGER = "hf_ownerOwnerOwner", "hf_readerReaderReader", "hf_strangerStranger"
 READ_ONLY = "hf_ownReadOnlyToken"
 WRITING = ("POST", "PUT", "PATCH", "DELETE")
 ATTRIBUTES = b"*.parquet filter=lfs diff=lfs merge=lfs -text\n"
 LARGE = 10 * 1024 * 1024
 BROKEN = "broken on purpose"
+
+
+def publish(source: Path | str, repo_id: str, **options: Any) -> Publication:
+    """Publishes, given the options by name."""
+    return publication.publish(source, repo_id, PublishingOptions(**options))
 
 
 @dataclass(frozen=True)

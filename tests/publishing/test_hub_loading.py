@@ -8,9 +8,8 @@ from typing import Any
 
 import pytest
 
-from fcconan.publishing.publication import publish
 from tests import small
-from tests.publishing.hub import OWNER, READER, Hub, connect, environment
+from tests.publishing.hub import OWNER, READER, Hub, connect, environment, publish
 
 # One process for all: `datasets` takes seconds to import and reads the Hub's address once.
 LOAD = """

@@ -10,11 +10,10 @@ from fcconan.building.builds import build
 from fcconan.data.schemas import PUBLISHED
 from fcconan.errors import InputError
 from fcconan.publishing import known_texts
-from fcconan.publishing.publication import publish
 from tests import small
 from tests.conftest import RunCli
 from tests.publishing.attempts import Attempt, attempts, honest_row, leaks, write
-from tests.publishing.hub import Hub, connect
+from tests.publishing.hub import Hub, connect, publish
 
 SHORTEST = "Ombrey thieves."
 TEXTS = {"short": small.HS[1], "shortest": SHORTEST}

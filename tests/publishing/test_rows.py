@@ -21,11 +21,11 @@ from fcconan.publishing import rows as publish_rows
 from fcconan.publishing.checks import check_loading, check_published_card
 from fcconan.publishing.contents import Contents
 from fcconan.publishing.known_texts import KnownTexts
-from fcconan.publishing.publication import publish
+from fcconan.publishing.options import PublishingOptions
 from fcconan.publishing.restricted import restricted_columns
 from tests import small
 from tests.conftest import RunCli
-from tests.publishing.hub import Hub
+from tests.publishing.hub import Hub, publish
 
 ROW = dict[str, Any]
 
@@ -33,7 +33,7 @@ ROW = dict[str, Any]
 @contextmanager
 def stage_rows(source: Path, **options: Any) -> Iterator[Contents]:
     """Stages rows where no source dataset is at hand."""
-    with publish_rows.stage_rows(source, KnownTexts(()), **options) as (contents, _):
+    with publish_rows.stage_rows(source, KnownTexts(()), PublishingOptions(**options)) as (contents, _):
         yield contents
 
 
@@ -57,7 +57,7 @@ def test_ratings_become_a_dataset_that_loads(ratings: Path) -> None:
             {"reply_id": "re-1", "value": 4.0, **rater},
             {"reply_id": "re-2", "value": None, **rater},
         ]
-        card = contents.card()
+        card = contents.path("README.md").read_text()
         assert "pretty_name: my ratings\n" in card
         assert "The rows are under `cc-by-4.0`." in card
         assert "- machine-generated\n" in card
@@ -104,7 +104,7 @@ def test_texts_are_left_out_and_ids_are_kept(replies: Path, hub: Hub, unloaded: 
             for number in (0, 1)
         ]
         assert contents.notes == ["Left out as text: replies: hate_speech, text, references, remark."]
-        assert "(labels only)" in contents.card()
+        assert "(labels only)" in contents.path("README.md").read_text()
     with pytest.raises(
         InputError,
         match=r"give --labels-only, which leaves texts out, and --drop-column for other columns; or",
@@ -168,7 +168,7 @@ def test_what_stands_outside_of_cells_is_no_text(tmp_path: Path, ratings: Path) 
     rating = {"reply_id": "re-1", "rater": "ann", "aspect": "tone", "value": 1}
     for name in (SENTENCE, " "):
         with (
-            pytest.raises(InputError, match="the name of a column is no name that may be published"),
+            pytest.raises(InputError, match="the name of a column may not be published"),
             stage_rows(write(tmp_path / "wide.jsonl", [rating | {name: 1}]), labels_only=True),
         ):
             pass
@@ -176,8 +176,8 @@ def test_what_stands_outside_of_cells_is_no_text(tmp_path: Path, ratings: Path) 
     result.write_text(json.dumps({"signature": f"metric:mrr|{SENTENCE}|data:{SENTENCE}|seed:0", "rows": [BOARD]}))
     with stage_rows(result) as contents:
         assert contents.manifest["signatures"] == ["metric:mrr|withheld|withheld|seed:0"]
-        assert "- `metric:mrr|withheld|withheld|seed:0`\n" in contents.card()
-        assert SENTENCE not in contents.card()
+        assert "- `metric:mrr|withheld|withheld|seed:0`\n" in contents.path("README.md").read_text()
+        assert SENTENCE not in contents.path("README.md").read_text()
     for title in ("Mine\n\n## Terms", "\x1b[1mNone`", SENTENCE, "{{title}}"):
         with pytest.raises(InputError, match="--title cannot be published"), stage_rows(ratings, title=title):
             pass
@@ -238,7 +238,7 @@ def test_runs_and_results_become_tables(tmp_path: Path) -> None:
             "report/report.html",
             "report/settings.json",
         ]
-        assert "- `metric:board|seed:0`\n- `metric:rank|seed:0`" in contents.card()
+        assert "- `metric:board|seed:0`\n- `metric:rank|seed:0`" in contents.path("README.md").read_text()
 
 
 def test_the_result_of_a_benchmark_becomes_rows(run_cli: RunCli, tmp_path: Path, built: Path) -> None:
@@ -265,7 +265,7 @@ def test_the_result_of_a_benchmark_becomes_rows(run_cli: RunCli, tmp_path: Path,
         assert {(row["system"], row["partition"]) for row in rows} == {("random", name) for name in partitions}
         for row in rows:
             assert row["value"] == partitions[row["partition"]][row["metric"]]
-        assert f"- `{result['signature']}`" in contents.card()
+        assert f"- `{result['signature']}`" in contents.path("README.md").read_text()
 
 
 @pytest.mark.parametrize(
@@ -273,11 +273,11 @@ def test_the_result_of_a_benchmark_becomes_rows(run_cli: RunCli, tmp_path: Path,
     [
         ("rows.jsonl", "", "holds no row"),
         ("rows.jsonl", '{"a": 1}\n', "holds rows of no known kind"),
-        ("rows.xlsx", "x", "is no file of rows, run or result"),
+        ("rows.xlsx", "x", "is not a file of rows, run or result"),
         ("result.json", "{}", "holds no result with rows"),
         ("result.json", "{", "cannot be read"),
         ("result.json", '{"rows": [{"system": "\\ud800"}]}', "cannot be read"),
-        ("result.json", '{"protocol": 1, "systems": {"a": {}}}', "is no result of `fcconan bench`"),
+        ("result.json", '{"protocol": 1, "systems": {"a": {}}}', "is not a result of `fcconan bench`"),
         (
             "rows.jsonl",
             f'{{"reply_id": "r", "rater": "j", "aspect": "a", "value": 1{"0" * 400}}}\n',
@@ -290,7 +290,7 @@ def test_the_result_of_a_benchmark_becomes_rows(run_cli: RunCli, tmp_path: Path,
             "column value holds 'go'\\.\\.\\. \\(4 characters",
         ),
         ("rows.jsonl", '{"system_a": "a", "system_b": "b", "verdict": "A"}\n', "verdict is 'A', expected one of"),
-        ("rows.jsonl", '{"reply_id": "r", "system": "s", "flags": 3}\n', "column flags holds a cell that is no list"),
+        ("rows.jsonl", '{"reply_id": "r", "system": "s", "flags": 3}\n', "column flags holds .*, expected strings"),
     ],
 )
 def test_files_that_are_no_rows_are_refused(tmp_path: Path, name: str, content: str, said: str) -> None:
@@ -314,8 +314,6 @@ def test_what_cannot_be_published_is_said(tmp_path: Path, built: Path, ratings: 
         publish(ratings, "my-name/x", language="English")
     with pytest.raises(InputError, match="the card's license is 'mine', expected one of"):
         publish(ratings, "my-name/x", licence="mine")
-    with pytest.raises(InputError, match="--gated 'yes': expected auto or manual"):
-        publish(ratings, "my-name/x", gated="yes")
 
 
 def test_ratings_keep_the_item_and_the_system_that_metrics_write_beside_them(tmp_path: Path) -> None:
@@ -338,6 +336,14 @@ def test_a_column_of_results_that_nobody_knows_is_text(tmp_path: Path) -> None:
     with stage_rows(write(tmp_path / "mine.jsonl", [row]), labels_only=True) as contents:
         (found,) = table(contents, "results")
     assert found == {name: value for name, value in row.items() if name != "message"}
+
+
+def test_columns_without_a_schema_are_typed_by_their_values(tmp_path: Path) -> None:
+    rating = {"reply_id": "re-1", "rater": "anna", "aspect": "score", "value": 0.5}
+    cells = {"late": True, "seen": 3, "share": 0.5}
+    with stage_rows(write(tmp_path / "mine.jsonl", [rating | cells])) as contents:
+        schema = pq.read_schema(contents.path(contents.tables[0]))
+    assert [str(schema.field(name).type) for name in cells] == ["bool", "int32", "double"]
 
 
 def test_a_journal_and_a_dataset_beside_rows_stay_behind(tmp_path: Path, ratings: Path, built: Path) -> None:

@@ -9,9 +9,9 @@ import pytest
 
 from fcconan.data.hub import hub_error, limit_hub_wait
 from fcconan.errors import InputError
-from fcconan.publishing.publication import HubFailure, publish
+from fcconan.publishing.publication import HubFailure
 from tests.conftest import RunCli
-from tests.publishing.hub import OWNER, READ_ONLY, Hub
+from tests.publishing.hub import OWNER, READ_ONLY, Hub, publish
 
 REPO = "my-name/ratings"
 

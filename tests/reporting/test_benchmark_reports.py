@@ -259,19 +259,19 @@ def test_files_of_the_user_are_never_removed(tmp_path: Path) -> None:
     folder = tmp_path / "report"
     folder.mkdir()
     (folder / "notes.txt").write_text("mine")
-    with pytest.raises(InputError, match=r"report holds files but no report \(such as notes.txt\): choose an empty"):
+    with pytest.raises(InputError, match=r"report holds files but no report.html \(such as notes.txt\)"):
         write_report(folder, example_result(), example_details())
     (folder / "notes.txt").rename(tmp_path / "notes.txt")
     write_report(folder, example_result(), example_details())
     (tmp_path / "notes.txt").rename(folder / "runs" / "notes.txt")
-    with pytest.raises(InputError, match=r"no report wrote \(such as runs/notes.txt\): move them away"):
+    with pytest.raises(InputError, match=r"of something else \(such as runs/notes.txt\): move them away"):
         write_report(folder, example_result(), example_details())
     assert (folder / "runs" / "notes.txt").read_text() == "mine"
 
 
 def test_a_file_is_no_folder(tmp_path: Path) -> None:
     (tmp_path / "report").write_text("mine")
-    with pytest.raises(InputError, match="report is not a folder: choose another one for the report"):
+    with pytest.raises(InputError, match="report is not a folder: choose another one"):
         check_report(tmp_path / "report")
     with pytest.raises(InputError, match=r"below cannot be written \(.*\): choose another folder"):
         write_report(tmp_path / "report" / "below", example_result(), example_details())

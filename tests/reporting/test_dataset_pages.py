@@ -9,7 +9,7 @@ import pytest
 from fcconan.errors import InputError
 from fcconan.reporting import dataset_folders
 from fcconan.reporting.dataset_figures import all_tables
-from fcconan.reporting.dataset_folders import browsable, read_release
+from fcconan.reporting.dataset_folders import browsable, read_sources
 from fcconan.reporting.dataset_matrix import matrix_of
 from fcconan.reporting.dataset_pages import dataset_page, rows_table
 from fcconan.reporting.page import render
@@ -22,7 +22,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_figures_are_counted_from_the_rows(folder: Path) -> None:
-    tables = {table.title: table for table in all_tables(read_release(folder))}
+    tables = {table.title: table for table in all_tables(read_sources(folder))}
     assert tables["How sparse the tiers are: 2 HS x 3 CNs"].rows == [
         ["diamond", "1", "16.7%", "1", "100.0%", "1 of 2", "1 of 3", "0.50"],
         ["gold", "2", "33.3%", "1", "50.0%", "1 of 2", "1 of 3", "0.50"],
@@ -60,7 +60,7 @@ def test_figures_are_counted_from_the_rows(folder: Path) -> None:
 
 
 def test_rows_have_filters_and_their_texts_wait(folder: Path) -> None:
-    shown, notes = browsable(read_release(folder).sources)
+    shown, notes = browsable(read_sources(folder))
     names = ["bronze", "queries", "votes", "replies", "ratings", "comparisons", "labels"]
     assert [source.config for source in shown] == names
     assert notes == ["The pairs of diamond, gold, silver are among those of bronze, where tier tells them."]
@@ -81,22 +81,22 @@ def test_rows_have_filters_and_their_texts_wait(folder: Path) -> None:
 
 def test_a_table_that_no_page_can_hold_is_counted(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(dataset_folders, "MOST_ROWS", 4)
-    release = read_release(folder)
-    shown, notes = browsable(release.sources)
+    sources = read_sources(folder)
+    shown, notes = browsable(sources)
     assert [source.config for source in shown] == ["queries", "replies", "ratings", "comparisons", "labels"]
     assert "votes, test has 9 rows, more than a page can hold: they are counted." in notes
-    assert any(table.title == "Votes" for table in all_tables(release))
+    assert any(table.title == "Votes" for table in all_tables(sources))
 
 
 def test_the_matrix_shows_what_is_judged_the_fullest_first(folder: Path) -> None:
-    matrix = matrix_of(read_release(folder).sources)
+    matrix = matrix_of(read_sources(folder))
     assert matrix is not None
-    assert (matrix.hs_ids, matrix.cn_ids) == (list(HS), list(CN))  # 2 and 1, then one each, by name
-    assert matrix.table.rows == [
+    drawing, by_hs = matrix
+    assert by_hs.rows == [  # HS with 2 and 1 appropriate CNs; CNs with one each, by name
         [HS[0], "1 of 1", "1 of 2", "2 of 3", "2 of 3"],
         [HS[1], "0 of 0", "0 of 0", "0 of 0", "1 of 2"],
     ]
-    paths = dict(re.findall(r'<path class="(\w+ \w+)" d="([^"]*)"', str(matrix.drawing)))
+    paths = dict(re.findall(r'<path class="(\w+ \w+)" d="([^"]*)"', str(drawing)))
     assert paths == {
         "diamond good": "M3.5 3.5h0",
         "gold bad": "M10.5 3.5h0",

@@ -9,7 +9,7 @@ from markupsafe import Markup
 
 from fcconan.errors import InputError
 from fcconan.reporting.html_tables import View
-from fcconan.reporting.page import Page, Section, check_page, render, write
+from fcconan.reporting.page import Page, Section, check_page, render, write_page
 from fcconan.reporting.tables import Table, interval, number
 
 SECTIONS = [
@@ -55,12 +55,12 @@ def test_long_tables_say_how_long_they_are(rows: int, shown: str) -> None:
 
 def test_a_page_is_written_whole_also_where_a_name_is_not_unicode(tmp_path: Path) -> None:
     page = Page("page", "T", "L", SECTIONS, signatures=["data:\udcff.csv"])
-    write(tmp_path / "page.html", page)
+    write_page(tmp_path / "page.html", page)
     assert "data:\\udcff.csv" in (tmp_path / "page.html").read_text(encoding="utf-8")
     assert [path.name for path in tmp_path.iterdir()] == ["page.html"]
     (tmp_path / "folder.html").mkdir()
     with pytest.raises(InputError, match=r"folder\.html cannot be written \(Is a directory\): choose another file$"):
-        write(tmp_path / "folder.html", page)
+        write_page(tmp_path / "folder.html", page)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["folder.html", "page.html"]
 
 
@@ -68,8 +68,8 @@ def test_what_is_no_page_is_refused_before_any_work(tmp_path: Path) -> None:
     check_page(tmp_path / "page.htm")
     (tmp_path / "folder.html").mkdir()
     for name, message in (
-        ("page.txt", r"page\.txt is no page: give a file that ends in \.html$"),
-        ("folder.html", r"folder\.html is no page"),
+        ("page.txt", r"page\.txt is not a page: give a file that ends in \.html$"),
+        ("folder.html", r"folder\.html is not a page"),
         ("none/page.html", r"page\.html cannot be written: choose a file in a folder that is there$"),
     ):
         with pytest.raises(InputError, match=message):
@@ -79,11 +79,13 @@ def test_what_is_no_page_is_refused_before_any_work(tmp_path: Path) -> None:
 def test_a_page_replaces_only_an_earlier_page(tmp_path: Path) -> None:
     path = tmp_path / "page.html"
     path.write_text("<p>mine</p>", encoding="utf-8")
-    with pytest.raises(InputError, match=r"page\.html exists and is no page of fcconan: choose another file for the"):
+    with pytest.raises(
+        InputError, match=r"page\.html exists and is not a page of fcconan: choose another file for the"
+    ):
         check_page(path)
     path.write_text("", encoding="utf-8")
     check_page(path)
-    write(path, Page("page", "T" * 2_000, "L", SECTIONS))
+    write_page(path, Page("page", "T" * 2_000, "L", SECTIONS))
     check_page(path)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from fcconan.reporting.correlations import correlation_tables
-from fcconan.reporting.page import write
+from fcconan.reporting.page import write_page
 from fcconan.reporting.scores import (
     agreement_tables,
     correlation_page,
@@ -327,13 +327,13 @@ def test_the_axis_of_ratings_begins_at_the_lowest_grade(scale: list[int] | None,
 
 def test_pages_are_written(tmp_path: Path) -> None:
     result = rank_systems(VERDICTS, resamples=0)
-    write(tmp_path / "t.html", tournament_page(result))
+    write_page(tmp_path / "t.html", tournament_page(result))
     page = (tmp_path / "t.html").read_text(encoding="utf-8")
     assert "3 systems, 6 verdicts on 2 items." in page
-    write(tmp_path / "one.html", tournament_page(rank_systems(VERDICTS[:1], resamples=0)))
+    write_page(tmp_path / "one.html", tournament_page(rank_systems(VERDICTS[:1], resamples=0)))
     assert "2 systems, 1 verdict on 1 item." in (tmp_path / "one.html").read_text(encoding="utf-8")
     result = {"rows": [_correlation("x", "pearson", 0.5)], "signature": "s|1"}
-    write(tmp_path / "c.html", correlation_page(result))
+    write_page(tmp_path / "c.html", correlation_page(result))
     assert "<code>s|1</code>" in (tmp_path / "c.html").read_text(encoding="utf-8")
 
 

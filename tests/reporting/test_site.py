@@ -113,12 +113,12 @@ def test_results_of_one_dataset_are_told_apart(results: Path, tmp_path: Path) ->
     ("name", "content", "said"),
     [
         ("other.json", '{"rows": []}', "other.json holds nothing that a report shows: give a folder of `bench"),
-        ("broken.json", "{", "broken.json is no JSON"),
-        ("broken.json", '{"win_matrix": [NaN]}', "broken.json is no JSON (NaN is no number)"),
+        ("broken.json", "{", "broken.json is not JSON"),
+        ("broken.json", '{"win_matrix": [NaN]}', "broken.json is not JSON (NaN is not a number)"),
         ("notes.txt", "mine", "notes.txt holds nothing that a report shows"),
         ("folder/campaign.yaml", "x: 1", "folder is a running campaign: give the dataset"),
         ("folder/notes.txt", "mine", "folder holds nothing that a report shows"),
-        ("folder/suite.json", "{", "suite.json is no JSON"),
+        ("folder/suite.json", "{", "suite.json cannot be read"),
         ("folder/manifest.json", "[]", "folder holds nothing that a report shows"),
         (
             "rank.json",
@@ -239,7 +239,7 @@ def test_a_folder_of_generators_is_recognised_and_what_it_lacks_is_told(tmp_path
     folder.mkdir()
     (folder / "suite.json").write_text('{"suite": {"name": "invented"}}', encoding="utf-8")
     (found,) = find_inputs([folder])
-    assert (found.kind, found.data) == ("generators", {"suite": {"name": "invented"}})
+    assert (found.kind, found.path) == ("generators", folder)
     with pytest.raises(InputError, match=r"suite has no suite\.json with replies\.parquet"):
         pages_of([found], texts=True)
 
@@ -268,14 +268,12 @@ def test_files_of_the_user_are_never_removed(tmp_path: Path) -> None:
     out = tmp_path / "site"
     out.mkdir()
     (out / "notes.txt").write_text("mine")
-    with pytest.raises(
-        InputError, match=r"site holds files but no report \(such as notes.txt\): choose an empty or new"
-    ):
+    with pytest.raises(InputError, match=r"site holds files but no downloads/contents.json \(such as notes.txt\)"):
         write_site(out, [a_page()])
     (out / "notes.txt").rename(tmp_path / "notes.txt")
     write_site(out, [a_page()])
     (tmp_path / "notes.txt").rename(out / "downloads" / "notes.txt")
-    with pytest.raises(InputError, match=r"no report wrote \(such as downloads/notes.txt\): move them away"):
+    with pytest.raises(InputError, match=r"of something else \(such as downloads/notes.txt\): move them away"):
         check_site(out)
     assert (out / "downloads" / "notes.txt").read_text() == "mine"
     (out / "downloads" / "contents.json").write_text("{")
@@ -284,7 +282,7 @@ def test_files_of_the_user_are_never_removed(tmp_path: Path) -> None:
 
 
 def test_the_report_of_a_benchmark_stays(results: Path) -> None:
-    with pytest.raises(InputError, match=r"bench holds files but no report"):
+    with pytest.raises(InputError, match=r"bench holds files but no downloads"):
         check_site(results / "bench")
 
 

@@ -10,7 +10,7 @@ from playwright.sync_api import Browser, Locator, Page, expect
 
 from fcconan.reporting.dataset_pages import dataset_page
 from fcconan.reporting.ledger import ledger_page
-from fcconan.reporting.page import Page as ReportPage, Section, write
+from fcconan.reporting.page import Page as ReportPage, Section, write_page
 from fcconan.reporting.scores import correlation_page
 from fcconan.reporting.tables import Table, latex_lines, markdown_lines
 from tests.browsing import accessibility_problems, needs_chromium, visit
@@ -35,7 +35,7 @@ def is_accessible(page: Page, *themes: Literal["light", "dark"]) -> None:
 
 
 def test_rows_are_filtered_and_read_once_asked(browser: Browser, tmp_path: Path) -> None:
-    write(tmp_path / "page.html", dataset_page(write_release_folder(tmp_path / "data")))
+    write_page(tmp_path / "page.html", dataset_page(write_release_folder(tmp_path / "data")))
     with visit(browser, tmp_path / "page.html") as page:
         pairs = [f"{HS[0]}:{cn}" for cn in CN] + [f"{HS[1]}:{cn}" for cn in CN[:2]]
         part = page.locator("details.table-part", has=page.locator("summary", has_text=re.compile("^bronze, test$")))
@@ -60,7 +60,7 @@ def test_rows_are_filtered_and_read_once_asked(browser: Browser, tmp_path: Path)
 def test_a_long_table_is_paged_searched_sorted_and_copied(browser: Browser, tmp_path: Path) -> None:
     rows = [[f"s_{place}", f"{place % 7}.5", "–" if place == 3 else f"x [{place}, x&y <b>"] for place in range(300)]
     table = Table("Many & <i>", ["name", "figure", "words"], rows)
-    write(tmp_path / "page.html", ReportPage("page", "T", "L", [Section("S", tables=[table])]))
+    write_page(tmp_path / "page.html", ReportPage("page", "T", "L", [Section("S", tables=[table])]))
     with visit(browser, tmp_path / "page.html") as page:
         part = page.locator("div.table")
         expect_rows(part, [f"s_{place}" for place in range(25)])
@@ -86,7 +86,7 @@ def test_a_long_table_is_paged_searched_sorted_and_copied(browser: Browser, tmp_
 
 
 def test_maps_are_chosen_and_figures_filtered(browser: Browser, tmp_path: Path) -> None:
-    write(tmp_path / "maps.html", correlation_page({"rows": ROWS, "signature": "s|1"}))
+    write_page(tmp_path / "maps.html", correlation_page({"rows": ROWS, "signature": "s|1"}))
     with visit(browser, tmp_path / "maps.html") as page:
         expect(page.locator("figure.heat:visible figcaption")).to_have_text("spearman with people, pooled")
         page.get_by_label("Level").select_option("per_item")
@@ -96,7 +96,7 @@ def test_maps_are_chosen_and_figures_filtered(browser: Browser, tmp_path: Path) 
         expect(page.locator("#said")).to_contain_text("There is no such map")
         page.get_by_label("Level").select_option("pooled")
         is_accessible(page, "dark")
-    write(tmp_path / "ledger.html", ledger_page({"rows": [asdict(each) for each in CELLS], "signature": "s|1"}))
+    write_page(tmp_path / "ledger.html", ledger_page({"rows": [asdict(each) for each in CELLS], "signature": "s|1"}))
     with visit(browser, tmp_path / "ledger.html") as page:
         part = page.locator("details", has=page.locator("summary", has_text=re.compile("^Every value$"))).locator(
             "div.table"

@@ -66,31 +66,6 @@ def test_table_6_follows_from_table_5_but_the_mean_gain_does_not() -> None:
     assert gain.value == pytest.approx((0.415 + 0.189 + 0.203 + 0.317) / 4)
 
 
-@pytest.mark.parametrize(
-    ("value", "printed", "note"),
-    [
-        (0.6254, "0.625", "the printed figure equals the authors' results file"),
-        (-0.0185, "-0.019", "the printed figure equals the authors' results file"),
-        (0.62546, "0.626", "the authors' results file: 0.62546, rounded twice"),
-        (0.62446, "0.626", "the authors' results file: 0.62446"),
-        (0.2828, "0.219", "the authors' results file: 0.283; the paper swaps it with the other coefficient"),
-        (None, "0.219", "the printed figure is not in the authors' results file"),
-    ],
-)
-def test_what_the_authors_files_say(value: float | None, printed: str, note: str) -> None:
-    assert correlations._authors_note("gpt-4", "relevance", figure(printed), value, 0.2189) == note
-
-
-def test_what_the_authors_files_say_of_swapped_rows() -> None:
-    note = correlations._authors_note("mistral-7b-zs", "average", figure("0.310"), 0.31027, None)
-    assert note == "the printed figure equals the authors' results files for G-EVAL; the paper swaps the two rows"
-
-    note = correlations._authors_note("pd-score", "average", figure("0.033"), 0.03248, None)
-    assert note == (
-        "the authors' results files for pc_score: 0.03248, rounded twice; the labels of three rows are mixed up"
-    )
-
-
 def test_averages_are_over_four_aspects_and_for_toxicity_over_two() -> None:
     values = dict(zip(ASPECTS, (0.1, 0.2, 0.3, 0.6), strict=True))
     found = {

@@ -153,14 +153,3 @@ def test_payment(ledger: Ledger) -> None:
     assert pay["pay-per-task"] * 60 / pay["minutes-per-task"] == pay["pay-per-hour"]
     note = ledger["text E", "pay-per-hour", "value"].note
     assert note.endswith("; follows from the pay and the minutes of a task")
-
-
-def test_what_does_not_follow_is_said() -> None:
-    assert multi_aspect._follows("2.50", 2.51, "the halves") == "follows from the halves"
-    assert multi_aspect._follows("2.50", 2.52, "the halves") == "does not follow from the halves: 2.52"
-    assert multi_aspect._against("2.50", "2.5", "Table 9") == "Table 9 prints the same"
-    assert multi_aspect._against("2.50", "2.4", "Table 9") == "Table 9 prints 2.4"
-    rows = {"ombrey/human": {"fluency": "3.00"}, "ombrey/judge": {"fluency": "3.50", "fluency/difference": "+0.70"}}
-    assert list(multi_aspect._differences(rows)) == [
-        (("Table I.1", "ombrey/judge", "fluency/difference"), "does not follow from the means: 0.50")
-    ]

@@ -1,17 +1,18 @@
-"""A note is there only where its arithmetic holds."""
+"""The remarks about printed figures, and the notes that a missing part causes."""
 
+from fnmatch import fnmatchcase
 from typing import Any
 
 import pytest
 
-from fcconan.reproduction import cseval_correlations, fc_conan, pairwise_ranking
+from fcconan.reproduction import pairwise_ranking
 from fcconan.reproduction.datasets import Datasets
-from fcconan.reproduction.published import figure, load_paper
+from fcconan.reproduction.published import Remark, load_paper, paper_names
 from fcconan.reproduction.values import Value
 
 
 class FiveRows(Datasets):
-    """Stands for every dataset: five pairs about the Tessok."""
+    """Every dataset: five pairs about the Tessok."""
 
     def rows(self, name: str, config: str, split: str = "test") -> list[dict[str, Any]]:
         return [
@@ -20,53 +21,37 @@ class FiveRows(Datasets):
         ]
 
 
-def test_header_lines_are_named_where_they_make_the_difference() -> None:
-    file, files = "the paper counts the header line of the file", "the paper counts the header lines of the three files"
-    assert pairwise_ranking._headers(4832, 4833) == file
-    assert pairwise_ranking._headers(6645, 6648, 3) == files
-    assert [pairwise_ranking._headers(count, 4833) for count in (4831, 4833, 4834)] == ["", "", ""]
+def test_counts_of_corpora() -> None:
     with FiveRows() as data:
         found: dict[Any, Value] = dict(pairwise_ranking._corpora(data))
     assert found["text 3.2", "conan", "train"] == Value(5)
     assert found["Table 2", "conan", "pairs"] == Value(15)
-    assert found["Table 2", "mt-conan", "counter_narratives"] == Value(1, "no cause found")
+    assert found["Table 2", "conan", "replies_per_hate_speech"] == Value(3)
+    assert found["Table 2", "mt-conan", "counter_narratives"] == Value(1)
+    assert ("text 3.2", "conan", "targets") not in found
+    assert found["text 3.2", "mt-conan", "targets"] == Value(1)
 
 
-def test_digits_are_swapped_where_they_are_the_same() -> None:
-    assert fc_conan._swapped(figure("6,654"), 6645) == "digits of the print are swapped"
-    assert [fc_conan._swapped(figure("6,654"), count) for count in (6654, 6646, 66450)] == ["", "", ""]
+@pytest.mark.parametrize("paper", paper_names())
+def test_every_name_in_a_remark_is_that_of_a_row_or_column(paper: str) -> None:
+    for table in load_paper(paper).tables:
+        for remark in table.remarks:
+            for names, known in ((remark.rows, table.rows), (remark.columns, table.columns)):
+                assert [name for name in names if not any(fnmatchcase(each, name) for each in known)] == []
+        assert len(set(table.remarks)) == len(table.remarks)
 
 
-@pytest.mark.parametrize(
-    ("printed", "value", "note"),
-    [
-        ("≈11.49%", 11.4988, "cut off, not rounded"),
-        ("≈11.49%", 11.4912, ""),
-        ("≈11.50%", 11.49496, ""),  # rounded twice
-        ("≈11.48%", 11.4988, ""),
-    ],
-)
-def test_a_figure_is_cut_off_where_cutting_gives_it(printed: str, value: float, note: str) -> None:
-    assert fc_conan._cut_off(figure(printed), value) == note
+def test_a_remark_is_about_figures_whose_row_and_column_it_names() -> None:
+    remark = Remark(note="a copy", rows=("ombrey/*", "all"), columns=("*/mean",))
+    figures = [("ombrey/judge", "tone/mean"), ("all", "tone/mean"), ("all", "tone/std"), ("tessok/all", "tone/mean")]
+    assert [remark.is_about(*figure) for figure in figures] == [True, True, False, False]
+    assert Remark(note="all are copies").is_about("tessok", "tone")
 
 
-def test_the_numbers_of_comparisons_that_shares_fit() -> None:
-    thirds = [100 * points / 3 for points in (0.5, 1, 1.5)]
-    assert pairwise_ranking._numbers_of_comparisons([round(share, 2) for share in thirds], 9) == [3, 6, 9]
-    people = pairwise_ranking._printed("Table 4")["human/share"].values()
-    assert pairwise_ranking._numbers_of_comparisons(people, 720) == [358, 716]
-
-
-def test_rows_are_mixed_up_where_the_file_has_the_printed_figure() -> None:
-    for value, ends in ((0.0325, True), (0.03248, True), (0.05, False)):
-        note = cseval_correlations._authors_note("pd-score", "average", figure("0.033"), value, None)
-        assert note.endswith("; the labels of three rows are mixed up") is ends
-
-
-def test_the_gain_has_no_cause_while_it_differs() -> None:
-    gain = cseval_correlations.table_6()["text D", cseval_correlations.GAIN, "value"]
-    assert gain.from_print
-    assert gain.note == "mean of the first row of Table 6; no cause of 0.190 found"
+def test_remarks_about_one_figure_keep_their_order() -> None:
+    table = load_paper("multi-aspect").table("Table A.1")
+    assert table.notes("vicuna", "fluency") == ["Table I.3 prints the same", "Table I.1 prints the same"]
+    assert table.notes("vicuna", "aspect-average") == ["Table I.3 prints the same", "follows from the five aspects"]
 
 
 def test_inferred_labels_are_said() -> None:

@@ -14,7 +14,7 @@ FOLDER = Path(__file__).parents[2] / "benchmarks" / "published"
 PAPERS = ("cseval", "fc-conan", "multi-aspect", "pairwise-ranking")
 WITHOUT = {"needs_model", "not_released"}
 DOCUMENT_KEYS = {"paper", "title", "authors", "venue", "year", "url", "sources", "names", "tables", "without_figures"}
-TABLE_KEYS = {"id", "about", "columns", "rows", "without", "why", "without_rows"}
+TABLE_KEYS = {"id", "about", "columns", "rows", "without", "why", "without_rows", "remarks"}
 # As printed: a sign of approximation or a bound, thousands with commas, a percent sign or stars.
 NUMBER = re.compile(r"[≈~<>≤≥]?\s?(?P<number>[+-]?(?:\d{1,3}(?:,\d{3})+|\d+)?(?:\.\d+)?(?:e[+-]?\d+)?)\s?(?:%|\*+|†)?")
 LABEL = re.compile(r"[a-z0-9][a-z0-9_.+@/-]*")

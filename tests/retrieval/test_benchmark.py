@@ -261,8 +261,8 @@ def test_a_run_of_the_full_catalogue_is_told_what_the_paper_s_pool_is(collection
     with pytest.raises(InputError) as caught:
         run(pool, Says({query: [(outside, 1.0)]}), protocol="paper")
     assert str(caught.value) == (
-        f"the run of 'says', query {query!r}: {outside!r} is not in the catalogue of protocol paper, the "
-        f"{len(pool.corpus)} CNs with a positive in bronze: leave all others out of the run, or use --protocol sound"
+        f"the run of 'says', query {query!r}: {outside!r} is not in the catalogue (under protocol paper, the CNs "
+        "with a positive in Bronze): rank ids of the catalogue only"
     )
 
 
@@ -348,7 +348,7 @@ def test_no_system_and_no_tuning_reads_an_evaluation_label(demo: Path, tmp_path:
     runs = []
     try:
         for folder in (demo, flipped):
-            collection = load_collection(str(folder)).without_kin()
+            collection = load_collection(str(folder)).without_leakage()
             maker = Maker(load_suite(), collection.train)
             systems = [maker.make(name) for name in names]
             runs.append([system.rank(collection.queries, collection.corpus, 60) for system in systems])
@@ -366,7 +366,7 @@ def test_training_pairs_that_were_left_out_are_told(collection: Collection) -> N
     pair = TrainingPair(query.upper(), "The abacus says no such thing.")
     kin = replace(collection, train=(*collection.train, pair))
     assert run(kin, BM25())[0]["signature"] == whole["signature"]
-    result, _ = run(kin.without_kin(), BM25())
+    result, _ = run(kin.without_leakage(), BM25())
     assert (result["dataset"]["training_pairs"], result["dataset"]["training_pairs_left_out"]) == (44, 1)
     assert result["notes"][1:] == [
         "1 of 45 training pairs were left out: their HS says what an evaluated HS says, in the same or other words, or "
@@ -380,12 +380,16 @@ def test_settings_out_of_range(collection: Collection) -> None:
         ({"k": 61}, "the cutoff is 61: give 1 to 60"),
         ({"k": 0}, "the cutoff is 0: give 1 to 60"),
         ({"metrics": ("ndcg@0",)}, "cutoff '0': give a positive whole number"),
-        ({"metrics": ("mrr", "ndcg@1000")}, "the cutoff of ndcg@1000 is beyond the catalogue: give 1 to 60, its size"),
-        ({"metrics": ("ndcg@61",)}, "the cutoff of ndcg@61 is beyond the catalogue: give 1 to 60, its size"),
+        ({"metrics": ("mrr", "ndcg@1000")}, "the cutoff is 1000: give 1 to 60, the size of the catalogue"),
+        ({"metrics": ("ndcg@61",)}, "the cutoff is 61: give 1 to 60, the size of the catalogue"),
     ):
         with pytest.raises(InputError, match=message):
             Settings(**bad).resolve(collection)
     assert Settings(metrics=("ndcg@60", "bpref")).resolve(collection).metrics == ("ndcg@60", "bpref")
+    assert Settings().resolve(collection).depth == 60
+    assert Settings(depth=20).resolve(collection).depth == 20
+    assert Settings(depth=3).resolve(collection).depth == 10
+    assert Settings(depth=3, metrics=("mrr@40",)).resolve(collection).depth == 40
     with pytest.raises(
         InputError, match=r"two systems are called 'bm25': .* that of a run is the sixth column of its file$"
     ):

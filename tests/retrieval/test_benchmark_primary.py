@@ -299,15 +299,15 @@ def test_a_declared_primary_comparison_is_read(collection: Collection, text: str
 @pytest.mark.parametrize(
     ("text", "protocol", "message"),
     [
-        ("ndcg@10", "sound", "'ndcg@10' names no partition of this run, which has diamond, gold, silver, bronze: give"),
-        ("ndcg@10@Gold", "sound", "'ndcg@10@Gold' names no partition"),
-        ("gold", "sound", "'gold' names no partition"),
-        ("@gold", "sound", "has no metric '' on gold"),
-        ("ndcg@3@gold", "sound", "this run has no metric 'ndcg@3' on gold, but hit_rate@10, mrr@10, ndcg@10,"),
-        ("ndgc@10@gold", "sound", "there is no metric 'ndgc@10'"),
+        ("ndcg@10", "sound", "'ndcg@10' is not in this run, which has hit_rate@10, mrr@10, ndcg@10, map@10, "),
+        ("ndcg@10@Gold", "sound", "accuracy@10 on diamond, gold, silver, bronze: give METRIC@PARTITION, such as"),
+        ("gold", "sound", "'gold' is not in this run"),
+        ("@gold", "sound", "unknown metric ''"),
+        ("ndcg@3@gold", "sound", "'ndcg@3@gold' is not in this run"),
+        ("ndgc@10@gold", "sound", "unknown metric 'ndgc'"),
         ("ndcg@0@gold", "sound", "cutoff '0': give a positive whole number"),
-        ("average@all", "sound", "'average@all' names no partition"),
-        ("ndcg@10@all", "paper", "this run has no metric 'ndcg@10' on all, but average"),
+        ("average@all", "sound", "'average@all' is not in this run"),
+        ("ndcg@10@all", "paper", "map@10, average on diamond, gold, silver, bronze, all: give"),
     ],
 )
 def test_a_primary_comparison_that_the_run_lacks(
@@ -364,7 +364,7 @@ def test_a_baseline_that_fails_leaves_nothing_to_compare(collection: Collection)
 
 @pytest.mark.parametrize(
     ("option", "message"),
-    [("--primary", "primary comparison '' names no partition"), ("--baseline", "unknown baseline system ''")],
+    [("--primary", "primary comparison '' is not in this run"), ("--baseline", "unknown baseline system ''")],
 )
 def test_an_empty_option_is_not_the_default(run_cli: RunCli, demo: Path, option: str, message: str) -> None:
     result = run_cli("bench", demo, "--system", "bm25", "--system", "tfidf", option, "")
@@ -436,6 +436,7 @@ def test_options_suite_and_what_a_terminal_shows(run_cli: RunCli, demo: Path, tm
     result = run_cli(*arguments)
     assert result.returncode == 2
     assert result.stderr == (
-        "fcconan: primary comparison 'mrr@copper' names no partition of this run, which has diamond, gold, silver, "
-        "bronze: give METRIC@PARTITION, such as ndcg@10@silver (--primary, or `primary:` in the suite)\n"
+        "fcconan: primary comparison 'mrr@copper' is not in this run, which has hit_rate@10, mrr@10, ndcg@10, map@10, "
+        "precision@10, recall@10, f1@10, accuracy@10 on diamond, gold, silver, bronze: give METRIC@PARTITION, such as "
+        "ndcg@10@silver (--primary, or `primary:` in the suite), or add the metric with --metric\n"
     )

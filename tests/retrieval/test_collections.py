@@ -171,8 +171,8 @@ def test_a_release_of_another_kind_is_refused(demo: Path, tmp_path: Path) -> Non
 
     folder = changed(demo, tmp_path / "other", change)
     assert complaint(lambda: load_collection(str(folder))) == (
-        f"{folder} holds 'demo', which has no corpus, queries and qrels: give a retrieval dataset such as fc-conan or "
-        "demo"
+        f"{folder} has 60 CNs to retrieve, 0 queries and 3 sets of qrels: give a dataset with all three, such as "
+        "fc-conan or demo"
     )
 
 
@@ -203,13 +203,15 @@ def test_an_empty_catalogue_and_no_queries_are_refused(demo: Path, tmp_path: Pat
     path = folder / table_path("corpus", "test")
     pq.write_table(pq.read_table(path).slice(0, 0), path)
     assert complaint(lambda: load_collection(str(folder))) == (
-        f"the catalogue of {folder} is empty: there is nothing to retrieve"
+        f"{folder} has 0 CNs to retrieve, 24 queries and 4 sets of qrels: give a dataset with all three, such as "
+        "fc-conan or demo"
     )
     shutil.copy(demo / table_path("corpus", "test"), path)
     path = folder / table_path("queries", "test")
     pq.write_table(pq.read_table(path).slice(0, 0), path)
     assert complaint(lambda: load_collection(str(folder))) == (
-        f"{folder} has no queries: there is nothing to retrieve for"
+        f"{folder} has 60 CNs to retrieve, 0 queries and 4 sets of qrels: give a dataset with all three, such as "
+        "fc-conan or demo"
     )
 
 
@@ -259,7 +261,7 @@ def test_training_pairs_of_evaluated_messages_in_other_words_are_left_out(
         path.unlink()  # no judgement is read
     collection = load_collection(str(folder))
     assert (collection.train, collection.train_left_out) == (tuple(pairs), 0)
-    kinless = collection.without_kin()
+    kinless = collection.without_leakage()
     assert (kinless.train, kinless.train_left_out) == ((pairs[4],), 4)
     assert (kinless.queries, kinless.corpus) == (collection.queries, collection.corpus)
     assert load_training(str(folder)) == ([pairs[4]], 4)
@@ -316,7 +318,7 @@ def test_beir_training_judgements_of_an_unknown_cn_are_bad_input(beir: Path) -> 
     path = beir / "qrels" / "train.tsv"
     path.write_text("q2\td9\t1\n", encoding="utf-8")
     assert complaint(lambda: load_collection(str(beir))) == (
-        f"{path} judges 'd9', which corpus.jsonl does not have: mend one"
+        "the qrels of train judge 'd9', which the catalogue does not have (query 'q2'): correct them"
     )
 
 
@@ -339,11 +341,10 @@ def test_beir_without_judgements_is_refused(beir: Path) -> None:
 
 def test_beir_judgements_name_queries_and_cns_of_the_dataset(beir: Path) -> None:
     (beir / "qrels" / "test.tsv").write_text("q1\td1\t1\nq7\td1\t1\n", encoding="utf-8")
-    expected = f"{beir / 'qrels'} judges query 'q7', which queries.jsonl does not have: mend one"
+    expected = "the qrels of test judge query 'q7', which the dataset does not have: correct them"
     assert complaint(lambda: load_collection(str(beir))) == expected
     (beir / "qrels" / "test.tsv").write_text("q1\td1\t1\nq1\td9\t0\n", encoding="utf-8")
-    collection = load_collection(str(beir))
-    assert complaint(lambda: collection.qrels("test")) == (
+    assert complaint(lambda: load_collection(str(beir))) == (
         "the qrels of test judge 'd9', which the catalogue does not have (query 'q1'): correct them"
     )
 
@@ -356,16 +357,25 @@ def test_beir_judgements_name_queries_and_cns_of_the_dataset(beir: Path) -> None
             '{"_id": "d1", "text": "again"}\n{"_id": "x", "text": "once more"}',
             "row 3: the id 'x' occurs twice: ids are unique",
         ),
-        ('{"_id": "d7"}', "row 2: expected _id and text, found _id: mend the row"),
-        ('{"text": "Ombrey"}', "row 2: expected _id and text, found text: mend the row"),
+        ('{"_id": "d7"}', "row 2: found _id; expected _id, and strings as text and title: correct the row"),
+        ('{"text": "Ombrey"}', "row 2: found text; expected _id, and strings as text and title: correct the row"),
         (
             '{"_id": "d7", "text": "Ombrey"',
-            "line 3: not JSON (Expecting ',' delimiter: line 2 column 1 (char 31)); mend that line",
+            "line 3: not JSON (Expecting ',' delimiter: line 2 column 1 (char 31)); correct the line",
         ),
         ('["d7", "Ombrey"]', 'line 3: found ["d7", "Ombrey"], expected a JSON object'),
-        ('{"_id": "d7", "text": 7}', "row 2: text and title are strings: mend the row"),
-        ('{"_id": "d7", "text": null}', "row 2: text and title are strings: mend the row"),
-        ('{"_id": "d7", "text": "", "title": ["Ombrey"]}', "row 2: text and title are strings: mend the row"),
+        (
+            '{"_id": "d7", "text": 7}',
+            "row 2: found _id, text; expected _id, and strings as text and title: correct the row",
+        ),
+        (
+            '{"_id": "d7", "text": null}',
+            "row 2: found _id, text; expected _id, and strings as text and title: correct the row",
+        ),
+        (
+            '{"_id": "d7", "text": "", "title": ["Ombrey"]}',
+            "row 2: found _id, text, title; expected _id, and strings as text and title: correct the row",
+        ),
     ],
 )
 def test_a_bad_line_of_beir_is_named(beir: Path, name: str, line: str, problem: str) -> None:
@@ -382,7 +392,7 @@ def test_beir_reads_lines_as_json_has_them(beir: Path) -> None:
 
 def test_beir_without_queries_or_catalogue_is_refused(beir: Path) -> None:
     (beir / "corpus.jsonl").write_text("\n", encoding="utf-8")
-    expected = f"the catalogue of {beir} is empty: there is nothing to retrieve"
+    expected = "the qrels of test judge 'd1', which the catalogue does not have (query 'q1'): correct them"
     assert complaint(lambda: load_collection(str(beir))) == expected
     (beir / "queries.jsonl").unlink()
     expected = f"{beir / 'queries.jsonl'} cannot be read (No such file or directory): check the path"
@@ -470,7 +480,10 @@ def test_a_missing_column_on_the_hub_is_bad_input(tmp_path: Path) -> None:
     tables["corpus", "test"] = [{"id": "d1", "text": CN["d1"]}]
     folder = write_hub(tmp_path / "hub", tables)
     message = complaint(lambda: load_collection(str(folder)))
-    assert message == f"{folder}, corpus, row 1: expected _id and text, found id, text: mend the row"
+    assert (
+        message
+        == f"{folder}, corpus, row 1: found id, text; expected _id, and strings as text and title: correct the row"
+    )
     tables = hub_tables()
     tables["qrels", "test"] = [{"query": "q1", "corpus-id": "d1", "score": 1}]
     folder = write_hub(tmp_path / "other", tables)
@@ -484,8 +497,9 @@ def test_what_is_not_there_is_not_looked_for_on_the_hub(tmp_path: Path, monkeypa
     monkeypatch.chdir(tmp_path)
     for dataset in (str(tmp_path / "none"), "./none", "none", "a/b/c", "~/none"):
         assert complaint(lambda dataset=dataset: load_collection(dataset)) == (  # type: ignore[misc]
-            f"no dataset at {dataset}: give a folder that `fcconan build` wrote, a BEIR folder, or a name on the Hub "
-            "such as owner/dataset"
+            f"no dataset at {dataset}: give a folder with manifest.json (of `fcconan build`), corpus.jsonl (BEIR), a "
+            "README.md that declares configs, or the folders corpus and queries; or a name on the Hub such as "
+            "owner/dataset"
         )
     (tmp_path / "file").write_text("x", encoding="utf-8")
     assert complaint(lambda: load_collection("file")) == "file is a file: give the folder of a dataset"
@@ -510,8 +524,9 @@ def test_a_folder_that_is_no_dataset_is_not_walked_through(
     if readme is not None:
         (tmp_path / "README.md").write_text(readme, encoding="utf-8")
     assert complaint(lambda: load_collection(str(tmp_path))) == (
-        f"{tmp_path} is a folder without a dataset: expected manifest.json (of `fcconan build`), corpus.jsonl (BEIR), "
-        "a README.md that declares configs, or the folders corpus and queries"
+        f"no dataset at {tmp_path}: give a folder with manifest.json (of `fcconan build`), corpus.jsonl (BEIR), a "
+        "README.md that declares configs, or the folders corpus and queries; or a name on the Hub such as "
+        "owner/dataset"
     )
 
 
@@ -520,13 +535,3 @@ def test_folders_of_a_dataset_that_declares_nothing_are_tried(tmp_path: Path) ->
         (tmp_path / name).mkdir()
     message = complaint(lambda: load_collection(str(tmp_path)))
     assert message.startswith(f"{tmp_path} cannot be loaded as a dataset (")
-
-
-def test_the_pool_says_what_a_run_must_hold(demo: Path) -> None:
-    collection = load_collection(str(demo))
-    assert collection.not_in_catalogue == "is not in the catalogue: rank ids of the catalogue only"
-    pool = collection.pool()
-    assert pool.not_in_catalogue == (
-        f"is not in the catalogue of protocol paper, the {len(pool.corpus)} CNs with a positive in bronze: leave all "
-        "others out of the run, or use --protocol sound"
-    )

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fcconan.scoring.retrieval.evaluation import ALL, Rule, evaluate, metric_names
+from fcconan.scoring.retrieval.evaluation import ALL_METRICS, Rule, evaluate, metric_names
 
 SCRIPT = runpy.run_path(str(Path(__file__).parents[2] / "benchmarks" / "family_wise_error.py"))
 K, CATALOGUE, HS = SCRIPT["K"], SCRIPT["CATALOGUE"], SCRIPT["HS"]
@@ -16,7 +16,7 @@ K, CATALOGUE, HS = SCRIPT["K"], SCRIPT["CATALOGUE"], SCRIPT["HS"]
 def test_metrics_of_the_simulation_are_those_of_bench() -> None:
     relevance, positives = SCRIPT["world"](np.random.default_rng(3), 4)
     values = SCRIPT["metric_values"](relevance, positives.sum(axis=-1).astype(np.float64))
-    assert metric_names(ALL, K) == SCRIPT["METRICS"]
+    assert metric_names(ALL_METRICS, K) == SCRIPT["METRICS"]
     queries = [f"q{row}" for row in range(HS)]
     for tier in range(4):
         # The first ten CNs are positives or others; which of either does not matter.

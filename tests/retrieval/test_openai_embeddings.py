@@ -52,7 +52,7 @@ def test_shorter_vectors_are_asked_for_and_checked(server: Server, tmp_path: Pat
     assert encoder(server, tmp_path, dimensions=8).encode(TEXTS, role="query").shape == (5, 8)
     assert server.bodies == [{"model": "embed", "input": TEXTS, "encoding_format": "float", "dimensions": 8}]
     server.behaviour = lambda body, number: Action(body=embeddings({**body, "dimensions": 9}))
-    with pytest.raises(EndpointError, match=r"vectors of shape \(5, 9\), not of 8 dimensions"):
+    with pytest.raises(EndpointError, match="expected 5 vectors, indexed from 0, of 8 finite numbers"):
         encoder(server, tmp_path / "other", dimensions=8).encode(TEXTS, role="query")
 
 
@@ -88,26 +88,24 @@ def _changed(change: str) -> Any:
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    "change",
     [
-        ("fewer", "4 vectors for 5 texts"),
-        ("more", "6 vectors for 5 texts"),
-        ("index", "indexes other than 0 to 4"),
-        ("no index", "a vector without its index"),
-        ("lengths", "of different lengths"),
-        ("nan", "no lists of numbers"),  # it reads as null, as it would from the journal
-        ("huge", "a vector whose length is not finite"),
-        ("number in words", "no lists of numbers"),
-        ("zero", "a vector of zeros"),
-        ("words", "no lists of numbers"),
-        ("none", "no vectors for 5 texts"),
+        "fewer",
+        "more",
+        "index",
+        "no index",
+        "lengths",
+        "nan",  # it reads as null, as it would from the journal
+        "huge",
+        "number in words",
+        "zero",
+        "words",
+        "none",
     ],
 )
-def test_wrong_vectors_are_asked_again_never_used_and_never_kept(
-    server: Server, tmp_path: Path, change: str, said: str
-) -> None:
+def test_wrong_vectors_are_asked_again_never_used_and_never_kept(server: Server, tmp_path: Path, change: str) -> None:
     server.behaviour = _changed(change)
-    with pytest.raises(EndpointError, match=f"bad_body: .*{said}"):
+    with pytest.raises(EndpointError, match="bad_body: expected 5 vectors, indexed from 0, of finite numbers"):
         encoder(server, tmp_path).encode(TEXTS, role="document")
     assert len(server.requests) == 2
     server.behaviour = always(Action())

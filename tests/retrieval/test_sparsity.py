@@ -14,9 +14,9 @@ from scipy import stats
 from fcconan.errors import InputError
 from fcconan.retrieval.benchmark_settings import Settings
 from fcconan.retrieval.collections import Collection
-from fcconan.retrieval.sample_size import LARGEST, plan, plan_all, pool_size
-from fcconan.retrieval.sparsity import FRACTIONS, sparsity_study, study
-from fcconan.scoring.retrieval.evaluation import TABLE_4, Rule
+from fcconan.retrieval.sample_size import LARGEST, plan, plan_judgements, pool_size
+from fcconan.retrieval.sparsity import FRACTIONS, sparsity_study, study_broadest
+from fcconan.scoring.retrieval.evaluation import TABLE_4, Rule, chance_levels
 from fcconan.scoring.significance.intervals import bootstrap_means, percentile_interval
 
 Floats = npt.NDArray[np.float64]
@@ -243,6 +243,17 @@ def test_metrics_without_a_cutoff_have_that_of_the_study() -> None:
         assert found[0]["metrics"]["mrr"]["chance"] == pytest.approx(sum(1 / r for r in range(1, k + 1)) / 10, abs=1e-9)
 
 
+def test_chance_follows_the_rule() -> None:
+    levels = []
+    for capped in (True, False):
+        rule = Rule(("map@2",), capped=capped, all_queries=True)
+        found = _study(RUNS, rule, k=2, fractions=[1.0])["fractions"][0]["metrics"]["map@2"]["chance"]
+        expected = chance_levels(QRELS, QUERIES, n_corpus=N_CORPUS, rule=rule)["map@2"].mean()
+        assert found == pytest.approx(expected, abs=1e-9)
+        levels.append(found)
+    assert levels[0] > levels[1]  # q has more positives than the cutoff
+
+
 def test_without_systems_there_is_chance_only() -> None:
     found = _study({}, Rule(("hit_rate@1",)), fractions=[1.0])["fractions"][0]
     nothing = {"mean": None, "sd": None, "low": None, "high": None, "without_order": 1}
@@ -297,7 +308,7 @@ def _benchmark(
 def test_the_broadest_partition_of_a_benchmark_is_studied() -> None:
     collection, details = _benchmark({"good": {"q": 1.0, "r": 1.0}, "bad": {"q": 0.25, "r": None}}, {"bad": ["r"]})
     settings = Settings("sound", ("mrr@4",), k=4, seed=3).resolve(collection)
-    found = study(collection, details, settings, seeds=5)
+    found = study_broadest(collection, details, settings, seeds=5)
     assert (found["partition"], found["seeds"], found["seed"]) == ("broad", 5, 3)
     systems = found["fractions"][0]["metrics"]["mrr@4"]["systems"]
     assert {name: figures["mean"] for name, figures in systems.items()} == {"good": 1.0, "bad": 0.25}
@@ -401,7 +412,7 @@ def test_plan_of_a_benchmark_is_for_the_system_that_varies_most() -> None:
         {"good": {"q": 1.0, "r": 1.0}, "bad": {"q": 0.2, "r": 0.4}, "none": {"q": 0.0, "r": 1.0}}
     )
     settings = Settings("sound", ("mrr@4",), k=2).resolve(collection)
-    found = plan_all(collection, details, settings, half_width=0.5)
+    found = plan_judgements(collection, details, settings, half_width=0.5)
     assert (found["partition"], found["half_width"], found["confidence"]) == ("broad", 0.5, 0.95)
     assert found["judged_per_query"] == {"exhaustive": 10, "pooled": 3.5}
     assert found["rows"] == [
@@ -421,16 +432,16 @@ def test_plan_of_a_benchmark_is_for_the_system_that_varies_most() -> None:
 def test_the_system_that_varies_most_need_not_be_the_last() -> None:
     collection, details = _benchmark({"good": {"q": 0.3, "r": 0.4}, "bad": {"q": 0.0, "r": 1.0}, "none": {"q": 0.2}})
     settings = Settings("sound", ("mrr@4",), k=2).resolve(collection)
-    assert [row["system"] for row in plan_all(collection, details, settings, half_width=0.5)["rows"]] == ["bad"]
+    assert [row["system"] for row in plan_judgements(collection, details, settings, half_width=0.5)["rows"]] == ["bad"]
     # t(1) at 95 % is 6.31375. A metric without a plan does not end the list.
     settings = Settings("sound", ("hit_rate@4", "mrr@4"), k=2, confidence=0.9).resolve(collection)
     for parts in details["per_query"].values():
         parts["broad"]["hit_rate@4"] = {"q": 1.0}
-    (row,) = plan_all(collection, details, settings, half_width=0.5)["rows"]
+    (row,) = plan_judgements(collection, details, settings, half_width=0.5)["rows"]
     assert row["half_width_now"] == pytest.approx(6.31375 * 0.5, abs=1e-5)
 
 
 def test_a_metric_with_one_figure_has_no_plan() -> None:
     collection, details = _benchmark({"bad": {"q": 0.25, "r": None}})
     settings = Settings("sound", ("mrr@4",), k=2).resolve(collection)
-    assert plan_all(collection, details, settings, half_width=0.5)["rows"] == []
+    assert plan_judgements(collection, details, settings, half_width=0.5)["rows"] == []

@@ -12,11 +12,12 @@ import pytest
 import yaml
 
 from fcconan.errors import InputError
-from fcconan.retrieval.dense import Dense
+from fcconan.retrieval.dense import Dense, SentenceEncoder
+from fcconan.retrieval.factories import as_retriever
 from fcconan.retrieval.fusion import Fusion
 from fcconan.retrieval.lexical import BM25, BM25Fast, Random, TfIdf
 from fcconan.retrieval.propagation import PairPropagation
-from fcconan.retrieval.suites import Maker, Suite, as_retriever, built_in_suite, load_suite
+from fcconan.retrieval.suites import Maker, Suite, built_in_suite, load_suite
 from fcconan.retrieval.systems import TrainingPair, rank_all
 from fcconan.retrieval.trec import run_from_file
 
@@ -210,6 +211,14 @@ def test_systems_with_the_same_encoder_share_it() -> None:
     assert other.encoder is not dense.encoder
 
 
+def test_a_batch_size_comes_before_that_of_the_suite() -> None:
+    for given, expected in ((7, 7), (None, 64)):
+        system = Maker(load_suite(), TRAIN, batch_size=given).make("sbert-minilm")
+        assert isinstance(system, Dense)
+        assert isinstance(system.encoder, SentenceEncoder)
+        assert system.encoder.batch_size == expected
+
+
 def test_a_client_is_made_once_for_each_model_and_only_if_it_is_needed() -> None:
     calls = []
 
@@ -309,7 +318,7 @@ def test_an_unknown_system_comes_with_the_nearest_one(tmp_path: Path) -> None:
 def test_a_system_is_not_made_of_itself(tmp_path: Path, systems: str, name: str, part: str) -> None:
     made = maker(tmp_path, systems)
     assert complaint(made.make, name) == (
-        f"system {name!r} is made of {part!r}, which is made of it again: mend the suite"
+        f"system {name!r} is made of {part!r}, which is made of it again: correct the suite"
     )
 
 
@@ -327,7 +336,7 @@ def test_a_circle_further_down_is_found_and_shared_parts_are_none(tmp_path: Path
   again: { kind: bm25, k1: 1.2 }
 """,
     )
-    assert complaint(made.make, "top") == "system 'one' is made of 'two', which is made of it again: mend the suite"
+    assert complaint(made.make, "top") == "system 'one' is made of 'two', which is made of it again: correct the suite"
     whole = made.make("diamond")
     assert isinstance(whole, Fusion)
     assert [part.name for part in whole.systems] == ["left", "right"]
@@ -438,7 +447,8 @@ def test_a_run_file_is_a_system(tmp_path: Path) -> None:
     assert found.resolved == {"file": "mine.trec"}
     assert complaint(rank_all, system, {"other": ""}, corpus, 1).startswith("the run of 'abacus' ranks query 'hs'")
     assert complaint(rank_all, system, {"hs": ""}, {"cn-a": ""}, 1) == (
-        "the run of 'abacus', query 'hs': 'cn-b' is not in the catalogue: rank ids of the catalogue only"
+        "the run of 'abacus', query 'hs': 'cn-b' is not in the catalogue (under protocol paper, the CNs with a "
+        "positive in Bronze): rank ids of the catalogue only"
     )
 
 

@@ -75,6 +75,23 @@ def test_hard_negatives_are_of_other_groups(tiny: Path) -> None:
         assert all(group_of[text] != own for text in negatives)
 
 
+def test_a_model_that_finds_all_cns_of_each_hs_has_the_figure_one() -> None:
+    vectors = {"b": [0.0, 1.0], "a": [1.0, 0.0], "y": [0.1, 0.9], "x": [1.0, 0.0], "z": [0.9, 0.1], "w": [0.8, 0.2]}
+
+    class Model:
+        def encode(self, texts: list[str], **options: Any) -> Any:
+            return np.array([vectors[text] for text in texts])
+
+    pairs = [TrainingPair("b", "y"), *(TrainingPair("a", cn) for cn in "xzw")]
+    assert training._figure(Model(), pairs) == 1.0
+    vectors["a"], vectors["b"] = vectors["b"], vectors["a"]
+    # b finds y at rank 4, and a finds its three CNs at the ranks 2 to 4: hit ratio, MRR, NDCG and MAP of each.
+    second, third, fourth = 1 / np.log2(3), 1 / np.log2(4), 1 / np.log2(5)
+    of_b = [1, 1 / 4, fourth, 1 / 4]
+    of_a = [1, 1 / 2, (second + third + fourth) / (1 + second + third), (1 / 2 + 2 / 3 + 3 / 4) / 3]
+    assert training._figure(Model(), pairs) == pytest.approx(np.mean([of_a, of_b]))
+
+
 @pytest.mark.parametrize("seed", range(6))
 def test_no_known_positive_is_a_negative_in_its_batch(seed: int) -> None:
     generator = np.random.default_rng(seed)

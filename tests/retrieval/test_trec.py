@@ -75,11 +75,11 @@ def test_marks_and_line_ends_of_other_systems_are_no_part_of_an_id(path: Path) -
 @pytest.mark.parametrize(
     ("line", "problem"),
     [
-        ("q Q0 b 2 0.5", "5 fields, expected 6 (query Q0 document rank score name): mend the line"),
-        ("q Q0 b 2 0.5 my run", "7 fields, expected 6 (query Q0 document rank score name): mend the line"),
-        ("q\tQ0\tb\t2\t0.5", "5 fields, expected 6 (query Q0 document rank score name): mend the line"),
-        ("q Q0 b 2 high mine", "the score 'high' is not a number: mend the line"),
-        ("q Q0 b 2 0,5 mine", "the score '0,5' is not a number: mend the line"),
+        ("q Q0 b 2 0.5", "5 fields, expected 6 (query Q0 document rank score name): correct the line"),
+        ("q Q0 b 2 0.5 my run", "7 fields, expected 6 (query Q0 document rank score name): correct the line"),
+        ("q\tQ0\tb\t2\t0.5", "5 fields, expected 6 (query Q0 document rank score name): correct the line"),
+        ("q Q0 b 2 high mine", "the score 'high' is not a number: correct the line"),
+        ("q Q0 b 2 0,5 mine", "the score '0,5' is not a number: correct the line"),
         ("q Q0 b 2 nan mine", "the score is nan: scores are finite numbers"),
         ("q Q0 b 2 -inf mine", "the score is -inf: scores are finite numbers"),
         ("q Q0 b 2 1e999 mine", "the score is 1e999: scores are finite numbers"),
@@ -124,22 +124,22 @@ def test_qrels_of_beir_have_a_header_or_none(path: Path, header: str) -> None:
 def test_a_header_stands_on_the_first_line_only(path: Path) -> None:
     path.write_text("q\ta\t1\nquery-id\tcorpus-id\tscore\n", encoding="utf-8")
     assert complaint(read_qrels, path) == (
-        f"{path}, line 2: the relevance 'score' is not a whole number: mend the line"
+        f"{path}, line 2: the relevance 'score' is not a whole number: correct the line"
     )
 
 
 @pytest.mark.parametrize(
     ("line", "problem"),
     [
-        ("q b", "2 fields, expected 3 (query document relevance) or 4 (query 0 document relevance): mend the line"),
+        ("q b", "2 fields, expected 3 (query document relevance) or 4 (query 0 document relevance): correct the line"),
         (
             "q 0 b 1 x",
-            "5 fields, expected 3 (query document relevance) or 4 (query 0 document relevance): mend the line",
+            "5 fields, expected 3 (query document relevance) or 4 (query 0 document relevance): correct the line",
         ),
-        ("q 0 b 0.5", "the relevance '0.5' is not a whole number: mend the line"),
-        ("q 0 b yes", "the relevance 'yes' is not a whole number: mend the line"),
-        ("q\tb\t", "the relevance '' is not a whole number: mend the line"),
-        ("q 0 b nan", "the relevance 'nan' is not a whole number: mend the line"),
+        ("q 0 b 0.5", "the relevance '0.5' is not a whole number: correct the line"),
+        ("q 0 b yes", "the relevance 'yes' is not a whole number: correct the line"),
+        ("q\tb\t", "the relevance '' is not a whole number: correct the line"),
+        ("q 0 b nan", "the relevance 'nan' is not a whole number: correct the line"),
         ("q 0 a 0", "q a is judged twice: keep one of the lines"),
         ("q\ta\t1", "q a is judged twice: keep one of the lines"),
     ],

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from fcconan.scoring.significance.intervals import Floats, bootstrap_means, percentile_interval
+from fcconan.scoring.arrays import Floats
+from fcconan.scoring.significance.intervals import bootstrap_means, percentile_interval
 from fcconan.scoring.tournament.bradley_terry import (
     components,
     connected,

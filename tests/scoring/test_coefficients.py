@@ -16,12 +16,12 @@ from fcconan.scoring.correlation.coefficients import (
     SPEARMAN,
     accuracy_by_chance,
     group_coefficients,
-    known_coefficients,
     lowest_tied,
     rounded,
     scale_of,
 )
 from fcconan.scoring.correlation.weighted import WeightedCoefficients, resampled
+from fcconan.scoring.names import known_names
 
 Floats = npt.NDArray[np.float64]
 
@@ -201,7 +201,6 @@ def test_thresholds_follow_the_differences_and_not_their_rounding() -> None:
             assert np.flatnonzero(values[position] - values <= threshold)[0] == low
 
 
-@pytest.mark.parametrize(("names", "what"), [([], "no coefficient"), (["pearson", "spearmans"], "'spearmans'")])
-def test_unknown_coefficients_are_refused(names: list[str], what: str) -> None:
-    with pytest.raises(InputError, match=f"^found {what}, expected one of pearson, spearman"):
-        known_coefficients(names)
+def test_unknown_coefficients_are_refused() -> None:
+    with pytest.raises(InputError, match=r"^unknown coefficient 'spearmans': did you mean 'spearman'\?"):
+        known_names("coefficient", ["pearson", "spearmans"], COEFFICIENTS)

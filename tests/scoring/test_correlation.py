@@ -26,7 +26,16 @@ from fcconan.scoring.correlation.coefficients import (
     SPEARMAN,
     calibrated_threshold,
 )
-from fcconan.scoring.correlation.levels import LEVELS, PER_ITEM, PER_SYSTEM, POOLED, SYSTEM_MEANS, UNKNOWN, at_level
+from fcconan.scoring.correlation.levels import (
+    LEVELS,
+    PER_ITEM,
+    PER_SYSTEM,
+    POOLED,
+    SYSTEM_MEANS,
+    UNKNOWN,
+    at_level,
+    group_of,
+)
 from fcconan.scoring.correlation.partial import partial_correlations
 from fcconan.scoring.correlation.stability import stability
 from fcconan.scoring.score_table import ScoreTable
@@ -537,8 +546,22 @@ def test_tables_that_do_not_fit_are_refused(change: dict[str, object], message: 
     assert "\n" not in str(raised.value)
 
 
+def test_partial_correlations_need_a_coefficient_that_has_one() -> None:
+    with pytest.raises(InputError, match="partial correlations need one of pearson, spearman, kendall_b"):
+        partial_correlations(_table(), coefficients=["kendall_c"])
+
+
+def test_rows_are_grouped_by_level() -> None:
+    item, system = np.array([0, 0, 1, 2]), np.array([0, 1, 0, 1])
+    assert group_of(POOLED, item, system).tolist() == [0, 0, 0, 0]
+    assert group_of(PER_ITEM, item, system).tolist() == [0, 0, 1, 2]
+    assert group_of(PER_SYSTEM, item, system).tolist() == [0, 1, 0, 1]
+    with pytest.raises(KeyError):
+        group_of("per_annotator", item, system)
+
+
 def test_unknown_levels_are_refused() -> None:
-    with pytest.raises(InputError, match="found 'per item', expected one of pooled"):
+    with pytest.raises(InputError, match=r"unknown level 'per item': did you mean 'per_item'\? known are pooled"):
         correlate(_table(), levels=["per item"])
 
 

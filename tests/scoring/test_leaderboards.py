@@ -138,8 +138,8 @@ def test_metrics_alone_make_a_leaderboard() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"raters": ["dora"]}, "there is no rater 'dora': known are people, anna, ben, judge, rouge-l"),
-        ({"aspects": ["tone"]}, "there is no aspect 'tone': known are relevance, rudeness, score"),
+        ({"raters": ["dora"]}, "unknown rater 'dora': known are people, anna, ben, judge, rouge-l"),
+        ({"aspects": ["tone"]}, "unknown aspect 'tone': known are relevance, rudeness, score"),
         ({"raters": ["judge"], "aspects": ["rudeness"]}, "none of judge rated rudeness: choose others"),
     ],
 )

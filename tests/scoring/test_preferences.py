@@ -100,7 +100,7 @@ def test_raters_and_replies_may_be_floats_of_whole_numbers() -> None:
 def test_what_is_no_id_is_refused_also_where_none_is_needed(column: str, value: Any) -> None:
     with pytest.raises(InputError) as caught:
         read_verdicts([row("ant", "elk", "a"), row("ant", "elk", "a", "i2") | {column: value}])
-    assert str(caught.value) == f"comparison 2: {column} is {value!r}, expected a name or an id; mend that row"
+    assert str(caught.value) == f"comparison 2: {column} is {value!r}, expected a name or an id; correct the row"
 
 
 def test_a_repeated_verdict_counts_once() -> None:
@@ -152,12 +152,12 @@ def test_one_invalid_order_makes_an_invalid_verdict(verdicts: tuple[str, str]) -
         ([row("ant", "ant", "a")], "comparison 1: ant is compared with itself, expected two systems; remove that row"),
         (
             [row("ant", "elk", "a"), row("ant", "owl", "A")],
-            "comparison 2: the verdict is 'A', expected one of a, b, tie, invalid; mend that row, and write invalid "
+            "comparison 2: the verdict is 'A', expected one of a, b, tie, invalid; correct the row, and write invalid "
             "where there is no verdict",
         ),
         (
             [row("ant", "elk", None)],  # type: ignore[arg-type]
-            "comparison 1: the verdict is None, expected one of a, b, tie, invalid; mend that row, and write invalid "
+            "comparison 1: the verdict is None, expected one of a, b, tie, invalid; correct the row, and write invalid "
             "where there is no verdict",
         ),
         (
@@ -172,17 +172,17 @@ def test_one_invalid_order_makes_an_invalid_verdict(verdicts: tuple[str, str]) -
         ),
         (
             [row("ant", "elk", "a", rater_kind="robot")],
-            "comparison 1: rater_kind is 'robot', expected human, model, metric; mend that row",
+            "comparison 1: rater_kind is 'robot', expected human, model, metric; correct the row",
         ),
         (
             [row("ant", "elk", "a", rater_kind="human"), row("ant", "elk", "a", "i2", rater_kind="model")],
             "comparison 2: r1 is a rater of the kind model, but before of the kind human; write one rater_kind for "
             "each rater",
         ),
-        ([row("ant", "", "a")], "comparison 1: system_b is '', expected a name or an id; mend that row"),
+        ([row("ant", "", "a")], "comparison 1: system_b is '', expected a name or an id; correct the row"),
         (
             [row("ant", "elk", "a", math.nan)],  # type: ignore[arg-type]
-            "comparison 1: item_id is nan, expected a name or an id; mend that row",
+            "comparison 1: item_id is nan, expected a name or an id; correct the row",
         ),
         (
             [row("ant", "elk", "a", "i1", reply_a="p", reply_b="q"), row("ant", "owl", "a", "i2", reply_a="p")],

@@ -65,7 +65,7 @@ def test_whether_a_high_rating_is_praise(said: Any, praise: bool) -> None:
 def test_an_unclear_direction_is_refused(said: Any) -> None:
     with pytest.raises(InputError) as refused:
         RatedReplies([_rating("r1", "anna", 1, higher_is_better=said)])
-    assert str(refused.value) == (f"rating 1: higher_is_better is {said!r}, expected true or false; mend that row")
+    assert str(refused.value) == (f"rating 1: higher_is_better is {said!r}, expected true or false; correct the row")
 
 
 def test_nothing_known_about_replies_makes_each_an_item_of_an_unknown_system() -> None:
@@ -165,12 +165,12 @@ def test_an_annotator_who_rated_one_aspect_only_is_missing_in_the_other() -> Non
     ("rows", "message"),
     [
         ([], "there are no ratings: give rows with reply_id, rater, aspect and value"),
-        ([{**PEOPLE[0], "reply_id": None}], "rating 1: reply_id is None, expected a name or an id; mend that row"),
-        ([{**PEOPLE[0], "rater": ""}], "rating 1: rater is '', expected a name or an id; mend that row"),
-        ([{**PEOPLE[0], "aspect": np.nan}], "rating 1: aspect is nan, expected a name or an id; mend that row"),
+        ([{**PEOPLE[0], "reply_id": None}], "rating 1: reply_id is None, expected a name or an id; correct the row"),
+        ([{**PEOPLE[0], "rater": ""}], "rating 1: rater is '', expected a name or an id; correct the row"),
+        ([{**PEOPLE[0], "aspect": np.nan}], "rating 1: aspect is nan, expected a name or an id; correct the row"),
         (
             [{**PEOPLE[0], "rater_kind": "robot"}],
-            "rating 1: rater_kind is 'robot', expected human, model, metric; mend",
+            "rating 1: rater_kind is 'robot', expected human, model, metric; correct",
         ),
         ([PEOPLE[0], _rating("r1", "anna", 2)], "rating 2: anna has rated relevance of the reply r1 before, expected"),
         ([PEOPLE[0], _scored("r2", "anna", 2)], "rating 2: anna is a rater of the kind metric, but before of the kind"),
@@ -181,9 +181,12 @@ def test_an_annotator_who_rated_one_aspect_only_is_missing_in_the_other() -> Non
         ([_rating("r1", "anna", 6, low=1, high=5)], "rating 1: anna rated relevance 6, expected 1 to 5; leave the val"),
         ([_rating("r1", "anna", 0, low=1, high=5)], "rating 1: anna rated relevance 0, expected 1 to 5"),
         ([_rating("r1", "anna", 3, low=5, high=1)], "rating 1: the scale is 5 to 1, expected the lowest grade first"),
-        ([_rating(True, "anna", 3)], "rating 1: reply_id is True, expected a name or an id; mend that row"),  # type: ignore[arg-type]
-        ([_rating("r1", 1.5, 3)], "rating 1: rater is 1.5, expected a name or an id; mend that row"),  # type: ignore[arg-type]
-        ([_rating("r1", "anna", 3, item_id=0.5)], "rating 1: item_id is 0.5, expected a name or an id; mend that row"),
+        ([_rating(True, "anna", 3)], "rating 1: reply_id is True, expected a name or an id; correct the row"),  # type: ignore[arg-type]
+        ([_rating("r1", 1.5, 3)], "rating 1: rater is 1.5, expected a name or an id; correct the row"),  # type: ignore[arg-type]
+        (
+            [_rating("r1", "anna", 3, item_id=0.5)],
+            "rating 1: item_id is 0.5, expected a name or an id; correct the row",
+        ),
         (
             [PEOPLE[0], _rating("r1", "ben", 9), _rating("r2", "anna", 9), _rating("r3", "anna", 5, low=1)],
             "rating 3: anna rated relevance 9, expected 1 to 5; leave the value empty",
@@ -218,7 +221,7 @@ def test_a_complaint_names_where_the_row_comes_from() -> None:
     [
         (REPLIES[:1], "the replies lack 2 of 3 rated ones (such as r2): give the replies that were rated"),
         ([], "the replies lack 3 of 3 rated ones (such as r1): give the replies that were rated"),
-        ([*REPLIES, {"item_id": "i9"}], "reply 5: reply_id is None, expected a name or an id; mend that row"),
+        ([*REPLIES, {"item_id": "i9"}], "reply 5: reply_id is None, expected a name or an id; correct the row"),
         (
             [*REPLIES, {**REPLIES[0], "system": "B"}],
             "the reply r1 has the system 'A', and in another row 'B': give every reply an id of its own",
@@ -245,9 +248,9 @@ def test_a_reply_may_be_named_twice_if_nothing_contradicts() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"people": ["dora"]}, "there is no rater 'dora': known are anna, ben, judge"),
-        ({"metrics": ["dora"]}, "there is no rater 'dora': known are anna, ben, judge"),
-        ({"aspects": ["tone"]}, "there is no aspect 'tone': known are relevance"),
+        ({"people": ["dora"]}, "unknown rater 'dora': known are anna, ben, judge"),
+        ({"metrics": ["dora"]}, "unknown rater 'dora': known are anna, ben, judge"),
+        ({"aspects": ["tone"]}, "unknown aspect 'tone': known are relevance"),
         (
             {"metrics": ["anna"]},
             "there are no ratings of relevance by models or metrics: known raters are anna, ben, judge; give these rat",
@@ -261,7 +264,7 @@ def test_a_table_of_what_is_not_there_is_refused(options: dict[str, Any], messag
 
 
 def test_ratings_without_people_need_someone_to_stand_for_them() -> None:
-    with pytest.raises(InputError, match=r"^no rating is by people, only by judge: name those who stand for people"):
+    with pytest.raises(InputError, match=r"^no rating is by people, only by judge: name those who represent people"):
         RatedReplies([_scored("r1", "judge", 3)]).table()
 
 

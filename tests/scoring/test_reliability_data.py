@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from fcconan.errors import InputError
-from fcconan.scoring.agreement import COEFFICIENTS
+from fcconan.scoring.agreement import AGREEMENT_COEFFICIENTS
 from fcconan.scoring.ratings import RatedReplies
-from fcconan.scoring.reliability_data import NOMINAL, tables_of
+from fcconan.scoring.reliability_data import NOMINAL_COEFFICIENTS, tables_of
 
 Row = dict[str, Any]
 
@@ -33,7 +33,7 @@ RATINGS = [
 def test_people_are_taken_and_the_domain_is_what_they_gave() -> None:
     (table,) = tables_of("ratings", RATINGS)
     assert (table.aspect, table.raters, table.domain) == ("relevance", ["anna", "ben"], [1.0, 2.0, 4.0])
-    assert (table.coefficients, table.ordered, table.scale_known) == (COEFFICIENTS, True, False)
+    assert (table.coefficients, table.ordered, table.scale_known) == (AGREEMENT_COEFFICIENTS, True, False)
     np.testing.assert_array_equal(table.values, [[1, np.nan], [2, 4]])
 
 
@@ -67,7 +67,7 @@ def test_ratings_that_are_all_missing_have_a_domain() -> None:
 def test_verdicts_are_nominal() -> None:
     rows = [_verdict("i1", "anna", "a"), _verdict("i1", "ben", "tie"), _verdict("i2", "ben", "invalid")]
     (table,) = tables_of("comparisons", rows)
-    assert (table.raters, table.domain, table.coefficients) == (["anna", "ben"], [0.0, 1.0, 2.0], NOMINAL)
+    assert (table.raters, table.domain, table.coefficients) == (["anna", "ben"], [0.0, 1.0, 2.0], NOMINAL_COEFFICIENTS)
     assert table.ordered is False
     np.testing.assert_array_equal(table.values, [[0, np.nan], [2, np.nan]])
 
@@ -146,13 +146,13 @@ VOTE = {"pair_id": "p1", "rater": "anna", "label": "yes"}
     ("kind", "rows", "options", "message"),
     [
         ("ratings", [], {}, "there are no ratings: give rows with reply_id, rater, aspect and value"),
-        ("ratings", RATINGS, {"raters": ["dora"]}, "there is no rater 'dora': known are anna, ben, judge, bleu"),
-        ("ratings", RATINGS, {"aspects": ["tone"]}, "nobody of anna, ben rated 'tone': known are relevance"),
+        ("ratings", RATINGS, {"raters": ["dora"]}, "unknown rater 'dora': known are anna, ben, judge, bleu"),
+        ("ratings", RATINGS, {"aspects": ["tone"]}, "unknown aspect of anna, ben 'tone': known are relevance"),
         (
             "ratings",
             RATINGS,
             {"scale": (1, 3)},
-            "relevance was rated 4, expected 1 to 3: give its own --scale, or mend",
+            "relevance was rated 4, expected 1 to 3: give its own --scale, or correct",
         ),
         (
             "ratings",
@@ -162,7 +162,7 @@ VOTE = {"pair_id": "p1", "rater": "anna", "label": "yes"}
         ),
         ("comparisons", [_verdict("i1", "anna", "a")], {"aspects": ["tone"]}, "comparisons have no aspects: leave"),
         ("comparisons", [_verdict("i1", "anna", "a")], {"scale": (1, 5)}, "comparisons have no grades: leave --scale"),
-        ("comparisons", [_verdict("i1", "anna", "a")], {"raters": ["ben"]}, "there is no rater 'ben': known are anna"),
+        ("comparisons", [_verdict("i1", "anna", "a")], {"raters": ["ben"]}, "unknown rater 'ben': known are anna"),
         (
             "comparisons",
             [_verdict("i1", "anna", "A")],
@@ -170,9 +170,9 @@ VOTE = {"pair_id": "p1", "rater": "anna", "label": "yes"}
             "comparison 1: the verdict is 'A', expected one of a, b, tie",
         ),
         ("votes", [], {}, "there are no votes: give rows with pair_id, rater and label"),
-        ("votes", [{**VOTE, "label": None}], {}, "vote 1: label is None, expected a name or an id; mend"),
-        ("votes", [{**VOTE, "pair_id": 0.5}], {}, "vote 1: pair_id is 0.5, expected a name or an id; mend that row"),
-        ("votes", [VOTE], {"raters": ["ben"]}, "there is no rater 'ben': known are anna"),
+        ("votes", [{**VOTE, "label": None}], {}, "vote 1: label is None, expected a name or an id; correct"),
+        ("votes", [{**VOTE, "pair_id": 0.5}], {}, "vote 1: pair_id is 0.5, expected a name or an id; correct the row"),
+        ("votes", [VOTE], {"raters": ["ben"]}, "unknown rater 'ben': known are anna"),
         (
             "votes",
             [VOTE, {**VOTE, "label": "no"}],

@@ -23,6 +23,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from fcconan.errors import InputError
+from fcconan.scoring.retrieval.evaluation import Rule, evaluate
 from fcconan.scoring.retrieval.metrics import (
     NOTHING,
     PAPER_METRICS,
@@ -31,11 +32,11 @@ from fcconan.scoring.retrieval.metrics import (
     Ranked,
     chance,
     judged,
-    order,
     parse_metric,
-    see,
+    sort_run,
     tie_by_corpus,
     tie_by_hash,
+    to_gains,
 )
 
 Rankings = dict[str, list[tuple[str, float]]]
@@ -71,13 +72,13 @@ def _cases() -> tuple[dict[str, list[str]], Judgements]:
     qrels: Judgements = {}
     for seed, graded in itertools.product(range(3), (False, True)):
         rankings, judgements = _random_case(seed, graded=graded)
-        ordered |= order(rankings, tie_by_hash(seed))
+        ordered |= sort_run(rankings, tie_by_hash(seed))
         qrels |= judgements
     return ordered, qrels
 
 
 def _ours(ordered: Mapping[str, Sequence[str]], qrels: Judgements) -> Ranked:
-    return see(ordered, qrels, list(qrels), len(CORPUS), depth=DEPTH)
+    return to_gains(ordered, qrels, list(qrels), len(CORPUS), depth=DEPTH)
 
 
 def _falling(keys: Sequence[str]) -> dict[str, float]:
@@ -169,7 +170,7 @@ def test_accuracy_counts_right_decisions_over_the_catalogue(cutoff: int) -> None
 
 # A catalogue of eight, five of them ranked: a is judged wrong, b is right (2), c is not judged, d is right (1), e is
 # wrong; f is right (1) and not returned.
-SMALL = see({"q": ["a", "b", "c", "d", "e"]}, {"q": {"a": 0, "b": 2, "d": 1, "e": 0, "f": 1}}, ["q"], 8, depth=5)
+SMALL = to_gains({"q": ["a", "b", "c", "d", "e"]}, {"q": {"a": 0, "b": 2, "d": 1, "e": 0, "f": 1}}, ["q"], 8, depth=5)
 IDEAL_4 = 2 + 1 / math.log2(3) + 1 / 2  # relevances 2, 1, 1
 IDEAL_2 = 2 + 1 / math.log2(3)
 
@@ -206,7 +207,7 @@ def test_paper_divides_average_precision_by_the_cutoff_if_there_are_more_positiv
 def test_judged_by_hand() -> None:
     assert judged(SMALL, 4).tolist() == [3 / 4]
     assert judged(SMALL, 10).tolist() == [4 / 5]
-    assert judged(see({}, {}, ["q"], 8, depth=5), 4).tolist() == [0.0]
+    assert judged(to_gains({}, {}, ["q"], 8, depth=5), 4).tolist() == [0.0]
 
 
 def test_unjudged_taken_as_right_by_hand() -> None:
@@ -231,7 +232,7 @@ def test_unjudged_taken_as_right_by_hand() -> None:
 
 
 def test_unjudged_past_the_cutoff_stay_unjudged() -> None:
-    ranked = see(
+    ranked = to_gains(
         {"q": ["a", "b", "c"], "r": ["a"]}, {"q": {"b": 1}, "r": {"a": 1}}, ["q", "r"], 5, depth=4, failed=["r"]
     )
     right = ranked.with_unjudged_right(2)
@@ -241,7 +242,7 @@ def test_unjudged_past_the_cutoff_stay_unjudged() -> None:
 
 
 def test_what_is_ranked_is_seen_through_the_judgements() -> None:
-    ranked = see(
+    ranked = to_gains(
         {"q": ["c", "a", "b"], "other": ["a"]},
         {"q": {"a": 2, "c": 0, "z": 3}},
         ["p", "q"],
@@ -259,7 +260,7 @@ def test_what_is_ranked_is_seen_through_the_judgements() -> None:
 
 def test_a_negative_judgement_is_judged_and_wrong() -> None:
     # TREC marks junk with -1 or -2; neither is unjudged, and neither is the end of the ranking.
-    ranked = see({"q": ["a", "b", "c"]}, {"q": {"a": -1, "b": -2, "c": 1}}, ["q"], 4, depth=3)
+    ranked = to_gains({"q": ["a", "b", "c"]}, {"q": {"a": -1, "b": -2, "c": 1}}, ["q"], 4, depth=3)
     assert judged(ranked, 3).tolist() == [1.0]
     assert RETRIEVAL_METRICS["accuracy"](ranked, 3).tolist() == [2 / 4]
     assert RETRIEVAL_METRICS["ndcg"](ranked, 3).tolist() == [1 / 2]
@@ -267,7 +268,7 @@ def test_a_negative_judgement_is_judged_and_wrong() -> None:
 
 
 def test_without_queries_there_are_no_values() -> None:
-    empty = see({}, {}, [], 5, depth=3)
+    empty = to_gains({}, {}, [], 5, depth=3)
     assert {name: metric(empty, 3).shape for name, metric in RETRIEVAL_METRICS.items()} == dict.fromkeys(
         RETRIEVAL_METRICS, (0,)
     )
@@ -278,7 +279,7 @@ def test_without_queries_there_are_no_values() -> None:
 
 
 def test_without_ties_the_rule_is_not_asked() -> None:
-    assert order({"q": [("a", 1.0), ("c", 3.0), ("b", 2.0)]}, tie_by_corpus({})) == {"q": ["c", "b", "a"]}
+    assert sort_run({"q": [("a", 1.0), ("c", 3.0), ("b", 2.0)]}, tie_by_corpus({})) == {"q": ["c", "b", "a"]}
 
 
 def test_ties_are_broken_by_the_rule_and_only_ties() -> None:
@@ -287,13 +288,13 @@ def test_ties_are_broken_by_the_rule_and_only_ties() -> None:
         return -ord(key)
 
     for permutation in itertools.permutations([("a", 2.0), ("b", 1.0), ("c", 1.0), ("d", 0.5)]):
-        assert order({"q": permutation}, backwards) == {"q": ["a", "c", "b", "d"]}
+        assert sort_run({"q": permutation}, backwards) == {"q": ["a", "c", "b", "d"]}
 
 
 @given(st.lists(st.sampled_from([0.0, -0.0, 0.5, 1.0, 7.25]), max_size=12), st.integers(0, 3))
 def test_order_is_that_of_scores_then_of_the_hash(scores: list[float], seed: int) -> None:
     ranking = [(f"cn-{number}", score) for number, score in enumerate(scores)]
-    keys = order({"q": ranking}, tie_by_hash(seed))["q"]
+    keys = sort_run({"q": ranking}, tie_by_hash(seed))["q"]
     assert sorted(keys) == sorted(key for key, _ in ranking)
     score_of = dict(ranking)
     for before, after in itertools.pairwise(keys):
@@ -305,20 +306,20 @@ def test_order_is_that_of_scores_then_of_the_hash(scores: list[float], seed: int
 def test_adding_a_cn_does_not_move_other_tied_ones() -> None:
     rule = tie_by_hash(0)
     few = [(f"cn-{number}", 1.0) for number in range(20)]
-    more = order({"q": [("new", 1.0), *few]}, rule)["q"]
-    assert [key for key in more if key != "new"] == order({"q": few}, rule)["q"]
+    more = sort_run({"q": [("new", 1.0), *few]}, rule)["q"]
+    assert [key for key in more if key != "new"] == sort_run({"q": few}, rule)["q"]
 
 
 def test_tied_order_differs_between_queries_and_seeds() -> None:
     tied = [(f"cn-{number}", 1.0) for number in range(20)]
-    by_query = order({"p": tied, "q": tied}, tie_by_hash(0))
+    by_query = sort_run({"p": tied, "q": tied}, tie_by_hash(0))
     assert by_query["p"] != by_query["q"]
-    assert order({"p": tied}, tie_by_hash(1))["p"] != by_query["p"]
+    assert sort_run({"p": tied}, tie_by_hash(1))["p"] != by_query["p"]
 
 
 def test_the_rule_of_the_paper_keeps_the_order_of_the_catalogue() -> None:
     rule = tie_by_corpus({"c": "", "a": "", "b": ""})
-    assert order({"q": [("a", 1.0), ("b", 1.0), ("c", 1.0)]}, rule) == {"q": ["c", "a", "b"]}
+    assert sort_run({"q": [("a", 1.0), ("b", 1.0), ("c", 1.0)]}, rule) == {"q": ["c", "a", "b"]}
 
 
 # Chance
@@ -355,7 +356,7 @@ def test_chance_is_the_mean_over_all_orders(relevances: list[int], k: int) -> No
 
 def test_chance_by_hand() -> None:
     # Four CNs, two right, the first two are returned: none of the two is right in 2/4 * 1/3 = 1/6 of the orders.
-    ranked = see({}, {"q": {"a": 1, "b": 1}}, ["q"], 4, depth=2)
+    ranked = to_gains({}, {"q": {"a": 1, "b": 1}}, ["q"], 4, depth=2)
     first = 1 / 2
     second = (1 / 2) * (2 / 3)  # the first is wrong, the second is right
     expected = {
@@ -405,9 +406,9 @@ def _constant(tie: Callable[[int], Any]) -> tuple[Ranked, int]:
         for number in range(25):
             query = f"{seed}-{number}"
             tied = [(key, 1.0) for key in keys]
-            ordered |= order({query: tied}, tie(seed))
+            ordered |= sort_run({query: tied}, tie(seed))
             qrels[query] = {key: int(position < 1 + number % 6) for position, key in enumerate(keys)}
-    return see(ordered, qrels, list(qrels), len(corpus), depth=10), 60 * 25
+    return to_gains(ordered, qrels, list(qrels), len(corpus), depth=10), 60 * 25
 
 
 def test_a_constant_scorer_is_at_chance_level_in_every_metric() -> None:
@@ -452,3 +453,11 @@ def test_a_cutoff_that_is_no_positive_number_is_refused(text: str) -> None:
         parse_metric(text, 10)
     assert repr(text) in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_queries_that_do_not_count_have_no_bracket_either() -> None:
+    ordered = {query: ["a", "b"] for query in ("counts", "none", "failed")}
+    qrels = {"counts": {"a": 1}, "none": {"a": 0}, "failed": {"a": 1}}
+    found = evaluate(ordered, qrels, list(qrels), n_corpus=3, k=2, rule=Rule(("precision@2",)), failed=["failed"])
+    assert found.values["precision@2"] == pytest.approx([0.5, np.nan, np.nan], nan_ok=True)
+    assert found.unjudged_right["precision@2"] == pytest.approx([1.0, np.nan, np.nan], nan_ok=True)

@@ -224,7 +224,7 @@ def test_the_primary_aspect_has_a_family_of_its_own_for_every_rater() -> None:
         ("bleu, exploratory", "pairs of systems, score", 2),
     ]
     with pytest.raises(
-        InputError, match=r"^--primary is 'wits': did you mean 'wit'\? the leaderboard has unified, tone, wit, score$"
+        InputError, match=r"^unknown primary aspect 'wits': did you mean 'wit'\? known are unified, tone, wit, score$"
     ):
         compare_rated(RatedReplies(rows), primary="wits")
 

@@ -38,15 +38,13 @@ UNKNOWN: Any = "punkt"
 
 
 class Given(Metric):
-    """A metric that gives what it is told to."""
+    """A metric with given values."""
+
+    names = ("given",)
 
     def __init__(self, values: Sequence[float], *, references: bool = False, messages: bool = False) -> None:
         self.values, self.needs_reference, self.needs_message = values, references, messages
         self.seen: list[Unit] = []
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        return ("given",)
 
     def score(self, units: Sequence[Unit], *, batch_size: int, progress: bool | None) -> list[Series]:
         self.seen = list(units)
@@ -176,24 +174,17 @@ def test_no_text_at_all_has_values_nowhere() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("a text",), "replies is a str: give a list of strings"),
-        ((3,), "replies is a int: give a list of strings"),
-        ((["a", None],), "number 2 of replies is a NoneType, not a string: leave out what is missing"),
-        ((["a", 1.5],), "number 2 of replies is a float, not a string: leave out what is missing"),
-        ((["a"], "b"), "references is a str: give one list of references a reply"),
-        ((["a"], ["b"]), "the references of reply 1 are a str: give a list of strings, empty if it has none"),
-        ((["a"], [None]), "the references of reply 1 are a NoneType: give a list of strings, empty if it has none"),
-        (
-            (["a"], [["b", None]]),
-            "number 2 of the references of reply 1 is a NoneType, not a string: leave out what is missing",
-        ),
+        (("a text",), "found a str as replies: give a list"),
+        ((3,), "found a int as replies: give a list"),
+        ((["a", None],), "number 2 of replies is a NoneType: give strings only"),
+        ((["a", 1.5],), "number 2 of replies is a float: give strings only"),
+        ((["a"], "b"), "found a str as references: give a list"),
+        ((["a"], ["b"]), "found a str as references of reply 1: give a list"),
+        ((["a"], [None]), "found a NoneType as references of reply 1: give a list"),
+        ((["a"], [["b", None]]), "number 2 of references of reply 1 is a NoneType: give strings only"),
         (
             (["a", "b", "c"], [["x", "y", "z"], ["u", "v", "w"]]),
-            "references are 2 lists of 3 for 3 replies: they are transposed, give one list of references a reply",
-        ),
-        (
-            (["a", "b", "c"], [["x"], ["y"]]),
-            "there are 3 replies and 2 lists of references: give one list a reply, empty if it has none",
+            "found 3 replies and 2 references: give one entry (or list) for each reply",
         ),
         ((["a"], [["b"]], "bleu-4"), "metrics is 'bleu-4': give a list of metrics, at least one"),
         ((["a"], [["b"]], []), "metrics is []: give a list of metrics, at least one"),
@@ -213,11 +204,14 @@ def test_bad_input(arguments: tuple[Any, ...], message: str) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"metrics": ["bleu"]}, "there is no metric 'bleu': give one of bleu-1, "),
-        ({"several": "median"}, "several is 'median': give max, mean, joint"),
+        ({"metrics": ["bleu"]}, "unknown metric 'bleu': did you mean 'bleu-4'? known are bleu-1, "),
+        (
+            {"several": "median"},
+            "unknown combination of references 'median': did you mean 'mean'? known are max, mean, joint",
+        ),
         ({"batch_size": 0}, "batch_size is 0: give 1 or more"),
-        ({"messages": ["a", "b"]}, "there are 1 replies and 2 messages: give one message a reply"),
-        ({"messages": [None]}, "number 1 of messages is a NoneType, not a string"),
+        ({"messages": ["a", "b"]}, "found 1 replies and 2 messages: give one entry"),
+        ({"messages": [None]}, "number 1 of messages is a NoneType: give strings only"),
     ],
 )
 def test_bad_options(options: dict[str, Any], message: str) -> None:
@@ -230,11 +224,11 @@ def test_bad_options(options: dict[str, Any], message: str) -> None:
     ("make", "message"),
     [
         (lambda: Bleu([5]), "orders of BLEU are [5]"),
-        (lambda: Bleu(corpus_tokens="flores200"), "corpus_tokens is 'flores200'"),
-        (lambda: Bleu(corpus_smoothing="1"), "corpus_smoothing is '1'"),
-        (lambda: Bleu(tokens=UNKNOWN), "tokens is 'punkt': give white-space, plain, 13a or treebank"),
-        (lambda: Rouge(["w"]), "variants of ROUGE are ['w']"),
-        (lambda: Rouge(tokens=UNKNOWN), "tokens is 'punkt': give white-space, plain, 13a or treebank"),
+        (lambda: Bleu(corpus_tokens="flores200"), "unknown tokeniser of sacrebleu 'flores200': known are 13a, none"),
+        (lambda: Bleu(corpus_smoothing="1"), "unknown smoothing of sacrebleu '1': known are exp, floor"),
+        (lambda: Bleu(tokens=UNKNOWN), "unknown tokeniser 'punkt': known are white-space, plain, 13a, treebank"),
+        (lambda: Rouge(["w"]), "unknown variant of ROUGE 'w': known are 1, 2, l"),
+        (lambda: Rouge(tokens=UNKNOWN), "unknown tokeniser 'punkt': known are white-space, plain, 13a, treebank"),
         (lambda: Distinct([0]), "orders of distinct n-grams are [0]"),
     ],
 )

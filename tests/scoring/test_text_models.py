@@ -335,7 +335,10 @@ def test_models_of_another_kind(encoder: Path, bart: Path, classifier: Callable[
         (lambda: Toxicity(classifier(), ["hateful"]), "classifier"),
         (lambda: Toxicity(classifier(), []), "classifier"),
         (lambda: Toxicity(classifier(), ["kind", "rude", "threat"]), "all labels of classifier"),
-        (lambda: Toxicity(classifier(), ["rude"], activation="relu"), "activation is 'relu'"),  # type: ignore[arg-type]
+        (
+            lambda: Toxicity(classifier(), ["rude"], activation="relu"),  # type: ignore[arg-type]
+            "unknown activation 'relu': known are softmax, sigmoid",
+        ),
         (lambda: Question(bart, "{reply}", name="q"), "the question of q has the fields ['reply']: give {text}"),
         (lambda: Question(bart, "{message}", name="q"), "the question of q has the fields ['message']"),
         (lambda: Question(bart, "{text", name="q"), "the question of q is no template"),

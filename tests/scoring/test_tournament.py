@@ -300,8 +300,8 @@ def test_pairs_that_a_corpus_lacks_are_named() -> None:
     assert (result["missing_pairs"], result["missing_by_corpus"]) == ([], {"south": left, "west": left})
     assert result["corpora"] == {"north": 1, "south": 1, "west": 1}
     note = (
-        "Corpora lack different pairs of systems (of 3: south 2, west 2), so shares depend on the corpus: rank each by "
-        "itself, as in --filter corpus=south."
+        "Corpora lack different pairs of systems (of 3: south 2, west 2): rank each by itself with --filter "
+        "corpus=NAME."
     )
     assert note in result["notes"]
     # Each alone, or all of the same pairs, is said once, as pairs that never met.
@@ -341,7 +341,7 @@ def test_the_majority_is_that_of_the_raters_of_the_rows() -> None:
         ({"resamples": -1}, "-1 resamples"),
         ({"confidence": 1.0}, "the confidence 1.0: give a number above 0, 0 or more, and a number between 0 and 1"),
         ({"lengths": {}}, "no comparison has a length for both replies"),
-        ({"lengths": {"p": -1.0}}, "a reply has a length below 0 or without end"),
+        ({"lengths": {"p": -1.0}}, "the length of a reply is infinite or below 0"),
     ],
 )
 def test_bad_settings_are_refused(settings: dict[str, Any], message: str) -> None:
@@ -520,7 +520,7 @@ def test_a_rater_with_invalid_verdicts_only_has_no_table() -> None:
 
 
 def test_an_unknown_score_is_refused() -> None:
-    with pytest.raises(InputError, match="there is no score 'elo': choose share or bradley_terry"):
+    with pytest.raises(InputError, match="unknown score 'elo': known are share, bradley_terry"):
         compare_raters(SMALL, score="elo")
 
 

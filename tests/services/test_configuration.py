@@ -1,12 +1,19 @@
 """Configurations: bounds, files with lines, and messages of one line."""
 
+import importlib
 import json
+import pkgutil
+import types
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 import pytest
+from annotated_types import Ge, Gt, Le, Lt
 from pydantic import Field
+from pydantic.fields import FieldInfo
 
+from fcconan import services
 from fcconan.errors import InputError
 from fcconan.services import (
     Bootstrap,
@@ -14,11 +21,9 @@ from fcconan.services import (
     ConfigurationError,
     Endpoint,
     RowSelection,
-    is_typed,
-    load_configuration,
+    open_configuration,
     option,
     schema_of,
-    value_type,
 )
 
 
@@ -51,19 +56,71 @@ def test_a_number_is_finite_within_its_bounds_and_no_switch(height: Any) -> None
         Grove(people="ombrey", height=height)
 
 
+def _has_unbounded_number(kind: Any, constraints: Iterable[Any]) -> bool:
+    """Returns whether a type holds a number, also within a list, that lacks a lower or an upper bound."""
+    if get_origin(kind) is Annotated:
+        kind, *own = get_args(kind)
+        constraints = [each for one in own for each in (one.metadata if isinstance(one, FieldInfo) else [one])]
+        return _has_unbounded_number(kind, constraints)
+    if kind in (int, float):
+        found = {type(each) for each in constraints}
+        return not (found & {Ge, Gt} and found & {Le, Lt})
+    if get_origin(kind) is Literal:
+        return False
+    is_union = get_origin(kind) in (Union, types.UnionType)
+    return any(_has_unbounded_number(each, constraints if is_union else ()) for each in get_args(kind))
+
+
 @pytest.mark.parametrize(
-    ("kind", "bounds"),
+    ("kind", "bounds", "unbounded"),
     [
-        (int, {}),
-        (float, {"ge": 0}),
-        (float | None, {"lt": 3}),
-        (tuple[float, ...], {}),
-        (dict[str, Annotated[float, Field(ge=0)]], {}),
+        (int, {}, True),
+        (float | None, {"lt": 3}, True),
+        (tuple[float, ...], {}, True),
+        (dict[str, Annotated[float, Field(ge=0)]], {}, True),
+        (float | None, {"ge": 0}, False),
+        (dict[str, Annotated[float, Field(ge=0, le=1)]], {}, False),
     ],
 )
-def test_a_number_without_bounds_is_refused_where_it_is_declared(kind: Any, bounds: dict[str, Any]) -> None:
-    with pytest.raises(TypeError, match=r"^Boundless\.number is a number without both bounds"):
-        _declare("Boundless", kind, bounds)
+def test_numbers_without_bounds_are_found(kind: Any, bounds: dict[str, Any], unbounded: bool) -> None:
+    field = _declare("Boundless", kind, bounds).model_fields["number"]
+    assert _has_unbounded_number(field.annotation, field.metadata) is unbounded
+
+
+def test_every_number_of_every_configuration_has_both_bounds() -> None:
+    for each in pkgutil.iter_modules(services.__path__):
+        importlib.import_module(f"fcconan.services.{each.name}")
+    models: list[type[Configuration]] = [Configuration]
+    for model in models:
+        models += model.__subclasses__()
+    own = [model for model in models if model.__module__.startswith("fcconan.services.")]
+    assert len(own) > 40
+    found = [
+        f"{model.__name__}.{name}"
+        for model in own
+        for name, field in model.model_fields.items()
+        if _has_unbounded_number(field.annotation, field.metadata)
+    ]
+    assert found == []
+
+
+def test_the_usual_upper_bound_is_a_thousand_millions() -> None:
+    made = _declare("Half", float, {"ge": 0})
+    assert made(number=1e9).number == 1e9
+    with pytest.raises(ConfigurationError, match=r"^Half: number: Input should be less than or equal to 1000000000 "):
+        made(number=1.1e9)
+    assert _declare("Small", int, {"ge": 0, "lt": 3})(number=2).number == 2
+
+
+def test_options_without_effect_are_refused_by_their_flags() -> None:
+    grove = Grove(people="ombrey", trees=3, seed=1, names=("Ilse",))
+    grove.refuse("trees", "height", "resamples", why="for woods only")  # all have their defaults
+    with pytest.raises(InputError, match=r"^--seed: for woods only; leave it out$"):
+        grove.refuse("trees", "seed", why="for woods only")
+    with pytest.raises(InputError, match=r"^--names, --seed: for woods only; leave them out$"):
+        grove.refuse("names", "seed", why="for woods only")
+    with pytest.raises(InputError, match=r"^--people: for woods only; leave it out$"):
+        grove.refuse("people", why="for woods only")  # a required option is always given
 
 
 def _declare(name: str, kind: Any, bounds: dict[str, Any]) -> Any:
@@ -84,20 +141,6 @@ def test_numbers_in_lists_have_bounds_too(kind: Any, good: Any, read: Any, wrong
         made(number=wrong)
 
 
-class Wood(Configuration):
-    """Several groves."""
-
-    groves: tuple[Grove, ...] = option((), help="Groves.")
-
-
-def test_an_error_in_a_nested_configuration_names_its_line(tmp_path: Path) -> None:
-    path = _write(tmp_path, "groves:\n- people: ombrey\n- people: tessok\n  trees: 0\n")
-    with pytest.raises(InputError, match=r"line 4: groves\.1\.trees: Input should be greater than or equal to 1"):
-        load_configuration(Wood, path)
-    assert [is_typed(value_type(field)) for field in Wood.model_fields.values()] == [False]
-    assert all(is_typed(value_type(field)) for field in Grove.model_fields.values())
-
-
 def test_a_configuration_cannot_be_changed_and_equal_ones_are_equal() -> None:
     grove = Grove(people="ombrey", filter={"system": ("a",)})
     with pytest.raises(Exception, match="frozen"):
@@ -114,7 +157,7 @@ def _write(folder: Path, text: str) -> Path:
 
 def test_a_file_holds_fields_by_name(tmp_path: Path) -> None:
     text = "people: ombrey\nnames: [Ilse, Orm]\nseed: 7\nfilter: {system: a, rater: [x, y]}\n"
-    assert load_configuration(Grove, _write(tmp_path, text)) == Grove(
+    assert Grove.from_values({}, open_configuration(_write(tmp_path, text))) == Grove(
         people="ombrey", names=("Ilse", "Orm"), seed=7, filter={"system": ("a",), "rater": ("x", "y")}
     )
 
@@ -136,13 +179,11 @@ def test_a_file_holds_fields_by_name(tmp_path: Path) -> None:
 def test_an_error_in_a_file_names_its_line(tmp_path: Path, text: str, message: str) -> None:
     path = _write(tmp_path, text)
     with pytest.raises(InputError) as refused:
-        load_configuration(Grove, path)
+        Grove.from_values({}, open_configuration(path))
     assert str(refused.value) == f"{path}, {message}"
 
 
 def test_what_is_given_comes_before_the_file(tmp_path: Path) -> None:
-    from fcconan.services import open_configuration
-
     file = open_configuration(_write(tmp_path, "people: ombrey\ntrees: 99\n"))
     assert Grove.from_values({"trees": 5}, file) == Grove(people="ombrey", trees=5)
     with pytest.raises(ConfigurationError) as refused:

@@ -116,7 +116,7 @@ def test_the_split_of_a_dataset_dict_is_chosen(tmp_path: Path) -> None:
     ("rows", "message"),
     [
         (pd.DataFrame(PAIRS[:0]), "data frame has no rows: check the file"),
-        (pd.DataFrame({"post": ["They never pay."]}), "data frame has the columns post, expected `hate_speech`: "),
+        (pd.DataFrame({"post": ["They never pay."]}), "data frame has no column 'hate_speech', but post: "),
         (pd.DataFrame({"hate_speech": [None]}), "data frame, row 1: hate_speech is empty; "),
         (5, "int is no source of rows: "),
     ],

@@ -9,7 +9,7 @@ import pytest
 
 from fcconan.annotation.assignment.assignments import assign_units
 from fcconan.annotation.assignment.rounds import far_off
-from fcconan.annotation.campaigns import Answer, Unit
+from fcconan.annotation.campaigns import Unit
 from fcconan.data.files import read_rows
 from tests.upstream.conftest import Release
 
@@ -44,18 +44,16 @@ def test_blocks_of_a_cn_overlap_as_in_fc_conan(release: Release) -> None:
 )
 def test_reviews_of_cseval(mirror: Path, name: str, units: int, reviews: int) -> None:
     rows = list(read_rows(mirror / ANNOTATIONS / name))
-    answers: list[Answer] = []
+    found: set[tuple[str, str]] = set()
     expected: set[tuple[str, str]] = set()
     for aspect in ASPECTS:
         cells = [[row[f"{aspect}_score_a{rater}"] for rater in (1, 2, 3)] for row in rows]
         grades = np.array([[float(cell or "nan") for cell in three] for three in cells])
-        answers += [
-            Answer("shared-1", f"rater-{rater}", f"reply-{row}", aspect, float(grades[row, rater]))
-            for row, rater in np.argwhere(np.isfinite(grades)).tolist()
-        ]
+        for row, three in enumerate(grades):
+            values = {f"rater-{rater}": float(grade) for rater, grade in enumerate(three) if np.isfinite(grade)}
+            found |= {(rater, f"reply-{row}") for rater in far_off(values, 2)}
         # Of three raters, one is far off who is more than 2 points away from both others.
         away = np.abs(grades[:, :, None] - grades[:, None, :]) > 2
         expected |= {(f"rater-{rater}", f"reply-{row}") for row, rater in np.argwhere(away.sum(axis=2) == 2).tolist()}
-    found = far_off(answers, 2)
-    assert found.keys() == expected
+    assert found == expected
     assert (len({unit for _, unit in found}), len(found)) == (units, reviews)

@@ -14,10 +14,10 @@ import pytest
 
 from fcconan.data.leakage import TABLE, kin_of
 from fcconan.generation.examples import Examples
-from fcconan.generation.finetuning.data import kin_of_evaluation, load_training_pairs
+from fcconan.generation.finetuning.data import kin_of_evaluation
 from fcconan.generation.items import Example, Item, Source, load_items
 from fcconan.generation.retrieval_baseline import Catalogue
-from fcconan.generation.training_pool import Pool, load_pool
+from fcconan.generation.training_pool import Pool, load_pool, load_training_pairs
 from tests.kinship_table import code_table
 from tests.upstream import oracle
 from tests.upstream.conftest import Release
@@ -192,7 +192,7 @@ def test_no_twin_is_shown(release: Release) -> None:
         assert sum(each >= 0.95 for each in likeness) == 0
         assert sum(each >= 0.9 for each in likeness) <= len(items) / 100
     evaluation = load_items(release("multi-aspect"))
-    examples = load_training_pairs(release("mt-conan")).examples
+    examples = load_training_pairs(release("mt-conan")).pairs
     kin = kin_of_evaluation(examples, evaluation)
     kept = {each.hate_speech for place, each in enumerate(examples) if place not in kin}
     messages = sorted({item.hate_speech for item in evaluation})[::8]

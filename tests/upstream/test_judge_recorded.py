@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from fcconan.data.files import read_rows
-from fcconan.parsing.parsers import ParsedRating, parse_rating
+from fcconan.parsing import ParsedRating, parse_rating
 from tests.cli.judging import aspect_of, texts_of
 from tests.conftest import RunCli
 from tests.models.server import Body, Server, says, use_key

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fcconan.parsing.parsers import ParsedRating, parse_comparison, parse_rating
+from fcconan.parsing import ParsedRating, parse_comparison, parse_rating
 from tests.upstream import oracle
 
 pytestmark = pytest.mark.upstream

@@ -17,9 +17,8 @@ from fcconan.errors import InputError
 from fcconan.publishing import known_texts
 from fcconan.publishing.forms import problem
 from fcconan.publishing.known_texts import KnownTexts
-from fcconan.publishing.publication import publish
 from tests.publishing.attempts import TRICKS, honest_row, leaks, write
-from tests.publishing.hub import Hub, connect
+from tests.publishing.hub import Hub, connect, publish
 from tests.upstream.conftest import Release
 
 pytestmark = pytest.mark.upstream

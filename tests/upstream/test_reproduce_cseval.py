@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 from collections import Counter
 from pathlib import Path
 
@@ -172,6 +173,55 @@ def test_the_printed_figures_are_of_6526_rows(upstream: Path, aspect: str) -> No
     for row in rows:
         r, t = float(row["Spearman Correlation (ρ)"]), float(row["t-statistic"])
         assert 2 + t**2 * (1 - r**2) / r**2 == pytest.approx(6526, abs=1e-3)
+
+
+def authors_results(upstream: Path) -> dict[tuple[str, str, str], float]:
+    """The coefficients of the authors' results files by row of Table 1, aspect (or `average`) and name."""
+    found: dict[tuple[str, str, str], float] = {}
+    for name, stem in (("spearman", "spearman"), ("kendall", "kendalltau")):
+        unieval = oracle.read_csv(upstream / f"results/{stem}_unieval.csv")
+        for aspect in ASPECTS:
+            column = f"{aspect}_score"
+            if (name, aspect) == ("spearman", "suitableness"):
+                rows = oracle.read_csv(upstream / "statistical_tests/suitableness_complete.csv")
+                values = {row["Model"]: row["Spearman Correlation (ρ)"] for row in rows}
+            else:
+                rows = oracle.read_csv(upstream / f"results/{stem}_{column}.csv")
+                values = {row["metric"]: row[column] for row in rows}
+            values |= {row["metric"]: row[column] for row in unieval}
+            for row, theirs in load_paper("cseval").names["results_files"].items():
+                if values.get(theirs.replace("<aspect>", aspect)):  # two files lack toxicity
+                    found[row, aspect, name] = float(values[theirs.replace("<aspect>", aspect)])
+        for row in load_paper("cseval").names["results_files"]:
+            aspects = ("aggressiveness", "suitableness") if row == "toxicity" else ASPECTS
+            found[row, "average", name] = float(np.mean([found[row, aspect, name] for aspect in aspects]))
+    return found
+
+
+def half_up(value: float, digits: int) -> float:
+    return float(np.sign(value) * np.floor(abs(value) * 10**digits + 0.5 + 1e-9) / 10**digits)
+
+
+def test_the_remarks_about_table_1_follow_from_the_authors_results(upstream: Path) -> None:
+    results, paper = authors_results(upstream), load_paper("cseval")
+    for row, cells in paper.printed("Table 1").items():
+        for column, printed in cells.items():
+            (note,) = paper.table("Table 1").notes(row, column)
+            aspect, name = column.split("/")
+            if row == "gpt-4-minus-best-other":
+                others = [
+                    value for (metric, *of), value in results.items() if of == [aspect, name] and metric != "gpt-4"
+                ]
+                value = results["gpt-4", aspect, name] - max(others)
+            else:
+                value = results[row, aspect, name]
+            stated = re.search(r": (-?\d\.(\d+))", note)
+            equal = half_up(value, 3) == pytest.approx(float(printed), abs=1e-5)
+            assert equal == (stated is None), (row, column)
+            if stated is not None:
+                assert f"{value:.{len(stated[2])}f}" == stated[1]
+                twice = half_up(half_up(value, 4), 3) == pytest.approx(float(printed), abs=1e-5)
+                assert twice == (", rounded twice" in note)
 
 
 def test_the_printed_figures_and_the_authors_results(ledger: Ledger) -> None:

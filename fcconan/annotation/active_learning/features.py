@@ -1,6 +1,5 @@
 """Features of the model of a queue: targets, scores of units, and similarity of their texts."""
 
-import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ import numpy as np
 from fcconan.annotation.active_learning.model import Floats, Problem, likeness, standardised
 from fcconan.annotation.campaigns import LABEL, VALIDATION, Campaign, Row, Unit
 from fcconan.annotation.sampling.corpus import TFIDF
+from fcconan.annotation.tools.task_view import finite
 from fcconan.annotation.votes import unit_named
 from fcconan.data import SUFFIXES, make_pair_id, open_table
 from fcconan.errors import InputError
@@ -66,20 +66,14 @@ def read_positive(said: str | None, task: Task) -> Positive:
     if labels:
         if (label := said or USUAL) in labels:
             return Positive(LABEL, label=label)
-        raise InputError(
-            f"the task {task.name} has no label {label!r}: say what is looked for with --positive {'|'.join(labels)}"
-        )
+        raise InputError(f"the task {task.name} has no label {label!r}: give --positive {'|'.join(labels)}")
     example = f"{task.aspects[0].name}>={task.aspects[0].high}"
     parts = _GRADES.fullmatch((said or "").replace(" ", ""))
     if parts is None:
-        raise InputError(
-            f"--positive is {said!r}: a task with aspects needs one with a bound, such as --positive '{example}'"
-        )
+        raise InputError(f"--positive is {said!r}: give an aspect with a bound, such as '{example}'")
     aspect, high, bound = task.aspect(parts[1]), parts[2] == ">=", float(parts[3])
     if not (aspect.low < bound <= aspect.high if high else aspect.low <= bound < aspect.high):
-        raise InputError(
-            f"--positive {said} lets all grades of {aspect.low} to {aspect.high} through, or none: move the bound"
-        )
+        raise InputError(f"--positive {said} lets all grades or none through: move the bound")
     return Positive(aspect.name, bound=bound, high=high)
 
 
@@ -171,10 +165,7 @@ def _rows(path: Path, positive: Positive) -> dict[str, dict[str, float]]:
     for row in open_table("rows", files):
         place, unit_id = row.place, unit_named(row)
         if unit_id is None:
-            raise InputError(
-                f"{place}: nothing says what is scored: expected unit_id, pair_id, reply_id, query_id and "
-                "corpus_id, or reply_a and reply_b"
-            )
+            raise InputError(f"{place}: no unit_id, pair_id, reply_id, or pair of ids: say what is scored")
         name = ":".join(str(row[key]) for key in ("system", "rater", "aspect") if row.get(key))
         values = scorers.setdefault(name, {})
         for value in _value(row, positive, place):
@@ -187,7 +178,9 @@ def _rows(path: Path, positive: Positive) -> dict[str, dict[str, float]]:
 def _value(row: Row, positive: Positive, place: str) -> Iterator[float]:
     """Yields the score of a row, or nothing if its value is missing."""
     if row.get("score_a") is not None and row.get("score_b") is not None:
-        yield positive.of_difference(_number(row["score_a"], place) - _number(row["score_b"], place))
+        yield positive.of_difference(
+            finite(row["score_a"], "score_a", place) - finite(row["score_b"], "score_b", place)
+        )
     elif row.get("verdict") in VERDICTS:
         yield positive.of_difference(VERDICTS[row["verdict"]])
     elif "score" in row or "value" in row:
@@ -195,19 +188,9 @@ def _value(row: Row, positive: Positive, place: str) -> Iterator[float]:
         if value is not None:
             # A high grade of a judge speaks against what is looked for where low grades are.
             same = row.get("aspect") in (None, LABEL) or positive.aspect != row.get("aspect") or positive.high
-            yield _number(value, place) * (1 if same else -1)
+            yield finite(value, "the score", place) * (1 if same else -1)
     elif row.get(LABEL) is not None:
         yield NOT_SURE if row[LABEL] == "not_sure" else float(bool(positive.of(row[LABEL])))
-
-
-def _number(value: object, place: str) -> float:
-    try:
-        number = float(str(value))
-    except ValueError:
-        number = math.nan
-    if not math.isfinite(number):
-        raise InputError(f"{place}: the score is {value!r}, expected a finite number: mend that row")
-    return number
 
 
 WORDS = 5_000  # of TF-IDF

@@ -1,13 +1,12 @@
 """Model first, people verify: batches of units, the most valuable first, until enough positives are found.
 
 Every batch is a round `queue-N` of its own, and a line in `queue.jsonl` says how it came about: which units were drawn
-by chance, with which probabilities, and which were taken as likely. The model is fitted anew before every batch, on the
-answers that are there and nothing else. Nobody is given a unit twice, in whatever round they had it; a unit that
-another round already answered may be chosen like any other, and is given to nobody.
+by chance, with which probabilities, and which were taken as likely. The model is fitted again before every batch, on
+the answers that are there and nothing else. No rater gets a unit twice, in whatever round they had it; a unit that
+another round already answered may be chosen like any other, and is given to no rater.
 """
 
-from collections.abc import Iterable
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from typing import Literal
 
 import numpy as np
@@ -15,9 +14,8 @@ import numpy as np
 from fcconan.annotation.active_learning.features import Positive, labels_of
 from fcconan.annotation.active_learning.model import RANDOM_SHARE, Floats, Problem, choose, predict, shuffled
 from fcconan.annotation.active_learning.stopping import Draw, Estimate, State, decide, estimate
-from fcconan.annotation.assignment.rounds import active_raters, check_annotators
+from fcconan.annotation.assignment.rounds import active_annotators
 from fcconan.annotation.campaigns import VALIDATION, Assignment, Campaign, Row
-from fcconan.data import read_rows
 from fcconan.errors import InputError
 
 FILE = "queue.jsonl"
@@ -84,16 +82,10 @@ class Queue:
         if other is not None:
             raise InputError(f"the queue looks for {other}, not {positive}: give --positive {other!r}, as before")
         items = [unit.unit_id for unit in campaign.items()]
-        self.raters = active_raters(campaign, "annotator")
-        self._had: dict[str, set[str]] = {}
-        for answer in campaign.history():
-            self._had.setdefault(answer.unit_id, set()).add(answer.rater)
-        held: set[str] = set()
-        for name in campaign.rounds():
-            for each in campaign.assignments(name):
-                self._had.setdefault(each.unit_id, set()).add(each.rater)
-                if name != VALIDATION and not each.withdrawn:
-                    held.add(each.unit_id)
+        self.raters = campaign.active("annotator")
+        assigned = [(name, each) for name in campaign.rounds() for each in campaign.assignments(name)]
+        self._had = {each.key for each in campaign.history()} | {each.key for _, each in assigned}
+        held = {each.unit_id for name, each in assigned if name != VALIDATION and not each.withdrawn}
         outside = set(self.batches[0].outside) if self.batches else self.labels.keys() | held
         self.outside = [unit_id for unit_id in items if unit_id in outside]
         self.scope = [unit_id for unit_id in items if unit_id not in outside]
@@ -144,7 +136,7 @@ class Queue:
         Raises:
             InputError: Nobody is there who may judge.
         """
-        check_annotators(self.campaign, self.raters)
+        active_annotators(self.campaign)  # refuses a campaign without any
         generator = np.random.default_rng([seed, len(self.batches) + 1])
         items = [unit.unit_id for unit in self.campaign.items()]
         known = [self.labels.get(unit_id) for unit_id in items]
@@ -188,25 +180,10 @@ class Queue:
         ]
 
     def _may_judge(self, unit_id: str) -> list[str]:
-        return [rater for rater in self.raters if rater not in self._had.get(unit_id, ())]
+        return [rater for rater in self.raters if (rater, unit_id) not in self._had]
 
     def _is_positive(self, unit_id: str) -> bool:
         return (self.labels.get(unit_id) or 0.0) > 0.5
-
-
-def write_batch(campaign: Campaign, queue: Queue, batch: Batch, assignments: Iterable[Assignment]) -> None:
-    """Writes a batch; call it within `changing`.
-
-    The line of `queue.jsonl` comes first: without its round, it is made again.
-
-    Args:
-        campaign: The campaign.
-        queue: Before the batch.
-        batch: What was chosen.
-        assignments: Who judges it.
-    """
-    campaign.write(FILE, [*queue.batches, batch])
-    campaign.write(f"rounds/{batch.round}.jsonl", assignments)
 
 
 def queue_summary(queue: Queue, batch: Batch | None, *, target: float, confidence: float) -> Row:
@@ -282,20 +259,14 @@ def step(
     if (queue.waiting and not while_open) or not (queue.left or queue.relieved):
         return None
     batch, assignments = queue.next_batch(problem, size=size, random_share=random_share, seed=seed)
-    write_batch(campaign, queue, batch, assignments)
+    # The line of the queue comes first: without its round, it is made again.
+    campaign.write(FILE, [*queue.batches, batch])
+    campaign.write(f"rounds/{batch.round}.jsonl", assignments)
     return batch
 
 
 def _batches(campaign: Campaign) -> list[Batch]:
-    path = campaign.folder / FILE
-    if not path.is_file():
-        return []
-    known = {field.name for field in fields(Batch)}
-    batches = []
-    for number, row in enumerate(read_rows(path), start=1):
-        if row.keys() != known:
-            raise InputError(f"{path}, line {number} is no batch of a queue: take the file from a backup")
-        batches.append(Batch(**row))
+    batches = campaign.read(FILE, Batch)
     rounds = set(campaign.rounds())
     # A step that was killed between its two files is taken back: nobody was given anything.
     while batches and batches[-1].round not in rounds:

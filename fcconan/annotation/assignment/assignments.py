@@ -11,6 +11,7 @@ import numpy as np
 from fcconan.annotation.assignment.allocation import Allowed, Group, place
 from fcconan.annotation.assignment.sequence import Sittings, in_order
 from fcconan.annotation.campaigns import Assignment, Unit
+from fcconan.building import grouped
 from fcconan.errors import InputError
 
 Blocks = Literal["units", "cn", "hs"]
@@ -96,8 +97,6 @@ def distribute(
     Raises:
         InputError: The overlap cannot be had with these raters and permissions.
     """
-    if not raters:
-        raise InputError("there is no active rater to assign units to: let some join with `fcconan annotate raters`")
     generator = np.random.default_rng(seed)
     permitted = permissions((unit.unit_id for unit in units), raters, forbidden)
     whole = _whole_blocks(units, blocks, permitted)
@@ -121,9 +120,7 @@ def distribute(
 def _whole_blocks(units: Sequence[Unit], blocks: Blocks, permitted: Mapping[str, Allowed]) -> list[Group]:
     """The groups of a round: all units of a block, for raters who may judge all of them."""
     named = block_names(units, blocks)
-    members: dict[str, list[str]] = {}
-    for unit in units:
-        members.setdefault(named[unit.unit_id], []).append(unit.unit_id)
+    members = grouped((named[unit.unit_id], unit.unit_id) for unit in units)
     return [Group(tuple(ids), np.logical_and.reduce([permitted[each] for each in ids]), 1) for ids in members.values()]
 
 
@@ -135,13 +132,12 @@ def numbers(n: int, overlap: Mapping[int, float]) -> dict[int, int]:
         overlap: Number of raters -> share; one rater judges the rest.
 
     Raises:
-        InputError: A share is none, or together they are more than all.
+        InputError: Together the shares are more than all.
     """
-    given = {raters: share for raters, share in sorted(overlap.items()) if raters > 1}
-    shares = {raters: Fraction(str(share)) for raters, share in given.items() if 0 <= share <= 1}
-    if shares.keys() != given.keys() or sum(shares.values()) > 1:
-        said = " and ".join(f"{share:g} by {raters}" for raters, share in given.items())
-        raise InputError(f"the shares judged by several are {said}: give shares from 0 that make no more than 1")
+    shares = {raters: Fraction(str(share)) for raters, share in sorted(overlap.items()) if raters > 1}
+    if sum(shares.values()) > 1:
+        said = " and ".join(f"{float(share):g} by {raters}" for raters, share in shares.items())
+        raise InputError(f"the shares judged by several are {said}: give shares that make no more than 1")
     exact = {1: n * (1 - sum(shares.values(), Fraction(0))), **{raters: n * share for raters, share in shares.items()}}
     found = {raters: int(number) for raters, number in exact.items()}
     # Among equal remainders the larger overlap is rounded up: it is the one that small numbers lose altogether.
@@ -177,10 +173,7 @@ def block_names(units: Iterable[Unit], blocks: Blocks) -> dict[str, str]:
         name = {"units": unit.unit_id, "cn": unit.cn_id, "hs": unit.hs_id}[blocks]
         if name is None:
             other = "hs or units" if blocks == "cn" else "units"
-            raise InputError(
-                f"the unit {unit.unit_id} has no {blocks.upper()} of its own, so there are no blocks of it: choose "
-                f"--blocks {other}"
-            )
+            raise InputError(f"the unit {unit.unit_id} has no {blocks.upper()} of its own: choose --blocks {other}")
         found[unit.unit_id] = name
     return found
 
@@ -201,20 +194,14 @@ def draw_numbers(
         InputError: So many raters are not there or not permitted.
     """
     asked = numbers(len(groups), overlap)
-    for raters, share in overlap.items():
-        if share > 0 and raters > n_raters:
-            raise InputError(
-                f"{share:g} of the {what} are to be judged by {raters} raters, but only {n_raters} are active: let "
-                "more join, or lower the share"
-            )
     remaining = list(order)
     for raters, number in sorted(asked.items(), reverse=True):
         able = [each for each in remaining if groups[each].permitted.sum() >= raters]
         if len(able) < number:
             raise InputError(
                 f"{number} {what} are to be judged by {raters} of the {n_raters} active raters, but only "
-                f"{len(able)} may be, as raters had the others before: let more join, lower the overlap, or leave "
-                "units out with --exclude-round"
+                f"{len(able)} may be: let more raters join, lower the overlap, or leave units that they had out with "
+                "--exclude-round"
             )
         chosen = set(able[:number])
         for each in chosen:

@@ -8,9 +8,10 @@ import numpy as np
 
 from fcconan.annotation.assignment.allocation import Counts, Group, place
 from fcconan.annotation.assignment.assignments import derived_seed, permissions
-from fcconan.annotation.assignment.rounds import Key, active_raters, done_in, made_how, others_rounds
+from fcconan.annotation.assignment.rounds import done_in, made_how, others_rounds
 from fcconan.annotation.assignment.sequence import Sittings, in_order, last_places
-from fcconan.annotation.campaigns import MAIN, QUALIFICATION, VALIDATION, Assignment, Campaign, Unit
+from fcconan.annotation.campaigns import MAIN, QUALIFICATION, VALIDATION, Assignment, Campaign, Key, Unit
+from fcconan.building import grouped
 from fcconan.errors import InputError
 
 
@@ -65,18 +66,15 @@ def reassign(
     all_raters = bool(plan.get("all_raters"))
     own = all_raters or plan.get("review") is not None or name == QUALIFICATION  # nobody else can judge the units
     if own and (relieve or skipped):
-        raise InputError(
-            f"nobody else can judge what the round {name} assigned to a rater: leave --rebalance and "
-            "--reassign-skipped out"
-        )
+        raise InputError(f"no other rater can judge units of {name}: leave --rebalance and --reassign-skipped out")
     units, people, done = campaign.units(), campaign.raters(), done_in(campaign, name)
-    active = active_raters(campaign, "annotator")
-    items = {_key(each): each for each in before if units[each.unit_id].role == "item" and not each.withdrawn}
-    left = {_key(each) for each in before if not each.withdrawn and each.rater not in active} - done.keys()
+    active = campaign.active("annotator")
+    items = {each.key: each for each in before if units[each.unit_id].role == "item" and not each.withdrawn}
+    left = {each.key for each in before if not each.withdrawn and each.rater not in active} - done.keys()
     new: dict[str, list[str]] = {rater: [] for rater in active}
     withdrawn = left if own else left - items.keys()
     waiting: list[str] = []
-    had = {_key(each) for each in before} | others_rounds(campaign, name)
+    had = {each.key for each in before} | others_rounds(campaign, name)
     seed = derived_seed(campaign.settings.seed, f"reassign {name} {len(before)}", seed)
     if all_raters:
         there = {each.rater for each in before}
@@ -90,17 +88,13 @@ def reassign(
         place(groups, load, _shared(before, active, done), np.random.default_rng(seed))
         moved, waiting = _moves(groups, given, open_keys, active, new)
         withdrawn |= moved
-    kept = [replace(each, withdrawn=each.withdrawn or _key(each) in withdrawn) for each in before]
+    kept = [replace(each, withdrawn=each.withdrawn or each.key in withdrawn) for each in before]
     added = _appended(units, kept, new, had, seed)
     order = {rater: number for number, rater in enumerate(people)}
     whole = sorted([*kept, *added], key=lambda each: (order.get(each.rater, len(order)), each.position))
     if withdrawn or added:
         campaign.write(f"rounds/{name}.jsonl", whole)
     return Moved(whole, sum(map(len, new.values())), len(withdrawn), waiting)
-
-
-def _key(each: Assignment) -> Key:
-    return each.rater, each.unit_id
 
 
 def _groups(
@@ -121,7 +115,7 @@ def _groups(
     """
     wanted = Counter(unit for _, unit in given)
     last_first = sorted(items.values(), key=lambda each: -each.position)
-    moving = dict.fromkeys([*wanted, *(each.unit_id for each in last_first if _key(each) in movable)])
+    moving = dict.fromkeys([*wanted, *(each.unit_id for each in last_first if each.key in movable)])
     permitted = permissions(moving, active, had)
     groups = {unit: Group((unit,), permitted[unit], wanted[unit]) for unit in moving}
     for rater, unit in items:
@@ -135,10 +129,11 @@ def _groups(
 
 def _shared(before: Sequence[Assignment], active: Sequence[str], done: Collection[Key]) -> Counts:
     """How many units two raters share; shape (raters, raters)."""
-    on: dict[str, list[int]] = {}
-    for each in before:
-        if each.rater in active and (not each.withdrawn or _key(each) in done):
-            on.setdefault(each.unit_id, []).append(active.index(each.rater))
+    on = grouped(
+        (each.unit_id, active.index(each.rater))
+        for each in before
+        if each.rater in active and (not each.withdrawn or each.key in done)
+    )
     shared = np.zeros((len(active), len(active)), np.int64)
     for raters in on.values():
         shared[np.ix_(raters, raters)] += 1
@@ -156,9 +151,7 @@ def _moves(
     """Enters into `new` which units raters get, and returns which are withdrawn and which nobody else may judge."""
     withdrawn: set[Key] = set()
     waiting: list[str] = []
-    givers: dict[str, list[Key]] = {}
-    for key in given:
-        givers.setdefault(key[1], []).append(key)
+    givers = grouped((key[1], key) for key in given)
     for group in groups:
         [unit] = group.units
         now = {active[at] for at in group.raters}

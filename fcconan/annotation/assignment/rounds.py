@@ -6,8 +6,8 @@
     rounds/NAME.shown.jsonl   of a review: what each rater is shown beside the texts
 
 CSEval's rounds are `shared-1` (all rate a sample), `review-1` (who alone is more than 2 points off sees what the others
-said; where grades are that far apart and nobody stands alone, all do), `shared-2` (another sample) and `main` (each the
-rest). See its paper, A.1.
+said; where grades are that far apart and no rater is alone with a grade, all do), `shared-2` (another sample) and
+`main` (each the rest). See its paper, A.1.
 """
 
 import json
@@ -30,13 +30,15 @@ from fcconan.annotation.campaigns import (
     Answer,
     Assignment,
     Campaign,
+    Key,
+    Row,
     Unit,
     as_lines,
 )
+from fcconan.building import grouped
 from fcconan.data import parse_json, write_whole
 from fcconan.errors import InputError
 
-Key = tuple[str, str]  # rater and unit
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
 
@@ -72,11 +74,6 @@ class Plan:
     anchors_per_session: int = 0
     seed: int | None = None
 
-    @property
-    def sittings(self) -> Sittings:
-        """How work is cut into sessions."""
-        return Sittings(self.session_size, self.anchors_per_session)
-
 
 def make_round(campaign: Campaign, name: str, plan: Plan) -> tuple[list[Assignment], bool]:
     """Makes a round and writes it; call it within `campaign.changing`.
@@ -100,15 +97,8 @@ def make_round(campaign: Campaign, name: str, plan: Plan) -> tuple[list[Assignme
         todo = "give another --round, or --reassign to give open units of raters who left to others"
         check_made_so(campaign, name, made_how(campaign, name), json.loads(json.dumps(asdict(plan))), todo)
         return campaign.assignments(name), False
-    (campaign.folder / "rounds").mkdir(exist_ok=True)
-    if plan.review is not None:
-        assignments, shown = _review(campaign, name, plan)
-        write_whole(campaign.folder / "rounds" / f"{name}.shown.jsonl", as_lines(shown))
-    else:
-        assignments = _first(campaign, name, plan)
-    # The round comes last: without it, what stands beside it is made again.
-    write_how(campaign, name, asdict(plan))
-    campaign.write(f"rounds/{name}.jsonl", assignments)
+    assignments, shown = (_first if plan.review is None else _review)(campaign, name, plan)
+    write_round(campaign, name, assignments, asdict(plan), shown)
     return assignments, True
 
 
@@ -118,57 +108,40 @@ def done_in(campaign: Campaign, name: str) -> dict[Key, bool]:
     A unit is finished when every question about it has an answer or was skipped; validators have one question.
     """
     questions = {LABEL} if name == VALIDATION else set(campaign.aspects)
-    said: dict[Key, dict[str, Any]] = {}
-    for answer in campaign.answers(name).values():
-        said.setdefault((answer.rater, answer.unit_id), {})[answer.aspect] = answer.value
+    said = grouped((answer.key, answer) for answer in campaign.answers(name).values())
     return {
-        key: all(value is None for value in values.values())
-        for key, values in said.items()
-        if questions <= values.keys()
+        key: all(answer.value is None for answer in answers)
+        for key, answers in said.items()
+        if questions <= {answer.aspect for answer in answers}
     }
 
 
-def active_raters(campaign: Campaign, role: str) -> list[str]:
-    """Returns the active raters of a role, in the order in which they joined."""
-    return [each.rater for each in campaign.raters().values() if (each.role, each.state) == (role, "active")]
-
-
-def check_annotators(campaign: Campaign, raters: Sequence[str]) -> None:
-    """Checks that there are active annotators.
+def active_annotators(campaign: Campaign) -> list[str]:
+    """Returns the active annotators.
 
     Raises:
         InputError: There are none.
     """
+    raters = campaign.active("annotator")
     if not raters:
-        raise InputError(
-            f"{campaign.folder} has no active annotator: let some join with `fcconan annotate raters {campaign.folder} "
-            "--join PSEUDONYM`"
-        )
+        raise InputError(f"{campaign.folder} has no active annotator: let one join with `fcconan annotate raters`")
+    return raters
 
 
 def others_rounds(campaign: Campaign, name: str) -> set[Key]:
     """Returns which units raters had in other rounds, whatever became of them."""
-    return {
-        (each.rater, each.unit_id)
-        for other in campaign.rounds()
-        if other != name
-        for each in campaign.assignments(other)
-    }
+    return {each.key for other in campaign.rounds() if other != name for each in campaign.assignments(other)}
 
 
-def _first(campaign: Campaign, name: str, plan: Plan) -> list[Assignment]:
-    """A round that is no review."""
-    raters = active_raters(campaign, "annotator")
-    check_annotators(campaign, raters)
-    anchors = [unit for unit in campaign.units().values() if unit.role == "anchor"]
+def _first(campaign: Campaign, name: str, plan: Plan) -> tuple[list[Assignment], None]:
+    """A round that is no review, and what raters see besides the texts: nothing."""
+    raters = active_annotators(campaign)
+    anchors = campaign.units_of("anchor")
     if plan.anchors_per_session and not anchors:
-        raise InputError(
-            f"--gold-per-session is {plan.anchors_per_session}, but {campaign.folder} has no gold questions, which "
-            "`fcconan annotate new --gold FILE` puts into a campaign: leave it out"
-        )
+        raise InputError(f"{campaign.folder} has no gold questions: leave --gold-per-session out")
     forbidden = others_rounds(campaign, name)
     seed = derived_seed(campaign.settings.seed, f"assign {name}", plan.seed)
-    return assign_units(
+    assignments = assign_units(
         _chosen(campaign, name, plan, raters, forbidden, seed),
         raters,
         overlap={len(raters): 1.0} if plan.all_raters else {2: plan.twice, 3: plan.thrice},
@@ -177,8 +150,9 @@ def _first(campaign: Campaign, name: str, plan: Plan) -> list[Assignment]:
         blocks=plan.blocks,
         scatter=plan.scatter,
         anchors=anchors,
-        sittings=plan.sittings,
+        sittings=Sittings(plan.session_size, plan.anchors_per_session),
     )
+    return assignments, None
 
 
 def _chosen(
@@ -193,11 +167,7 @@ def _chosen(
         units = [unit for unit in units if permitted[unit.unit_id].sum() >= needed]
     if plan.sample is not None:
         if not 0 < plan.sample <= len(units):
-            raise InputError(
-                f"--sample-size is {plan.sample}, but there are {len(units)} units that "
-                f"{'all' if plan.all_raters else 'some'} of the {len(raters)} active raters have not had: give a "
-                "number from 1 to that"
-            )
+            raise InputError(f"--sample-size is {plan.sample}, expected 1 to {len(units)}: so many units can be judged")
         drawn = np.random.default_rng([seed, plan.sample]).choice(len(units), size=plan.sample, replace=False)
         units = [units[each] for each in sorted(drawn.tolist())]
     if not units:
@@ -205,38 +175,25 @@ def _chosen(
     return units
 
 
-def far_off(answers: Iterable[Answer], more_than: float | None) -> dict[Key, list[str]]:
-    """Finds who said something else than the others.
+def far_off(values: Mapping[str, Any], more_than: float | None) -> list[str]:
+    """Returns the raters who said something else than the others.
 
     Args:
-        answers: Of one round.
+        values: Grades or labels by rater, of one aspect of a unit.
         more_than: A grade is far off if it differs by more than this from the median of all raters' grades; None for
             labels, of which one is far off if all others, at least two, agree on another one. The median is the one
             of all raters, as of three raters that of the others is their mean: beside 5 and 2, a 1 would be off by
             2.5. So one of three is far off if both others are further away. Of two raters, both are far off.
-
-    Returns:
-        Rater and unit -> aspects, in the order of the answers.
     """
-    found: dict[Key, list[str]] = {}
-    for (unit_id, aspect), values in _values(answers).items():
-        for rater, value in values.items():
-            others = [each for other, each in values.items() if other != rater]
-            if more_than is None:
-                off = len(others) > 1 and len(set(others)) == 1 and others[0] != value
-            else:
-                off = bool(others) and abs(value - median(others if len(others) == 1 else values.values())) > more_than
-            if off:
-                found.setdefault((rater, unit_id), []).append(aspect)
-    return found
-
-
-def _values(answers: Iterable[Answer]) -> dict[tuple[str, str], dict[str, Any]]:
-    """Unit and aspect -> rater -> value, without skipped ones."""
-    found: dict[tuple[str, str], dict[str, Any]] = {}
-    for answer in answers:
-        if answer.value is not None:
-            found.setdefault((answer.unit_id, answer.aspect), {})[answer.rater] = answer.value
+    found = []
+    for rater, value in values.items():
+        others = [each for other, each in values.items() if other != rater]
+        if more_than is None:
+            off = len(others) > 1 and len(set(others)) == 1 and others[0] != value
+        else:
+            off = bool(others) and abs(value - median(others if len(others) == 1 else values.values())) > more_than
+        if off:
+            found.append(rater)
     return found
 
 
@@ -262,59 +219,53 @@ def review_cases(campaign: Campaign, plan: Plan) -> Cases:
         campaign: The campaign.
         plan: Of the review.
     """
-    answers = campaign.answers(plan.review).values()
     more_than = None if campaign.task.labels else 2.0 if plan.more_than is None else plan.more_than
-    off = far_off(answers, more_than)
-    found: dict[Key, list[str]] = {}
+    cases: list[tuple[Key, str]] = []
     kinds = Counter[bool]()
-    for (unit_id, aspect), values in _values(answers).items():
+    answers = [each for each in campaign.answers(plan.review).values() if each.value is not None]
+    for (unit_id, aspect), said in grouped(((each.unit_id, each.aspect), each) for each in answers).items():
+        values: dict[str, Any] = {each.rater: each.value for each in said}
         given = set(values.values())
         if len(given) < 2 or (more_than is not None and max(given) - min(given) <= more_than):
             continue
-        single = [rater for rater in values if aspect in off.get((rater, unit_id), ())]
+        single = far_off(values, more_than)
         kinds[len(single) == 1] += 1
-        for rater in single if len(single) == 1 else values:
-            found.setdefault((rater, unit_id), []).append(aspect)
-    return Cases(found, alone=kinds[True], apart=kinds[False])
+        cases += [((rater, unit_id), aspect) for rater in (single if len(single) == 1 else values)]
+    return Cases(grouped(cases), alone=kinds[True], apart=kinds[False])
 
 
-def _review(campaign: Campaign, name: str, plan: Plan) -> tuple[list[Assignment], list[dict[str, Any]]]:
+def _review(campaign: Campaign, name: str, plan: Plan) -> tuple[list[Assignment], list[Row]]:
+    """A review, and what raters see besides the texts."""
     reviewed = str(plan.review)
-    before = {(each.rater, each.unit_id): each for each in campaign.assignments(reviewed)}
-    answers = campaign.answers(reviewed).values()
-    active = {rater.rater for rater in campaign.raters().values() if rater.state == "active"}
-    found = {key: aspects for key, aspects in review_cases(campaign, plan).reviewers.items() if key[0] in active}
-    if not answers:
+    before = {each.key: each for each in campaign.assignments(reviewed)}
+    said = grouped((each.unit_id, each) for each in campaign.answers(reviewed).values())
+    if not said:
         raise InputError(f"the round {reviewed} has no answers yet: import them first")
-    judged: dict[str, list[str]] = {}
-    for rater in campaign.raters():
-        if theirs := [unit_id for other, unit_id in found if other == rater]:
-            judged[rater] = theirs
+    cases = review_cases(campaign, plan).reviewers
+    judged = {
+        rater.rater: [unit_id for other, unit_id in cases if other == rater.rater]
+        for rater in campaign.raters().values()
+        if rater.state == "active"
+    }
     seed = derived_seed(campaign.settings.seed, f"assign {name}", plan.seed)
     ordered = in_order(judged, seed=seed, sittings=Sittings(plan.session_size))
     # Shown as it was before: a verdict would else be compared with one on the other order.
-    assignments = [
-        replace(each, swapped=before[each.rater, each.unit_id].swapped) for rows in ordered.values() for each in rows
-    ]
-    said: dict[str, dict[str, dict[str, Any]]] = {}
-    for answer in answers:
-        said.setdefault(answer.unit_id, {}).setdefault(answer.aspect, {})[answer.rater] = answer.value
-    shown = [
-        {"rater": each.rater, "unit_id": each.unit_id}
-        | _shown(each.rater, said[each.unit_id], found[each.rater, each.unit_id])
+    assignments = [replace(each, swapped=before[each.key].swapped) for rows in ordered.values() for each in rows]
+    return assignments, [
+        {"rater": each.rater, "unit_id": each.unit_id} | _shown(each.rater, said[each.unit_id], cases[each.key])
         for each in assignments
     ]
-    return assignments, shown
 
 
-def _shown(rater: str, said: Mapping[str, Mapping[str, Any]], aspects: Sequence[str]) -> dict[str, Any]:
+def _shown(rater: str, said: Sequence[Answer], aspects: Sequence[str]) -> Row:
     """What a rater sees of a unit: their own answers and the others', without who gave them."""
-    own = {aspect: values[rater] for aspect, values in said.items() if rater in values}
+    given: dict[str, list[tuple[str, Any]]] = grouped((each.aspect, (each.rater, each.value)) for each in said)
+    own = {aspect: value for aspect, values in given.items() for who, value in values if who == rater}
     others = {
-        aspect: sorted(value for other, value in values.items() if other != rater and value is not None)
-        for aspect, values in said.items()
+        aspect: sorted(value for who, value in values if who != rater and value is not None)
+        for aspect, values in given.items()
     }
-    if list(said) == [LABEL]:
+    if list(given) == [LABEL]:
         # One line each where they differ: a verdict is turned to the order that is shown, a list is not.
         several = len(set(others[LABEL])) > 1
         lines = [(f"other {n} said" if several else "the others said", each) for n, each in enumerate(others[LABEL], 1)]
@@ -322,14 +273,32 @@ def _shown(rater: str, said: Mapping[str, Mapping[str, Any]], aspects: Sequence[
     return {"you said": own, "the others said": others, "far apart": list(aspects)}
 
 
-def write_how(campaign: Campaign, name: str, how: Mapping[str, Any]) -> None:
-    """Writes how a round was made, with the version of the algorithm.
+def write_round(
+    campaign: Campaign,
+    name: str,
+    assignments: Iterable[Assignment],
+    how: Mapping[str, Any],
+    shown: Iterable[Row] | None = None,
+) -> None:
+    """Writes a round; call it within `campaign.changing`.
+
+    Args:
+        campaign: The campaign.
+        name: The round.
+        assignments: Who judges what.
+        how: How it was made; the version of the algorithm is added.
+        shown: What raters see besides the texts, with `rater` and `unit_id`; None if that is nothing.
 
     Raises:
         OSError: It cannot be written.
     """
-    content = json.dumps({**how, "algorithm": ALGORITHM}, indent=2) + "\n"
-    write_whole(campaign.folder / "rounds" / f"{name}.json", content)
+    folder = campaign.folder / "rounds"
+    folder.mkdir(exist_ok=True)
+    if shown is not None:
+        write_whole(folder / f"{name}.shown.jsonl", as_lines(shown))
+    write_whole(folder / f"{name}.json", json.dumps({**how, "algorithm": ALGORITHM}, indent=2) + "\n")
+    # The round comes last: without it, the other files are written again.
+    campaign.write(f"rounds/{name}.jsonl", assignments)
 
 
 def made_how(campaign: Campaign, name: str) -> dict[str, Any]:
@@ -369,11 +338,10 @@ def check_made_so(campaign: Campaign, name: str, made: Mapping[str, Any], asked:
 def _check(campaign: Campaign, name: str, plan: Plan) -> None:
     if not _NAME.fullmatch(name):
         raise InputError(f"--round is {name!r}: give small letters, digits and hyphens, such as main or shared-1")
-    if name in (VALIDATION, QUALIFICATION):
-        other = "`fcconan annotate validate`" if name == VALIDATION else "the quiz"
-        raise InputError(f"the round {name} is made by {other}: give another --round")
-    if name.startswith("queue-") and name not in campaign.rounds():
-        raise InputError(f"the round {name} has a name that `fcconan annotate queue` gives: give another --round")
+    other_steps = {VALIDATION: "`fcconan annotate validate`", QUALIFICATION: "the quiz"}
+    maker = "`fcconan annotate queue`" if name.startswith("queue-") else other_steps.get(name)
+    if maker is not None:
+        raise InputError(f"the round {name} is made by {maker}: give another --round")
     several = plan.twice or plan.thrice
     if plan.all_raters and several:
         raise InputError("--all-raters is an overlap already: leave --overlap out")
@@ -383,14 +351,9 @@ def _check(campaign: Campaign, name: str, plan: Plan) -> None:
         raise InputError("--max-distance says what is reviewed: give --review ROUND, or leave it out")
     if plan.review is not None:
         if several or plan.all_raters or plan.sample is not None or plan.without or plan.blocks != "units":
-            raise InputError(
-                "a review goes to whoever was far off: leave out --blocks, overlaps, --sample-size and --exclude-round"
-            )
+            raise InputError("a review takes no --blocks, overlaps, --sample-size and --exclude-round: leave them out")
         if campaign.task.labels and plan.more_than is not None:
-            raise InputError(
-                f"the task {campaign.task.name} has labels, which are not more or less apart: leave --max-distance "
-                "out, and whoever stands alone against the others reviews, or all where nobody does"
-            )
+            raise InputError(f"{campaign.task.name} has labels, which have no distance: leave --max-distance out")
     for other in (*plan.without, *([plan.review] if plan.review else [])):
         if other not in campaign.rounds() or other == name:
             known = ", ".join(each for each in campaign.rounds() if each != name) or "none"

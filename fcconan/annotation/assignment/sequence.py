@@ -8,10 +8,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from fcconan.annotation.campaigns import Assignment
+from fcconan.annotation.campaigns import Assignment, Key
+from fcconan.building import grouped
 from fcconan.errors import InputError
-
-Side = tuple[str, str]  # rater and unit
 
 
 @dataclass(frozen=True)
@@ -33,9 +32,7 @@ class Sittings:
             InputError: Anchors leave no room for units.
         """
         if self.size is not None and self.size <= self.anchors:
-            raise InputError(
-                f"sessions of {self.size} with {self.anchors} anchors have no room for other units: make them longer"
-            )
+            raise InputError(f"sessions of {self.size} have no room beside {self.anchors} anchors: make them longer")
         number = math.ceil(units / (self.size - self.anchors)) if self.size is not None else min(units, 1)
         return [units // number + (session < units % number) for session in range(number)]
 
@@ -48,7 +45,7 @@ def in_order(
     anchors: Sequence[str] = (),
     sittings: Sittings = Sittings(),
     swap: bool = False,
-    seen: Collection[Side] = (),
+    seen: Collection[Key] = (),
     ends: Mapping[str, tuple[int, int]] | None = None,
     strict: bool = True,
 ) -> dict[str, list[Assignment]]:
@@ -76,7 +73,7 @@ def in_order(
     """
     known = set(anchors)
     had = Counter(anchor for _, anchor in seen if anchor in known)
-    swapped: set[Side] = set()
+    swapped: set[Key] = set()
     found: dict[str, list[Assignment]] = {}
     for rater, unit_ids in judged.items():
         generator = np.random.default_rng([seed, zlib.crc32(rater.encode())])
@@ -85,8 +82,7 @@ def in_order(
         needed = sittings.anchors * len(sizes)
         if needed > len(unseen) and strict:
             raise InputError(
-                f"{rater} has {len(sizes)} sessions with {sittings.anchors} anchors, which is {needed}, but there are "
-                f"{len(unseen)} anchors that they have not had: give fewer anchors a session, or longer sessions"
+                f"{rater} needs {needed} anchors and has {len(unseen)} left: give fewer, or longer sessions"
             )
         mixed = [unseen[each] for each in generator.permutation(len(unseen))]
         chosen = sorted(mixed, key=lambda anchor: had[anchor])[:needed]
@@ -102,11 +98,8 @@ def in_order(
                 position += 1
                 found[rater].append(Assignment(rater, unit_id, position, session + number))
     if swap:
-        swapped = sides([(each.rater, each.unit_id) for rows in found.values() for each in rows], seed)
-    return {
-        rater: [replace(each, swapped=(rater, each.unit_id) in swapped) for each in rows]
-        for rater, rows in found.items()
-    }
+        swapped = sides([each.key for rows in found.values() for each in rows], seed)
+    return {rater: [replace(each, swapped=each.key in swapped) for each in rows] for rater, rows in found.items()}
 
 
 def last_places(assignments: Iterable[Assignment]) -> dict[str, tuple[int, int]]:
@@ -119,9 +112,7 @@ def last_places(assignments: Iterable[Assignment]) -> dict[str, tuple[int, int]]
 
 
 def _shuffled(unit_ids: Sequence[str], blocks: Mapping[str, str], generator: np.random.Generator) -> list[str]:
-    members: dict[str, list[str]] = {}
-    for unit_id in sorted(unit_ids):
-        members.setdefault(blocks.get(unit_id, unit_id), []).append(unit_id)
+    members = grouped((blocks.get(unit_id, unit_id), unit_id) for unit_id in sorted(unit_ids))
     names = sorted(members)
     order = [names[each] for each in generator.permutation(len(names))]
     return [members[name][each] for name in order for each in generator.permutation(len(members[name]))]
@@ -135,7 +126,7 @@ def _among(units: Sequence[str], anchors: Sequence[str], generator: np.random.Ge
     return [next(known) if place in places else next(rest) for place in range(length)]
 
 
-def sides(judgements: Sequence[Side], seed: int) -> set[Side]:
+def sides(judgements: Sequence[Key], seed: int) -> set[Key]:
     """Chooses the comparisons that are shown with their second reply first.
 
     Of every rater's, and of every unit's judgements, half are chosen; of an odd number one more or one less. Raters and
@@ -157,10 +148,7 @@ def sides(judgements: Sequence[Side], seed: int) -> set[Side]:
     edges += [(node, extra_unit) if node[0] == 0 else (extra_rater, node) for node in odd]
     if sum(edge[1] == extra_unit for edge in edges) % 2:
         edges.append((extra_rater, extra_unit))
-    around: dict[tuple[int, str], list[int]] = {}
-    for each in generator.permutation(len(edges)).tolist():
-        for node in edges[each]:
-            around.setdefault(node, []).append(each)
+    around = grouped((node, each) for each in generator.permutation(len(edges)).tolist() for node in edges[each])
     walked = [False] * len(edges)
     swapped = set()
     for start in list(around):

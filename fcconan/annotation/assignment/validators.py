@@ -11,14 +11,11 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from fcconan.annotation.assignment.allocation import Group, place
 from fcconan.annotation.assignment.assignments import draw_numbers, permissions
-from fcconan.annotation.assignment.rounds import active_raters, check_made_so, made_how, write_how
+from fcconan.annotation.assignment.rounds import check_made_so, made_how, others_rounds, write_round
 from fcconan.annotation.assignment.sequence import Sittings, in_order, last_places
-from fcconan.annotation.campaigns import MAIN, VALIDATION, Assignment, Campaign, as_lines
-from fcconan.annotation.validation import SHOWN, ShownAssignment, shown_assignments, validated_things
-from fcconan.data import write_whole
+from fcconan.annotation.campaigns import MAIN, VALIDATION, Assignment, Campaign, Key, Row
+from fcconan.annotation.validation import ShownAssignment, shown_assignments, validated_things
 from fcconan.errors import InputError
-
-Row = dict[str, Any]
 
 
 class Options(BaseModel):
@@ -121,7 +118,7 @@ def plan_validation(
     Raises:
         InputError: There is nothing to validate, no validator, or fewer units or validators than the options need.
     """
-    things, validators = validated_things(campaign, rounds), active_raters(campaign, "validator")
+    things, validators = validated_things(campaign, rounds), campaign.active("validator")
     _check(campaign, things, validators, sample, rounds)
     # Ranks by each unit's own id draw the same units when others have joined them.
     drawn = set(sorted(things, key=lambda unit: sha256(f"{seed}:{unit}".encode()).digest())[:sample])
@@ -206,37 +203,26 @@ def write_plan(campaign: Campaign, plan: Plan, options: Options = Options()) -> 
     Raises:
         OSError: It cannot be written.
     """
-    (campaign.folder / "rounds").mkdir(exist_ok=True)
-    # What is shown comes first: a round without it would show nothing.
-    write_whole(campaign.folder / SHOWN, as_lines(plan.shown))
-    write_how(campaign, VALIDATION, options.model_copy(update={"two": plan.two}).model_dump())
-    campaign.write(f"rounds/{VALIDATION}.jsonl", plan.assignments)
+    how = options.model_copy(update={"two": plan.two}).model_dump()
+    write_round(campaign, VALIDATION, plan.assignments, how, plan.shown)
 
 
-def _barred(campaign: Campaign) -> set[tuple[str, str]]:
+def _barred(campaign: Campaign) -> set[Key]:
     """Who had a part in which unit: all who were assigned it, answered it or decided it."""
-    found = {(each.by, each.unit_id) for each in campaign.decisions().values()}
-    for name in campaign.rounds():
-        if name != VALIDATION:
-            found |= {(each.rater, each.unit_id) for each in campaign.assignments(name)}
-    return found | {(each.rater, each.unit_id) for each in campaign.history() if each.round != VALIDATION}
+    decided = {(each.by, each.unit_id) for each in campaign.decisions().values()}
+    answered = {each.key for each in campaign.history() if each.round != VALIDATION}
+    return decided | answered | others_rounds(campaign, VALIDATION)
 
 
 def _check(
     campaign: Campaign, things: Mapping[str, Row], validators: Sequence[str], sample: int | None, rounds: Sequence[str]
 ) -> None:
-    if not things and campaign.task.aspects:
-        raise InputError(
-            f"no unit of {campaign.folder} has grades in all of {', '.join(campaign.aspects)} from the round "
-            f"{', '.join(rounds)}: import grades with `fcconan annotate import`, or name other rounds with --round"
-        )
     if not things:
-        n = len(campaign.decisions())
-        found = f"all {n} decided units are discarded" if n else "run `fcconan annotate adjudicate` first"
-        raise InputError(f"{campaign.folder} has nothing to validate: {found}")
+        todo = f"none of {len(campaign.decisions())} decisions is a label; run `fcconan annotate adjudicate`"
+        if campaign.task.aspects:
+            todo = f"import grades in all of {', '.join(campaign.aspects)}, or name other rounds with --round"
+        raise InputError(f"{campaign.folder} has nothing to validate: {todo}")
     if not validators:
-        raise InputError(
-            f"{campaign.folder} has no active validator: let one join with `fcconan annotate raters --add-validators 1`"
-        )
+        raise InputError(f"{campaign.folder} has no active validator: let one join with `fcconan annotate raters`")
     if sample is not None and not 0 < sample <= len(things):
         raise InputError(f"--sample-size is {sample}, expected 1 to {len(things)}: so many units can be validated")

@@ -8,7 +8,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -32,7 +32,7 @@ Texts = Callable[[str, range | None], list[tuple[str, str]]]
 
 @dataclass(frozen=True)
 class Block:
-    """The scores of some HS with some CNs.
+    """The scores of some HS with all CNs.
 
     Attributes:
         scores: Of shape (HS, CNs); nan where there is none.
@@ -41,6 +41,10 @@ class Block:
 
     scores: npt.NDArray[np.float32]
     reasons: Mapping[int, str]
+
+
+# Scores HS, by their positions, with all CNs; the file keeps the answers that a judge paid for.
+ScoreBlock = Callable[[range, Path], Block]
 
 
 @dataclass(frozen=True)
@@ -62,35 +66,18 @@ class Asking:
     origins: "Origins | None" = None
 
 
-class Scores(Protocol):
-    """A prepared scorer, opened."""
-
-    def block(self, hs: range, cn: range, journal: Path) -> Block:
-        """Scores HS with CNs, by their positions.
-
-        Args:
-            hs: The HS.
-            cn: The CNs.
-            journal: Where paid answers are kept.
-
-        Raises:
-            InputError: It cannot, or only another time.
-        """
-        ...
-
-
-class Scorer(Protocol):
+class Scorer:
     """Something that a product can be scored with.
 
     Attributes:
-        configuration: All that changes the scores, as JSON-able values.
+        configuration: All that changes the scores, as JSON-able values; its `kind` is a key of `KINDS`.
         needs_texts: Whether the texts themselves are needed when shards are written.
         rows_per_shard: As many pairs as are worth losing when a worker is killed.
     """
 
     configuration: dict[str, Any]
-    needs_texts: bool
-    rows_per_shard: int
+    needs_texts = False
+    rows_per_shard = 1_000_000
 
     def prepare(self, hs: Sequence[str], cn: Sequence[str], folder: Path) -> None:
         """Writes into a folder what scoring needs beside the lists.
@@ -98,22 +85,18 @@ class Scorer(Protocol):
         Raises:
             InputError: It cannot.
         """
-        ...
 
 
-class VectorScorer:
+class VectorScorer(Scorer):
     """The cosine of dense vectors.
 
     Args:
         encoder: Makes the vectors.
     """
 
-    needs_texts = False
-    rows_per_shard = 1_000_000
-
     def __init__(self, encoder: "Encoder") -> None:
         self._encoder = encoder
-        self.configuration: dict[str, Any] = {"kind": "dense", "encoder": dict(encoder.configuration)}
+        self.configuration = {"kind": "dense", "encoder": dict(encoder.configuration)}
 
     def prepare(self, hs: Sequence[str], cn: Sequence[str], folder: Path) -> None:
         """Encodes all texts."""
@@ -121,19 +104,16 @@ class VectorScorer:
         np.save(folder / "cn.npy", self._encoder.encode(cn, role="document"))
 
 
-class TfIdfScorer:
+class TfIdfScorer(Scorer):
     """The cosine of TF-IDF vectors, fitted on the CNs.
 
     Args:
         options: Arguments of scikit-learn's `TfidfVectorizer`.
     """
 
-    needs_texts = False
-    rows_per_shard = 1_000_000
-
     def __init__(self, options: Mapping[str, Any] | None = None) -> None:
         self._options = dict(options or {})
-        self.configuration: dict[str, Any] = {"kind": "tfidf", "fit_on": "the CNs", "options": self._options}
+        self.configuration = {"kind": "tfidf", "fit_on": "the CNs", "options": self._options}
 
     def prepare(self, hs: Sequence[str], cn: Sequence[str], folder: Path) -> None:
         """Fits, and makes the vectors.
@@ -153,8 +133,8 @@ class TfIdfScorer:
         save_npz(folder / "cn.npz", catalogue)
 
 
-class SystemScorer:
-    """Any retrieval system that ranks the whole list of CNs: its scores.
+class SystemScorer(Scorer):
+    """Any retrieval system that ranks the whole list of CNs: its scores. It is made where shards are written.
 
     Args:
         name: The system, of `benchmarks/retrieval.yaml` or `module:factory`.
@@ -165,13 +145,10 @@ class SystemScorer:
     rows_per_shard = 100_000
 
     def __init__(self, name: str, configuration: Mapping[str, Any]) -> None:
-        self.configuration: dict[str, Any] = {"kind": "system", "system": name, "configuration": dict(configuration)}
-
-    def prepare(self, hs: Sequence[str], cn: Sequence[str], folder: Path) -> None:
-        """Nothing: the system is made where shards are written."""
+        self.configuration = {"kind": "system", "system": name, "configuration": dict(configuration)}
 
 
-class JudgeScorer:
+class JudgeScorer(Scorer):
     """A judge that asks a model about every pair: its grade of one aspect, or its label as a share from 0 to 1.
 
     Labels count in the task's order: the first is 0, the last 1.
@@ -205,7 +182,7 @@ class JudgeScorer:
             "base_url": base_url,
         }
         judge = self.judge(self.model(Path("never-written.sqlite")))
-        self.configuration: dict[str, Any] = {
+        self.configuration = {
             "kind": "judge",
             "task": self._asked["task"],
             "judge": json.loads(json.dumps(judge.configuration, default=str)),
@@ -213,7 +190,7 @@ class JudgeScorer:
 
     def model(self, journal: Path) -> "Model":
         """Returns the model that is asked, with the answers that it gave before."""
-        return _model(self._asked["model"], self._asked["base_url"], journal, Asking())
+        return _model(self._asked, journal, Asking())
 
     def judge(self, model: "Model") -> "ModelJudge":
         """Returns the judge that asks a model."""
@@ -249,7 +226,84 @@ def named(name: str) -> Scorer:
     return SystemScorer(name, getattr(system, "configuration", {}))
 
 
-def opened(configuration: Mapping[str, Any], folder: Path, texts: Texts, asking: Asking) -> Scores:
+def _dense_scores(configuration: Mapping[str, Any], folder: Path, texts: Texts, asking: Asking) -> ScoreBlock:
+    # Mapped, so that the processes of a machine share them.
+    all_hs, all_cns = (np.load(folder / f"{side}.npy", mmap_mode="r") for side in ("hs", "cn"))
+
+    def score(hs: range, journal: Path) -> Block:
+        # Summed in 64 bits and rounded once: kernels of other processors then differ in no bit that is kept.
+        asked = all_hs[hs.start : hs.stop].astype(np.float64)
+        scores = np.empty((len(hs), len(all_cns)), dtype=np.float32)
+        for start in range(0, len(all_cns), _CNS_AT_ONCE):
+            cns = slice(start, start + _CNS_AT_ONCE)
+            scores[:, cns] = asked @ all_cns[cns].astype(np.float64).T
+        return Block(scores, {})
+
+    return score
+
+
+def _sparse_scores(configuration: Mapping[str, Any], folder: Path, texts: Texts, asking: Asking) -> ScoreBlock:
+    from scipy.sparse import load_npz
+
+    all_hs, all_cns = (load_npz(folder / f"{side}.npz").tocsr() for side in ("hs", "cn"))
+
+    def score(hs: range, journal: Path) -> Block:
+        product = all_hs[hs.start : hs.stop] @ all_cns.T
+        return Block(product.toarray().astype(np.float32), {})
+
+    return score
+
+
+def _system_scores(configuration: Mapping[str, Any], folder: Path, texts: Texts, asking: Asking) -> ScoreBlock:
+    from fcconan.retrieval import Maker, load_suite, rank_all
+
+    system = Maker(load_suite(), ()).make(configuration["system"])
+
+    def score(hs: range, journal: Path) -> Block:
+        queries, corpus = dict(texts("hs", hs)), dict(texts("cn", None))
+        places = {key: place for place, key in enumerate(corpus)}
+        scores = np.full((len(hs), len(corpus)), np.nan, dtype=np.float32)
+        ranked = rank_all(system, queries, corpus, len(corpus))
+        reasons: dict[int, str] = {}
+        for row, query in enumerate(queries):
+            for key, value in ranked.get(query, ()):
+                scores[row, places[key]] = value
+            reason = ranked.failures.get(query, UNSCORED)
+            left_out = np.flatnonzero(np.isnan(scores[row]))
+            reasons |= {row * len(corpus) + place: reason for place in left_out.tolist()}
+        return Block(scores, reasons)
+
+    return score
+
+
+def _judge_scores(configuration: Mapping[str, Any], folder: Path, texts: Texts, asking: Asking) -> ScoreBlock:
+    asked = json.loads((folder / _JUDGE).read_text(encoding="utf-8"))
+
+    def score(hs: range, journal: Path) -> Block:
+        journal.parent.mkdir(parents=True, exist_ok=True)
+        judge = _judge(asked, _model(asked, journal, asking))
+        labels = [label.name for label in judge.plan.task.labels]
+        cns = texts("cn", None)
+        scores = np.full(len(hs) * len(cns), np.nan, dtype=np.float32)
+        reasons: dict[int, str] = {}
+        for place, (row,) in enumerate(judge.rate(pairs_of(texts("hs", hs), cns))):
+            value = row["label"] if labels else row["value"]
+            if value is None:
+                reasons[place] = row["reason"] or NO_VALUE
+            else:
+                scores[place] = labels.index(value) / (len(labels) - 1) if labels else value
+        if judge.failed:
+            # Written down, they would never be asked again.
+            raise InputError(f"{judge.failed} requests had no answer: run the same command again to send these")
+        return Block(scores.reshape(len(hs), len(cns)), reasons)
+
+    return score
+
+
+KINDS = {"dense": _dense_scores, "tfidf": _sparse_scores, "system": _system_scores, "judge": _judge_scores}
+
+
+def open_scorer(configuration: Mapping[str, Any], folder: Path, texts: Texts, asking: Asking) -> ScoreBlock:
     """Opens a prepared scorer.
 
     Args:
@@ -258,97 +312,13 @@ def opened(configuration: Mapping[str, Any], folder: Path, texts: Texts, asking:
         texts: The two lists.
         asking: How a judge's endpoint is asked.
 
+    Returns:
+        What scores a block of pairs.
+
     Raises:
         InputError: It cannot be opened.
     """
-    kind = configuration["kind"]
-    if kind == "dense":
-        # Mapped, so that the processes of a machine share them.
-        return _DenseScores(np.load(folder / "hs.npy", mmap_mode="r"), np.load(folder / "cn.npy", mmap_mode="r"))
-    if kind == "tfidf":
-        from scipy.sparse import load_npz
-
-        return _SparseScores(load_npz(folder / "hs.npz").tocsr(), load_npz(folder / "cn.npz").tocsr())
-    if kind == "judge":
-        asked = json.loads((folder / _JUDGE).read_text(encoding="utf-8"))
-        return _JudgeScores(asked, texts, asking)
-    return _SystemScores(configuration["system"], texts)
-
-
-@dataclass(frozen=True)
-class _DenseScores:
-    hs: npt.NDArray[np.float32]
-    cn: npt.NDArray[np.float32]
-
-    def block(self, hs: range, cn: range, journal: Path) -> Block:
-        # Summed in 64 bits and rounded once: kernels of other processors then differ in no bit that is kept.
-        asked = self.hs[hs.start : hs.stop].astype(np.float64)
-        scores = np.empty((len(hs), len(cn)), dtype=np.float32)
-        for start in range(cn.start, cn.stop, _CNS_AT_ONCE):
-            stop = min(start + _CNS_AT_ONCE, cn.stop)
-            scores[:, start - cn.start : stop - cn.start] = asked @ self.cn[start:stop].astype(np.float64).T
-        return Block(scores, {})
-
-
-@dataclass(frozen=True)
-class _SparseScores:
-    hs: Any
-    cn: Any
-
-    def block(self, hs: range, cn: range, journal: Path) -> Block:
-        product = self.hs[hs.start : hs.stop] @ self.cn[cn.start : cn.stop].T
-        return Block(product.toarray().astype(np.float32), {})
-
-
-class _SystemScores:
-    def __init__(self, name: str, texts: Texts) -> None:
-        from fcconan.retrieval import Maker, load_suite
-
-        self._system, self._texts = Maker(load_suite(), ()).make(name), texts
-
-    def block(self, hs: range, cn: range, journal: Path) -> Block:
-        from fcconan.retrieval import rank_all
-
-        queries = dict(self._texts("hs", hs))
-        corpus = dict(self._texts("cn", None))  # always the whole list: weights of words follow from it
-        places = {key: place for place, key in enumerate(corpus)}
-        scores = np.full((len(hs), len(corpus)), np.nan, dtype=np.float32)
-        ranked = rank_all(self._system, queries, corpus, len(corpus))
-        reasons: dict[int, str] = {}
-        for row, query in enumerate(queries):
-            for key, score in ranked.get(query, ()):
-                scores[row, places[key]] = score
-            reason = ranked.failures.get(query, UNSCORED)
-            left_out = np.flatnonzero(np.isnan(scores[row, cn.start : cn.stop]))
-            reasons |= {row * len(cn) + place: reason for place in left_out.tolist()}
-        return Block(np.ascontiguousarray(scores[:, cn.start : cn.stop]), reasons)
-
-
-@dataclass(frozen=True)
-class _JudgeScores:
-    asked: dict[str, Any]
-    texts: Texts
-    asking: Asking
-
-    def block(self, hs: range, cn: range, journal: Path) -> Block:
-        journal.parent.mkdir(parents=True, exist_ok=True)
-        judge = _judge(self.asked, _model(self.asked["model"], self.asked["base_url"], journal, self.asking))
-        labels = [label.name for label in judge.plan.task.labels]
-        scores = np.full(len(hs) * len(cn), np.nan, dtype=np.float32)
-        reasons: dict[int, str] = {}
-        for place, (row,) in enumerate(judge.rate(pairs_of(self.texts("hs", hs), self.texts("cn", cn)))):
-            value = row["label"] if labels else row["value"]
-            if value is None:
-                reasons[place] = row["reason"] or NO_VALUE
-            else:
-                scores[place] = labels.index(value) / (len(labels) - 1) if labels else value
-        if judge.failed:
-            # Written down, they would never be asked again.
-            raise InputError(
-                f"{judge.failed} requests had no answer for a reason that may pass: run the same command again, which "
-                "asks for these only"
-            )
-        return Block(scores.reshape(len(hs), len(cn)), reasons)
+    return KINDS[configuration["kind"]](configuration, folder, texts, asking)
 
 
 def pairs_of(hs: Iterable[tuple[str, str]], cn: Sequence[tuple[str, str]]) -> Iterator[dict[str, Any]]:
@@ -362,27 +332,23 @@ def pairs_of(hs: Iterable[tuple[str, str]], cn: Sequence[tuple[str, str]]) -> It
 def _judge(asked: Mapping[str, Any], model: "Model") -> "ModelJudge":
     from fcconan.judging import ModelJudge, Plan, Task
 
-    plan = Plan(Task.model_validate(asked["task"]), asked["strategy"])
-    return ModelJudge(model, plan)
+    return ModelJudge(model, Plan(Task.model_validate(asked["task"]), asked["strategy"]))
 
 
-def _model(name: str, base_url: str | None, journal: Path, asking: Asking) -> "Model":
+def _model(asked: Mapping[str, Any], journal: Path, asking: Asking) -> "Model":
+    from fcconan.models import Client, EndpointModel, LocalModel, ReplayModel
+
+    name = asked["model"]
     kind, _, rest = name.partition(":")
     if kind == "replay" and rest:
-        from fcconan.models import ReplayModel
-
         return ReplayModel(Path(rest))
     if kind == "local" and rest:
-        from fcconan.models import LocalModel
-
         model = LocalModel(rest, journal=journal)
         model.origins = asking.origins or model.origins
         return model
-    from fcconan.models import Client, EndpointModel
-
     client = Client(
         journal=journal,
-        base_url=base_url,
+        base_url=asked["base_url"],
         concurrency=asking.concurrency,
         retries=asking.retries,
         timeout=asking.timeout,

@@ -26,8 +26,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from fcconan.annotation.campaigns import SETTINGS
-from fcconan.annotation.pair_scoring.scorers import Asking, Scorer, Scores, opened
-from fcconan.building import SCHEMA as PAIRS, dictionary, digest_of, open_writer, require_distinct
+from fcconan.annotation.pair_scoring.scorers import Asking, ScoreBlock, Scorer, open_scorer
+from fcconan.building import PAIR_ID_SCHEMA, digest_of, id_column, open_writer, require_distinct
 from fcconan.data import is_sealed, new_folder, seal_folder
 from fcconan.errors import InputError
 from fcconan.parallel import Shard, claim, cut, is_finished
@@ -242,7 +242,7 @@ def _columns(side: dict[str, str], *, texts: bool) -> pa.Table:
 class _Product:
     hs: pa.Array
     cn: pa.Array
-    scores: Scores
+    score: ScoreBlock
     schema: pa.Schema
 
 
@@ -250,15 +250,12 @@ class _Product:
 def _opened(folder: Path, plan_digest: str, asking: Asking) -> _Product:
     """Opens what was prepared, once in every process."""
     if not (folder / PLAN_NAME).is_file() or _digest_of_plan(folder) != plan_digest:
-        raise InputError(
-            f"a worker sees no {PLAN_NAME} of this scoring in {folder}: give a folder that every worker sees under the "
-            "same path"
-        )
+        raise InputError(f"a worker sees no {PLAN_NAME} of this scoring in {folder}: give a folder that all see")
     configuration = json.loads((folder / PLAN_NAME).read_text(encoding="utf-8"))["scorer"]
     prepared = _prepared(folder, plan_digest)
     tables = {side: pq.read_table(prepared / f"{side}.parquet", memory_map=True) for side in _SIDES}
     hs, cn = (pa.array(tables[side]["id"].to_pylist(), pa.string()) for side in _SIDES)
-    fields = [*PAIRS, pa.field("score", pa.float32())]
+    fields = [*PAIR_ID_SCHEMA, pa.field("score", pa.float32())]
     if configuration["kind"] in ("system", "judge"):
         fields.append(pa.field("reason", pa.dictionary(pa.int32(), pa.string())))
 
@@ -266,27 +263,24 @@ def _opened(folder: Path, plan_digest: str, asking: Asking) -> _Product:
         rows = tables[side] if part is None else tables[side].slice(part.start, len(part))
         return list(zip(rows["id"].to_pylist(), rows["text"].to_pylist(), strict=True))
 
-    scores = opened(configuration, prepared, texts, asking)
-    return _Product(hs, cn, scores, pa.schema(fields))
+    score = open_scorer(configuration, prepared, texts, asking)
+    return _Product(hs, cn, score, pa.schema(fields))
 
 
 def _tables(product: _Product, shard: Shard, selection: Selection, journal: Path) -> Iterator[pa.Table]:
     """Yields the rows of a shard, a row group at a time."""
     waiting: list[pa.Table] = []
-    number = 0
     for rows in _kept(product, shard, selection, journal):
-        if waiting and number + len(rows) > ROWS_AT_ONCE:
+        if waiting and sum(map(len, waiting)) + len(rows) > ROWS_AT_ONCE:
             yield _table(product, pa.concat_tables(waiting))
-            waiting, number = [], 0
-        if len(rows):
-            waiting.append(rows)
-            number += len(rows)
+            waiting = []
+        waiting.append(rows)
     if waiting:
         yield _table(product, pa.concat_tables(waiting))
 
 
 def _kept(product: _Product, shard: Shard, selection: Selection, journal: Path) -> Iterator[pa.Table]:
-    """Yields the pairs of a shard that are kept, in their order; at most a row group of them is looked at at once.
+    """Yields the pairs of a shard that are kept, in their order, at most a row group of them at a time.
 
     Columns are positions of `hs` and `cn`, `score` (nan where there is none) and `reason`.
     """
@@ -294,24 +288,17 @@ def _kept(product: _Product, shard: Shard, selection: Selection, journal: Path) 
     step = max(1, ROWS_AT_ONCE // width)
     for first in range(shard.start, shard.stop, step):
         hs = range(first, min(first + step, shard.stop))
-        best: list[pa.Table] = []
-        for start in range(0, width, ROWS_AT_ONCE):
-            cn = range(start, min(start + ROWS_AT_ONCE, width))
-            block = product.scores.block(hs, cn, journal)
-            columns = {"hs": np.repeat(hs, len(cn)), "cn": np.tile(cn, len(hs)), "score": block.scores.ravel()}
-            reasons = pa.nulls(block.scores.size, pa.string())
-            if block.reasons:
-                reasons = pa.array([block.reasons.get(place) for place in range(block.scores.size)], pa.string())
-            rows = pa.table({**columns, "reason": reasons})
-            if selection.everything:
-                yield rows
-                continue
-            kept = [row * len(cn) + selection.of(scores) for row, scores in enumerate(block.scores)]
-            best.append(rows.take(pa.array(np.concatenate(kept))))
-            if selection.top is not None and len(best) > 1:  # several pieces of one HS
-                both = pa.concat_tables(best)
-                best = [both.take(pa.array(selection.of(both["score"].to_numpy())))]
-        yield from best
+        block = product.score(hs, journal)
+        columns = {"hs": np.repeat(hs, width), "cn": np.tile(np.arange(width), len(hs)), "score": block.scores.ravel()}
+        reasons = pa.nulls(block.scores.size, pa.string())
+        if block.reasons:
+            reasons = pa.array([block.reasons.get(place) for place in range(block.scores.size)], pa.string())
+        rows = pa.table({**columns, "reason": reasons})
+        if not selection.everything:
+            kept = [row * width + selection.of(scores) for row, scores in enumerate(block.scores)]
+            rows = rows.take(pa.array(np.concatenate(kept)))
+        for start in range(0, len(rows), ROWS_AT_ONCE):
+            yield rows.slice(start, ROWS_AT_ONCE)
 
 
 def _table(product: _Product, rows: pa.Table) -> pa.Table:
@@ -321,8 +308,8 @@ def _table(product: _Product, rows: pa.Table) -> pa.Table:
     first, last = pc.min(hs).as_py(), pc.max(hs).as_py()
     columns = [
         pc.binary_join_element_wise(*wide, pa.scalar(":", pa.large_string())),
-        dictionary(hs.to_numpy() - first, product.hs[first : last + 1]),
-        dictionary(cn.to_numpy(), product.cn),
+        id_column(hs.to_numpy() - first, product.hs[first : last + 1]),
+        id_column(cn.to_numpy(), product.cn),
         pa.array(rows["score"].to_numpy(), from_pandas=True),  # nan is null
     ]
     if len(product.schema) > len(columns):

@@ -7,14 +7,15 @@ construction.
 """
 
 import math
-from collections.abc import Collection, Hashable, Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from fcconan.annotation.campaigns import Unit
-from fcconan.annotation.sampling.corpus import Corpus, Row, spoken_pairs, words_of
+from fcconan.annotation.campaigns import Row, Unit
+from fcconan.annotation.sampling.corpus import Corpus, spoken_pairs, words_of
+from fcconan.building import grouped
 from fcconan.data import make_pair_id
 from fcconan.errors import InputError
 from fcconan.retrieval import Rankings, Retriever, rank_all
@@ -233,13 +234,8 @@ def prove_new(units: Iterable[Unit], texts: dict[str, list[Row]], corpus: Corpus
 
 def _draw_hs(corpus: Corpus, number: int | None, among: Collection[str], seed: int) -> list[str]:
     if unknown := sorted(set(among) - corpus.hs.keys()):
-        raise InputError(
-            f"{len(unknown)} of {len(among)} HS are not in the corpus ({unknown[0]}), so they have no originals: give "
-            "a list of CNs as well, or HS of the corpus"
-        )
-    members: dict[Hashable, list[str]] = {}
-    for key in sorted(among):
-        members.setdefault(corpus.groups[key], []).append(key)
+        raise InputError(f"{len(unknown)} of {len(among)} HS are not in the corpus ({unknown[0]}): give others")
+    members = grouped((corpus.groups[key], key) for key in sorted(among))
     number = len(members) if number is None else number
     if number > len(members):
         texts = f" ({len(among)} texts, of which some count as one)" if len(members) < len(among) else ""
@@ -286,10 +282,7 @@ def _find(corpus: Corpus, originals: Sequence[str], neighbours: Neighbours) -> _
     ranked = rank_all(neighbours.retriever, asked, catalogue, depth) if catalogue else Rankings()
     if ranked.failures:
         key, reason = next(iter(ranked.failures.items()))
-        raise InputError(
-            f"{neighbours.retriever.name} finds no neighbours of {len(ranked.failures)} CNs ({key}: {reason}): choose "
-            "another --encoder"
-        )
+        raise InputError(f"{neighbours.retriever.name} finds no neighbours of {key} ({reason}): choose another encoder")
     found = _walk(ranked, originals, spoken, aside, neighbours.k)
     found.revision = (ranked.resolved.get("encoder") or {}).get("revision")
     return found

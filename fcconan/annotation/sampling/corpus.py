@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from importlib.util import find_spec
 from typing import Any
 
+from fcconan.annotation.campaigns import Row
 from fcconan.data import is_blank, make_cn_id, make_hs_id, normalise
 from fcconan.errors import InputError
 from fcconan.retrieval import MINILM, Dense, Retriever, SentenceEncoder, TfIdf
@@ -38,8 +39,6 @@ def neighbour_finder(encoder: str) -> Retriever:
     """
     return TfIdf() if encoder == TFIDF else Dense(encoder, SentenceEncoder(encoder))
 
-
-Row = dict[str, Any]
 
 # What the rows of a corpus say about a text itself; what they say about a pair has no place in a new one.
 HS_COLUMNS = ("hs_type", "hs_subtype")
@@ -122,13 +121,9 @@ def read_corpus(rows: Iterable[Row], *, language: str | None = None, one_per: st
         if group is None:
             raise InputError(f"{place} has no {one_per}, by which HS are grouped: it has {', '.join(row)}; choose one")
         if corpus.groups.setdefault(hs, group) != group:
-            raise InputError(f"{place}: the HS has the {one_per} {group!r}, and {corpus.groups[hs]!r} before: mend one")
+            raise InputError(f"{place}: the HS has {one_per} {group!r}, and {corpus.groups[hs]!r} before: correct one")
     if not corpus.pairs:
-        raise InputError(
-            f"the corpus has no pairs in the language {language}: all {corpus.n_rows} rows name another one"
-            if corpus.n_rows
-            else "the corpus has no pairs: check the file"
-        )
+        raise InputError(f"none of {corpus.n_rows} rows is a pair (language: {language}): check the file")
     return corpus
 
 

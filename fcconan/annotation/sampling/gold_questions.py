@@ -3,18 +3,19 @@
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal
 
-from fcconan.annotation.campaigns import LABEL, Unit
+from fcconan.annotation.campaigns import Row, Unit
 from fcconan.annotation.sampling.combinations import Material
-from fcconan.annotation.sampling.corpus import Row, text_in
-from fcconan.data import REPLY, cell_number, make_cn_id, make_hs_id, make_item_id, make_pair_id, make_reply_id
+from fcconan.annotation.sampling.corpus import text_in
+from fcconan.annotation.tools.task_view import task_questions
+from fcconan.data import REPLY, make_cn_id, make_hs_id, make_item_id, make_pair_id, make_reply_id
 from fcconan.errors import InputError
 from fcconan.judging import Task
 
-Role = Literal["anchor", "quiz"]
+KnownRole = Literal["anchor", "quiz"]
 _KEYS = {"hs.jsonl": "hs_id", "cn.jsonl": "cn_id", "replies.jsonl": "reply_id"}
 
 
-def add_known(material: Material, rows: Iterable[Row], role: Role, task: Task) -> Material:
+def add_known(material: Material, rows: Iterable[Row], role: KnownRole, task: Task) -> Material:
     """Adds units whose right answer is known.
 
     Args:
@@ -66,45 +67,37 @@ def unit_of(a: Mapping[str, Any], b: Mapping[str, Any] | None = None, **about: A
 
 
 def _answer(row: Row, task: Task, place: str) -> dict[str, Any]:
-    if task.labels:
-        names = [label.name for label in task.labels]
-        if row.get(LABEL) not in names:
-            raise InputError(f"{place}: {LABEL} is {row.get(LABEL)!r}, expected the right one of {', '.join(names)}")
-        return {LABEL: row[LABEL]}
-    known = {}
-    for aspect in task.aspects:
-        value = row.get(aspect.name)
-        if value is None or value == "":
+    questions, known = task_questions(task), {}
+    for question in questions:
+        if row.get(question.name) in (None, ""):
             continue
-        grade = cell_number(value)
-        if grade is None or not aspect.low <= grade <= aspect.high or round(grade, aspect.decimals) != grade:
-            most = f" with at most {aspect.decimals} decimals" if aspect.decimals else ""
-            raise InputError(
-                f"{place}: {aspect.name} is {value!r}, expected a grade from {aspect.low} to {aspect.high}{most}"
-            )
-        known[aspect.name] = grade
+        try:
+            right = question.value(row[question.name])
+        except ValueError as error:
+            raise InputError(f"{place}: {error}") from error
+        known[question.name] = right if isinstance(right, str) else float(right)
     if not known:
-        names = [aspect.name for aspect in task.aspects]
-        raise InputError(f"{place} has no right grade: fill in one or more of {', '.join(names)}")
+        names = ", ".join(question.name for question in questions)
+        raise InputError(f"{place} has no right answer: fill in one or more of {names}")
     return known
 
 
 _Added = tuple[Unit, list[tuple[str, Row]]]
 
 
-def _pair(row: Row, role: Role, known: dict[str, Any], place: str) -> _Added:
+def _pair(row: Row, role: KnownRole, known: dict[str, Any], place: str) -> _Added:
     hs_text, cn_text = text_in(row, "hate_speech", place), text_in(row, "counter_narrative", place)
     hs, cn = make_hs_id(hs_text), make_cn_id(cn_text)
     unit = Unit(make_pair_id(hs, cn), role=role, hs_id=hs, cn_id=cn, known=known)
     return unit, [("hs.jsonl", {"hs_id": hs, "text": hs_text}), ("cn.jsonl", {"cn_id": cn, "text": cn_text})]
 
 
-def _reply(row: Row, role: Role, known: dict[str, Any], place: str) -> _Added:
+def _reply(row: Row, role: KnownRole, known: dict[str, Any], place: str) -> _Added:
     reply = _reply_row(row, "text", role, place)
     return unit_of(reply, role=role, known=known), [("replies.jsonl", reply)]
 
 
-def _comparison(row: Row, role: Role, known: dict[str, Any], place: str) -> _Added:
+def _comparison(row: Row, role: KnownRole, known: dict[str, Any], place: str) -> _Added:
     a, b = (_reply_row(row, f"text_{side}", f"{role}-{side}", place) for side in ("a", "b"))
     return unit_of(a, b, role=role, known=known), [("replies.jsonl", a), ("replies.jsonl", b)]
 

@@ -6,9 +6,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Literal
 
-from fcconan.annotation.campaigns import SETTINGS, Settings, Unit, create
+from fcconan.annotation.campaigns import SETTINGS, Row, Settings, Unit, create
 from fcconan.annotation.sampling.combinations import DRAW_CN, DRAW_HS, Material, draw, even_number, prove_new
-from fcconan.annotation.sampling.corpus import Corpus, Row, spoken_pairs, text_in, words_of
+from fcconan.annotation.sampling.corpus import Corpus, spoken_pairs, text_in, words_of
 from fcconan.annotation.sampling.gold_questions import unit_of
 from fcconan.data import (
     REPLY,
@@ -234,9 +234,7 @@ def _read(replies: Iterable[Row], context: Sequence[str]) -> tuple[list[Row], di
         raise InputError(f"none of {empty} replies has a word: check the column of their text")
     wordless = next((row for row in rows if is_blank(row.get("hate_speech", ""))), None)
     if wordless is not None:
-        raise InputError(
-            f"the reply {wordless['reply_id']} has no hate speech that it answers: fill it in, or remove it"
-        )
+        raise InputError(f"the reply {wordless['reply_id']} has no hate speech: fill it in, or remove the reply")
     texts = {(row["item_id"], normalise(row["text"])) for row in rows}
     counts = {
         "replies": len(rows) + empty,
@@ -249,9 +247,7 @@ def _read(replies: Iterable[Row], context: Sequence[str]) -> tuple[list[Row], di
         if name in context:
             counts[f"without_{name}"] = without = sum(name not in row for row in rows)
             if without == len(rows):
-                raise InputError(
-                    f"the task shows {name}, but no reply has any: name their column, or take another task"
-                )
+                raise InputError(f"the task shows {name}, which no reply has: name the column, or take another task")
     return rows, counts
 
 
@@ -299,8 +295,5 @@ def make_once(folder: Path, settings: Settings, task: Task, material: Material, 
         for file in sorted(fresh.iterdir()):
             kept = folder / file.name
             if not kept.is_file() or kept.read_bytes() != file.read_bytes():
-                raise InputError(
-                    f"{folder} holds a campaign already, with another {file.name} than these arguments make: choose "
-                    "another folder, or give the arguments that it was made with"
-                )
+                raise InputError(f"{folder} holds a campaign with another {file.name}: choose another folder")
     return False

@@ -7,14 +7,13 @@ tier rule, as the campaign itself will. Who judges what comes from `assign`.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from fcconan.annotation.adjudication import resolve
 from fcconan.annotation.assignment.assignments import distribute
-from fcconan.annotation.campaigns import Answer, Campaign, Unit
+from fcconan.annotation.campaigns import Answer, Campaign, Row, Unit
 from fcconan.annotation.simulation.raters import (
     Behaviour,
     answers_of,
@@ -32,7 +31,6 @@ from fcconan.scoring import alpha_of_counts, krippendorff_alpha
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 Truths = npt.NDArray[np.bool_]
-Row = dict[str, Any]
 HOUR = 3600.0
 PERCENTILES = (2.5, 97.5)
 _FEWEST = 4  # of which quartiles say something

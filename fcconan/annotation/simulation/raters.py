@@ -8,21 +8,19 @@ raters:
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from fcconan.annotation.campaigns import Campaign, Rater
+from fcconan.annotation.campaigns import Campaign, Rater, Role
 from fcconan.annotation.votes import NOT_SURE
 from fcconan.data import Location, YamlFile, explain
 from fcconan.errors import InputError
 from fcconan.judging import Aspect, Task
 
 Floats = npt.NDArray[np.float64]
-Role = Literal["annotator", "validator"]
-ROLES: tuple[Role, Role] = ("annotator", "validator")
 
 
 class Behaviour(BaseModel):
@@ -117,10 +115,7 @@ def behaviours_of(campaign: Campaign, described: Behaviours) -> dict[str, Behavi
     """
     there: Mapping[str, Rater] = campaign.raters()
     if unknown := described.raters.keys() - there.keys():
-        raise InputError(
-            f"{min(unknown)} is described and no rater of {campaign.folder}: let them join with `fcconan annotate "
-            "raters`, or remove them"
-        )
+        raise InputError(f"{min(unknown)} is described and no rater of {campaign.folder}: remove it, or add the rater")
     found = {name: described.of(name, rater.role) for name, rater in there.items()}
     for name, behaviour in found.items():
         check_names(campaign.task, name, behaviour)

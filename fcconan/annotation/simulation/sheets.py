@@ -5,7 +5,6 @@ What a rater says of a unit follows from the seed, the round, the rater and the 
 assigned more or less.
 """
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
@@ -15,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from fcconan.annotation.assignment.assignments import derived_seed
-from fcconan.annotation.campaigns import LABEL, VALIDATION, Campaign, Unit, as_lines
+from fcconan.annotation.campaigns import LABEL, VALIDATION, Campaign, Row, Unit, as_lines
 from fcconan.annotation.simulation.raters import (
     Behaviour,
     Floats,
@@ -27,16 +26,15 @@ from fcconan.annotation.simulation.raters import (
 )
 from fcconan.annotation.tools import csv_sheets, task_view
 from fcconan.annotation.tools.task_view import COMMENT, SECONDS, SKIP, VERDICT, Item
-from fcconan.annotation.validation import AGREE, DISAGREE, SHOWN
+from fcconan.annotation.validation import AGREE, DISAGREE
 from fcconan.annotation.votes import NOT_SURE, answer_in, unit_named
-from fcconan.data import open_table, read_rows
+from fcconan.data import open_table
 from fcconan.errors import InputError
 from fcconan.judging import Task
 
 TRUTH = "truth.jsonl"
 POSITIVE_RATE = 0.17  # appropriate pairs in FC-CONAN, rounded
 SPREAD = 0.5  # of the logarithm of times
-Row = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -122,7 +120,7 @@ def read_truth(path: Path, campaign: Campaign) -> Truth:
         where = row.place
         if row.get("strength") is not None:
             if row.get("reply_id") in replies:
-                strengths[str(row["reply_id"])] = _number(where, "strength", row["strength"])
+                strengths[str(row["reply_id"])] = task_view.finite(row["strength"], "strength", where)
             continue
         key, (aspect, value) = unit_named(row), answer_in(row)
         if key in values and aspect in campaign.aspects:
@@ -132,9 +130,7 @@ def read_truth(path: Path, campaign: Campaign) -> Truth:
             values[key].setdefault(LABEL, _stronger(unit, strengths))
         values[key] |= unit.known or {}
         if lacking := [aspect for aspect in campaign.aspects if aspect not in values[key]]:
-            raise InputError(
-                f"{path} does not say what is right for {key} ({lacking[0]}): add it, or leave --truth out"
-            )
+            raise InputError(f"{path} has no right answer for {key} ({lacking[0]}): add it, or leave --truth out")
     return Truth(values, strengths)
 
 
@@ -154,15 +150,11 @@ def filled_in(
         Rater -> rows, as `annotate export --tool csv` writes them and `annotate import` reads them.
 
     Raises:
-        InputError: There is no such round, or a rater in it of whom nothing is said.
+        InputError: There is no such round.
     """
     theirs = task_view.of_raters(campaign, round_name)
-    if unknown := theirs.keys() - behaviours.keys():
-        raise InputError(f"{min(unknown)} is in the round {round_name} and not in raters.jsonl: take it from a backup")
     handout = task_view.Handout(campaign, round_name, task_view.text_names(theirs))
-    labels: dict[tuple[str, str], Row] = {}
-    if round_name == VALIDATION:
-        labels = {(row["rater"], row["unit_id"]): row for row in read_rows(campaign.folder / SHOWN)}
+    shown = campaign.shown(round_name) or {}
     found = {}
     for rater, items in theirs.items():
         rows = csv_sheets.sheet(handout, items)
@@ -173,7 +165,7 @@ def filled_in(
             skipped = generator.random() < behaviours[rater].skip
             said = _said(campaign.task, item, behaviours[rater], shares, truth, generator)
             if round_name == VALIDATION:
-                said = _verdict(campaign.task, labels[rater, item.unit.unit_id], said, behaviours[rater], generator)
+                said = _verdict(campaign.task, shown[item.assignment.key], said, behaviours[rater], generator)
             if skipped or not said:
                 row[SKIP] = 1
             else:
@@ -284,22 +276,13 @@ def _stronger(unit: Unit, strengths: Mapping[str, float]) -> str:
 def _checked(where: str, task: Task, aspect: str, value: Any) -> str | float:
     if task.labels:
         if value not in truths_of(task):
-            raise InputError(
-                f"{where}: {json.dumps(value)} cannot be right, only {', '.join(truths_of(task))}: mend it"
-            )
+            raise InputError(f"{where}: {value!r} cannot be right, only {', '.join(truths_of(task))}: correct the row")
         return str(value)
-    grade = _number(where, "value", value)
+    grade = task_view.finite(value, "value", where)
     low, high = task.aspect(aspect).scale
     if not low <= grade <= high:
-        raise InputError(f"{where}: {aspect} is {grade:g}, expected {low:g} to {high:g}: mend it")
+        raise InputError(f"{where}: {aspect} is {grade:g}, expected {low:g} to {high:g}: correct the row")
     return grade
-
-
-def _number(where: str, name: str, value: Any) -> float:
-    found = task_view.number(value)
-    if found is None or not np.isfinite(found):
-        raise InputError(f"{where}: {name} is {value!r}, expected a number: mend it")
-    return found
 
 
 def _drawn(seed: int, *names: str) -> np.random.Generator:

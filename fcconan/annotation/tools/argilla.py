@@ -12,19 +12,34 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from fcconan.annotation.campaigns import Campaign
+from fcconan.annotation.campaigns import Campaign, Row
 from fcconan.annotation.tools import guidelines, task_view
-from fcconan.annotation.tools.files import Given, as_text, ids_in
+from fcconan.annotation.tools.files import Given, as_json, as_text, ids_in
 from fcconan.annotation.tools.task_view import COMMENT, IDS, SESSION, TEXTS, TITLES, Handout, Item, Question
 from fcconan.errors import InputError
 
-Row = dict[str, Any]
 RECORDS = "records.json"
 _HIGHEST_RATING = 10  # Argilla's, which also wants no negative one
 _LEAST_VISIBLE = 3
 _LONGEST_GUIDELINES, _LONGEST_DESCRIPTION = 10_000, 1_000  # characters
 _STATUSES = ("draft", "submitted", "discarded")
 _FLAT = "export it with `dataset.records(with_responses=True).to_list(flatten=True)`"
+
+
+def files(handout: Handout, rater: str, name: str, theirs: Sequence[Item]) -> dict[str, str]:
+    """Returns the content of the files of a rater's folder, by their paths.
+
+    Args:
+        handout: What raters get.
+        rater: The pseudonym.
+        name: Name of the rater's file or folder.
+        theirs: The items of the rater.
+    """
+    return {
+        f"{name}/.argilla/dataset.json": as_json(dataset(handout, rater)),
+        f"{name}/.argilla/settings.json": as_json(settings(handout, theirs)),
+        f"{name}/{RECORDS}": as_json(records(handout, theirs)),
+    }
 
 
 def dataset(handout: Handout, rater: str) -> Row:
@@ -123,10 +138,7 @@ def read(path: Path, exported: list[Row], campaign: Campaign) -> list[Given]:
         texts = {name: as_text(record[name]) for name in TEXTS if name in record}
         names = [question.name for question in task_view.questions(campaign, ids["round"])] + [COMMENT]
         if beside := [name for name in names if name in record]:
-            raise InputError(
-                f"{path}, {where}: {beside[0]} stands beside its responses: of Label Studio, export JSON "
-                f"(not JSON-MIN); of Argilla, {_FLAT}"
-            )
+            raise InputError(f"{path}, {where}: {beside[0]} is no response: export JSON, not JSON-MIN; or {_FLAT}")
         by_user: dict[str, dict[str, tuple[Any, str]]] = {}
         try:
             for user, name, value, status in _responses(record, names):

@@ -18,14 +18,25 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from fcconan.annotation.campaigns import Campaign
+from fcconan.annotation.campaigns import Campaign, Row
 from fcconan.annotation.tools import task_view
 from fcconan.annotation.tools.files import Given, as_text, csv_rows, guarded, unguarded
-from fcconan.annotation.tools.task_view import COMMENT, IDS, SECONDS, SESSION, SKIP, SUGGESTED, Handout, Item, Question
+from fcconan.annotation.tools.task_view import COMMENT, IDS, SECONDS, SESSION, SKIP, SUGGESTED, Handout, Item
 from fcconan.errors import InputError
 
-Row = dict[str, Any]
 _NOT_SKIPPED = frozenset({"", "0", "0.0", "no", "false"})
+
+
+def files(handout: Handout, rater: str, name: str, theirs: Sequence[Item]) -> dict[str, str]:
+    """Returns the content of a rater's file by its name.
+
+    Args:
+        handout: What raters get.
+        rater: The pseudonym.
+        name: Name of the rater's file or folder.
+        theirs: The items of the rater.
+    """
+    return {name: as_csv(sheet(handout, theirs))}
 
 
 def sheet(handout: Handout, theirs: Sequence[Item]) -> list[Row]:
@@ -74,16 +85,12 @@ def read(path: Path, text: str, campaign: Campaign) -> list[Given]:
     Raises:
         InputError: It is no such sheet, lacks a column or has one too many, or breaks off.
     """
-    asked: dict[str, list[Question]] = {}
     given = []
     for number, cells in csv_rows(path, text):
         where = f"row {number}"
         # A comment was never guarded.
         row = {name: cell if name == COMMENT else unguarded(cell) for name, cell in cells.items()}
-        round_name = as_text(row.get("round"))
-        if round_name not in asked:
-            asked[round_name] = task_view.questions(campaign, round_name)
-        names = [question.name for question in asked[round_name]]
+        names = [question.name for question in task_view.questions(campaign, as_text(row.get("round")))]
         _check_columns(path, where, row, names)
         given.append(
             Given(
@@ -102,12 +109,9 @@ def read(path: Path, text: str, campaign: Campaign) -> list[Given]:
 def _check_columns(path: Path, where: str, row: Mapping[str, Any], asked: list[str]) -> None:
     needed = [*IDS, *asked]
     if missing := [name for name in needed if name not in row]:
-        raise InputError(
-            f"{path}, {where}: there is no column {', '.join(missing)}: import what `fcconan annotate export` wrote, "
-            "with all its columns"
-        )
+        raise InputError(f"{path}, {where}: there is no column {', '.join(missing)}: import the sheet with its columns")
     allowed = {*needed, *task_view.TEXTS, COMMENT, SKIP, SECONDS, SESSION}
     if unknown := [name for name in row if name not in allowed and not name.startswith(SUGGESTED)]:
         raise InputError(
-            f"{path}, {where}: unknown column {' '.join(', '.join(unknown).split())[:300]}: remove it, or mend its name"
+            f"{path}, {where}: unknown column {' '.join(', '.join(unknown).split())[:300]}: remove or rename it"
         )

@@ -1,11 +1,9 @@
 """Export of sheets to annotation tools, with suggestions, and import of the answers."""
 
 import hashlib
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from fcconan.annotation.campaigns import MAIN, VALIDATION, Campaign
 from fcconan.annotation.tools import argilla, csv_sheets, guidelines, label_studio, task_view
@@ -14,8 +12,6 @@ from fcconan.annotation.tools.task_view import OTHER_WAY, Item, questions, turne
 from fcconan.annotation.votes import answer_in, unit_named
 from fcconan.data import open_table, write_whole
 from fcconan.errors import InputError
-
-Row = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -70,7 +66,7 @@ def read_suggestions(path: Path, campaign: Campaign, round_name: str) -> Suggest
             try:
                 values[unit_id][question] = asked[question].value(answer)
             except ValueError as error:
-                raise InputError(f"{where}: {error}: mend or remove that row") from error
+                raise InputError(f"{where}: {error}: correct or remove the row") from error
     if not any(values.values()):
         raise InputError(f"{path} has no answer to anything that {campaign.folder} judges: nothing to suggest")
     return Suggestions(raters.pop(), values, n_other, n_without)
@@ -85,7 +81,8 @@ def suggest(items: list[Item], suggestions: Suggestions) -> Iterator[Item]:
         )
 
 
-TOOLS = tuple(task_view.ENDS)
+_FILES = {"csv": csv_sheets.files, "label-studio": label_studio.files, "argilla": argilla.files}
+TOOLS = tuple(_FILES)
 
 
 @dataclass(frozen=True)
@@ -121,10 +118,8 @@ def export(
         unanswered: Whether to leave out what has been answered.
 
     Raises:
-        InputError: There is no such tool, round or rater, or nothing to hand out.
+        InputError: There is no such round or rater, or nothing to hand out.
     """
-    if tool not in TOOLS:
-        raise InputError(f"there is no tool {tool!r}: choose one of {', '.join(TOOLS)}")
     theirs = task_view.of_raters(campaign, round_name, list(raters) if raters else None, unanswered=unanswered)
     if suggestions is not None:
         theirs = {rater: list(suggest(items, suggestions)) for rater, items in theirs.items()}
@@ -133,20 +128,10 @@ def export(
     guide = guidelines.guidelines(campaign, round_name, tool)
     files = {guidelines.FILE: guide, "guidelines.html": guidelines.as_page(guide, campaign)}
     handout = task_view.Handout(campaign, round_name, texts, guide, suggestions.rater if suggestions else None)
-    if tool == "label-studio":
-        files["config.xml"] = label_studio.configuration(handout)
-        files["project.json"] = _json(label_studio.project(handout))
     handed = {}
     for rater, items in theirs.items():
         name = task_view.file_name(round_name, rater, tool)
-        if tool == "argilla":
-            files[f"{name}/.argilla/dataset.json"] = _json(argilla.dataset(handout, rater))
-            files[f"{name}/.argilla/settings.json"] = _json(argilla.settings(handout, items))
-            files[f"{name}/{argilla.RECORDS}"] = _json(argilla.records(handout, items))
-        elif tool == "label-studio":
-            files[name] = _json(label_studio.tasks(handout, items))
-        else:
-            files[name] = csv_sheets.as_csv(csv_sheets.sheet(handout, items))
+        files |= _FILES[tool](handout, rater, name, items)
         handed[rater] = name, items
     return Export(files, handed)
 
@@ -167,9 +152,7 @@ def write(folder: Path, files: Mapping[str, str]) -> bool:
         if not path.exists():
             missing.append(path)
         elif not path.is_file() or path.read_bytes() != content.encode():
-            raise InputError(
-                f"{path} is there with another content, which may be somebody's work: choose another --out"
-            )
+            raise InputError(f"{path} is there with another content, perhaps somebody's work: choose another place")
     for path in missing:
         path.parent.mkdir(parents=True, exist_ok=True)
         # `write_whole` translates no line ends on this system; a sheet has its own.
@@ -199,13 +182,9 @@ def read_file(path: Path, campaign: Campaign) -> GivenFile:
     elif suffix == ".json":
         rows = json_list(path, text)
         if any("data" in row for row in rows[:1]):
-            tool, units = "label-studio", label_studio.read(path, rows, campaign)
+            tool, units = "label-studio", label_studio.read(path, rows)
         else:
             tool, units = "argilla", argilla.read(path, rows, campaign)
     else:
         raise InputError(f"{path} ends in {suffix or 'nothing'}, expected .csv, .tsv or .json")
     return GivenFile(path, hashlib.sha256(content).hexdigest(), tool, units)
-
-
-def _json(data: Any) -> str:
-    return json.dumps(data, indent=1, ensure_ascii=False) + "\n"

@@ -57,6 +57,7 @@ class GivenFile:
 
 Row = dict[str, Any]
 _SEPARATORS = (",", ";", "\t")
+_LONGEST = 300  # characters of a problem in a message: a cell may hold anything
 _FORMULA = re.compile(r"'*[=+\-@\t\r]")  # with the marks that such a text has already, so that all come back
 CUT_OFF = "the file was cut off or edited by hand; export it from the tool again"
 
@@ -84,19 +85,18 @@ def unguarded(cell: str) -> str:
     return cell[1:] if cell.startswith("'") and _FORMULA.match(cell) else cell
 
 
-def csv_rows(path: Path, text: str, needed: Sequence[str] = ()) -> Iterator[tuple[int, Row]]:
+def csv_rows(path: Path, text: str) -> Iterator[tuple[int, Row]]:
     """Reads CSV with commas, semicolons or tabs, whatever a spreadsheet made of it.
 
     Args:
         path: The file, for messages.
         text: Its content.
-        needed: Columns that there must be.
 
     Yields:
         Number and cells by column of every row that is not empty; the header is row 1, as in a spreadsheet.
 
     Raises:
-        InputError: There is no header, two columns have one name, one is missing, or a row has too few or too many
+        InputError: There is no header, two columns have one name, or a row has too few or too many
             cells.
     """
     head = text.partition("\n")[0]
@@ -110,11 +110,6 @@ def csv_rows(path: Path, text: str, needed: Sequence[str] = ()) -> Iterator[tupl
         if len(set(header)) < len(header) or not header:
             found = "two columns have one name" if header else "there is no header"
             raise InputError(f"{path}: {found}: export it from the tool again")
-        if missing := [name for name in needed if name not in header]:
-            raise InputError(
-                f"{path} has no column {missing[0]!r}, only {', '.join(header)}: put it back; a new list lacks what "
-                "was filled in"
-            )
         for number, cells in enumerate(reader, start=2):
             if not any(cells):
                 continue
@@ -169,3 +164,14 @@ def _object(pairs: list[tuple[str, Any]]) -> Row:
 def as_text(value: Any) -> str:
     """Returns a cell as text; nothing is an empty text."""
     return "" if value is None else str(value).strip()
+
+
+def as_json(data: Any) -> str:
+    """Returns data as JSON that people can read."""
+    return json.dumps(data, indent=1, ensure_ascii=False) + "\n"
+
+
+def listed(problems: Sequence[str]) -> str:
+    """Returns the first three problems for a message, and how many more there are."""
+    more = f"; and {len(problems) - 3} more" if len(problems) > 3 else ""
+    return "; ".join(each[:_LONGEST] for each in problems[:3]) + more

@@ -23,12 +23,10 @@ def guidelines(campaign: Campaign, round_name: str, tool: str = "label-studio") 
         tool: What raters judge in; sheets have columns in place of headings.
     """
     where = f"in the column `{SHOWN}`" if tool == "csv" else f'under "{TITLES[SHOWN]}"'
-    text = _of_task(campaign)
-    if round_name == VALIDATION:
-        return campaign_template("validation.md").format(where=where) + "\n" + text
-    if (campaign.folder / "rounds" / f"{round_name}.shown.jsonl").is_file():
-        return campaign_template("review.md").format(where=where) + "\n" + text
-    return text
+    if campaign.shown(round_name) is None and round_name != VALIDATION:
+        return _of_task(campaign)
+    explained = campaign_template("validation.md" if round_name == VALIDATION else "review.md")
+    return explained.format(where=where) + "\n" + _of_task(campaign)
 
 
 def as_html(markdown: str) -> str:

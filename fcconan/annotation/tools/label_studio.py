@@ -5,18 +5,32 @@ same configuration and instructions, and the tasks of one rater in their order.
 """
 
 import xml.etree.ElementTree as ET
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
 
-from fcconan.annotation.campaigns import Campaign
+from fcconan.annotation.campaigns import Row
 from fcconan.annotation.tools import guidelines
-from fcconan.annotation.tools.files import Given, as_text, ids_in
+from fcconan.annotation.tools.files import Given, as_json, as_text, ids_in
 from fcconan.annotation.tools.task_view import COMMENT, IDS, TEXTS, TITLES, Handout, Item, Question
 from fcconan.errors import InputError
 
-Row = dict[str, Any]
 _LONGEST_TITLE = 50
+
+
+def files(handout: Handout, rater: str, name: str, theirs: Sequence[Item]) -> dict[str, str]:
+    """Returns the content of the project's files and of a rater's tasks, by name.
+
+    Args:
+        handout: What raters get.
+        rater: The pseudonym.
+        name: Name of the rater's file or folder.
+        theirs: The items of the rater.
+    """
+    return {
+        "config.xml": configuration(handout),
+        "project.json": as_json(project(handout)),
+        name: as_json(tasks(handout, theirs)),
+    }
 
 
 def configuration(handout: Handout) -> str:
@@ -96,7 +110,7 @@ def as_result(question: Question, value: str | float, about: str) -> Row:
     return {"from_name": question.name, "to_name": about, "type": kind, "value": held}
 
 
-def read(path: Path, exported: list[Row], campaign: Campaign) -> list[Given]:
+def read(path: Path, exported: list[Row]) -> list[Given]:
     """Reads Label Studio's JSON export; what it says is checked by `fcconan.annotation.imports`.
 
     A task without annotations is not judged yet; a cancelled annotation is a skip, unless the same user has answered
@@ -105,7 +119,6 @@ def read(path: Path, exported: list[Row], campaign: Campaign) -> list[Given]:
     Args:
         path: The file, for messages.
         exported: Its content.
-        campaign: The campaign.
 
     Raises:
         InputError: A task was not exported by this package, or an annotation cannot be read.

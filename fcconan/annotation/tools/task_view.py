@@ -1,17 +1,18 @@
 """What a rater is shown and asked, whatever the tool."""
 
 import json
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
-from fcconan.annotation.campaigns import LABEL, VALIDATION, Assignment, Campaign, Unit
-from fcconan.data import normalise, read_rows, short_hash
+from fcconan.annotation.campaigns import LABEL, VALIDATION, Assignment, Campaign, Row, Unit
+from fcconan.annotation.lookups import Lookup
+from fcconan.data import normalise, short_hash
 from fcconan.errors import InputError
+from fcconan.judging import Task
 
-Row = dict[str, Any]
 IDS = ("campaign", "round", "rater", "unit_id", "text_sha")
 COMMENT, SKIP, SECONDS, SESSION = "comment", "skip", "seconds", "session"
 SUGGESTED = "suggested_"
@@ -126,19 +127,20 @@ def questions(campaign: Campaign, round_name: str) -> list[Question]:
     Raises:
         InputError: An aspect has the name of a column that every export has.
     """
-    task = campaign.task
     if round_name == VALIDATION:
         return [Question(VERDICT, "Validation", "Do you agree with the answer that is shown?", VERDICTS)]
+    taken = {*IDS, COMMENT, SKIP, SECONDS, SESSION, *TEXTS}
+    for aspect in campaign.task.aspects:
+        if aspect.name in taken or aspect.name.startswith(SUGGESTED):
+            raise InputError(f"{campaign.folder}: an aspect has the name of a column, {aspect.name}: rename it")
+    return task_questions(campaign.task)
+
+
+def task_questions(task: Task) -> list[Question]:
+    """Returns what a task asks about every unit."""
     if task.labels:
         options = tuple((label.name, label.meaning) for label in task.labels)
         return [Question(LABEL, task.title, task.question, options, about_order=task.unit == "comparison")]
-    taken = {*IDS, COMMENT, SKIP, SECONDS, SESSION, *TEXTS}
-    for aspect in task.aspects:
-        if aspect.name in taken or aspect.name.startswith(SUGGESTED):
-            raise InputError(
-                f"{campaign.folder / 'task.yaml'}: an aspect is named {aspect.name}, which every export uses for "
-                "something else: give it another name"
-            )
     return [
         Question(
             aspect.name,
@@ -157,22 +159,16 @@ def items(campaign: Campaign, round_name: str) -> list[Item]:
     """Returns what every rater of a round sees, each rater's in their order, withdrawn assignments included.
 
     Raises:
-        InputError: There is no such round, or a text is missing.
+        InputError: There is no such round, or a unit or text of it is missing.
     """
     units, rows = campaign.units(), campaign.texts()
-    extra = _shown_in_round(campaign, round_name)
+    shown = campaign.shown(round_name)
     found = []
     for assignment in campaign.assignments(round_name):
-        unit = units.get(assignment.unit_id)
-        if unit is None:
-            raise InputError(
-                f"{campaign.folder}: the round {round_name} assigns {assignment.unit_id}, which units.jsonl lacks: "
-                "take the files from a backup"
-            )
-        texts = dict(_texts(campaign, assignment, unit, rows))
-        if extra is not None:
-            row = extra.get((assignment.rater, unit.unit_id)) or extra.get((None, unit.unit_id)) or {}
-            texts[SHOWN] = _as_text(row, assignment, unit)
+        unit = units[assignment.unit_id]
+        texts = dict(shown_texts(campaign, assignment, unit, rows))
+        if shown is not None:
+            texts[SHOWN] = _as_text(shown.get(assignment.key, {}), assignment, unit)
         found.append(Item(assignment, unit, texts))
     return sorted(found, key=lambda item: item.assignment.position)
 
@@ -193,16 +189,16 @@ def of_raters(
     """
     asked = [question.name for question in questions(campaign, round_name)]
     answered = campaign.answers(round_name) if unanswered else {}
-    found: dict[str, list[Item]] = {rater: [] for rater in campaign.raters()}
+    found: dict[str, list[Item]] = Lookup(campaign.folder, "rater", {rater: [] for rater in campaign.raters()})
     for item in items(campaign, round_name):
         rater, unit_id = item.assignment.rater, item.assignment.unit_id
         done = unanswered and all((round_name, rater, unit_id, name) in answered for name in asked)
         if not item.assignment.withdrawn and not done:
-            found.setdefault(rater, []).append(item)
+            found[rater].append(item)
     found = {rater: theirs for rater, theirs in found.items() if theirs}
     for rater in raters or ():
         if rater not in found:
-            have = ", ".join(found) or "nobody"
+            have = ", ".join(found) or "none"
             raise InputError(f"the round {round_name} has nothing for {rater!r}, only for {have}: name one of these")
     if not found:
         raise InputError(f"the round {round_name} has nothing left to judge: nothing to export")
@@ -255,64 +251,53 @@ def text_names(all_items: Mapping[str, list[Item]]) -> list[str]:
 
 
 def file_name(round_name: str, rater: str, tool: str) -> str:
-    """Returns the name of the file, or of Argilla's folder, that is handed to a rater.
-
-    Raises:
-        InputError: A file cannot have that name.
-    """
-    if "/" in rater or "\0" in rater:
-        raise InputError(f"the pseudonym {rater!r} cannot be part of a file's name: give that rater another one")
+    """Returns the name of the file, or of Argilla's folder, that is handed to a rater."""
     return f"{round_name}-{rater}{ENDS[tool]}"
 
 
-def _texts(
+def shown_texts(
     campaign: Campaign, assignment: Assignment, unit: Unit, rows: Mapping[str, Row]
 ) -> Iterator[tuple[str, str]]:
-    def row(id_: str | None) -> Row:
-        if id_ is None or id_ not in rows:
-            raise InputError(f"{campaign.folder}: the unit {unit.unit_id} has no text {id_}: take it from a backup")
-        return rows[id_]
+    """Yields name and text of what is shown of a unit; of a swapped comparison the second reply is `reply_a`.
 
+    Args:
+        campaign: The campaign.
+        assignment: The assignment that shows it.
+        unit: The unit.
+        rows: Rows of HS, CNs and replies by their ids.
+
+    Raises:
+        InputError: A text is missing.
+    """
     if campaign.task.unit == "pair":
-        yield "hate_speech", str(row(unit.hs_id)["text"])
-        yield "counter_narrative", str(row(unit.cn_id)["text"])
+        yield "hate_speech", str(rows[str(unit.hs_id)]["text"])
+        yield "counter_narrative", str(rows[str(unit.cn_id)]["text"])
         return
-    first = row(unit.reply_a)
+    first = rows[str(unit.reply_a)]
     for name in TEXTS[:3]:
         if name not in campaign.task.context:
             continue
         text = first.get(name)
         if name == "hate_speech" and text is None and unit.hs_id is not None:
-            text = row(unit.hs_id)["text"]
+            text = rows[unit.hs_id]["text"]
         if name == "references":
             text = "\n\n".join(map(str, text or ())) or None
         if text is None:
-            raise InputError(
-                f"the task {campaign.task.name} shows raters {name}, and the reply {first['reply_id']} has none: make "
-                f"the campaign from replies with a column {name}, or take it from `context` in a task of your own"
-            )
+            raise InputError(f"the reply {first['reply_id']} has no {name}, which the task shows: add that column")
         yield name, str(text)
     if unit.reply_b is None:
         yield "reply", str(first.get("text") or "")
     else:
-        order = (row(unit.reply_b), first) if assignment.swapped else (first, row(unit.reply_b))
+        order = (rows[unit.reply_b], first) if assignment.swapped else (first, rows[unit.reply_b])
         yield "reply_a", str(order[0].get("text") or "")
         yield "reply_b", str(order[1].get("text") or "")
-
-
-def _shown_in_round(campaign: Campaign, round_name: str) -> dict[tuple[str | None, str], Row] | None:
-    """Reads what a round shows beside the texts, by rater (None: everybody) and unit; None if it shows nothing."""
-    path: Path = campaign.folder / "rounds" / f"{round_name}.shown.jsonl"
-    if not path.is_file():
-        return None
-    return {(row.get("rater"), str(row.get("unit_id"))): row for row in read_rows(path)}
 
 
 def _as_text(row: Row, assignment: Assignment, unit: Unit) -> str:
     """A line for everything that is shown: a label, the grades of others."""
     lines = []
     for name, value in row.items():
-        if name in ("rater", "unit_id") or value is None:
+        if value is None:
             continue
         value = turned(value, assignment, unit)
         if isinstance(value, dict):
@@ -323,6 +308,23 @@ def _as_text(row: Row, assignment: Assignment, unit: Unit) -> str:
 
 def _listed(value: Any) -> str:
     return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+def finite(value: Any, name: str, place: str) -> float:
+    """Returns a cell as a number.
+
+    Args:
+        value: The cell.
+        name: What it is called, for messages.
+        place: File and row, for messages.
+
+    Raises:
+        InputError: It is no finite number.
+    """
+    found = number(value)
+    if found is None or not math.isfinite(found):
+        raise InputError(f"{place}: {name} is {value!r}, expected a finite number: correct the row")
+    return found
 
 
 def number(given: Any) -> float | None:

@@ -1,8 +1,8 @@
 """What an annotation campaign gave, from the files that `fcconan annotate tier` writes.
 
 The recipe's sources say what was judged: `pairs` (with `votes`, and the texts in `hs` and `cn`), replies by `ratings`,
-or replies two by two in `comparisons` (both with `replies`). Judgements and texts stand in files of their own. There
-may be `labels`, the final verdicts of comparisons, and `grades`, what validators said of the median grades of replies.
+or replies two by two in `comparisons` (both with `replies`). Judgements and texts are in separate files. There may be
+`labels`, the final verdicts of comparisons, and `grades`, validators' judgements of the median grades of replies.
 """
 
 import json
@@ -10,7 +10,6 @@ from collections import Counter
 from collections.abc import Iterable
 from itertools import chain
 from statistics import median
-from typing import Any
 
 from fcconan.building.recipes import Rater
 from fcconan.building.rows import (
@@ -18,7 +17,6 @@ from fcconan.building.rows import (
     Row,
     alpha_in_words,
     comparison_row,
-    grouped,
     judged_note,
     rating_row,
     tier_facts,
@@ -26,7 +24,7 @@ from fcconan.building.rows import (
     tier_tables,
     vote_agreement,
 )
-from fcconan.building.tables import Built, Table
+from fcconan.building.tables import Built, Table, grouped
 from fcconan.building.tiers import TIER_RULES, Judged, TierRule, agreement
 from fcconan.building.upstream_csv import Record, Rows, Upstream
 from fcconan.data import (
@@ -49,7 +47,7 @@ ABOUT_CN = (*(name for name in PERSON_AND_TOPIC if name not in ABOUT_HS), "sourc
 LABEL = {name: name for name in LABELS} | {"": None}
 VALID = {"0": False, "1": True}
 BY = ("rater", "role", "round")  # of votes, ratings and comparisons
-COLUMNS = {
+CAMPAIGN_COLUMNS = {
     "hs": ("hs_id", "text", *ABOUT_HS),
     "cn": ("cn_id", "text", *ABOUT_CN),
     "pairs": ("pair_id", "label", "valid", "n_validators", "reason", "original_index"),
@@ -95,7 +93,7 @@ def build(upstream: Upstream) -> Built:
 
 def _read(upstream: Upstream, key: str, *texts: str) -> Rows:
     rows = upstream.read(key, text_columns=texts)
-    rows.check_columns(COLUMNS[key], upstream.recipe.kind)
+    rows.check_columns(CAMPAIGN_COLUMNS[key], upstream.recipe.kind)
     return rows
 
 
@@ -105,10 +103,10 @@ def _texts(upstream: Upstream, key: str, about: tuple[str, ...]) -> dict[str, Ro
     found: dict[str, Row] = {}
     for record in _read(upstream, key, "text"):
         given, text = record[f"{key}_id"], record["text"]
-        if id_of(text) != given:
-            raise record.fail(f"the text has the id {id_of(text)}, not {given}; it was changed: take the file anew")
+        if (actual := id_of(text)) != given:
+            raise record.fail(f"the text has the id {actual}, not {given}; it was changed: download the file again")
         if given in found:
-            raise record.fail(f"{given} stands there already; remove one of the two rows")
+            raise record.fail(f"{given} occurs twice; remove one of the two rows")
         found[given] = {"text": text} | {
             name: record.integer(name) if name == "age" else record[name] or None for name in about if name in record
         }
@@ -227,13 +225,13 @@ def _replies(upstream: Upstream) -> tuple[Table, dict[str, Row]]:
     found: dict[str, Row] = {}
     rows = []
     for record in _read(upstream, "replies", "hate_speech", "text"):
-        reply: Row = {name: record[name] or None for name in COLUMNS["replies"]}
+        reply: Row = {name: record[name] or None for name in CAMPAIGN_COLUMNS["replies"]}
         if make_hs_id(reply["hate_speech"]) != reply["hs_id"]:
-            raise record.fail(f"the HS does not have the id {reply['hs_id']}; it was changed: take the file anew")
+            raise record.fail(f"the HS does not have the id {reply['hs_id']}; it was changed: download the file again")
         try:
             reply["references"] = json.loads(record["references"] or "[]")
         except ValueError as error:
-            raise record.fail(f"references are no JSON list ({error}); mend the row") from error
+            raise record.fail(f"references are not a JSON list ({error}); correct the row") from error
         rows.append(reply)
         found[reply["reply_id"]] = reply
     return Table.from_rows("replies", "test", REPLY.kinds, rows, ("reply_id",)), found
@@ -250,11 +248,14 @@ def _ratings(upstream: Upstream) -> Built:
         rating = rating_row(reply, rater, aspect, aspects[aspect], record.number("value"), explanation)
         ratings.append(rating | _further(record, FURTHER))
     rated = Table.from_rows("ratings", "test", RATING.kinds | FURTHER, ratings, ("reply_id", "rater", "aspect"))
-    given: dict[str, dict[str, list[float]]] = {}
-    for aspect in aspects:
-        rated_on = [rating for rating in ratings if rating["aspect"] == aspect and rating["value"] is not None]
-        given[aspect] = grouped((rating["reply_id"], rating["value"]) for rating in rated_on)
-    agreed = [_alpha(f"ordinal, {name}", "replies", list(units.values()), "ordinal") for name, units in given.items()]
+    graded = [row for row in ratings if row["value"] is not None]
+    given: dict[str, dict[str, list[float]]] = {
+        name: grouped((row["reply_id"], row["value"]) for row in graded if row["aspect"] == name) for name in aspects
+    }
+    agreed = [
+        alpha_in_words(f"(ordinal, {name})", units.values(), "ordinal", "replies judged by two or more raters")
+        for name, units in given.items()
+    ]
     facts = _distinct(replies) | {"not_rated": sum(rating["reason"] == "not_rated" for rating in ratings)}
     built = Built([table, rated], facts=facts, agreement=agreed)
     if "grades" in upstream.recipe.sources:
@@ -303,8 +304,8 @@ def _comparisons(upstream: Upstream) -> Built:
         ((row["reply_a"], row["reply_b"]), row["verdict"]) for row in compared if row["verdict"] != "invalid"
     )
     units = [[VERDICT_ON_A_SCALE[verdict] for verdict in given] for given in votes.values()]
-    agreed = [_alpha("nominal", "comparisons", units, "nominal")]
-    facts = _distinct(replies) | {"invalid": sum(row_of["verdict"] == "invalid" for row_of in compared)}
+    agreed = [alpha_in_words("(nominal)", units, "nominal", "comparisons judged by two or more raters")]
+    facts = _distinct(replies) | {"invalid": sum(row["verdict"] == "invalid" for row in compared)}
     built = Built([table, verdicts], facts=facts, agreement=agreed)
     if "labels" in upstream.recipe.sources:
         _add_labels(built, _read(upstream, "labels"), replies, votes)
@@ -342,12 +343,3 @@ def _add_labels(built: Built, rows: Rows, replies: dict[str, Row], votes: dict[t
 
 def _distinct(replies: dict[str, Row]) -> dict[str, int]:
     return {name: len({reply[key] for reply in replies.values()}) for name, key in DISTINCT.items()}
-
-
-def _alpha(what: str, things: str, units: list[list[float]], level: Any) -> str:
-    """Returns what the card says about the agreement of raters."""
-    several = sum(len(unit) > 1 for unit in units)
-    return (
-        f"Krippendorff's alpha ({what}): {alpha_in_words(units, level)} "
-        f"({several} {things} judged by two or more raters)"
-    )

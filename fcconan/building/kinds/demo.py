@@ -16,14 +16,13 @@ from fcconan.building.rows import (
     FAILED_PARSE,
     Row,
     comparison_row,
-    grouped,
     ids_of,
     rating_row,
     tier_members,
     tier_tables,
     vote_agreement,
 )
-from fcconan.building.tables import Built, Table
+from fcconan.building.tables import Built, Table, grouped
 from fcconan.building.tiers import agreement, tier
 from fcconan.building.upstream_csv import Upstream
 from fcconan.data import COMPARISON, PAIR, RATING, REPLY, TIERS, VOTE, YamlFile, content_folder
@@ -116,7 +115,7 @@ def _label(seed: int, messages: list[Message], catalogue: list[Message], tier_ru
     votes: list[Row] = []
     for hs in messages:
         for cn in catalogue:
-            pair: Row = ids_of(hs.text, cn.text)
+            pair = ids_of(hs.text, cn.text)
             truth, borderline = true_label(hs, cn)
             given = _votes(seed, pair["pair_id"], truth, borderline)
             label = _resolve(list(given.values()), truth)
@@ -163,21 +162,18 @@ def _resolve(votes: list[str], truth: str) -> str:
 
 
 def _train(entries: list[Row]) -> list[Row]:
-    rows: list[Row] = []
-    for entry in entries:
-        for text in entry["counter_narratives"]:
-            row: Row = ids_of(entry["hate_speech"], text)
-            rows.append(
-                row
-                | {
-                    "label": "appropriate",
-                    "hs_type": entry["people"],
-                    "hs_subtype": entry["topic"],
-                    "source_id": f"demo-train-{len(rows)}",
-                    "original_index": len(rows),
-                }
-            )
-    return rows
+    pairs = [(entry, text) for entry in entries for text in entry["counter_narratives"]]
+    return [
+        ids_of(entry["hate_speech"], text)
+        | {
+            "label": "appropriate",
+            "hs_type": entry["people"],
+            "hs_subtype": entry["topic"],
+            "source_id": f"demo-train-{number}",
+            "original_index": number,
+        }
+        for number, (entry, text) in enumerate(pairs)
+    ]
 
 
 def _replies(seed: int, messages: list[Message], catalogue: list[Message]) -> list[Row]:

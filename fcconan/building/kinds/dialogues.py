@@ -1,9 +1,10 @@
 """Multi-turn dialogues between a hater and a counter-speaker (DIALOCONAN): one row a turn."""
 
+from collections import Counter
 from itertools import pairwise
-from typing import Any
 
-from fcconan.building.tables import Built, Table
+from fcconan.building.rows import Row
+from fcconan.building.tables import Built, Table, grouped
 from fcconan.building.upstream_csv import Upstream
 from fcconan.data import make_cn_id, make_hs_id
 
@@ -28,35 +29,35 @@ def build(upstream: Upstream) -> Built:
     Raises:
         InputError: A file breaks a rule of the format, or the turns of a dialogue are not numbered 0, 1, 2, ...
     """
-    turns: list[dict[str, Any]] = []
-    roles: dict[str, list[str]] = {}
-    targets: dict[str, set[str]] = {}
+    turns: list[Row] = []
+    length = Counter[str]()
     for record in upstream.read("turns", text_columns=("text",)):
         role = record.one_of("role", ROLES)
         text, dialogue = record["text"], record["dialogue_id"]
-        said = roles.setdefault(dialogue, [])
-        if record.integer("turn_id") != len(said):
-            raise record.fail(f"turn_id is {record['turn_id']}, expected {len(said)}, the next of dialogue {dialogue}")
-        name = make_hs_id if role == "hs" else make_cn_id
+        number = length[dialogue]
+        if record.integer("turn_id") != number:
+            raise record.fail(f"turn_id is {record['turn_id']}, expected {number}, the next of dialogue {dialogue}")
+        make_id = {"hs": make_hs_id, "cn": make_cn_id}[role]
         turns.append(
             {
                 "dialogue_id": dialogue,
-                "turn_id": len(said),
+                "turn_id": number,
                 "role": role,
-                "text_id": name(text) if text.strip() else None,
+                "text_id": make_id(text) if text.strip() else None,
                 "text": text,
                 "target": record["target"],
                 "collection": record["collection"],
             }
         )
-        said.append(role)
-        targets.setdefault(dialogue, set()).add(record["target"])
-    alternating = sum(all(a != b for a, b in pairwise(["cn", *said])) for said in roles.values())
+        length[dialogue] += 1
+    dialogues = [*grouped((turn["dialogue_id"], turn) for turn in turns).values()]
+    alternating = sum(all(a != b for a, b in pairwise(["cn", *(turn["role"] for turn in own)])) for own in dialogues)
+    several = sum(len({turn["target"] for turn in own}) > 1 for own in dialogues)
     empty = sum(turn["text_id"] is None for turn in turns)
-    facts = {"dialogues": len(roles), "alternating_dialogues": alternating, "empty_turns": empty}
-    several = sum(len(names) > 1 for names in targets.values())
+    facts = {"dialogues": len(dialogues), "alternating_dialogues": alternating, "empty_turns": empty}
     notes = [
-        f"{len(roles) - alternating} of {len(roles)} dialogues do not alternate between HS and CN; they are kept.",
+        f"{len(dialogues) - alternating} of {len(dialogues)} dialogues do not alternate between HS and CN; they are "
+        "kept.",
         f"Turns that are empty upstream: {empty}; they are kept, without a text id.",
         f"Dialogues whose turns name more than one target: {several}.",
     ]

@@ -1,10 +1,10 @@
 """Exhaustively paired datasets (FC-CONAN): tiers recomputed from votes, and a retrieval benchmark."""
 
 import re
-from typing import Any
 
 from fcconan.building.rows import (
     PERSON_AND_TOPIC,
+    Row,
     check_labels,
     ids_of,
     judged_note,
@@ -41,9 +41,9 @@ def build(upstream: Upstream) -> Built:
     """
     recipe, tier_rule = upstream.recipe, str(upstream.tier_rule)
     bronze = upstream.read("bronze", text_columns=TEXTS)
-    votes_read = [name for name in bronze.columns if VOTE_COLUMN.fullmatch(name)]
-    bronze.check_columns((*COLUMNS, *PERSON_AND_TOPIC, *votes_read), recipe.kind)
-    pairs, votes = _pairs_and_votes(bronze, tier_rule)
+    vote_columns = sorted(filter(VOTE_COLUMN.fullmatch, bronze.columns), key=lambda name: int(name.rpartition("_")[2]))
+    bronze.check_columns((*COLUMNS, *PERSON_AND_TOPIC, *vote_columns), recipe.kind)
+    pairs, votes = _pairs_and_votes(bronze, vote_columns, tier_rule)
     members = tier_members(pairs, TIERS)
     released = {name: upstream.read(name, text_columns=TEXTS) for name in TIERS[:-1] if name in recipe.sources}
     _compare_with_release(released, members, tier_rule)
@@ -69,11 +69,9 @@ def build(upstream: Upstream) -> Built:
     return Built(tables, aliases, facts, vote_agreement(votes), notes)
 
 
-def _pairs_and_votes(rows: Rows, tier_rule: str) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    pairs: list[dict[str, Any]] = []
-    votes: list[dict[str, Any]] = []
-    vote_columns = [name for name in rows.columns if VOTE_COLUMN.fullmatch(name)]
-    vote_columns.sort(key=lambda name: int(name.removeprefix("vote_")))
+def _pairs_and_votes(rows: Rows, vote_columns: list[str], tier_rule: str) -> tuple[list[Row], list[Row]]:
+    pairs: list[Row] = []
+    votes: list[Row] = []
     for record in rows:
         label = record.one_of("label", LABEL)
         valid = record.one_of("valid", VALID)
@@ -108,11 +106,11 @@ def _index(record: Record) -> int:
         return record.at
     index = record.integer("original_index")
     if index is None:
-        raise record.fail("original_index is empty, expected a whole number; fill it in, or map no such column")
+        raise record.fail("original_index is empty, expected a whole number; fill it in, or leave that column unmapped")
     return index
 
 
-def _compare_with_release(released: dict[str, Rows], members: dict[str, list[dict[str, Any]]], tier_rule: str) -> None:
+def _compare_with_release(released: dict[str, Rows], members: dict[str, list[Row]], tier_rule: str) -> None:
     """Checks that every upstream tier holds just the recomputed pairs, with the labels of the broadest tier."""
     final = {pair["pair_id"]: (pair["label"], pair["valid"]) for pair in members["bronze"]}
     for name, rows in released.items():
@@ -133,7 +131,7 @@ def _compare_with_release(released: dict[str, Rows], members: dict[str, list[dic
             )
 
 
-def _check_pool(pool: Rows, pairs: list[dict[str, Any]]) -> tuple[int, str]:
+def _check_pool(pool: Rows, pairs: list[Row]) -> tuple[int, str]:
     positive = {pair["counter_narrative"] for pair in pairs if pair["label"] == "appropriate"}
     if set(pool["counter_narrative"]) != positive:
         raise InputError(
@@ -146,12 +144,12 @@ def _check_pool(pool: Rows, pairs: list[dict[str, Any]]) -> tuple[int, str]:
     )
 
 
-def _check_queries(queries: Rows, pairs: list[dict[str, Any]]) -> None:
+def _check_queries(queries: Rows, pairs: list[Row]) -> None:
     if set(queries["hate_speech"]) != {pair["hate_speech"] for pair in pairs}:
         raise InputError(f"{queries.name}: its HS are not those of the Bronze file")
 
 
-def _train(rows: Rows, pairs: list[dict[str, Any]], kind: str) -> tuple[list[Table], list[str]]:
+def _train(rows: Rows, pairs: list[Row], kind: str) -> tuple[list[Table], list[str]]:
     """Returns the training pairs, those that share a CN with the evaluation part in a split of their own."""
     rows.check_columns((*TEXTS, "source_id", *PERSON_AND_TOPIC), kind)
     evaluated = {pair["cn_id"] for pair in pairs}

@@ -59,16 +59,14 @@ def _pairs_table(recipe: Recipe, rows: Rows, config: PairsConfig) -> tuple[Table
     columns |= {name: kind for name, kind in recipe.extra_columns.items() if name in rows.columns}
     unknown = sorted(config.where.keys() - columns.keys())
     if unknown:
-        raise InputError(f"{rows.name}: no column {unknown[0]!r} for `where` of {config.config!r}; mend the recipe")
+        raise InputError(f"{rows.name}: no column {unknown[0]!r} for `where` of {config.config!r}; correct the recipe")
     found: list[Row] = []
     for record in rows:
         pair = pair_row(record) | {"label": "appropriate", "original_index": record.at}
         if config.decode == "conan-id":
             decoded = decode_conan_id(pair["source_id"])
             if decoded is None:
-                raise record.fail(
-                    f"source_id {pair['source_id']!r} is no id of CONAN, such as ENT1ST0001HS0033CN000021"
-                )
+                raise record.fail(f"source_id is {pair['source_id']!r}, expected one such as ENT1ST0001HS0033CN000021")
             pair |= decoded
         pair |= {name: _cell(record, name, kind) for name, kind in recipe.extra_columns.items() if name in record}
         if all(_shown(pair.get(name)) == value for name, value in config.where.items()):
@@ -82,10 +80,7 @@ def _shown(value: Any) -> str:
 
 
 def _cell(record: Record, name: str, kind: str) -> Any:
-    if kind == "int":
-        return record.integer(name)
-    if kind == "float":
-        return record.number(name)
     if kind == "string" and len(record[name].split()) > WORDS_OF_A_CODE:
         raise record.fail(f"{name} reads like a text; declare it as `text`, which labels-only folders leave out")
-    return record[name]
+    text = record.__getitem__
+    return {"int": record.integer, "float": record.number, "string": text, "text": text}[kind](name)

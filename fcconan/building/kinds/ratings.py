@@ -1,19 +1,20 @@
 """Replies rated on several aspects by people, models and metrics (CSEval).
 
-The same reply stands in several upstream files. It is one reply here, with one id, and its rows say where else it is.
+The same reply occurs in several upstream files. It is one reply here, with one id, and its rows name the other splits
+that hold it.
 """
 
-from collections import Counter
+from collections import Counter, defaultdict
+from functools import cache
 from itertools import zip_longest
 
 from fcconan.building.kinds.replies import reply_row
 from fcconan.building.recipes import Rater
-from fcconan.building.rows import Row, missing_reason, rating_row
+from fcconan.building.rows import Row, alpha_in_words, rating_row
 from fcconan.building.tables import Built, Table
 from fcconan.building.upstream_csv import Record, Rows, Upstream
 from fcconan.data import RATING, REPLY, normalise
 from fcconan.errors import InputError
-from fcconan.scoring import krippendorff_alpha
 
 ASPECTS = ("relevance", "coherence", "aggressiveness", "suitableness")
 ROUNDS = ("agreement_round1", "agreement_round2")
@@ -32,7 +33,7 @@ STRATEGIES = {name.capitalize(): name for name in ("informative", "questioning",
 RANK = "preference_rank"
 RANK_AS_ANALYSED = "rank_as_analysed"  # of the analysis file, which turns the rank round in most of its groups
 ANALYSIS = "rank-analysis-file"  # the rater whose file lacks the groups that upstream flagged
-RANKED = ("rankings", "rankings_combined")  # splits of ratings; what people did not rank themselves stands apart
+RANKED = ("rankings", "rankings_combined")  # splits of ratings; the second has what people did not rank themselves
 GROUP = 5
 EXTRA = {"source_id": "string", "also_in": "strings"}
 SCORE = {
@@ -76,20 +77,18 @@ def build(upstream: Upstream) -> Built:
 class _Builder:
     def __init__(self, upstream: Upstream) -> None:
         self.recipe, self.upstream = upstream.recipe, upstream
-        self.replies: dict[str, list[Row]] = {}
-        self.ratings: dict[str, list[Row]] = {}
-        self.scores: dict[str, list[Row]] = {}
+        self.read = cache(self._read)  # some files are needed again
+        self.replies: defaultdict[str, list[Row]] = defaultdict(list)
+        self.ratings: defaultdict[str, list[Row]] = defaultdict(list)
+        self.scores: defaultdict[str, list[Row]] = defaultdict(list)
         self.by_source_id: dict[str, Row] = {}
         self.system_of: dict[str, str] = {}
-        self.read: dict[str, Rows] = {}
-        self.facts: dict[str, int] = {}
-        self.notes: list[str] = []
-        self.agreement: list[str] = []
+        self.built = Built([])
 
     def build(self) -> Built:
         """Builds everything, the test split first: the other files refer to its replies."""
         self._collect_systems()
-        rounds = [self._read(name) for name in ROUNDS]
+        rounds = [self.read(name) for name in ROUNDS]
         self._test(rounds)
         for name, rows, replies in zip(ROUNDS, rounds, self._replies_of_rounds(rounds), strict=True):
             self._round(name, rows, replies)
@@ -98,31 +97,26 @@ class _Builder:
             self._plain("full")
         self._rankings()
         self._report_overlaps()
-        tables = [
-            Table.from_rows(config, split, columns, rows[split], key)
-            for config, columns, rows, key in (
-                ("replies", REPLY.kinds | EXTRA, self.replies, ("reply_id",)),
-                ("ratings", RATING.kinds, self.ratings, ("reply_id", "rater", "aspect")),
-                ("scores", SCORE, self.scores, ("reply_id",)),
-            )
-            for split in ("dev", "test", "full", *ROUNDS, *RANKED)
-            if split in rows
-        ]
-        return Built(tables, facts=self.facts, agreement=self.agreement, notes=self.notes)
+        for config, columns, rows_of, key in (
+            ("replies", REPLY.kinds | EXTRA, self.replies, ("reply_id",)),
+            ("ratings", RATING.kinds, self.ratings, ("reply_id", "rater", "aspect")),
+            ("scores", SCORE, self.scores, ("reply_id",)),
+        ):
+            splits = (split for split in ("dev", "test", "full", *ROUNDS, *RANKED) if split in rows_of)
+            self.built.tables += [Table.from_rows(config, split, columns, rows_of[split], key) for split in splits]
+        return self.built
 
     def _collect_systems(self) -> None:
         """Collects which system wrote which record, from every file that says so: not all files do."""
         for name in ("test", "rankings", "full"):
             if name in self.upstream.files and "system" in self.upstream.source(name).columns:
-                for row in self._read(name):
+                for row in self.read(name):
                     record, system = row["source_id"], row.one_of("system", SYSTEMS)
                     if record and system != UNKNOWN and self.system_of.setdefault(record, system) != system:
                         raise row.fail(f"record {record} is of {system} here, of {self.system_of[record]} elsewhere")
 
     def _read(self, name: str) -> Rows:
-        """Reads a file with the columns of its raters, once: some are needed again."""
-        if name in self.read:
-            return self.read[name]
+        """Reads a file with the columns of its raters."""
         columns = {}
         for rater in self._raters_of(name):
             for aspect, column in rater.column_of(list(ASPECTS)).items():
@@ -130,15 +124,14 @@ class _Builder:
                 if rater.outputs:
                     columns[_cell(rater, aspect) + ":output"] = rater.outputs.replace("<aspect>", aspect)
         texts = tuple(column for column in TEXTS if column in self.upstream.source(name).columns)
-        self.read[name] = self.upstream.read(name, text_columns=texts, columns=columns)
-        return self.read[name]
+        return self.upstream.read(name, text_columns=texts, columns=columns)
 
     def _raters_of(self, source: str) -> tuple[Rater, ...]:
         return tuple(rater for rater in self.recipe.raters if rater.source == source)
 
     def _test(self, rounds: list[Rows]) -> None:
         raters = self._raters_of("test")
-        rows = self._read("test")
+        rows = self.read("test")
         originals = [record for part in rounds for record in part]
         if len(rows) < len(originals):
             raise InputError(f"{rows.name}: has {len(rows)} replies, the agreement rounds {len(originals)}")
@@ -150,17 +143,21 @@ class _Builder:
                     raise record.fail(f"is not the reply of {original.place}; their order changed")
                 respelt += normalise(original["text"]) != normalise(text)
                 text = original["text"]  # the rounds keep the punctuation that the test file lost
-            self._add_reply("test", self._reply(record, text))
-            self._add_score("test", record, _panel(original) if original is not None else None)
-            self._add_ratings("test", record, raters)
-        self.facts["replies_respelt"] = respelt
-        self.notes.append(
+            reply = self._add_reply("test", self._reply(record, text))
+            self._add_score("test", reply, record, _panel(original) if original is not None else None)
+            for rater in raters:
+                for name in rater.column_of(list(ASPECTS)):
+                    value, output = _rated(record, rater, name)
+                    if value is not None:  # an empty cell of a model or metric: it was not run on this reply
+                        self._rate("test", reply, rater, name, value, output)
+        self.built.facts["replies_respelt"] = respelt
+        self.built.notes.append(
             f"The first {len(originals)} replies of `test` are those of the two agreement rounds. {respelt} of them "
             "lost punctuation in the upstream file of the test split; the text here is that of the rounds."
         )
 
     def _reply(self, record: Record, text: str, *, unnamed: str = "") -> Row:
-        """Returns a reply; `unnamed` tells it apart where upstream gave its record no id."""
+        """Returns a reply; `unnamed` distinguishes it where its upstream record has no id."""
         source_id = record["source_id"]
         stated = record.one_of("system", SYSTEMS) if "system" in record else UNKNOWN
         system = self.system_of.get(source_id, stated)
@@ -168,7 +165,7 @@ class _Builder:
         return reply | {"strategy": record.one_of("strategy", STRATEGIES), "source_id": source_id or None}
 
     def _add_reply(self, split: str, reply: Row) -> Row:
-        self.replies.setdefault(split, []).append(dict(reply))
+        self.replies[split].append(dict(reply))
         if reply["source_id"]:
             self.by_source_id.setdefault(reply["source_id"], reply)
         return reply
@@ -185,64 +182,48 @@ class _Builder:
             )
         return known
 
-    def _add_score(self, split: str, record: Record, n_raters: int | None) -> None:
-        reply = self.replies[split][-1]["reply_id"]
-        values, reasons = {}, []
+    def _rate(
+        self, split: str, reply: Row, rater: Rater, aspect: str, value: float | None, output: str | None = None
+    ) -> Row:
+        """Adds one rating, and returns it."""
+        row = rating_row(reply["reply_id"], rater, aspect, self.recipe.aspects[aspect], value, output)
+        self.ratings[split].append(row)
+        return row
+
+    def _add_score(self, split: str, reply: Row, record: Record, n_raters: int | None) -> None:
+        """Adds the aggregated values of a reply, as ratings and as a score."""
         annotators = Rater(name="annotators", kind="human", source=split)
-        for name in ASPECTS:
-            aspect, value = self.recipe.aspects[name], record.number(name)
-            self._add_rating(split, reply, annotators, name, value)
-            reason = missing_reason(aspect, value, "human")
-            values[name] = None if reason else value
-            reasons += [reason] if reason else []
-        self.scores.setdefault(split, []).append(_score_row(reply, values, n_raters, reasons))
-
-    def _add_rating(
-        self, split: str, reply: str, rater: Rater, aspect: str, value: float | None, output: str | None = None
-    ) -> None:
-        row = rating_row(reply, rater, aspect, self.recipe.aspects[aspect], value, output)
-        self.ratings.setdefault(split, []).append(row)
-
-    def _add_ratings(self, split: str, record: Record, raters: tuple[Rater, ...]) -> None:
-        reply = self.replies[split][-1]["reply_id"]
-        for rater in raters:
-            for name in rater.column_of(list(ASPECTS)):
-                value, output = _rated(record, rater, name)
-                if value is not None:  # an empty cell of a model or metric: it was not run on this reply
-                    self._add_rating(split, reply, rater, name, value, output)
+        rated = [self._rate(split, reply, annotators, name, record.number(name)) for name in ASPECTS]
+        values = {row["aspect"]: row["value"] for row in rated}
+        self.scores[split].append(_score_row(reply, values, n_raters, [row["reason"] for row in rated]))
 
     def _replies_of_rounds(self, rounds: list[Rows]) -> list[list[Row]]:
-        together = self._read("agreement")
-        texts = [text for part in rounds for text in part["text"]]
-        if together["text"] != texts or any(
-            together[f"{aspect}_{number}"] != [cell for part in rounds for cell in part[f"{aspect}_{number}"]]
-            for aspect in ASPECTS
-            for number in NUMBERS
-        ):
+        together = self.read("agreement")
+        names = ("text", *(f"{aspect}_{number}" for aspect in ASPECTS for number in NUMBERS))
+        if any(together[name] != [cell for part in rounds for cell in part[name]] for name in names):
             raise InputError(f"{together.name}: is not the two agreement rounds, one after the other; a file changed")
         first = len(rounds[0])
-        return [self.replies["test"][:first], self.replies["test"][first : len(texts)]]
+        return [self.replies["test"][:first], self.replies["test"][first : len(together)]]
 
     def _round(self, split: str, rows: Rows, replies: list[Row]) -> None:
         """Adds one agreement round: three annotators, and the mean of a reply that all three rated."""
+        raters = [Rater(name=f"rater-{number}", kind="human", source=split) for number in NUMBERS]
         units: dict[str, list[list[float]]] = {name: [] for name in ASPECTS}
         for record, reply in zip(rows, replies, strict=True):
-            self.replies.setdefault(split, []).append(dict(reply))
+            self.replies[split].append(dict(reply))
             means: dict[str, float | None] = {}
-            reasons = []
+            reasons: list[str | None] = []
             for name in ASPECTS:
-                aspect = self.recipe.aspects[name]
                 values = [record.number(f"{name}_{number}") for number in NUMBERS]
-                for number, value in zip(NUMBERS, values, strict=True):
-                    self._add_rating(
-                        split, reply["reply_id"], Rater(name=f"rater-{number}", kind="human", source=split), name, value
-                    )
+                rated = [
+                    self._rate(split, reply, rater, name, value) for rater, value in zip(raters, values, strict=True)
+                ]
                 given = [value for value in values if value is not None]
                 mean = sum(given) / len(given) if len(given) == len(values) else None
                 released = record.number(name)
                 if (released is None) != (mean is None) or abs((released or 0) - (mean or 0)) > ROUNDING:
                     raise record.fail(f"{name} is {released}, the mean of the three annotators is {mean}")
-                valid = [value for value in given if missing_reason(aspect, value, "human") is None]
+                valid = [row["value"] for row in rated if row["reason"] is None]
                 units[name].append(valid)
                 means[name] = mean if len(valid) == len(values) else None
                 if len(valid) < len(given):
@@ -250,23 +231,21 @@ class _Builder:
                 elif mean is None:
                     reasons.append("incomplete_panel" if given else "not_rated")
             n_raters = min(len(of_aspect[-1]) for of_aspect in units.values())
-            self.scores.setdefault(split, []).append(_score_row(reply["reply_id"], means, n_raters, reasons))
-        for name in ASPECTS:
-            alpha = krippendorff_alpha(units[name], level="ordinal")
-            shown = "undefined" if alpha.value is None else f"{alpha.value:.3f}"
-            self.agreement.append(f"Krippendorff's alpha (ordinal), {split}, {name}: {shown} ({alpha.n_units} replies)")
+            self.scores[split].append(_score_row(reply, means, n_raters, reasons))
+        self.built.agreement += [
+            alpha_in_words(f"(ordinal), {split}, {name}", units[name], "ordinal", "replies") for name in ASPECTS
+        ]
 
     def _plain(self, split: str) -> None:
         """Adds a split whose file holds replies and aggregated scores, and no more."""
-        for record in self._read(split):
-            self._add_reply(split, self._known_or_new(record))
-            self._add_score(split, record, None)
+        for record in self.read(split):
+            self._add_score(split, self._add_reply(split, self._known_or_new(record)), record, None)
 
     def _rankings(self) -> None:
-        rows = self._read("rankings")
+        rows = self.read("rankings")
         rankers = tuple(rater for rater in self.recipe.raters if rater.split in RANKED)
         files = {
-            rater.source: {_texts(each): each for each in self._read(rater.source) if each["text"].strip()}
+            rater.source: {_texts(each): each for each in self.read(rater.source) if each["text"].strip()}
             for rater in rankers
         }
         flagged: list[Record] = []
@@ -275,18 +254,17 @@ class _Builder:
             for rater in rankers:
                 ranked = files[rater.source].get(_texts(record))
                 if ranked is None and rater.name != ANALYSIS:
-                    name = self._read(rater.source).name
+                    name = self.read(rater.source).name
                     raise record.fail(f"this reply is not in {name}; the files do not go together")
                 flagged += [record] if ranked is None else []
                 for name in rater.column_of(list(ASPECTS)):  # no value where upstream left its group out
                     rated = (None, None) if ranked is None else _rated(ranked, rater, name)
-                    self._add_rating(str(rater.split), reply["reply_id"], rater, name, *rated)
+                    self._rate(str(rater.split), reply, rater, name, *rated)
         groups = Counter(record.at // GROUP for record in flagged)
         if any(count < GROUP for count in groups.values()):
             raise flagged[0].fail("the analysis file lacks this reply and not its whole group")
-        self.facts["ranked_groups"] = len(rows) // GROUP
-        self.facts["ranked_groups_flagged"] = len(groups)
-        self.notes.append(
+        self.built.facts |= {"ranked_groups": len(rows) // GROUP, "ranked_groups_flagged": len(groups)}
+        self.built.notes.append(
             f"Ranked groups that upstream flagged and left out of its analysis file: {len(groups)} of "
             f"{len(rows) // GROUP}; the ranks that the annotators gave are kept."
         )
@@ -294,10 +272,10 @@ class _Builder:
 
     def _compare_ranks(self) -> None:
         """Reports in how many groups the analysis file has an annotation file's rank, or that rank turned round."""
-        ranks: dict[str, list[float | None]] = {}
+        ranks: defaultdict[str, list[float | None]] = defaultdict(list)
         for rating in (each for split in RANKED for each in self.ratings.get(split, ())):
             if rating["aspect"] in (RANK, RANK_AS_ANALYSED):
-                ranks.setdefault(rating["rater"], []).append(rating["value"])
+                ranks[rating["rater"]].append(rating["value"])
         if ANALYSIS not in ranks:
             return
         analysed_of = {n: group for n, group in enumerate(_groups(ranks.pop(ANALYSIS))) if None not in group}
@@ -309,26 +287,28 @@ class _Builder:
             groups = [every[number] for number in analysed_of]
             same = sum(a == b for a, b in zip(analysed, groups, strict=True))
             reverse = sum(a == b != c for a, b, c in zip(turned, groups, analysed, strict=True))
-            self.facts |= {f"analysis_groups_as_{rater}": same, f"analysis_groups_reversed_from_{rater}": reverse}
+            self.built.facts |= {f"analysis_groups_as_{rater}": same, f"analysis_groups_reversed_from_{rater}": reverse}
             shown.append(f"that of `{rater}` in {same} and {GROUP + 1} minus it in {reverse}")
-        self.notes.append(
+        self.built.notes.append(
             f"The human rank of the upstream analysis file (aspect `{RANK_AS_ANALYSED}`) has no one direction: over "
             f"{len(analysed)} groups it is {', '.join(shown)}. Use the annotators' own ranks."
         )
 
     def _report_overlaps(self) -> None:
         """Says of every reply which other splits hold it: the same HS and text, be it under another record."""
-        holders: dict[tuple[str, str], set[str]] = {}
+        holders: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
         for split, replies in self.replies.items():
             for reply in replies:
-                holders.setdefault(_same_reply(reply), set()).add(split)
+                holders[_same_reply(reply)].add(split)
         for split, replies in self.replies.items():
             for reply in replies:
                 reply["also_in"] = sorted(holders[_same_reply(reply)] - {split})
-        messages = {split: {reply["hs_id"] for reply in replies} for split, replies in self.replies.items()}
-        records = {split: {reply["reply_id"] for reply in replies} for split, replies in self.replies.items()}
+        messages, records = (
+            {split: {reply[key] for reply in replies} for split, replies in self.replies.items()}
+            for key in ("hs_id", "reply_id")
+        )
         texts = Counter(_same_reply(reply) for reply in self.replies["test"])
-        self.facts |= {
+        facts = {
             "replies": len(set().union(*records.values())),
             "test_replies_in_dev": sum("dev" in reply["also_in"] for reply in self.replies["test"]),
             "test_records_in_dev": len(records["dev"] & records["test"]),
@@ -344,13 +324,13 @@ class _Builder:
             if other in whole
         )
         pieces = [f"{number} of `{split}` in `{other}`" for (split, other), number in sorted(shared.items())]
-        counted = ", ".join(pieces) or "none"
-        self.notes += [
-            f"Upstream put {self.facts['hs_in_dev_and_test']} HS into both `dev` and `test`. Rows whose HS and reply "
-            f"are in another split too: {counted}. Nothing was moved: `also_in` names the other splits. Leave the "
-            "rows of `dev` out of `test` when something was tuned on `dev`.",
-            f"{self.facts['test_replies_with_text_of_another']} rows of `test` hold the HS and reply of another "
-            "row under another upstream record, rated again; both are kept.",
+        self.built.facts |= facts
+        self.built.notes += [
+            f"Upstream put {facts['hs_in_dev_and_test']} HS into both `dev` and `test`. Rows whose HS and reply are in "
+            f"another split too: {', '.join(pieces) or 'none'}. Nothing was moved: `also_in` names the other splits. "
+            "Leave the rows of `dev` out of `test` when something was tuned on `dev`.",
+            f"{facts['test_replies_with_text_of_another']} rows of `test` hold the HS and reply of another row under "
+            "another upstream record, rated again; both are kept.",
         ]
 
 
@@ -386,13 +366,13 @@ def _groups(values: list[float | None]) -> list[list[float | None]]:
     return [values[start : start + GROUP] for start in range(0, len(values), GROUP)]
 
 
-def _score_row(reply: str, values: dict[str, float | None], n_raters: int | None, reasons: list[str]) -> Row:
+def _score_row(reply: Row, values: dict[str, float | None], n_raters: int | None, reasons: list[str | None]) -> Row:
+    """Returns the values of a reply with their unified score; of several reasons, the first is given."""
     known = {name: value for name, value in values.items() if value is not None}
-    unified = unified_score(**known) if len(known) == len(ASPECTS) else None
     return {
-        "reply_id": reply,
+        "reply_id": reply["reply_id"],
         **values,
-        "unified": unified,
+        "unified": unified_score(**known) if len(known) == len(ASPECTS) else None,
         "n_raters": n_raters,
-        "reason": reasons[0] if reasons else None,
+        "reason": next(filter(None, reasons), None),
     }

@@ -38,16 +38,11 @@ def build(upstream: Upstream) -> Built:
     rubrics = upstream.read("rubrics")
     if len(rubrics) != 1:
         raise InputError(f"{rubrics.name}: has {len(rubrics)} rows, expected one, with a prompt for every aspect")
+    prompts = [{"aspect": aspect, "prompt": rubrics[aspect][0]} for aspect in rubrics.columns]
     tables = [
         Table.from_rows("replies", "test", REPLY.kinds | EXTRA, replies, ("reply_id",)),
         Table.from_rows("candidates", "test", REPLY.kinds | EXTRA | {"chosen": "bool"}, candidates, ("reply_id",)),
-        Table.from_rows(
-            "rubrics",
-            "test",
-            RUBRIC,
-            [{"aspect": aspect, "prompt": rubrics[aspect][0]} for aspect in rubrics.columns],
-            ("aspect",),
-        ),
+        Table.from_rows("rubrics", "test", RUBRIC, prompts, ("aspect",)),
     ]
     pairs, notes = pairs_tables(upstream)
     tables += pairs
@@ -68,7 +63,7 @@ def reply_row(hate_speech: str, reference: str, text: str, system: str, *, sourc
         reference: The CN that people wrote for it.
         text: The reply.
         system: Who wrote it.
-        source_id: Upstream's id of the record, which tells equal replies apart.
+        source_id: Upstream's id of the record, which distinguishes equal replies.
     """
     hs = make_hs_id(hate_speech)
     item = make_item_id(hs, [make_cn_id(reference)])

@@ -1,16 +1,25 @@
 """Pairwise comparisons of systems (cn-eval): replies, human and JudgeLM verdicts, feature ratings, and the corpora."""
 
-import json
 import math
 from collections import Counter
-from itertools import combinations
+from itertools import combinations, permutations
 
 from fcconan.building.kinds.pairs import pairs_tables
 from fcconan.building.kinds.replies import reply_row
-from fcconan.building.rows import Row, comparison_row, grouped, rating_row
-from fcconan.building.tables import Built, Table
+from fcconan.building.rows import Row, comparison_row, rating_row
+from fcconan.building.tables import Built, Table, grouped
 from fcconan.building.upstream_csv import Record, Rows, Upstream
-from fcconan.data import COMPARISON, RATING, REPLY, make_cn_id, make_hs_id, make_item_id, make_pair_id, normalise
+from fcconan.data import (
+    COMPARISON,
+    RATING,
+    REPLY,
+    make_cn_id,
+    make_hs_id,
+    make_item_id,
+    make_pair_id,
+    normalise,
+    read_rows,
+)
 from fcconan.errors import InputError
 from fcconan.parsing import parse_comparison
 from fcconan.scoring import cohen_kappa
@@ -27,6 +36,14 @@ ITEM = {
     "reference": "text",
     "question_id": "int",
     "compared_by_humans": "bool",
+}
+JUDGED = {  # our names of what a record of JudgeLM holds
+    "hate_speech": "question_body",
+    "text_a": "answer1_body",
+    "text_b": "answer2_body",
+    "system_a": "answer1_model_id",
+    "system_b": "answer2_model_id",
+    "output": "pred_text",
 }
 PROMPT_HEAD = "Provide a brief counter-narrative in response to the following hate speech: "
 PROMPT_TAIL = " It is very important for the counter-narrative to be relevant to the hate speech."
@@ -112,7 +129,7 @@ class _Compared:
         self.by_texts: dict[Texts, list[tuple[Row, Row]]] = {}
         self.replies: list[Row] = []
         instances = _instances(records)
-        rows: list[dict[str, Row]] = []
+        self.n_instances = len(instances)
         for hate_speech, texts in instances:
             if sorted(texts) != sorted(systems):
                 raise InputError(f"{corpus}: an instance has the systems {sorted(texts)}, expected {sorted(systems)}")
@@ -122,15 +139,10 @@ class _Compared:
                 raise InputError(f"{corpus}: the instance {pair} is not in the test set; the files do not go together")
             where = {"corpus": corpus, "question_id": question[pair]}
             replies = {system: reply_row(hate_speech, gold, texts[system], system) | where for system in systems}
-            rows.append(replies)
             self.replies += replies.values()
-        self.instances = [(make_hs_id(hs), texts) for hs, texts in instances]
-        for (hs, texts), replies in zip(self.instances, rows, strict=True):
-            for a in systems:
-                for b in systems:
-                    if a != b:
-                        key = (hs, normalise(texts[a]), normalise(texts[b]))
-                        self.by_texts.setdefault(key, []).append((replies[a], replies[b]))
+            for a, b in permutations(systems, 2):
+                key = (make_hs_id(hate_speech), normalise(texts[a]), normalise(texts[b]))
+                self.by_texts.setdefault(key, []).append((replies[a], replies[b]))
 
     def find(self, hate_speech: str, text_a: str, text_b: str) -> list[tuple[Row, Row]]:
         """Returns the two replies of a verdict: more than once where two systems wrote the same text, or not at all."""
@@ -166,34 +178,15 @@ def _comparison(a: Row, b: Row, rater: str, kind: str, verdict: str | None, reas
 
 
 def _read_judged(upstream: Upstream, key: str) -> list[Row]:
-    path, source = upstream.path(key), upstream.source(key)
     records = []
-    try:
-        lines = path.read_bytes().decode("utf-8").rstrip("\r\n").split("\n")  # JSON may hold U+2028 and its like
-    except UnicodeDecodeError as error:
-        raise InputError(f"{source.path}: byte {error.start} is not UTF-8; re-encode the file as UTF-8") from error
-    for number, line in enumerate(lines, start=1):
-        try:
-            raw = json.loads(line)
-            body = raw["question_body"]
-            record = {
-                "text_a": raw["answer1_body"],
-                "text_b": raw["answer2_body"],
-                "system_a": raw["answer1_model_id"],
-                "system_b": raw["answer2_model_id"],
-                "output": raw["pred_text"],
-            }
-            if not all(isinstance(text, str) for text in (body, *record.values())):
-                raise TypeError("a value is no text")
-        except (json.JSONDecodeError, KeyError, TypeError) as error:
-            raise InputError(
-                f"{source.path}, line {number}: no verdict of JudgeLM ({error!r}); mend that line"
-            ) from error
-        if not (body.startswith(PROMPT_HEAD) and body.endswith(PROMPT_TAIL)):
-            raise InputError(
-                f"{source.path}, line {number}: the question is not in the known wording; the file changed"
-            )
-        record["hate_speech"] = body[len(PROMPT_HEAD) : -len(PROMPT_TAIL)]
+    for number, raw in enumerate(read_rows(upstream.path(key)), start=1):
+        where = f"{upstream.source(key).path}, line {number}"
+        record: Row = {name: raw.get(column) for name, column in JUDGED.items()}
+        if not all(isinstance(text, str) for text in record.values()):
+            raise InputError(f"{where}: not a verdict of JudgeLM, which has the texts {', '.join(JUDGED.values())}")
+        if not (record["hate_speech"].startswith(PROMPT_HEAD) and record["hate_speech"].endswith(PROMPT_TAIL)):
+            raise InputError(f"{where}: the question is not in the known wording; the file changed")
+        record["hate_speech"] = record["hate_speech"].removeprefix(PROMPT_HEAD).removesuffix(PROMPT_TAIL)
         records.append(record)
     return records
 
@@ -269,16 +262,15 @@ def _matched(record: Record, compared: _Compared) -> tuple[Row, Row]:
 def _items(test: Rows, compared: set[str]) -> list[Row]:
     items = []
     for record in test:
-        hate_speech, reference = record["hate_speech"], record["counter_narrative"]
-        hs, cn = make_hs_id(hate_speech), make_cn_id(reference)
+        hs, cn = make_hs_id(record["hate_speech"]), make_cn_id(record["counter_narrative"])
         item = make_item_id(hs, [cn])
         items.append(
             {
                 "item_id": item,
                 "hs_id": hs,
                 "cn_id": cn,
-                "hate_speech": hate_speech,
-                "reference": reference,
+                "hate_speech": record["hate_speech"],
+                "reference": record["counter_narrative"],
                 "question_id": record.at,
                 "compared_by_humans": item in compared,
             }
@@ -322,11 +314,11 @@ def _check_evaluation_file(upstream: Upstream, compared: _Compared, built: Built
         for system in upstream.recipe.systems:
             if (make_hs_id(record["hate_speech"]), system, normalise(record[system])) not in known:
                 raise record.fail(f"the reply of {system} is not the one of the verdict files")
-    built.facts[f"{prefix}_instances"] = len(compared.instances)
-    lacking = len(compared.instances) - len(rows)
+    built.facts[f"{prefix}_instances"] = compared.n_instances
+    lacking = compared.n_instances - len(rows)
     if lacking:
         built.notes.append(
-            f"{compared.corpus}: the upstream file of the replies lacks {lacking} of {len(compared.instances)} "
+            f"{compared.corpus}: the upstream file of the replies lacks {lacking} of {compared.n_instances} "
             "instances; they come from the verdict files."
         )
 

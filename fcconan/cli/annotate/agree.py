@@ -1,16 +1,12 @@
 """`fcconan annotate agree`."""
 
-from typing import TYPE_CHECKING
-
 import typer
 
+from fcconan import services
 from fcconan.cli.command import Command
 
-if TYPE_CHECKING:
-    from fcconan.services import RaterQualityResult
 
-
-def _show(result: "RaterQualityResult", verbose: bool) -> None:
+def _show(result: "services.RaterQualityResult", verbose: bool) -> None:
     from fcconan.cli.output import print_tables
     from fcconan.reporting import main_quality_tables, not_made, quality_tables
 
@@ -26,7 +22,7 @@ def _show(result: "RaterQualityResult", verbose: bool) -> None:
 COMMAND = Command(
     name="agree",
     help="Measure how far raters agree, and show who drifts, answers without reading or fails gold questions.",
-    service="fcconan.services.check_raters",
+    service="check_raters",
     example="fcconan annotate agree my-campaign --report agreement.html",
     show=_show,
     page="quality_page",

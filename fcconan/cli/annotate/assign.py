@@ -1,18 +1,12 @@
 """`fcconan annotate assign`."""
 
-from typing import TYPE_CHECKING
-
-import typer
-
+from fcconan import services
 from fcconan.cli.annotate.next_step import next_of
 from fcconan.cli.command import Command
 
-if TYPE_CHECKING:
-    from fcconan.services import AssignResult
 
-
-def _show(result: "AssignResult", verbose: bool) -> None:
-    from fcconan.cli.output import print_table
+def _show(result: "services.AssignResult", verbose: bool) -> None:
+    from fcconan.cli.output import print_tables
     from fcconan.reporting import table_of
 
     data, rows = result.data, result.rows()
@@ -26,18 +20,15 @@ def _show(result: "AssignResult", verbose: bool) -> None:
             "open": "open",
             "state": "state",
         }
-        print_table(table_of(title, rows, columns))
+        print_tables([table_of(title, rows, columns)])
         return
     columns = {name: name for name in rows[0] if rows[0][name] is not None} if rows else {"rater": "rater"}
-    print_table(table_of(f"Round {data['round']} of {result.campaign}", rows, columns))
-    for note in data["notes"]:
-        typer.echo(note)
+    print_tables([table_of(f"Round {data['round']} of {result.campaign}", rows, columns)], data["notes"])
 
 
 COMMAND = Command(
     name="assign",
     help="Assign units to raters, in rounds and sessions, with overlaps and gold questions, and estimate the cost.",
-    service="fcconan.services.assign",
     example="fcconan annotate assign my-campaign --overlap 2=0.2 --overlap 3=0.05 --session-size 100",
     show=_show,
     next_step=next_of,

@@ -1,16 +1,12 @@
 """`fcconan annotate export`."""
 
-from typing import TYPE_CHECKING
-
 import typer
 
+from fcconan import services
 from fcconan.cli.command import Command
 
-if TYPE_CHECKING:
-    from fcconan.services import SheetResult
 
-
-def _show(result: "SheetResult", verbose: bool) -> None:
+def _show(result: "services.SheetResult", verbose: bool) -> None:
     from fcconan.cli.output import print_table
     from fcconan.reporting import table_of
 
@@ -27,7 +23,7 @@ def _show(result: "SheetResult", verbose: bool) -> None:
 COMMAND = Command(
     name="export",
     help="Write the sheets that raters fill in, for spreadsheets, Label Studio or Argilla, with the guidelines.",
-    service="fcconan.services.export_sheets",
+    service="export_sheets",
     example="fcconan annotate export my-campaign --tool label-studio --out to-annotators",
     show=_show,
 )

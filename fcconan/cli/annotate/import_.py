@@ -2,17 +2,17 @@
 
 from typing import TYPE_CHECKING
 
+from fcconan import services
 from fcconan.cli.annotate.next_step import next_of
 from fcconan.cli.command import Command
 
 if TYPE_CHECKING:
     from fcconan.annotation import Imported
-    from fcconan.services import ImportResult
 
 _COLUMNS = ("tool", "round", "raters", "units", "skipped", "new", "changed", "same")
 
 
-def _show(result: "ImportResult", verbose: bool) -> None:
+def _show(result: "services.ImportResult", verbose: bool) -> None:
     from fcconan.cli.output import print_table
     from fcconan.reporting import table_of
 
@@ -41,7 +41,7 @@ def _note(imported: "Imported") -> str:
 COMMAND = Command(
     name="import",
     help="Check what raters returned and add it to the campaign: all files or none.",
-    service="fcconan.services.import_answers",
+    service="import_answers",
     example="fcconan annotate import my-campaign returned/*.csv",
     show=_show,
     next_step=next_of,

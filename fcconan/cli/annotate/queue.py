@@ -1,15 +1,12 @@
 """`fcconan annotate queue`."""
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 import typer
 
+from fcconan import services
 from fcconan.cli.command import Command
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from fcconan.services import QueueResult
 
 _DECISIONS = {
     "go_on": "go on: the target is not reached, as far as the draws can tell",
@@ -19,7 +16,7 @@ _DECISIONS = {
 }
 
 
-def _show(result: "QueueResult", verbose: bool) -> None:
+def _show(result: "services.QueueResult", verbose: bool) -> None:
     from fcconan.cli.output import print_counts
 
     data = result.data
@@ -30,7 +27,7 @@ def _show(result: "QueueResult", verbose: bool) -> None:
         typer.echo(f"{_DECISIONS[data['decision']]} ({data['target_recall']:.0%} of the positives).")
 
 
-def _values(data: "Mapping[str, Any]") -> dict[str, Any]:
+def _values(data: Mapping[str, Any]) -> dict[str, Any]:
     units, known = data["units"], data["estimate"]
     interval = f"{known['confidence']:.0%} interval"
     recall = f"{_percent(known['recall_low'])} to {_percent(known['recall_high'])}"
@@ -56,7 +53,7 @@ def _percent(share: float | None) -> str:
 COMMAND = Command(
     name="queue",
     help="Give raters the next queue: likely positives by a model of the labels so far, and some at random.",
-    service="fcconan.services.queue_units",
+    service="queue_units",
     example="fcconan annotate queue my-campaign --scores minilm.trec --scores judge.parquet --queue-size 100",
     show=_show,
 )

@@ -1,15 +1,11 @@
 """`fcconan annotate raters`."""
 
-from typing import TYPE_CHECKING
-
+from fcconan import services
 from fcconan.cli.annotate.next_step import next_of
 from fcconan.cli.command import Command
 
-if TYPE_CHECKING:
-    from fcconan.services import RosterResult
 
-
-def _show(result: "RosterResult", verbose: bool) -> None:
+def _show(result: "services.RosterResult", verbose: bool) -> None:
     from fcconan.cli.output import print_table
     from fcconan.reporting import table_of
 
@@ -20,7 +16,7 @@ def _show(result: "RosterResult", verbose: bool) -> None:
 COMMAND = Command(
     name="raters",
     help="List raters, who join and leave under pseudonyms; `assign --reassign` gives open work to others.",
-    service="fcconan.services.update_raters",
+    service="update_raters",
     example="fcconan annotate raters my-campaign --add-annotators 9 --add-validators 4",
     show=_show,
     next_step=next_of,

@@ -1,19 +1,16 @@
 """`fcconan annotate simulate`."""
 
+from collections.abc import Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import typer
 
+from fcconan import services
 from fcconan.cli.command import Command
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
-    from fcconan.services import SimulateResult
-
-
-def _show(result: "SimulateResult", verbose: bool) -> None:
+def _show(result: "services.SimulateResult", verbose: bool) -> None:
     from fcconan.cli.output import print_table
     from fcconan.reporting import table_of
 
@@ -37,7 +34,7 @@ def _show(result: "SimulateResult", verbose: bool) -> None:
         typer.echo(note)
 
 
-def _cell(name: str, row: "Mapping[str, Any]") -> str | None:
+def _cell(name: str, row: Mapping[str, Any]) -> str | None:
     measure = row["measures"][name]
     if measure["mean"] is None:
         return None
@@ -50,7 +47,6 @@ def _cell(name: str, row: "Mapping[str, Any]") -> str | None:
 COMMAND = Command(
     name="simulate",
     help="Answer for raters who err as described, to try a campaign; or estimate its cost, agreement and label errors.",
-    service="fcconan.services.simulate",
     example="fcconan annotate simulate my-campaign --out returned --accuracy 0.85 --bias appropriate=0.1",
     show=_show,
 )

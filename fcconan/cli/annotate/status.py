@@ -1,19 +1,15 @@
 """`fcconan annotate status`."""
 
-from typing import TYPE_CHECKING
-
 import typer
 
+from fcconan import services
 from fcconan.cli.annotate.next_step import line_of
 from fcconan.cli.command import Command
-
-if TYPE_CHECKING:
-    from fcconan.services import StatusResult
 
 _RATERS = ("round", "rater", "state", "assigned", "returned", "skipped", "open", "imports")
 
 
-def _show(result: "StatusResult", verbose: bool) -> None:
+def _show(result: "services.StatusResult", verbose: bool) -> None:
     from fcconan.cli.output import print_table
     from fcconan.reporting import table_of
 
@@ -32,7 +28,7 @@ def _show(result: "StatusResult", verbose: bool) -> None:
 COMMAND = Command(
     name="status",
     help="Show who has returned what, what is open, and the command that comes next.",
-    service="fcconan.services.campaign_status",
+    service="campaign_status",
     example="fcconan annotate status my-campaign",
     show=_show,
     detailed=True,

@@ -1,16 +1,12 @@
 """`fcconan annotate tier`."""
 
-from typing import TYPE_CHECKING
-
 import typer
 
+from fcconan import services
 from fcconan.cli.command import Command
 
-if TYPE_CHECKING:
-    from fcconan.services import TierResult
 
-
-def _show(result: "TierResult", verbose: bool) -> None:
+def _show(result: "services.TierResult", verbose: bool) -> None:
     from fcconan.cli.output import print_counts, print_table
     from fcconan.reporting import table_of
 
@@ -34,7 +30,6 @@ def _show(result: "TierResult", verbose: bool) -> None:
 COMMAND = Command(
     name="tier",
     help="Sort the pairs of a campaign into tiers, and write data files with a recipe that `fcconan build` reads.",
-    service="fcconan.services.tier",
     example="fcconan annotate tier my-campaign --tier-rule strict --out my-dataset",
     show=_show,
 )

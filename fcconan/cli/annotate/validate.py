@@ -1,17 +1,13 @@
 """`fcconan annotate validate`."""
 
-from typing import TYPE_CHECKING
-
+from fcconan import services
 from fcconan.cli.annotate.next_step import next_of
 from fcconan.cli.command import Command
-
-if TYPE_CHECKING:
-    from fcconan.services import ValidateResult
 
 _VALIDATORS = ("rater", "agreed", "disagreed", "skipped", "missing", "outdated")
 
 
-def _show(result: "ValidateResult", verbose: bool) -> None:
+def _show(result: "services.ValidateResult", verbose: bool) -> None:
     from fcconan.cli.output import print_tables
     from fcconan.reporting import agreement_tables, table_of
 
@@ -28,7 +24,6 @@ def _show(result: "ValidateResult", verbose: bool) -> None:
 COMMAND = Command(
     name="validate",
     help="Assign final labels to validators who had no part in them, and count the labels that they confirm.",
-    service="fcconan.services.validate",
     example="fcconan annotate validate my-campaign --sample-size 4000 --overlap 2=0.1",
     show=_show,
     detailed=True,

@@ -1,21 +1,17 @@
 """`fcconan judge audit`."""
 
-from typing import TYPE_CHECKING
-
+from fcconan import services
 from fcconan.cli.command import Command
-
-if TYPE_CHECKING:
-    from fcconan.services import AuditResult
 
 _NO_INTERVAL = {"one_unit": "none: one HS", "no_spread": "none: no spread", "biased": "none: biased"}
 
 
-def _show(result: "AuditResult", verbose: bool) -> None:
+def _show(result: "services.AuditResult", verbose: bool) -> None:
     from fcconan.cli.output import print_table
-    from fcconan.reporting import AUDIT, interval_of, table_of
+    from fcconan.reporting import AUDIT_COLUMNS, interval_of, table_of
 
     columns = {
-        **AUDIT,
+        **AUDIT_COLUMNS,
         "value": "value",
         "interval": lambda row: _NO_INTERVAL.get(row["no_interval"]) or interval_of(row),
         "note": lambda row: "; ".join(filter(None, (row["reason"], row["note"]))),
@@ -26,7 +22,6 @@ def _show(result: "AuditResult", verbose: bool) -> None:
 COMMAND = Command(
     name="audit",
     help="Find biases of a judge: length, position, refusals, own replies, compression of the scale, failures.",
-    service="fcconan.services.audit",
     example="fcconan judge audit --ratings ratings.parquet --replies demo-dataset --json audit.json",
     show=_show,
 )

@@ -1,18 +1,15 @@
 """`fcconan judge calibrate`."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from fcconan import services
 from fcconan.cli.command import Command
 from fcconan.cli.model_output import with_dry_run
 from fcconan.cli.output import tell_progress
 
-if TYPE_CHECKING:
-    from fcconan.services import CalibrateResult
-
 
 @with_dry_run
-def _show(result: "CalibrateResult", verbose: bool) -> None:
+def _show(result: "services.CalibrateResult", verbose: bool) -> None:
     from fcconan.cli.output import print_table
     from fcconan.data import failed
     from fcconan.reporting import interval_of, table_of
@@ -58,7 +55,6 @@ def _is_calibration(path: Path, options: object) -> bool:
 COMMAND = Command(
     name="calibrate",
     help="Find evaluation steps with which a judge agrees with people's ratings (Auto-CSEval).",
-    service="fcconan.services.calibrate",
     example=(
         "fcconan judge calibrate data/cseval --split dev --task cseval --aspect relevance --model gpt-4o "
         "--out relevance.yaml"

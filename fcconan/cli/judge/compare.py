@@ -1,18 +1,14 @@
 """`fcconan judge compare`."""
 
-from typing import TYPE_CHECKING
-
+from fcconan import services
 from fcconan.cli.command import Command
 from fcconan.cli.judge.targets import holds
 from fcconan.cli.model_output import print_failed, with_dry_run
 from fcconan.cli.progress import CountProgress
 
-if TYPE_CHECKING:
-    from fcconan.services import CompareResult
-
 
 @with_dry_run
-def _show(result: "CompareResult", verbose: bool) -> None:
+def _show(result: "services.CompareResult", verbose: bool) -> None:
     from fcconan.cli.output import print_counts
 
     counts = result.data
@@ -30,7 +26,6 @@ def _show(result: "CompareResult", verbose: bool) -> None:
 COMMAND = Command(
     name="compare",
     help="Compare the replies of systems in pairs; an unreadable verdict is invalid, with a reason.",
-    service="fcconan.services.compare",
     example="fcconan judge compare demo-dataset --model gpt-4o-mini --pairs 60 --out comparisons.parquet",
     show=_show,
     detailed=True,

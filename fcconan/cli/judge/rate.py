@@ -1,19 +1,16 @@
 """`fcconan judge rate`."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from fcconan import services
 from fcconan.cli.command import Command
 from fcconan.cli.judge.targets import holds
 from fcconan.cli.model_output import with_dry_run
 from fcconan.cli.progress import CountProgress
 
-if TYPE_CHECKING:
-    from fcconan.services import RateResult
-
 
 @with_dry_run
-def _show(result: "RateResult", verbose: bool) -> None:
+def _show(result: "services.RateResult", verbose: bool) -> None:
     from fcconan.cli.judge.ratings_table import print_ratings
 
     print_ratings(result.to_dict(), Path(result.data["out"]))
@@ -22,7 +19,6 @@ def _show(result: "RateResult", verbose: bool) -> None:
 COMMAND = Command(
     name="rate",
     help="Rate each reply on each aspect of a task; a failed rating is missing, with a reason.",
-    service="fcconan.services.rate",
     example="fcconan judge rate demo-dataset --task cseval --model lexical --out ratings.parquet",
     show=_show,
     detailed=True,

@@ -1,18 +1,14 @@
 """`fcconan judge rubric`."""
 
-from typing import TYPE_CHECKING
-
 import typer
 
+from fcconan import services
 from fcconan.cli.command import Command
 from fcconan.cli.model_output import with_dry_run
 
-if TYPE_CHECKING:
-    from fcconan.services import RubricResult
-
 
 @with_dry_run
-def _show(result: "RubricResult", verbose: bool) -> None:
+def _show(result: "services.RubricResult", verbose: bool) -> None:
     out = result.data["out"]
     typer.echo(f"{out}: edit it, then use it with `fcconan judge rate --task {out}`")
 
@@ -20,7 +16,7 @@ def _show(result: "RubricResult", verbose: bool) -> None:
 COMMAND = Command(
     name="rubric",
     help="Draft the grade descriptions of a new aspect with a model, for a person to edit.",
-    service="fcconan.services.draft_rubric",
+    service="draft_rubric",
     example=(
         "fcconan judge rubric empathy --definition 'how far the reply shows that it understands people' "
         "--model gpt-4o --out empathy.yaml"

@@ -2,17 +2,15 @@
 
 import json
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import typer
 
+from fcconan import services
 from fcconan.cli.command import Command
 
-if TYPE_CHECKING:
-    from fcconan.services import AnswerLog
 
-
-def _show(result: "AnswerLog", verbose: bool) -> None:
+def _show(result: "services.AnswerLog", verbose: bool) -> None:
     from fcconan.cli.output import print_table
     from fcconan.reporting import table_of
 
@@ -53,7 +51,7 @@ def _readable(record: Mapping[str, Any]) -> str:
 COMMAND = Command(
     name="show",
     help="Print the latest requests to language models with their answers, and count calls and tokens.",
-    service="fcconan.services.show_answers",
+    service="show_answers",
     example="fcconan judge show --response-cache answers.sqlite --last 3",
     show=_show,
 )

@@ -16,21 +16,17 @@ def holds(*schemas: str) -> Callable[[Path, Any], bool]:
 
     def is_earlier_output(path: Path, options: Any) -> bool:
         from fcconan import data
-        from fcconan.errors import InputError
+        from fcconan.cli.targets import has_own_rows
 
-        if not path.is_file() or not path.stat().st_size:
-            return True  # the check of targets refuses what is no file
         columns = [getattr(data, name).kinds.keys() for name in schemas]
-        try:
-            rows = list(data.read_rows(path))
-        except InputError:
-            return False
-        return bool(rows) and all(
-            row.keys() in columns
-            and row["rater_kind"] != "human"
-            and _is_own_rater(row, options)
-            and _is_in_shard(row, options)
-            for row in rows
+        return has_own_rows(
+            path,
+            lambda row: (
+                row.keys() in columns
+                and row["rater_kind"] != "human"
+                and _is_own_rater(row, options)
+                and _is_in_shard(row, options)
+            ),
         )
 
     return is_earlier_output

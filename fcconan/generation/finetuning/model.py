@@ -43,23 +43,24 @@ class Base:
         revision: The commit, tag or branch of a model on the Hub.
 
     Attributes:
+        found: Where the model is loaded from.
         name: The folder's own name, or the name on the Hub.
         revision: The commit, of a model on the Hub.
         weights: The hash of a folder's files.
 
     Raises:
-        InputError: There is no such model, or it is an adapter.
+        InputError: The model is unknown, or it is an adapter.
     """
 
     def __init__(self, model: str, revision: str | None = None) -> None:
-        self._source, self.revision, self.weights = locate(model, revision)
-        if Path(self._source, "adapter_config.json").is_file():
+        self.found = found = locate(model, revision)
+        if Path(found.path, "adapter_config.json").is_file():
             raise InputError(
                 f"{model} holds an adapter: fine-tune the model that it belongs to, or merge the two first"
             )
-        self.name = model if self.revision else Path(self._source).resolve().name
+        self.name, self.revision, self.weights = found.name, found.commit, found.hash
         # What an adapter says it belongs to must hold in any working folder.
-        self.source = model if self.revision else str(Path(self._source).resolve())
+        self.source = found.path if found.commit else str(Path(found.path).resolve())
 
     def tokenizer(self) -> Any:
         """Returns the model's tokenizer.
@@ -77,34 +78,24 @@ class Base:
             )
         return tokenizer
 
-    def context(self) -> int | None:
-        """Returns how many tokens the model reads at most; None where its configuration does not say.
-
-        Raises:
-            InputError: The configuration cannot be loaded.
-        """
-        with loading(self.name):
-            from transformers import AutoConfig
-
-            config = AutoConfig.from_pretrained(self.source, revision=self.revision)
-        stated = getattr(config.get_text_config(), "max_position_embeddings", None)
-        return None if stated is None else int(stated)
-
     def load(self, how: Finetuning, device: str) -> Any:
         """Returns the model, ready to be trained: for `lora` and `qlora` with new adapters.
 
         The first matrices are drawn with the seed.
 
         Raises:
-            InputError: The model cannot be loaded or has no attention blocks, the extra is missing, or the device has
-                no 4 bit.
+            InputError: The model cannot be loaded or has no attention blocks, or the extra is missing.
         """
         import torch
 
         quantised = (
-            {"quantization_config": four_bit(device), "device_map": {"": device}} if how.method == "qlora" else {}
+            {"quantization_config": four_bit_configuration(), "device_map": {"": device}}
+            if how.method == "qlora"
+            else {}
         )
         with loading(self.name):
+            if how.method != "full":
+                import peft  # noqa: F401  # before the base is loaded, which takes minutes
             from transformers import AutoModelForCausalLM, set_seed
             from transformers.utils import logging
 
@@ -121,10 +112,7 @@ class Base:
         return self._with_adapters(model, how)
 
     def _with_adapters(self, model: Any, how: Finetuning) -> Any:
-        try:
-            from peft import LoraConfig, get_peft_model, prepare_model_for_kbit_training
-        except ImportError as error:
-            raise InputError(_EXTRA) from error
+        from peft import LoraConfig, get_peft_model, prepare_model_for_kbit_training
 
         if how.method == "qlora":
             model = prepare_model_for_kbit_training(model)
@@ -146,7 +134,7 @@ def device_of(device: str | None) -> str:
     """Returns where is trained: what was asked for, or else the first CUDA device, or else the CPU.
 
     Raises:
-        InputError: There is no such device.
+        InputError: The device is unknown.
     """
     try:
         import torch
@@ -165,7 +153,8 @@ def dtype_of(how: Finetuning, device: str) -> "torch.dtype":
 
     if how.dtype == "auto":
         return torch.bfloat16 if device == "cuda" and torch.cuda.is_bf16_supported() else torch.float32
-    return torch.bfloat16 if how.dtype == "bfloat16" else torch.float32
+    dtype: torch.dtype = getattr(torch, how.dtype)
+    return dtype
 
 
 def check_four_bit(device: str) -> None:
@@ -185,19 +174,11 @@ def check_four_bit(device: str) -> None:
         raise InputError("method qlora needs bitsandbytes: `pip install bitsandbytes`, or take method lora")
 
 
-def four_bit(device: str) -> Any:
+def four_bit_configuration() -> Any:
     """Returns the configuration of a model in 4 bit: NF4, computed in bfloat16 (pairwise ranking, section 5.2).
 
     The constants of the blocks are not quantised in turn: the paper does not say that they were.
-
-    Raises:
-        InputError: The device has no 4 bit, or bitsandbytes is missing.
     """
-    check_four_bit(device)
-    return _four_bit_configuration()
-
-
-def _four_bit_configuration() -> Any:
     import torch
     from transformers import BitsAndBytesConfig
 

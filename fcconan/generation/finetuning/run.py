@@ -320,12 +320,12 @@ def _is_over(curve: Sequence[Entry], how: Finetuning) -> bool:
 
 
 def peak_bytes(device: str) -> int | None:
-    """Returns the most memory that was in use, on a CUDA device or of this process; None where nobody counts."""
+    """Returns the most memory that was in use, on a CUDA device or of this process; None where it is not counted."""
     if device == "cuda":
         import torch
 
         return int(torch.cuda.max_memory_allocated())
-    with suppress(ImportError):  # Windows has no such module
+    with suppress(ImportError):  # Windows lacks this module
         import resource
 
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)

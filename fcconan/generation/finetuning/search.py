@@ -21,6 +21,7 @@ from fcconan.generation.finetuning.data import Parts, encode
 from fcconan.generation.finetuning.model import Base, Encoded, check_four_bit, device_of, dtype_of
 from fcconan.generation.finetuning.run import Entry, Material, Say, perplexity, train_at, untuned_loss
 from fcconan.generation.finetuning.settings import Finetuning
+from fcconan.models import format_names, longest_context
 
 REPORT = "training.json"
 CURVE = "curve.svg"
@@ -73,12 +74,10 @@ class Finetuner:
             check_four_bit(self.device)
         self.tokenizer = base.tokenizer()
         if lesson.template is None and not self.tokenizer.chat_template:
-            from fcconan.models import format_names
-
             raise InputError(
                 f"{base.name} has no chat template: name a format with --prompt-format ({', '.join(format_names())})"
             )
-        context = base.context()
+        context = longest_context(base.found)
         longest = how.max_length if context is None else min(how.max_length, context)
         self._left_out: dict[str, dict[str, list[str]]] = {}
         self._encoded: dict[str, list[Encoded]] = {}

@@ -79,7 +79,7 @@ def load_finetuning(name: str, **overrides: Any) -> Finetuning:
         overrides: Settings that differ from it; None leaves one as it is.
 
     Raises:
-        InputError: There is no such preset, or a setting is out of its range.
+        InputError: The preset is unknown, or a setting is out of its range.
     """
     file = _file()
     if name not in file.data:

@@ -8,7 +8,7 @@ from fcconan.data import Columns, RowWriter, read_typed_rows
 from fcconan.errors import InputError
 from fcconan.generation.items import GENERATED, Generated, Item, Row
 from fcconan.generation.writing import row_maker
-from fcconan.judging import COLUMNS as COMPARED, RATED
+from fcconan.judging import COMPARISON_COLUMNS, RATED
 
 NO_REPLY, SYSTEM_FAILED = "no_reply", "system_failed"
 _BYTES = 4  # of a token, as in `fcconan.models.budget`
@@ -50,25 +50,21 @@ def write_replies(path: Path, rows: Iterable[Row]) -> None:
     _write(path, rows, GENERATED)
 
 
-def join_ratings(parts: Iterable[Path], path: Path) -> None:
-    """Writes the ratings of several files into one.
+_JUDGEMENTS = {"ratings": (RATED, ("rater", "aspect")), "comparisons": (COMPARISON_COLUMNS, ("rater",))}
+
+
+def join_judgements(kind: str, parts: Iterable[Path], path: Path) -> None:
+    """Writes the judgements of several files into one.
+
+    Args:
+        kind: `ratings` or `comparisons`.
+        parts: The files, one for each entry of the suite.
+        path: The file to write.
 
     Raises:
-        InputError: Two of them have a rater and an aspect of the same name.
+        InputError: Two of them have a rater of the same name, and for ratings an aspect of the same name.
     """
-    _join(parts, path, RATED, ("rater", "aspect"), "ratings")
-
-
-def join_comparisons(parts: Iterable[Path], path: Path) -> None:
-    """Writes the comparisons of several files into one.
-
-    Raises:
-        InputError: Two of them have a rater of the same name.
-    """
-    _join(parts, path, COMPARED, ("rater",), "comparisons")
-
-
-def _join(parts: Iterable[Path], path: Path, columns: Columns, key: Sequence[str], kind: str) -> None:
+    columns, key = _JUDGEMENTS[kind]
     rows, part_of = list[Row](), dict[tuple[str, ...], Path]()
     for part in parts:
         for row in read_typed_rows(part, columns):
@@ -96,7 +92,7 @@ def missing_in(replies: Path, ratings: Path | None, comparisons: Path | None) ->
         rows: Iterable[Mapping[str, Any]] = read_typed_rows(ratings, RATED)
         without["ratings"] = sum(row["value"] is None and row["rater_kind"] == "model" for row in rows)
     if comparisons is not None:
-        rows = read_typed_rows(comparisons, COMPARED)
+        rows = read_typed_rows(comparisons, COMPARISON_COLUMNS)
         without["verdicts"] = sum(row["verdict"] == "invalid" and row["reason"] != "orders_disagree" for row in rows)
     return without
 

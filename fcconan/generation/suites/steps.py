@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import fcconan
-from fcconan.data import LOCK, Checkpoint, content_folder, report, sha256_of, short_hash, write_whole
+from fcconan.data import LOCK_FILE, Checkpoint, content_folder, report, sha256_of, short_hash, write_whole
 from fcconan.errors import InputError
 
 RECORD = "suite.json"
@@ -38,20 +38,20 @@ class Steps:
         self.folder, self.about = folder, dict(about)
         self.problems: dict[str, str] = {}
         self.statuses: dict[str, str] = {}
-        path = folder / RECORD
-        self._known = self._load() if path.is_file() else {}
+        self._known = self._load() if (folder / RECORD).is_file() else {}
         self._done: dict[str, Any] = {}
-        if self._known:  # whatever became of the record, the folder is of this suite
-            return
-        if path.is_file():
-            try:
-                name = json.loads(path.read_text(encoding="utf-8"))["suite"]["name"]
-            except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
-                raise InputError(f"{path} is no record of a suite: choose another --out") from error
-            if name != self.about["suite"]["name"]:
-                raise InputError(f"{folder} holds the results of the suite {name}: choose another --out")
-        elif folder.exists() and (not folder.is_dir() or any(each.name != LOCK for each in folder.iterdir())):
-            raise InputError(f"{folder} is there and holds no results of a suite: choose another --out")
+        # Whatever became of the record, a folder with checkpoints is of this suite.
+        if not self._known and folder.exists() and (found := self._held()) is not None:
+            raise InputError(f"{folder} holds {found}: choose another --out")
+
+    def _held(self) -> str | None:
+        """Returns what the folder holds besides results of this suite; None where there is nothing else."""
+        try:
+            name = json.loads((self.folder / RECORD).read_text(encoding="utf-8"))["suite"]["name"]
+        except (OSError, ValueError, KeyError, TypeError, RecursionError):
+            is_empty = self.folder.is_dir() and all(each.name == LOCK_FILE for each in self.folder.iterdir())
+            return None if is_empty else "no results of a suite"
+        return None if name == self.about["suite"]["name"] else f"the results of the suite {name}"
 
     def _load(self) -> dict[str, Any]:
         """Returns the steps that have a checkpoint, by their names."""
@@ -95,7 +95,7 @@ class Steps:
         Args:
             name: Of the step.
             key: Of its options and of what it read.
-            files: What it wrote; a folder stands for all that it holds.
+            files: What it wrote; a folder means all that it holds.
             complete: Whether all went well; otherwise another run tries again.
         """
         hashes = {file.relative_to(self.folder).as_posix(): content_of(file) for file in files if file.exists()}

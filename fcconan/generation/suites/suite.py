@@ -7,7 +7,7 @@ The keys of a system, of ratings, of comparisons and of metrics are the options 
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
@@ -18,12 +18,12 @@ from fcconan.generation.suites.steps import content_of
 LEXICAL = "lexical"
 _NAME = re.compile(r"[^\W_][\w.+=-]*")
 _FILES = (".yaml", ".yml", ".jinja", ".json", ".csv", ".jsonl", ".parquet")
-# Which values name files: one file or folder; a dataset with config and split; a file, or a name of the catalogue; a
-# model, which may be a folder or a file of recorded outputs.
+# Which values name files: one file or folder; a dataset with config and split, or MODEL:LABEL; a file, or a name of the
+# catalogue; a model, which may be a folder. Models that answer are `local:FOLDER` or `replay:FILE`.
 _PATHS = ("background", "prompt", "steps")
-_PARTS = ("from", "pool", "train")
+_PARTS = ("from", "pool", "train", "toxicity")
 _OR_NAMES = ("task", "format", "judge_task")
-_MODELS = ("model", "judge", "encoder", "retriever", "bertscore", "bartscore", "unieval")
+_MODELS = ("encoder", "retriever", "bertscore", "bartscore", "unieval")
 
 
 class _Strict(BaseModel):
@@ -83,7 +83,7 @@ class MetricsConfig(_Strict):
     unieval: str | None = None
     question: list[str] | None = None
     train: str | None = None
-    several: str = "max"
+    several: Literal["max", "mean", "joint"] = "max"
 
     @field_validator("metric")
     @classmethod
@@ -94,15 +94,6 @@ class MetricsConfig(_Strict):
         if unknown is not None:
             raise ValueError(f"there is no metric {unknown!r}: choose from {', '.join(TEXT_METRICS)}, novelty")
         return names
-
-    @field_validator("several")
-    @classmethod
-    def _of_several(cls, name: str) -> str:
-        from fcconan.scoring import SEVERAL
-
-        if name not in SEVERAL:
-            raise ValueError(f"give one of {', '.join(SEVERAL)}")
-        return name
 
     @model_validator(mode="after")
     def _complete(self) -> Self:
@@ -131,11 +122,6 @@ class RatingConfig(_Strict):
     passages: int | None = Field(None, ge=1)
     panel: str | None = None
     name: str | None = None
-
-    @property
-    def models(self) -> list[str]:
-        """The models."""
-        return [self.model] if isinstance(self.model, str) else list(self.model)
 
 
 class ComparisonConfig(_Strict):
@@ -219,14 +205,6 @@ class GeneratorSuite(_Strict):
             raise ValueError(f"the names of two systems differ from {alike!r} in capitals only: tell them apart")
         return systems
 
-    @model_validator(mode="after")
-    def _comparable(self) -> Self:
-        if self.comparisons and len(self.systems) < 2:
-            raise ValueError("`comparisons` compare systems, and there is one: add another, or leave them out")
-        if "tournament" in self.model_fields_set and not self.comparisons:
-            raise ValueError("`tournament` ranks by `comparisons`, and there are none: add some, or leave it out")
-        return self
-
 
 class LoadedSuite:
     """A suite with its file: paths are found from there, and complaints name a line.
@@ -244,12 +222,7 @@ class LoadedSuite:
                 message names the line.
         """
         self.path = path
-        try:
-            self._file = YamlFile(path)
-        except OSError as error:
-            raise InputError(
-                f"{path} cannot be read ({error.strerror or error}): give a suite such as benchmarks/generation.yaml"
-            ) from error
+        self._file = YamlFile(path)
         try:
             self.suite = GeneratorSuite.model_validate(self._file.data)
         except ValidationError as error:
@@ -259,7 +232,7 @@ class LoadedSuite:
     @property
     def dataset(self) -> Path | None:
         """The dataset's folder or file; None where it is a name, to be built."""
-        place = self._beside(self.suite.dataset)
+        place = _beside(self.suite.dataset, self.path.parent)
         return None if not place.exists() and self.suite.dataset in recipe_names() else place
 
     def options(self, config: _Strict) -> dict[str, Any]:
@@ -268,55 +241,35 @@ class LoadedSuite:
 
     def read(self) -> list[Path]:
         """Returns all files and folders that the suite names, and its own."""
-        return [self.path, *([] if self.dataset is None else [self.dataset]), *(path for _, path in self._named())]
+        return [self.path, *(path for _, path in self._named())]
 
     def line(self, *location: str | int) -> int:
         """Returns the line on which a value stands."""
         return self._file.line(location)
 
     def _resolved(self, key: str, value: Any) -> Any:
-        if isinstance(value, list) and key in (*_PATHS, *_MODELS):
+        if isinstance(value, list):
             return [self._resolved(key, each) for each in value]
-        if not isinstance(value, str):
-            return value
-        if key in _PATHS or key in _PARTS or (key in _OR_NAMES and _is_file(value)):
-            return str(self._beside(value))
-        if key == "toxicity":  # MODEL:LABEL
-            name, colon, label = value.partition(":")
-            return f"{self._beside(name)}{colon}{label}" if self._is_folder(name) else value
-        if key in _MODELS:
-            kind, _, rest = value.partition(":")
-            if kind == "replay" and rest:
-                return f"replay:{self._beside(rest)}"
-            if kind == "local" and rest:
-                return f"local:{self._beside(rest)}" if self._is_folder(rest) else value
-            return str(self._beside(value)) if key not in ("model", "judge") and self._is_folder(value) else value
-        return value
-
-    def _beside(self, text: str) -> Path:
-        return self.path.parent / Path(text).expanduser()
-
-    def _is_folder(self, text: str) -> bool:
-        return text.startswith((".", "/", "~")) or self._beside(text).is_dir()
+        found = _located(key, value, self.path.parent)
+        return value if found is None else "".join(map(str, found))
 
     def _named(self) -> Iterator[tuple[Location, Path]]:
         """Yields every file that the suite names, and where it stands."""
-        suite = self.suite
+        suite, folder = self.suite, self.path.parent
+        if self.dataset is not None:
+            yield ("dataset",), self.dataset
         parts: list[tuple[Location, _Strict]] = [(("systems", name), one) for name, one in suite.systems.items()]
         parts += [(("ratings", place), one) for place, one in enumerate(suite.ratings)]
         parts += [(("comparisons", place), one) for place, one in enumerate(suite.comparisons)]
         parts += [] if suite.metrics is None else [(("metrics",), suite.metrics)]
         for where, part in parts:
-            for key, value in self.options(part).items():
-                for text in value if isinstance(value, list) else [value]:
-                    path = path_in(key, text)
-                    if path is not None:
-                        yield (*where, key), path
+            for key, value in part.options().items():
+                for each in value if isinstance(value, list) else [value]:
+                    if (found := _located(key, each, folder)) is not None:
+                        yield (*where, key), found[1]
 
     def _check_files(self) -> None:
         lost = [(where, path) for where, path in self._named() if not path.exists()]
-        if self.dataset is not None and not self.dataset.exists():
-            lost.insert(0, (("dataset",), self.dataset))
         if lost:
             where, path = lost[0]
             names = f", or a dataset of {', '.join(recipe_names())}" if where == ("dataset",) else ""
@@ -331,7 +284,7 @@ def suite_path(given: str) -> Path:
     """Returns the file of a suite: a path, or the name of one in `benchmarks/`.
 
     Raises:
-        InputError: There is no such file.
+        InputError: The file is missing.
     """
     path = Path(given)
     if path.is_file():
@@ -342,25 +295,43 @@ def suite_path(given: str) -> Path:
     raise InputError(f"there is no suite {given}: give a file such as benchmarks/generation.yaml")
 
 
-def _is_file(text: str) -> bool:
-    return "/" in text or text.endswith(_FILES)
+def _located(key: str, value: Any, folder: Path) -> tuple[str, Path, str] | None:
+    """Returns the path that a value names, between what stands before and after it; None where it names none.
 
-
-def path_in(key: str, value: Any) -> Path | None:
-    """Returns the file or folder that the value of a key, as `LoadedSuite.options` returns it, names for certain."""
+    Args:
+        key: Of the value.
+        value: As it stands in the file, or as `LoadedSuite.options` returns it.
+        folder: The folder in which relative paths begin.
+    """
     if not isinstance(value, str):
         return None
-    if key in _PATHS or (key in _OR_NAMES and _is_file(value)):
-        return Path(value)
-    if key in _PARTS:
-        return part_path(value)
-    kind, _, rest = value.partition(":")
-    if key in ("model", "judge") and (kind == "replay" or (kind == "local" and rest.startswith((".", "/")))):
-        return Path(rest)
-    return None
+    before, text, after = "", value, ""
+    if key in ("model", "judge"):
+        kind, _, text = value.partition(":")
+        before = f"{kind}:"
+        is_path = kind == "replay" or (kind == "local" and _is_folder(text, folder))
+    elif key in _PARTS:
+        pieces = value.split(":")
+        ends = range(len(pieces), 0, -1)
+        end = next((end for end in ends if _beside(":".join(pieces[:end]), folder).exists()), 1)
+        text, after = ":".join(pieces[:end]), "".join(f":{piece}" for piece in pieces[end:])
+        is_path = key != "toxicity" or _is_folder(text, folder)
+    elif key in _MODELS:
+        is_path = _is_folder(value, folder)
+    else:
+        is_path = key in _PATHS or (key in _OR_NAMES and ("/" in value or value.endswith(_FILES)))
+    return (before, _beside(text, folder), after) if is_path and text else None
 
 
-def known(options: Mapping[str, Any]) -> dict[str, Any]:
+def _beside(text: str, folder: Path) -> Path:
+    return folder / Path(text).expanduser()
+
+
+def _is_folder(text: str, folder: Path) -> bool:
+    return text.startswith((".", "/", "~")) or _beside(text, folder).is_dir()
+
+
+def with_digests(options: Mapping[str, Any]) -> dict[str, Any]:
     """Returns the options of a part of the suite with what files hold in the place of where they are."""
     return {
         key: [_content(key, each) for each in (value if isinstance(value, list) else [value])]
@@ -370,22 +341,9 @@ def known(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _content(key: str, value: Any) -> Any:
-    if key in ("model", "judge") or not isinstance(value, str):
-        return value
-    path = path_in(key, value)
-    if path is None and key in (*_MODELS, "toxicity") and part_path(value).is_dir():
-        path = part_path(value)
-    return value if path is None else [value.removeprefix(str(path)), content_of(path)]
-
-
-def part_path(text: str) -> Path:
-    """Returns the path in PATH[:CONFIG[:SPLIT]], or in MODEL:LABEL."""
-    pieces = text.split(":")
-    for number in range(len(pieces), 0, -1):
-        path = Path(":".join(pieces[:number]))
-        if path.exists():
-            return path
-    return Path(pieces[0])
+    """Returns a value, with a digest in the place of a path; models tell of their files themselves."""
+    found = None if key in ("model", "judge") else _located(key, value, Path())
+    return value if found is None else [found[2], content_of(found[1])]
 
 
 def _known_keys(location: Location) -> Iterable[str]:

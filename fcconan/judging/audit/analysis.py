@@ -36,7 +36,7 @@ import pandas as pd
 
 from fcconan import __version__
 from fcconan.errors import InputError
-from fcconan.judging.audit.findings import Findings, Names, Who, deviation, difference, entropy, ratio
+from fcconan.judging.audit.findings import Findings, Who, deviation, difference, entropy, ratio
 from fcconan.judging.audit.rows import read_comparisons, read_ratings, read_replies
 from fcconan.parsing import PATTERNS
 from fcconan.scoring import Floats, family_parts
@@ -80,11 +80,9 @@ def audit_judge(
         correction: the interval of `modal_share` holds for all grades. Every other interval holds by itself.
 
     Raises:
-        InputError: There is nothing to audit, a row cannot be read or is given twice, or `own` names who is not
+        InputError: A row cannot be read or is given twice, or `own` names who is not
             there.
     """
-    if ratings is None and comparisons is None:
-        raise InputError("there are neither ratings nor comparisons: give one of them to be audited")
     known = read_replies(replies)
     findings = Findings(resamples, seed, confidence)
     verdicts = read_comparisons(comparisons or (), known)
@@ -107,22 +105,18 @@ def audit_judge(
         _refusal_difference(findings, who, grades)
         _self_preference_grades(findings, who, grades, others, _systems(who, own))
         _compression(findings, who, grades, others[others["kind"] == _PEOPLE])
-        _failures(findings, who, grades, texts=grades["text_key"])
-    patterns = hashlib.sha256(PATTERNS.read_bytes()).hexdigest()[:8]
-    signature = "|".join(
-        [
-            "audit",
-            *([f"data:{population}"] if population else []),
-            f"resamples:{resamples}",
-            f"seed:{seed}",
-            f"confidence:{confidence}",
-            f"refusals:{patterns}",
-            *([f"{key}:{value}" for key, value in family_parts(findings.families, "modal-share").items()]),
-            f"v:{__version__}",
-        ]
-    )
+        _failures(findings, who, grades)
+    facts = {
+        **({"data": population} if population else {}),
+        "resamples": resamples,
+        "seed": seed,
+        "confidence": confidence,
+        "refusals": hashlib.sha256(PATTERNS.read_bytes()).hexdigest()[:8],
+        **family_parts(findings.families, "modal-share"),
+        "v": __version__,
+    }
     return {
-        "signature": signature,
+        "signature": "|".join(["audit", *(f"{key}:{value}" for key, value in facts.items())]),
         "rows": findings.rows,
         "families": [family.to_json() for family in findings.families],
     }
@@ -130,16 +124,12 @@ def audit_judge(
 
 def _check_own(own: Mapping[str, str | Sequence[str]], raters: set[str], written: set[str]) -> None:
     for rater in own:
-        if rater not in raters:
-            raise InputError(
-                f"own replies are named for the rater {rater!r}, and there are {', '.join(sorted(raters))}"
-            )
         systems = _systems({"rater": rater}, own)
-        if not systems & written:
-            there = ", ".join(sorted(written)) or "none that are named"
+        if rater not in raters or not systems & written:
+            there = ", ".join(sorted(written)) or "no named systems"
             raise InputError(
-                f"{rater} is said to have written the replies of {', '.join(sorted(systems))}, and there are replies "
-                f"of {there}"
+                f"the replies of {', '.join(sorted(systems))} are given as those of the rater {rater}: expected one of "
+                f"{', '.join(sorted(raters))}, and replies of {there}"
             )
 
 
@@ -155,14 +145,14 @@ def _wins(findings: Findings, check: str, who: Who, verdicts: pd.DataFrame, size
     """Adds how often the reply with more of something wins."""
     a, b = verdicts[f"{size}_a"], verdicts[f"{size}_b"]
     unknown, equal = a.isna() | b.isna(), a == b
-    used = ~unknown & ~equal & verdicts["share"].notna()
-    shares = verdicts["share"].where(a > b, 1 - verdicts["share"])[used]
+    used = verdicts[~unknown & ~equal & verdicts["share"].notna()]
+    shares = verdicts["share"].where(a > b, 1 - verdicts["share"])[used.index]
     note = _notes(
         f"{equal.sum()} comparisons of replies that do not differ in this are left out",
         _unknown(unknown.sum(), "comparisons have a reply that is not"),
     )
-    missing = len(verdicts) - equal.sum() - used.sum()
-    findings.add_share(check, who, verdicts["unit"][used], shares, n_missing=missing, baseline=0.5, note=note)
+    missing = len(verdicts) - equal.sum() - len(used)
+    findings.add_share(check, who, used, shares, n_missing=missing, baseline=0.5, note=note)
 
 
 def _positions(findings: Findings, who: Who, verdicts: pd.DataFrame) -> None:
@@ -178,7 +168,7 @@ def _positions(findings: Findings, who: Who, verdicts: pd.DataFrame) -> None:
         ("position_reversals", (ab - ba).abs() == 1, 0.0),
         ("first_position_wins", (ab + 1 - ba) / 2, 0.5),  # shown first are a in one order and b in the other
     ):
-        findings.add_share(check, who, both["unit"], shares, baseline=baseline, **columns)
+        findings.add_share(check, who, both, shares, baseline=baseline, **columns)
 
 
 def _systems(who: Who, own: Mapping[str, str | Sequence[str]] | None) -> set[str]:
@@ -206,9 +196,8 @@ def _self_preference(findings: Findings, who: Who, mine: pd.DataFrame, others: p
     if theirs:
         rates = [float(ratio(terms[at : at + 2].sum(axis=1))) for at in (0, 2)]
         note = f"own replies win {rates[0]:.3f}, with {_whose(people)} {rates[1]:.3f}"
-    units = mine["unit"][pairs.index[used]]
-    missing = one_own.sum() - len(theirs)
-    findings.add("self_preference", who, units, terms, difference, n_missing=missing, baseline=0.0, note=note)
+    compared, missing = mine.loc[pairs.index[used]], one_own.sum() - len(theirs)
+    findings.add("self_preference", who, compared, terms, difference, n_missing=missing, baseline=0.0, note=note)
 
 
 def _own_shares(verdicts: pd.DataFrame, systems: set[str]) -> "tuple[pd.Series[Any], pd.Series[float]]":
@@ -235,21 +224,17 @@ def _self_preference_grades(
     mine = _praise(known).to_numpy()
     theirs = means.reindex(known["reply"]).to_numpy(dtype=np.float64)
 
-    def own_minus_others(values: Any) -> Floats:
-        return np.stack([is_own * values, is_own, (1 - is_own) * values, 1 - is_own])
-
     note = f"{int(is_own.sum())} of {len(known)} replies that others rated, too, are its own"
     if 0 < is_own.sum() < len(known):
-        gaps = [float(difference(own_minus_others(values).sum(axis=1))) for values in (mine, theirs)]
+        gaps = [float(difference(_by_group(is_own, values).sum(axis=1))) for values in (mine, theirs)]
         note = f"own minus other replies {gaps[0]:.3f}, with {_whose(people)} {gaps[1]:.3f}"
     # Each reply counts once with both, so the difference of the two differences is that of what the judge adds.
     findings.add(
         "self_preference_grades",
         who,
-        known["unit"],
-        own_minus_others(mine - theirs),
+        known,
+        _by_group(is_own, mine - theirs),
         difference,
-        texts=known["text_key"],
         n_missing=len(grades) - len(known),
         baseline=0.0,
         undefined="one_group",
@@ -257,13 +242,16 @@ def _self_preference_grades(
     )
 
 
-def _failures(findings: Findings, who: Who, rows: pd.DataFrame, texts: Names = ()) -> None:
+def _by_group(is_first: Any, values: Any) -> Floats:
+    """Returns the terms of the difference of two means: that of one group of rows, and that of the others."""
+    return np.stack([is_first * values, is_first, (1 - is_first) * values, 1 - is_first])
+
+
+def _failures(findings: Findings, who: Who, rows: pd.DataFrame) -> None:
     reasons = rows["reason"]
-    findings.add_share("failures", who, rows["unit"], reasons.notna(), baseline=0.0, texts=texts)
-    for failure in sorted(reasons.dropna().unique()):
-        findings.add_share(
-            "failures", who, rows["unit"], reasons == failure, failure=failure, baseline=0.0, texts=texts
-        )
+    for failure in (None, *sorted(reasons.dropna().unique())):
+        failed = reasons.notna() if failure is None else reasons == failure
+        findings.add_share("failures", who, rows, failed, failure=failure, baseline=0.0)
 
 
 def _length_correlation(findings: Findings, who: Who, grades: pd.DataFrame) -> None:
@@ -271,9 +259,8 @@ def _length_correlation(findings: Findings, who: Who, grades: pd.DataFrame) -> N
     findings.add_spearman(
         "length_correlation",
         who,
-        found["unit"],
+        found,
         np.stack([found["words"], found["sign"] * found["value"]]),
-        texts=found["text_key"],
         n_missing=len(grades) - len(found),
         baseline=0.0,
         note=_unknown(grades["words"].isna().sum(), "ratings have no reply"),
@@ -286,10 +273,9 @@ def _refusal_difference(findings: Findings, who: Who, grades: pd.DataFrame) -> N
     findings.add(
         "refusal_difference",
         who,
-        found["unit"],
-        np.stack([refuses * values, refuses, (1 - refuses) * values, 1 - refuses]),
+        found,
+        _by_group(refuses, values),
         difference,
-        texts=found["text_key"],
         n_missing=len(grades) - len(found),
         baseline=0.0,
         undefined="one_group",
@@ -308,16 +294,8 @@ def _compression(findings: Findings, who: Who, grades: pd.DataFrame, people: pd.
     if possible is not None:
         modal = found["value"] == found["value"].mode().min()
         baseline = None if theirs is None else float(same["value"].value_counts(normalize=True).max())
-        findings.add_share(
-            "modal_share",
-            who,
-            found["unit"],
-            modal,
-            texts=found["text_key"],
-            among=found["value"].nunique(),
-            n_missing=n_missing,
-            baseline=baseline,
-        )
+        among = found["value"].nunique()
+        findings.add_share("modal_share", who, found, modal, among=among, n_missing=n_missing, baseline=baseline)
     row: dict[str, Any] = {"n": len(found), "n_units": found["unit"].nunique(), "n_missing": n_missing}
     if possible is None:
         for check in ("modal_share", "levels_used", "entropy"):
@@ -361,10 +339,9 @@ def _spread(findings: Findings, who: Who, found: pd.DataFrame, people: pd.DataFr
     findings.add(
         "spread",
         who,
-        both["unit"],
+        both,
         terms,
         lambda sums: ratio(np.stack([deviation(sums[:3]), deviation(sums[3:])])),
-        texts=both["text_key"],
         n=int(is_mine.sum()),
         n_missing=n_missing + len(found) - len(mine),
         baseline=1.0,

@@ -143,11 +143,9 @@ class Findings:
         self,
         check: str,
         who: Who,
-        units: Names,
+        rows: pd.DataFrame,
         terms: Floats,
         statistic: Statistic,
-        *,
-        texts: Names = (),
         **columns: Any,
     ) -> None:
         """Adds what a statistic of sums says.
@@ -155,13 +153,12 @@ class Findings:
         Args:
             check: The name of the finding.
             who: The rater and the aspect.
-            units: The unit of every row.
+            rows: Ratings or comparisons, with `unit`; with `text_key`, texts are resampled, too, if units share them.
             terms: Shape (terms, rows).
             statistic: Takes sums of terms, shape (terms, ...); it must not depend on a common factor.
-            texts: The text of every row: texts are resampled, too, where units have texts in common.
             columns: As of `write`.
         """
-        groupings = _groupings(units, texts)
+        groupings = _groupings(rows)
         n_units = _n_groups(groupings[0])
         sums = np.zeros((len(terms), n_units))
         for term, row in zip(sums, terms, strict=True):
@@ -172,16 +169,15 @@ class Findings:
         elif n_units > 1:
             parts = [terms @ drawn.T for drawn in weights(groupings, self.resamples, self.seed)]
             draws = statistic(np.concatenate(parts, axis=1))
-        self.write(check, who, value, self._ends(draws), **{"n": len(units), "n_units": n_units} | columns)
+        self.write(check, who, value, self._ends(draws), **{"n": len(rows), "n_units": n_units} | columns)
 
     def add_share(
         self,
         check: str,
         who: Who,
-        units: Names,
+        rows: pd.DataFrame,
         values: npt.ArrayLike,
         *,
-        texts: Names = (),
         among: int = 1,
         **columns: Any,
     ) -> None:
@@ -190,13 +186,12 @@ class Findings:
         Args:
             check: The name of the finding.
             who: The rater and the aspect.
-            units: The unit of every row.
+            rows: As of `add`.
             values: From 0 to 1; shape (rows,).
-            texts: As of `add`.
             among: Number of shares of which this is the largest. Its interval holds for all of them (Bonferroni).
             columns: As of `write`.
         """
-        shares, groupings = np.asarray(values, dtype=np.float64), _groupings(units, texts)
+        shares, groupings = np.asarray(values, dtype=np.float64), _groupings(rows)
         n_units, ends = _n_groups(groupings[0]), None
         if n_units > 1:
             ends = share_interval(shares, groupings, 1 - (1 - self.confidence) / among)
@@ -207,27 +202,24 @@ class Findings:
         value = float(shares.mean()) if len(shares) else np.nan
         self.write(check, who, value, ends, n=len(shares), n_units=n_units, **columns)
 
-    def add_spearman(
-        self, check: str, who: Who, units: Names, values: Floats, *, texts: Names = (), **columns: Any
-    ) -> None:
-        """Adds Spearman's rho of two values, which are ranked anew in every resample.
+    def add_spearman(self, check: str, who: Who, rows: pd.DataFrame, values: Floats, **columns: Any) -> None:
+        """Adds Spearman's rho of two values, which are ranked again in every resample.
 
         Args:
             check: The name of the finding.
             who: The rater and the aspect.
-            units: The unit of every row.
+            rows: As of `add`.
             values: Shape (2, rows).
-            texts: As of `add`.
             columns: As of `write`.
         """
-        groupings = _groupings(units, texts)
+        groupings = _groupings(rows)
         n_units = _n_groups(groupings[0])
         x, y = (np.unique(each, return_inverse=True)[1] for each in values)
-        value, draws = float(spearman(x, y, np.ones((1, len(units))))[0]), None
+        value, draws = float(spearman(x, y, np.ones((1, len(rows))))[0]), None
         if n_units > 1:
             drawn = weights(groupings, self.resamples, self.seed)
             draws = np.concatenate([spearman(x, y, each) for each in drawn])
-        self.write(check, who, value, self._ends(draws), n=len(units), n_units=n_units, **columns)
+        self.write(check, who, value, self._ends(draws), n=len(rows), n_units=n_units, **columns)
 
     def _ends(self, draws: Floats | None) -> tuple[float, float] | None:
         if draws is None:
@@ -283,11 +275,10 @@ class Findings:
         )
 
 
-def _groupings(units: Names, texts: Names) -> list[Codes]:
-    found = [codes_of(units)]
-    if len(texts) and crossed(found[0], codes_of(texts)):
-        found.append(codes_of(texts))
-    return found
+def _groupings(rows: pd.DataFrame) -> list[Codes]:
+    units = codes_of(rows["unit"])
+    texts = codes_of(rows["text_key"]) if "text_key" in rows else units
+    return [units, texts] if crossed(units, texts) else [units]
 
 
 def _n_groups(codes: Codes) -> int:

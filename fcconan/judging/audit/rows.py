@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import pandas as pd
 
-from fcconan.data import VERDICTS, normalise
+from fcconan.data import VERDICTS, normalise, required_id
 from fcconan.errors import InputError
 from fcconan.parsing import is_refusal
 
@@ -75,7 +75,7 @@ def read_replies(rows: Iterable[Row] | None) -> pd.DataFrame:
     """
     known: dict[str, list[Any]] = {}
     for row in rows or ():
-        name = _given(row, "reply_id", "replies")
+        name = required_id(row, "reply_id", "replies")
         if name in known:
             raise InputError(f"two replies have the id {name}: give every reply once")
         of_text: list[Any] = [None, None, None]
@@ -159,22 +159,17 @@ def _joined(one: Verdict, other: Verdict) -> Verdict:
         if not one.orders and not other.orders:  # each shows its reply a first
             one, other = replace(one, orders={"ab": one.share}), replace(other, orders={"ab": other.share})
         other = other.turned()
-    if len(one.orders) != 1 or len(other.orders) != 1:
+    if len(one.orders) != 1 or len(other.orders) != 1 or one.orders.keys() == other.orders.keys():
         raise InputError(
             f"{one.rater} compared {' and '.join(sides)} of item {item} twice: give every file once, and "
             "comparisons made under other conditions with another --rater-name"
-        )
-    for order in one.orders.keys() & other.orders.keys():
-        raise InputError(
-            f"{one.rater} compared {' and '.join(sides)} of item {item} twice in the order {order}: "
-            "give one verdict for each order"
         )
     share = None if one.share is None or other.share is None else (one.share + other.share) / 2
     return replace(one, share=share, reason=one.reason or other.reason, orders={**one.orders, **other.orders})
 
 
 def _grade(row: Row) -> list[Any]:
-    reply, rater, aspect = (_given(row, name, "ratings") for name in ("reply_id", "rater", "aspect"))
+    reply, rater, aspect = (required_id(row, name, "ratings") for name in ("reply_id", "rater", "aspect"))
     value = row.get("value")
     if value is not None and not (isinstance(value, int | float) and math.isfinite(value)):
         raise InputError(f"{rater} gave {reply} the {aspect} {value!r}: give a number, or null with a reason")
@@ -188,7 +183,7 @@ def _grade(row: Row) -> list[Any]:
 
 def _verdict(row: Row) -> Verdict:
     item, rater, system_a, system_b, verdict = (
-        _given(row, name, "comparisons") for name in ("item_id", "rater", "system_a", "system_b", "verdict")
+        required_id(row, name, "comparisons") for name in ("item_id", "rater", "system_a", "system_b", "verdict")
     )
     order = row.get("order")
     if order not in (None, *_TURNED):
@@ -219,9 +214,3 @@ def _share(verdict: str) -> float | None:
     if verdict not in _SHARES:
         raise InputError(f"a verdict is {verdict!r}: give one of {', '.join(VERDICTS)}")
     return _SHARES[verdict]
-
-
-def _given(row: Row, name: str, rows: str) -> str:
-    if row.get(name) is None:
-        raise InputError(f"{rows} have the columns {', '.join(row)}, and a row has no {name}: give one")
-    return str(row[name])

@@ -7,11 +7,11 @@ a dataset go in as JSON: nothing in them is read as a template.
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal
 
 from fcconan.data import normalise
 from fcconan.judging.calibration.data import Example
+from fcconan.judging.prompts import json_object, json_request
 from fcconan.judging.tasks import Aspect
 from fcconan.models import Messages, whole_characters
 
@@ -29,13 +29,7 @@ StepsReason = Literal[
 ]
 
 MOST_STEPS = 20
-SCHEMA: Mapping[str, Any] = {
-    "title": "steps",
-    "type": "object",
-    "properties": {"steps": {"type": "array", "items": {"type": "string"}}},
-    "required": ["steps"],
-    "additionalProperties": False,
-}
+SCHEMA: Mapping[str, Any] = json_object({"steps": {"type": "array", "items": {"type": "string"}}}, title="steps")
 EDITS: Mapping[Edit, str] = {
     "modify": "Change those steps that led the grader astray, and leave the others as they are.",
     "paraphrase": "Keep what the steps ask for, and say it more clearly and in fewer words.",
@@ -66,23 +60,10 @@ _NUMBERED = re.compile(r"(\s*)[*#]*\s*(?:step\s+)?(\d+)\s*[.):](.*)", re.IGNOREC
 _LONG_RUN, _SHORT_RUN = 8, 4  # words
 
 
-@dataclass(frozen=True)
-class ParsedSteps:
-    """Evaluation steps.
-
-    Attributes:
-        steps: None where the answer holds no readable list.
-        reason: Why there are none.
-    """
-
-    steps: tuple[str, ...] | None
-    reason: StepsReason | None = None
-
-
 def draft_messages(aspect: Aspect, examples: Sequence[Example]) -> Messages:
     """Returns the request for evaluation steps that explain experts' grades."""
     shown = [{**each.variables, "expert_grade": each.value} for each in examples]
-    return _messages(_DRAFT, {"aspect": _described(aspect), "examples": shown})
+    return json_request(_DRAFT, {"aspect": _described(aspect), "examples": shown})
 
 
 def refine_messages(
@@ -98,28 +79,31 @@ def refine_messages(
     """
     shown = [{**each.variables, "expert_grade": each.value, "given_grade": given} for each, given in errors]
     content = {"aspect": _described(aspect), "steps": list(steps), "examples": shown}
-    return _messages(_REFINE + EDITS[edit] + _FORM, content)
+    return json_request(_REFINE + EDITS[edit] + _FORM, content)
 
 
-def parse_steps(text: str) -> ParsedSteps:
+def parse_steps(text: str) -> tuple[tuple[str, ...], StepsReason | None]:
     """Reads evaluation steps: a JSON object with `steps`, a JSON list of strings, or a list numbered from 1.
 
     A code fence around the whole, one heading line that ends in a colon, and lines that go on with a step are
     understood; any other text before or after the list is not.
+
+    Returns:
+        The steps; without any, the reason.
     """
     fenced = _FENCED.fullmatch(text.strip())
     body = fenced[1] if fenced else text
     if not body.strip():
-        return ParsedSteps(None, "empty")
+        return (), "empty"
     read = _from_json(body) if body.lstrip()[0] in "[{" else _from_lines(body.splitlines())
     if not isinstance(read, list):
-        return ParsedSteps(None, read)
+        return (), read
     steps = tuple(normalise(step.replace("**", "")) for step in read)
     if not all(steps):
-        return ParsedSteps(None, "empty_step")
+        return (), "empty_step"
     if any("{{" in step or "}}" in step for step in steps):
-        return ParsedSteps(None, "placeholder")
-    return ParsedSteps(None, "too_many_steps") if len(steps) > MOST_STEPS else ParsedSteps(steps)
+        return (), "placeholder"
+    return ((), "too_many_steps") if len(steps) > MOST_STEPS else (steps, None)
 
 
 def copies(steps: Sequence[str], examples: Sequence[Example]) -> bool:
@@ -132,13 +116,6 @@ def copies(steps: Sequence[str], examples: Sequence[Example]) -> bool:
         if length >= _SHORT_RUN and any(f" {' '.join(run)} " in f" {' '.join(written)} " for run in runs):
             return True
     return False
-
-
-def _messages(instruction: str, content: Mapping[str, Any]) -> Messages:
-    return [
-        {"role": "system", "content": instruction},
-        {"role": "user", "content": json.dumps(content, ensure_ascii=False)},
-    ]
 
 
 def _described(aspect: Aspect) -> dict[str, Any]:

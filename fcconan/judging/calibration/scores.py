@@ -83,7 +83,7 @@ def correlation(metric: Metric, predicted: Floats, human: Floats) -> tuple[float
         return None, "constant_human"
     if np.ptp(predicted) <= _TOLERANCE:
         return None, "constant_predictions"
-    return _coefficient(metric, predicted, human), None
+    return _COEFFICIENTS[metric](predicted, human), None
 
 
 def score(
@@ -144,15 +144,22 @@ def _floats(values: Sequence[float | None]) -> Floats:
     return np.array(values, dtype=np.float64)
 
 
-def _coefficient(metric: Metric, x: Floats, y: Floats) -> float:
-    if metric == "kendall":
-        from scipy.stats import kendalltau
+def _kendall(x: Floats, y: Floats) -> float:
+    from scipy.stats import kendalltau
 
-        return float(kendalltau(x, y).statistic)
-    if metric == "spearman":
-        x, y = middle_ranks(x), middle_ranks(y)
+    return float(kendalltau(x, y).statistic)
+
+
+def _pearson(x: Floats, y: Floats) -> float:
     x, y = x - x.mean(), y - y.mean()
     return float(x @ y / np.sqrt((x @ x) * (y @ y)))
+
+
+_COEFFICIENTS: dict[Metric, Callable[[Floats, Floats], float]] = {
+    "kendall": _kendall,
+    "spearman": lambda x, y: _pearson(middle_ranks(x), middle_ranks(y)),
+    "pearson": _pearson,
+}
 
 
 def _scored(

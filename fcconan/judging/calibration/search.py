@@ -1,6 +1,6 @@
 """Auto-CSEval's calibration (Hengle et al., 2025, Algorithm 1): evaluation steps whose ratings follow people's best.
 
-A model drafts steps from few examples that people rated, drawn anew for every draft; the drafts that correlate best
+A model drafts steps from few examples that people rated, other ones for every draft; the drafts that correlate best
 with people are kept; the model improves them on the examples that they misjudge most; the best of old and new is
 returned. What the paper leaves open, or does in a way that flatters the result, is decided so:
 
@@ -14,7 +14,6 @@ returned. What the paper leaves open, or does in a way that flatters the result,
 """
 
 import json
-import math
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -39,10 +38,10 @@ from fcconan.judging.calibration.drafting import (
 )
 from fcconan.judging.calibration.scores import Bootstrap, Score, Undefined, difference, score
 from fcconan.judging.calibration.settings import Calibration, Log, Settings, Steps, signature
-from fcconan.judging.rating import RETRIED, ModelJudge
+from fcconan.judging.rating import ModelJudge
 from fcconan.judging.strategies import TEXTS, Plan
 from fcconan.judging.tasks import Aspect
-from fcconan.models import Call, CallReason, Messages, Model, Reply, Sampling
+from fcconan.models import PASSING_REASONS, Call, CallReason, Messages, Model, Reply, Sampling
 
 Status = Literal["usable", "failed", "duplicate", "undefined", "too_many_missing"]
 FailedReason = CallReason | StepsReason
@@ -158,8 +157,7 @@ def calibrate(
         progress: Is told what is being done.
 
     Raises:
-        InputError: Ratings do not fit the scale, there are too few or they are constant, no candidate can be used, or
-            the rater breaks its contract.
+        InputError: Ratings do not fit the scale, there are too few or they are constant, or no candidate can be used.
     """
     asked = settings or Settings()
     asked.check(aspect, parts)
@@ -283,7 +281,7 @@ class _Work:
         examples, settings = self.parts.report, self.settings
         self.progress(f"report: candidate {best.candidate} and the task's own steps on {len(examples)} examples")
         human = [example.value for example in examples]
-        chosen, baseline = (self._rated(steps, examples) for steps in (best.steps, tuple(self.aspect.steps)))
+        chosen, baseline = (self.rate(steps, examples) for steps in (best.steps, tuple(self.aspect.steps)))
         bootstrap = Bootstrap(tuple(example.item for example in examples), settings.resamples, settings.seed)
         scored, usual = (
             score(settings.metric, given, human, scale=self.aspect.scale, bootstrap=bootstrap)
@@ -300,7 +298,7 @@ class _Work:
             self.parts.summary(),
             settings,
             dict(sorted(Counter(f"{each.phase}: {each.status}" for each in self.candidates).items())),
-            sum(each.reason in RETRIED for each in self.candidates),
+            sum(each.reason in PASSING_REASONS for each in self.candidates),
         )
 
     def _try(self, requests: Sequence[_Request], what: str) -> None:
@@ -332,7 +330,7 @@ class _Work:
         if first != made.candidate:
             made.status, made.same_as = "duplicate", first
             return
-        predictions = self._rated(made.steps, self._selection)
+        predictions = self.rate(made.steps, self._selection)
         human = [example.value for example in self._selection]
         made.selection = found = score(self.settings.metric, predictions, human, scale=self.aspect.scale)
         if (len(human) - found.n_missing) / len(human) < self.settings.least_predicted:
@@ -345,26 +343,15 @@ class _Work:
     def _errors(self, parent: Candidate) -> list[tuple[Example, float]]:
         """The drafting examples with the largest errors, with the candidate's rating; no perfect ones, ever."""
         if parent.candidate not in self._predictions:
-            self._predictions[parent.candidate] = self._rated(parent.steps, self._drafting)
+            self._predictions[parent.candidate] = self.rate(parent.steps, self._drafting)
         rated = zip(self._drafting, self._predictions[parent.candidate], strict=True)
         wrong = [(example, given) for example, given in rated if given is not None and given != example.value]
         return sorted(wrong, key=lambda each: -abs(each[1] - each[0].value))[: self.settings.errors]
 
-    def _rated(self, steps: Sequence[str], examples: Sequence[Example]) -> Predictions:
-        found = list(self.rate(steps, examples))
-        if len(found) != len(examples):
-            raise InputError(f"the rater gave {len(found)} ratings for {len(examples)} examples: give one for each")
-        for value in found:
-            if value is not None and not math.isfinite(value):
-                raise InputError(f"the rater gave {value}: give a number, or None where there is no rating")
-        return found
-
 
 def _read(reply: Reply, examples: Sequence[Example]) -> tuple[tuple[str, ...], FailedReason | None]:
     """Returns the steps of an answer; without any, the reason."""
-    if reply.text is None or not reply.text.strip():
+    if reply.text is None:
         return (), reply.reason or "empty"
-    parsed = parse_steps(reply.text)
-    if parsed.steps is None:
-        return (), parsed.reason
-    return ((), "copies_example") if copies(parsed.steps, examples) else (parsed.steps, None)
+    steps, reason = parse_steps(reply.text)
+    return ((), "copies_example") if copies(steps, examples) else (steps, reason)

@@ -5,16 +5,20 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Self, TextIO
+from typing import Annotated, Any, Self, TextIO
 
+import pydantic.dataclasses
 import yaml
+from pydantic import Field, TypeAdapter, ValidationError
 
 import fcconan
-from fcconan.data import YamlFile, write_whole
+from fcconan.data import YamlFile, explain, write_whole
 from fcconan.errors import InputError
 from fcconan.judging.calibration.data import Parts
 from fcconan.judging.calibration.scores import Metric, Score
-from fcconan.judging.tasks import Aspect
+from fcconan.judging.tasks import Aspect, Text
+
+_Grade = Annotated[int, Field(strict=True)]  # in YAML, `yes` is true, which would be 1
 
 
 @dataclass(frozen=True)
@@ -83,7 +87,7 @@ class Settings:
             )
 
 
-@dataclass(frozen=True)
+@pydantic.dataclasses.dataclass(frozen=True)
 class Steps:
     """Calibrated evaluation steps, as strategies use them.
 
@@ -96,9 +100,9 @@ class Steps:
     """
 
     aspect: str
-    low: int
-    high: int
-    steps: tuple[str, ...]
+    low: _Grade
+    high: _Grade
+    steps: Annotated[tuple[Text, ...], Field(min_length=1)]
     signature: str
 
     def onto(self, aspect: Aspect) -> Aspect:
@@ -167,17 +171,10 @@ def load_steps(path: Path) -> Steps:
     if not path.is_file():
         raise InputError(f"{path} is not there: give a file that `fcconan judge calibrate` wrote")
     file = YamlFile(path)
-    wanted = {"aspect": str, "low": int, "high": int, "steps": list, "signature": str}
-    for key, kind in wanted.items():
-        found = file.data.get(key)
-        if type(found) is not kind:
-            raise InputError(f"{path}, line {file.line((key,))}: `{key}` is {found!r}: expected a {kind.__name__}")
-    steps = file.data["steps"]
-    if not steps or not all(isinstance(step, str) and step.strip() for step in steps):
-        raise InputError(
-            f"{path}, line {file.line(('steps',))}: `steps` holds something else than text: write sentences"
-        )
-    return Steps(**{key: file.data[key] for key in wanted} | {"steps": tuple(steps)})
+    try:
+        return TypeAdapter(Steps).validate_python(file.data)
+    except ValidationError as error:
+        raise InputError(explain(file, error, whole="the calibration", known_keys=lambda _: ())) from error
 
 
 def signature(aspect: Aspect, parts: Parts, settings: Settings, *, rater: str, drafter: str) -> str:
@@ -202,11 +199,7 @@ def signature(aspect: Aspect, parts: Parts, settings: Settings, *, rater: str, d
         "selected": "worst-case",
         "least-predicted": settings.least_predicted,
         "sizes": ",".join(map(str, settings.sizes)),
-        "trials": settings.trials,
-        "keep": settings.keep,
-        "rounds": settings.rounds,
-        "refinements": settings.refinements,
-        "errors": settings.errors,
+        **{name: getattr(settings, name) for name in ("trials", "keep", "rounds", "refinements", "errors")},
         "temperatures": "-".join(map(str, settings.temperatures)) if settings.temperatures else "model",
         "max-tokens": settings.max_tokens,
         "bootstrap": f"{settings.resamples}-by-item",

@@ -5,13 +5,14 @@ has no readable answer it is invalid: the other order alone would bring the pref
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Literal, Protocol
 
 import numpy as np
 
+from fcconan.building import comparison_row
 from fcconan.data import COMPARED, normalise, short_hash
 from fcconan.judging.answer_checks import readable
 from fcconan.judging.comparison.pairs import Pair, Row
@@ -98,8 +99,10 @@ Reason = Literal[
     "empty_reply",  # one of the two replies has no text
     "orders_disagree",
 ]
+_Outcome = tuple[Verdict | Literal["invalid"], Reason | None]
+_DISAGREEMENTS: dict[Disagreement, _Outcome] = {"tie": ("tie", None), "invalid": ("invalid", "orders_disagree")}
 
-COLUMNS = COMPARED.kinds
+COMPARISON_COLUMNS = COMPARED.kinds
 
 
 class ComparisonProtocol(Protocol):
@@ -151,7 +154,7 @@ def compare(
 ) -> Iterator[dict[str, Any]]:
     """Yields a verdict for every pair, in their order; pairs are read as the model asks for calls.
 
-    A verdict is a row with the columns `COLUMNS`:
+    A verdict is a row with the columns `COMPARISON_COLUMNS`:
 
     - `score_a` and `score_b` are means over the orders; they decide nothing, so that replies with different mean scores
       are tied where the orders disagree. None where the verdict is invalid or the judge gives no scores.
@@ -180,10 +183,11 @@ def compare(
     Raises:
         InputError: The model cannot be used at all, or gives another number of answers than it is asked for.
     """
-    combine = _Combine(rater or model.name, protocol, disagreement, one_order)
     asked = (_ask(pair, protocol, orders, seed) for pair in pairs)
     for each, replies in answered(model.name, model.replies, ((each, each.calls) for each in asked)):
-        yield combine(each, replies)
+        read = {side: _read(answer, side, protocol) for side, answer in zip(each.shown_first, replies, strict=True)}
+        verdict, reason = _verdict(each, list(read.values()), disagreement, one_order)
+        yield _row(each, read, verdict, reason, rater or model.name)
 
 
 def calls_about(pair: Pair, protocol: ComparisonProtocol) -> list[Call]:
@@ -203,9 +207,7 @@ def _ask(pair: Pair, protocol: ComparisonProtocol, orders: Orders, seed: int) ->
     question = protocol.question(pair.a, pair.b)
     if question.reason is not None:
         return _Asked(pair, question, reason=question.reason)
-    if orders == "both":
-        return _Asked(pair, question, ("a", "b"))
-    return _Asked(pair, question, ("a" if orders == "ab" else _drawn(pair, seed),))
+    return _Asked(pair, question, _SHOWN_FIRST[orders](pair, seed))
 
 
 def _drawn(pair: Pair, seed: int) -> Side:
@@ -213,57 +215,46 @@ def _drawn(pair: Pair, seed: int) -> Side:
     return "b" if np.random.default_rng([seed, key]).integers(2) else "a"
 
 
-@dataclass(frozen=True)
-class _Combine:
-    """Makes one verdict of the answers to a pair."""
+_SHOWN_FIRST: dict[Orders, Callable[[Pair, int], tuple[Side, ...]]] = {
+    "both": lambda pair, seed: ("a", "b"),
+    "ab": lambda pair, seed: ("a",),
+    "seeded": lambda pair, seed: (_drawn(pair, seed),),
+}
 
-    rater: str
-    protocol: ComparisonProtocol
-    disagreement: Disagreement
-    one_order: OneOrder
 
-    def __call__(self, asked: _Asked, replies: Sequence[Reply]) -> dict[str, Any]:
-        read: dict[Side, _Read] = {
-            side: _read(answer, side, self.protocol) for side, answer in zip(asked.shown_first, replies, strict=True)
-        }
-        verdict, reason = self._verdict(asked, list(read.values()))
-        a, b = asked.pair.a, asked.pair.b
-        scored = [each for each in read.values() if each.verdict] if verdict != "invalid" else []
-        ab, ba = read.get("a", _Read()), read.get("b", _Read())
-        return {
-            "item_id": a["item_id"],
-            "system_a": a["system"],
-            "system_b": b["system"],
-            "reply_a": a["reply_id"],
-            "reply_b": b["reply_id"],
-            "rater": self.rater,
-            "rater_kind": "model",
-            "verdict": verdict,
-            "score_a": _mean([each.score_a for each in scored]),
-            "score_b": _mean([each.score_b for each in scored]),
-            "reason": reason,
-            "verdict_ab": ab.verdict,
-            "verdict_ba": ba.verdict,
-            "reason_ab": ab.reason,
-            "reason_ba": ba.reason,
-            "flipped": ab.verdict != ba.verdict if ab.verdict and ba.verdict else None,
-            "identical": asked.identical,
-            "shortened": any(asked.question.words_cut),
-            "words_cut_a": asked.question.words_cut[0],
-            "words_cut_b": asked.question.words_cut[1],
-            "suspicious": suspicious(asked.pair, {side: each.verdict for side, each in read.items()}),
-        }
+def _verdict(asked: _Asked, read: "Sequence[_Read]", disagreement: Disagreement, one_order: OneOrder) -> _Outcome:
+    if asked.identical:
+        return "tie", None
+    verdicts = [each.verdict for each in read if each.verdict]
+    reason = asked.reason or next((each.reason for each in read if each.reason), None)
+    if not verdicts or (reason and one_order == "invalid"):
+        return "invalid", reason
+    if len(set(verdicts)) == 1:
+        return verdicts[0], None
+    return _DISAGREEMENTS[disagreement]
 
-    def _verdict(self, asked: _Asked, read: "list[_Read]") -> tuple[Literal["a", "b", "tie", "invalid"], Reason | None]:
-        if asked.identical:
-            return "tie", None
-        verdicts = [each.verdict for each in read if each.verdict]
-        reason = asked.reason or next((each.reason for each in read if each.reason), None)
-        if not verdicts or (reason and self.one_order == "invalid"):
-            return "invalid", reason
-        if len(set(verdicts)) == 1:
-            return verdicts[0], None
-        return ("tie", None) if self.disagreement == "tie" else ("invalid", "orders_disagree")
+
+def _row(
+    asked: _Asked, read: "Mapping[Side, _Read]", verdict: str, reason: Reason | None, rater: str
+) -> dict[str, Any]:
+    scored = [each for each in read.values() if each.verdict] if verdict != "invalid" else []
+    ab, ba = read.get("a", _Read()), read.get("b", _Read())
+    row = {
+        **comparison_row(asked.pair.a, asked.pair.b, rater, "model", verdict, reason),
+        "score_a": _mean([each.score_a for each in scored]),
+        "score_b": _mean([each.score_b for each in scored]),
+        "verdict_ab": ab.verdict,
+        "verdict_ba": ba.verdict,
+        "reason_ab": ab.reason,
+        "reason_ba": ba.reason,
+        "flipped": ab.verdict != ba.verdict if ab.verdict and ba.verdict else None,
+        "identical": asked.identical,
+        "shortened": any(asked.question.words_cut),
+        "words_cut_a": asked.question.words_cut[0],
+        "words_cut_b": asked.question.words_cut[1],
+        "suspicious": suspicious(asked.pair, {side: each.verdict for side, each in read.items()}),
+    }
+    return {name: row[name] for name in COMPARISON_COLUMNS}
 
 
 @dataclass(frozen=True)

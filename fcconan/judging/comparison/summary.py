@@ -18,7 +18,7 @@ class ComparisonSummary:
         both_orders: Comparisons with a readable verdict in both orders.
         flipped: Those of them whose orders gave different verdicts.
         reversed: Those of the flipped ones where one order said a and the other b.
-        identical: Ties of equal texts, which nobody was asked about.
+        identical: Ties of equal texts, which no model was asked about.
         shortened: Comparisons in which words of a reply were left out.
         suspicious: Comparisons in which a reply may have told the judge its verdict.
         first_chosen: How often the reply shown first was preferred, an order being counted by itself. Comparisons
@@ -55,21 +55,17 @@ class ComparisonSummary:
             self.first_chosen += (result["verdict_ab"] == "a") + (result["verdict_ba"] == "b")
             self.second_chosen += (result["verdict_ab"] == "b") + (result["verdict_ba"] == "a")
 
-    @property
-    def flip_rate(self) -> float | None:
-        """Flipped comparisons among those with a readable verdict in both orders; None where there are none."""
-        return self.flipped / self.both_orders if self.both_orders else None
-
-    @property
-    def first_preference(self) -> float | None:
-        """Share of the reply shown first among all preferences; 0.5 is none. None where nothing was preferred in
-        both orders.
-        """
-        chosen = self.first_chosen + self.second_chosen
-        return self.first_chosen / chosen if chosen else None
-
     def as_json(self) -> dict[str, Any]:
-        """Returns counts and rates as JSON-able values."""
+        """Returns counts and rates as JSON-able values.
+
+        `flip_rate` is the share of flipped comparisons among those with a readable verdict in both orders;
+        `first_preference` that of the reply shown first among all preferences, where 0.5 is none. A rate of nothing is
+        None.
+        """
         counts = asdict(self) | {"verdicts": dict(sorted(self.verdicts.items()))}
         counts["invalid"] = dict(sorted(self.invalid.items()))
-        return counts | {"flip_rate": self.flip_rate, "first_preference": self.first_preference}
+        chosen = self.first_chosen + self.second_chosen
+        return counts | {
+            "flip_rate": self.flipped / self.both_orders if self.both_orders else None,
+            "first_preference": self.first_chosen / chosen if chosen else None,
+        }

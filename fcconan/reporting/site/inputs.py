@@ -23,14 +23,12 @@ class Input:
     Attributes:
         kind: `dataset`, `generators`, `bench`, `rank`, `correlate`, `agree`, `leaderboard`, `metrics` or `reproduce`.
         path: The file or folder.
-        data: What the JSON file holds, parsed; None for a dataset.
-        text: What the JSON file holds.
+        data: The content of the JSON file; None for a dataset and a suite.
     """
 
     kind: str
     path: Path
     data: Any = None
-    text: str = ""
 
 
 def find_inputs(paths: Sequence[Path], *, tell: Callable[[str], None] = lambda line: None) -> list[Input]:
@@ -92,38 +90,27 @@ def _inputs(path: Path, tell: Callable[[str], None]) -> Iterator[Input]:
 
 
 def _input(path: Path) -> Input | None:
-    if path.is_dir():
-        return _folder(path)
-    return _result(path) if path.suffix == ".json" else None
-
-
-def _folder(path: Path) -> Input | None:
+    """Recognises one result, or the folder of one command; None for anything else."""
     from fcconan.reporting.benchmark_reports import DETAILS, RESULT
 
-    if _is_release(path):
-        return Input("dataset", path)
-    if (path / DETAILS).is_file() and (path / RESULT).is_file():
-        one = _result(path / RESULT)
-        return Input("bench", path, one.data, one.text) if one is not None and one.kind == "bench" else None
-    if (path / SUITE).is_file():
-        text = read_text(path / SUITE)
-        return Input("generators", path, parsed(path / SUITE, text), text)
-    return None
+    file = path
+    if path.is_dir():
+        if _is_release(path):
+            return Input("dataset", path)
+        if not all((path / name).is_file() for name in (RESULT, DETAILS)):
+            return Input("generators", path) if (path / SUITE).is_file() else None
+        file = path / RESULT
+    elif path.suffix != ".json":
+        return None
+    data = read_json(file)
+    kind = _kind(data)
+    return None if kind is None or (path.is_dir() and kind != "bench") else Input(kind, path, data)
 
 
 def _is_release(path: Path) -> bool:
-    if not (path / MANIFEST).is_file():
-        return False
-    manifest = parsed(path / MANIFEST, read_text(path / MANIFEST))
+    manifest = read_json(path / MANIFEST) if (path / MANIFEST).is_file() else None
     package = manifest.get("package") if isinstance(manifest, dict) else None
     return isinstance(package, dict) and package.get("name") == "fcconan"
-
-
-def _result(path: Path) -> Input | None:
-    text = read_text(path)
-    data = parsed(path, text)
-    kind = _kind(data)
-    return None if kind is None else Input(kind, path, data, text)
 
 
 def _kind(data: Any) -> str | None:
@@ -146,17 +133,17 @@ _KEYS: dict[str, tuple[int, set[str]]] = {
 }
 
 
-def parsed(path: Path, text: str) -> Any:
-    """Parses JSON.
+def read_json(path: Path) -> Any:
+    """Reads JSON.
 
     Raises:
-        InputError: It is no JSON.
+        InputError: The file cannot be read, or is not JSON.
     """
     try:
-        return json.loads(text, parse_constant=_refuse)
+        return json.loads(read_text(path), parse_constant=_refuse)
     except (ValueError, RecursionError) as error:
-        raise InputError(f"{path} is no JSON ({error}): write it again with --json") from error
+        raise InputError(f"{path} is not JSON ({error}): write it again with --json") from error
 
 
 def _refuse(name: str) -> None:
-    raise ValueError(f"{name} is no number")
+    raise ValueError(f"{name} is not a number")

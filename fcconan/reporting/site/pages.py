@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from fcconan.data import read_text
 from fcconan.errors import InputError
 from fcconan.reporting.benchmark_reports import DETAILS, RESULT, as_json, tables_of
 from fcconan.reporting.dataset_pages import dataset_page
@@ -13,7 +14,7 @@ from fcconan.reporting.page import Page, day_of
 from fcconan.reporting.plots import figures
 from fcconan.reporting.retrieval import retrieval_page
 from fcconan.reporting.scores import agreement_page, correlation_page, leaderboard_page, tournament_page
-from fcconan.reporting.site.inputs import MANIFEST, SUITE, Input, parsed
+from fcconan.reporting.site.inputs import MANIFEST, SUITE, Input, read_json
 from fcconan.reporting.text_metrics import metrics_page
 
 
@@ -74,7 +75,7 @@ def bench_page(
 def _bench(each: Input, texts: bool) -> Page:
     if not each.path.is_dir():
         return bench_page(each.data, None, {}, texts=texts)
-    rankings = parsed(each.path / DETAILS, (each.path / DETAILS).read_text(encoding="utf-8"))
+    rankings = read_json(each.path / DETAILS)
     same = {part: set(rankings.get(part, ())) == set(each.data[part]) for part in ("systems", "partitions")}
     same["signatures"] = rankings.get("signature") == each.data["signature"]
     for part in (part for part, is_same in same.items() if not is_same):
@@ -85,7 +86,7 @@ def _bench(each: Input, texts: bool) -> Page:
 
 
 def _scores(each: Input, texts: bool) -> Page:
-    return replace(_SCORES[each.kind](each.data), files={f"{each.kind}.json": each.text})
+    return replace(_SCORES[each.kind](each.data), files={f"{each.kind}.json": read_text(each.path)})
 
 
 def _dataset(each: Input, texts: bool) -> Page:

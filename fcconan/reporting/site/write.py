@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from fcconan.building import check_replaceable
 from fcconan.data import counted
 from fcconan.errors import InputError
 from fcconan.reporting.elements import markup
-from fcconan.reporting.folders import check_folder, free_name, replace_folder
+from fcconan.reporting.folders import free_name, replace_folder
 from fcconan.reporting.page import Link, Page, day_of, render
 from fcconan.reporting.tables import Table, csv_text
 
@@ -60,7 +61,7 @@ def check_site(folder: Path) -> None:
         InputError: It is not a folder, or holds files that no report wrote, which would be lost.
     """
     known = {f"{DOWNLOADS}/{CONTENTS}", *_listed(folder / DOWNLOADS / CONTENTS)}
-    check_folder(folder, f"{DOWNLOADS}/{CONTENTS}", lambda path: path.as_posix() in known)
+    check_replaceable(folder, f"{DOWNLOADS}/{CONTENTS}", lambda path: path.as_posix() in known)
 
 
 def _listed(path: Path) -> list[str]:

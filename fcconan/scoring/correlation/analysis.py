@@ -6,15 +6,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
 from fcconan.scoring.correlation.coefficients import (
     ACCURACY,
     CALIBRATED,
+    COEFFICIENTS,
     KENDALL_B,
     PEARSON,
     SPEARMAN,
-    known_coefficients,
 )
 from fcconan.scoring.correlation.levels import (
     LEVELS,
@@ -24,8 +23,8 @@ from fcconan.scoring.correlation.levels import (
     accuracy_chance,
     at_level,
     evaluate,
-    known_levels,
 )
+from fcconan.scoring.names import bootstrap_parts, joined_parts, known_names
 from fcconan.scoring.score_table import Part, ScoreTable, parts
 from fcconan.scoring.significance.intervals import divided, finite, percentile_interval
 
@@ -85,13 +84,10 @@ def human_ceilings(table: ScoreTable, level: str, coefficients: Sequence[str]) -
     return {key: weighted_ceiling(*zip(*each, strict=True)) for key, each in collected.items()}
 
 
-Floats = npt.NDArray[np.float64]
-
-DEFAULT = (PEARSON, SPEARMAN, KENDALL_B)
-REASONS = ("no_rows", "too_few", "constant")
+DEFAULT_COEFFICIENTS = (PEARSON, SPEARMAN, KENDALL_B)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Correlation:
     """A coefficient of a metric with people.
 
@@ -115,14 +111,14 @@ class Correlation:
         n_missing_metric: Of these, rows that people rated.
         n_undefined_resamples: Resamples without a value, which the interval leaves out.
         chance: The value to expect of values dealt out at random: 0, or the pairwise accuracy within the groups. None
-            for the calibrated accuracy: its threshold would be fitted anew to every deal, which has no closed form, and
-            the accuracy by chance under the held threshold is too low.
+            for the calibrated accuracy: its threshold would be fitted to every deal, which has no closed form, and the
+            accuracy by chance under the held threshold is too low.
         ceiling: The mean over annotators of one against the mean of the others, weighted by the rows of each; None
             without two annotators who share 3 rows.
         n_ceiling: The rows that the ceiling rests on, summed over annotators.
         n_annotators: The annotators that the ceiling rests on.
         threshold: Tie threshold of the calibrated accuracy.
-        reason: Why there is no value: one of `REASONS`.
+        reason: Why there is no value: `no_rows`, `too_few` or `constant`.
     """
 
     metric: str
@@ -140,10 +136,10 @@ class Correlation:
     n_missing: int
     n_missing_metric: int
     n_undefined_resamples: int
-    chance: float | None
-    ceiling: float | None
-    n_ceiling: int
-    n_annotators: int
+    chance: float | None = None
+    ceiling: float | None = None
+    n_ceiling: int = 0
+    n_annotators: int = 0
     threshold: float | None
     reason: str | None
 
@@ -152,7 +148,7 @@ def correlate(
     table: ScoreTable,
     *,
     levels: Sequence[str] = LEVELS,
-    coefficients: Sequence[str] = DEFAULT,
+    coefficients: Sequence[str] = DEFAULT_COEFFICIENTS,
     resamples: int = 10_000,
     seed: int = 0,
     confidence: float = 0.95,
@@ -176,8 +172,8 @@ def correlate(
     Raises:
         InputError: A level or a coefficient is unknown.
     """
-    names, found = known_coefficients(coefficients), []
-    for level in known_levels(levels):
+    names, found = known_names("coefficient", coefficients, COEFFICIENTS), []
+    for level in known_names("level", levels, LEVELS):
         own = at_level(table, level)
         ceilings = human_ceilings(own, level, names)
         for part in parts(own, own.metric_values, own.human_values, own.pairs):
@@ -201,16 +197,10 @@ def correlation_signature(
         seed: As given to `correlate`.
         confidence: As given to `correlate`.
     """
-    parts = {
-        **data_parts(table, population),
-        "bootstrap": f"{resamples}-by-item",
-        "confidence": f"{confidence:g}",
-        "seed": seed,
-    }
-    return "|".join(f"{key}:{value}" for key, value in parts.items())
+    return joined_parts(data_parts(table, population) | bootstrap_parts(resamples, seed, confidence))
 
 
-def data_parts(table: ScoreTable, population: str) -> dict[str, str | int]:
+def data_parts(table: ScoreTable, population: str) -> dict[str, object]:
     """Returns the parts of a signature that name the version and the values."""
     import fcconan
 
@@ -287,10 +277,6 @@ def level_rows(
                     n_missing=len(table.items) - n_there,
                     n_missing_metric=rated - n_there,
                     n_undefined_resamples=int(np.isnan(draws[name][position]).sum()) if resampled else 0,
-                    chance=None,
-                    ceiling=None,
-                    n_ceiling=0,
-                    n_annotators=0,
                     threshold=values.thresholds[position] if name == CALIBRATED and value is not None else None,
                     reason=reason,
                 ),

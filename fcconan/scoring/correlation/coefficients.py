@@ -6,11 +6,8 @@ All pairs of a group are compared, so a group costs the square of its rows; `wei
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-import numpy.typing as npt
 
-from fcconan.errors import InputError
-
-Floats = npt.NDArray[np.float64]
+from fcconan.scoring.arrays import Flags, Floats, Ints
 
 
 def middle_ranks(values: Floats) -> Floats:
@@ -41,28 +38,6 @@ COEFFICIENTS = (PEARSON, SPEARMAN, KENDALL_B, KENDALL_C, ACCURACY, CALIBRATED)
 DIGITS = 13  # equal means of different numbers may differ in their last digit
 LARGEST = 2_000_000  # pairs of rows held at once
 SMALL = 32  # rows of a group whose pairs are cheaper to list than to search
-
-
-def known_coefficients(names: Sequence[str]) -> tuple[str, ...]:
-    """Returns the names, once each.
-
-    Raises:
-        InputError: A name is unknown, or there is none.
-    """
-    return known_names("coefficient", names, COEFFICIENTS)
-
-
-def known_names(kind: str, names: Sequence[str], known: Sequence[str]) -> tuple[str, ...]:
-    """Returns names, once each.
-
-    Raises:
-        InputError: A name is not among the known ones, or there is none.
-    """
-    unknown = [name for name in names if name not in known]
-    if unknown or not names:
-        found = repr(unknown[0]) if unknown else f"no {kind}"
-        raise InputError(f"found {found}, expected one of {', '.join(known)}; choose among them")
-    return tuple(dict.fromkeys(names))
 
 
 def scale_of(values: Floats) -> float:
@@ -138,13 +113,13 @@ def _some_groups(x: Floats, y: Floats, names: Sequence[str], threshold: float) -
     return results
 
 
-def _cosine(x: Floats, y: Floats, varied: npt.NDArray[np.bool_]) -> Floats:
+def _cosine(x: Floats, y: Floats, varied: Flags) -> Floats:
     product = np.einsum("gi,gi->g", x, y)
     norm = np.sqrt(np.einsum("gi,gi->g", x, x)) * np.sqrt(np.einsum("gi,gi->g", y, y))
     return _divide(product, norm, varied)
 
 
-def _divide(above: Floats, below: Floats, there: npt.NDArray[np.bool_]) -> Floats:
+def _divide(above: Floats, below: Floats, there: Flags) -> Floats:
     found = np.divide(above, below, out=np.full(len(above), np.nan), where=there & (below > 0))
     return np.clip(found, -1.0, 1.0)
 
@@ -183,7 +158,7 @@ def _tied(values: Floats, threshold: float) -> Floats:
     return np.array([(np.arange(size) - lowest_tied(row, threshold)).sum() for row in np.sort(values, axis=1)], float)
 
 
-def lowest_tied(ordered: Floats, threshold: float) -> npt.NDArray[np.int64]:
+def lowest_tied(ordered: Floats, threshold: float) -> Ints:
     """For every value, the position of the first one whose difference from it is within the threshold.
 
     Args:
@@ -199,8 +174,6 @@ def lowest_tied(ordered: Floats, threshold: float) -> npt.NDArray[np.int64]:
         low = np.where(tied, low, np.minimum(middle + 1, high))
     return low
 
-
-Ints = npt.NDArray[np.int64]
 
 SAMPLED_PAIRS = 200_000  # pairs that are looked at
 

@@ -8,15 +8,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
+from fcconan.scoring.arrays import Floats, Ints
 from fcconan.scoring.correlation.coefficients import (
     CALIBRATED,
     accuracy_by_chance,
     calibrated_threshold,
     group_coefficients,
     groups_by_size,
-    known_names,
     rounded,
     scale_of,
 )
@@ -24,8 +23,6 @@ from fcconan.scoring.correlation.weighted import WeightedCoefficients, resampled
 from fcconan.scoring.score_table import Part, ScoreTable
 from fcconan.scoring.significance.intervals import bootstrap_means, divided, means
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 Combine = Callable[[Floats], Floats]
 
 POOLED, PER_ITEM, PER_SYSTEM, SYSTEM_MEANS = "pooled", "per_item", "per_system", "system_means"
@@ -40,15 +37,6 @@ def at_level(table: ScoreTable, level: str) -> ScoreTable:
         return table
     annotators = None if table.annotators is None else np.where(known, table.annotators, np.nan)
     return replace(table, human_values=np.where(known, table.human_values, np.nan), annotators=annotators)
-
-
-def known_levels(names: Sequence[str]) -> tuple[str, ...]:
-    """Returns the names, once each.
-
-    Raises:
-        InputError: A name is unknown, or there is none.
-    """
-    return known_names("level", names, LEVELS)
 
 
 @dataclass(frozen=True)
@@ -74,6 +62,11 @@ class LevelValues:
         return {name: means(values, axis=1) for name, values in self.groups.items()}
 
 
+def group_of(level: str, item: Ints, system: Ints) -> Ints:
+    """Returns the group of each row at a level that divides the rows into groups; shape (rows,)."""
+    return {POOLED: np.zeros_like(item), PER_ITEM: item, PER_SYSTEM: system}[level]
+
+
 def evaluate(level: str, part: Part, coefficients: Sequence[str], combine: Combine | None = None) -> LevelValues:
     """Computes coefficients at a level, and prepares their bootstrap over HS instances.
 
@@ -88,8 +81,8 @@ def evaluate(level: str, part: Part, coefficients: Sequence[str], combine: Combi
         return _per_item(part, coefficients, merge)
     if level == SYSTEM_MEANS:
         return _system_means(part, coefficients, merge)
-    n_groups = 1 if level == POOLED else part.n_systems
-    group = np.zeros(len(part.item), dtype=np.int64) if level == POOLED else part.system
+    n_groups = {POOLED: 1, PER_SYSTEM: part.n_systems}[level]
+    group = group_of(level, part.item, part.system)
     thresholds = _thresholds(part, group, coefficients)
     sizes = np.bincount(group, minlength=n_groups)
     kernels = []
@@ -196,14 +189,15 @@ def _system_means(part: Part, coefficients: Sequence[str], merge: Combine) -> Le
 def accuracy_chance(level: str, part: Part, pair: tuple[int, int]) -> float:
     """Mean over the groups of the pairwise accuracy by chance; nan where no group has two rows."""
     x, y = part.x[pair[0]], part.y[pair[1]]
-    group = {POOLED: np.zeros_like(part.item), PER_ITEM: part.item, PER_SYSTEM: part.system}.get(level)
-    if group is None:
+    if level == SYSTEM_MEANS:
         count = np.bincount(part.system)
         x, y = (
             rounded(np.bincount(part.system, weights=values)[count > 0] / count[count > 0], scale_of(values))
             for values in (x, y)
         )
         group = np.zeros(len(x), dtype=np.int64)
+    else:
+        group = group_of(level, part.item, part.system)
     if len(group) == 0:
         return float("nan")
     found = [accuracy_by_chance(x[rows], y[rows]) for _, rows in groups_by_size(group, int(group.max()) + 1)]

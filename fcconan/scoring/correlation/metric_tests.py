@@ -17,14 +17,14 @@ from functools import partial
 from itertools import combinations, islice
 
 import numpy as np
-import numpy.typing as npt
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from fcconan.errors import InputError
-from fcconan.scoring.correlation.analysis import DEFAULT, data_parts
-from fcconan.scoring.correlation.coefficients import CALIBRATED, known_coefficients
-from fcconan.scoring.correlation.levels import POOLED, at_level, known_levels
+from fcconan.scoring.arrays import Floats, Ints, Swaps
+from fcconan.scoring.correlation.analysis import DEFAULT_COEFFICIENTS, data_parts
+from fcconan.scoring.correlation.coefficients import CALIBRATED, COEFFICIENTS
+from fcconan.scoring.correlation.levels import LEVELS, POOLED, at_level
 from fcconan.scoring.correlation.permutation_kernels import Comparison, comparison
+from fcconan.scoring.names import joined_parts, known_names
 from fcconan.scoring.score_table import ScoreTable
 from fcconan.scoring.significance.families import (
     CORRECTION,
@@ -37,10 +37,6 @@ from fcconan.scoring.significance.families import (
 )
 from fcconan.scoring.significance.intervals import TOLERANCE
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
-Flags = npt.NDArray[np.int8]
-
 UNITS = {"reply": "perm_both", "item": "perm_input"}  # what is swapped, and the name of the test
 BLOCK = 256  # swaps held at once
 ROWS = 600_000  # rows of pairs of metrics that are prepared at once: about 250 MB for 4 aspects
@@ -48,7 +44,7 @@ DIFFERENCES = 25_000_000  # differences after swaps that are held at once, of on
 BY = "aspect-level-coefficient"  # the rule that makes families
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class MetricTest:
     """A two-sided test of the difference between two metrics.
 
@@ -77,10 +73,10 @@ class MetricTest:
     test: str
     difference: float | None
     p: float | None
-    p_corrected: float | None
+    p_corrected: float | None = None
     n: int
-    n_units: int | None
-    n_undefined: int
+    n_units: int | None = None
+    n_undefined: int = 0
     reason: str | None
 
     @property
@@ -93,7 +89,7 @@ def permutation_tests(
     table: ScoreTable,
     *,
     levels: Sequence[str] = (POOLED,),
-    coefficients: Sequence[str] = DEFAULT,
+    coefficients: Sequence[str] = DEFAULT_COEFFICIENTS,
     swaps: int = 10_000,
     seed: int = 0,
     unit: str = "reply",
@@ -111,14 +107,12 @@ def permutation_tests(
         unit: What is swapped: `reply` (PERM-BOTH) or `item` (PERM-INPUT).
 
     Raises:
-        InputError: A level, a coefficient or the unit is unknown, or there is no swap.
+        InputError: A level, a coefficient or the unit is unknown.
     """
-    names = known_coefficients(coefficients)
-    if CALIBRATED in names or unit not in UNITS or swaps < 1:
-        found = CALIBRATED if CALIBRATED in names else f"unit {unit!r} and {swaps} swaps"
-        raise InputError(f"found {found}, expected another coefficient, a unit reply or item, and at least 1 swap")
+    names = known_names("coefficient", coefficients, [each for each in COEFFICIENTS if each != CALIBRATED])
+    known_names("unit", [unit], UNITS)
     rows: list[MetricTest] = []
-    for level in known_levels(levels):
+    for level in known_names("level", levels, LEVELS):
         whole = at_level(table, level)
         compared = compared_pairs(whole)
         at_once = max(1, DIFFERENCES // max(1, len(compared) * len(names) * swaps))
@@ -158,7 +152,7 @@ def permutation_signature(
         **family_parts(families, BY),
         "seed": seed,
     }
-    return "|".join(f"{key}:{value}" for key, value in parts.items())
+    return joined_parts(parts)
 
 
 def permutation_families(tests: Sequence[MetricTest], *, swaps: int = 10_000) -> list[Family]:
@@ -168,11 +162,10 @@ def permutation_families(tests: Sequence[MetricTest], *, swaps: int = 10_000) ->
         tests: What `permutation_tests` returned.
         swaps: Number of swaps that it was given.
     """
-    found = []
-    for family in metric_families(tests, CORRECTION):
-        own = [row for row in tests if row.family == family.name]
-        units = max(row.n_units or 0 for row in own)
-        found.append(replace(family, floor=p_floor(swaps, units) if family.n_tests else None, units=units))
+    found, members = metric_families(tests, CORRECTION), members_of_families(tests)
+    for at, family in enumerate(found):
+        units = max(tests[each].n_units or 0 for each in members[family.name])
+        found[at] = replace(family, floor=p_floor(swaps, units) if family.n_tests else None, units=units)
     return found
 
 
@@ -183,10 +176,18 @@ def metric_families(tests: Sequence[MetricTest], correction: str) -> list[Family
         tests: The tests.
         correction: How p was adjusted.
     """
-    counts: dict[str, int] = {}
-    for row in tests:
-        counts[row.family] = counts.get(row.family, 0) + (row.p is not None)
-    return [Family(name, "all pairs of metrics", n, None, correction) for name, n in counts.items()]
+    return [
+        Family(name, "all pairs of metrics", sum(tests[each].p is not None for each in members), None, correction)
+        for name, members in members_of_families(tests).items()
+    ]
+
+
+def members_of_families(tests: Sequence[MetricTest]) -> dict[str, list[int]]:
+    """Returns the positions of the tests of each family, in their order."""
+    families: dict[str, list[int]] = {}
+    for position, row in enumerate(tests):
+        families.setdefault(row.family, []).append(position)
+    return families
 
 
 @dataclass(frozen=True)
@@ -257,7 +258,7 @@ def _swapped(
     return found
 
 
-def _differences(drawn: Flags, prepared: _Prepared) -> dict[str, Floats]:
+def _differences(drawn: Swaps, prepared: _Prepared) -> dict[str, Floats]:
     return prepared.comparison.differences(drawn[prepared.rows])
 
 
@@ -275,7 +276,8 @@ def _test(
     undefined = np.isnan(after)
     # Equal differences may differ in their last digits.
     at_least = (np.abs(after) >= abs(difference) - TOLERANCE) | undefined
-    n_units = len(prepared.rows) if unit == "reply" else len(np.unique(table.item[prepared.rows]))
+    n_rows = len(prepared.rows)
+    n_units = n_rows if unit == "reply" else len(np.unique(table.item[prepared.rows]))
     p = max(float((at_least.sum() + 1) / (len(after) + 1)), units_floor(n_units))
     return MetricTest(
         a=table.metrics[prepared.first],
@@ -286,22 +288,20 @@ def _test(
         test=UNITS[unit],
         difference=float(difference) if there else None,
         p=p if there else None,
-        p_corrected=None,
-        n=len(prepared.rows),
+        n=n_rows,
         n_units=n_units,
         n_undefined=int(undefined.sum()) if there else 0,
-        reason=None if there else _reason(len(prepared.rows)),
+        reason=None if there else "no_rows" if n_rows == 0 else "too_few" if n_rows < 2 else "constant",
     )
 
 
 def _adjusted(found: list[_Swapped]) -> list[MetricTest]:
     """Adjusts p within families by max-T; a test's own undefined swaps count against it, as they do in its p."""
-    families: dict[str, list[int]] = {}
-    for position, swapped in enumerate(found):
-        if swapped.test.difference is not None:
-            families.setdefault(swapped.test.family, []).append(position)
     rows = [each.test for each in found]
-    for members in families.values():
+    for all_members in members_of_families(rows).values():
+        members = [each for each in all_members if rows[each].difference is not None]
+        if not members:
+            continue
         observed = np.abs(np.array([rows[each].difference for each in members], dtype=np.float64))
         drawn = np.abs(np.stack([found[each].differences for each in members]))
         # The swap that swaps nothing is one of all; without it a scale could be 0 where the difference is not.
@@ -314,9 +314,9 @@ def _adjusted(found: list[_Swapped]) -> list[MetricTest]:
     return rows
 
 
-def _draws(table: ScoreTable, swaps: int, seed: int, unit: str) -> Iterator[Flags]:
+def _draws(table: ScoreTable, swaps: int, seed: int, unit: str) -> Iterator[Swaps]:
     """Yields swaps of shape (rows, some swaps): all ways to swap if these are not more, otherwise random ones."""
-    n_units = _n_units(table, unit)
+    n_units = len(table.items) if unit == "reply" else len(table.item_names)
     generator = np.random.default_rng(seed)
     every = all_flips(n_units, swaps)
     n_drawn = swaps if every is None else len(every)
@@ -324,11 +324,3 @@ def _draws(table: ScoreTable, swaps: int, seed: int, unit: str) -> Iterator[Flag
         size = n_units, min(BLOCK, n_drawn - start)
         drawn = generator.integers(2, size=size, dtype=np.int8) if every is None else every[start : start + BLOCK].T
         yield drawn if unit == "reply" else drawn[table.item]
-
-
-def _n_units(table: ScoreTable, unit: str) -> int:
-    return len(table.items) if unit == "reply" else len(table.item_names)
-
-
-def _reason(n_rows: int) -> str:
-    return "no_rows" if n_rows == 0 else "too_few" if n_rows < 2 else "constant"

@@ -4,19 +4,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 import fcconan
 from fcconan.errors import InputError
+from fcconan.scoring.arrays import Flags, Floats, Ints
 from fcconan.scoring.correlation.analysis import FEWEST, NONE, Ceiling
 from fcconan.scoring.correlation.coefficients import LARGEST, groups_by_size, middle_ranks
+from fcconan.scoring.names import bootstrap_parts, joined_parts, known_names
 from fcconan.scoring.significance.intervals import bootstrap_means, divided, means, percentile_interval
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
-
 SOUND, PAPER = "sound", "paper"
-REASONS = ("no_rows", "incomplete")
 
 
 def ndcg(gains: Floats, scores: Floats) -> Floats:
@@ -79,7 +76,7 @@ class RankingScore:
         value_common: Mean NDCG over the groups that count for all metrics that have any; None where there is none.
         chance_common: Mean NDCG of a random order, on these groups.
         n_groups_common: These groups.
-        reason: Why there is no value: one of `REASONS`.
+        reason: Why there is no value: `no_rows` or `incomplete`.
     """
 
     metric: str
@@ -121,7 +118,7 @@ def ranking_scores(
             of its group.
         group: The item of each row.
         annotators: Ranks of each person, for the ceiling; shape (people, rows). Whoever ranked replies of a group that
-            `ranks` leaves out is ranked anew among the others.
+            `ranks` leaves out is ranked again among the others.
         protocol: Under `sound` the gain is the group's size plus 1 minus the rank: the best reply has the highest.
             Under `paper` it is the rank number itself (CSEval, Table 2), by which the worst reply has the highest gain
             and a metric that orders everything wrongly scores 1.
@@ -135,8 +132,7 @@ def ranking_scores(
     """
     if scores.shape != (len(metrics), len(group)) or ranks.shape != (len(group),):
         raise InputError(f"scores have the shape {scores.shape} and ranks {ranks.shape}, expected one for each reply")
-    if protocol not in (SOUND, PAPER):
-        raise InputError(f"the protocol is {protocol!r}, expected {SOUND} or {PAPER}")
+    known_names("protocol", [protocol], (SOUND, PAPER))
     if annotators is not None and annotators.shape[1:] != ranks.shape:
         raise InputError(f"annotators have the shape {annotators.shape}, expected (people, {len(group)})")
     ranked = np.flatnonzero(np.isfinite(ranks))
@@ -210,7 +206,7 @@ def _check_ranks(ranks: Floats, sizes: Ints) -> None:
         )
 
 
-def _ceiling(annotators: Floats, kept: npt.NDArray[np.bool_], group: Ints, n_groups: int, protocol: str) -> Ceiling:
+def _ceiling(annotators: Floats, kept: Flags, group: Ints, n_groups: int, protocol: str) -> Ceiling:
     """Mean over annotators and groups; each annotator on the groups that they and the others ranked wholly."""
     annotators = np.stack([_among_kept(own, kept, group) for own in annotators])[:, kept]
     codes = group[kept]
@@ -234,8 +230,8 @@ def _ceiling(annotators: Floats, kept: npt.NDArray[np.bool_], group: Ints, n_gro
     return Ceiling(float(np.concatenate(values).mean()), n_rows, len(values)) if values else NONE
 
 
-def _among_kept(own: Floats, kept: npt.NDArray[np.bool_], group: Ints) -> Floats:
-    """Ranks one annotator's kept replies anew, with middle ranks, in the groups of which a ranked reply is not kept."""
+def _among_kept(own: Floats, kept: Flags, group: Ints) -> Floats:
+    """Ranks one annotator's kept replies again, with middle ranks, in groups of which a ranked reply is not kept."""
     found = own.copy()
     given = np.isfinite(own)
     _check_ranks(own[given], np.bincount(group)[group[given]])
@@ -266,8 +262,5 @@ def ranking_signature(
         "scores": "unified",
         "ties": "expected",
         "incomplete": "left-out",
-        "bootstrap": f"{resamples}-by-item",
-        "confidence": f"{confidence:g}",
-        "seed": seed,
     }
-    return "|".join(f"{key}:{value}" for key, value in parts.items())
+    return joined_parts(parts | bootstrap_parts(resamples, seed, confidence))

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-import numpy.typing as npt
 
-from fcconan.scoring.correlation.analysis import DEFAULT, Correlation, in_order, level_rows
-from fcconan.scoring.correlation.coefficients import known_coefficients
+from fcconan.errors import InputError
+from fcconan.scoring.arrays import Flags, Floats
+from fcconan.scoring.correlation.analysis import DEFAULT_COEFFICIENTS, Correlation, in_order, level_rows
 from fcconan.scoring.correlation.levels import (
     LEVELS,
     PER_ITEM,
@@ -15,11 +15,9 @@ from fcconan.scoring.correlation.levels import (
     SYSTEM_MEANS,
     at_level,
     evaluate,
-    known_levels,
 )
+from fcconan.scoring.names import known_names
 from fcconan.scoring.score_table import ScoreTable, parts
-
-Floats = npt.NDArray[np.float64]
 
 ROUNDING = 1e-10  # what a coefficient of 1 may lack
 FEWEST = 4  # rows, or systems, that a partial correlation needs
@@ -29,7 +27,7 @@ def partial_correlations(
     table: ScoreTable,
     *,
     levels: Sequence[str] = LEVELS,
-    coefficients: Sequence[str] = DEFAULT,
+    coefficients: Sequence[str] = DEFAULT_COEFFICIENTS,
     resamples: int = 10_000,
     seed: int = 0,
     confidence: float = 0.95,
@@ -51,14 +49,16 @@ def partial_correlations(
         Rows like those of `correlate`; the coefficient's name ends with `_given_length`.
 
     Raises:
-        InputError: A level or a coefficient is unknown.
+        InputError: A level is unknown, or none of the coefficients is one of these.
     """
-    names = known_coefficients([name for name in coefficients if name in DEFAULT])
+    names = [name for name in dict.fromkeys(coefficients) if name in DEFAULT_COEFFICIENTS]
+    if not names:
+        raise InputError(f"partial correlations need one of {', '.join(DEFAULT_COEFFICIENTS)}: add one of them")
     if table.lengths is None:
         return []
     found = []
     last_x, last_y = len(table.metrics), len(table.aspects)
-    for level in known_levels(levels):
+    for level in known_names("level", levels, LEVELS):
         known = at_level(table, level)
         x, y = (np.concatenate([each, table.lengths[None]]) for each in (known.metric_values, known.human_values))
         for metric, aspect in table.pairs:
@@ -75,7 +75,7 @@ def partial_correlations(
     return in_order(found, table, [f"{name}_given_length" for name in names])
 
 
-def _enough(table: ScoreTable, level: str, there: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+def _enough(table: ScoreTable, level: str, there: Flags) -> Flags:
     """Leaves out groups of fewer than `FEWEST`: three points always have a partial correlation of 1 or -1."""
     if level in (PER_ITEM, PER_SYSTEM):
         group = table.item if level == PER_ITEM else table.system

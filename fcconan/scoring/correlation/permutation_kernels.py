@@ -1,7 +1,7 @@
 """Differences between two metrics after their values were swapped at random, many swaps at once.
 
 Pearson follows from sums over the swapped rows, which are products of a matrix. The ranks of both metrics are counted
-anew after every swap (`permuted_ranks`); so are other coefficients, with 1 and 0 as the weights of values. Within an
+again after every swap (`permuted_ranks`); so are other coefficients, with 1 and 0 as the weights of values. Within an
 item, all ways to swap are listed.
 """
 
@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 
+from fcconan.scoring.arrays import Floats, Ints, Swaps
 from fcconan.scoring.correlation.coefficients import (
     KENDALL_B,
     PEARSON,
@@ -20,14 +20,10 @@ from fcconan.scoring.correlation.coefficients import (
     rounded,
     scale_of,
 )
-from fcconan.scoring.correlation.levels import PER_ITEM, POOLED, SYSTEM_MEANS
+from fcconan.scoring.correlation.levels import PER_ITEM, SYSTEM_MEANS, group_of
 from fcconan.scoring.correlation.permuted_ranks import SwappedRanks
 from fcconan.scoring.correlation.weighted import LOST, WeightedCoefficients, weighted_pearson
 from fcconan.scoring.significance.intervals import divided, means
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
-Flags = npt.NDArray[np.int8]
 
 LARGEST_LISTED = 8  # rows of an item, all of whose 2^n ways to swap are listed
 FEW_LEVELS = 32  # people's values that are gone through one by one
@@ -37,7 +33,7 @@ DIGITS = 12  # equal standardised values of two metrics may differ in their last
 class Comparison(Protocol):
     """Two metrics against some aspects, on the rows that all of them have."""
 
-    def differences(self, swapped: Flags) -> dict[str, Floats]:
+    def differences(self, swapped: Swaps) -> dict[str, Floats]:
         """Computes first minus second metric after swaps.
 
         Args:
@@ -75,8 +71,7 @@ def comparison(
         return _WithinItems(first, second, people, item, names)
     if level == SYSTEM_MEANS:
         return _SystemMeans(first, second, people, system, names)
-    group = np.zeros(len(item), dtype=np.int64) if level == POOLED else system
-    return _WithinGroups(first, second, people, group, names)
+    return _WithinGroups(first, second, people, group_of(level, item, system), names)
 
 
 class _WithinGroups:
@@ -85,7 +80,7 @@ class _WithinGroups:
         rows = [np.flatnonzero(group == position) for position in np.unique(group)]
         self.groups = [(own, _Group(first[own], second[own], people[:, own], names)) for own in rows if len(own) > 1]
 
-    def differences(self, swapped: Flags) -> dict[str, Floats]:
+    def differences(self, swapped: Swaps) -> dict[str, Floats]:
         if not self.groups:
             return {name: np.full((self.n_aspects, swapped.shape[1]), np.nan) for name in self.names}
         found = [group.coefficients(swapped[rows]) for rows, group in self.groups]
@@ -110,7 +105,7 @@ class _Group:
             pairs = [(0, aspect) for aspect in range(len(people))]
             self.kernel = WeightedCoefficients(values[None, self.order], both, own, len(own), pairs, self.counted)
 
-    def coefficients(self, swapped: Flags) -> dict[str, Floats]:
+    def coefficients(self, swapped: Swaps) -> dict[str, Floats]:
         """Computes the coefficients of both metrics; by name, shape (2, aspects, swaps)."""
         found: dict[str, Floats] = {}
         if self.pearson is not None:
@@ -138,7 +133,7 @@ class _SwappedPearson:
         change = second - first
         self.change = np.stack([change, second**2 - first**2, *(change * own for own in self.centred)])
 
-    def coefficients(self, swapped: Flags) -> Floats:
+    def coefficients(self, swapped: Swaps) -> Floats:
         sums = self.change @ swapped
         found = []
         for side, sign, metric in zip((0, 1), (1, -1), self.metrics, strict=True):
@@ -159,9 +154,11 @@ class _SwappedPearson:
 def _norm(values: Floats, name: str) -> float:
     """What a variable contributes to the denominator of a rank coefficient."""
     size, counts = len(values), np.unique(values, return_counts=True)[1].astype(np.float64)
-    if name == SPEARMAN:
-        return float(np.sqrt((size**3 - size - (counts**3 - counts).sum()) / 12))
-    return float(np.sqrt(size * (size - 1) / 2 - (counts * (counts - 1) / 2).sum()))
+    squares = {
+        SPEARMAN: (size**3 - size - (counts**3 - counts).sum()) / 12,
+        KENDALL_B: size * (size - 1) / 2 - (counts * (counts - 1) / 2).sum(),
+    }
+    return float(np.sqrt(squares[name]))
 
 
 class _SystemMeans:
@@ -174,7 +171,7 @@ class _SystemMeans:
         self.change = (share * (second - first)[:, None]).T
         self.start = (first @ share, second @ share)
 
-    def differences(self, swapped: Flags) -> dict[str, Floats]:
+    def differences(self, swapped: Swaps) -> dict[str, Floats]:
         change = (self.change @ swapped).T
         # Rounded, because systems whose means are equal must stay tied.
         values = [np.round(self.start[0] + change, DIGITS), np.round(self.start[1] - change, DIGITS)]
@@ -200,7 +197,7 @@ class _WithinItems:
         ways = (np.arange(2**size)[:, None] >> np.arange(size)) & 1
         return self._after(rows, ways[None].astype(np.int8))
 
-    def _after(self, rows: Ints, swapped: Flags) -> dict[str, Floats]:
+    def _after(self, rows: Ints, swapped: Swaps) -> dict[str, Floats]:
         """Coefficients after swaps of shape (items or 1, ways, rows of an item)."""
         values = np.where(swapped == 1, self.second[rows][:, None], self.first[rows][:, None])
         flat = values.reshape(-1, rows.shape[1])
@@ -211,7 +208,7 @@ class _WithinItems:
                 found[name].append(each.reshape(values.shape[:2]))
         return {name: np.stack(each) for name, each in found.items()}
 
-    def differences(self, swapped: Flags) -> dict[str, Floats]:
+    def differences(self, swapped: Swaps) -> dict[str, Floats]:
         shape = (2, self.n_aspects, swapped.shape[1])
         totals, counts = ({name: np.zeros(shape) for name in self.names} for _ in range(2))
         for rows, listed in zip(self.rows, self.listed, strict=True):

@@ -8,12 +8,11 @@ counts are whole numbers, which are exact.
 import numpy as np
 import numpy.typing as npt
 
+from fcconan.scoring.arrays import Floats, Swaps
 from fcconan.scoring.correlation.coefficients import KENDALL_B, SPEARMAN
 from fcconan.scoring.correlation.weighted import compiled
 
-Floats = npt.NDArray[np.float64]
 Positions = npt.NDArray[np.int32]  # half the memory: every pair of metrics keeps its own
-Flags = npt.NDArray[np.int8]
 Counts = npt.NDArray[np.signedinteger]
 
 LARGEST_SMALL = 46_000  # rows whose pairs, and whose number times a rank, are below 2^31
@@ -22,7 +21,7 @@ LARGEST_SMALL = 46_000  # rows whose pairs, and whose number times a rank, are b
 # Numba unrolls the loops over lanes (the swaps of a block) where the rows are looked up before them.
 
 
-def _count_ties(swapped: Flags, row: Positions, kept: Flags, ends: Positions, ties: Floats) -> None:
+def _count_ties(swapped: Swaps, row: Positions, kept: Swaps, ends: Positions, ties: Floats) -> None:
     """Sums c^3 - c and c^2 - c over the values that stand c times, for both metrics; shape (4, lanes)."""
     lanes = swapped.shape[1]
     count = np.zeros(lanes, dtype=np.int64)
@@ -44,7 +43,7 @@ def _count_ties(swapped: Flags, row: Positions, kept: Flags, ends: Positions, ti
         start = end
 
 
-def _sum_ranks(swapped: Flags, row: Positions, kept: Flags, ends: Positions, level: Positions, sums: Counts) -> None:
+def _sum_ranks(swapped: Swaps, row: Positions, kept: Swaps, ends: Positions, level: Positions, sums: Counts) -> None:
     """Sums twice the ranks of the metric, from their mean, over the levels of people; shape (levels, lanes)."""
     lanes = swapped.shape[1]
     weight, rank = np.zeros(lanes, dtype=sums.dtype), np.zeros(lanes, dtype=sums.dtype)
@@ -71,7 +70,7 @@ def _sum_ranks(swapped: Flags, row: Positions, kept: Flags, ends: Positions, lev
 
 
 def _score_pairs(
-    swapped: Flags, row: Positions, kept: Flags, ends: Positions, level: Positions, bounds: Positions, scores: Counts
+    swapped: Swaps, row: Positions, kept: Swaps, ends: Positions, level: Positions, bounds: Positions, scores: Counts
 ) -> None:
     """Counts concordant minus discordant pairs; shape (aspects, lanes).
 
@@ -131,7 +130,7 @@ class SwappedRanks:
         self.ranks = ranks
         self.dtype = np.int32 if self.size <= LARGEST_SMALL else np.int64
 
-    def numerators(self, swapped: Flags, name: str) -> Floats:
+    def numerators(self, swapped: Swaps, name: str) -> Floats:
         """What the first metric has above the fraction bar after swaps.
 
         Args:
@@ -146,15 +145,18 @@ class SwappedRanks:
             scores = np.zeros((len(self.ranks), swapped.shape[1]), dtype=self.dtype)
             compiled(_score_pairs)(*passed, self.bounds, scores)
             return scores.astype(np.float64)
+        assert name == SPEARMAN
         sums = np.zeros((self.bounds[-1], swapped.shape[1]), dtype=self.dtype)
         compiled(_sum_ranks)(*passed, sums)
         parts = np.split(sums.astype(np.float64), self.bounds[1:-1])
         return np.stack([own @ part for own, part in zip(self.ranks, parts, strict=True)]) / 4
 
-    def norms(self, swapped: Flags, name: str) -> Floats:
+    def norms(self, swapped: Swaps, name: str) -> Floats:
         """What both metrics contribute to the denominators after swaps; shape (metrics, swaps)."""
         ties = np.zeros((4, swapped.shape[1]))
         compiled(_count_ties)(swapped, self.row, self.kept, self.ends, ties)
-        if name == SPEARMAN:
-            return np.sqrt((float(self.size) ** 3 - self.size - ties[:2]) / 12)
-        return np.sqrt((float(self.size) * (self.size - 1) - ties[2:]) / 2)
+        squares = {
+            SPEARMAN: (float(self.size) ** 3 - self.size - ties[:2]) / 12,
+            KENDALL_B: (float(self.size) * (self.size - 1) - ties[2:]) / 2,
+        }
+        return np.sqrt(squares[name])

@@ -3,14 +3,12 @@
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from fcconan.scoring.arrays import Flags, Floats
 from fcconan.scoring.correlation.analysis import NONE, Ceiling, weighted_ceiling
 from fcconan.scoring.correlation.levels import UNKNOWN
 from fcconan.scoring.score_table import ScoreTable
 from fcconan.scoring.significance.intervals import bootstrap_means, divided, finite, percentile_interval
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -64,7 +62,7 @@ def rating_errors(
         seed: Decides the draws.
         confidence: Of the intervals.
     """
-    selections: list[tuple[str | None, npt.NDArray[np.bool_]]] = [(None, np.ones(len(table.items), dtype=np.bool_))]
+    selections: list[tuple[str | None, Flags]] = [(None, np.ones(len(table.items), dtype=np.bool_))]
     selections += [
         (name, table.system == position) for position, name in enumerate(table.system_names) if name != UNKNOWN
     ]
@@ -117,7 +115,7 @@ def _by_chance(x: Floats, y: Floats) -> float | None:
     return float((of_x * (under + over)).sum() / (of_x.sum() * of_y.sum()))
 
 
-def _ceiling(table: ScoreTable, aspect: int, selected: npt.NDArray[np.bool_]) -> Ceiling:
+def _ceiling(table: ScoreTable, aspect: int, selected: Flags) -> Ceiling:
     if table.annotators is None:
         return NONE
     ratings = table.annotators[:, aspect, selected]

@@ -4,13 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from fcconan.scoring.correlation.coefficients import SPEARMAN, known_coefficients
+from fcconan.scoring.arrays import Floats
+from fcconan.scoring.correlation.coefficients import COEFFICIENTS, SPEARMAN
 from fcconan.scoring.correlation.levels import POOLED, evaluate
+from fcconan.scoring.names import known_names
 from fcconan.scoring.score_table import ScoreTable, parts
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -61,7 +60,7 @@ def stability(
     Raises:
         InputError: A coefficient is unknown.
     """
-    names, found = known_coefficients(coefficients), []
+    names, found = known_names("coefficient", coefficients, COEFFICIENTS), []
     wanted = range(100, len(table.items) + 1, 500) if sizes is None else sizes
     for part in parts(table, table.metric_values, table.human_values, table.pairs):
         used = tuple(size for size in wanted if 1 < size <= len(part.rows))

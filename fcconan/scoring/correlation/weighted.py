@@ -1,7 +1,7 @@
 """Coefficients of rows that stand there several times: many resamples or swaps at once, ties included, exactly.
 
 A resample of HS instances is a whole number for every instance. Pearson needs weighted sums only, which are one matrix
-product. Ranks and concordant pairs are counted anew in every resample, in one pass over the rows in the order of the
+product. Ranks and concordant pairs are counted again in every resample, in one pass over the rows in the order of the
 metric, which resampling does not change; a block of resamples goes through the pass side by side. All counts are whole
 numbers below 2^53, so that ranks and pairs are exact. The passes are compiled by numba: NumPy has no running sum over
 rows that is fast for a block of resamples, and one call for each row of the data would cost more than the sums. The
@@ -15,8 +15,8 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from fcconan.scoring.arrays import Floats, Ints
 from fcconan.scoring.correlation.coefficients import (
     ACCURACY,
     CALIBRATED,
@@ -28,8 +28,6 @@ from fcconan.scoring.correlation.coefficients import (
 )
 from fcconan.scoring.significance.intervals import divided, draws
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 Pairs = Sequence[tuple[int, int]]
 
 BLOCK = 64  # resamples that go through a pass together
@@ -362,6 +360,7 @@ def _kendall(name: str, score: Floats, total: Floats, n_pairs: Floats, x: Floats
     if name == KENDALL_B:
         norm = np.sqrt(np.maximum(untied_x, 0)) * np.sqrt(np.maximum(untied_y, 0))
     else:
+        assert name == KENDALL_C
         fewer = np.maximum(np.minimum(x[2], y[2]), 1)
         norm = total**2 * (fewer - 1) / (2 * fewer)
     return np.clip(divided(score, np.where(there, norm, 0.0)), -1.0, 1.0)

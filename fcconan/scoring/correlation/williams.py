@@ -4,17 +4,22 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-import numpy.typing as npt
 
+from fcconan.scoring.arrays import Floats
 from fcconan.scoring.correlation.analysis import data_parts
-from fcconan.scoring.correlation.coefficients import PEARSON, SPEARMAN, known_names
+from fcconan.scoring.correlation.coefficients import PEARSON, SPEARMAN
 from fcconan.scoring.correlation.levels import POOLED, SYSTEM_MEANS, at_level, evaluate
-from fcconan.scoring.correlation.metric_tests import BY, MetricTest, compared_pairs, metric_families
-from fcconan.scoring.score_table import ScoreTable, parts
+from fcconan.scoring.correlation.metric_tests import (
+    BY,
+    MetricTest,
+    compared_pairs,
+    members_of_families,
+    metric_families,
+)
+from fcconan.scoring.names import joined_parts, known_names
+from fcconan.scoring.score_table import ScoreTable, parts as complete_parts
 from fcconan.scoring.significance.families import family_parts
 from fcconan.scoring.significance.intervals import holm
-
-Floats = npt.NDArray[np.float64]
 
 WILLIAMS = "williams"
 HOLM = "holm"
@@ -77,7 +82,7 @@ def williams_tests(
             for aspect in aspects:
                 three = np.stack([*table.metric_values[[first, second]], table.human_values[aspect]])
                 three[:, ~np.isfinite(three).all(axis=0)] = np.nan
-                (part,) = parts(table, three[:2], three[[2, 1]], [(0, 0), (1, 0), (0, 1)])
+                (part,) = complete_parts(table, three[:2], three[[2, 1]], [(0, 0), (1, 0), (0, 1)])
                 n = len(part.rows) if level == POOLED else len(np.unique(part.system))
                 for name, values in evaluate(level, part, coefficients).values().items():
                     p = float(williams_test(values[0], values[1], values[2], n)[1])
@@ -92,10 +97,7 @@ def williams_tests(
                             test=WILLIAMS,
                             difference=float(values[0] - values[1]) if defined else None,
                             p=p if np.isfinite(p) else None,
-                            p_corrected=None,
                             n=len(part.rows),
-                            n_units=None,
-                            n_undefined=0,
                             reason=None if np.isfinite(p) else _williams_reason(len(part.rows), n, defined),
                         )
                     )
@@ -104,11 +106,8 @@ def williams_tests(
 
 def _holm_corrected(rows: list[MetricTest]) -> list[MetricTest]:
     """Corrects p values within families by Holm's method: analytic tests have no draws for max-T."""
-    families: dict[str, list[int]] = {}
-    for position, row in enumerate(rows):
-        families.setdefault(row.family, []).append(position)
     corrected = list(rows)
-    for members in families.values():
+    for members in members_of_families(rows).values():
         p_values = np.array([np.nan if rows[each].p is None else rows[each].p for each in members], dtype=np.float64)
         for each, value in zip(members, holm(p_values), strict=True):
             corrected[each] = replace(rows[each], p_corrected=float(value) if np.isfinite(value) else None)
@@ -123,9 +122,8 @@ def williams_signature(table: ScoreTable, tests: Sequence[MetricTest], *, popula
         tests: What `williams_tests` returned.
         population: What the rows are, in the words of whoever read them.
     """
-    named = {**data_parts(table, population), "test": WILLIAMS, "sides": 2}
-    named |= family_parts(metric_families(tests, HOLM), BY)
-    return "|".join(f"{key}:{value}" for key, value in named.items())
+    parts = {**data_parts(table, population), "test": WILLIAMS, "sides": 2}
+    return joined_parts(parts | family_parts(metric_families(tests, HOLM), BY))
 
 
 def _williams_reason(n_rows: int, n_observations: int, defined: bool) -> str:

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from fcconan.errors import InputError
+from fcconan.scoring.arrays import Floats, Qrels
+from fcconan.scoring.names import known_names
 from fcconan.scoring.retrieval.metrics import (
     NAMES,
     NOTHING,
@@ -19,12 +20,16 @@ from fcconan.scoring.retrieval.metrics import (
     judged,
     parse_metric,
     ranx_values,
-    see,
+    sort_run,
+    tie_by_hash,
+    to_gains,
 )
 
 Ranking = list[tuple[str, float]]
 
-NOT_IN_CATALOGUE = "is not in the catalogue: rank ids of the catalogue only"
+NOT_IN_CATALOGUE = (
+    "is not in the catalogue (under protocol paper, the CNs with a positive in Bronze): rank ids of the catalogue only"
+)
 
 
 def check_run(
@@ -57,11 +62,7 @@ def check_run(
             f"the run of {name!r} ranks query {unknown[0]!r}, which the dataset does not have "
             f"({len(unknown)} such of {len(run)}): rank the queries of this dataset only"
         )
-    checked = {}
-    for query in queries:
-        if query in run:
-            checked[query] = _checked(name, query, run[query], corpus, not_in_catalogue)
-    return checked
+    return {query: _checked(name, query, run[query], corpus, not_in_catalogue) for query in queries if query in run}
 
 
 def _checked(
@@ -92,11 +93,8 @@ def _checked(
     return result
 
 
-Floats = npt.NDArray[np.float64]
-Qrels = Mapping[str, Mapping[str, int]]
-
 TABLE_4 = ("hit_rate@10", "mrr@10", "ndcg@10", "map@10")
-ALL = (*TABLE_4, "precision@10", "recall@10", "f1@10", "accuracy@10")
+ALL_METRICS = (*TABLE_4, "precision@10", "recall@10", "f1@10", "accuracy@10")
 
 
 @dataclass(frozen=True)
@@ -151,11 +149,9 @@ def metric_names(metrics: Sequence[str], k: int) -> tuple[str, ...]:
     names = []
     for metric in metrics:
         name, cutoff = parse_metric(metric, k)
-        if name not in RETRIEVAL_METRICS and name.split(".")[0] not in NAMES:
-            known = ", ".join([*RETRIEVAL_METRICS, *NAMES])
-            raise InputError(f"there is no metric {metric!r}: known are {known}, with a cutoff such as ndcg@10")
+        known_names("metric", [name.split(".")[0]], [*RETRIEVAL_METRICS, *NAMES])
         names.append(f"{name}@{cutoff}" if name in RETRIEVAL_METRICS else metric.strip())
-    if not names or not all(names):
+    if not names:
         raise InputError("no metric is named: give one or more, such as ndcg@10")
     return tuple(dict.fromkeys(names))
 
@@ -185,29 +181,23 @@ def evaluate(
         InputError: ranx does not know a metric either.
     """
     depth = max([k, *(parse_metric(metric, k)[1] for metric in rule.metrics)])
-    ranked = see(ordered, qrels, query_ids, n_corpus, depth=depth, failed=failed)
+    ranked = to_gains(ordered, qrels, query_ids, n_corpus, depth=depth, failed=failed)
     positive = ranked.n_positive > 0
     counted = ~ranked.failed & (positive | rule.all_queries)
-    values = {metric: np.where(counted, value, np.nan) for metric, value in _own(ranked, rule).items()}
+    values = _own(ranked, rule)
     foreign = [metric for metric in rule.metrics if metric not in values]
-    if foreign:
-        for metric, value in ranx_values(ordered, qrels, query_ids, foreign).items():
-            values[metric] = np.where(counted, value, np.nan)
+    values |= ranx_values(ordered, qrels, query_ids, foreign) if foreign else {}
     right: dict[str, Floats] = {}
     cutoffs = {parse_metric(metric, k)[1] for metric in rule.metrics} if rule.brackets else set()
     for cutoff in sorted(cutoffs):
         bracket = _own(ranked.with_unjudged_right(cutoff), rule)
-        right |= {
-            metric: np.where(counted, value, np.nan)
-            for metric, value in bracket.items()
-            if parse_metric(metric, k)[1] == cutoff
-        }
+        right |= {metric: value for metric, value in bracket.items() if parse_metric(metric, k)[1] == cutoff}
     returned = (ranked.top(k) != NOTHING).sum(axis=1)
     done = ~ranked.failed
     return Evaluation(
         query_ids=tuple(query_ids),
-        values={metric: values[metric] for metric in rule.metrics},
-        unjudged_right=right,
+        values={metric: np.where(counted, values[metric], np.nan) for metric in rule.metrics},
+        unjudged_right={metric: np.where(counted, value, np.nan) for metric, value in right.items()},
         judged=np.where(done & (returned > 0), judged(ranked, k), np.nan),
         n_without_positive=int((~positive).sum()),
         n_empty=int((done & (returned == 0)).sum()),
@@ -238,7 +228,7 @@ def chance_levels(qrels: Qrels, query_ids: Sequence[str], *, n_corpus: int, rule
     Returns:
         For every metric shape (queries,); nan where a query is left out, and for metrics without a closed form here.
     """
-    ranked = see({}, qrels, query_ids, n_corpus, depth=1)
+    ranked = to_gains({}, qrels, query_ids, n_corpus, depth=1)
     counted = (ranked.n_positive > 0) | rule.all_queries
     levels = {}
     for metric in rule.metrics:
@@ -252,7 +242,7 @@ def evaluate_run(
     run: Any,
     qrels: Any,
     *,
-    metrics: Sequence[str] = ALL,
+    metrics: Sequence[str] = ALL_METRICS,
     k: int = 10,
     n_corpus: int | None = None,
     seed: int = 0,
@@ -278,8 +268,6 @@ def evaluate_run(
         >>> evaluate_run({"hs": {"cn1": 0.9, "cn2": 0.4}}, {"hs": {"cn2": 1}}, metrics=["mrr@10"])
         {'mrr@10': 0.5}
     """
-    from fcconan.scoring.retrieval.metrics import order, tie_by_hash
-
     run, qrels = (given.to_dict() if hasattr(given, "to_dict") else given for given in (run, qrels))
     for name, given in (("run", run), ("qrels", qrels)):
         if not isinstance(given, Mapping):
@@ -289,15 +277,9 @@ def evaluate_run(
     known |= {key for ranking in run.values() for key, _ in ranking}
     catalogue = dict.fromkeys(known, "")
     checked = check_run("run", run, dict.fromkeys(qrels, ""), catalogue)
-    names = metric_names(metrics, k)
-    found = evaluate(
-        order(checked, tie_by_hash(seed)),
-        qrels,
-        list(qrels),
-        n_corpus=n_corpus or len(catalogue),
-        k=k,
-        rule=Rule(names),
-    )
+    ordered = sort_run(checked, tie_by_hash(seed))
+    rule = Rule(metric_names(metrics, k))
+    found = evaluate(ordered, qrels, list(qrels), n_corpus=n_corpus or len(catalogue), k=k, rule=rule)
     return {
         name: float(np.nanmean(values)) if np.isfinite(values).any() else float("nan")
         for name, values in found.values.items()

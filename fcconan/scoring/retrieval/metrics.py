@@ -17,13 +17,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from fcconan.errors import InputError
+from fcconan.scoring.arrays import Flags, Floats, Ints, Qrels
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
-Qrels = Mapping[str, Mapping[str, int]]
 TieKey = Callable[[str, str], Any]
 
 UNJUDGED = -1
@@ -47,7 +44,7 @@ class Ranked:
     gains: Ints
     relevances: Ints
     n_corpus: int
-    failed: npt.NDArray[np.bool_]
+    failed: Flags
 
     @property
     def n_positive(self) -> Ints:
@@ -71,7 +68,7 @@ class Ranked:
         return Ranked(self.query_ids, gains, relevances, self.n_corpus, self.failed)
 
 
-def order(rankings: Mapping[str, Sequence[tuple[str, float]]], tie_key: TieKey) -> dict[str, list[str]]:
+def sort_run(rankings: Mapping[str, Sequence[tuple[str, float]]], tie_key: TieKey) -> dict[str, list[str]]:
     """Orders every ranking by score, highest first, and tied ids by `tie_key(query id, corpus id)`."""
     ordered = {}
     for query, ranking in rankings.items():
@@ -99,7 +96,7 @@ def tie_by_corpus(corpus: Mapping[str, str]) -> TieKey:
     return lambda query, key: position[key]
 
 
-def see(
+def to_gains(
     ordered: Mapping[str, Sequence[str]],
     qrels: Qrels,
     query_ids: Sequence[str],
@@ -108,7 +105,7 @@ def see(
     depth: int,
     failed: Sequence[str] = (),
 ) -> Ranked:
-    """Looks at ordered rankings through the judgements of a partition.
+    """Turns ordered rankings into the judgements of a partition at every rank.
 
     Args:
         ordered: Query id to corpus ids, best first. A query that is not there has an empty ranking.
@@ -303,10 +300,10 @@ NAMES = ("bpref", "dcg", "dcg_burges", "hits", "ndcg_burges", "r-precision", "rb
 
 def ranx_values(
     ordered: Mapping[str, Sequence[str]],
-    qrels: Mapping[str, Mapping[str, int]],
+    qrels: Qrels,
     query_ids: Sequence[str],
     metrics: Sequence[str],
-) -> dict[str, npt.NDArray[np.float64]]:
+) -> dict[str, Floats]:
     """Computes metrics by ranx, query by query.
 
     Args:
@@ -327,15 +324,12 @@ def ranx_values(
         warnings.simplefilter("ignore")  # numba's, of casts and of caching
         from ranx import Qrels, Run, evaluate
 
-        judged = {}
+        judged, ranked = {}, {}
         for query in query_ids:
             positive = {key: int(value) for key, value in qrels.get(query, {}).items()}
             judged[query] = positive or {EMPTY + "-judged": 0}
-        ranked = {}
-        for query in query_ids:
             keys = list(ordered.get(query, ())) or [EMPTY]
             ranked[query] = {key: float(len(keys) - rank) for rank, key in enumerate(keys)}
-        found: dict[str, npt.NDArray[np.float64]] = {}
         try:
             raw = evaluate(Qrels(judged), Run(ranked, name="run"), list(metrics), return_mean=False)
         except (ValueError, AssertionError, KeyError) as error:
@@ -344,6 +338,4 @@ def ranx_values(
                 "ndcg_burges@10"
             ) from error
     values = raw if isinstance(raw, dict) else {metrics[0]: raw}
-    for metric in metrics:
-        found[metric] = np.asarray(values[metric], dtype=np.float64)
-    return found
+    return {metric: np.asarray(values[metric], dtype=np.float64) for metric in metrics}

@@ -16,15 +16,13 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from fcconan.data import counted, did_you_mean
+from fcconan.data import counted
 from fcconan.errors import InputError
+from fcconan.scoring.arrays import Floats, Ints, Swaps
+from fcconan.scoring.names import known_names
 from fcconan.scoring.significance import intervals
 from fcconan.scoring.significance.intervals import TOLERANCE, divided
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 MOST_WAYS = 1_000_000  # to flip units that are held at once
 
@@ -64,7 +62,7 @@ def units_floor(units: int) -> float:
     return float(min(1.0, 2.0 ** (1 - units)))
 
 
-def all_flips(units: int, draws: int) -> npt.NDArray[np.int8] | None:
+def all_flips(units: int, draws: int) -> Swaps | None:
     """Returns all ways to flip units if these are not more than the draws, so that p is exact; None if they are more.
 
     A way and its mirror image give the same absolute statistic: one of the two is enough. The way that flips nothing
@@ -232,13 +230,11 @@ def system_pairs(systems: Sequence[str], baseline: str | None = None) -> Pairs:
         baseline: System that all others are compared with, the second of every pair; None for all pairs.
 
     Raises:
-        InputError: There is no such system, or no other one.
+        InputError: The baseline is unknown, or the only system.
     """
     if baseline is None:
         return list(combinations(range(len(systems)), 2))
-    if baseline not in systems:
-        hint = did_you_mean(baseline, systems)
-        raise InputError(f"unknown baseline system {baseline!r}: {hint}known are {', '.join(systems)}")
+    known_names("baseline system", [baseline], systems)
     if len(systems) < 2:
         raise InputError(f"there is one system, {baseline}: --baseline needs another one to compare it with")
     second = list(systems).index(baseline)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+from fcconan.scoring.arrays import Floats
 
 CHUNK = 4_000_000  # weights held at once: 32 MB
 TOLERANCE = 1e-12

@@ -5,12 +5,12 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
 from fcconan.errors import InputError
-from fcconan.scoring.text.models import Encoded, ScoringModel, batches, reading
+from fcconan.scoring.text.models import Encoded, ModelOptions, ScoringModel, batches, reading, truncated
 from fcconan.scoring.text.scores import Metric, Reason, Series, Unit
 
 # The layers that agree best with people on translations, as the package bert-score lists them.
@@ -45,9 +45,7 @@ class BertScore(Metric):
         model: A folder, or a name on the Hub, of any encoder.
         layer: Which hidden state, 0 being the embeddings; by default the one in `LAYERS`, for others the last.
         idf: Weigh tokens by their inverse document frequency in all references that are scored together.
-        revision: The commit, tag or branch of a model on the Hub.
-        device: By default an accelerator if there is one.
-        max_length: Tokens of a text that are read; by default as many as the model takes.
+        options: As in `ModelOptions`.
 
     Raises:
         InputError: The model cannot be used, or it has no such layer.
@@ -57,16 +55,9 @@ class BertScore(Metric):
     names = ("bertscore-precision", "bertscore-recall", "bertscore-f")
 
     def __init__(
-        self,
-        model: str | Path,
-        *,
-        layer: int | None = None,
-        idf: bool = False,
-        revision: str | None = None,
-        device: str | None = None,
-        max_length: int | None = None,
+        self, model: str | Path, *, layer: int | None = None, idf: bool = False, **options: Unpack[ModelOptions]
     ) -> None:
-        self._model = ScoringModel(model, "encoder", revision=revision, device=device, max_length=max_length)
+        self._model = ScoringModel(model, "encoder", **options)
         last = int(self._model.config.get_text_config().num_hidden_layers)
         if layer is None:
             layer = min(LAYERS.get(self._model.name.rsplit("/", 1)[-1], last), last)
@@ -89,7 +80,8 @@ class BertScore(Metric):
 
         values = np.full((3, len(units)), np.nan)
         reasons: dict[int, Reason] = {}
-        pairs = [(texts[unit.text].tokens, texts[unit.reference].tokens) for unit in units]
+        encoded = [(texts[unit.text], texts[unit.reference]) for unit in units]
+        pairs = [(own.tokens, reference.tokens) for own, reference in encoded]
         for place, pair in enumerate(pairs):
             if any(set(tokens) <= special for tokens in pair):
                 reasons[place] = "no_words"
@@ -99,17 +91,10 @@ class BertScore(Metric):
             places = [left[each] for each in batch]
             with reading(self._model):
                 values[:, places] = self._match([pairs[place] for place in places], weights)
-        cut = frozenset(
-            place for place, unit in enumerate(units) if texts[unit.text].truncated or texts[unit.reference].truncated
-        )
+        parts = {"layer": self._layer, "idf": idf, "rescaled": "no"}
+        cut = truncated(encoded)
         return [
-            Series(
-                name,
-                row,
-                self._model.signature(name, layer=self._layer, idf=idf, rescaled="no"),
-                reasons=reasons,
-                truncated=cut,
-            )
+            Series(name, row, self._model.signature(name, **parts), reasons=reasons, truncated=cut)
             for name, row in zip(self.names, values, strict=True)
         ]
 

@@ -4,11 +4,12 @@ import csv
 import io
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 
 from fcconan.errors import InputError
+from fcconan.scoring.names import known_names
 from fcconan.scoring.text.scores import Corpus, Metric, Reason, Series, Unit, signature
 from fcconan.scoring.text.tokenizers import Tokens, ngrams, tokeniser
 
@@ -52,12 +53,8 @@ class Distinct(Metric):
         if not orders or any(order < 1 for order in orders):
             raise InputError(f"orders of distinct n-grams are {list(orders)}: give whole numbers from 1 up")
         self.orders = tuple(orders)
+        self.names = tuple(f"distinct-{order}" for order in orders)
         self._tokens, self._cut = tokens, tokeniser(tokens)
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """What the series are called."""
-        return tuple(f"distinct-{order}" for order in self.orders)
 
     def score(self, units: Sequence[Unit], *, batch_size: int, progress: bool | None) -> list[Series]:
         """Scores units one by one."""
@@ -107,8 +104,7 @@ class RepetitionRate(Metric):
     def __init__(self, *, window: int = 1000, windows: Windows = "sliding") -> None:
         if window < len(ORDERS):
             raise InputError(f"the window is {window} words: give {len(ORDERS)} or more")
-        if windows not in ("sliding", "blocks", "script"):
-            raise InputError(f"windows is {windows!r}: give sliding, blocks or script")
+        known_names("kind of windows", [windows], get_args(Windows))
         self._window, self._windows = window, windows
 
     def score(self, units: Sequence[Unit], *, batch_size: int, progress: bool | None) -> list[Series]:
@@ -140,15 +136,8 @@ class RepetitionRate(Metric):
         return [repeated / total for repeated, total in sums]
 
     def _signature(self) -> str:
-        return signature(
-            "repetition-rate",
-            n="1-4",
-            tok="white-space",
-            case="mixed",
-            window=self._window,
-            windows=self._windows,
-            scale=100,
-        )
+        window = {"window": self._window, "windows": self._windows}
+        return signature("repetition-rate", n="1-4", tok="white-space", case="mixed", **window, scale=100)
 
 
 def csv_cell(text: str) -> str:

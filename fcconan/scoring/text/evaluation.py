@@ -5,7 +5,7 @@ mean; what was left out is counted.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -15,11 +15,11 @@ import numpy as np
 from fcconan.data import about_reply
 from fcconan.errors import InputError
 from fcconan.parallel import Workers
+from fcconan.scoring.arrays import Row
+from fcconan.scoring.names import known_names
 from fcconan.scoring.text.corpus import Distinct, Length, RepetitionRate
 from fcconan.scoring.text.overlap import Bleu, Meteor, Rouge
-from fcconan.scoring.text.scores import SEVERAL, Metric, Reason, Series, Several, TextScores, Unit, mean
-
-__all__ = ["OF_REFERENCES", "TEXT_METRICS", "score_texts"]
+from fcconan.scoring.text.scores import REFERENCE_COMBINATIONS, Metric, Reason, Series, Several, TextScores, Unit, mean
 
 _FAMILIES: Mapping[str, Callable[[list[str]], Metric]] = {
     "bleu": lambda ends: Bleu([int(end) for end in ends]),
@@ -131,8 +131,7 @@ def score_systems(
         InputError: As `score_texts`.
     """
     checked = {system: _checked(*given) for system, given in systems.items()}
-    if several not in SEVERAL:
-        raise InputError(f"several is {several!r}: give {', '.join(SEVERAL)}")
+    known_names("combination of references", [several], REFERENCE_COMBINATIONS)
     if batch_size < 1:
         raise InputError(f"batch_size is {batch_size}: give 1 or more")
     if metrics is None:
@@ -169,48 +168,31 @@ def _checked(replies: Any, references: Any, messages: Any) -> _Texts:
     kept: list[list[str]] | None = None
     empty = 0
     if references is not None:
-        lists = _lists(references, len(texts))
+        lists = [
+            _strings(own, f"references of reply {place}")
+            for place, own in enumerate(_listed(references, "references", len(texts)), start=1)
+        ]
         kept = [[reference for reference in own if reference.strip()] for own in lists]
         empty = sum(map(len, lists)) - sum(map(len, kept))
-    answered = None if messages is None else _strings(messages, "messages")
-    if answered is not None and len(answered) != len(texts):
-        raise InputError(f"there are {len(texts)} replies and {len(answered)} messages: give one message a reply")
+    answered = None if messages is None else _strings(messages, "messages", len(texts))
     return _Texts(texts, kept, answered, empty)
 
 
-def _strings(texts: Any, what: str) -> list[str]:
-    if isinstance(texts, str | Mapping) or not hasattr(texts, "__iter__"):
-        raise InputError(f"{what} is a {type(texts).__name__}: give a list of strings")
-    found = list(texts)
-    for place, text in enumerate(found):
+def _strings(given: Any, what: str, n_replies: int | None = None) -> list[str]:
+    texts = _listed(given, what, n_replies)
+    for place, text in enumerate(texts, start=1):
         if not isinstance(text, str):
-            raise InputError(
-                f"number {place + 1} of {what} is a {type(text).__name__}, not a string: leave out what is missing"
-            )
-    return found
+            raise InputError(f"number {place} of {what} is a {type(text).__name__}: give strings only")
+    return texts
 
 
-def _lists(references: Any, n_texts: int) -> list[list[str]]:
-    if isinstance(references, str | Mapping) or not hasattr(references, "__iter__"):
-        raise InputError(f"references is a {type(references).__name__}: give one list of references a reply")
-    lists = list(references)
-    for place, own in enumerate(lists):
-        if isinstance(own, str | Mapping) or not hasattr(own, "__iter__"):
-            raise InputError(
-                f"the references of reply {place + 1} are a {type(own).__name__}: give a list of strings, empty if it "
-                "has none"
-            )
-    found = [_strings(own, f"the references of reply {place + 1}") for place, own in enumerate(lists)]
-    if len(found) != n_texts:
-        if found and all(len(own) == n_texts for own in found):
-            raise InputError(
-                f"references are {len(found)} lists of {n_texts} for {n_texts} replies: they are transposed, give one "
-                "list of references a reply"
-            )
-        raise InputError(
-            f"there are {n_texts} replies and {len(found)} lists of references: give one list a reply, empty if it has "
-            "none"
-        )
+def _listed(given: Any, what: str, n_replies: int | None) -> list[Any]:
+    """Returns a list with an entry for each reply; None for a list of any length."""
+    if isinstance(given, str | Mapping) or not isinstance(given, Iterable):
+        raise InputError(f"found a {type(given).__name__} as {what}: give a list")
+    found = list(given)
+    if n_replies not in (None, len(found)):
+        raise InputError(f"found {n_replies} replies and {len(found)} {what}: give one entry (or list) for each reply")
     return found
 
 
@@ -220,19 +202,16 @@ def _chosen(metrics: Sequence[str | Metric]) -> list[tuple[Metric, list[str]]]:
         raise InputError(f"metrics is {metrics!r}: give a list of metrics, at least one")
     families: dict[str, list[str]] = {}
     series: list[tuple[Metric | str, list[str]]] = []  # a metric or a family, in the order in which they are named
-    for metric in metrics:
+    for metric in dict.fromkeys(metrics):
         if isinstance(metric, Metric):
             series.append((metric, list(metric.names)))
-        elif metric not in TEXT_METRICS:
-            known = ", ".join(TEXT_METRICS)
-            raise InputError(f"there is no metric {metric!r}: give one of {known}, or a metric with its settings")
         else:
+            known_names("metric", [metric], TEXT_METRICS)
             family = next(each for each in _FAMILIES if metric == each or metric.startswith(f"{each}-"))
             if family not in families:
                 families[family] = []
                 series.append((family, families[family]))
-            if metric not in families[family]:
-                families[family].append(metric)
+            families[family].append(metric)
     counts = Counter(name for _, names in series for name in names)
     repeated = sorted(name for name, count in counts.items() if count > 1)
     if repeated:
@@ -271,12 +250,10 @@ def _scored(metric: Metric, texts: _Texts, several: Several, batch_size: int, pr
         reasons.append(reason)
         if reason is not None:
             continue
-        if several == "joint":
-            own_units = [Unit(text, own[0], message, tuple(own[1:]))]
-        else:
-            own_units = [Unit(text, reference, message) for reference in own]
-        units += own_units
-        owners += [place] * len(own_units)
+        others = tuple(own[1:]) if several == "joint" else ()
+        new = [Unit(text, reference, message, others) for reference in (own[:1] if several == "joint" else own)]
+        units += new
+        owners += [place] * len(new)
     found = []
     for series in metric.score(units, batch_size=batch_size, progress=progress):
         if np.shape(series.values) != (len(units),):
@@ -330,11 +307,8 @@ def _per_text(
             values[place] = (np.mean if several == "mean" else np.max)(series.values[there])
         else:
             reasons[place] = series.reasons.get(units[0], "not_finite")
-    if several is not None:
-        name, _, rest = series.signature.partition("|")
-        signature = f"{name}|refs:{several}|{rest}"
-    else:
-        signature = series.signature
+    name, _, rest = series.signature.partition("|")
+    signature = series.signature if several is None else f"{name}|refs:{several}|{rest}"
     return TextScores(
         name=series.name,
         values=values,
@@ -348,7 +322,6 @@ def _per_text(
     )
 
 
-Row = Mapping[str, Any]
 FIELDS = ("precision", "recall", "f")  # metrics that have them are one rater with as many aspects
 WHOLE = "score"
 

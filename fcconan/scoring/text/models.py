@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypedDict, Unpack
 
 from fcconan.errors import InputError
 from fcconan.models import loading, locate
@@ -41,6 +41,20 @@ class Encoded:
     truncated: bool
 
 
+class ModelOptions(TypedDict, total=False):
+    """Where a model comes from and runs, as `ScoringModel` takes it.
+
+    Attributes:
+        revision: The commit, tag or branch of a model on the Hub.
+        device: `cpu`, `cuda`, `cuda:1`, `mps`; by default an accelerator if there is one.
+        max_length: Tokens of a text that are read; by default as many as the model takes.
+    """
+
+    revision: str | None
+    device: str | None
+    max_length: int | None
+
+
 class ScoringModel:
     """A model on this machine, in 32-bit floats and without dropout, so that it says the same each time.
 
@@ -48,9 +62,7 @@ class ScoringModel:
         model: A folder, or a name on the Hugging Face Hub.
         kind: What is needed: `encoder` (any model with hidden states; of a sequence-to-sequence model its encoder),
             `sequence-to-sequence`, or `classifier` (of sequences).
-        revision: The commit, tag or branch of a model on the Hub.
-        device: `cpu`, `cuda`, `cuda:1`, `mps`; by default an accelerator if there is one.
-        max_length: Tokens of a text that are read; by default as many as the model takes.
+        options: As in `ModelOptions`.
 
     Attributes:
         name: The folder's own name, or the name on the Hub.
@@ -60,17 +72,9 @@ class ScoringModel:
         InputError: The model is not there, cannot be loaded, is not of the needed kind, or takes fewer tokens.
     """
 
-    def __init__(
-        self,
-        model: str | Path,
-        kind: Kind,
-        *,
-        revision: str | None = None,
-        device: str | None = None,
-        max_length: int | None = None,
-    ) -> None:
-        self._arguments = (model, kind, revision, device, max_length)
-        source, commit, weights = locate(str(model), revision)
+    def __init__(self, model: str | Path, kind: Kind, **options: Unpack[ModelOptions]) -> None:
+        self._arguments = (model, kind, *options.items())
+        source, commit, weights = locate(str(model), options.get("revision"))
         self.name = str(model) if commit else Path(source).resolve().name
         self._version = commit[:12] if commit else weights
         with loading(self.name):
@@ -82,15 +86,16 @@ class ScoringModel:
             self.config: Any = AutoConfig.from_pretrained(source, revision=commit)
             self.tokenizer: Any = AutoTokenizer.from_pretrained(source, revision=commit)
             found = torch.accelerator.current_accelerator() if torch.accelerator.is_available() else "cpu"
-            self.device = torch.device(device or str(found))
+            self.device = torch.device(options.get("device") or str(found))
         if kind == "sequence-to-sequence" and not self.config.is_encoder_decoder:
             raise InputError(
                 f"{self.name} is a {self.config.model_type} model without encoder and decoder: give a "
                 "sequence-to-sequence model, such as a BART or T5"
             )
         self.model: Any = self._load(source, commit, kind)
-        self.padding = self._padding()
-        self.limit = self._limit(max_length)
+        # The place of padding is masked, so any token will do.
+        self.padding = int(self.tokenizer.pad_token_id or 0)
+        self.limit = self._limit(options.get("max_length"))
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Returns how other processes load the model, each of them once."""
@@ -123,10 +128,6 @@ class ScoringModel:
             model = model.get_encoder()
         with loading(self.name):
             return model.to(self.device).eval()
-
-    def _padding(self) -> int:
-        own = self.tokenizer.pad_token_id
-        return int(own) if own is not None else 0  # its place is masked, so any token will do
 
     def _limit(self, asked: int | None) -> int | None:
         text = self.config.get_text_config()
@@ -220,10 +221,13 @@ class ScoringModel:
 
 
 @cache
-def _loaded(
-    model: str | Path, kind: Kind, revision: str | None, device: str | None, max_length: int | None
-) -> ScoringModel:
-    return ScoringModel(model, kind, revision=revision, device=device, max_length=max_length)
+def _loaded(model: str | Path, kind: Kind, *options: tuple[str, Any]) -> ScoringModel:
+    return ScoringModel(model, kind, **dict(options))
+
+
+def truncated(texts: Sequence[Sequence[Encoded]]) -> frozenset[int]:
+    """Returns the positions of units that the model does not read to the end, given the texts of each."""
+    return frozenset(place for place, own in enumerate(texts) if any(text.truncated for text in own))
 
 
 def batches(lengths: Sequence[int], batch_size: int, *, what: str, progress: bool | None) -> Iterator[list[int]]:

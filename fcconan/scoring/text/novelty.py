@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from fcconan.errors import InputError
-from fcconan.scoring.text.scores import Floats, Metric, Reason, Series, Unit, signature
+from fcconan.scoring.arrays import Floats
+from fcconan.scoring.text.scores import Metric, Reason, Series, Unit, signature
 from fcconan.scoring.text.tokenizers import plain
 
 ROWS = 1_024  # texts compared at a time: with 5000 training texts their counts of shared words take some 50 MB

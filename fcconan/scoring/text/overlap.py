@@ -9,6 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from fcconan.errors import InputError
+from fcconan.scoring.names import known_names
 from fcconan.scoring.text.scores import Corpus, Metric, Reason, Series, Unit, signature
 from fcconan.scoring.text.tokenizers import Tokens, tokeniser
 
@@ -47,18 +48,12 @@ class Bleu(Metric):
     ) -> None:
         if not orders or any(order not in (1, 2, 3, 4) for order in orders):
             raise InputError(f"orders of BLEU are {list(orders)}: give some of 1, 2, 3, 4")
-        if corpus_tokens not in ("13a", "none", "char", "intl", "zh"):
-            raise InputError(f"corpus_tokens is {corpus_tokens!r}: give 13a, none, char, intl or zh")
-        if corpus_smoothing not in ("exp", "floor", "add-k", "none"):
-            raise InputError(f"corpus_smoothing is {corpus_smoothing!r}: give exp, floor, add-k or none")
+        known_names("tokeniser of sacrebleu", [corpus_tokens], ("13a", "none", "char", "intl", "zh"))
+        known_names("smoothing of sacrebleu", [corpus_smoothing], ("exp", "floor", "add-k", "none"))
         self.orders = tuple(orders)
+        self.names = tuple(f"bleu-{order}" for order in orders)
         self._tokens, self._cut = tokens, tokeniser(tokens)
         self._corpus_tokens, self._corpus_smoothing = corpus_tokens, corpus_smoothing
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """What the series are called."""
-        return tuple(f"bleu-{order}" for order in self.orders)
 
     def score(self, units: Sequence[Unit], *, batch_size: int, progress: bool | None) -> list[Series]:
         """Scores units one by one."""
@@ -76,14 +71,10 @@ class Bleu(Metric):
                 reasons[place] = "no_words"
                 continue
             values[:, place] = sentence_bleu(references, text, weights=weights, smoothing_function=smooth)
+        parts = {"tok": self._tokens, "case": "mixed", "smooth": "method1", "nltk": version("nltk")}
         return [
-            Series(
-                f"bleu-{order}",
-                row,
-                signature(f"bleu-{order}", tok=self._tokens, case="mixed", smooth="method1", nltk=version("nltk")),
-                reasons=reasons,
-            )
-            for order, row in zip(self.orders, values, strict=True)
+            Series(name, row, signature(name, **parts), reasons=reasons)
+            for name, row in zip(self.names, values, strict=True)
         ]
 
     def counts(self, texts: Sequence[str], references: Sequence[Sequence[str]]) -> tuple[int, ...]:
@@ -134,7 +125,7 @@ class Rouge(Metric):
         tokens: rouge-score's own, which keeps a to z and 0 to 9 only; or another tokeniser, after lower-casing.
 
     Raises:
-        InputError: There is no such variant or tokeniser.
+        InputError: A variant or the tokeniser is unknown.
     """
 
     needs_reference = True
@@ -147,15 +138,10 @@ class Rouge(Metric):
         stem: bool = True,
         tokens: Literal["a-z0-9"] | Tokens = "a-z0-9",
     ) -> None:
-        if not variants or any(variant not in ROUGE_VARIANTS for variant in variants):
-            raise InputError(f"variants of ROUGE are {list(variants)}: give some of {', '.join(ROUGE_VARIANTS)}")
-        self._variants, self._stem, self._tokens = tuple(variants), stem, tokens
+        self._variants = known_names("variant of ROUGE", variants, ROUGE_VARIANTS)
+        self.names = tuple(f"rouge-{variant}" for variant in self._variants)
+        self._stem, self._tokens = stem, tokens
         self._tokeniser = None if tokens == "a-z0-9" else tokeniser(tokens)
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """What the series are called."""
-        return tuple(f"rouge-{variant}" for variant in self._variants)
 
     def score(self, units: Sequence[Unit], *, batch_size: int, progress: bool | None) -> list[Series]:
         """Scores units one by one."""
@@ -175,16 +161,10 @@ class Rouge(Metric):
                     reasons[row][place] = "too_short" if shorter else "no_words"
                 else:
                     values[row, place] = scores[key].fmeasure
-        stem = "porter" if self._stem else "no"
+        parts = {"measure": "f", "tok": self._tokens, "case": "lc", "stem": "porter" if self._stem else "no"}
+        parts["rouge_score"] = version("rouge-score")
         return [
-            Series(
-                name,
-                row,
-                signature(
-                    name, measure="f", tok=self._tokens, case="lc", stem=stem, rouge_score=version("rouge-score")
-                ),
-                reasons=why,
-            )
+            Series(name, row, signature(name, **parts), reasons=why)
             for name, row, why in zip(self.names, values, reasons, strict=True)
         ]
 
@@ -194,27 +174,20 @@ class Rouge(Metric):
 
             own: Callable[[str], list[str]] = DefaultTokenizer(self._stem).tokenize
             return own
-        cut, stem = self._tokeniser, _KeptStems().stem
+        cut, stem = self._tokeniser, _stemmer().stem
         if not self._stem:
             return lambda text: cut(text.lower())
         return lambda text: [stem(word) if len(word) > 3 else word for word in cut(text.lower())]
 
 
-class _NoSynonyms:
-    """A WordNet without an entry."""
-
-    def synsets(self, word: str) -> tuple[Any, ...]:
-        """Returns nothing."""
-        return ()
+_NO_SYNONYMS = SimpleNamespace(synsets=lambda word: ())  # a WordNet without an entry
 
 
-class _KeptStems:
-    """A stemmer that does not stem a word twice; Porter's takes most of METEOR's time."""
+def _stemmer() -> Any:
+    """Returns a stemmer that stems each word once; Porter's takes most of METEOR's time."""
+    from nltk.stem.porter import PorterStemmer
 
-    def __init__(self) -> None:
-        from nltk.stem.porter import PorterStemmer
-
-        self.stem = cache(PorterStemmer().stem)
+    return SimpleNamespace(stem=cache(PorterStemmer().stem))
 
 
 def _find_wordnet() -> Any:
@@ -259,15 +232,13 @@ class Meteor(Metric):
 
         cut = cache(self._cut)  # a reference of many replies is cut once
         wordnet = None if self._synonyms is False else _find_wordnet()
-        stemmer = _KeptStems()
+        stemmer = _stemmer()
         values = np.full(len(units), np.nan)
         reasons: dict[int, Reason] = {}
         for place, unit in enumerate(units):
             text, reference = cut(unit.text), cut(unit.reference)
             if text and reference:
-                values[place] = single_meteor_score(
-                    reference, text, wordnet=_NoSynonyms() if wordnet is None else wordnet, stemmer=stemmer
-                )
+                values[place] = single_meteor_score(reference, text, wordnet=wordnet or _NO_SYNONYMS, stemmer=stemmer)
             else:
                 reasons[place] = "no_words"
         match = "exact+stem" if wordnet is None else f"exact+stem+wordnet-{wordnet.get_version()}"

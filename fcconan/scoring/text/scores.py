@@ -3,12 +3,13 @@
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
-import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+from fcconan.scoring.arrays import Floats
+from fcconan.scoring.names import joined_parts
+
 Several = Literal["max", "mean", "joint"]
 Reason = Literal[
     "empty_text",  # the text has no character but white space
@@ -20,7 +21,7 @@ Reason = Literal[
     "not_finite",  # the metric gave nan or an infinite number
     "no_values",  # the corpus holds no text with a value
 ]
-SEVERAL: tuple[Several, ...] = ("max", "mean", "joint")
+REFERENCE_COMBINATIONS: tuple[Several, ...] = get_args(Several)
 
 
 @dataclass(frozen=True)
@@ -109,6 +110,7 @@ class Metric(ABC):
     """A text metric, ready to be applied.
 
     Attributes:
+        names: Names of the series.
         needs_reference: A unit is a pair of a text and one of its references.
         needs_message: A unit holds the message that the text answers.
         takes_empty: Empty texts have a value.
@@ -117,16 +119,12 @@ class Metric(ABC):
             compute parts of a text list.
     """
 
+    names: tuple[str, ...]
     needs_reference = False
     needs_message = False
     takes_empty = False
     joins = False
     independent = False
-
-    @property
-    @abstractmethod
-    def names(self) -> tuple[str, ...]:
-        """What the series are called."""
 
     @abstractmethod
     def score(self, units: Sequence[Unit], *, batch_size: int, progress: bool | None) -> list[Series]:
@@ -165,8 +163,7 @@ def signature(name: str, **parts: object) -> str:
     """Returns name and parts, `name|part:value|...`, with the version of this package at the end."""
     import fcconan
 
-    fields = [name, *(f"{key}:{value}" for key, value in parts.items()), f"fcconan:{fcconan.__version__}"]
-    return "|".join(fields)
+    return f"{name}|{joined_parts({**parts, 'fcconan': fcconan.__version__})}"
 
 
 def mean(values: Floats) -> Corpus:

@@ -4,11 +4,12 @@ import hashlib
 import string
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Unpack
 
 import numpy as np
 
 from fcconan.errors import InputError
-from fcconan.scoring.text.models import ScoringModel, batches, reading
+from fcconan.scoring.text.models import ModelOptions, ScoringModel, batches, reading, truncated
 from fcconan.scoring.text.scores import Metric, Series, Unit
 
 
@@ -20,9 +21,7 @@ class BartScore(Metric):
 
     Args:
         model: A folder, or a name on the Hub, of any sequence-to-sequence model (facebook/bart-large-cnn).
-        revision: The commit, tag or branch of a model on the Hub.
-        device: By default an accelerator if there is one.
-        max_length: Tokens of a text that are read; by default as many as the model takes.
+        options: As in `ModelOptions`.
 
     Raises:
         InputError: The model cannot be used.
@@ -32,22 +31,14 @@ class BartScore(Metric):
     independent = True
     names = ("bartscore-precision", "bartscore-recall", "bartscore-f")
 
-    def __init__(
-        self,
-        model: str | Path,
-        *,
-        revision: str | None = None,
-        device: str | None = None,
-        max_length: int | None = None,
-    ) -> None:
-        self._model = ScoringModel(
-            model, "sequence-to-sequence", revision=revision, device=device, max_length=max_length
-        )
+    def __init__(self, model: str | Path, **options: Unpack[ModelOptions]) -> None:
+        self._model = ScoringModel(model, "sequence-to-sequence", **options)
 
     def score(self, units: Sequence[Unit], *, batch_size: int, progress: bool | None) -> list[Series]:
         """Scores pairs of a text and a reference."""
         texts = {text: self._model.encode(text) for unit in units for text in (unit.text, unit.reference)}
-        pairs = [(texts[unit.text].tokens, texts[unit.reference].tokens) for unit in units]
+        encoded = [(texts[unit.text], texts[unit.reference]) for unit in units]
+        pairs = [(own.tokens, reference.tokens) for own, reference in encoded]
         values = np.full((3, len(units)), np.nan)
         lengths = [max(map(len, pair)) for pair in pairs]
         for places in batches(lengths, batch_size, what="BARTScore", progress=progress):
@@ -56,11 +47,8 @@ class BartScore(Metric):
                 values[0, places] = self._model.log_likelihoods(references, own).double().cpu().numpy()
                 values[1, places] = self._model.log_likelihoods(own, references).double().cpu().numpy()
         values[2] = (values[0] + values[1]) / 2
-        cut = frozenset(
-            place for place, unit in enumerate(units) if texts[unit.text].truncated or texts[unit.reference].truncated
-        )
         return [
-            Series(name, row, self._model.signature(name, mean="tokens"), truncated=cut)
+            Series(name, row, self._model.signature(name, mean="tokens"), truncated=truncated(encoded))
             for name, row in zip(self.names, values, strict=True)
         ]
 
@@ -79,9 +67,7 @@ class Question(Metric):
         name: Of the series, for instance `unieval-coherence`.
         yes: The answer that counts for the text. Of longer answers only the first tokens that differ are looked at.
         no: The answer that counts against it.
-        revision: The commit, tag or branch of a model on the Hub.
-        device: By default an accelerator if there is one.
-        max_length: Tokens of a question that are read; by default as many as the model takes.
+        options: As in `ModelOptions`, for a model that is not loaded.
 
     Raises:
         InputError: The model or the question cannot be used, or the model cannot tell the answers apart.
@@ -97,9 +83,7 @@ class Question(Metric):
         name: str,
         yes: str = "Yes",
         no: str = "No",
-        revision: str | None = None,
-        device: str | None = None,
-        max_length: int | None = None,
+        **options: Unpack[ModelOptions],
     ) -> None:
         try:
             fields = {field for _, field, _, _ in string.Formatter().parse(question) if field is not None}
@@ -111,16 +95,11 @@ class Question(Metric):
                 "{message} where needed"
             )
         self.needs_reference, self.needs_message = "reference" in fields, "message" in fields
-        self._name, self._question, self._answers = name, question, f"{yes}/{no}"
+        self.names, self._question, self._answers = (name,), question, f"{yes}/{no}"
         if not isinstance(model, ScoringModel):
-            model = ScoringModel(model, "sequence-to-sequence", revision=revision, device=device, max_length=max_length)
+            model = ScoringModel(model, "sequence-to-sequence", **options)
         self._model = model
         self._start, self._yes, self._no = self._told_apart(yes, no)
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """What the series is called."""
-        return (self._name,)
 
     def _told_apart(self, yes: str, no: str) -> tuple[list[int], int, int]:
         """Returns the tokens that both answers begin with, and the two that come next."""
@@ -143,12 +122,12 @@ class Question(Metric):
         ]
         values = np.full(len(units), np.nan)
         lengths = [len(row.tokens) for row in rows]
-        for places in batches(lengths, batch_size, what=self._name, progress=progress):
+        (name,) = self.names
+        for places in batches(lengths, batch_size, what=name, progress=progress):
             with reading(self._model):
                 logits = self._model.first_logits([rows[place].tokens for place in places], self._start).double()
                 share = torch.sigmoid(logits[:, self._yes] - logits[:, self._no])  # the softmax over these two
                 values[places] = share.cpu().numpy()
         digest = hashlib.sha256(self._question.encode("utf-8", "surrogatepass")).hexdigest()[:12]
-        name = self._model.signature(self._name, question=digest, answers=self._answers)
-        cut = frozenset(place for place, row in enumerate(rows) if row.truncated)
-        return [Series(self._name, values, name, truncated=cut)]
+        signature = self._model.signature(name, question=digest, answers=self._answers)
+        return [Series(name, values, signature, truncated=truncated([[row] for row in rows]))]

@@ -5,36 +5,13 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from typing import Any, Literal
 
-from fcconan.errors import InputError
+from fcconan.scoring.names import known_names
 
 Tokens = Literal["white-space", "plain", "13a", "treebank"]
 
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
 
 
-def tokeniser(name: Tokens) -> Callable[[str], list[str]]:
-    """Returns a function from a text to its tokens.
-
-    Args:
-        name: `white-space`: what stands between white space. `plain`: the same after lower-casing and taking ASCII
-            punctuation out. `13a`: mteval-v13a's, sacrebleu's default. `treebank`: nltk's `word_tokenize` without its
-            splitting into sentences.
-
-    Raises:
-        InputError: There is no such tokeniser.
-    """
-    if name == "white-space":
-        return str.split
-    if name == "plain":
-        return plain
-    if name == "13a":
-        return _mteval
-    if name == "treebank":
-        return _treebank
-    raise InputError(f"tokens is {name!r}: give white-space, plain, 13a or treebank")
-
-
-# Functions of this module, so that metrics can be sent to other processes.
 def _mteval(text: str) -> list[str]:
     return str(_mteval_tokenizer()(text)).split()
 
@@ -60,6 +37,30 @@ def _treebank_tokenizer() -> Any:
 def plain(text: str) -> list[str]:
     """Returns lower-cased words without ASCII punctuation."""
     return text.lower().translate(_PUNCTUATION).split()
+
+
+# Functions of modules, so that metrics can be sent to other processes.
+_TOKENISERS: dict[str, Callable[[str], list[str]]] = {
+    "white-space": str.split,
+    "plain": plain,
+    "13a": _mteval,
+    "treebank": _treebank,
+}
+
+
+def tokeniser(name: Tokens) -> Callable[[str], list[str]]:
+    """Returns a function from a text to its tokens.
+
+    Args:
+        name: `white-space`: the words between white space. `plain`: the same in lower case and without ASCII
+            punctuation. `13a`: mteval-v13a's, sacrebleu's default. `treebank`: nltk's `word_tokenize` without its
+            splitting into sentences.
+
+    Raises:
+        InputError: The tokeniser is unknown.
+    """
+    known_names("tokeniser", [name], _TOKENISERS)
+    return _TOKENISERS[name]
 
 
 def ngrams(tokens: Sequence[str], order: int) -> Iterator[tuple[str, ...]]:

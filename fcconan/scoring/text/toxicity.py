@@ -2,12 +2,13 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Unpack, get_args
 
 import numpy as np
 
 from fcconan.errors import InputError
-from fcconan.scoring.text.models import ScoringModel, batches, reading
+from fcconan.scoring.names import known_names
+from fcconan.scoring.text.models import ModelOptions, ScoringModel, batches, reading, truncated
 from fcconan.scoring.text.scores import Metric, Series, Unit
 
 Activation = Literal["softmax", "sigmoid"]
@@ -23,9 +24,7 @@ class Toxicity(Metric):
         labels: The labels that mean toxic, by the names in the model's configuration.
         activation: By default what the configuration says: sigmoid for several labels at once or a single one.
         name: Of the series.
-        revision: The commit, tag or branch of a model on the Hub.
-        device: By default an accelerator if there is one.
-        max_length: Tokens of a text that are read; by default as many as the model takes.
+        options: As in `ModelOptions`.
 
     Raises:
         InputError: The model cannot be used, or it has no such label.
@@ -40,13 +39,10 @@ class Toxicity(Metric):
         *,
         activation: Activation | None = None,
         name: str = "toxicity",
-        revision: str | None = None,
-        device: str | None = None,
-        max_length: int | None = None,
+        **options: Unpack[ModelOptions],
     ) -> None:
-        if activation not in (None, "softmax", "sigmoid"):
-            raise InputError(f"activation is {activation!r}: give softmax or sigmoid")
-        self._model = ScoringModel(model, "classifier", revision=revision, device=device, max_length=max_length)
+        known_names("activation", () if activation is None else [activation], get_args(Activation))
+        self._model = ScoringModel(model, "classifier", **options)
         known = {str(label): int(place) for place, label in self._model.config.id2label.items()}
         asked = [labels] if isinstance(labels, str) else list(labels)
         unknown = [label for label in asked if label not in known]
@@ -55,28 +51,22 @@ class Toxicity(Metric):
                 f"{self._model.name} has the labels {', '.join(known)}, not {', '.join(unknown) or 'none at all'}: "
                 "say which of them mean toxic"
             )
-        self._labels, self._places, self._name = sorted(asked), sorted({known[label] for label in asked}), name
+        self._labels, self._places, self.names = sorted(asked), sorted({known[label] for label in asked}), (name,)
         several = self._model.config.problem_type == "multi_label_classification" or len(known) == 1
         self._activation: Activation = activation or ("sigmoid" if several else "softmax")
         if self._activation == "softmax" and len(self._places) == len(known):
             raise InputError(f"all labels of {self._model.name} are given, so every text has 1: give some of them")
 
-    @property
-    def names(self) -> tuple[str, ...]:
-        """What the series is called."""
-        return (self._name,)
-
     def score(self, units: Sequence[Unit], *, batch_size: int, progress: bool | None) -> list[Series]:
         """Classifies texts."""
         rows = [self._model.encode(unit.text) for unit in units]
         values = np.full(len(units), np.nan)
-        for places in batches([len(row.tokens) for row in rows], batch_size, what=self._name, progress=progress):
+        (name,) = self.names
+        for places in batches([len(row.tokens) for row in rows], batch_size, what=name, progress=progress):
             with reading(self._model):
                 values[places] = self._probabilities([rows[place].tokens for place in places]).cpu().numpy()
-        labels = "+".join(self._labels)
-        name = self._model.signature(self._name, labels=labels, activation=self._activation)
-        cut = frozenset(place for place, row in enumerate(rows) if row.truncated)
-        return [Series(self._name, values, name, False, truncated=cut)]
+        signature = self._model.signature(name, labels="+".join(self._labels), activation=self._activation)
+        return [Series(name, values, signature, False, truncated=truncated([[row] for row in rows]))]
 
     def _probabilities(self, rows: Sequence[Sequence[int]]) -> Any:
         tokens, mask = self._model.pad(rows)

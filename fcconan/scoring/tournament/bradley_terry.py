@@ -15,12 +15,9 @@ cannot overshoot: where a full step would change a log odds by d, the share log(
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from fcconan.scoring.significance.intervals import CHUNK, Floats, divided, draws
-
-Integers = npt.NDArray[np.int64]
-Truths = npt.NDArray[np.bool_]
+from fcconan.scoring.arrays import Flags, Floats, Ints
+from fcconan.scoring.significance.intervals import CHUNK, divided, draws
 
 REGULARISATION = 0.01
 LIMIT = 200  # steps; a fit takes about 5 to 20
@@ -91,7 +88,7 @@ def _damping(change: Floats) -> Floats:
     return np.divide(np.log1p(change), change, out=np.ones_like(change), where=change > 0)
 
 
-def _reached(beats: Truths) -> Truths:
+def _reached(beats: Flags) -> Flags:
     """Which systems are reached from which, in any number of steps; shape (..., systems, systems)."""
     size = beats.shape[-1]
     reached = (beats | np.eye(size, dtype=bool)).astype(np.float32)
@@ -100,7 +97,7 @@ def _reached(beats: Truths) -> Truths:
     return reached > 0
 
 
-def connected(wins: Floats) -> Truths:
+def connected(wins: Floats) -> Flags:
     """Whether comparisons connect all systems, directly or through others; shape (..., systems, systems) to (...).
 
     Strengths of systems that nothing connects cannot be compared.
@@ -127,7 +124,7 @@ def separated(wins: Floats) -> list[list[int]]:
     return sorted(groups, key=lambda group: -int(reached[group[0]].sum()))
 
 
-def _groups(same: Truths) -> list[list[int]]:
+def _groups(same: Flags) -> list[list[int]]:
     leaders = same.argmax(axis=1) if same.size else np.zeros(0, dtype=np.int64)
     return [np.flatnonzero(leaders == leader).tolist() for leader in np.unique(leaders)]
 
@@ -235,11 +232,11 @@ class LengthControlled:
 
 
 def length_controlled(
-    first: Integers,
-    second: Integers,
+    first: Ints,
+    second: Ints,
     outcome: Floats,
     difference: Floats,
-    items: Integers,
+    items: Ints,
     *,
     systems: int,
     regularisation: float = REGULARISATION,
@@ -254,7 +251,7 @@ def length_controlled(
     "Length-Controlled AlpacaEval", without its term for the difficulty of an item). The weight is regularised as the
     strengths are.
 
-    Resamples of items are fitted anew, from the estimate on, at the same scale.
+    Resamples of items are fitted again, from the estimate on, at the same scale.
 
     Args:
         first: Positions of the systems named first; shape (comparisons,).
@@ -300,7 +297,7 @@ def length_controlled(
     return LengthControlled(found[:systems], float(found[systems]) if scale > 0 else None, scale, drawn)
 
 
-def _games(first: Integers, second: Integers, items: Integers, systems: int) -> Floats:
+def _games(first: Ints, second: Ints, items: Ints, systems: int) -> Floats:
     """How often each pair met on each item; shape (items, systems, systems)."""
     games = np.zeros((int(items.max(initial=-1)) + 1, systems, systems))
     np.add.at(games, (items, first, second), 1.0)

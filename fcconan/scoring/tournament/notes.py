@@ -1,12 +1,14 @@
-"""What people have to know of a tournament, in words."""
+"""What readers of a tournament should know, in words."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from fcconan.data import counted
 
 LONGEST = 10  # names in a note
-MAJORITY = "majority"  # the rater of `majority_votes`; a release may hold `majority-released` beside it
+MAJORITY = "majority"  # the rater of `majority_votes`; a release may hold `majority-released` as well
+KINDS = {"human": "people", "model": "models", "metric": "metrics", None: "of unknown kind"}
+MAJORITIES = "majorities"
 
 
 def tournament_notes(result: Mapping[str, Any]) -> list[str]:
@@ -18,129 +20,111 @@ def tournament_notes(result: Mapping[str, Any]) -> list[str]:
     return [*_left_out(result), *_pairs(result), *_pooled(result), *_verdicts(result), *_intervals(result)]
 
 
-def _left_out(result: Mapping[str, Any]) -> list[str]:
+def _left_out(result: Mapping[str, Any]) -> Iterator[str]:
     total = counted(result["n_verdicts"], "verdict")
-    return [
-        f"{result[name]} of {total} {'is' if result[name] == 1 else 'are'} {what} and "
-        f"{'counts' if result[name] == 1 else 'count'} for no system."
-        for name, what in (("invalid", "invalid"), ("unresolved", "unresolved (no majority)"))
-        if result[name]
-    ]
+    for name, what in (("invalid", "invalid"), ("unresolved", "unresolved (no majority)")):
+        if number := result[name]:
+            are, count = _form(number, "is", "are"), _form(number, "counts", "count")
+            yield f"{number} of {total} {are} {what} and {count} for no system."
 
 
-def _pairs(result: Mapping[str, Any]) -> list[str]:
+def _pairs(result: Mapping[str, Any]) -> Iterator[str]:
     missing, systems = result["missing_pairs"], len(result["systems"])
     fewest, most = result["fewest_per_pair"], result["most_per_pair"]
     pairs = systems * (systems - 1) // 2
-    notes = []
+    never_met = f"{len(missing)} of {counted(pairs, 'pair')} of systems never met"
     if len(result["groups"]) > 1:
-        notes.append(
-            f"{len(missing)} of {counted(pairs, 'pair')} of systems never met, and no comparisons connect these "
-            f"groups: {_groups(result['groups'])}. Shares are unfair and there are no strengths: rank each group by "
-            "itself, or compare systems of different groups."
+        yield (
+            f"{never_met}, and no comparisons connect these groups: {_groups(result['groups'])}. Shares are unfair and "
+            "there are no strengths: rank each group by itself, or compare systems of different groups."
         )
     elif missing:
-        named = _names(f"{a} and {b}" for a, b in missing)
-        notes.append(
-            f"{len(missing)} of {counted(pairs, 'pair')} of systems never met ({named}): shares are unfair; compare "
-            "strengths."
-        )
+        yield f"{never_met} ({_names(' and '.join(pair) for pair in missing)}): shares are unfair; compare strengths."
     elif fewest < most:
-        notes.append(f"Pairs of systems met {fewest} to {most} times: shares depend on whom a system met.")
-    by_rater = result["missing_by_rater"]
-    if any(len(own) > len(missing) for own in by_rater.values()):
-        named = _names(f"{rater} {len(own)}" for rater, own in by_rater.items())
-        notes.append(
-            f"Raters left out different pairs of systems (of {pairs}: {named}): rank each by itself with --rater."
-        )
-    by_corpus = result["missing_by_corpus"]
-    if any(len(own) > len(missing) for own in by_corpus.values()):
-        named = _names(f"{corpus} {len(own)}" for corpus, own in by_corpus.items())
-        notes.append(
-            f"Corpora lack different pairs of systems (of {pairs}: {named}), so shares depend on the corpus: rank each "
-            f"by itself, as in --filter corpus={next(iter(by_corpus))}."
-        )
+        yield f"Pairs of systems met {fewest} to {most} times: shares depend on whom a system met."
+    for key, start, option in (
+        ("missing_by_rater", "Raters left out", "--rater"),
+        ("missing_by_corpus", "Corpora lack", "--filter corpus=NAME"),
+    ):
+        if any(len(own) > len(missing) for own in result[key].values()):
+            named = _names(f"{name} {len(own)}" for name, own in result[key].items())
+            yield f"{start} different pairs of systems (of {pairs}: {named}): rank each by itself with {option}."
     if len(result["separated"]) > 1:
-        notes.append(
+        yield (
             "No system of a later one of these groups won a point from an earlier one: "
             f"{_groups(result['separated'])}. How far their strengths are apart is the regularisation's doing."
         )
-    return notes
 
 
-def _pooled(result: Mapping[str, Any]) -> list[str]:
+def _pooled(result: Mapping[str, Any]) -> Iterator[str]:
     kinds, corpora, majority = result["rater_kinds"], result["corpora"], result["settings"]["majority"]
-    notes = []
     if len(kinds) > 1:
-        several = len(set(kinds.values())) > 1 and "human" in kinds.values()
-        majorities = [name for name in kinds if _is_majority(name)]
-        choice = f"choose {'one ' if majorities else ''}with --rater" + (
-            " or --filter rater_kind=human" if several and not majorities else ""
-        )
-        who = f"{counted(len(kinds), 'rater')} ({_who(kinds)})"
-        if majorities:
-            choice += ", for a majority is made of the verdicts of others"
+        raters = _by_kind(kinds)
+        mixed = len(set(kinds.values())) > 1 and "human" in kinds.values()
+        choice = "choose with --rater" + (" or --filter rater_kind=human" if mixed else "")
+        if MAJORITIES in raters:
+            choice = "choose one with --rater, for a majority is made of the verdicts of others"
         elif not majority:
             choice += ", or take --majority"
-        notes.append(
+        who = f"{counted(len(kinds), 'rater')} ({_who(raters)})"
+        yield (
             f"The majority is that of {who}: {choice}."
             if majority
-            else f"The verdicts of {who} count together: {choice}."
+            else (f"The verdicts of {who} count together: {choice}.")
         )
     if len(corpora) > 1:
         named = _names(f"{corpus}: {counted(n, 'item')}" for corpus, n in corpora.items())
-        notes.append(
+        yield (
             f"{len(corpora)} corpora count together ({named}): choose one, as in --filter corpus={next(iter(corpora))}."
         )
-    return notes
 
 
-def _who(kinds: Mapping[str, str | None]) -> str:
-    """Counts people and names the others; a majority is none of them."""
-    if majorities := [name for name in kinds if _is_majority(name)]:
-        others = {name: kind for name, kind in kinds.items() if name not in majorities}
-        return "; ".join([*([_who(others)] if others else []), "majorities: " + _names(majorities)])
-    people = sum(kind == "human" for kind in kinds.values())
-    parts = [f"people: {people}"] if people else []
-    for kind, title in (("model", "models: "), ("metric", "metrics: "), (None, "of unknown kind: ")):
-        if names := [name for name, own in kinds.items() if own == kind]:
-            parts.append(("" if kind is None and len(names) == len(kinds) else title) + _names(names))
-    return "; ".join(parts)
+def _by_kind(kinds: Mapping[str, str | None]) -> dict[str, list[str]]:
+    """Divides raters into people, models, metrics, others, and majorities, which are none of these."""
+    found: dict[str, list[str]] = {title: [] for title in (*KINDS.values(), MAJORITIES)}
+    for name, kind in kinds.items():
+        is_majority = name == MAJORITY or name.startswith(f"{MAJORITY}-")
+        found[MAJORITIES if is_majority else KINDS[kind]].append(name)
+    return {title: names for title, names in found.items() if names}
 
 
-def _is_majority(rater: str) -> bool:
-    """Whether a rater is the majority of others, by the names that this package gives to them."""
-    return rater == MAJORITY or rater.startswith(f"{MAJORITY}-")
+def _who(raters: Mapping[str, list[str]]) -> str:
+    """Counts people and names the others."""
+    if set(raters) == {KINDS[None]}:
+        return _names(raters[KINDS[None]])
+    return "; ".join(
+        f"{title}: {len(names) if title == KINDS['human'] else _names(names)}" for title, names in raters.items()
+    )
 
 
-def _verdicts(result: Mapping[str, Any]) -> list[str]:
-    notes = []
+def _verdicts(result: Mapping[str, Any]) -> Iterator[str]:
     if both := result["n_both_orders"]:
         flipped = result["n_flipped"]
-        notes.append(
-            f"{counted(both, 'verdict')} {'was' if both == 1 else 'were'} given in both orders; {flipped} of them "
-            f"{'disagrees and is a tie' if flipped == 1 else 'disagree and are ties'}."
+        yield (
+            f"{counted(both, 'verdict')} {_form(both, 'was', 'were')} given in both orders; {flipped} of them "
+            f"{_form(flipped, 'disagrees and is a tie', 'disagree and are ties')}."
         )
     if repeated := result["n_repeated"]:
-        repeat = "repeats a verdict and counts" if repeated == 1 else "repeat a verdict and count"
-        notes.append(f"{counted(repeated, 'row')} {repeat} once.")
-    controlled = result.get("length_controlled") or {}
-    if controlled.get("weight") is not None:
-        notes.append(
+        repeat = _form(repeated, "repeats a verdict and counts", "repeat a verdict and count")
+        yield f"{counted(repeated, 'row')} {repeat} once."
+    if (result.get("length_controlled") or {}).get("weight") is not None:
+        yield (
             "A positive weight of length means that longer replies are preferred: one that is longer by the scale "
             "gains tanh(1) = 0.76 of the weight in log odds."
         )
-    return notes
 
 
-def _intervals(result: Mapping[str, Any]) -> list[str]:
+def _intervals(result: Mapping[str, Any]) -> Iterator[str]:
     lost = result["n_disconnected_resamples"]
     if result["n_items"] == 1:
-        return ["One item cannot be resampled: there are no intervals."]
-    if not lost:
-        return []
-    does, leave = ("does", "leave it out") if lost == 1 else ("do", "leave them out")
-    return [f"{counted(lost, 'resample')} {does} not connect all systems; the intervals of strengths {leave}."]
+        yield "One item cannot be resampled: there are no intervals."
+    elif lost:
+        does, leave = _form(lost, "does", "do"), _form(lost, "leave it out", "leave them out")
+        yield f"{counted(lost, 'resample')} {does} not connect all systems; the intervals of strengths {leave}."
+
+
+def _form(number: int, one: str, several: str) -> str:
+    return one if number == 1 else several
 
 
 def _groups(groups: Iterable[Iterable[str]]) -> str:

@@ -5,15 +5,12 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from fcconan.data import RATER_KINDS, VERDICTS, id_of, required_id
+from fcconan.data import VERDICTS, id_of, required_id
 from fcconan.errors import InputError
-from fcconan.scoring.reply_facts import row_place
-from fcconan.scoring.significance.intervals import Floats
+from fcconan.scoring.arrays import Flags, Floats, Ints, Row
+from fcconan.scoring.reply_facts import note_kind, row_place
 
-Row = Mapping[str, Any]
-Integers = npt.NDArray[np.int64]
 Side = tuple[str, str | None]
 OUTCOME = {"a": 1.0, "tie": 0.5, "b": 0.0, "invalid": np.nan}
 SWAPPED = {"a": "b", "b": "a", "tie": "tie", "invalid": "invalid"}
@@ -47,13 +44,13 @@ class Verdicts:
     systems: tuple[str, ...]
     items: tuple[str, ...]
     raters: tuple[str, ...]
-    first: Integers
-    second: Integers
+    first: Ints
+    second: Ints
     outcome: Floats
-    item: Integers
-    rater: Integers
+    item: Ints
+    rater: Ints
     replies: tuple[tuple[str | None, str | None], ...]
-    unresolved: npt.NDArray[np.bool_]
+    unresolved: Flags
     kinds: tuple[str | None, ...]
     corpora: Mapping[str, frozenset[str]]
     n_repeated: int = 0
@@ -188,7 +185,7 @@ def read_verdicts(comparisons: Iterable[Row]) -> Verdicts:
     )
 
 
-def _positions(names: Sequence[str], wanted: Iterable[str]) -> Integers:
+def _positions(names: Sequence[str], wanted: Iterable[str]) -> Ints:
     places = {name: position for position, name in enumerate(names)}
     return np.array([places[name] for name in wanted], dtype=np.int64)
 
@@ -232,8 +229,8 @@ def _read(row: Row, place: str, homes: dict[str, tuple[str, str]], kinds: dict[s
     verdict = row.get("verdict")
     if verdict not in VERDICTS:
         raise InputError(
-            f"{place}: the verdict is {verdict!r}, expected one of {', '.join(VERDICTS)}; mend that row, "
-            "and write invalid where there is no verdict"
+            f"{place}: the verdict is {verdict!r}, expected one of {', '.join(VERDICTS)}; correct the "
+            "row, and write invalid where there is no verdict"
         )
     sides = ((a, id_of(row, "reply_a", place)), (b, id_of(row, "reply_b", place)))
     for system, reply in sides:
@@ -243,13 +240,7 @@ def _read(row: Row, place: str, homes: dict[str, tuple[str, str]], kinds: dict[s
                 f"{homes[reply][1]} to {homes[reply][0]}; give every reply an id of its own"
             )
     rater, kind = id_of(row, "rater", place) or NO_RATER, id_of(row, "rater_kind", place)
-    if kind not in (None, *RATER_KINDS):
-        raise InputError(f"{place}: rater_kind is {kind!r}, expected {', '.join(RATER_KINDS)}; mend that row")
-    if kind is not None and kinds.setdefault(rater, kind) != kind:
-        raise InputError(
-            f"{place}: {rater} is a rater of the kind {kind}, but before of the kind {kinds[rater]}; write one "
-            "rater_kind for each rater"
-        )
+    note_kind(kinds, rater, kind, place)
     return _Given(place, item, rater, sides, verdict, verdict == "invalid" and row.get("reason") == "unresolved")
 
 
@@ -355,7 +346,7 @@ def _as_verdicts(comparisons: Iterable[Row] | Verdicts) -> Verdicts:
     return comparisons if isinstance(comparisons, Verdicts) else read_verdicts(comparisons)
 
 
-def _judged_pairs(verdicts: Verdicts) -> tuple[list[tuple[str, Side, Side]], Integers]:
+def _judged_pairs(verdicts: Verdicts) -> tuple[list[tuple[str, Side, Side]], Ints]:
     """Returns item and sides of every pair of replies, as first seen, and what raters said of them.
 
     Returns:

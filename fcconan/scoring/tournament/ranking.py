@@ -11,13 +11,14 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 import fcconan
 from fcconan.errors import InputError
+from fcconan.scoring.arrays import Flags, Floats, Row
 from fcconan.scoring.correlation.coefficients import KENDALL_B, PEARSON, SPEARMAN, group_coefficients
+from fcconan.scoring.names import bootstrap_parts, joined_parts, known_names
 from fcconan.scoring.significance.families import PRIMARY, system_pairs
-from fcconan.scoring.significance.intervals import Floats, finite, percentile_interval
+from fcconan.scoring.significance.intervals import finite, percentile_interval
 from fcconan.scoring.system_tests import (
     DRAWS,
     WIN_RATE,
@@ -35,10 +36,10 @@ from fcconan.scoring.tournament.bradley_terry import (
     standings,
 )
 from fcconan.scoring.tournament.notes import tournament_notes
-from fcconan.scoring.tournament.preferences import OUTCOME, Row, Verdicts, majority_votes, read_verdicts
+from fcconan.scoring.tournament.preferences import OUTCOME, Verdicts, majority_votes, read_verdicts
 
-REASONS = ("no_verdicts", "disconnected")
 LENGTH_UNIT = "words"
+SCORES = ("share", "bradley_terry")
 CORRELATIONS = {"spearman": SPEARMAN, "kendall": KENDALL_B, "pearson": PEARSON}
 DIGITS = 11  # of shares in percent and of strengths
 
@@ -173,22 +174,20 @@ def _signature(result: Mapping[str, Any], population: str) -> str:
         "ties": "half-win",
         "orders": "disagreement-ties",
         "regularisation": f"{settings['regularisation']:g}",
-        "bootstrap": f"{settings['resamples']}-by-item",
-        "confidence": f"{settings['confidence']:g}",
-        "seed": settings["seed"],
+        **bootstrap_parts(settings["resamples"], settings["seed"], settings["confidence"]),
     }
     if "length_controlled" in result:
         parts["length"] = LENGTH_UNIT
-    return "|".join(f"{key}:{value}" for key, value in parts.items())
+    return joined_parts(parts)
 
 
-def _by_corpus(verdicts: Verdicts) -> npt.NDArray[np.bool_]:
+def _by_corpus(verdicts: Verdicts) -> Flags:
     """Whether each verdict is on an item of each corpus; shape (corpora, verdicts)."""
     of = [[item in items for item in verdicts.items] for items in verdicts.corpora.values()]
     return np.array(of, dtype=bool).reshape(len(of), len(verdicts.items))[:, verdicts.item]
 
 
-def _missing_by(verdicts: Verdicts, names: Sequence[str], parts: npt.NDArray[np.bool_]) -> dict[str, list[list[str]]]:
+def _missing_by(verdicts: Verdicts, names: Sequence[str], parts: Flags) -> dict[str, list[list[str]]]:
     """Names the pairs of systems of which a part of the verdicts has no readable one, for parts that lack any.
 
     Args:
@@ -262,7 +261,7 @@ def _length_controlled(
 ) -> dict[str, Any]:
     known = np.array([[lengths.get(reply, np.nan) if reply else np.nan for reply in pair] for pair in verdicts.replies])
     if np.isinf(known).any() or (known < 0).any():
-        raise InputError("a reply has a length below 0 or without end, expected numbers of 0 or more; mend the lengths")
+        raise InputError("the length of a reply is infinite or below 0, expected numbers of 0 or more; correct it")
     readable = ~np.isnan(verdicts.outcome)
     kept = readable & ~np.isnan(known).any(axis=1)
     if not kept.any():
@@ -335,13 +334,12 @@ def compare_raters(
     Returns:
         Rows with `a`, `b` (raters), `score`, `coefficient` (one of `CORRELATIONS`), `value`, `low`, `high`, `n`
         (systems that have a score in both tables), `n_missing` (other systems), `n_undefined` (resamples without a
-        value, which the interval leaves out) and `reason` (one of `CORRELATION_REASONS` where there is no value).
+        value, which the interval leaves out) and `reason` (`too_few_systems` or `constant` where there is no value).
 
     Raises:
         InputError: As `read_verdicts`; or the score is unknown.
     """
-    if score not in ("share", "bradley_terry"):
-        raise InputError(f"there is no score {score!r}: choose share or bradley_terry")
+    known_names("score", [score], SCORES)
     _check(regularisation, resamples, confidence)
     verdicts = comparisons if isinstance(comparisons, Verdicts) else read_verdicts(comparisons)
     tables, draws = {}, {}
@@ -371,7 +369,7 @@ def correlate_tables(x: Mapping[str, float | None], y: Mapping[str, float | None
 
     Returns:
         Rows with `coefficient` (one of `CORRELATIONS`), `value`, `n` (systems in both), `n_missing` (other systems) and
-        `reason` (one of `CORRELATION_REASONS` where there is no value).
+        `reason` (`too_few_systems` or `constant` where there is no value).
     """
     systems = [*dict.fromkeys([*x, *y])]
     first, second = (

@@ -1,0 +1,54 @@
+"""Names that are listed in two places are the same in both."""
+
+from collections.abc import Collection
+from typing import Any, get_args
+
+import pytest
+
+from fcconan.parsing.parsers import _VERDICTS
+from fcconan.parsing.results import Verdict
+from fcconan.scoring import REFERENCE_COMBINATIONS, WILLIAMS
+from fcconan.scoring.agreement import _TERMS, AGREEMENT_COEFFICIENTS
+from fcconan.scoring.correlation.coefficients import COEFFICIENTS
+from fcconan.scoring.correlation.levels import LEVELS
+from fcconan.scoring.correlation.metric_tests import UNITS
+from fcconan.scoring.text.evaluation import _FAMILIES, OF_REFERENCES, TEXT_METRICS
+from fcconan.scoring.text.tokenizers import _TOKENISERS, Tokens
+from fcconan.scoring.tournament.ranking import SCORES
+from fcconan.services import AgreeOptions, CorrelateOptions, MetricsOptions, RankOptions
+
+
+def words(kind: Any) -> set[str]:
+    """The strings in a type, such as those of a `Literal`."""
+    return {word for each in get_args(kind) for word in ([each] if isinstance(each, str) else words(each))}
+
+
+def option(options: Any, name: str) -> set[str]:
+    return words(options.model_fields[name].annotation)
+
+
+@pytest.mark.parametrize(
+    ("listed", "registry"),
+    [
+        (option(AgreeOptions, "coefficient"), AGREEMENT_COEFFICIENTS),
+        (option(CorrelateOptions, "coefficient"), COEFFICIENTS),
+        (option(CorrelateOptions, "level"), LEVELS),
+        (option(CorrelateOptions, "tests"), (*UNITS, WILLIAMS)),
+        (option(MetricsOptions, "multi_reference"), REFERENCE_COMBINATIONS),
+        (option(RankOptions, "between_raters"), SCORES),
+        (words(Tokens), _TOKENISERS),
+        (words(Verdict), _VERDICTS),
+    ],
+)
+def test_a_literal_lists_its_registry(listed: set[str], registry: Collection[str]) -> None:
+    assert listed == set(registry)
+
+
+def test_every_coefficient_of_agreement_has_its_terms_in_the_same_order() -> None:
+    assert tuple(_TERMS) == AGREEMENT_COEFFICIENTS
+
+
+def test_every_text_metric_belongs_to_one_family() -> None:
+    assert set(OF_REFERENCES) <= set(TEXT_METRICS)
+    for name in TEXT_METRICS:
+        assert len([family for family in _FAMILIES if name == family or name.startswith(f"{family}-")]) == 1, name
