@@ -212,3 +212,13 @@ def test_a_filter_of_an_audit_may_leave_ratings_only() -> None:
     assert audit(rated, options, comparisons=judged).rows() == audit(rated, options).rows()
     with pytest.raises(InputError, match="no rows, nothing to audit"):
         audit(rated, AuditOptions(resamples=100, filter={"rater": ("x",)}))
+
+
+def test_a_model_that_is_named_twice_rates_once() -> None:
+    model = Words()
+    found = rate(REPLIES, options(model=("words", "words")), client=model)
+    assert ([row["rater"] for row in found.rows()], model.asked) == (["words:rubric"], 3)
+    with pytest.raises(InputError, match=r"^--panel mean combines models, and there is one"):
+        rate(REPLIES, options(model=("words", "words"), panel="mean"), client=model)
+    with pytest.raises(InputError, match=r"^RateOptions: model: Tuple should have at least 1 item"):
+        options(model=())
