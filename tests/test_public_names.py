@@ -23,8 +23,8 @@ PROTOCOL = (ROOT / "docs" / "protocol.md").read_text(encoding="utf-8")
 DEFINED = {name for span in re.findall(r"`([^`\n]+)`", PROTOCOL) for name in (span, *re.split(r"[\s,()/]+", span))}
 # Keys of results that name something, or repeat what was given, and are no figures.
 ABOUT = set(
-    "asked_for checkpoint complete config curve estimate fold journal learning_rate learning_rates max_length model models "
-    "no_interval note out partition parts positive round state strategy unit_id values".split()
+    "asked_for checkpoint complete config curve estimate fold journal learning_rate learning_rates max_length model "
+    "models no_interval note out partition parts positive round state strategy unit_id values".split()
 )
 GIVEN = {"configuration", "judges", "resolved", "settings"}  # what these hold was given, or says how it was done
 # What one key of a result holds by names that are data: systems, partitions, labels, reasons.
