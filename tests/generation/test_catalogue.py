@@ -10,7 +10,7 @@ from fcconan.data import ids
 from fcconan.errors import InputError
 from fcconan.generation.retrieval_baseline import Catalogue
 from fcconan.generation.training_pool import Pool
-from fcconan.retrieval import factories
+from fcconan.retrieval import factories, suites
 from fcconan.retrieval.dense import Vectors
 from fcconan.retrieval.systems import Rankings
 from fcconan.scoring.retrieval.evaluation import Ranking
