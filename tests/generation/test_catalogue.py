@@ -10,7 +10,7 @@ from fcconan.data import ids
 from fcconan.errors import InputError
 from fcconan.generation.retrieval_baseline import Catalogue
 from fcconan.generation.training_pool import Pool
-from fcconan.retrieval import suites
+from fcconan.retrieval import factories, suites
 from fcconan.retrieval.dense import Vectors
 from fcconan.retrieval.systems import Rankings
 from fcconan.scoring.retrieval.evaluation import Ranking
@@ -152,7 +152,7 @@ def test_systems_that_learn_learn_from_pairs_that_are_kin_of_no_item(monkeypatch
             seen.append([message for message, _ in train])
 
     module = type("Module", (), {"Learns": Learns})
-    monkeypatch.setattr(suites, "import_module", lambda _: module)
+    monkeypatch.setattr(factories, "import_module", lambda _: module)
     catalogue = Catalogue(Pool(PAIRS), "mine:Learns")
     catalogue.prepare([item(OMBREY, code="1"), item("The Dravene sing", code="9")])
     # When made, to see that it can be; then without the Ombrey's pairs and the one that shares a CN with them.
