@@ -178,7 +178,7 @@ def _choose_epochs(
 ) -> tuple[int, dict[str, Any]]:
     by_fold = []
     for fold in range(how.folds):
-        checkpoint = Checkpoint(work / f"fold-{fold}.json", {"training": what, "fold": fold})
+        checkpoint = _checkpoint(work, what, fold)
         figures = checkpoint.load()
         if figures is None:
             progress(f"cross-validation: fold {fold + 1} of {how.folds}")
@@ -190,6 +190,10 @@ def _choose_epochs(
     means = [float(value) for value in np.mean(by_fold, axis=0)]
     chosen = int(np.argmax(means))  # the first, so the smaller, of equal ones
     return chosen, {"mean_of_hit_rate_mrr_ndcg_map_at_10_by_epochs": means, "by_fold": by_fold}
+
+
+def _checkpoint(work: Path, what: Mapping[str, Any], fold: int) -> Checkpoint:
+    return Checkpoint(work / f"fold-{fold}.json", {"training": what, "fold": fold})
 
 
 def _fold_figures(

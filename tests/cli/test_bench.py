@@ -481,7 +481,7 @@ def test_datasets_that_cannot_be_benchmarked(run_cli: RunCli, demo: Path, tmp_pa
     refused(tmp_path, "no dataset at")
     empty = beir_folder(tmp_path / "empty")
     (empty / "corpus.jsonl").write_text("")
-    refused(empty, "the catalogue of")
+    refused(empty, "which the catalogue does not have (query")
     unknown = beir_folder(tmp_path / "unknown")
     with (unknown / "qrels" / "test.tsv").open("a") as file:
         file.write("q0\tno-such-document\t1\n")
