@@ -253,6 +253,7 @@ def _answer_line(aspects: Sequence[Aspect], form: Form, *, explained: bool) -> s
             "First write your feedback in a few sentences, with the reference as an example of the best grade. Then "
             f"write [RESULT] and the grade, {span}, and nothing after it."
         )
+    assert form == "object", form
     # The grade's place holds a word: what copies the pattern must not read as a grade.
     value = '{"score": GRADE, "explanation": "SENTENCE"}' if explained else "GRADE"
     fields = ", ".join(f'"{aspect.name}": {value}' for aspect in aspects)

@@ -150,6 +150,7 @@ from .preferences import (
     compare as compare,
 )
 from .prompts import (
+    COMPARISON_FORMATS as COMPARISON_FORMATS,
     PromptOptions as PromptOptions,
     PromptResult as PromptResult,
     show_prompt as show_prompt,

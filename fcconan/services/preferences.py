@@ -16,7 +16,14 @@ from fcconan.services.model_results import (
     why_nothing,
     written,
 )
-from fcconan.services.prompts import FORMATS, JUDGEMENTS, ComparisonPrompt, JudgeOptions, comparison_judge, task_option
+from fcconan.services.prompts import (
+    COMPARISON_FORMATS,
+    JUDGEMENTS,
+    ComparisonPrompt,
+    JudgeOptions,
+    comparison_judge,
+    task_option,
+)
 from fcconan.services.rows import REPLIES, Source, check_systems, open_rows
 
 if TYPE_CHECKING:
@@ -137,7 +144,7 @@ def compare(
         counts, failed, memory = _write(reporting(results, total, progress), out)
         problems: tuple[str, ...] = ()
         if set(counts["verdicts"]) == {"invalid"} and "orders_disagree" not in counts["invalid"]:
-            event, expected = f"{opened.name} compared nothing", FORMATS[options.comparison_format]
+            event, expected = f"{opened.name} compared nothing", COMPARISON_FORMATS[options.comparison_format]
             problems = (why_nothing(event, counts["invalid"], [watched], expected=expected),)
         is_failed = failed > 0 or bool(problems)
         if is_failed:

@@ -22,7 +22,7 @@ PROMPT = "Prompt"
 RatingMethod = Literal["direct", "rubric", "g-eval", "auto-cseval", "prometheus", "grounded"]
 METHOD: RatingMethod = "rubric"
 EXPLAINED = 1024  # tokens of scores and explanation
-FORMATS = {
+COMPARISON_FORMATS = {
     "choice": 'a JSON object such as {"better": "a"}, with a, b or tie',
     "judgelm": "two scores on the first line, such as 7 4",
 }

@@ -1,4 +1,4 @@
-"""Results of services: the JSON object that DESIGN.md describes, as text, file and table."""
+"""Results of services: the JSON object with a signature, as text, file and table."""
 
 import json
 from collections.abc import Mapping, Sequence

@@ -35,6 +35,7 @@ def holds(*schemas: str) -> Callable[[Path, Any], bool]:
 def _is_own_rater(row: dict[str, Any], options: Any) -> bool:
     """Returns whether the rater of a row is one of the models, has the name that is given, or is the panel of them."""
     from fcconan.cli.targets import name_of_model
+    from fcconan.services import COMPARISON_FORMATS
 
     rater = str(row["rater"])
     before, _, settings = rater.rpartition(":")
@@ -42,7 +43,7 @@ def _is_own_rater(row: dict[str, Any], options: Any) -> bool:
         return bool(rater == options.rater_name)
     if isinstance(options.model, str):  # comparisons: the model's name alone, or with settings
         name = name_of_model(options.model)
-        return rater == name or (before == name and settings.startswith(("choice", "judgelm")))
+        return rater == name or (before == name and settings.startswith(tuple(COMPARISON_FORMATS)))
     if rater == "lexical-baseline":
         return "lexical" in options.model
     is_of_panel = options.panel is not None and before == "panel"  # whose members have rows too
