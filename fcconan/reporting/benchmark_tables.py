@@ -216,7 +216,7 @@ def _family_table(result: Result, family: Mapping[str, Any], only: Sequence[str]
     rows = [row for row in own if not only or (row["partition"] in only and row["metric"] in metrics)]
     title = (
         f"{'Primary comparison' if family['name'] == PRIMARY else 'Exploratory comparisons'} ({family['tests']}): "
-        f"paired randomisation tests, p corrected by max-T for {family['n_tests']} tests"
+        f"paired randomisation tests, p corrected by max-T for {counted(family['n_tests'], 'test')}"
     )
     title += "" if family["floor"] is None else f", at least {family['floor']:.2g}"
     title += f"; {len(rows)} of {len(own)} are shown" if 0 < len(rows) < len(own) else ""

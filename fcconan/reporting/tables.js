@@ -64,7 +64,7 @@
     const api = new DataTable(table, {
       data: rows, autoWidth: false, deferRender: true, order: [], orderDescReverse: false, paging: long, info: long || filters.length > 0, searching: long || filters.length > 0, pageLength: LONG,
       layout: { topStart: null, topEnd: null, top: long ? "search" : null, bottom: null, bottomStart: long || filters.length ? "info" : null, bottomEnd: long ? "paging" : null },
-      language: { search: "Rows with", info: "Rows _START_ to _END_ of _TOTAL_", infoEmpty: "No row is like that.", zeroRecords: "No row is like that.", infoFiltered: "found in _MAX_" },
+      language: { search: "Rows with", info: "Rows _START_ to _END_ of _TOTAL_", infoEmpty: "No row", zeroRecords: "No row is found.", infoFiltered: "found in _MAX_" },
       columns: names.map((_, place) => ({
         type: place === 0 || words.has(place) ? "words" : "figure", cellType: place === 0 ? "th" : "td", className: words.has(place) ? "text" : "",
         orderSequence: place === 0 || words.has(place) ? ["asc", "desc"] : ["desc", "asc"], visible: !texts.includes(place), searchable: true,
@@ -74,6 +74,7 @@
       createdRow: (row, _, place) => { if (grey.has(place)) row.classList.add("grey"); },
     });
     enhanced.set(part, api);
+    part.querySelector("nav")?.setAttribute("aria-label", `Rows of ${title}`);
     api.on("order", () => {
       const [by] = api.order();
       if (by) say(`Sorted by ${names[by[0]]}, ${by[1]}ending.`);

@@ -254,7 +254,7 @@ def agreement_signature(
 
 def _checked(values: npt.ArrayLike, domain: Sequence[float]) -> Floats:
     scale, table = [float(value) for value in domain], np.asarray(values, dtype=np.float64)
-    if not 0 < len(scale) <= LARGEST_DOMAIN or sorted(set(scale)) != scale:
+    if not 0 < len(scale) <= LARGEST_DOMAIN or not np.isfinite(scale).all() or sorted(set(scale)) != scale:
         raise InputError(
             f"the domain is {[*domain][:10]}, {len(scale)} values: give 1 to {LARGEST_DOMAIN} numbers, ascending"
         )
