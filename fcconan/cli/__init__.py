@@ -173,9 +173,17 @@ def _signal_again(unraisable: "sys.UnraisableHookArgs") -> None:
     else:
         sys.__unraisablehook__(unraisable)
         return
-    again = threading.Timer(AGAIN, _thread.interrupt_main, [number])
+    again = threading.Timer(AGAIN, _send_to_main_thread, [number])
     again.daemon = True
     again.start()
+
+
+def _send_to_main_thread(number: int) -> None:
+    """Sends a signal, which also ends a wait of the main thread; on Windows it is handled after the wait."""
+    if sys.platform == "win32":
+        _thread.interrupt_main(number)
+    else:
+        signal.pthread_kill(threading.main_thread().ident or 0, number)
 
 
 def _fail(message: str, code: int) -> None:

@@ -34,9 +34,8 @@ cli.main()
 @pytest.mark.parametrize("place", ["finalizer", "weak reference"])
 @pytest.mark.parametrize(("number", "status"), [("signal.SIGINT", 130), ("signal.SIGTERM", 143)])
 def test_a_signal_within_a_finalizer_ends_the_command(number: str, status: int, place: str) -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", PROGRAM.format(signal=number, place=place, seconds=20)], capture_output=True, text=True
-    )
+    program = PROGRAM.format(signal=number, place=place, seconds=600)  # a wait that the signal ends
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stdout) == (status, "")
     assert done.stderr.startswith("fcconan: ") and done.stderr.count("\n") == 1
 

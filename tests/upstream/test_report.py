@@ -9,7 +9,7 @@ from tests.browsing import accessibility_problems, launched, needs_chromium, vis
 from tests.conftest import run_here
 from tests.upstream.conftest import Release
 
-pytestmark = [pytest.mark.upstream, needs_chromium]
+pytestmark = [pytest.mark.upstream, pytest.mark.long, needs_chromium]  # tests/reporting checks the demo
 
 
 def test_the_paper_protocol_of_fc_conan_is_sorted_filtered_and_accessible(
