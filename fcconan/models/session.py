@@ -87,7 +87,8 @@ class Session:
         if self._thread.ident is None:
             atexit.register(self.close)  # while there are modules and an event loop
             self._thread.start()
-        self._tell(self._start)
+        if len(self._waiting) == 1:  # or else it starts this one after those before it
+            self._tell(self._start)
 
     def collect(self, results: dict[int, Any], number: int, *, wait: bool) -> None:
         """Moves the results that are there to a dictionary.
@@ -167,11 +168,13 @@ class Session:
                 await asyncio.wait([self._commit])
 
     def _start(self) -> None:
-        """Starts the jobs that wait."""
-        while self._waiting:
+        """Starts the jobs that wait, one in each turn of the loop: requests go while others are still being made."""
+        if self._waiting:
             task = asyncio.create_task(self._run(*self._waiting.popleft()))
             self._jobs.add(task)
             task.add_done_callback(self._jobs.discard)
+        if self._waiting:
+            asyncio.get_running_loop().call_soon(self._start)
 
     async def _run(self, number: int, job: Job[Any]) -> None:
         try:
