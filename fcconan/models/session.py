@@ -72,7 +72,7 @@ class Session:
         self._results: SimpleQueue[tuple[int, Any, BaseException | None]] = SimpleQueue()
         self._over: SimpleQueue[None] = SimpleQueue()
         self._error: BaseException | None = None
-        self._has_begun = self._is_over = self._is_closed = False
+        self._has_begun = self._is_over = self._is_closed = self._is_cancelled = False
         self._closing = asyncio.Event()
         # Jobs with their numbers that are to be started; the loop is there once it can be told about them.
         self._waiting: deque[tuple[int, Job[Any]]] = deque()
@@ -169,7 +169,9 @@ class Session:
 
     def _start(self) -> None:
         """Starts the jobs that wait, one in each turn of the loop: requests go while others are still being made."""
-        if self._waiting:
+        if self._is_cancelled:
+            self._waiting.clear()
+        elif self._waiting:
             task = asyncio.create_task(self._run(*self._waiting.popleft()))
             self._jobs.add(task)
             task.add_done_callback(self._jobs.discard)
@@ -185,6 +187,7 @@ class Session:
                 self._cancel()  # the others would be refused as well
 
     def _cancel(self) -> None:
+        self._is_cancelled = True  # jobs that still wait, or that the caller begins meanwhile, never start
         for job in self._jobs:
             job.cancel()
 
