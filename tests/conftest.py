@@ -51,13 +51,18 @@ def _no_garbage() -> None:
     gc.freeze()
 
 
+@pytest.fixture(autouse=True, scope="session")
+def _no_mirror() -> None:
+    """Fixtures of whole modules come before those of a test: they would read the mirror although nothing asked for it."""
+    os.environ.pop("FCCONAN_MIRROR", None)
+
+
 @pytest.fixture(autouse=True)
 def _own_caches(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
     # Not `mktemp`, which lists all folders of earlier tests; whoever writes there makes the folder.
     folder = tmp_path_factory.getbasetemp() / "caches" / str(next(_numbers))
     monkeypatch.setenv("FCCONAN_CACHE", str(folder / "fcconan"))
     monkeypatch.setenv("HF_HOME", str(folder / "huggingface"))
-    monkeypatch.delenv("FCCONAN_MIRROR", raising=False)
     # Nothing listens there: a test that reaches for the network fails at once.
     monkeypatch.setenv("FCCONAN_RAW_URL", "http://127.0.0.1:9")
 
