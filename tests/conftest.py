@@ -53,7 +53,7 @@ def _no_garbage() -> None:
 
 @pytest.fixture(autouse=True, scope="session")
 def _no_mirror() -> None:
-    """Fixtures of whole modules come before those of a test: they would read the mirror although nothing asked for it."""
+    """Fixtures of a module precede those of a test: they would read the mirror although nothing asked for it."""
     os.environ.pop("FCCONAN_MIRROR", None)
 
 
