@@ -1,4 +1,4 @@
-"""Compiles the tests, and what they import, once: `python -m tests.compile_once`, before workers start.
+"""Compiles the tests, and what they import, once for a clone: `python -m tests.compile_once`, before workers start.
 
 The packages are installed uncompiled, and Python compiles what is first imported. Several workers that start at one
 moment each compile all of it; after this they read what lies there.
