@@ -37,6 +37,11 @@ from .factories import (
 from .judged_pairs import (
     pairs_collection as pairs_collection,
 )
+from .label_columns import (
+    EVEN as EVEN,
+    all_rows as all_rows,
+    all_rows_csv as all_rows_csv,
+)
 from .lexical import (
     BM25 as BM25,
     Random as Random,
