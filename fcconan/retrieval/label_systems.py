@@ -120,8 +120,8 @@ class _Vectors:
 class LabelNeighbours:
     """Ranks by labels of similar HS with similar CNs: a weighted share of positives.
 
-    A label counts by exp((cosine of the HS - 1) / temperature) times the same of the CNs; the weights of the labelled HS
-    are scaled to a mean of 1, and `prior` labels with the overall share of positives are added.
+    A label counts by exp((cosine of the HS - 1) / temperature) times the same of the CNs. The weights of the labelled
+    HS are scaled to a mean of 1, and `prior` labels with the overall share of positives are added.
 
     Args:
         name: The system's name.
