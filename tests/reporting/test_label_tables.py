@@ -60,14 +60,14 @@ def test_both_populations_stand_side_by_side_with_all_intervals() -> None:
         "system", "all CNs", "over HS", "over HS and CNs", "judged only", "judged only: over HS",
         "message AUC", "message AUC: over HS and CNs", "pairs of HS (CNs)",
     ]  # fmt: skip
-    both, judged = "[0.1250, 0.8750]", "[0.5000, 0.7500]"
+    both, judged = "[0.125, 0.875]", "[0.500, 0.750]"
     assert table.rows == [
-        [POPULAR, "0.2500", "[0.1875, 0.3125]", both, "0.6719", judged, "0.6875", "[0.6250, 0.7500]", "15 (3)"],
-        [BM25, "0.7500", "[0.6875, 0.8125]", both, "0.6406", judged, "0.5625", "[0.5000, 0.6250]", "13 (3)"],
-        [LONG, "0.2500", "[0.1875, 0.3125]", both, "0.6875", judged, "–", "–", "0 (0)"],
-        [RANDOM, "0.2500", "[0.1875, 0.3125]", "–", "0.6250", judged, "0.5000", "[0.4375, 0.5625]", "12 (3)"],
-        [AWKWARD, "0.6250", "[0.5625, 0.6875]", both, "0.6562", judged, "0.6250", "[0.5625, 0.6875]", "14 (3)"],
-        ["(chance)", "–", "–", "–", "0.1875", "–", "0.5000", "–", "–"],
+        [POPULAR, "0.250", "[0.188, 0.312]", both, "0.672", judged, "0.688", "[0.625, 0.750]", "15 (3)"],
+        [BM25, "0.750", "[0.688, 0.812]", both, "0.641", judged, "0.562", "[0.500, 0.625]", "13 (3)"],
+        [LONG, "0.250", "[0.188, 0.312]", both, "0.688", judged, "–", "–", "0 (0)"],
+        [RANDOM, "0.250", "[0.188, 0.312]", "–", "0.625", judged, "0.500", "[0.438, 0.562]", "12 (3)"],
+        [AWKWARD, "0.625", "[0.562, 0.688]", both, "0.656", judged, "0.625", "[0.562, 0.688]", "14 (3)"],
+        ["(chance)", "–", "–", "–", "0.188", "–", "0.500", "–", "–"],
     ]
 
 
@@ -161,10 +161,10 @@ def test_learning_curves_are_a_table_and_a_plot() -> None:
     )
     assert table.columns == ["system", "labelled HS", "judgements per HS", "mean", "interval"]
     assert table.rows == [
-        [POPULAR, "10", "5", "0.3125", "[0.2500, 0.5000]"],
-        [POPULAR, "20", "5", "0.3750", "[0.2500, 0.5000]"],
-        [POPULAR, "20", "all", "0.4375", "–"],
-        [BM25, "0", "–", "0.3438", "–"],
+        [POPULAR, "10", "5", "0.312", "[0.250, 0.500]"],
+        [POPULAR, "20", "5", "0.375", "[0.250, 0.500]"],
+        [POPULAR, "20", "all", "0.438", "–"],
+        [BM25, "0", "–", "0.344", "–"],
     ]
     title, svg = figures(result)["learning-curves"]
     assert title.startswith("NDCG@10 on bronze by the number of labelled HS. Lines are means over 20 random choices")
