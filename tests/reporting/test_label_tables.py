@@ -22,6 +22,7 @@ from fcconan.reporting.benchmark_tables import (
 )
 from fcconan.reporting.benchmark_words import label_notes, marked, reference_rows
 from fcconan.reporting.findings import retrieval_finding
+from fcconan.reporting.forest_plots import Dot, hollow_note
 from fcconan.reporting.label_tables import learning_curve_table, shown_metric, side_by_side_table
 from fcconan.reporting.page import render
 from fcconan.reporting.plots import figures
@@ -262,3 +263,11 @@ def test_the_command_prints_notes_and_both_populations() -> None:
     output = CliRunner().invoke(app).output
     assert f"- References: {POPULAR}" in output and "judged only: over HS" in output
     assert output.index("- References") < output.index("- Unjudged CNs count as wrong.")
+
+
+def test_hollow_dots_are_published_figures_or_references() -> None:
+    own, printed, reference = Dot("a", 0.5), Dot("p (published)", 0.5, is_grey=True), Dot("b", 0.5, is_grey=True)
+    assert hollow_note([own]) == ""
+    assert hollow_note([own, printed]) == "; hollow dots are published figures"
+    assert hollow_note([reference, own]) == "; hollow dots ignore the message"
+    assert hollow_note([reference, printed]) == "; hollow dots are published figures or ignore the message"
