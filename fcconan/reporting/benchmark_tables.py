@@ -211,7 +211,7 @@ def _family_table(result: Result, family: Mapping[str, Any], only: Sequence[str]
         "b": "b",
         "a - b": lambda row: number(row["difference"], DIGITS),
         "interval": lambda row: interval(row["low"], row["high"], DIGITS),
-        **comparison_columns(own),
+        **comparison_columns(own, DIGITS),
         "p": lambda row: p_text(row["p"]),
         "p (max-T)": lambda row: p_text(row["p_corrected"]),
     }

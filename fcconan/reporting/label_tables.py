@@ -8,7 +8,7 @@ from fcconan.reporting.benchmark_words import CHANCE, Result, has, marked, metri
 from fcconan.reporting.tables import MISSING, Columns, Rows, Table, interval, number
 from fcconan.retrieval import EVEN, ends_of, ranked_systems
 
-DIGITS = 4
+DIGITS = 3  # so that a table with three intervals fits a screen
 HS_AND_CNS = "over HS and CNs"
 
 
@@ -70,18 +70,19 @@ def _ends(system: Mapping[str, Any], key: str, partition: str, metric: str) -> s
     return interval(low, high, DIGITS)
 
 
-def comparison_columns(rows: Rows) -> Columns:
+def comparison_columns(rows: Rows, digits: int = DIGITS) -> Columns:
     """Returns further columns of comparisons: the interval over HS and CNs, and the difference on judged pairs only.
 
     Args:
         rows: The comparisons; a column is there if one of them has its value.
+        digits: Digits after the point.
     """
     columns: Columns = {}
     if any("two_way" in row for row in rows):
-        columns[HS_AND_CNS] = lambda row: interval(*_two_way(row), DIGITS)
+        columns[HS_AND_CNS] = lambda row: interval(*_two_way(row), digits)
     if any("judged_only" in row for row in rows):
-        columns["a - b, judged only"] = lambda row: number(_judged(row, "difference"), DIGITS)
-        columns["interval, judged only"] = lambda row: interval(_judged(row, "low"), _judged(row, "high"), DIGITS)
+        columns["a - b, judged only"] = lambda row: number(_judged(row, "difference"), digits)
+        columns["interval, judged only"] = lambda row: interval(_judged(row, "low"), _judged(row, "high"), digits)
     return columns
 
 

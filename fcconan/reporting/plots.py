@@ -149,7 +149,7 @@ def _learning_curves(result: Mapping[str, Any], title: str, note: str) -> str:
                       label=f"{_short(system)}, {judged} judged per HS", gid=f"curve-{index}")  # fmt: skip
         for index, (system, value) in enumerate(curves.get("baseline", {}).items()):
             if value is not None:
-                axes.axhline(value, color=INK, linewidth=1.0, linestyle=(0, (1, 1 + index)), label=_short(system))
+                axes.axhline(value, color=INK, linewidth=1.0, linestyle=(0, (1, 2 + index)), label=_short(system))
         axes.set_xlabel("labelled HS")
         axes.set_ylabel(metric_title(curves["metric"]))
         axes.set_ylim(bottom=0)

@@ -22,6 +22,7 @@ from fcconan.reporting.benchmark_tables import (
 )
 from fcconan.reporting.benchmark_words import label_notes, marked, reference_rows
 from fcconan.reporting.findings import retrieval_finding
+from fcconan.reporting.forest_plots import Dot, hollow_note
 from fcconan.reporting.label_tables import learning_curve_table, shown_metric, side_by_side_table
 from fcconan.reporting.page import render
 from fcconan.reporting.plots import figures
@@ -60,14 +61,14 @@ def test_both_populations_stand_side_by_side_with_all_intervals() -> None:
         "system", "all CNs", "over HS", "over HS and CNs", "judged only", "judged only: over HS",
         "message AUC", "message AUC: over HS and CNs", "pairs of HS (CNs)",
     ]  # fmt: skip
-    both, judged = "[0.1250, 0.8750]", "[0.5000, 0.7500]"
+    both, judged = "[0.125, 0.875]", "[0.500, 0.750]"
     assert table.rows == [
-        [POPULAR, "0.2500", "[0.1875, 0.3125]", both, "0.6719", judged, "0.6875", "[0.6250, 0.7500]", "15 (3)"],
-        [BM25, "0.7500", "[0.6875, 0.8125]", both, "0.6406", judged, "0.5625", "[0.5000, 0.6250]", "13 (3)"],
-        [LONG, "0.2500", "[0.1875, 0.3125]", both, "0.6875", judged, "–", "–", "0 (0)"],
-        [RANDOM, "0.2500", "[0.1875, 0.3125]", "–", "0.6250", judged, "0.5000", "[0.4375, 0.5625]", "12 (3)"],
-        [AWKWARD, "0.6250", "[0.5625, 0.6875]", both, "0.6562", judged, "0.6250", "[0.5625, 0.6875]", "14 (3)"],
-        ["(chance)", "–", "–", "–", "0.1875", "–", "0.5000", "–", "–"],
+        [POPULAR, "0.250", "[0.188, 0.312]", both, "0.672", judged, "0.688", "[0.625, 0.750]", "15 (3)"],
+        [BM25, "0.750", "[0.688, 0.812]", both, "0.641", judged, "0.562", "[0.500, 0.625]", "13 (3)"],
+        [LONG, "0.250", "[0.188, 0.312]", both, "0.688", judged, "–", "–", "0 (0)"],
+        [RANDOM, "0.250", "[0.188, 0.312]", "–", "0.625", judged, "0.500", "[0.438, 0.562]", "12 (3)"],
+        [AWKWARD, "0.625", "[0.562, 0.688]", both, "0.656", judged, "0.625", "[0.562, 0.688]", "14 (3)"],
+        ["(chance)", "–", "–", "–", "0.188", "–", "0.500", "–", "–"],
     ]
 
 
@@ -161,10 +162,10 @@ def test_learning_curves_are_a_table_and_a_plot() -> None:
     )
     assert table.columns == ["system", "labelled HS", "judgements per HS", "mean", "interval"]
     assert table.rows == [
-        [POPULAR, "10", "5", "0.3125", "[0.2500, 0.5000]"],
-        [POPULAR, "20", "5", "0.3750", "[0.2500, 0.5000]"],
-        [POPULAR, "20", "all", "0.4375", "–"],
-        [BM25, "0", "–", "0.3438", "–"],
+        [POPULAR, "10", "5", "0.312", "[0.250, 0.500]"],
+        [POPULAR, "20", "5", "0.375", "[0.250, 0.500]"],
+        [POPULAR, "20", "all", "0.438", "–"],
+        [BM25, "0", "–", "0.344", "–"],
     ]
     title, svg = figures(result)["learning-curves"]
     assert title.startswith("NDCG@10 on bronze by the number of labelled HS. Lines are means over 20 random choices")
@@ -262,3 +263,11 @@ def test_the_command_prints_notes_and_both_populations() -> None:
     output = CliRunner().invoke(app).output
     assert f"- References: {POPULAR}" in output and "judged only: over HS" in output
     assert output.index("- References") < output.index("- Unjudged CNs count as wrong.")
+
+
+def test_hollow_dots_are_published_figures_or_references() -> None:
+    own, printed, reference = Dot("a", 0.5), Dot("p (published)", 0.5, is_grey=True), Dot("b", 0.5, is_grey=True)
+    assert hollow_note([own]) == ""
+    assert hollow_note([own, printed]) == "; hollow dots are published figures"
+    assert hollow_note([reference, own]) == "; hollow dots ignore the message"
+    assert hollow_note([reference, printed]) == "; hollow dots are published figures or ignore the message"

@@ -35,7 +35,7 @@ def _case(*, most: int = 1) -> tuple[list[Order], dict[str, dict[str, int]]]:
     """Whole, short, empty and missing rankings; graded labels with gaps, an HS without a positive."""
     generator = np.random.default_rng(3)
     qrels = {
-        query: {key: int(generator.integers(-1, most + 1)) for key in CORPUS if generator.random() < 0.7}
+        query: {key: int(generator.integers(-2, most + 1)) for key in CORPUS if generator.random() < 0.7}
         for query in QUERIES
     }
     qrels["hs-4"] = {"cn-01": 0, "cn-02": 0}
@@ -82,13 +82,13 @@ def test_a_resample_is_what_copied_hs_and_cns_give(rule: Rule, most: int) -> Non
 def test_resamples_do_not_depend_on_how_many_are_computed_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     orders, qrels = _case()
     rule = Rule(METRICS)
-    whole = two_way_means(orders, qrels, QUERIES, CORPUS, rule=rule, k=3, resamples=50, seed=1)
-    for size in (1, 5 * 7 * 34, 5 * 19):
+    whole = two_way_means(orders, qrels, QUERIES, CORPUS, rule=rule, k=3, resamples=80, seed=1)
+    for size in (1, 5 * 19, 1400):  # of the last, 73 resamples are drawn at once, and 3 computed
         monkeypatch.setattr(two_way, "CHUNK", size)
-        parts = two_way_means(orders, qrels, QUERIES, CORPUS, rule=rule, k=3, resamples=50, seed=1)
+        parts = two_way_means(orders, qrels, QUERIES, CORPUS, rule=rule, k=3, resamples=80, seed=1)
         np.testing.assert_allclose(parts, whole, rtol=1e-12)
     assert not np.array_equal(
-        whole, two_way_means(orders, qrels, QUERIES, CORPUS, rule=rule, k=3, resamples=50, seed=2)
+        whole, two_way_means(orders, qrels, QUERIES, CORPUS, rule=rule, k=3, resamples=80, seed=2)
     )
 
 
