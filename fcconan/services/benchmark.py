@@ -59,7 +59,7 @@ class BenchOptions(Baseline, Endpoint):
         "cross-validated (sound; systems may learn from labels of other HS).",
     )
     unconfirmed: Literal["keep", "drop", "reverse"] = option(
-        "keep", help="Labels that no validator confirmed: keep, drop, or reverse."
+        "keep", help="Labels that no validator confirmed: keep, drop, or reverse.", rare=True
     )
     metric: tuple[str, ...] = option(
         (),
