@@ -38,12 +38,12 @@ def print_benchmark(result: "services.BenchResult", verbose: bool) -> None:
         verbose: Whether all tables are printed.
     """
     from fcconan.cli.output import print_table
-    from fcconan.reporting import answer_tables, terminal_tables
+    from fcconan.reporting import answer_tables, label_notes, terminal_tables
 
     answer = answer_tables(result.data)
     for table in [answer[0], *terminal_tables(result.data)] if verbose else answer:
         print_table(table)
-    for note in result.data["notes"]:
+    for note in [*label_notes(result.data), *result.data["notes"]]:
         typer.echo(f"- {note}")
     typer.echo(f"Signature: {result.signature}")
 

@@ -123,10 +123,10 @@ def _result(path: Path) -> tuple[str, list[Row], list[str]]:
     whole = result if isinstance(result, dict) else {"rows": result}
     systems, rows = whole.get("systems"), whole.get("rows")
     if isinstance(systems, dict) and "protocol" in whole:
-        from fcconan.retrieval import benchmark_csv
+        from fcconan.retrieval import all_rows_csv
 
         try:
-            return "results", list(csv.DictReader(io.StringIO(benchmark_csv(whole)))), _signatures(whole)
+            return "results", list(csv.DictReader(io.StringIO(all_rows_csv(whole)))), _signatures(whole)
         except (AttributeError, KeyError, TypeError) as error:
             raise InputError(
                 f"{path} is not a result of `fcconan bench` ({error!r}): give what --json wrote"

@@ -7,6 +7,9 @@ from .benchmark_tables import (
     answer_tables as answer_tables,
     terminal_tables as terminal_tables,
 )
+from .benchmark_words import (
+    label_notes as label_notes,
+)
 from .campaigns import (
     main_quality_tables as main_quality_tables,
     not_made as not_made,

@@ -63,9 +63,9 @@ def check_report(folder: Path) -> None:
 def tables_of(result: Mapping[str, Any]) -> dict[str, str]:
     """Returns every table as Markdown, LaTeX and CSV: name of the file, content."""
     from fcconan.reporting.benchmark_tables import as_latex, as_markdown, comparisons_as_csv
-    from fcconan.retrieval import benchmark_csv
+    from fcconan.retrieval import all_rows_csv
 
-    contents = (as_markdown(result), as_latex(result), benchmark_csv(result), comparisons_as_csv(result))
+    contents = (as_markdown(result), as_latex(result), all_rows_csv(result), comparisons_as_csv(result))
     return dict(zip(FILES[1:5], contents, strict=True))
 
 

@@ -4,6 +4,15 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from fcconan.data import counted
+from fcconan.reporting.benchmark_words import CHANCE, Result, label_notes, marked, metric_title, percent
+from fcconan.reporting.label_tables import (
+    COMPARISON_VALUES,
+    comparison_columns,
+    comparison_values,
+    learning_curve_table,
+    shown_metric,
+    side_by_side_table,
+)
 from fcconan.reporting.tables import (
     MISSING,
     Columns,
@@ -21,31 +30,8 @@ from fcconan.reporting.tables import (
 from fcconan.retrieval import ends_of, leaderboard_rows, primary_by_chance, ranked_systems
 from fcconan.scoring import EXPLORATORY, PRIMARY
 
-TITLES = {
-    "hit_rate": "Hit ratio",
-    "mrr": "MRR",
-    "ndcg": "NDCG",
-    "map": "MAP",
-    "precision": "Precision",
-    "recall": "Recall",
-    "f1": "F1",
-    "accuracy": "Accuracy",
-    "average": "average",
-}
 SIGNIFICANT = 0.05
 DIGITS = 4
-Result = Mapping[str, Any]
-
-
-def metric_title(metric: str) -> str:
-    """Returns the name of a metric for people: `hit_rate@10` is `Hit ratio@10`."""
-    name, at, cutoff = metric.partition("@")
-    return TITLES.get(name, name) + at + cutoff
-
-
-def percent(result: Result) -> str:
-    """Returns the confidence of the intervals for people, such as `95%`."""
-    return f"{100 * result['settings']['confidence']:g}%"
 
 
 def summarised(result: Result) -> list[str]:
@@ -76,7 +62,7 @@ def summary_table(result: Result) -> Table:
         [marked(result, name), *cells(one["summary"], one.get("summary_intervals", {}))]
         for name, one in systems.items()
     ]
-    rows.append(["(chance)", *cells(result["chance"]["summary"], {})])
+    rows.append([CHANCE, *cells(result["chance"]["summary"], {})])
     rows += [[f"{name} (failed)", *[MISSING] * (len(columns) - 1)] for name in sorted(result["failed"])]
     partitions = counted(len(result["partitions"]), "partition")
     return Table(f"{_heading(result)}: averages over {partitions} of {_metrics(result)}", columns, rows)
@@ -91,9 +77,10 @@ def _metrics(result: Result) -> str:
 
 
 def answer_tables(result: Result) -> list[Table]:
-    """Returns the answer of a benchmark: the leaderboard, and the primary comparison if there is one."""
-    primary = comparison_tables(result).get(PRIMARY)
-    return [leaderboard_table(result), *([primary] if primary is not None and primary.rows else [])]
+    """Returns the answer of a benchmark: the leaderboard, and what there is of judged pairs and primary comparison."""
+    tables = [leaderboard_table(result), side_by_side_table(result, shown_metric(result)[1])]
+    tables.append(comparison_tables(result).get(PRIMARY))
+    return [table for table in tables if table is not None and table.rows]
 
 
 def leaderboard_table(result: Result) -> Table:
@@ -107,20 +94,13 @@ def leaderboard_table(result: Result) -> Table:
             cells += [number(row[key], DIGITS), interval(row[f"{key}_low"], row[f"{key}_high"], DIGITS)]
         rows.append(cells)
     levels = (result["chance"]["summary"]["avg"], primary_by_chance(result))
-    rows.append(["(chance)", number(levels[0], DIGITS), MISSING, number(levels[1], DIGITS), MISSING])
+    rows.append([CHANCE, number(levels[0], DIGITS), MISSING, number(levels[1], DIGITS), MISSING])
     title = (
         f"{_heading(result)}: average of {_metrics(result)} over {counted(len(result['partitions']), 'partition')}, "
         f"and primary metric {metric_title(primary)}"
     )
     ends = f"{percent(result)} interval"
     return Table(title, ["system", "average", ends, metric_title(primary), ends], rows)
-
-
-def marked(result: Result, name: str) -> str:
-    """Returns the name of a system, with the number of HS of its results if it failed on some."""
-    n_queries = result["dataset"]["n_queries"]
-    n_failed = len(result["systems"][name].get("failures") or {})
-    return f"{name} ({n_queries - n_failed} of {n_queries} HS)" if n_failed else name
 
 
 def partition_table(result: Result, partition: str) -> Table:
@@ -132,9 +112,10 @@ def partition_table(result: Result, partition: str) -> Table:
         system = result["systems"][name]
         values = system["partitions"][partition]
         cells = [with_interval(values[each], *ends_of(system, partition, each), DIGITS) for each in metrics]
+        name = marked(result, name, counts=False)
         rows.append([name, *cells, number(values[judged], 2), str(values["n_failed"])])
     levels = result["chance"]["partitions"][partition]
-    rows.append(["(chance)", *(number(levels[metric], DIGITS) for metric in metrics), MISSING, MISSING])
+    rows.append([CHANCE, *(number(levels[metric], DIGITS) for metric in metrics), MISSING, MISSING])
     counts = result["partitions"][partition]
     title = (
         f"{partition}: {counts['n_positive']} appropriate of {counts['n_judged']} judged pairs, "
@@ -153,7 +134,10 @@ def bracket_table(result: Result, partition: str) -> Table | None:
     }
     metrics = [each for each in result["settings"]["metrics"] if all(each in right for _, right in bounds.values())]
     rows = [
-        [name, *(f"{number(wrong[metric])} / {number(right[metric])}" for metric in metrics)]
+        [
+            marked(result, name, counts=False),
+            *(f"{number(wrong[metric])} / {number(right[metric])}" for metric in metrics),
+        ]
         for name, (wrong, right) in bounds.items()
     ]
     title = f"{partition}: unjudged CNs taken as wrong / as right"
@@ -187,7 +171,7 @@ def _further_table(result: Result, title: str, key: str, cell: Callable[[Any, An
     metrics = result["settings"]["metrics"]
     rows = [
         [
-            name,
+            marked(result, name, counts=False),
             partition,
             *(cell(result["systems"][name]["partitions"][partition][each], own[each]) for each in metrics),
         ]
@@ -227,6 +211,7 @@ def _family_table(result: Result, family: Mapping[str, Any], only: Sequence[str]
         "b": "b",
         "a - b": lambda row: number(row["difference"], DIGITS),
         "interval": lambda row: interval(row["low"], row["high"], DIGITS),
+        **comparison_columns(own, DIGITS),
         "p": lambda row: p_text(row["p"]),
         "p (max-T)": lambda row: p_text(row["p_corrected"]),
     }
@@ -262,7 +247,7 @@ def sparsity_table(result: Result) -> Table | None:
         f"Sparse labels: {study['partition']} with positives removed at random ({study['seeds']} seeds; HS without a "
         f"positive {study['without_positive']})"
     )
-    systems = list(result["systems"])
+    systems = [marked(result, name, counts=False) for name in result["systems"]]
     return Table(title, ["kept", "positives", "HS with one", "metric", *systems, "chance", "order: tau"], rows)
 
 
@@ -298,9 +283,10 @@ def all_tables(result: Result, *, every_test: bool = True) -> list[Table]:
     partitions = list(result["partitions"])
     compared = comparison_tables(result, only=() if every_test else ("all", partitions[-1]))
     tables: list[Table | None] = [summary_table(result), compared.pop(PRIMARY, None)]
-    tables += [sparsity_table(result), plan_table(result)]
+    tables += [learning_curve_table(result), sparsity_table(result), plan_table(result)]
     for partition in partitions:
-        tables += [partition_table(result, partition), bracket_table(result, partition)]
+        tables += [partition_table(result, partition), side_by_side_table(result, partition)]
+        tables.append(bracket_table(result, partition))
     tables += [failure_table(result), seed_table(result), *compared.values(), agreement_table(result)]
     return [table for table in tables if table is not None and table.rows]
 
@@ -314,7 +300,7 @@ def terminal_tables(result: Result) -> list[Table]:
 def as_markdown(result: Result) -> str:
     """Returns every table in Markdown, with notes and signature."""
     parts = [f"# {markdown(result['dataset']['title'])}: retrieval, protocol {result['protocol']}\n"]
-    parts += [f"- {markdown(note)}" for note in result["notes"]]
+    parts += [f"- {markdown(note)}" for note in [*label_notes(result), *result["notes"]]]
     parts += [f"- {markdown(name)} {markdown(problem)}" for name, problem in sorted(result["problems"].items())]
     for table in all_tables(result, every_test=False):
         parts += ["", f"## {markdown(table.title)}", "", *markdown_lines(table)]
@@ -333,4 +319,8 @@ def as_latex(result: Result) -> str:
 def comparisons_as_csv(result: Result) -> str:
     """Returns one row for every comparison of two systems, with plain numbers; what is missing is empty."""
     columns = ("partition", "metric", "a", "b", "difference", "low", "high", "p", "p_corrected", "family")
-    return csv_text(columns, [[row[key] for key in columns] for row in result["comparisons"]])
+    rows = result["comparisons"]
+    if not comparison_columns(rows):
+        return csv_text(columns, [[row[key] for key in columns] for row in rows])
+    cells = [[*(row[key] for key in columns), *comparison_values(row)] for row in rows]
+    return csv_text([*columns, *COMPARISON_VALUES], cells)

@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 
 from fcconan.data import counted
-from fcconan.reporting.benchmark_tables import SIGNIFICANT, metric_title
+from fcconan.reporting.benchmark_tables import SIGNIFICANT
+from fcconan.reporting.benchmark_words import marked, metric_title
 from fcconan.reporting.tables import MISSING, Row, Rows, p_text
 from fcconan.retrieval import ranked_systems
 from fcconan.scoring import PRIMARY
@@ -26,10 +27,11 @@ def retrieval_finding(result: Row) -> str:
     if not order:
         return "No system has an average."
     first = result["systems"][order[0]]["summary"]["avg"]
+    names = [marked(result, name, counts=False) for name in order]
     if len(order) == 1:
-        return f"{order[0]} has an average of {first:.4f}."
+        return f"{names[0]} has an average of {first:.4f}."
     second = result["systems"][order[1]]["summary"]["avg"]
-    said = f"{order[0]} leads with an average of {first:.4f}, {first - second:.4f} above {order[1]}."
+    said = f"{names[0]} leads with an average of {first:.4f}, {first - second:.4f} above {names[1]}."
     test = _test(result["comparisons"], order, PRIMARY)
     if test is None:
         return f"{said} This difference was not tested."

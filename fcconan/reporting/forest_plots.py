@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 STEPS = (1, 2, 2.5, 5, 10)
 MOST = 20  # rows of a plot that a page begins with
+PUBLISHED = "(published"  # ends the name of a published system
 TICKS = 5  # at most as many steps along the axis
 
 
@@ -84,6 +85,15 @@ def scale_of(dots: Sequence[Dot], origin: float = 0.0) -> Scale:
     return Scale(ticks[0], ticks[-1], ticks)
 
 
+def hollow_note(dots: Sequence[Dot]) -> str:
+    """Returns what the hollow dots of a plot are, as an end of its title: published figures, or references."""
+    hollow = [dot.name for dot in dots if dot.is_grey]
+    printed = [name for name in hollow if PUBLISHED in name]
+    said = ["are published figures"] if printed else []
+    said += ["ignore the message"] if len(printed) < len(hollow) else []
+    return f"; hollow dots {' or '.join(said)}" if said else ""
+
+
 def forest_plot(
     title: str, dots: Sequence[Dot], *, line: float | None = None, line_name: str = "", origin: float = 0.0
 ) -> "Markup | None":
@@ -98,8 +108,7 @@ def forest_plot(
     """
     if not any(dot.value is not None for dot in dots):
         return None
-    if any(dot.is_grey for dot in dots):
-        title += "; hollow dots are published figures"
+    title += hollow_note(dots)
     if len(dots) > MOST:
         title += f"; the first {MOST} of {len(dots)}"
     rows = dots[:MOST]

@@ -11,7 +11,8 @@ from itertools import product
 from typing import TYPE_CHECKING, NamedTuple
 
 from fcconan.building import grouped
-from fcconan.reporting.benchmark_tables import SIGNIFICANT, metric_title
+from fcconan.reporting.benchmark_tables import SIGNIFICANT
+from fcconan.reporting.benchmark_words import metric_title
 from fcconan.reporting.elements import markup
 from fcconan.reporting.tables import MISSING, Row, Rows, number, p_text, value_text
 from fcconan.retrieval import ranked_systems

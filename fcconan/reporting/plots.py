@@ -7,8 +7,9 @@ from collections.abc import Callable, Mapping
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from fcconan.data import printable
-from fcconan.reporting.benchmark_tables import marked, metric_title, percent
+from fcconan.data import counted, printable
+from fcconan.reporting.benchmark_words import is_reference, marked, metric_title, percent
+from fcconan.reporting.label_tables import judgements
 from fcconan.reporting.tables import MISSING
 from fcconan.retrieval import ends_of, ranked_systems
 
@@ -20,7 +21,8 @@ if TYPE_CHECKING:
 COLOURS = ("#0072B2", "#E69F00", "#56B4E9", "#D55E00", "#009E73", "#CC79A7", "#F0E442", "#7F7F7F")
 INK, GRID = "#1D2430", "#D9DEE6"
 FIGURES = {"figure-1-hit-ratio": "hit_rate", "figure-2-mrr": "mrr"}
-NAMES = (*FIGURES, "sparsity")
+NAMES = (*FIGURES, "sparsity", "learning-curves")
+PALE = 0.45  # of the bars of systems that ignore the message
 MARKERS, DASHES = "osD^vPX*", ("-", "--", "-.", ":")  # so that colour is not all that tells lines apart
 LONGEST_NAME = 30
 CHANCE: dict[str, Any] = {"linewidth": 1.0, "linestyle": (0, (4, 3))}
@@ -40,11 +42,12 @@ def figures(result: Mapping[str, Any]) -> Plots:
     partial = [marked(result, name) for name in ranked_systems(result) if result["systems"][name].get("failures")]
     failed = f" On a part only: {', '.join(partial)}." if partial else ""
     failed += f" Failed: {', '.join(sorted(result['failed']))}." if result["failed"] else ""
+    pale = " Pale bars ignore the message." if any(is_reference(result, name) for name in result["systems"]) else ""
     for name, metric_name in FIGURES.items():
         metric = next((one for one in result["settings"]["metrics"] if one.startswith(f"{metric_name}@")), None)
         if metric:
             title = f"{metric_title(metric)} of every system on every partition"
-            note = f"Whiskers are {percent(result)} intervals, dashed lines chance.{failed}"
+            note = f"Whiskers are {percent(result)} intervals, dashed lines chance.{pale}{failed}"
             plots[name] = (f"{title}. {note}", _bars(result, metric, name, title, note))
     if study := result.get("sparsity"):
         names = list(study["fractions"][0]["metrics"])
@@ -52,6 +55,13 @@ def figures(result: Mapping[str, Any]) -> Plots:
         title = f"{metric_title(metric)} on {study['partition']} with positives removed at random"
         note = f"Lines are means over {study['seeds']} removals, bands hold 95% of them, the dashed line is chance."
         plots["sparsity"] = (f"{title}. {note}", _sparsity(result, metric, title, note))
+    if curves := result.get("learning_curves"):
+        title = f"{metric_title(curves['metric'])} on {curves['partition']} by the number of labelled HS"
+        note = (
+            f"Lines are means over {counted(curves['seeds'], 'random choice')} of labels, bands hold {percent(result)} "
+            "of them, dotted lines are systems without labels."
+        )
+        plots["learning-curves"] = (f"{title}. {note}", _learning_curves(result, title, note))
     return plots
 
 
@@ -75,7 +85,8 @@ def _bars(result: Mapping[str, Any], metric: str, name: str, title: str, note: s
                 if value is None:
                     axes.text(place, 0.0, MISSING, ha="center", va="bottom", fontsize=12, fontweight="bold")
                     continue
-                axes.bar(place, value, width * 0.9, color=colour, gid=f"bar-{row}-{index}")
+                pale = PALE if is_reference(result, system) else None
+                axes.bar(place, value, width * 0.9, color=colour, alpha=pale, gid=f"bar-{row}-{index}")
                 low, high = ends_of(result["systems"][system], partition, metric)
                 if low is not None and high is not None:
                     axes.plot([place, place], [low, high], color=INK, linewidth=0.9, gid=f"interval-{row}-{index}")
@@ -118,6 +129,32 @@ def _sparsity(result: Mapping[str, Any], metric: str, title: str, note: str) -> 
         axes.set_ylim(bottom=0)
 
     return drawn("sparsity", (6.4, 3.8), title, note, draw)
+
+
+def _learning_curves(result: Mapping[str, Any], title: str, note: str) -> str:
+    curves = result["learning_curves"]
+    lines: dict[tuple[str, str], list[Any]] = {}
+    for row in curves["rows"]:
+        if row["mean"] is not None:
+            lines.setdefault((row["system"], judgements(row)), []).append(row)
+
+    def draw(axes: "Axes") -> None:
+        for index, ((system, judged), rows) in enumerate(lines.items()):
+            colour, dash, marker = line_of(index)
+            rows = sorted(rows, key=lambda row: int(row["labelled_hs"]))
+            across, mean = ([row[key] for row in rows] for key in ("labelled_hs", "mean"))
+            low, high = ([row["mean"] if row[key] is None else row[key] for row in rows] for key in ("low", "high"))
+            axes.fill_between(across, low, high, color=colour, alpha=0.15, linewidth=0, gid=f"band-{index}")
+            axes.plot(across, mean, color=colour, linestyle=dash, marker=marker, markersize=4, linewidth=1.4,
+                      label=f"{_short(system)}, {judged} judged per HS", gid=f"curve-{index}")  # fmt: skip
+        for index, (system, value) in enumerate(curves.get("baseline", {}).items()):
+            if value is not None:
+                axes.axhline(value, color=INK, linewidth=1.0, linestyle=(0, (1, 2 + index)), label=_short(system))
+        axes.set_xlabel("labelled HS")
+        axes.set_ylabel(metric_title(curves["metric"]))
+        axes.set_ylim(bottom=0)
+
+    return drawn("learning-curves", (6.4, 3.8), title, note, draw)
 
 
 def curve_plot(report: Mapping[str, Any]) -> str:

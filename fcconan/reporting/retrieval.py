@@ -4,11 +4,21 @@ import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from fcconan.reporting.benchmark_tables import all_tables, metric_title, partition_table, percent, summary_table
+from fcconan.reporting.benchmark_tables import all_tables, partition_table, summary_table
+from fcconan.reporting.benchmark_words import (
+    has,
+    is_reference,
+    label_notes,
+    metric_title,
+    percent,
+    reference_rows,
+)
 from fcconan.reporting.elements import markup
 from fcconan.reporting.findings import retrieval_finding
-from fcconan.reporting.forest_plots import Dot, Dots, forest_plot, scale_of
+from fcconan.reporting.forest_plots import Dot, Dots, forest_plot, hollow_note, scale_of
 from fcconan.reporting.heat_maps import difference_map, heat_maps
+from fcconan.reporting.html_tables import View
+from fcconan.reporting.label_tables import learning_curve_table, shown_metric, side_by_side_table
 from fcconan.reporting.page import Page, texts_gate, texts_notice
 from fcconan.reporting.plots import Plots, themed
 from fcconan.reporting.published_systems import (
@@ -17,12 +27,14 @@ from fcconan.reporting.published_systems import (
     with_published,
     with_published_dots,
 )
-from fcconan.retrieval import ends_of, ranked_systems
+from fcconan.reporting.tables import Table
+from fcconan.retrieval import EVEN, ends_of, ranked_systems
 
 if TYPE_CHECKING:
     from markupsafe import Markup
 
 MOST_TESTS = 2_000  # of more, those of the last partition and of the averages are shown; a download has all
+LEARNING = "learning-curves"  # the plot that stands with its table
 PLACES = 4  # of the values in the page, which shows three
 SHOWN = ("configuration", "resolved", "diagnostics", "failures")
 Results = Mapping[str, Any]
@@ -43,26 +55,37 @@ def retrieval_page(result: Results, data: Mapping[str, Any] | None, plots: Plots
     shown = [] if not result["systems"] else list(result["partitions"])
     standings = [summary_table(result), *(partition_table(result, partition) for partition in shown)]
     every_test = len(result["comparisons"]) <= MOST_TESTS
-    others = [table for table in all_tables(result, every_test=every_test) if table not in standings]
+    labels = _label_tables(result)
+    every = all_tables(result, every_test=every_test)
+    others = [table for table in every if table not in standings and table not in labels]
+    notes = label_notes(result)
     parts = [("leaderboard", "Leaderboard"), ("plots", "Plots"), ("tables", "Tables")]
+    if notes or labels:
+        parts.insert(1, ("labels", "Labels and messages"))
     if data is not None:
         parts.append(("queries", "Where systems differ"))
         data = data if texts else without_texts(data)
     has_texts = data is not None and any(data["queries"].values())
     differences, published = difference_map(result), published_retrieval(result)
+    drawings = {key: (key, title, Markup(themed(svg))) for key, (title, svg) in plots.items()}
     body = markup(
         "retrieval.html.jinja",
         result=result,
-        standings=with_published(standings[0], published, "avg"),
+        standings=_greyed(result, with_published(standings[0], published, "avg")),
         title=standings[0].title,
         source="" if published is None else published.source,
         differences=heat_maps([] if differences is None else [differences]) or "",
         panels=[
-            (partition, table, _dots(result, partition)) for partition, table in zip(shown, standings[1:], strict=True)
+            (partition, _greyed(result, table), _dots(result, partition))
+            for partition, table in zip(shown, standings[1:], strict=True)
         ],
+        label_notes=notes,
+        label_tables=[_greyed(result, table) for table in labels],
+        message_plot=_message_plot(result) or "",
         metrics=[(metric, metric_title(metric)) for metric in settings["metrics"]],
-        plots=[(key, title, Markup(themed(svg))) for key, (title, svg) in plots.items()],
-        tables_shown=others,
+        plots=[shown for key, shown in drawings.items() if key != LEARNING],
+        learning_plots=[shown for key, shown in drawings.items() if key == LEARNING],
+        tables_shown=[_greyed(result, table) for table in others],
         systems=[
             (system, one.get("title", ""), {part: _pretty(one.get(part)) for part in SHOWN})
             for system, one in ((system, result["systems"][system]) for system in ranked_systems(result))
@@ -87,9 +110,23 @@ def retrieval_page(result: Results, data: Mapping[str, Any] | None, plots: Plots
         plot=_averages(result, published),
         headline=standings[0].first_columns(3 if "interval" in standings[0].columns[2] else 2),
         notice=texts_notice(result["dataset"]) if has_texts else None,
-        tables=[*standings, *others],
+        tables=[*standings, *labels, *others],
         signatures=[result["signature"]],
     )
+
+
+def _label_tables(result: Results) -> list[Table]:
+    """Returns the tables of judged pairs and messages, the partition of the primary comparison first, and of curves."""
+    first = shown_metric(result)[1]
+    parts = [] if not result["systems"] else [first, *(part for part in result["partitions"] if part != first)]
+    tables = [*(side_by_side_table(result, part) for part in parts), learning_curve_table(result)]
+    return [table for table in tables if table is not None]
+
+
+def _greyed(result: Results, shown: Table | View) -> View:
+    """Returns a table with its references in grey: chance, and systems that ignore the message."""
+    view = shown if isinstance(shown, View) else View(shown)
+    return view._replace(grey=sorted({*view.grey, *reference_rows(result, view.table.rows)}))
 
 
 def drill_down(result: Results, details: Mapping[str, Any], *, texts: bool = True) -> dict[str, Any]:
@@ -150,10 +187,10 @@ def _packed(data: Mapping[str, Any]) -> dict[str, Any]:
 
 def _averages(result: Results, published: Published | None) -> "Markup | None":
     systems = result["systems"]
-    dots = [
-        Dot(name, systems[name]["summary"]["avg"], *(systems[name].get("summary_intervals", {}).get("avg") or ()))
-        for name in ranked_systems(result)
-    ]
+    dots = []
+    for name in ranked_systems(result):
+        low, high = systems[name].get("summary_intervals", {}).get("avg") or (None, None)
+        dots.append(Dot(name, systems[name]["summary"]["avg"], low, high, is_reference(result, name)))
     chance = result["chance"]["summary"]["avg"]
     dots = with_published_dots(dots, published, "avg")
     return forest_plot(f"Averages with {percent(result)} intervals", dots, line=chance, line_name="chance")
@@ -167,14 +204,33 @@ def _dots(result: Results, partition: str) -> list[tuple[str, Dots]]:
         scale = scale_of([dot for dots in by_part.values() for dot in dots])
         chance = result["chance"]["partitions"][partition].get(metric)
         title = f"{metric_title(metric)} on {partition}, with {percent(result)} intervals"
+        title += hollow_note(by_part[partition])
         found.append((metric, Dots(title, by_part[partition], scale, chance, "chance")))
     return found
+
+
+def _message_plot(result: Results) -> "Markup | None":
+    """Returns the message AUC of all systems on the partition of the primary comparison, the highest first."""
+    partition = shown_metric(result)[1]
+    dots = []
+    for name in ranked_systems(result) if has(result, "message_auc") else ():
+        area = result["systems"][name].get("message_auc", {}).get(partition) or {}
+        ends = area.get("low"), area.get("high")
+        dots.append(Dot(name, area.get("value"), *ends, is_reference(result, name)))
+    dots.sort(key=lambda dot: (dot.value is None, -(dot.value or 0.0)))
+    title = f"Message AUC on {partition}, with {percent(result)} intervals over HS and CNs"
+    return forest_plot(title, dots, line=EVEN, line_name="chance", origin=EVEN)
 
 
 def _systems_on(result: Results, partition: str, metric: str) -> list[Dot]:
     systems = result["systems"]
     return [
-        Dot(name, systems[name]["partitions"][partition][metric], *ends_of(systems[name], partition, metric))
+        Dot(
+            name,
+            systems[name]["partitions"][partition][metric],
+            *ends_of(systems[name], partition, metric),
+            is_reference(result, name),
+        )
         for name in ranked_systems(result)
     ]
 

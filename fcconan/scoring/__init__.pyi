@@ -91,6 +91,16 @@ from .retrieval.evaluation import (
     evaluate_run as evaluate_run,
     metric_names as metric_names,
 )
+from .retrieval.judged_only import (
+    evaluate_judged as evaluate_judged,
+    judged_chance as judged_chance,
+    judged_rule as judged_rule,
+)
+from .retrieval.message_auc import (
+    MessageAUC as MessageAUC,
+    message_auc as message_auc,
+    message_auc_difference as message_auc_difference,
+)
 from .retrieval.metrics import (
     PAPER_METRICS as PAPER_METRICS,
     RETRIEVAL_METRICS as RETRIEVAL_METRICS,
@@ -102,6 +112,9 @@ from .retrieval.metrics import (
     tie_by_corpus as tie_by_corpus,
     tie_by_hash as tie_by_hash,
     to_gains as to_gains,
+)
+from .retrieval.two_way import (
+    two_way_means as two_way_means,
 )
 from .score_table import (
     ScoreTable as ScoreTable,

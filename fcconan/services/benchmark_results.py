@@ -61,12 +61,12 @@ class BenchResult(Result):
         return super().rows() if self.is_dry_run else leaderboard_rows(self.data)
 
     def scores(self) -> "DataFrame":
-        """Returns a table with a row for every system, partition and metric."""
+        """Returns a table with a row for every system, partition and metric, and for the message AUC."""
         from pandas import DataFrame
 
-        from fcconan.retrieval import score_rows
+        from fcconan.retrieval import all_rows
 
-        return DataFrame(list(score_rows(self.data)))
+        return DataFrame(list(all_rows(self.data)))
 
     def to_ranx(self) -> RanxData:
         """Returns judgements and runs for ranx: `ranx.evaluate(qrels[NAME], runs[SYSTEM], ..., make_comparable=True)`.

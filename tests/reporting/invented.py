@@ -160,3 +160,41 @@ def example_details() -> dict[str, Any]:
             name: {part: dict.fromkeys(METRICS, row) for part in PARTITIONS} for name, row in PER_QUERY.items()
         },
     }
+
+
+POPULARITY, LONGEST = "popularity", "longest"
+
+
+def labelled_result() -> dict[str, Any]:
+    """The example with what labels are worth: two baselines, judged pairs only, HS and CNs, messages, and curves."""
+    result = example_result()
+    systems, settings = result["systems"], result["settings"]
+    for name in (POPULARITY, LONGEST):
+        systems[name] = _system(RANDOM)
+    systems[POPULARITY] |= {"uses_labels": True, "ignores_message": True, "summary": {**SUMMARIES[RANDOM], "avg": 0.5}}
+    systems[LONGEST]["ignores_message"] = True
+    settings |= {"primary": "ndcg@10@bronze", "unconfirmed": "drop"}
+    for place, (name, system) in enumerate(systems.items()):
+        system["judged_only"] = {part: dict.fromkeys(METRICS, 0.625 + place / 64) for part in PARTITIONS}
+        system["judged_only_intervals"] = {part: {metric: [0.5, 0.75] for metric in METRICS} for part in PARTITIONS}
+        if name != RANDOM:  # which is a mean over seeds
+            system["two_way_intervals"] = {part: {metric: [0.125, 0.875] for metric in METRICS} for part in PARTITIONS}
+        area = {"value": 0.5 + place / 16, "low": 0.4375 + place / 16, "high": 0.5625 + place / 16}
+        system["message_auc"] = {part: {**area, "n_cns": 3, "n_pairs": 12 + place} for part in PARTITIONS}
+    systems[LONGEST]["message_auc"]["bronze"] = {"value": None, "low": None, "high": None, "n_cns": 0, "n_pairs": 0}
+    result["chance"]["judged_only"] = {part: dict.fromkeys(METRICS, 0.1875) for part in PARTITIONS}
+    for row in result["comparisons"][:2]:
+        row |= {"two_way": [-0.5, 0.75], "judged_only": {"difference": 0.0625, "low": -0.25, "high": 0.375}}
+    ends = {"low": 0.25, "high": 0.5}
+    result["learning_curves"] = {
+        "partition": "bronze",
+        "metric": "ndcg@10",
+        "seeds": 20,
+        "rows": [
+            {"system": POPULARITY, "labelled_hs": 10, "judged_per_hs": 5, "mean": 0.3125, **ends},
+            {"system": POPULARITY, "labelled_hs": 20, "judged_per_hs": 5, "mean": 0.375, **ends},
+            {"system": POPULARITY, "labelled_hs": 20, "judged_per_hs": None, "mean": 0.4375, "low": None, "high": None},
+        ],
+        "baseline": {BM25: 0.34375},
+    }
+    return result

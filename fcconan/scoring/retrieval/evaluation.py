@@ -184,13 +184,13 @@ def evaluate(
     ranked = to_gains(ordered, qrels, query_ids, n_corpus, depth=depth, failed=failed)
     positive = ranked.n_positive > 0
     counted = ~ranked.failed & (positive | rule.all_queries)
-    values = _own(ranked, rule)
+    values = own_values(ranked, rule)
     foreign = [metric for metric in rule.metrics if metric not in values]
     values |= ranx_values(ordered, qrels, query_ids, foreign) if foreign else {}
     right: dict[str, Floats] = {}
     cutoffs = {parse_metric(metric, k)[1] for metric in rule.metrics} if rule.brackets else set()
     for cutoff in sorted(cutoffs):
-        bracket = _own(ranked.with_unjudged_right(cutoff), rule)
+        bracket = own_values(ranked.with_unjudged_right(cutoff), rule)
         right |= {metric: value for metric, value in bracket.items() if parse_metric(metric, k)[1] == cutoff}
     returned = (ranked.top(k) != NOTHING).sum(axis=1)
     done = ~ranked.failed
@@ -206,7 +206,8 @@ def evaluate(
     )
 
 
-def _own(ranked: Ranked, rule: Rule) -> dict[str, Floats]:
+def own_values(ranked: Ranked, rule: Rule) -> dict[str, Floats]:
+    """Returns the rule's metrics, each of shape (queries,), but for those that only ranx computes."""
     table = PAPER_METRICS if rule.capped else RETRIEVAL_METRICS
     found = {}
     for metric in rule.metrics:

@@ -40,7 +40,7 @@ def bootstrap_means(values: Floats, *, resamples: int = 10_000, seed: int = 0) -
     return np.concatenate(parts) if parts else np.zeros((0, len(values)))
 
 
-def draws(n_queries: int, resamples: int, seed: int) -> Iterator[Floats]:
+def draws(n_queries: int, resamples: int, seed: int | np.random.Generator) -> Iterator[Floats]:
     """Draws resamples of queries, with replacement, a bounded number of resamples at a time.
 
     All functions that take the same seed and number of queries share these draws, whatever they compute of them.
@@ -48,7 +48,7 @@ def draws(n_queries: int, resamples: int, seed: int) -> Iterator[Floats]:
     Args:
         n_queries: How many queries (or other units) are drawn from, and drawn.
         resamples: How many resamples.
-        seed: Decides the draws.
+        seed: Decides the draws; a generator goes on from where it is.
 
     Yields:
         How often every query is drawn, whole numbers; shape (some resamples, queries).

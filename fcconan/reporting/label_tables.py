@@ -1,0 +1,133 @@
+"""Tables of what a benchmark's values owe to its labels: all CNs and judged pairs side by side, learning curves."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from fcconan.data import counted
+from fcconan.reporting.benchmark_words import CHANCE, Result, has, marked, metric_title, percent
+from fcconan.reporting.tables import MISSING, Columns, Rows, Table, interval, number
+from fcconan.retrieval import EVEN, ends_of, ranked_systems
+
+DIGITS = 3  # so that a table with three intervals fits a screen
+HS_AND_CNS = "over HS and CNs"
+
+
+def shown_metric(result: Result) -> tuple[str, str]:
+    """Returns metric and partition that are shown first: of the primary comparison if it names them.
+
+    Otherwise, as under protocol `paper`, NDCG and the last partition.
+    """
+    metrics, partitions = result["settings"]["metrics"], list(result["partitions"])
+    primary = result["settings"].get("primary", "")
+    found = next(((one, part) for one in metrics for part in partitions if primary == f"{one}@{part}"), None)
+    return found or (next((one for one in metrics if one.startswith("ndcg@")), metrics[0]), partitions[-1])
+
+
+def side_by_side_table(result: Result, partition: str) -> Table | None:
+    """Returns one metric over all CNs and over judged pairs only, with intervals, and the message AUC.
+
+    Args:
+        result: The benchmark's result.
+        partition: The partition.
+
+    Returns:
+        A table without the columns for which no system has values; None if only the values over all CNs are there.
+    """
+    metric = shown_metric(result)[0]
+    columns = {"all CNs": True, "over HS": True, HS_AND_CNS: has(result, "two_way_intervals")}
+    columns |= dict.fromkeys(("judged only", "judged only: over HS"), has(result, "judged_only"))
+    auc = ("message AUC", f"message AUC: {HS_AND_CNS}", "pairs of HS (CNs)")
+    columns |= dict.fromkeys(auc, has(result, "message_auc"))
+    if not any(list(columns.values())[2:]):
+        return None
+    rows = []
+    for name in ranked_systems(result):
+        system = result["systems"][name]
+        judged = system.get("judged_only", {}).get(partition, {}).get(metric)
+        area = system.get("message_auc", {}).get(partition) or {}
+        cells = (
+            number(system["partitions"][partition][metric], DIGITS),
+            interval(*ends_of(system, partition, metric), DIGITS),
+            _ends(system, "two_way_intervals", partition, metric),
+            number(judged, DIGITS),
+            _ends(system, "judged_only_intervals", partition, metric),
+            number(area.get("value"), DIGITS),
+            interval(area.get("low"), area.get("high"), DIGITS),
+            f"{area['n_pairs']} ({area['n_cns']})" if area else MISSING,
+        )
+        rows.append([marked(result, name, counts=False), *cells])
+    all_cns, judged = (
+        number(result["chance"].get(key, {}).get(partition, {}).get(metric), DIGITS)
+        for key in ("partitions", "judged_only")
+    )
+    rows.append([CHANCE, all_cns, MISSING, MISSING, judged, MISSING, number(EVEN, DIGITS), MISSING, MISSING])
+    title = f"{metric_title(metric)} on {partition}: all CNs and judged pairs only, with {percent(result)} intervals"
+    return Table(title, ["system", *columns], rows).without([name for name, there in columns.items() if not there])
+
+
+def _ends(system: Mapping[str, Any], key: str, partition: str, metric: str) -> str:
+    low, high = system.get(key, {}).get(partition, {}).get(metric) or (None, None)
+    return interval(low, high, DIGITS)
+
+
+def comparison_columns(rows: Rows, digits: int = DIGITS) -> Columns:
+    """Returns further columns of comparisons: the interval over HS and CNs, and the difference on judged pairs only.
+
+    Args:
+        rows: The comparisons; a column is there if one of them has its value.
+        digits: Digits after the point.
+    """
+    columns: Columns = {}
+    if any("two_way" in row for row in rows):
+        columns[HS_AND_CNS] = lambda row: interval(*_two_way(row), digits)
+    if any("judged_only" in row for row in rows):
+        columns["a - b, judged only"] = lambda row: number(_judged(row, "difference"), digits)
+        columns["interval, judged only"] = lambda row: interval(_judged(row, "low"), _judged(row, "high"), digits)
+    return columns
+
+
+COMPARISON_VALUES = ("two_way_low", "two_way_high", "judged_only", "judged_only_low", "judged_only_high")
+
+
+def comparison_values(row: Mapping[str, Any]) -> list[float | None]:
+    """Returns these values of a comparison as numbers, None where there is none: `COMPARISON_VALUES`."""
+    return [*_two_way(row), *(_judged(row, key) for key in ("difference", "low", "high"))]
+
+
+def _two_way(row: Mapping[str, Any]) -> tuple[float | None, float | None]:
+    low, high = row.get("two_way") or (None, None)
+    return low, high
+
+
+def _judged(row: Mapping[str, Any], key: str) -> float | None:
+    value: float | None = (row.get("judged_only") or {}).get(key)
+    return value
+
+
+def learning_curve_table(result: Result) -> Table | None:
+    """Returns how systems that learn from labels score by the number of labelled HS and of judgements per HS."""
+    curves = result.get("learning_curves")
+    if not curves:
+        return None
+    rows = [
+        [
+            marked(result, row["system"], counts=False) if row["system"] in result["systems"] else row["system"],
+            str(row["labelled_hs"]),
+            judgements(row),
+            number(row["mean"], DIGITS),
+            interval(row["low"], row["high"], DIGITS),
+        ]
+        for row in curves["rows"]
+    ]
+    for name, value in curves.get("baseline", {}).items():
+        rows.append([name, "0", MISSING, number(value, DIGITS), MISSING])
+    title = (
+        f"Learning curves: {metric_title(curves['metric'])} on {curves['partition']} by the number of labels of other "
+        f"HS (means over {counted(curves['seeds'], 'random choice')} of labels, and {percent(result)} of them)"
+    )
+    return Table(title, ["system", "labelled HS", "judgements per HS", "mean", "interval"], rows)
+
+
+def judgements(row: Mapping[str, Any]) -> str:
+    """Returns the number of judgements per HS of a point of a learning curve, or `all`."""
+    return "all" if row["judged_per_hs"] is None else str(row["judged_per_hs"])

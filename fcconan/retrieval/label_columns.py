@@ -1,0 +1,64 @@
+"""Rows of a benchmark's result with what they owe to the labels: judged pairs only, HS and CNs, the message AUC."""
+
+import csv
+import io
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from fcconan.retrieval.benchmark_statistics import benchmark_csv, ranked_systems, score_rows
+
+MESSAGE_AUC = "message_auc"
+EVEN = 0.5  # the message AUC of chance
+VALUES = ("judged_only", "two_way_intervals", MESSAGE_AUC)  # keys of a system in results that have them
+FLAGS = ("uses_labels", "ignores_message")
+Row = dict[str, Any]
+
+
+def all_rows(result: Mapping[str, Any]) -> Iterator[Row]:
+    """Yields the rows of `score_rows`; where the result has them, with further columns, and rows of the message AUC.
+
+    The columns are the ends of the interval over HS and CNs (`two_way_low`, `two_way_high`), the value on judged pairs
+    only with its interval and chance level (`judged_only`, `judged_only_low`, `judged_only_high`,
+    `judged_only_chance`), and whether the system uses labels or ignores the message, 1 or 0.
+    """
+    systems = result["systems"]
+    rows = score_rows(result)
+    if not any(key in system for system in systems.values() for key in VALUES):
+        yield from rows
+        return
+    columns: list[str] = []
+    for row in rows:
+        columns = columns or [*row]
+        yield row | _further(result, row)
+    for name in ranked_systems(result):
+        for partition, found in systems[name].get(MESSAGE_AUC, {}).items():
+            row = dict.fromkeys(columns) | {"system": name, "partition": partition, "metric": MESSAGE_AUC}
+            row |= {"value": found["value"], "chance": EVEN}
+            yield row | _further(result, row) | {"two_way_low": found["low"], "two_way_high": found["high"]}
+
+
+def _further(result: Mapping[str, Any], row: Mapping[str, Any]) -> Row:
+    system, chance = result["systems"][row["system"]], result["chance"]
+
+    def found(part: Mapping[str, Any], key: str) -> Any:
+        return part.get(key, {}).get(row["partition"], {}).get(row["metric"])
+
+    two_way = found(system, "two_way_intervals") or (None, None)
+    judged = found(system, "judged_only_intervals") or (None, None)
+    values: Row = dict(zip(("two_way_low", "two_way_high"), two_way, strict=True))
+    values["judged_only"] = found(system, "judged_only")
+    values |= dict(zip(("judged_only_low", "judged_only_high"), judged, strict=True))
+    values["judged_only_chance"] = found(chance, "judged_only")
+    return values | {flag: int(bool(system.get(flag))) for flag in FLAGS}
+
+
+def all_rows_csv(result: Mapping[str, Any]) -> str:
+    """Returns these rows as CSV, with plain numbers; what is missing is empty."""
+    rows = list(all_rows(result))
+    if not rows:
+        return benchmark_csv(result)
+    file = io.StringIO()
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow(rows[0])
+    writer.writerows([["" if value is None else value for value in row.values()] for row in rows])
+    return file.getvalue()

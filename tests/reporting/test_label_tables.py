@@ -1,0 +1,273 @@
+"""What labels are worth, in tables, plots and pages: baselines, judged pairs only, HS and CNs, messages, curves."""
+
+import copy
+import csv
+import io
+import re
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from fcconan.reporting.benchmark_tables import (
+    all_tables,
+    answer_tables,
+    as_latex,
+    as_markdown,
+    comparison_tables,
+    comparisons_as_csv,
+    leaderboard_table,
+    partition_table,
+    summary_table,
+)
+from fcconan.reporting.benchmark_words import label_notes, marked, reference_rows
+from fcconan.reporting.findings import retrieval_finding
+from fcconan.reporting.forest_plots import Dot, hollow_note
+from fcconan.reporting.label_tables import learning_curve_table, shown_metric, side_by_side_table
+from fcconan.reporting.page import render
+from fcconan.reporting.plots import figures
+from fcconan.reporting.retrieval import drill_down, retrieval_page
+from fcconan.retrieval import all_rows, all_rows_csv, score_rows
+from fcconan.services import BenchResult
+from tests.reporting.invented import (
+    AWKWARD,
+    BM25,
+    LONGEST,
+    POPULARITY,
+    RANDOM,
+    example_details,
+    example_result,
+    labelled_result,
+)
+
+POPULAR = "popularity (uses labels, ignores the message)"
+LONG = "longest (ignores the message)"
+VALUES = ("judged_only", "judged_only_intervals", "two_way_intervals", "message_auc")
+
+
+def _page(result: dict[str, Any]) -> str:
+    details = copy.deepcopy(example_details())
+    for part in ("runs", "per_query"):
+        for name in result["systems"]:
+            details[part].setdefault(name, details[part][RANDOM])
+    return render(retrieval_page(result, drill_down(result, details), figures(result)))
+
+
+def test_both_populations_stand_side_by_side_with_all_intervals() -> None:
+    table = side_by_side_table(labelled_result(), "bronze")
+    assert table is not None
+    assert table.title == "NDCG@10 on bronze: all CNs and judged pairs only, with 95% intervals"
+    assert table.columns == [
+        "system", "all CNs", "over HS", "over HS and CNs", "judged only", "judged only: over HS",
+        "message AUC", "message AUC: over HS and CNs", "pairs of HS (CNs)",
+    ]  # fmt: skip
+    both, judged = "[0.125, 0.875]", "[0.500, 0.750]"
+    assert table.rows == [
+        [POPULAR, "0.250", "[0.188, 0.312]", both, "0.672", judged, "0.688", "[0.625, 0.750]", "15 (3)"],
+        [BM25, "0.750", "[0.688, 0.812]", both, "0.641", judged, "0.562", "[0.500, 0.625]", "13 (3)"],
+        [LONG, "0.250", "[0.188, 0.312]", both, "0.688", judged, "–", "–", "0 (0)"],
+        [RANDOM, "0.250", "[0.188, 0.312]", "–", "0.625", judged, "0.500", "[0.438, 0.562]", "12 (3)"],
+        [AWKWARD, "0.625", "[0.562, 0.688]", both, "0.656", judged, "0.625", "[0.562, 0.688]", "14 (3)"],
+        ["(chance)", "–", "–", "–", "0.188", "–", "0.500", "–", "–"],
+    ]
+
+
+@pytest.mark.parametrize(
+    ("kept", "columns"),
+    [
+        ("two_way_intervals", ["all CNs", "over HS", "over HS and CNs"]),
+        ("judged_only", ["all CNs", "over HS", "judged only", "judged only: over HS"]),
+        ("message_auc", ["all CNs", "over HS", "message AUC", "message AUC: over HS and CNs", "pairs of HS (CNs)"]),
+    ],
+)
+def test_values_that_no_system_has_leave_no_columns(kept: str, columns: list[str]) -> None:
+    result = labelled_result()
+    for system in result["systems"].values():
+        for key in set(VALUES) - {kept}:
+            system.pop(key, None)
+    table = side_by_side_table(result, "gold")
+    assert table is not None and table.columns == ["system", *columns]
+
+
+def test_the_metric_and_partition_of_the_primary_comparison_are_shown() -> None:
+    result = labelled_result()
+    for primary, found in {
+        "mrr@10@gold": ("mrr@10", "gold"),
+        "average@all": ("ndcg@10", "bronze"),
+        "bpref@gold": ("ndcg@10", "bronze"),
+    }.items():
+        result["settings"]["primary"] = primary
+        assert shown_metric(result) == found
+    result["settings"]["metrics"] = ["mrr@10"]
+    assert shown_metric(result) == ("mrr@10", "bronze")
+
+
+def test_systems_that_use_labels_or_ignore_the_message_are_marked_in_every_table() -> None:
+    result = labelled_result()
+    result["systems"][BM25]["uses_labels"] = True
+    assert marked(result, BM25) == "bm25 (uses labels; 2 of 3 HS)"
+    assert marked(result, BM25, counts=False) == "bm25 (uses labels)"
+    for table in (summary_table(result), leaderboard_table(result), partition_table(result, "gold")):
+        names = [row[0] for row in table.rows]
+        assert {POPULAR, LONG, RANDOM} <= set(names)
+        grey = {table.rows[place][0] for place in reference_rows(result, table.rows)}
+        assert grey == {POPULAR, LONG, "(chance)"}
+    assert retrieval_finding(result).startswith(f"{POPULAR} leads with an average of 0.5000, 0.0312 above bm25 (uses")
+
+
+def test_comparisons_have_the_interval_over_hs_and_cns_and_the_difference_on_judged_pairs() -> None:
+    result = labelled_result()
+    table = comparison_tables(result)["primary"]
+    assert table.columns[5:9] == ["interval", "over HS and CNs", "a - b, judged only", "interval, judged only"]
+    assert [row[6:9] for row in table.rows] == [
+        *[["[-0.5000, 0.7500]", "0.0625", "[-0.2500, 0.3750]"]] * 2,
+        ["–", "–", "–"],
+    ]
+    rows = list(csv.DictReader(io.StringIO(comparisons_as_csv(result))))
+    names = ["two_way_low", "two_way_high", "judged_only", "judged_only_low", "judged_only_high"]
+    assert list(rows[0])[-5:] == names
+    assert [rows[0][name] for name in names] == ["-0.5", "0.75", "0.0625", "-0.25", "0.375"]
+    assert [rows[2][name] for name in names] == [""] * 5
+
+
+def test_csv_and_frame_have_every_value() -> None:
+    result = labelled_result()
+    result["systems"][BM25]["message_auc"]["bronze"]["value"] = 1 / 3
+    rows = list(csv.DictReader(io.StringIO(all_rows_csv(result))))
+    found = {(row["system"], row["partition"], row["metric"]): row for row in rows}
+    popular = found[POPULARITY, "bronze", "mrr@10"]
+    assert {key: popular[key] for key in list(popular)[-8:]} == {
+        "two_way_low": "0.125", "two_way_high": "0.875", "judged_only": "0.671875", "judged_only_low": "0.5",
+        "judged_only_high": "0.75", "judged_only_chance": "0.1875", "uses_labels": "1", "ignores_message": "1",
+    }  # fmt: skip
+    assert (found[RANDOM, "gold", "mrr@10"]["two_way_low"], found[LONGEST, "gold", "mrr@10"]["uses_labels"]) == (
+        "",
+        "0",
+    )
+    area = found[BM25, "bronze", "message_auc"]
+    assert (area["value"], area["low"], area["chance"]) == ("0.3333333333333333", "", "0.5")
+    assert (area["two_way_low"], area["two_way_high"]) == ("0.5", "0.625")
+    assert len(rows) == 5 * 4 * (3 + 1)
+    table = BenchResult(result).scores()
+    assert len(table) == len(rows) and list(table.columns) == list(rows[0])
+
+
+def test_learning_curves_are_a_table_and_a_plot() -> None:
+    result = labelled_result()
+    table = learning_curve_table(result)
+    assert table is not None
+    assert table.title == (
+        "Learning curves: NDCG@10 on bronze by the number of labels of other HS (means over 20 random choices of "
+        "labels, and 95% of them)"
+    )
+    assert table.columns == ["system", "labelled HS", "judgements per HS", "mean", "interval"]
+    assert table.rows == [
+        [POPULAR, "10", "5", "0.312", "[0.250, 0.500]"],
+        [POPULAR, "20", "5", "0.375", "[0.250, 0.500]"],
+        [POPULAR, "20", "all", "0.438", "–"],
+        [BM25, "0", "–", "0.344", "–"],
+    ]
+    title, svg = figures(result)["learning-curves"]
+    assert title.startswith("NDCG@10 on bronze by the number of labelled HS. Lines are means over 20 random choices")
+    assert {f"{kind}-{place}" for kind in ("curve", "band") for place in (0, 1)} <= set(
+        re.findall(r'id="learning-curves-([a-z]+-\d)"', svg)
+    )
+    assert "popularity, 5 judged per HS" in svg and "popularity, all judged per HS" in svg and "bm25" in svg
+    assert figures(result)["learning-curves"] == figures(labelled_result())["learning-curves"]
+
+
+def test_bars_of_references_are_pale() -> None:
+    title, svg = figures(labelled_result())["figure-2-mrr"]
+    assert "Pale bars ignore the message." in title
+    pale = {
+        name for name, style in re.findall(r'id="figure-2-mrr-(bar-\d-\d)">\s*<path [^>]*style="([^"]*)"', svg)
+        if "opacity: 0.45" in style
+    }  # fmt: skip
+    assert pale == {f"bar-{row}-{part}" for row in (0, 2) for part in range(4)}  # popularity and longest
+    assert "Pale" not in figures(example_result())["figure-2-mrr"][0]
+
+
+def test_notes_say_what_baselines_and_values_mean_and_their_limits() -> None:
+    result = labelled_result()
+    references, judged, message, limits = label_notes(result)
+    assert references == (
+        f"References: {POPULAR}, {LONG}. A system that scores no higher has not shown that it reads the message."
+    )
+    assert judged.startswith("Judged only: ") and message.startswith("Message AUC: ")
+    assert limits == (
+        "Limits: labels that no validator confirmed are left out (--unconfirmed); where annotators were assigned by "
+        "CN, generic replies and lenient annotators cannot be told apart; popularity uses labels of other HS and "
+        "cannot place a CN without a judgement."
+    )
+    text = as_markdown(result)
+    assert all(note in text for note in (references, judged, message, limits))
+    assert text.index(references) < text.index("Unjudged CNs count as wrong.")
+    result["systems"][BM25]["uses_labels"] = True
+    assert "popularity, bm25 use labels of other HS" in label_notes(result)[-1]
+    for how, said in {"keep": "count as they are", "reverse": "count as their opposite"}.items():
+        result["settings"]["unconfirmed"] = how
+        assert f"confirmed {said} (" in label_notes(result)[-1]
+    del result["settings"]["unconfirmed"]
+    assert label_notes(result)[-1].startswith("Limits: where annotators")
+
+
+def test_the_answer_has_both_populations_and_reports_have_every_table() -> None:
+    result = labelled_result()
+    side = side_by_side_table(result, "bronze")
+    assert answer_tables(result) == [leaderboard_table(result), side, comparison_tables(result)["primary"]]
+    tables = all_tables(result)
+    assert [table for table in tables if table == side] == [side] and learning_curve_table(result) in tables
+    assert "message AUC: over HS and CNs" in as_latex(result)
+
+
+def test_the_page_has_a_part_on_labels_and_references_in_grey() -> None:
+    text = _page(labelled_result())
+    assert '<section id="labels"><h2>Labels and messages</h2>' in text and 'href="#labels"' in text
+    part = text[text.index('<section id="labels">') : text.index('<section id="plots">')]
+    assert "Message AUC on bronze, with 95% intervals over HS and CNs; hollow dots ignore the message" in part
+    assert 'id="plot-learning-curves"' in part and 'id="plot-learning-curves"' not in text.replace(part, "")
+    assert part.count("all CNs and judged pairs only, with 95% intervals</summary>") == 4
+    assert part.index("NDCG@10 on bronze: all CNs") < part.index("NDCG@10 on diamond: all CNs")
+    rows = re.findall(r'<div class="dot-row( grey)?" data-row="([^"]*)"', part)
+    assert rows == [
+        (" grey", POPULARITY),
+        ("", "tf_idf &amp; 50%|$x$ &lt;b&gt;"),
+        ("", BM25),
+        ("", RANDOM),
+        (" grey", LONGEST),
+    ]
+    assert part.count(f'<tr class="grey"><th scope="row">{POPULAR}</th>') == 4 + 3  # the partitions, and the curves
+    leaderboard = text[text.index('id="leaderboard"') : text.index('<section id="labels">')]
+    assert leaderboard.count(f'<tr class="grey"><th scope="row">{LONG}</th>') == 5
+    assert leaderboard.count('<tr class="grey"><th scope="row">(chance)</th>') == 5
+    assert "NDCG@10 on gold, with 95% intervals; hollow dots ignore the message" in leaderboard
+
+
+def test_results_of_earlier_versions_are_as_they_were() -> None:
+    result = example_result()
+    assert label_notes(result) == [] and side_by_side_table(result, "gold") is None
+    assert learning_curve_table(result) is None
+    assert list(all_rows(result)) == list(score_rows(result))
+    assert "judged_only" not in comparisons_as_csv(result)
+    text = _page(result)
+    assert 'id="labels"' not in text and "ignores the message" not in text
+
+
+def test_the_command_prints_notes_and_both_populations() -> None:
+    from typer import Typer
+
+    from fcconan.cli.bench import print_benchmark
+
+    app = Typer()
+    app.command()(lambda: print_benchmark(BenchResult(labelled_result()), verbose=False))
+    output = CliRunner().invoke(app).output
+    assert f"- References: {POPULAR}" in output and "judged only: over HS" in output
+    assert output.index("- References") < output.index("- Unjudged CNs count as wrong.")
+
+
+def test_hollow_dots_are_published_figures_or_references() -> None:
+    own, printed, reference = Dot("a", 0.5), Dot("p (published)", 0.5, is_grey=True), Dot("b", 0.5, is_grey=True)
+    assert hollow_note([own]) == ""
+    assert hollow_note([own, printed]) == "; hollow dots are published figures"
+    assert hollow_note([reference, own]) == "; hollow dots ignore the message"
+    assert hollow_note([reference, printed]) == "; hollow dots are published figures or ignore the message"
