@@ -11,8 +11,8 @@ mean over unrated replies: with n of N replies rated and equal weights, its lamb
 
 Errors are summed over the replies to an item before they are squared, so the variance is cluster-robust: replies to one
 item may depend on each other in any way. Those of a difference are subtracted item by item, so that it is paired where
-two systems answer the same items. For w, multiples of the inverse probabilities suffice (a Hajek mean; Zrnic and Candes,
-"Active statistical inference", 2024, choose replies with such probabilities).
+two systems answer the same items. For w, multiples of the inverse probabilities suffice (a Hajek mean). Zrnic and
+Candes, "Active statistical inference", 2024, choose replies with such probabilities.
 """
 
 import math
@@ -23,6 +23,7 @@ import numpy as np
 from fcconan.scoring.arrays import Floats, Ints
 
 FEWEST_ITEMS = 2  # rated items of an estimate
+ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
@@ -224,7 +225,7 @@ def powered_estimate(ratings: PartlyRated, *, confidence: float = 0.95, power: f
         n_all=ratings.n_all,
         n_unjudged=ratings.n_unjudged,
         explained=_explained(ratings),
-        shift=ratings.shift / error if error > 0 else None,
+        shift=ratings.shift / error if error > ROUNDING * abs(ratings.judge_influence).max() else None,
         n_effective=None if reason is not None or width <= 0 else ratings.n * (alone / width) ** 2,
         reason=reason,
     )
