@@ -1,7 +1,7 @@
 """Measure prediction-powered estimates: coverage in simulated worlds, and widths on CSEval with a fifth of the labels.
 
 Part `worlds`: a world is a sample of items from a population with a known mean. Two systems answer each item. Grades
-are whole numbers from 1 to 5; the two replies to an item are correlated. People rate n of 5 n replies of each system: of
+are whole numbers from 1 to 5; the two replies to an item are correlated. Of each system's 5 n replies people rate n: of
 the same items (paired) or of others. The judge is good (correlation about .85), useless, adversarial (about -.85) or
 biased (as good, but on another scale and two standard deviations too high for one system). Intervals of a mean and of
 the difference of the two systems count. Limits are binomial 95 % limits around .95 for the number of worlds.

@@ -6,6 +6,7 @@ the answers that are there and nothing else. No rater gets a unit twice, in what
 another round already answered may be chosen like any other, and is given to no rater.
 """
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Literal
 
@@ -37,6 +38,7 @@ class Batch:
         probabilities: Of every draw.
         smallest: A lower bound of the probabilities of all that was left then.
         likely: Units taken as likely positives, the likeliest first.
+        passed: Replies that were considered with the drawn ones and not selected (`reply_selection`).
     """
 
     round: str
@@ -48,6 +50,7 @@ class Batch:
     probabilities: list[float]
     smallest: list[float]
     likely: list[str]
+    passed: Sequence[str] = ()
 
     @property
     def chosen(self) -> list[str]:
