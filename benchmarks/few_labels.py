@@ -3,8 +3,9 @@
 Part `worlds`: a world is a sample of items from a population with a known mean. Two systems answer each item. Grades
 are whole numbers from 1 to 5; the two replies to an item are correlated. Of each system's 5 n replies people rate n: of
 the same items (paired) or of others. The judge is good (correlation about .85), useless, adversarial (about -.85) or
-biased (as good, but on another scale and two standard deviations too high for one system). Intervals of a mean and of
-the difference of the two systems count. Limits are binomial 95 % limits around .95 for the number of worlds.
+biased (grades from 1 to 5 that are too high, most of them 5, and for one system even higher). Intervals of a mean and
+of the difference of the two systems count. Limits are binomial 95 % limits around .95 for the number of worlds, which
+one rate in twenty leaves by chance.
 
 Part `weighted`: as `worlds`, where replies are selected with probabilities that grow sixfold with the judge's value.
 
@@ -14,8 +15,12 @@ from people alone, and with the value from all labels. (The estimates are of the
 that their intervals cover the value from all labels in more than 95 %.) Raters are GPT-4 as released, the lexical
 judge, and those of `--ratings` files: rows of ratings of the same replies.
 
+Part `queue`: the width of the interval and the error of the mean of all test rows, and of differences of known systems,
+if a fifth is selected as `fcconan annotate queue --budget` does, in two batches, relative to an even draw. (In the last
+401 rows people's relevance is not independent of GPT-4's.)
+
 Run it with `python benchmarks/few_labels.py worlds|weighted [--worlds N]` or
-`python benchmarks/few_labels.py cseval FOLDER [--ratings FILE]... [--rater NAME]...`; `--json FILE` writes the rows.
+`python benchmarks/few_labels.py cseval|queue FOLDER [--ratings FILE]... [--rater NAME]...`; `--json FILE` writes rows.
 1,000 worlds take about five minutes on one core; CSEval takes about one.
 """
 
@@ -37,7 +42,7 @@ Rows = list[dict[str, Any]]
 ALL = 5  # replies for each rated one
 SIZES = (50, 100, 200, 500)
 JUDGES = {"good": (1.0, 0.55), "useless": (0.0, 1.0), "adversarial": (-1.0, 0.55), "biased": (1.0, 0.55)}
-CLEAN, SHARE, DRAWS, FEWEST = 1_500, 0.2, 500, 10
+CLEAN, TEST, SHARE, DRAWS, FEWEST = 1_500, 1_901, 0.2, 500, 10
 ASPECTS = ("relevance", "aggressiveness", "coherence", "suitableness")
 
 
@@ -62,10 +67,10 @@ def simulated(generator: np.random.Generator, n: int, judge: str, *, paired: boo
         grades = np.clip(np.round(3 + 1.2 * latent), 1, 5)  # symmetric around 3
         judged = slope * latent + noise * generator.normal(size=n_items)
         if judge == "biased":
-            judged = 10 * judged + 20 * system
+            judged = np.clip(np.round(4.2 + 0.4 * system + judged), 1, 5)
         chances = None
         if weighted:
-            chances = 0.1 + 0.5 / (1 + np.exp(-(judged - judged.mean()) / judged.std()))
+            chances = 0.1 + 0.5 / (1 + np.exp(-2 * (judged - judged.mean()) / judged.std()))
             chances *= n / chances.sum()
             rated = generator.random(n_items) < chances
         else:
@@ -82,14 +87,14 @@ def coverage(worlds: int, seed: int, weighted: bool) -> Rows:
     """Count how many intervals hold the true value, by judge, number of ratings and what is estimated."""
     rows: Rows = []
     low, high = (float(end) / worlds for end in binom.interval(0.95, worlds, 0.95))
-    for judge in JUDGES:
+    for number, judge in enumerate(JUDGES):
         for n in SIZES:
             estimates: dict[tuple[str, float], list[PoweredEstimate]] = {
                 ("mean", 3.0): [], ("difference, paired", 0.0): [], ("difference, unpaired", 0.0): []
             }  # fmt: skip
             for world in range(worlds):
                 for paired in (True, False):
-                    generator = np.random.default_rng([seed, n, world, paired])
+                    generator = np.random.default_rng([seed, number, n, world, paired])
                     first, second = simulated(generator, n, judge, paired=paired, weighted=weighted)
                     if paired:
                         estimates["mean", 3.0].append(powered_estimate(first))
@@ -126,13 +131,16 @@ def _line(row: dict[str, Any]) -> str:
     return "  ".join(f"{value:.3f}" if isinstance(value, float) else f"{value!s:<20}" for value in row.values())
 
 
-def clean_ratings(folder: Path, files: list[Path], names: list[str]) -> Iterator[tuple[str, str, Floats, Floats, Any]]:
+def test_ratings(
+    folder: Path, files: list[Path], names: list[str], n: int
+) -> Iterator[tuple[str, str, Floats, Floats, Any]]:
     """Yield people's and a rater's values of the first test rows.
 
     Args:
         folder: The built dataset.
         files: Further ratings of its replies.
         names: Raters in these files; none for all.
+        n: Number of test rows.
 
     Yields:
         Rater, aspect, people's values, the rater's values (nan is missing), and items and systems of the replies.
@@ -141,7 +149,7 @@ def clean_ratings(folder: Path, files: list[Path], names: list[str]) -> Iterator
     from fcconan.data import open_table
     from fcconan.scoring import RatedReplies
 
-    replies = [row for row, _ in zip(open_table("replies", folder, split="test"), range(CLEAN), strict=False)]
+    replies = [row for row, _ in zip(open_table("replies", folder, split="test"), range(n), strict=False)]
     known = {str(row["reply_id"]) for row in replies}
     rows = [dict(row) for row in open_table("ratings", folder, split="test") if str(row["reply_id"]) in known]
     judged = rate([replies], RateOptions(model=("lexical",), task="cseval"))
@@ -159,20 +167,15 @@ def clean_ratings(folder: Path, files: list[Path], names: list[str]) -> Iterator
     items, systems = np.unique(rated.items, return_inverse=True)[1], np.array(rated.systems)
     for rater in raters:
         for aspect in ASPECTS:
-            if aspect in rated.aspects(names=[rater]):
-                yield (
-                    rater,
-                    aspect,
-                    means(rated.people(aspect)[1], axis=0),
-                    rated.people(aspect, [rater])[1][0],
-                    (items, systems),
-                )
+            values = rated.people(aspect, [rater])[1]
+            if np.isfinite(values).any():  # the lexical judge has no value for some aspects
+                yield rater, aspect, means(rated.people(aspect)[1], axis=0), values[0], (items, systems)
 
 
 def widths(folder: Path, files: list[Path], names: list[str], seed: int) -> Rows:
     """Compare intervals from a fifth of the labels, with and without a rater, with the value from all labels."""
     rows: Rows = []
-    for rater, aspect, people, judged, (items, systems) in clean_ratings(folder, files, names):
+    for rater, aspect, people, judged, (items, systems) in test_ratings(folder, files, names, CLEAN):
         there = np.isfinite(people)  # all labels: replies that people rated
         people, judged, items_of, system = people[there], judged[there], items[there], systems[there]
         groups = {"all replies": np.arange(len(people))}
@@ -219,10 +222,76 @@ def widths(folder: Path, files: list[Path], names: list[str], seed: int) -> Rows
     return rows
 
 
+def selections(folder: Path, files: list[Path], names: list[str], seed: int) -> Rows:
+    """Compare replies that `annotate queue --budget` would select, in two batches, with an even draw of as many.
+
+    Of `all replies` the mean counts, and of those of known systems the differences of the systems.
+    """
+    rows: Rows = []
+    for rater, aspect, people, judged, (items, systems) in test_ratings(folder, files, names, TEST):
+        there = np.isfinite(people) & np.isfinite(judged)
+        for what, own in (("all replies", there), ("differences", there & (systems != "unknown"))):
+            groups = np.unique(systems[own], return_inverse=True)[1] if what == "differences" else None
+            found = {
+                how: _selected(people[own], judged[own], items[own], groups, seed, learn=how == "queue")
+                for how in ("even", "queue")
+            }
+            spans = {how: np.mean([(e.high or 0.0) - (e.low or 0.0) for e, _ in each]) for how, each in found.items()}
+            errors = {
+                how: np.sqrt(np.mean([(e.value - truth) ** 2 for e, truth in each])) for how, each in found.items()
+            }
+            hits = [e.low is not None and e.low <= truth <= (e.high or 0.0) for e, truth in found["queue"]]
+            ratios = {"width": spans["queue"] / spans["even"], "error": errors["queue"] / errors["even"]}
+            rows.append({"rater": rater, "aspect": aspect, "what": what, "coverage": float(np.mean(hits))})
+            rows[-1] |= {name: float(ratio) for name, ratio in ratios.items()}
+            print(_line(rows[-1]), flush=True)
+    return rows
+
+
+def _selected(
+    people: Floats, judged: Floats, items: Any, groups: Any, seed: int, *, learn: bool
+) -> list[tuple[PoweredEstimate, float]]:
+    """Select replies again and again; return estimates of the mean, or of differences of groups, with the truth."""
+    from fcconan.annotation.active_learning.reply_selection import (
+        expected_errors,
+        selection_probabilities,
+        systematic_sample,
+    )
+
+    feature = ((judged - judged.mean()) / judged.std())[:, None]
+    scale = (people - people.min()) / (people.max() - people.min())
+    counts = np.ones(len(people)) if groups is None else np.bincount(groups)[groups].astype(float)
+    names = [0] if groups is None else range(int(groups.max()) + 1)
+    masks = [np.ones(len(people), dtype=bool) if groups is None else groups == name for name in names]
+    pairs = [(place, other) for place in range(len(masks)) for other in range(place + 1, len(masks))]
+    generator, found = np.random.default_rng(seed), list[tuple[PoweredEstimate, float]]()
+    for _ in range(DRAWS):
+        grades, chances = np.full(len(people), np.nan), np.ones(len(people))
+        for block in np.array_split(generator.permutation(len(people)), 2):
+            known = np.where(np.isfinite(grades), scale, np.nan)[None]
+            errors = expected_errors(feature, known) / counts if learn else np.ones(len(people))
+            chances[block] = selection_probabilities(errors[block], round(SHARE * len(block)))
+            selected = block[systematic_sample(chances[block], generator)]
+            grades[selected] = people[selected]
+        samples = [
+            partly_rated(grades[own], judged[own], items[own], int(items.max()) + 1, probabilities=chances[own])
+            for own in masks
+        ]
+        if groups is None and samples[0] is not None:
+            found.append((powered_estimate(samples[0]), float(people.mean())))
+        for a, b in pairs:
+            first, second = samples[a], samples[b]
+            if first is not None and second is not None:
+                estimate = powered_estimate(first - second)
+                if estimate.low is not None:
+                    found.append((estimate, float(people[masks[a]].mean() - people[masks[b]].mean())))
+    return found
+
+
 def main() -> None:
     """Run a part."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("part", choices=("worlds", "weighted", "cseval"))
+    parser.add_argument("part", choices=("worlds", "weighted", "cseval", "queue"))
     parser.add_argument("folder", type=Path, nargs="?", help="CSEval as `fcconan build cseval` made it")
     parser.add_argument("--ratings", type=Path, action="append", default=[])
     parser.add_argument("--rater", action="append", default=[])
@@ -230,10 +299,10 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--json", type=Path)
     given = parser.parse_args()
-    if given.part == "cseval":
+    if given.part in ("cseval", "queue"):
         if given.folder is None:
             parser.error("give the folder of CSEval")
-        rows = widths(given.folder, given.ratings, given.rater, given.seed)
+        rows = (widths if given.part == "cseval" else selections)(given.folder, given.ratings, given.rater, given.seed)
     else:
         rows = coverage(given.worlds, given.seed, given.part == "weighted")
     if given.json is not None:
