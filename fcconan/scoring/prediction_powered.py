@@ -36,6 +36,8 @@ class PartlyRated:
         influence: What each item adds to the error of `people`; shape (items,).
         shift_influence: What each item adds to the error of `shift`; shape (items,).
         judge_influence: What it would add to the error of the judge's mean over rated replies; shape (items,).
+        leverage: Share of the weight of the rated replies that each item has; shape (items,).
+        effective_items: Rated items of equal weight that would be as many, 1 / sum of squared shares (Kish, 1965).
         n_items: Items of the rated replies; of a difference, of the system with fewer.
         n: Replies that people rated.
         n_all: All replies.
@@ -47,6 +49,8 @@ class PartlyRated:
     influence: Floats
     shift_influence: Floats
     judge_influence: Floats
+    leverage: Floats
+    effective_items: float
     n_items: int
     n: int
     n_all: int
@@ -63,6 +67,8 @@ class PartlyRated:
             self.influence - other.influence,
             self.shift_influence - other.shift_influence,
             self.judge_influence - other.judge_influence,
+            np.maximum(self.leverage, other.leverage),
+            min(self.effective_items, other.effective_items),
             min(self.n_items, other.n_items),
             self.n + other.n,
             self.n_all + other.n_all,
@@ -102,13 +108,15 @@ def partly_rated(
     def by_item(terms: Floats) -> Floats:
         return np.bincount(items, terms, n_items).astype(np.float64)
 
-    of_rated = by_item(part * (values - mean_of_rated))
+    of_rated, leverage = by_item(part * (values - mean_of_rated)), by_item(part)
     return PartlyRated(
         people=mean,
         shift=mean_of_all - mean_of_rated,
         influence=by_item(part * (grades - mean)),
         shift_influence=by_item((values - mean_of_all) / len(values)) - of_rated,
         judge_influence=of_rated,
+        leverage=leverage,
+        effective_items=1 / float(leverage @ leverage),
         n_items=len(np.unique(items[rated])),
         n=int(rated.sum()),
         n_all=len(judged),
@@ -174,9 +182,10 @@ def power_of(ratings: PartlyRated) -> float:
 def powered_estimate(ratings: PartlyRated, *, confidence: float = 0.95, power: float | None = None) -> PoweredEstimate:
     """Estimates a mean, or a difference of two systems, with intervals from Student's distribution over rated items.
 
-    A chosen lambda costs a degree of freedom, and its own uncertainty counts: the variance is G / (G - 2) times the sum
-    of squared influences of the items, plus shift^2 times the variance of lambda, with G rated items. If the interval
-    is not shorter than that of people alone (G / (G - 1), no further term), lambda is 0: it is never wider.
+    The variance is the sum of squared errors of the items, each divided by 1 - leverage (HC2; with equal weights that
+    is the usual G / (G - 1) for G rated items), and there are G - 1 degrees of freedom. A chosen lambda costs one more:
+    the variance grows by (G - 1) / (G - 2), and by shift^2 times the variance of lambda. With unequal weights G is the
+    effective number of items. If the interval is not shorter than that of people alone, lambda is 0: it is never wider.
 
     Args:
         ratings: The ratings.
@@ -185,13 +194,14 @@ def powered_estimate(ratings: PartlyRated, *, confidence: float = 0.95, power: f
     """
     from scipy.stats import t
 
-    n_items = ratings.n_items
+    n_items = ratings.effective_items
+    scale = np.divide(1.0, 1 - ratings.leverage, out=np.ones_like(ratings.leverage), where=ratings.leverage < 1)
 
     def half_width(influence: Floats, n_parameters: int, further: float = 0.0) -> float:
         freedom = n_items - n_parameters
-        if freedom < 1:
+        if freedom < ROUNDING or ratings.n_items < FEWEST_ITEMS:
             return math.inf
-        variance = n_items / freedom * float(influence @ influence) + further
+        variance = (n_items - 1) / freedom * float(influence**2 @ scale) + further
         return float(t.ppf((1 + confidence) / 2, freedom)) * math.sqrt(variance)
 
     alone = half_width(ratings.influence, 1)
@@ -207,7 +217,7 @@ def powered_estimate(ratings: PartlyRated, *, confidence: float = 0.95, power: f
         own, width = 0.0, alone
     value = ratings.people + own * ratings.shift
     error = math.sqrt(float(ratings.shift_influence @ ratings.shift_influence))
-    reason = None if n_items >= FEWEST_ITEMS else "too_few_items"
+    reason = None if ratings.n_items >= FEWEST_ITEMS else "too_few_items"
     if reason is None and alone <= 0:
         reason = "constant"
     ends = [value - width, value + width, ratings.people - alone, ratings.people + alone]
@@ -221,7 +231,7 @@ def powered_estimate(ratings: PartlyRated, *, confidence: float = 0.95, power: f
         people_low=people_low,
         people_high=people_high,
         n=ratings.n,
-        n_items=n_items,
+        n_items=ratings.n_items,
         n_all=ratings.n_all,
         n_unjudged=ratings.n_unjudged,
         explained=_explained(ratings),

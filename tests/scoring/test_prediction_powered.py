@@ -72,9 +72,11 @@ def test_lambda_and_intervals_are_those_of_ppi_python(ppi: Any) -> None:
     value = float(np.squeeze(ppi.ppi_mean_pointestimate(people[:n], judged[:n], judged[n:])))
     assert 0 < own < 1 and found.value == pytest.approx(value, abs=1e-9)
     assert found.low is not None and found.high is not None
-    # It takes normal quantiles, and no degree of freedom for the mean.
-    ours = (found.high - found.low) / stats.t.ppf(0.975, n - 1) * math.sqrt((n - 1) / n)
-    assert ours == pytest.approx((float(np.squeeze(high)) - float(np.squeeze(low))) / stats.norm.ppf(0.975), rel=1e-9)
+    # It takes normal quantiles, and the variance of the rated replies has no degree of freedom for the mean.
+    ours = (found.high - found.low) / 2 / stats.t.ppf(0.975, n - 1)
+    theirs = float(np.squeeze(high) - np.squeeze(low)) / 2 / stats.norm.ppf(0.975)
+    rectified = people[:n] - own * (1 - n / n_all) * judged[:n]
+    assert ours**2 == pytest.approx(theirs**2 + rectified.var() / n / (n - 1), rel=1e-9)
 
 
 def test_lambda_is_near_that_of_ppi_python_where_variances_differ(ppi: Any) -> None:
@@ -131,7 +133,8 @@ def test_the_interval_counts_the_uncertainty_of_lambda() -> None:
     errors = slope * (judged - judged.mean()) / n_all
     errors[:n] += rest / n
     sandwich = float(((rest * (f - f.mean())) ** 2).sum()) / float(((f - f.mean()) ** 2).sum()) ** 2
-    variance = n / (n - 2) * float((errors**2).sum()) + gap**2 * sandwich
+    errors[:n] *= math.sqrt(n / (n - 1))
+    variance = (n - 1) / (n - 2) * float((errors**2).sum()) + gap**2 * sandwich
     assert found.high is not None
     assert found.high - found.value == pytest.approx(stats.t.ppf(0.975, n - 2) * math.sqrt(variance), rel=1e-9)
     assert found.people_high is not None and found.n_effective is not None and found.width_ratio is not None
@@ -158,6 +161,15 @@ def test_a_missing_value_of_the_judge_counts_as_its_mean() -> None:
     found, expected = powered_estimate(_sample(people, judged)), powered_estimate(_sample(people, filled))
     assert found.n_unjudged == 2
     assert (found.value, found.low, found.high) == pytest.approx((expected.value, expected.low, expected.high))
+
+
+def test_unequal_weights_have_fewer_degrees_of_freedom() -> None:
+    """Weights 1/2, 1/4 and 1/4 count as 1 / (1/4 + 1/16 + 1/16) = 8/3 items; grades 1, 2, 4 have the mean 2."""
+    people, judged = np.array([1.0, 2, 4, nan]), np.array([1.0, 1, 1, 1])
+    found = powered_estimate(_sample(people, judged, probabilities=np.array([0.25, 0.5, 0.5, 1.0])))
+    variance = (1 / 2) ** 2 / (1 / 2) + 0 + (2 / 4) ** 2 / (3 / 4)
+    assert found.people == pytest.approx(2.0) and found.people_high is not None
+    assert found.people_high - 2 == pytest.approx(stats.t.ppf(0.975, 5 / 3) * math.sqrt(variance), rel=1e-9)
 
 
 def test_items_are_clusters() -> None:
@@ -192,7 +204,7 @@ def test_an_unpaired_difference_adds_variances() -> None:
     padded = partly_rated(people[:30], judged[:30], np.arange(30), 80)
     assert padded is not None
     found = powered_estimate(padded - b)
-    variance = 30 / 29 * (people[:30].var() / 30 + people[30:].var() / 50)
+    variance = people[:30].var() / 29 + people[30:].var() / 49
     assert found.people_high is not None
     assert found.people_high - found.people == pytest.approx(stats.t.ppf(0.975, 29) * math.sqrt(variance), rel=1e-9)
     assert (found.n_items, a.n_items) == (30, 30)
