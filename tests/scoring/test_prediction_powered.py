@@ -149,6 +149,7 @@ def test_a_judge_that_does_not_help_leaves_people_alone(judge: str) -> None:
     noise = np.random.default_rng(11).normal(size=100)
     judged = {"contradicts": -judged, "constant": judged * 0 + 2, "missing": judged * nan, "noise": noise}[judge]
     found = powered_estimate(_sample(people, judged))
+    assert judge == "noise" or power_of(_sample(people, judged)) == 0.0
     assert (found.power, found.value, found.n_effective) == (0.0, found.people, 20)
     assert (found.low, found.high) == (found.people_low, found.people_high)
     assert found.n_unjudged == (100 if judge == "missing" else 0)
