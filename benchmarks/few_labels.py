@@ -131,7 +131,7 @@ def _line(row: dict[str, Any]) -> str:
     return "  ".join(f"{value:.3f}" if isinstance(value, float) else f"{value!s:<20}" for value in row.values())
 
 
-def test_ratings(
+def released_ratings(
     folder: Path, files: list[Path], names: list[str], n: int
 ) -> Iterator[tuple[str, str, Floats, Floats, Any]]:
     """Yield people's and a rater's values of the first test rows.
@@ -175,7 +175,7 @@ def test_ratings(
 def widths(folder: Path, files: list[Path], names: list[str], seed: int) -> Rows:
     """Compare intervals from a fifth of the labels, with and without a rater, with the value from all labels."""
     rows: Rows = []
-    for rater, aspect, people, judged, (items, systems) in test_ratings(folder, files, names, CLEAN):
+    for rater, aspect, people, judged, (items, systems) in released_ratings(folder, files, names, CLEAN):
         there = np.isfinite(people)  # all labels: replies that people rated
         people, judged, items_of, system = people[there], judged[there], items[there], systems[there]
         groups = {"all replies": np.arange(len(people))}
@@ -228,7 +228,7 @@ def selections(folder: Path, files: list[Path], names: list[str], seed: int) -> 
     Of `all replies` the mean counts, and of those of known systems the differences of the systems.
     """
     rows: Rows = []
-    for rater, aspect, people, judged, (items, systems) in test_ratings(folder, files, names, TEST):
+    for rater, aspect, people, judged, (items, systems) in released_ratings(folder, files, names, TEST):
         there = np.isfinite(people) & np.isfinite(judged)
         for what, own in (("all replies", there), ("differences", there & (systems != "unknown"))):
             groups = np.unique(systems[own], return_inverse=True)[1] if what == "differences" else None

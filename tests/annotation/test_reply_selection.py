@@ -28,6 +28,7 @@ from fcconan.annotation.active_learning.reply_selection import (
     systematic_sample,
 )
 from fcconan.annotation.campaigns import Answer, Campaign, Rater, Settings, Unit, create
+from fcconan.annotation.progress import progress_of
 from fcconan.data import make_hs_id
 from fcconan.errors import InputError
 from fcconan.judging.tasks import load_task
@@ -169,6 +170,7 @@ def test_weights_reach_the_leaderboard(tmp_path: Path) -> None:
         assert (result.data["state"], result.data["units"]["selected"]) == ("batch", [24, 36][number - 1])
         _answer(campaign, campaign.read(FILE, Batch)[-1], grades)
     assert queue_units(campaign.folder, options).data["state"] == "done"
+    assert progress_of(Campaign(campaign.folder)).next.command.endswith("c --budget N")
     tier(campaign.folder, tmp_path / "data", TierOptions(round=("queue-*",), synthetic=True))
     build(str(tmp_path / "data" / "recipe.yaml"), tmp_path / "built", BuildOptions())
     found = leaderboard(

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from benchmarks import few_labels as benchmark
 from fcconan import LeaderboardOptions, leaderboard
 from fcconan.errors import InputError
 from fcconan.reporting import leaderboard_page, powered_tables
@@ -269,3 +270,19 @@ def test_the_command_prints_tables_and_writes_a_page(tmp_path: Path, monkeypatch
     ]
     assert "People&#39;s mean ratings, with judge: tone" in Path("x.html").read_text(encoding="utf-8")
     assert len(leaderboard_page(result).own_tables()) == 6
+
+
+def test_the_benchmark_counts_covered_worlds(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(benchmark, "SIZES", (50,))
+    for weighted in (False, True):
+        rows = benchmark.coverage(40, 1, weighted)
+        assert [(row["judge"], row["what"]) for row in rows] == [
+            (judge, what)
+            for judge in ("good", "useless", "adversarial", "biased")
+            for what in ("mean", "difference, paired", "difference, unpaired")
+        ]
+        assert all(row["coverage"] >= 0.8 and row["width"] <= row["widest"] <= 1 + 1e-12 for row in rows)
+        assert max(row["width"] for row in rows[:3]) < 0.8 < min(row["width"] for row in rows[3:9])
+    assert "widest" in capsys.readouterr().out
