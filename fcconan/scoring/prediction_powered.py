@@ -108,13 +108,17 @@ def partly_rated(
     def by_item(terms: Floats) -> Floats:
         return np.bincount(items, terms, n_items).astype(np.float64)
 
-    of_rated, leverage = by_item(part * (values - mean_of_rated)), by_item(part)
+    def of_rated(ratings: Floats, mean: float) -> Floats:
+        # Sums of equal ratings are rounded: their errors are 0 exactly, so that no slope is fitted to rounding errors.
+        return by_item(part * (ratings - mean) if np.ptp(ratings[rated]) > 0 else np.zeros(len(part)))
+
+    judge_influence, leverage = of_rated(values, mean_of_rated), by_item(part)
     return PartlyRated(
         people=mean,
         shift=mean_of_all - mean_of_rated,
-        influence=by_item(part * (grades - mean)),
-        shift_influence=by_item((values - mean_of_all) / len(values)) - of_rated,
-        judge_influence=of_rated,
+        influence=of_rated(grades, mean),
+        shift_influence=by_item((values - mean_of_all) / len(values)) - judge_influence,
+        judge_influence=judge_influence,
         leverage=leverage,
         effective_items=1 / float(leverage @ leverage),
         n_items=len(np.unique(items[rated])),

@@ -173,6 +173,16 @@ def test_unequal_weights_have_fewer_degrees_of_freedom() -> None:
     assert found.people_high - 2 == pytest.approx(stats.t.ppf(0.975, 5 / 3) * math.sqrt(variance), rel=1e-9)
 
 
+def test_equal_ratings_are_equal_however_sums_are_rounded() -> None:
+    for seed in range(30):
+        people, judged = _world(seed, 7, 30)
+        chances = np.random.default_rng(seed).uniform(0.1, 0.9, 30)
+        equal = powered_estimate(_sample(np.where(np.isfinite(people), 3.7, nan), judged, probabilities=chances))
+        assert (equal.reason, equal.low, equal.people) == ("constant", None, pytest.approx(3.7))
+        constant = powered_estimate(_sample(people, np.full(30, 3.7), probabilities=chances))
+        assert (constant.power, constant.value, constant.explained) == (0.0, constant.people, 0.0)
+
+
 def test_items_are_clusters() -> None:
     """Every reply twice under one item is no further information; under items of their own it seems to be."""
     people, judged = _world(8, 15, 60)
