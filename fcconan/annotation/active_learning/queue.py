@@ -31,6 +31,7 @@ class Batch:
         round: The round.
         positive: What was looked for.
         seed: Of its draws and orders.
+        passed: Replies that were considered with the drawn ones and not selected (`reply_selection`).
         outside: Units that had been given to raters before the queue began: they teach the model, no more. Of the
             first batch.
         again: Units of earlier batches whose raters left.
@@ -38,7 +39,6 @@ class Batch:
         probabilities: Of every draw.
         smallest: A lower bound of the probabilities of all that was left then.
         likely: Units taken as likely positives, the likeliest first.
-        passed: Replies that were considered with the drawn ones and not selected (`reply_selection`).
     """
 
     round: str
