@@ -6,6 +6,7 @@ the answers that are there and nothing else. No rater gets a unit twice, in what
 another round already answered may be chosen like any other, and is given to no rater.
 """
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Literal
 
@@ -30,6 +31,7 @@ class Batch:
         round: The round.
         positive: What was looked for.
         seed: Of its draws and orders.
+        passed: Replies that were considered with the drawn ones and not selected (`reply_selection`).
         outside: Units that had been given to raters before the queue began: they teach the model, no more. Of the
             first batch.
         again: Units of earlier batches whose raters left.
@@ -48,6 +50,7 @@ class Batch:
     probabilities: list[float]
     smallest: list[float]
     likely: list[str]
+    passed: Sequence[str] = ()
 
     @property
     def chosen(self) -> list[str]:
