@@ -198,3 +198,12 @@ def labelled_result() -> dict[str, Any]:
         "baseline": {BM25: 0.34375},
     }
     return result
+
+
+def labelled_details() -> dict[str, Any]:
+    """The details of the example; the baselines rank as `random` does."""
+    details = example_details()
+    baselines = (POPULARITY, LONGEST)
+    return details | {
+        part: details[part] | dict.fromkeys(baselines, details[part][RANDOM]) for part in ("runs", "per_query")
+    }

@@ -1,14 +1,16 @@
 """What labels are worth, in tables, plots and pages: baselines, judged pairs only, HS and CNs, messages, curves."""
 
-import copy
 import csv
 import io
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
+from playwright.sync_api import Browser
 from typer.testing import CliRunner
 
+from fcconan.reporting.benchmark_reports import write_report
 from fcconan.reporting.benchmark_tables import (
     all_tables,
     answer_tables,
@@ -29,14 +31,15 @@ from fcconan.reporting.plots import figures
 from fcconan.reporting.retrieval import drill_down, retrieval_page
 from fcconan.retrieval import all_rows, all_rows_csv, score_rows
 from fcconan.services import BenchResult
+from tests.browsing import accessibility_problems, needs_chromium, visit
 from tests.reporting.invented import (
     AWKWARD,
     BM25,
     LONGEST,
     POPULARITY,
     RANDOM,
-    example_details,
     example_result,
+    labelled_details,
     labelled_result,
 )
 
@@ -46,11 +49,7 @@ VALUES = ("judged_only", "judged_only_intervals", "two_way_intervals", "message_
 
 
 def _page(result: dict[str, Any]) -> str:
-    details = copy.deepcopy(example_details())
-    for part in ("runs", "per_query"):
-        for name in result["systems"]:
-            details[part].setdefault(name, details[part][RANDOM])
-    return render(retrieval_page(result, drill_down(result, details), figures(result)))
+    return render(retrieval_page(result, drill_down(result, labelled_details()), figures(result)))
 
 
 def test_both_populations_stand_side_by_side_with_all_intervals() -> None:
@@ -271,3 +270,16 @@ def test_hollow_dots_are_published_figures_or_references() -> None:
     assert hollow_note([own, printed]) == "; hollow dots are published figures"
     assert hollow_note([reference, own]) == "; hollow dots ignore the message"
     assert hollow_note([reference, printed]) == "; hollow dots are published figures or ignore the message"
+
+
+@needs_chromium
+def test_the_page_is_accessible_in_both_themes_and_fits_a_telephone(browser: Browser, tmp_path: Path) -> None:
+    path, *_ = write_report(tmp_path / "report", labelled_result(), labelled_details())
+    for theme in ("light", "dark"):
+        with visit(browser, path, theme=theme) as page:
+            page.evaluate("document.querySelectorAll('#labels details').forEach(part => part.open = true)")
+            assert accessibility_problems(page) == [], theme
+            page.set_viewport_size({"width": 390, "height": 800})
+            assert page.evaluate("document.documentElement.scrollWidth") == 390
+            reference = page.locator(f'#labels tr.grey th:has-text("{POPULAR}")').first
+            assert reference.evaluate("cell => getComputedStyle(cell).fontStyle") == "italic"
