@@ -18,7 +18,12 @@ from fcconan.reporting.findings import retrieval_finding
 from fcconan.reporting.forest_plots import Dot, Dots, forest_plot, hollow_note, scale_of
 from fcconan.reporting.heat_maps import difference_map, heat_maps
 from fcconan.reporting.html_tables import View
-from fcconan.reporting.label_tables import learning_curve_table, shown_metric, side_by_side_table
+from fcconan.reporting.label_tables import (
+    learning_curve_table,
+    message_difference_table,
+    shown_metric,
+    side_by_side_table,
+)
 from fcconan.reporting.page import Page, texts_gate, texts_notice
 from fcconan.reporting.plots import Plots, themed
 from fcconan.reporting.published_systems import (
@@ -116,10 +121,11 @@ def retrieval_page(result: Results, data: Mapping[str, Any] | None, plots: Plots
 
 
 def _label_tables(result: Results) -> list[Table]:
-    """Returns the tables of judged pairs and messages, the partition of the primary comparison first, and of curves."""
+    """Returns the tables of judged pairs, the partition of the primary comparison first, of messages and of curves."""
     first = shown_metric(result)[1]
     parts = [] if not result["systems"] else [first, *(part for part in result["partitions"] if part != first)]
-    tables = [*(side_by_side_table(result, part) for part in parts), learning_curve_table(result)]
+    tables = [side_by_side_table(result, part) for part in parts]
+    tables += [message_difference_table(result), learning_curve_table(result)]
     return [table for table in tables if table is not None]
 
 

@@ -25,7 +25,12 @@ from fcconan.reporting.benchmark_tables import (
 from fcconan.reporting.benchmark_words import label_notes, marked, reference_rows
 from fcconan.reporting.findings import retrieval_finding
 from fcconan.reporting.forest_plots import Dot, hollow_note
-from fcconan.reporting.label_tables import learning_curve_table, shown_metric, side_by_side_table
+from fcconan.reporting.label_tables import (
+    learning_curve_table,
+    message_difference_table,
+    shown_metric,
+    side_by_side_table,
+)
 from fcconan.reporting.page import render
 from fcconan.reporting.plots import figures
 from fcconan.reporting.retrieval import drill_down, retrieval_page
@@ -127,6 +132,25 @@ def test_comparisons_have_the_interval_over_hs_and_cns_and_the_difference_on_jud
     assert list(rows[0])[-5:] == names
     assert [rows[0][name] for name in names] == ["-0.5", "0.75", "0.0625", "-0.25", "0.375"]
     assert [rows[2][name] for name in names] == [""] * 5
+    assert [row["metric"] for row in rows] == ["ndcg@10"] * 3 + ["message_auc"] * 4
+    area = rows[3]
+    assert [area[name] for name in ("partition", "a", "b", "difference", "low", "p", "family")] == [
+        "diamond", BM25, AWKWARD, "0.5", "", "", "",
+    ]  # fmt: skip
+    assert [area[name] for name in names] == ["0.25", "0.5", "", "", ""]
+
+
+def test_differences_of_the_message_auc_are_those_of_the_primary_partition() -> None:
+    result = labelled_result()
+    table = message_difference_table(result)
+    assert table is not None and table in all_tables(result)
+    assert table.title == "Differences of message AUC on bronze, with 95% intervals over HS and CNs"
+    assert table.columns == ["a", "b", "a - b", "over HS and CNs"]
+    assert table.rows == [[BM25, AWKWARD, "0.438", "[0.250, 0.500]"]]
+    result["settings"]["primary"] = "ndcg@10@silver"
+    table = message_difference_table(result)
+    assert table is not None and table.rows[0][2] == "–"
+    assert message_difference_table(example_result()) is None
 
 
 def test_csv_and_frame_have_every_value() -> None:
@@ -226,6 +250,7 @@ def test_the_page_has_a_part_on_labels_and_references_in_grey() -> None:
     assert "Message AUC on bronze, with 95% intervals over HS and CNs; hollow dots ignore the message" in part
     assert 'id="plot-learning-curves"' in part and 'id="plot-learning-curves"' not in text.replace(part, "")
     assert part.count("all CNs and judged pairs only, with 95% intervals</summary>") == 4
+    assert part.count("Differences of message AUC on bronze, with 95% intervals over HS and CNs</summary>") == 1
     assert part.index("NDCG@10 on bronze: all CNs") < part.index("NDCG@10 on diamond: all CNs")
     rows = re.findall(r'<div class="dot-row( grey)?" data-row="([^"]*)"', part)
     assert rows == [
