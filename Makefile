@@ -2,6 +2,7 @@
 PYTHON ?= python3
 VENV := .venv
 TOOLS := .venv-tools
+COMPILED := tests/__pycache__/.compiled
 BIN := $(VENV)/bin
 # Of what is installed a third is ever used: Python compiles that when it is first used, which saves a minute and more.
 INSTALL := $(BIN)/python -m pip --disable-pip-version-check --quiet install --no-compile
@@ -30,14 +31,12 @@ lint: $(VENV)/.dev
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache --no-logo
 
-test: $(VENV)/.dev
-	$(BIN)/python -m tests.compile_once
+test: $(COMPILED)
 	$(BIN)/pytest -n $(WORKERS) --dist worksteal $(TESTS)
 
 # Which lines of the package the tests run.
-coverage: $(VENV)/.dev
+coverage: $(COMPILED)
 	$(INSTALL) pytest-cov
-	$(BIN)/python -m tests.compile_once
 	$(BIN)/pytest -n $(WORKERS) --dist worksteal $(TESTS) --cov=fcconan --cov-report=term-missing:skip-covered
 
 # Compares results with those of tests/golden/records; parts that read upstream files want FCCONAN_MIRROR.
@@ -90,6 +89,12 @@ $(VENV)/.base: pyproject.toml | $(VENV)/bin/python
 $(VENV)/.dev: pyproject.toml | $(VENV)/bin/python
 	$(INSTALL) --editable '.[dev]'
 	touch $@ $(VENV)/.base
+
+# Once for a clone and its environment; what changes later is compiled by the first who imports it.
+$(COMPILED): $(VENV)/.dev
+	$(BIN)/python -m tests.compile_once
+	mkdir -p $(@D)
+	touch $@
 
 $(VENV)/.docs: pyproject.toml | $(VENV)/bin/python
 	$(INSTALL) --editable '.[docs]'

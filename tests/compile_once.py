@@ -1,4 +1,4 @@
-"""Compiles the tests, and what they import, once: `python -m tests.compile_once`, before workers start.
+"""Compiles the tests, and what they import, once for a clone: `python -m tests.compile_once`, before workers start.
 
 The packages are installed uncompiled, and Python compiles what is first imported. Several workers that start at one
 moment each compile all of it; after this they read what lies there.
@@ -17,10 +17,14 @@ LATER = (
     "aiohttp",
     "bm25s",
     "datasets",
+    "distributed",
+    "ir_datasets",
     "matplotlib.backends.backend_svg",
     "matplotlib.figure",
+    "mlcroissant",
     "peft",
     "ranx",
+    "rouge_score.rouge_scorer",
     "sentence_transformers",
     "sentence_transformers.sentence_transformer.losses",
     "torch",

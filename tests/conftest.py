@@ -1,5 +1,6 @@
 """Every test runs offline, with caches of its own, and without the mirror unless it asks for it."""
 
+import functools
 import gc
 import io
 import itertools
@@ -11,6 +12,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -51,13 +53,18 @@ def _no_garbage() -> None:
     gc.freeze()
 
 
+@pytest.fixture(autouse=True, scope="session")
+def _no_mirror() -> None:
+    """Fixtures of a module precede those of a test: they would read the mirror although nothing asked for it."""
+    os.environ.pop("FCCONAN_MIRROR", None)
+
+
 @pytest.fixture(autouse=True)
 def _own_caches(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
     # Not `mktemp`, which lists all folders of earlier tests; whoever writes there makes the folder.
     folder = tmp_path_factory.getbasetemp() / "caches" / str(next(_numbers))
     monkeypatch.setenv("FCCONAN_CACHE", str(folder / "fcconan"))
     monkeypatch.setenv("HF_HOME", str(folder / "huggingface"))
-    monkeypatch.delenv("FCCONAN_MIRROR", raising=False)
     # Nothing listens there: a test that reaches for the network fails at once.
     monkeypatch.setenv("FCCONAN_RAW_URL", "http://127.0.0.1:9")
 
@@ -102,6 +109,14 @@ def run_process() -> RunCli:
     return run
 
 
+@functools.cache
+def _commands_made_once() -> Callable[..., Any]:
+    """Returns what gives the commands of an app: a process makes them once, and so do all runs of `run_here`."""
+    import typer.main
+
+    return functools.cache(typer.main.get_command)
+
+
 def run_here(*arguments: object, **environment: str) -> subprocess.CompletedProcess[str]:
     """Runs `fcconan` to its end in this process, which spares the seconds of importing everything."""
     from fcconan.cli import main
@@ -111,6 +126,7 @@ def run_here(*arguments: object, **environment: str) -> subprocess.CompletedProc
     before = signal.getsignal(signal.SIGTERM)
     with pytest.MonkeyPatch.context() as patch, redirect_stdout(streams[0]), redirect_stderr(streams[1]):
         patch.setattr(sys, "argv", command)
+        patch.setattr("typer.main.get_command", _commands_made_once())
         for name, value in environment.items():
             patch.setenv(name, value)
         with pytest.raises(SystemExit) as ended:

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from fcconan.publishing import known_texts
 from tests.conftest import MIRROR
 from tests.documented import blocks, verbs
 from tests.documented.blocks import Block
@@ -28,6 +29,9 @@ SAYS = '{"relevance": 4}'  # of the model on this machine, to everything
 ELSEWHERE = {  # options of other programs that pages speak of
     "--strict": "mkdocs",
 }
+_FEW = re.compile(r"\bresamples=\d+")  # as `tests.documented.shell.FEWER` for commands
+# Whose texts are searched for in what is published: tests/upstream does this with all datasets.
+SEARCHED = ("demo", "fc-conan")
 Model = Callable[[], Path]
 
 
@@ -95,7 +99,8 @@ def _do(block: Block, others: str, names: dict[str, object], reader: Shell, serv
             for _, line in block.commands():
                 reader.run(line)
         case "python":
-            exec(compile(block.text.replace(ENDPOINT, server.url), block.place, "exec"), names)
+            text = _FEW.sub("resamples=100", block.text.replace(ENDPOINT, server.url))
+            exec(compile(text, block.place, "exec"), names)
         case "yaml" | "csv":
             assert block.file is not None, f"{block.place}: name the file in the first line, as `# prices.yaml`"
             assert block.file in others, f"{block.place}: nothing else on the page uses {block.file}"
@@ -109,9 +114,12 @@ def _do(block: Block, others: str, names: dict[str, object], reader: Shell, serv
 def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
     """A Hub on this machine, for the pages that publish."""
     monkeypatch.setattr("fcconan.publishing.checks.check_loading", lambda contents: None)  # tests/publishing loads
+    monkeypatch.setattr(known_texts, "recipe_names", lambda: SEARCHED)
+    known_texts.forget()
     with Hub() as running:
         connect(monkeypatch, running)
         yield running
+    known_texts.forget()
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning:rdflib.*", "ignore::DeprecationWarning:mlcroissant.*")

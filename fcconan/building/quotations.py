@@ -14,6 +14,7 @@ SHORTEST_INSIDE = 12  # letters of a text of several words that is looked for in
 LONGEST_NAME = 160  # letters and digits; in longer strings a text is found as a quotation
 _ANCHOR = 16  # letters by which the places of a quotation are looked up
 _ESCAPE = re.compile(r"\\u([0-9a-fA-F]{4})|\\u\{([0-9a-fA-F]{1,6})\}|\\U([0-9a-fA-F]{8})|\\x([0-9a-fA-F]{2})|\\[bfnrt]")
+_ESCAPES = ("\\", "%", "&")  # one of these begins every escape
 _TAG = re.compile(r"</?[A-Za-z][^<>]{0,400}>")
 _FILLERS = re.compile("[\u115f\u1160]")  # invisible, and letters all the same
 _DIGITS = re.compile(r"\d+")
@@ -24,7 +25,10 @@ _PARTS = re.compile(r"[\n\r|`\"“”„«»<>;:,()\[\]{}]+")
 
 def words(text: str) -> list[str]:
     """Returns the words of a text: case, escapes, compatibility forms, marks and invisible characters removed."""
-    plain = unicodedata.normalize("NFKD", unicodedata.normalize("NFKC", _unescaped(text)).casefold())
+    read = _unescaped(text)
+    if read.isascii():  # as most strings are, which have none of all this; it takes a tenth of the time
+        return _WORD.findall(read.casefold())
+    plain = unicodedata.normalize("NFKD", unicodedata.normalize("NFKC", read).casefold())
     shown = "".join(each for each in plain if unicodedata.category(each) not in ("Mn", "Me", "Cf"))
     return _WORD.findall(_FILLERS.sub("", shown))
 
@@ -35,6 +39,8 @@ def squeezed(text: str) -> str:
 
 
 def _unescaped(text: str) -> str:
+    if not any(sign in text for sign in _ESCAPES):
+        return text
     for _ in range(2):  # `%2520` is escaped twice
         text = _ESCAPE.sub(_character, html.unescape(unquote(text)))
     return text
@@ -116,7 +122,7 @@ class Texts:
                 return f" {' '.join(run)} " in spaced
             return joined[:_ANCHOR] in anchors and joined in flat
 
-        return any(squeezed(part) in self._short for part in _parts(public)) or any(
+        return any(squeezed(part) in self._short for part in set(_parts(public))) or any(
             is_there(text[at : at + QUOTED_WORDS])
             for text in self._long
             for at in range(max(1, len(text) - QUOTED_WORDS + 1))

@@ -64,8 +64,9 @@ class EndpointModel:
             EndpointError: The endpoint refuses everything.
             InputError: There is no key, or the limit of cost is reached.
         """
-        probe = asyncio.Lock()
-        yield from self.client.run(self._job(call, probe) for call in calls)
+        # So many may be refused until one tells what the endpoint takes. A refusal costs nothing but its turn.
+        probes = asyncio.Semaphore(1 if self.client.gap else self.client.concurrency)
+        yield from self.client.run(self._job(call, probes) for call in calls)
 
     def body(self, call: Call) -> dict[str, Any]:
         """Returns the longest request that a call may become: with its schema, where the endpoint may take one."""
@@ -98,16 +99,16 @@ class EndpointModel:
     def _request(self, call: Call, form: "Form") -> Request:
         return self.client.request(_PATH, self._body(call, form), sample=call.sample)
 
-    def _job(self, call: Call, probe: asyncio.Lock) -> Known[Reply] | Job[Reply]:
+    def _job(self, call: Call, probes: asyncio.Semaphore) -> Known[Reply] | Job[Reply]:
         known = self.known(call) if self._inherits else None
-        return Known(known) if known is not None else lambda sender: self._ask(sender, call, probe)
+        return Known(known) if known is not None else lambda sender: self._ask(sender, call, probes)
 
-    async def _ask(self, sender: Sender, call: Call, probe: asyncio.Lock) -> Reply:
+    async def _ask(self, sender: Sender, call: Call, probes: asyncio.Semaphore) -> Reply:
         kind = self._may_have_schema(call)
         if kind not in self._probed:
-            # One call tells what the endpoint takes, so that not all are refused; the others wait for it and then go at
-            # once, even if it told nothing.
-            async with probe:
+            # The first calls tell what the endpoint takes, so that later ones are not refused, which wait until one of
+            # them is answered, even if it told nothing.
+            async with probes:
                 if kind not in self._probed:
                     reply = await self._send(sender, call)
                     self._probed.add(kind)

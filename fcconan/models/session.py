@@ -4,8 +4,9 @@ import asyncio
 import atexit
 import threading
 import time
-from collections.abc import Mapping
-from contextlib import suppress
+from collections import deque
+from collections.abc import Callable, Mapping
+from contextlib import closing, suppress
 from datetime import UTC, datetime
 from functools import partial
 from queue import Empty, SimpleQueue
@@ -44,7 +45,8 @@ class Settings(Protocol):
 class Session:
     """Runs jobs in an event loop, in a thread of its own.
 
-    Signals reach the main thread only, which waits for results outside of the loop: none breaks a step of the loop.
+    Signals reach the main thread only, which waits for results outside of the loop: none breaks a step of the loop, nor
+    the making of it.
 
     Args:
         client: How requests are sent, and where their answers are stored.
@@ -70,24 +72,23 @@ class Session:
         self._results: SimpleQueue[tuple[int, Any, BaseException | None]] = SimpleQueue()
         self._over: SimpleQueue[None] = SimpleQueue()
         self._error: BaseException | None = None
-        self._has_begun = self._is_over = self._is_closed = False
+        self._has_begun = self._is_over = self._is_closed = self._is_cancelled = False
         self._closing = asyncio.Event()
-        self._loop = asyncio.new_event_loop()
+        # Jobs with their numbers that are to be started; the loop is there once it can be told about them.
+        self._waiting: deque[tuple[int, Job[Any]]] = deque()
+        self._loop: asyncio.AbstractEventLoop | None = None
         self._thread = threading.Thread(target=self._work, name="fcconan-client", daemon=True)
-        try:
-            atexit.register(self.close)  # while there are modules and an event loop
-            self._thread.start()
-            self._has_begun = True
-        except BaseException:
-            self.close()
-            raise
 
     # In the thread of the caller
 
     def begin(self, number: int, job: Job[Any]) -> None:
-        """Begins a job; its result comes under its number."""
-        with suppress(RuntimeError):  # the loop has ended with an error, which `collect` raises
-            self._loop.call_soon_threadsafe(self._start, number, job)
+        """Begins a job; its result comes under its number. The first one needs the thread, which `close` ends."""
+        self._waiting.append((number, job))
+        if self._thread.ident is None:
+            atexit.register(self.close)  # while there are modules and an event loop
+            self._thread.start()
+        if len(self._waiting) == 1:  # or else it starts this one after those before it
+            self._tell(self._start)
 
     def collect(self, results: dict[int, Any], number: int, *, wait: bool) -> None:
         """Moves the results that are there to a dictionary.
@@ -120,9 +121,8 @@ class Session:
         for _ in range(_PATIENCE):
             try:
                 self._is_closed = True
-                with suppress(RuntimeError):  # a signal came after the loop had ended
-                    self._loop.call_soon_threadsafe(self._closing.set)
-                if self._has_begun:  # or else a signal came before the thread was there, and nothing was sent
+                self._tell(self._closing.set)
+                if self._has_begun:  # or else a signal came before the thread did anything, and it will do nothing
                     while not self._is_over:
                         self._over.get()
                     self._thread.join()
@@ -133,31 +133,50 @@ class Session:
         if interruption is not None:
             raise interruption
 
+    def _tell(self, step: Callable[[], object]) -> None:
+        """Runs a step in the loop; one that is not there yet looks for itself what it has to do."""
+        loop = self._loop
+        if loop is not None:
+            with suppress(RuntimeError):  # it has ended: by an error, which `collect` raises, or before a signal came
+                loop.call_soon_threadsafe(step)
+
     # In the thread of the loop
 
     def _work(self) -> None:
+        self._has_begun = True
         try:
-            self._loop.run_until_complete(self._serve())
+            if not self._is_closed:
+                # A signal would leave a loop half-made in the thread of the caller.
+                with closing(asyncio.new_event_loop()) as loop:
+                    loop.run_until_complete(self._serve())
         except BaseException as error:
             self._results.put((0, None, error))
         finally:
-            self._loop.close()
             self._is_over = True
             self._over.put(None)
 
     async def _serve(self) -> None:
         """Runs jobs until the session is closed."""
         async with self._transport:
-            await self._closing.wait()
+            self._loop = asyncio.get_running_loop()
+            self._start()
+            if not self._is_closed:
+                await self._closing.wait()
             self._cancel()
             await asyncio.gather(*self._jobs, return_exceptions=True)
             if self._commit is not None:
                 await asyncio.wait([self._commit])
 
-    def _start(self, number: int, job: Job[Any]) -> None:
-        task = self._loop.create_task(self._run(number, job))
-        self._jobs.add(task)
-        task.add_done_callback(self._jobs.discard)
+    def _start(self) -> None:
+        """Starts the jobs that wait, one in each turn of the loop: requests go while others are still being made."""
+        if self._is_cancelled:
+            self._waiting.clear()
+        elif self._waiting:
+            task = asyncio.create_task(self._run(*self._waiting.popleft()))
+            self._jobs.add(task)
+            task.add_done_callback(self._jobs.discard)
+        if self._waiting:
+            asyncio.get_running_loop().call_soon(self._start)
 
     async def _run(self, number: int, job: Job[Any]) -> None:
         try:
@@ -168,6 +187,7 @@ class Session:
                 self._cancel()  # the others would be refused as well
 
     def _cancel(self) -> None:
+        self._is_cancelled = True  # jobs that still wait, or that the caller begins meanwhile, never start
         for job in self._jobs:
             job.cancel()
 
@@ -183,7 +203,7 @@ class Session:
             known = self._client.known(request, check)
             if known is not None:
                 return known
-            sending = self._under_way[request.key] = self._loop.create_task(self._send(request, check))
+            sending = self._under_way[request.key] = asyncio.create_task(self._send(request, check))
             sending.add_done_callback(partial(self._forget, request.key))
         return await sending
 
@@ -248,7 +268,7 @@ class Session:
     async def _store(self, finished: Finished) -> Stored:
         """Returns the answer that counts once it is on the disk; answers that come while it is busy share a commit."""
         if not self._batch or self._commit is None:
-            self._commit = self._loop.create_task(self._put_batch())
+            self._commit = asyncio.create_task(self._put_batch())
         self._batch.append(finished)
         place, commit = len(self._batch) - 1, self._commit
         return (await asyncio.shield(commit))[place]
@@ -257,6 +277,6 @@ class Session:
         async with self._disk:
             batch, self._batch = self._batch, []
             try:
-                return await self._loop.run_in_executor(None, self._client.answers.put_all, batch)
+                return await asyncio.get_running_loop().run_in_executor(None, self._client.answers.put_all, batch)
             except RuntimeError:  # Python is ending, and there are no more threads
                 return self._client.answers.put_all(batch)

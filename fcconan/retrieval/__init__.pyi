@@ -43,6 +43,19 @@ from .label_columns import (
     all_rows as all_rows,
     all_rows_csv as all_rows_csv,
 )
+from .label_learning import (
+    LabelledPair as LabelledPair,
+    LearningRetriever as LearningRetriever,
+)
+from .label_systems import (
+    LabelNeighbours as LabelNeighbours,
+    Longest as Longest,
+    Popularity as Popularity,
+    Supervised as Supervised,
+)
+from .learning_curves import (
+    learning_curves as learning_curves,
+)
 from .lexical import (
     BM25 as BM25,
     Random as Random,

@@ -11,7 +11,9 @@ import numpy as np
 import fcconan
 from fcconan.errors import InputError
 from fcconan.models import EndpointError
+from fcconan.retrieval.benchmark_notes import notes, problem, without_texts
 from fcconan.retrieval.benchmark_settings import (
+    AUC_FOLDS,
     Benchmark,
     Scored,
     Settings,
@@ -27,14 +29,29 @@ from fcconan.retrieval.benchmark_statistics import (
     system_figures,
 )
 from fcconan.retrieval.collections import FULL, Collection, Qrels
+from fcconan.retrieval.label_learning import learns
+from fcconan.retrieval.label_runs import (
+    check_may_learn,
+    held_out_scores,
+    rank_partitions,
+)
+from fcconan.retrieval.label_statistics import (
+    add_label_comparisons,
+    chance_on_judged,
+    label_figures,
+    message_auc_differences,
+    resample_hs_and_cns,
+)
 from fcconan.retrieval.run_cache import KeptRuns, load_run, save_run
 from fcconan.retrieval.systems import Rankings, Retriever, rank_all
 from fcconan.scoring import (
+    PAPER,
     Evaluation,
     Floats,
     TieKey,
     chance_levels,
     evaluate,
+    evaluate_judged,
     means,
     sort_run,
     summary,
@@ -42,93 +59,6 @@ from fcconan.scoring import (
     tie_by_corpus,
     tie_by_hash,
 )
-
-QUOTED = 16  # letters in which a line is taken to quote a text
-
-
-def notes(benchmark: Benchmark) -> list[str]:
-    """Returns the notes on a benchmark: on its protocol, and on every system that needs one."""
-    collection, settings = benchmark.collection, benchmark.settings
-    if settings.protocol == "paper":
-        said = [
-            f"The catalogue is {collection.population}: CNs that fit no HS are left out, which flatters every "
-            "system. All queries count; one without a positive scores 0. Use protocol sound for what should be "
-            "reported."
-        ]
-    else:
-        said = [
-            "Unjudged CNs count as wrong; 'unjudged right' counts those among the first k as right. Queries without a "
-            "positive are left out and counted."
-        ]
-    if collection.train_left_out:
-        said.append(
-            f"{collection.train_left_out} of {collection.train_left_out + len(collection.train)} training pairs were "
-            "left out: their HS says what an evaluated HS says, in the same or other words, or their CN answers one "
-            "that does."
-        )
-    for name, one in benchmark.systems.items():
-        if one.configuration.get("kind") == "pair-propagation":
-            said.append(
-                f"{name}: the form of this system (equal-weight blend of standardised direct and propagated "
-                "similarity) was known to do well on FC-CONAN before it was fixed, so its figures on FC-CONAN are "
-                "optimistic by an unknown amount; its temperature was chosen inside the training pairs. There, "
-                "cross-validated on sparse labels, direct similarity alone does better, because sparse labels reward "
-                "it (see 'resolved')."
-            )
-        if one.n_seeds > 1:
-            said.append(
-                f"{name}: figures are means over {one.n_seeds} seeds; the run file and the lists of a report are those "
-                "of the first seed."
-            )
-        said += _gaps(name, one.found, list(collection.queries), settings.deepest)
-    return said
-
-
-def _gaps(name: str, found: Rankings, queries: list[str], deepest: int) -> list[str]:
-    """Says in how far a run is less than a ranking for every HS, as deep as the figures look."""
-    said = []
-    if found.failures:
-        said.append(
-            f"{name} failed on {len(found.failures)} of {len(queries)} HS; its figures leave them out, 'failures as "
-            "zero' counts them as 0."
-        )
-    lengths = [len(found.get(query, ())) for query in queries if query not in found.failures]
-    n_empty, n_short = lengths.count(0), sum(0 < length < deepest for length in lengths)
-    if n_empty:
-        said.append(f"{name} ranked nothing for {n_empty} of {len(queries)} HS, which count as 0.")
-    if n_short:
-        said.append(
-            f"{name} ranked fewer than {deepest} CNs for {n_short} of {len(queries)} HS; a CN that it left out counts "
-            "as not found."
-        )
-    n_kept = found.diagnostics.get("kept_first_stage_order")
-    if n_kept:
-        said.append(
-            f"{name}: {n_kept} calls failed or could not be read; what they asked about stayed in the order of the "
-            "first stage."
-        )
-    return said
-
-
-def without_texts(said: str, *texts: Mapping[str, str]) -> str:
-    """Returns what a system said of its failure, cut where it quotes an HS or a CN, whose id stands there instead.
-
-    The line goes where no text may: into results, and into reports without texts.
-    """
-    said = " ".join(said.split())
-    for key, text in ((key, text) for part in texts for key, text in part.items()):
-        start = said.find(quoted) if len(quoted := " ".join(text.split())[:QUOTED]) == QUOTED else -1
-        if start >= 0:
-            said = f"{said[:start]}{key} …"
-    return said
-
-
-def problem(found: Rankings, n_queries: int) -> str:
-    """Returns a line on a system's failures: how many, and the first of them."""
-    query, reason = next(iter(found.failures.items()))
-    n_failed = len(found.failures)
-    first = "; the first" if n_failed > 1 else ""
-    return f"failed on {n_failed} of {n_queries} HS{first}: {found.explained.get(query, reason)}"
 
 
 def bench(
@@ -159,34 +89,36 @@ def bench(
     _check_names([system.name for system in systems])
     for system in systems:
         _check_configuration(system)
+        check_may_learn(system, settings)
     system_pairs([system.name for system in systems], settings.baseline)  # or there is an error
-    tie = tie_by_corpus(collection.corpus) if settings.protocol == "paper" else tie_by_hash(settings.seed)
+    tie = tie_by_corpus(collection.corpus) if settings.protocol == PAPER else tie_by_hash(settings.seed)
     texts = collection.queries, collection.corpus
     out_of_order: dict[str, str] = {}
     problems: dict[str, str] = {}
-    runs: dict[str, tuple[Retriever, list[Rankings]]] = {}
-    for system in systems:
-        progress(f"{system.name}: ranking {len(collection.corpus)} CNs for {len(collection.queries)} HS")
-        try:
-            found = _rank(system, collection, settings.depth, kept, progress)
-        except EndpointError as error:
-            out_of_order[system.name] = without_texts(str(error), *texts)
-            problems[system.name] = f"failed: {out_of_order[system.name]}"
-            continue
-        for one in found:
-            for said in (one.failures, one.explained):
-                said.update({key: without_texts(why, *texts) for key, why in said.items()})
-        if found[0].failures:
-            problems[system.name] = problem(found[0], len(collection.queries))
-        if len(found[0].failures) == len(collection.queries):
-            out_of_order[system.name] = next(iter(found[0].failures.values()))
-        else:
-            runs[system.name] = (system, found)
-    progress("scoring")
     qrels = {name: collection.qrels(name) for name in collection.partitions}
     if collection.population != FULL:
         qrels = {name: _within(judged, collection.corpus) for name, judged in qrels.items()}
     benchmark = Benchmark(collection, settings, qrels, {})
+    runs: dict[str, tuple[Retriever, list[dict[str, Rankings]]]] = {}
+    for system in systems:
+        progress(f"{system.name}: ranking {len(collection.corpus)} CNs for {len(collection.queries)} HS")
+        try:
+            found = _rank(system, benchmark, kept, progress)
+        except EndpointError as error:
+            out_of_order[system.name] = without_texts(str(error), *texts)
+            problems[system.name] = f"failed: {out_of_order[system.name]}"
+            continue
+        for one in (run for replicate in found for run in replicate.values()):
+            for said in (one.failures, one.explained):
+                said.update({key: without_texts(why, *texts) for key, why in said.items()})
+        first = max(found[0].values(), key=lambda run: len(run.failures))
+        if first.failures:
+            problems[system.name] = problem(first, len(collection.queries))
+        if len(first.failures) == len(collection.queries):
+            out_of_order[system.name] = next(iter(first.failures.values()))
+        else:
+            runs[system.name] = (system, found)
+    progress("scoring")
     scored = {name: _score(benchmark, system, found, tie) for name, (system, found) in runs.items()}
     benchmark = replace(benchmark, systems=scored)
     return _result(benchmark, out_of_order, problems), _details(benchmark)
@@ -218,14 +150,18 @@ def _check_names(names: Sequence[str]) -> None:
 
 
 def _rank(
-    system: Retriever, collection: Collection, depth: int, kept: KeptRuns | None, progress: Callable[[str], None]
-) -> list[Rankings]:
+    system: Retriever, benchmark: Benchmark, kept: KeptRuns | None, progress: Callable[[str], None]
+) -> list[dict[str, Rankings]]:
+    """Returns the run of every replicate, for each partition; most systems have one run for all partitions."""
+    collection, depth, names = benchmark.collection, benchmark.settings.depth, benchmark.partitions
+    if learns(system):
+        return [rank_partitions(system, benchmark)]
     rank = partial(rank_all, queries=collection.queries, corpus=collection.corpus, k=depth)
     if hasattr(system, "replicates"):
-        return [rank(one) for one in system.replicates()]
+        return [dict.fromkeys(names, rank(one)) for one in system.replicates()]
     checkpoint = kept.checkpoint(system, collection, depth) if kept else None
     if kept is None or checkpoint is None:
-        return [rank(system)]
+        return [dict.fromkeys(names, rank(system))]
     found = load_run(checkpoint)
     if found is None:
         found = rank(system)
@@ -233,31 +169,42 @@ def _rank(
     else:
         progress(f"{system.name}: taken from {checkpoint.path}")
         kept.took(system, checkpoint)
-    return [found]
+    return [dict.fromkeys(names, found)]
 
 
 def _within(qrels: Qrels, corpus: Mapping[str, str]) -> Qrels:
     return {query: {key: value for key, value in judged.items() if key in corpus} for query, judged in qrels.items()}
 
 
-def _score(benchmark: Benchmark, system: Retriever, found: list[Rankings], tie: TieKey) -> Scored:
+def _score(benchmark: Benchmark, system: Retriever, found: list[dict[str, Rankings]], tie: TieKey) -> Scored:
     collection, settings, qrels = benchmark.collection, benchmark.settings, benchmark.qrels
-    score = partial(
-        evaluate,
-        query_ids=list(collection.queries),
-        n_corpus=len(collection.corpus),
-        k=settings.k,
-        rule=settings.rule,
-    )
-    ordered = [sort_run(run, tie) for run in found]
-    evaluations = [
-        {name: score(ranking, judged, failed=list(run.failures)) for name, judged in qrels.items()}
-        for ranking, run in zip(ordered, found, strict=True)
-    ]
+    options: dict[str, Any] = {"query_ids": list(collection.queries), "k": settings.k, "rule": settings.rule}
+    orders, evaluations, on_judged = [], [], []
+    for runs in found:
+        one_order = sort_run(next(iter(runs.values())), tie) if not learns(system) else None
+        ordered = {name: one_order or sort_run(run, tie) for name, run in runs.items()}
+        failed = {name: list(run.failures) for name, run in runs.items()}
+        orders.append(ordered)
+        evaluations.append(
+            {
+                name: evaluate(ordered[name], judged, n_corpus=len(collection.corpus), failed=failed[name], **options)
+                for name, judged in qrels.items()
+            }
+        )
+        on_judged.append(
+            {
+                name: evaluate_judged(ordered[name], judged, failed=failed[name], **options)
+                for name, judged in qrels.items()
+            }
+        )
     configuration = getattr(system, "configuration", None) or {"kind": "user", "type": type(system).__name__}
-    scored = Scored(found[0], ordered[0], evaluations[0], configuration, len(found))
+    scored = Scored(found[0], orders[0], evaluations[0], on_judged[0], configuration, len(found))
+    scored.uses_labels, scored.ignores_message = learns(system), bool(getattr(system, "ignores_message", False))
+    if scored.uses_labels and not scored.ignores_message:
+        scored.held_out = held_out_scores(system, benchmark)
     if len(found) > 1:
         scored.partitions = {name: _mean_of([one[name] for one in evaluations]) for name in qrels}
+        scored.judged = {name: _mean_of([one[name] for one in on_judged]) for name in qrels}
         each = np.array([[[means(v) for v in one[name].values.values()] for name in qrels] for one in evaluations])
         scored.spread = each.std(axis=0, ddof=1)
         scored.summaries = summary_interval(each[..., settings.summary_columns], settings.confidence)
@@ -279,13 +226,24 @@ def _mean_of(evaluations: Sequence[Evaluation]) -> Evaluation:
 
 def _result(benchmark: Benchmark, failed: Mapping[str, str], problems: Mapping[str, str]) -> dict[str, Any]:
     collection, settings, qrels = benchmark.collection, benchmark.settings, benchmark.qrels
-    ties = "corpus-order" if settings.protocol == "paper" else f"hash-{settings.seed}"
+    ties = "corpus-order" if settings.protocol == PAPER else f"hash-{settings.seed}"
     queries, n_corpus = list(collection.queries), len(collection.corpus)
     levels = [chance_levels(judged, queries, n_corpus=n_corpus, rule=settings.rule) for judged in qrels.values()]
     chance = np.array([[means(level[metric]) for metric in settings.metrics] for level in levels])
     compared, families = comparisons(benchmark)
+    resampled = resample_hs_and_cns(benchmark)
+    add_label_comparisons(benchmark, compared, resampled)
+    figures = system_figures(benchmark)
+    for name, values in label_figures(benchmark, resampled).items():
+        figures[name] |= values
     return {
-        "signature": signature(collection, settings, ties, family_signature(benchmark, families)),
+        "signature": signature(
+            collection,
+            settings,
+            ties,
+            family_signature(benchmark, families),
+            learning=any(one.uses_labels for one in benchmark.systems.values()),
+        ),
         "protocol": settings.protocol,
         "dataset": {
             "name": collection.name,
@@ -309,6 +267,7 @@ def _result(benchmark: Benchmark, failed: Mapping[str, str], problems: Mapping[s
             "ties": ties,
             "primary": str(benchmark.primary),
             "baseline": settings.baseline,
+            "unconfirmed": collection.unconfirmed,
             "population": collection.population,
             "version": fcconan.__version__,
         },
@@ -323,13 +282,15 @@ def _result(benchmark: Benchmark, failed: Mapping[str, str], problems: Mapping[s
             }
             for name, judged in qrels.items()
         },
-        "systems": system_figures(benchmark),
+        "systems": figures,
         "chance": {
             "partitions": named(chance, qrels, settings.metrics),
             "summary": {key: number(value) for key, value in summary(chance[:, settings.summary_columns]).items()},
+            "judged_only": chance_on_judged(benchmark),
         },
         "families": [family.to_json() for family in families],
         "comparisons": compared,
+        "message_auc_differences": message_auc_differences(benchmark),
         "order_agreement": order_agreement(benchmark),
         "failed": dict(failed),
         "problems": dict(problems),
@@ -337,7 +298,9 @@ def _result(benchmark: Benchmark, failed: Mapping[str, str], problems: Mapping[s
     }
 
 
-def signature(collection: Collection, settings: Settings, ties: str, families: Mapping[str, str]) -> str:
+def signature(
+    collection: Collection, settings: Settings, ties: str, families: Mapping[str, str], *, learning: bool = False
+) -> str:
     """Returns the short string that names everything that changes the figures.
 
     Args:
@@ -345,6 +308,7 @@ def signature(collection: Collection, settings: Settings, ties: str, families: M
         settings: Settings of the benchmark.
         ties: Rule for ties.
         families: Parts that name the families of tests.
+        learning: Whether a system learns from labels.
     """
     parts = {
         "fcconan": fcconan.__version__,
@@ -358,10 +322,15 @@ def signature(collection: Collection, settings: Settings, ties: str, families: M
         "depth": settings.depth,
         "bootstrap": f"{settings.resamples}-by-hs",
         "orders": f"{settings.order_resamples}-by-hs",
+        "labels": f"{settings.label_resamples}-by-hs-and-cn",
         "confidence": f"{settings.confidence:g}",
         "seed": settings.seed,
         **families,
     }
+    if collection.unconfirmed != "keep":
+        parts["unconfirmed"] = collection.unconfirmed
+    if learning:
+        parts["folds"] = f"{settings.folds}-and-{settings.repeats}x{AUC_FOLDS}-by-leakage-group"
     if collection.train_left_out:
         parts["training"] = f"{len(collection.train)}-without-{collection.train_left_out}-kin"
     return "|".join(f"{key}:{value}" for key, value in parts.items())

@@ -1,7 +1,7 @@
 """Settings of a benchmark, its primary comparison, and the scores of its systems."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -13,7 +13,9 @@ from fcconan.retrieval.systems import Rankings
 from fcconan.scoring import (
     ALL_METRICS,
     EXPLORATORY,
+    PAPER,
     PRIMARY,
+    SOUND,
     TABLE_4,
     Evaluation,
     Family,
@@ -28,6 +30,9 @@ from fcconan.scoring import (
 
 TABLE_4_NAMES = tuple(metric.partition("@")[0] for metric in TABLE_4)
 AVERAGE, ALL_PARTITIONS = "average", "all"  # protocol paper tests averages, too; `all` is over all partitions
+CROSS_VALIDATED = "cross-validated"
+PROTOCOLS = (PAPER, SOUND, CROSS_VALIDATED)
+AUC_FOLDS = 5
 FORM = "METRIC@PARTITION, such as ndcg@10@silver (--primary, or `primary:` in the suite)"
 
 
@@ -61,7 +66,7 @@ def read_primary(text: str, settings: "Settings", partitions: Iterable[str]) -> 
         InputError: The benchmark has no such comparison.
     """
     known = dict.fromkeys(partitions, settings.metrics)
-    if settings.protocol == "paper":
+    if settings.protocol == PAPER:
         known = {name: (*metrics, AVERAGE) for name, metrics in known.items()}
         known.setdefault(ALL_PARTITIONS, (AVERAGE,))
     partition = max((name for name in known if text.endswith(f"@{name}")), key=len, default="")
@@ -81,7 +86,7 @@ class Settings:
     """What a benchmark is asked to do.
 
     Attributes:
-        protocol: `paper` or `sound`.
+        protocol: One of `PROTOCOLS`. `cross-validated` is `sound`, and systems may learn from labels of other HS.
         metrics: Names with cutoffs; by default the protocol's.
         k: The cutoff of names without one, of judged@k and of the report.
         depth: How many CNs every system is asked for.
@@ -90,17 +95,21 @@ class Settings:
         seed: Of ties, bootstrap and tests.
         primary: Metric and partition of the primary comparison, as `METRIC@PARTITION`; None for the default one.
         baseline: The system that all others are compared with; None to compare all pairs.
+        folds: Most folds of HS when systems that learn rank HS whose labels they never saw.
+        repeats: Random splits into `AUC_FOLDS` folds for the message-specific score of these systems.
     """
 
-    protocol: str = "sound"
+    protocol: str = SOUND
     metrics: tuple[str, ...] = ()
     k: int = 10
-    depth: int = 100
+    depth: int = 1000
     resamples: int = 10_000
     confidence: float = 0.95
     seed: int = 0
     primary: str | None = None
     baseline: str | None = None
+    folds: int = 100
+    repeats: int = 10
 
     def resolve(self, collection: Collection) -> "Settings":
         """Returns the settings with every choice made.
@@ -108,7 +117,7 @@ class Settings:
         Raises:
             InputError: A cutoff is out of range, or there is no such metric or partition.
         """
-        metrics = metric_names(self.metrics or (TABLE_4 if self.protocol == "paper" else ALL_METRICS), self.k)
+        metrics = metric_names(self.metrics or (TABLE_4 if self.protocol == PAPER else ALL_METRICS), self.k)
         cutoffs = [self.k, *map(cutoff_of, metrics)]
         most = len(collection.corpus)
         if wrong := [cutoff for cutoff in cutoffs if not 1 <= cutoff <= most]:
@@ -129,6 +138,11 @@ class Settings:
         return min(self.resamples, 2_000)
 
     @property
+    def label_resamples(self) -> int:
+        """Resamples of HS and CNs, and of scores on judged pairs only."""
+        return min(self.resamples, 1_000)
+
+    @property
     def deepest(self) -> int:
         """How many CNs of a ranking the figures look at."""
         return max(self.k, *map(cutoff_of, self.metrics))
@@ -141,7 +155,7 @@ class Settings:
     @property
     def rule(self) -> Rule:
         """How the protocol computes figures."""
-        paper = self.protocol == "paper"
+        paper = self.protocol == PAPER
         return Rule(self.metrics, capped=paper, all_queries=paper, brackets=not paper)
 
 
@@ -155,22 +169,42 @@ class Scored:
     """One system's run and figures.
 
     Attributes:
-        found: What it ranked (the first replicate, for a system with several seeds).
-        ordered: The same with ties broken.
+        runs: What it ranked, for each partition (the first replicate, for a system with several seeds). Only systems
+            that learn rank differently for each partition.
+        orders: The same with ties broken.
         partitions: Its figures; for a system with several seeds the mean of every query over the seeds.
+        judged: The same on judged pairs only.
         configuration: What changes its output.
         n_seeds: How many runs its figures are the mean of.
         spread: Standard deviation of the mean figures over the seeds, of shape (partitions, metrics); None for others.
         summaries: Interval of the summary over the seeds, of shape (values of the summary, 2); None for others.
+        uses_labels: Whether it learns from labels of other HS.
+        ignores_message: Whether it ranks the CNs alike for all HS.
+        held_out: For systems that learn from labels and read the message, for each partition scores of shape (repeats,
+            HS, CNs), and the fold of every HS in each repeat.
     """
 
-    found: Rankings
-    ordered: dict[str, list[str]]
+    runs: dict[str, Rankings]
+    orders: dict[str, dict[str, list[str]]]
     partitions: dict[str, Evaluation]
+    judged: dict[str, Evaluation]
     configuration: Any
     n_seeds: int = 1
     spread: Floats | None = None
     summaries: Floats | None = None
+    uses_labels: bool = False
+    ignores_message: bool = False
+    held_out: Mapping[str, tuple[Floats, Ints]] = field(default_factory=dict)
+
+    @property
+    def found(self) -> Rankings:
+        """What it ranked for the last partition, the broadest tier."""
+        return list(self.runs.values())[-1]
+
+    @property
+    def ordered(self) -> dict[str, list[str]]:
+        """The same with ties broken."""
+        return list(self.orders.values())[-1]
 
 
 @dataclass(frozen=True)

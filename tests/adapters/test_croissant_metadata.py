@@ -2,7 +2,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-import mlcroissant
 import pyarrow.parquet as pq
 import pytest
 
@@ -22,6 +21,8 @@ def described(demo: Path) -> dict[str, Any]:
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning:rdflib.*", "ignore::DeprecationWarning:mlcroissant.*")
 def test_the_real_reader_finds_it_valid_and_reads_our_rows(demo: Path, tmp_path: Path, run_cli: RunCli) -> None:
+    import mlcroissant
+
     done = run_cli("croissant", demo, "--json", tmp_path / "demo.json")
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout == f"{tmp_path / 'demo.json'} describes 15 record sets in 15 files.\n"

@@ -2,7 +2,6 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import ir_datasets
 import pytest
 
 from fcconan import evaluate_run
@@ -11,14 +10,22 @@ from fcconan.retrieval.adapters.ir_datasets import register
 from fcconan.retrieval.collections import load_collection
 
 
+@pytest.fixture(scope="module")
+def ir_datasets() -> Any:
+    """Imported where it is used: other processes that share the tests need not wait for it."""
+    import ir_datasets
+
+    return ir_datasets
+
+
 @pytest.fixture
-def registered(demo: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+def registered(ir_datasets: Any, demo: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The demo under a name of its own, in a registry of its own."""
     monkeypatch.setattr(ir_datasets, "registry", ir_datasets.util.Registry())
     return register(str(demo), "made-up")
 
 
-def test_rows_are_those_of_the_folder(demo: Path, registered: list[str]) -> None:
+def test_rows_are_those_of_the_folder(ir_datasets: Any, demo: Path, registered: list[str]) -> None:
     collection = load_collection(str(demo))
     assert registered == ["made-up", *(f"made-up/{tier}" for tier in ("diamond", "gold", "silver", "bronze"))]
     for tier in collection.partitions:
@@ -29,7 +36,9 @@ def test_rows_are_those_of_the_folder(demo: Path, registered: list[str]) -> None
         assert dataset.qrels_defs().keys() == {qrel.relevance for qrel in dataset.qrels_iter()}
 
 
-def test_counts_types_lookups_and_slices_are_as_for_any_dataset_of_the_library(registered: list[str]) -> None:
+def test_counts_types_lookups_and_slices_are_as_for_any_dataset_of_the_library(
+    ir_datasets: Any, registered: list[str]
+) -> None:
     gold: Any = ir_datasets.load("made-up/gold")
     assert (gold.docs_count(), gold.queries_count(), gold.qrels_count()) == (60, 24, 973)
     assert (len(gold.docs), len(gold.queries), len(gold.qrels)) == (60, 24, 973)
@@ -54,7 +63,7 @@ def test_counts_types_lookups_and_slices_are_as_for_any_dataset_of_the_library(r
     assert ir_datasets.docs_parent_id("made-up/gold") == "made-up"
 
 
-def test_figures_of_ir_measures_are_ours(demo: Path, registered: list[str]) -> None:
+def test_figures_of_ir_measures_are_ours(ir_datasets: Any, demo: Path, registered: list[str]) -> None:
     import ir_measures
 
     collection = load_collection(str(demo))

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from fcconan import scoring
 from fcconan.building.builds import build, build_tables, load_recipe
 from fcconan.building.kinds import demo
 from fcconan.building.tables import Built
@@ -15,8 +16,6 @@ from fcconan.data.content import content_folder
 from fcconan.data.ids import normalise
 from fcconan.data.schemas import LABELS, VERDICTS, VOTE_LABELS
 from fcconan.data.yaml_files import YamlFile
-from fcconan.scoring.correlation import analysis
-from fcconan.scoring.tournament import ranking
 from tests.conftest import RunCli
 
 CORPUS = YamlFile(content_folder() / "builders" / "demo" / "texts.yaml").data
@@ -118,8 +117,9 @@ def test_the_demo_is_built_and_benchmarked_in_a_folder_whose_name_is_no_unicode(
     tmp_path: Path, run_cli: RunCli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Ten thousand resamples take minutes as Python, and compiling them takes longer than everything else here.
-    monkeypatch.setattr(analysis, "correlate", partial(analysis.correlate, resamples=20))
-    monkeypatch.setattr(ranking, "rank_systems", partial(ranking.rank_systems, resamples=100))
+    whole = scoring.correlate  # which the command gives a number of resamples
+    monkeypatch.setattr(scoring, "correlate", lambda table, **how: whole(table, **how | {"resamples": 20}))
+    monkeypatch.setattr(scoring, "rank_systems", partial(scoring.rank_systems, resamples=100))
     monkeypatch.chdir(tmp_path)
     odd = os.fsdecode(b"o\xff")
     done = run_cli("demo", "--out", odd, "--json", "out.json")

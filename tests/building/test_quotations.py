@@ -17,6 +17,9 @@ LONG = "The Ombrey never return a book to the library."  # nine words
         ("They say:\n> Tessok cheat daily!\n", "Tessok cheat daily.", True),  # a line of its own
         ("They say tessok_cheat_daily.", "Tessok cheat daily.", True),
         ("They say tessok%20cheat&nbsp;at\\u0020cards.", "Tessok cheat at cards.", True),
+        ("They say tessok%20cheat%20at%20cards.", "Tessok cheat at cards.", True),
+        ("They say tessok&nbsp;cheat&nbsp;at&nbsp;cards.", "Tessok cheat at cards.", True),
+        ("They say tessok\\u0020cheat\\u0020at\\u0020cards.", "Tessok cheat at cards.", True),
         ("They say te\u200bssok\u2060cheat\u00adatcards.", "Tessok cheat at cards.", True),
         ("| Ｔｅｓｓｏｋ+cheat+at+cards |", "Tessok cheat at cards.", True),
         ("The Tessok cheat at cards.", "The Tessok cheat at cards, always.", False),  # not all of it

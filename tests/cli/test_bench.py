@@ -96,7 +96,7 @@ def test_all_twelve_systems_run_end_to_end_and_a_second_run_asks_nothing(
     for name in ("report.html", "report.md", "tables.tex", "results.csv", "figure-1-hit-ratio.svg", "figure-2-mrr.svg"):
         assert (tmp_path / "report" / name).stat().st_size > 500
     rows = list(csv.DictReader((tmp_path / "report" / "results.csv").read_text().splitlines()))
-    assert len(rows) == 14 * 4 * 4
+    assert len(rows) == 14 * 4 * (4 + 1)  # the metrics, and the message AUC
     assert {float(row["value"]) for row in rows if row["system"] == "tfidf" and row["metric"] == "mrr@10"} == {
         part["mrr@10"] for part in result["systems"]["tfidf"]["partitions"].values()
     }

@@ -10,7 +10,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import yaml
-from rouge_score.rouge_scorer import RougeScorer
 from scipy.optimize import minimize
 
 from fcconan.building.builds import build
@@ -159,6 +158,8 @@ def _bradley_terry() -> list[float]:
 
 
 def test_from_a_memorising_model_to_a_report(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from rouge_score.rouge_scorer import RougeScorer
+
     _with_model(model)
     done = fcconan("evaluate-generators", "suite.yaml", "--out", "out", "--json", "summary.json")
     # One grade and one verdict cannot be read, which is a failure to be told of.

@@ -1,3 +1,4 @@
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,9 @@ def _key(monkeypatch: pytest.MonkeyPatch) -> None:
     use_key(monkeypatch)
 
 
-def model(server: Server, folder: Path, *, concurrency: int = 4, **options: Any) -> EndpointModel:
+def model(
+    server: Server, folder: Path, *, concurrency: int = 4, requests_per_minute: float | None = None, **options: Any
+) -> EndpointModel:
     client = Client(
         journal=folder / "journal.jsonl",
         base_url=server.url,
@@ -24,6 +27,7 @@ def model(server: Server, folder: Path, *, concurrency: int = 4, **options: Any)
         retries=1,
         backoff=0.01,
         concurrency=concurrency,
+        requests_per_minute=requests_per_minute,
     )
     return EndpointModel(client, "m", **options)
 
@@ -96,20 +100,26 @@ def test_a_schema_is_sent_where_it_is_taken(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("status", [400, 422])
-@pytest.mark.parametrize("concurrency", [1, 8])
-def test_one_call_finds_out_that_a_schema_is_refused_and_all_are_answered(
-    tmp_path: Path, status: int, concurrency: int
+@pytest.mark.parametrize(("concurrency", "per_minute", "refused"), [(1, None, 1), (8, None, 8), (8, 6000, 1)])
+def test_the_first_calls_find_out_that_a_schema_is_refused_and_all_are_answered(
+    tmp_path: Path, status: int, concurrency: int, per_minute: float | None, refused: int
 ) -> None:
+    """As many as go at once, or one where each takes a turn; later ones wait until one of them is answered."""
+    together = threading.Barrier(refused)
+
     def behaviour(body: dict[str, Any], number: int) -> Action:
+        if number < refused:
+            together.wait(20)
         return error(status) if "response_format" in body else says(echo)(body, number)
 
     with Server(behaviour) as server:
-        one = model(server, tmp_path, concurrency=concurrency)
+        one = model(server, tmp_path, concurrency=concurrency, requests_per_minute=per_minute)
         replies = list(one.replies(calls(20)))
         assert replies == [said(f"text {each}") for each in range(20)]
-        assert (schemas(server).count(True), len(server.requests)) == (1, 21)
+        assert (schemas(server).count(True), len(server.requests)) == (refused, 20 + refused)
         assert list(one.replies(calls(22)))[20:] == [said("text 20"), said("text 21")]
-        assert (schemas(server).count(True), len(server.requests)) == (1, 23)
+        assert (schemas(server).count(True), len(server.requests)) == (refused, 22 + refused)
+    assert not together.broken
 
 
 def test_both_forms_are_found_again_without_a_request(tmp_path: Path) -> None:
@@ -231,24 +241,31 @@ def with_newer_limit(body: dict[str, Any], number: int) -> Action:
 
 
 @pytest.mark.parametrize("schema", [SCHEMA, None])
-def test_one_call_finds_out_that_the_longest_answer_goes_by_its_newer_name(tmp_path: Path, schema: Any) -> None:
+def test_the_first_calls_find_out_that_the_longest_answer_goes_by_its_newer_name(tmp_path: Path, schema: Any) -> None:
+    together = threading.Barrier(8)
+
+    def behaviour(body: dict[str, Any], number: int) -> Action:
+        if number < 8:
+            together.wait(20)
+        return with_newer_limit(body, number)
+
     asked = [call(f"text {each}", schema=schema) for each in range(20)]
     expected = [said(f"text {each}", structured=schema is not None) for each in range(20)]
-    with Server(with_newer_limit) as server:
+    with Server(behaviour) as server:
         one = model(server, tmp_path, concurrency=8)
         assert list(one.replies(asked)) == expected
-        assert (limits(server).count(False), len(server.requests)) == (1, 21)
-        assert {each["max_completion_tokens"] for each in server.bodies[1:]} == {512}
+        assert (limits(server).count(False), len(server.requests)) == (8, 28)
+        assert {each["max_completion_tokens"] for each in server.bodies[8:]} == {512}
         assert one.body(asked[0])["max_completion_tokens"] == 512
         assert list(model(server, tmp_path).replies(asked)) == expected
-        assert len(server.requests) == 21
+        assert len(server.requests) == 28
 
 
 def test_answers_under_the_older_name_are_found_again(tmp_path: Path) -> None:
     with Server(says(echo)) as server:
         first = list(model(server, tmp_path).replies(calls(3)))
         server.behaviour = with_newer_limit
-        assert list(model(server, tmp_path).replies([*calls(5)[3:], *calls(3)]))[2:] == first
+        assert list(model(server, tmp_path, concurrency=1).replies([*calls(5)[3:], *calls(3)]))[2:] == first
         assert list(model(server, tmp_path).replies(calls(5)))[:3] == first
         assert (len(server.requests), limits(server)) == (6, [False] * 4 + [True] * 2)
 
@@ -258,7 +275,8 @@ def test_neither_a_schema_nor_the_older_name_may_be_taken(tmp_path: Path) -> Non
         return error(400) if "response_format" in body else with_newer_limit(body, number)
 
     with Server(behaviour) as server:
-        assert list(model(server, tmp_path).replies(calls(5))) == [said(f"text {each}") for each in range(5)]
+        replies = list(model(server, tmp_path, concurrency=1).replies(calls(5)))
+        assert replies == [said(f"text {each}") for each in range(5)]
         assert (schemas(server).count(True), limits(server).count(False)) == (1, 2)
 
 
@@ -268,7 +286,8 @@ def test_a_name_that_was_found_to_be_taken_is_used_when_the_schema_is_refused(tm
         return error(400) if refused else with_newer_limit(body, number)
 
     with Server(behaviour) as server:
-        assert list(model(server, tmp_path).replies(calls(5))) == [said(f"text {each}") for each in range(5)]
+        replies = list(model(server, tmp_path, concurrency=1).replies(calls(5)))
+        assert replies == [said(f"text {each}") for each in range(5)]
         assert (schemas(server).count(True), limits(server).count(False), len(server.requests)) == (2, 1, 7)
 
 

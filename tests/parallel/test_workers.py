@@ -16,8 +16,6 @@ from fcconan.services import MetricsOptions, metrics
 from tests.conftest import RunCli
 from tests.parallel.counting import Counting, Killed, Unknown
 
-distributed: Any = pytest.importorskip("distributed")
-
 PEOPLES = ("Ombrey", "Tessok", "Velmari", "Dravene", "Quillish", "Ostrun")
 THINGS = ("books", "bread", "cards", "lamps", "roofs", "salt", "songs")
 HS = {f"{who}-{what}": f"The {who} hide {what}." for who in PEOPLES for what in THINGS}
@@ -26,7 +24,13 @@ PAIRS = 42 * 84
 
 
 @pytest.fixture(scope="module")
-def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+def distributed() -> Any:
+    """Imported where it is used: other processes that share the tests need not wait for it."""
+    return pytest.importorskip("distributed")
+
+
+@pytest.fixture(scope="module")
+def cluster(distributed: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     folder = str(tmp_path_factory.mktemp("dask"))
     with distributed.LocalCluster(
         n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, local_directory=folder
@@ -96,7 +100,7 @@ def test_a_cluster_goes_on_where_another_process_stopped(
 
 
 def test_a_client_of_the_caller_does_the_work_and_stays_open(
-    cluster: Any, expected: dict[str, bytes], tmp_path: Path
+    distributed: Any, cluster: Any, expected: dict[str, bytes], tmp_path: Path
 ) -> None:
     work, shards = product(tmp_path / "scores")
     with distributed.Client(cluster.scheduler_address, set_as_default=False) as client:
@@ -170,7 +174,9 @@ def test_an_address_without_a_scheduler_is_said_in_one_line(
     assert "\n" not in str(caught.value)
 
 
-def test_a_scheduler_without_workers_is_said_in_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_scheduler_without_workers_is_said_in_one_line(
+    distributed: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(workers, "_WAIT", 0.2)
     with (
         distributed.LocalCluster(n_workers=0, processes=False, dashboard_address="127.0.0.1:0") as empty,

@@ -27,6 +27,19 @@ def hub(server: Hub, monkeypatch: pytest.MonkeyPatch) -> Hub:
     return server
 
 
+@pytest.fixture(scope="session")
+def _no_downloads(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    folder = tmp_path_factory.mktemp("downloads") / "none"
+    yield folder
+    assert not folder.exists()
+
+
+@pytest.fixture(autouse=True)
+def _texts_known(_own_caches: None, _no_downloads: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One cache of downloads for all: the texts of the source datasets are found once, and not for every test."""
+    monkeypatch.setenv("FCCONAN_CACHE", str(_no_downloads))
+
+
 @pytest.fixture
 def unloaded(monkeypatch: pytest.MonkeyPatch) -> None:
     """Spares the seconds of loading every config; what loading finds is tested by itself."""

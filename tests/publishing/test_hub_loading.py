@@ -43,7 +43,7 @@ print(json.dumps(out))
 
 
 @pytest.fixture(scope="module")
-def loaded(server: Hub, built: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+def loaded(server: Hub, built: Path, _no_downloads: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     server.reset()
     home = tmp_path_factory.mktemp("readers")
 
@@ -60,6 +60,7 @@ def loaded(server: Hub, built: Path, tmp_path_factory: pytest.TempPathFactory) -
     replies.write_text(json.dumps({"reply_id": "re-1", "system": "a", "text": small.CN[0]}) + "\n")
     with pytest.MonkeyPatch.context() as patch:
         connect(patch, server)
+        patch.setenv("FCCONAN_CACHE", str(_no_downloads))
         patch.setattr("fcconan.publishing.checks.check_loading", lambda contents: None)
         publish(built / "labels", "my-name/small")
         first = publish(rated(1, 2), "my-name/ratings")

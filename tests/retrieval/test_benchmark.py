@@ -291,7 +291,7 @@ def test_the_same_call_gives_the_same_bytes_and_another_seed_other_intervals(col
     assert other["signature"] != json.loads(first)["signature"]
     wider = run(collection, BM25(), TfIdf(), confidence=0.99)[0]["signature"]
     assert wider == json.loads(first)["signature"].replace("confidence:0.95", "confidence:0.99")
-    assert "|bootstrap:200-by-hs|orders:200-by-hs|confidence:0.99|" in wider
+    assert "|bootstrap:200-by-hs|orders:200-by-hs|labels:200-by-hs-and-cn|confidence:0.99|" in wider
 
 
 def test_one_hs_has_figures_and_no_interval(collection: Collection) -> None:

@@ -54,8 +54,15 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
         yield running
 
 
-def system(server: Server, folder: Path, first_stage: Any = None, **options: Any) -> Reranker:
-    client = Client(journal=folder / "journal.jsonl", base_url=server.url, retries=1, backoff=0.01, timeout=5)
+def system(server: Server, folder: Path, first_stage: Any = None, *, concurrency: int = 4, **options: Any) -> Reranker:
+    client = Client(
+        journal=folder / "journal.jsonl",
+        base_url=server.url,
+        retries=1,
+        backoff=0.01,
+        timeout=5,
+        concurrency=concurrency,
+    )
     return Reranker("rr", first_stage or Fixed(), Chat(client), **options)
 
 
@@ -251,13 +258,14 @@ def test_failures_of_the_first_stage_are_carried_over(server: Server, tmp_path: 
 def test_a_bad_key_stops_the_system(server: Server, tmp_path: Path) -> None:
     server.behaviour = always(error(403))
     with pytest.raises(EndpointError, match="answered 403"):
-        rank_all(system(server, tmp_path), QUERIES, corpus(3), 3)
+        rank_all(system(server, tmp_path, concurrency=1), QUERIES, corpus(3), 3)
     assert len(server.requests) == 1
 
 
 def test_plain_text_is_found_out_once(server: Server, tmp_path: Path) -> None:
     server.behaviour = without_schema
-    found = system(server, tmp_path, strategy="pairwise", top=3).rank(message(4), corpus(4), 4)
+    one = system(server, tmp_path, concurrency=1, strategy="pairwise", top=3)
+    found = one.rank(message(4), corpus(4), 4)
     assert (order(found), found.diagnostics["plain_text"]) == ([2, 1, 0, 3], 6)
     assert sum("response_format" in body for body in server.bodies) == 1
 

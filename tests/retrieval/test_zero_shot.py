@@ -42,8 +42,15 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
         yield running
 
 
-def system(server: Server, folder: Path, **options: Any) -> ZeroShot:
-    client = Client(journal=folder / "journal.jsonl", base_url=server.url, retries=1, backoff=0.01, timeout=5)
+def system(server: Server, folder: Path, concurrency: int = 4, **options: Any) -> ZeroShot:
+    client = Client(
+        journal=folder / "journal.jsonl",
+        base_url=server.url,
+        retries=1,
+        backoff=0.01,
+        timeout=5,
+        concurrency=concurrency,
+    )
     return ZeroShot("gpt-4o", Chat(client, **options), n=3)
 
 
@@ -209,14 +216,14 @@ def test_no_key_stops_the_system_and_is_none_needed_for_what_is_kept(
 def test_a_bad_key_stops_the_system(server: Server, tmp_path: Path) -> None:
     server.behaviour = always(error(401))
     with pytest.raises(EndpointError, match="answered 401"):
-        rank_all(system(server, tmp_path), QUERIES, CORPUS, 10)
+        rank_all(system(server, tmp_path, 1), QUERIES, CORPUS, 10)
     assert len(server.requests) == 1
 
 
 def test_an_endpoint_without_schemas_is_asked_in_plain_text(server: Server, tmp_path: Path) -> None:
     expected = system(server, tmp_path / "with").rank(QUERIES, CORPUS, 10)
     server.behaviour, server.requests[:] = without_schema, []
-    found = system(server, tmp_path / "without").rank(QUERIES, CORPUS, 10)
+    found = system(server, tmp_path / "without", 1).rank(QUERIES, CORPUS, 10)
     assert (found, found.diagnostics["plain_text"]) == (expected, 3)
     assert ["response_format" in body for body in server.bodies] == [True, False, False, False]
 

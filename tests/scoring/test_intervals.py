@@ -67,8 +67,9 @@ def test_missing_values_are_left_out_of_each_resampled_mean(monkeypatch: pytest.
     np.testing.assert_allclose(draws, [[4 / 3, 4], [1, nan], [14 / 3, 6]], atol=1e-15)
 
 
-@pytest.mark.parametrize("resamples", [1, intervals.CHUNK, intervals.CHUNK * 2 + 17])
-def test_every_resample_draws_as_many_queries_as_there_are(resamples: int) -> None:
+@pytest.mark.parametrize("resamples", [1, 100_000, 100_000 * 2 + 17])
+def test_every_resample_draws_as_many_queries_as_there_are(monkeypatch: pytest.MonkeyPatch, resamples: int) -> None:
+    monkeypatch.setattr(intervals, "CHUNK", 100_000)
     weights = np.concatenate(list(intervals.draws(7, resamples, seed=5)))
     assert weights.shape == (resamples, 7)
     assert set(weights.sum(axis=1)) == {7.0}

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 import fcconan
-from fcconan.scoring.correlation import analysis
-from fcconan.scoring.tournament import ranking
+from fcconan import scoring
 from tests.conftest import RunCli
 
 
@@ -17,9 +16,9 @@ def test_the_demo_from_python_is_that_of_the_command(
     tmp_path: Path, run_cli: RunCli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Ten thousand resamples take minutes as Python, and compiling them takes longer than everything else here.
-    whole = analysis.correlate
-    monkeypatch.setattr(analysis, "correlate", lambda table, **how: whole(table, **how | {"resamples": 20}))
-    monkeypatch.setattr(ranking, "rank_systems", partial(ranking.rank_systems, resamples=100))
+    whole = scoring.correlate
+    monkeypatch.setattr(scoring, "correlate", lambda table, **how: whole(table, **how | {"resamples": 20}))
+    monkeypatch.setattr(scoring, "rank_systems", partial(scoring.rank_systems, resamples=100))
     monkeypatch.chdir(tmp_path)
     for name in ("one", "two"):
         Path(name).mkdir()

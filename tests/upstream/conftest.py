@@ -41,15 +41,28 @@ def release(mirror: Path, tmp_path_factory: pytest.TempPathFactory) -> Release:
     return folder
 
 
+PUBLISHED = ("random", "tfidf", "bm25", "sbert-minilm")  # of Table 4, those that need no endpoint
+
+
+@pytest.fixture
+def table_4_run(release: Release, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """FC-CONAN under the paper's protocol, with the systems of its Table 4."""
+    return _paper_run(release, tmp_path_factory, "bench-table-4", PUBLISHED)
+
+
 @pytest.fixture
 def paper_run(release: Release, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """FC-CONAN under the paper's protocol, run once in a test session: `result.json`, and `report/` with rankings."""
-    systems = ("random", "tfidf", "bm25", "sbert-minilm", "pair-propagation")
+    """The same with our own system, which encodes all training pairs: for tests marked `long`."""
+    return _paper_run(release, tmp_path_factory, "bench-paper", (*PUBLISHED, "pair-propagation"))
+
+
+def _paper_run(release: Release, tmp_path_factory: pytest.TempPathFactory, name: str, systems: tuple[str, ...]) -> Path:
+    """Runs it once in a test session; returns a folder with `result.json`, and `report/` with rankings."""
     built = release("fc-conan")
-    with shared_folder(tmp_path_factory, "bench-paper") as folder:
+    with shared_folder(tmp_path_factory, name) as folder:
         if not (folder / "result.json").exists():
             done = run_here(
-                "bench", built, "--protocol", "paper", *(part for name in systems for part in ("--system", name)),
+                "bench", built, "--protocol", "paper", *(part for system in systems for part in ("--system", system)),
                 "--json", folder / "result.json", "--report-folder", folder / "report",
                 "--no-cache", "--resamples", "200",
             )  # fmt: skip

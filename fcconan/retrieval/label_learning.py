@@ -1,0 +1,139 @@
+"""Systems that learn from labels of other HS: what they are given, and rankings of HS whose labels they never saw.
+
+The HS are split by leakage group: HS that say the same thing in the same or other words are in one group. A system that
+ranks the HS of a group was fitted on labels of the other groups only.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple, Protocol, runtime_checkable
+
+import numpy as np
+import numpy.typing as npt
+
+from fcconan.errors import InputError
+from fcconan.retrieval.collections import Collection, Qrels
+from fcconan.retrieval.systems import Rankings, Retriever, rank_all
+
+Ints = npt.NDArray[np.int64]
+MOST_FOLDS = 100  # of so many groups or fewer, each is held out alone
+
+
+class LabelledPair(NamedTuple):
+    """A judged pair, as systems that learn get it.
+
+    Attributes:
+        query_id: Id of the HS.
+        corpus_id: Id of the CN.
+        hate_speech: Text of the HS.
+        counter_narrative: Text of the CN.
+        relevance: Above 0 for a positive.
+        group: Leakage group of the HS. A system that tunes itself keeps groups together.
+    """
+
+    query_id: str
+    corpus_id: str
+    hate_speech: str
+    counter_narrative: str
+    relevance: int
+    group: int
+
+
+@runtime_checkable
+class LearningRetriever(Retriever, Protocol):
+    """A system that learns from labels; it needs no base class.
+
+    A system whose attribute `ignores_message` is true ranks the CNs alike for all HS.
+    """
+
+    def fit(self, labels: Sequence[LabelledPair]) -> None:
+        """Learns from labels of other HS, and forgets all labels it was given before.
+
+        Args:
+            labels: Every judged pair whose HS is in none of the leakage groups that are ranked next.
+        """
+        ...
+
+
+def learns(system: Retriever) -> bool:
+    """Returns whether a system learns from labels."""
+    return callable(getattr(system, "fit", None))
+
+
+def leakage_groups(queries: Mapping[str, str]) -> Ints:
+    """Returns the leakage group of every HS; shape (HS,).
+
+    Args:
+        queries: Id and text of every HS.
+    """
+    from fcconan.data import Kinship, kin_of
+
+    texts = list(queries.values())
+    return np.array(Kinship([kin_of(text) for text in texts], texts).groups, dtype=np.int64)
+
+
+def labelled_pairs(collection: Collection, qrels: Qrels, groups: Ints) -> list[LabelledPair]:
+    """Returns the judged pairs of a partition, in the order of the dataset's HS.
+
+    Args:
+        collection: The dataset.
+        qrels: Judgements of CNs in its catalogue.
+        groups: Leakage group of every HS.
+    """
+    return [
+        LabelledPair(query, key, text, collection.corpus[key], value, int(group))
+        for (query, text), group in zip(collection.queries.items(), groups, strict=True)
+        for key, value in qrels.get(query, {}).items()
+    ]
+
+
+def group_folds(groups: Ints, n_folds: int, *, seed: int | None = None) -> Ints:
+    """Deals groups to folds in turn, so that folds have about as many groups.
+
+    Args:
+        groups: Group of every HS.
+        n_folds: Number of folds; at most one for each group is used.
+        seed: Of a random order of the groups; None keeps their order.
+
+    Returns:
+        Fold of every HS; shape (HS,).
+    """
+    names, places = np.unique(groups, return_inverse=True)
+    order = np.arange(len(names)) if seed is None else np.random.default_rng(seed).permutation(len(names))
+    folds = np.empty(len(names), dtype=np.int64)
+    folds[order] = np.arange(len(names)) % min(n_folds, len(names))
+    return folds[places]
+
+
+def rank_held_out(
+    system: LearningRetriever, collection: Collection, labels: Sequence[LabelledPair], folds: Ints, depth: int
+) -> Rankings:
+    """Ranks the HS of each fold by the system fitted on the labels of the others.
+
+    Args:
+        system: The system.
+        collection: The dataset.
+        labels: Its judged pairs.
+        folds: Fold of every HS; HS of one leakage group are in one fold.
+        depth: Number of CNs for each HS.
+
+    Raises:
+        InputError: All HS are in one fold, or a run is not usable.
+    """
+    fold_of = dict(zip(collection.queries, folds.tolist(), strict=True))
+    if len(set(fold_of.values())) < 2:
+        raise InputError(
+            f"{system.name} learns from labels of other HS, and all {len(fold_of)} HS of {collection.name} are in one "
+            "leakage group: give a dataset with more HS"
+        )
+    found = Rankings()
+    for fold in dict.fromkeys(fold_of.values()):
+        held_out = {query: text for query, text in collection.queries.items() if fold_of[query] == fold}
+        system.fit([label for label in labels if fold_of[label.query_id] != fold])
+        part = rank_all(system, held_out, collection.corpus, depth)
+        found.update(part)
+        for name in ("failures", "explained", "diagnostics", "resolved"):
+            getattr(found, name).update(getattr(part, name))
+    ordered = Rankings({query: found[query] for query in collection.queries if query in found})
+    ordered.failures, ordered.explained = found.failures, found.explained
+    ordered.diagnostics, ordered.resolved = found.diagnostics, found.resolved
+    return ordered

@@ -1,0 +1,95 @@
+"""Runs of systems that learn from labels: one for each partition, for HS whose labels the systems never saw."""
+
+from typing import Any
+
+import numpy as np
+
+from fcconan.errors import InputError
+from fcconan.retrieval.benchmark_settings import AUC_FOLDS, CROSS_VALIDATED, Benchmark, Settings
+from fcconan.retrieval.label_learning import group_folds, labelled_pairs, leakage_groups, learns, rank_held_out
+from fcconan.retrieval.systems import Rankings, Retriever
+from fcconan.scoring import SOUND, Floats, Ints
+
+
+def check_may_learn(system: Retriever, settings: Settings) -> None:
+    """Checks that a system which learns from labels is asked for under a protocol that allows it.
+
+    Raises:
+        InputError: The protocol is `sound`, and the system reads the message.
+    """
+    if settings.protocol == SOUND and learns(system) and not getattr(system, "ignores_message", False):
+        raise InputError(
+            f"{system.name} learns from labels of other HS, which protocol sound gives to no system: use --protocol "
+            f"{CROSS_VALIDATED}"
+        )
+
+
+def rank_partitions(system: Any, benchmark: Benchmark) -> dict[str, Rankings]:
+    """Returns the run of a system that learns, for each partition: from labels of that partition, of other HS.
+
+    Args:
+        system: The system.
+        benchmark: The benchmark, without systems.
+
+    Raises:
+        InputError: All HS are in one leakage group, or a run is not usable.
+    """
+    collection, settings = benchmark.collection, benchmark.settings
+    groups = leakage_groups(collection.queries)
+    folds = group_folds(groups, settings.folds)
+    return {
+        name: rank_held_out(system, collection, labelled_pairs(collection, judged, groups), folds, settings.depth)
+        for name, judged in benchmark.qrels.items()
+    }
+
+
+def held_out_scores(system: Any, benchmark: Benchmark) -> dict[str, tuple[Floats, Ints]]:
+    """Returns scores of HS in random folds, for the message-specific score of a system that learns.
+
+    Returns:
+        For each partition scores of shape (repeats, HS, CNs), and the fold of every HS, shape (repeats, HS).
+    """
+    collection, settings = benchmark.collection, benchmark.settings
+    groups = leakage_groups(collection.queries)
+    folds = np.array([group_folds(groups, AUC_FOLDS, seed=settings.seed + each) for each in range(settings.repeats)])
+    found = {}
+    for name, judged in benchmark.qrels.items() if settings.repeats else ():
+        labels = labelled_pairs(collection, judged, groups)
+        runs = [rank_held_out(system, collection, labels, fold, len(collection.corpus)) for fold in folds]
+        found[name] = np.array([score_matrix(run, benchmark) for run in runs]), folds
+    return found
+
+
+def score_matrix(run: Rankings, benchmark: Benchmark) -> Floats:
+    """Returns the scores of a run: minus infinity for a CN that it leaves out, nan for an HS on which it failed.
+
+    Returns:
+        Shape (HS, CNs).
+    """
+    collection = benchmark.collection
+    places = {key: place for place, key in enumerate(collection.corpus)}
+    found = np.full((len(collection.queries), len(places)), -np.inf)
+    for row, query in enumerate(collection.queries):
+        if query in run.failures:
+            found[row] = np.nan
+            continue
+        ranking = run.get(query, [])
+        found[row, [places[key] for key, _ in ranking]] = [score for _, score in ranking]
+    return found
+
+
+def learning_notes(benchmark: Benchmark) -> list[str]:
+    """Returns notes on systems that learn from labels and on unconfirmed labels."""
+    collection, settings = benchmark.collection, benchmark.settings
+    said = []
+    if learning := [name for name, one in benchmark.systems.items() if one.uses_labels]:
+        n_groups = len(set(leakage_groups(collection.queries).tolist()))
+        said.append(
+            f"Fitted on labels of the scored partition, of HS outside the leakage group of the ranked HS: "
+            f"{', '.join(learning)}. The {len(collection.queries)} HS form {n_groups} leakage groups"
+            + ("." if n_groups <= settings.folds else f", which are dealt to {settings.folds} folds.")
+        )
+    if collection.unconfirmed != "keep":
+        done = "left out" if collection.unconfirmed == "drop" else "read as their opposite"
+        said.append(f"Labels that no validator confirmed are {done} (--unconfirmed {collection.unconfirmed}).")
+    return said

@@ -1,0 +1,175 @@
+"""What the values of a benchmark owe to its labels: scores on judged pairs only, intervals over HS and CNs, and the
+message-specific score.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from fcconan.retrieval.benchmark_settings import Benchmark, Scored
+from fcconan.retrieval.benchmark_statistics import named, number, resampled
+from fcconan.retrieval.label_runs import score_matrix
+from fcconan.scoring import (
+    Floats,
+    Ints,
+    MessageAUC,
+    judged_chance,
+    judged_rule,
+    means,
+    message_auc,
+    message_auc_difference,
+    percentile_interval,
+    two_way_means,
+)
+
+Resampled = dict[
+    str, tuple[list[str], Floats]
+]  # partition -> systems, and means of shape (resamples, systems, metrics)
+
+
+def resample_hs_and_cns(benchmark: Benchmark) -> Resampled:
+    """Resamples HS and CNs, the same for all systems; systems with several seeds are left out."""
+    collection, settings = benchmark.collection, benchmark.settings
+    names = [name for name, one in benchmark.systems.items() if one.n_seeds == 1]
+    return {
+        part: (
+            names,
+            two_way_means(
+                [benchmark.systems[name].orders[part] for name in names],
+                judged,
+                list(collection.queries),
+                list(collection.corpus),
+                rule=settings.rule,
+                k=settings.k,
+                resamples=settings.label_resamples,
+                seed=settings.seed,
+                failed=[list(benchmark.systems[name].runs[part].failures) for name in names],
+            ),
+        )
+        for part, judged in benchmark.qrels.items()
+    }
+
+
+def label_figures(benchmark: Benchmark, draws: Resampled) -> dict[str, dict[str, Any]]:
+    """Returns the further values of every system, as the result of a benchmark has them."""
+    settings, parts = benchmark.settings, benchmark.partitions
+    metrics = judged_rule(settings.rule).metrics
+    found: dict[str, dict[str, Any]] = {}
+    for name, one in benchmark.systems.items():
+        judged = np.array([[one.judged[part].values[metric] for metric in metrics] for part in parts])
+        _, intervals = resampled(judged.reshape(-1, judged.shape[-1]), settings, settings.label_resamples)
+        values: dict[str, Any] = {
+            "judged_only": named(np.array([[means(each) for each in row] for row in judged]), parts, metrics),
+            "judged_only_intervals": named(intervals.reshape(*judged.shape[:2], 2), parts, metrics),
+            "message_auc": {part: _auc_values(_auc(benchmark, part, one)) for part in parts},
+        }
+        if one.n_seeds == 1:
+            of_parts = [draws[part][1][:, draws[part][0].index(name)] for part in parts]
+            values["two_way_intervals"] = named(_ends(of_parts, settings.confidence), parts, settings.metrics)
+        values |= {key: True for key in ("uses_labels", "ignores_message") if getattr(one, key)}
+        found[name] = values
+    return found
+
+
+def _ends(draws: Iterable[Floats], confidence: float) -> Floats:
+    """Returns the intervals of means of shape (resamples, ...); shape (arrays, ..., 2)."""
+    return np.array([np.stack(percentile_interval(each, confidence), axis=-1) for each in draws])
+
+
+def chance_on_judged(benchmark: Benchmark) -> dict[str, dict[str, float | None]]:
+    """Returns the expected values of a random order of the judged CNs, by partition and metric."""
+    queries, rule = list(benchmark.collection.queries), benchmark.settings.rule
+    return {
+        part: {metric: number(means(values)) for metric, values in judged_chance(judged, queries, rule=rule).items()}
+        for part, judged in benchmark.qrels.items()
+    }
+
+
+def add_label_comparisons(benchmark: Benchmark, rows: list[dict[str, Any]], draws: Resampled) -> None:
+    """Adds to comparisons the difference on judged pairs only, and the interval over HS and CNs."""
+    settings, systems = benchmark.settings, benchmark.systems
+    columns = {metric: column for column, metric in enumerate(settings.metrics)}
+    on_judged = set(judged_rule(settings.rule).metrics)
+    known = [row for row in rows if row["partition"] in benchmark.qrels and row["metric"] in columns]
+    judged = [row for row in known if row["metric"] in on_judged]
+    if judged:
+        values = [
+            systems[row["a"]].judged[row["partition"]].values[row["metric"]]
+            - systems[row["b"]].judged[row["partition"]].values[row["metric"]]
+            for row in judged
+        ]
+        _, intervals = resampled(np.array(values), settings, settings.label_resamples)
+        for row, value, ends in zip(judged, values, intervals, strict=True):
+            row["judged_only"] = {"difference": number(means(value)), "low": number(ends[0]), "high": number(ends[1])}
+    for row in known:
+        names, of_part = draws[row["partition"]]
+        if row["a"] in names and row["b"] in names:
+            a, b = (of_part[:, names.index(row[each]), columns[row["metric"]]] for each in ("a", "b"))
+            row["two_way"] = [number(end) for end in percentile_interval(a - b, settings.confidence)]
+
+
+def message_auc_differences(benchmark: Benchmark) -> list[dict[str, Any]]:
+    """Returns differences of the message-specific score, for the pairs of systems that are compared.
+
+    Where one system learns from labels, both are compared on the pairs of HS that are in one of its folds.
+    """
+    settings, systems = benchmark.settings, benchmark.systems
+    readers = [name for name, one in systems.items() if one.n_seeds == 1 and not one.ignores_message]
+    pairs = [pair for pair in combinations(readers, 2) if settings.baseline in (None, *pair)]
+    rows = []
+    for part in benchmark.partitions:
+        known: dict[tuple[str, bool], MessageAUC] = {}
+        for a, b in pairs:
+            held_out = [systems[name].held_out[part] for name in (a, b) if part in systems[name].held_out]
+            folds = held_out[0][1] if held_out else None
+            for name in (a, b):
+                if (name, folds is not None) not in known:
+                    known[name, folds is not None] = _auc(benchmark, part, systems[name], folds)
+            both = (known[name, folds is not None] for name in (a, b))
+            values = message_auc_difference(*both, confidence=settings.confidence)
+            ends = dict(zip(("difference", "low", "high"), map(number, values), strict=True))
+            rows.append({"a": a, "b": b, "partition": part, **ends})
+    return rows
+
+
+def _auc(benchmark: Benchmark, part: str, one: Scored, folds: Ints | None = None) -> MessageAUC:
+    """Returns the message-specific score of a system.
+
+    Args:
+        benchmark: The benchmark.
+        part: The partition.
+        one: The system.
+        folds: Folds of HS to compare within; by default those of a system that learns, and one fold for others.
+    """
+    settings, collection, judged = benchmark.settings, benchmark.collection, benchmark.qrels[part]
+    labels = np.array(
+        [[_label(judged.get(query, {}), key) for key in collection.corpus] for query in collection.queries]
+    )
+    if part in one.held_out:
+        scores, folds = one.held_out[part]
+    elif one.ignores_message:
+        scores = np.zeros(labels.shape)
+    else:
+        scores = score_matrix(one.runs[part], benchmark)
+    if folds is not None and scores.ndim == 2:
+        scores = np.repeat(scores[None], len(folds), axis=0)
+    return message_auc(
+        scores,
+        labels,
+        folds=folds,
+        resamples=settings.label_resamples,
+        confidence=settings.confidence,
+        seed=settings.seed,
+    )
+
+
+def _label(judged: Mapping[str, int], key: str) -> float:
+    return float(judged[key] > 0) if key in judged else np.nan
+
+
+def _auc_values(found: MessageAUC) -> dict[str, Any]:
+    values = {key: value for key, value in asdict(found).items() if key != "resampled"}
+    return {key: number(value) if isinstance(value, float) else value for key, value in values.items()}

@@ -1,0 +1,259 @@
+"""Systems that learn from labels of other HS, and a baseline that ignores HS and labels.
+
+`popularity` and `longest` rank the CNs alike for all HS. What they score is what a system can score without reading the
+message.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fcconan.errors import InputError
+from fcconan.retrieval.dense import DOCUMENT, QUERY, Encoder, resolved_of
+from fcconan.retrieval.label_learning import LabelledPair
+from fcconan.retrieval.lexical import best
+from fcconan.retrieval.systems import Rankings
+
+Floats = npt.NDArray[np.float64]
+
+
+class Longest:
+    """Ranks the longest CN first, whatever the HS.
+
+    Args:
+        name: The system's name.
+    """
+
+    ignores_message = True
+
+    def __init__(self, name: str = "longest") -> None:
+        self.name = name
+        self.configuration = {"kind": "longest"}
+
+    def rank(self, queries: Mapping[str, str], corpus: Mapping[str, str], k: int) -> Rankings:
+        """Ranks by the number of characters."""
+        lengths = np.array([len(text) for text in corpus.values()], dtype=np.float64)
+        ranking = best(lengths, list(corpus), k)
+        return Rankings(dict.fromkeys(queries, ranking))
+
+
+class Popularity:
+    """Ranks first the CN that fits most other HS: by (positives + a) / (judged + b).
+
+    Args:
+        name: The system's name.
+        positives: The a.
+        judged: The b.
+    """
+
+    ignores_message = True
+
+    def __init__(self, name: str = "popularity", *, positives: float = 1.0, judged: float = 6.0) -> None:
+        self.name = name
+        self.positives, self.judged = positives, judged
+        self.configuration = {"kind": "popularity", "positives": positives, "judged": judged}
+        self._labels: Sequence[LabelledPair] = ()
+
+    def fit(self, labels: Sequence[LabelledPair]) -> None:
+        """Takes the labels of other HS."""
+        self._labels = labels
+
+    def rank(self, queries: Mapping[str, str], corpus: Mapping[str, str], k: int) -> Rankings:
+        """Ranks alike for all HS."""
+        places = {key: place for place, key in enumerate(corpus)}
+        counts = np.zeros((2, len(places)))
+        for label in self._labels:
+            counts[:, places[label.corpus_id]] += (label.relevance > 0, 1)
+        ranking = best((counts[0] + self.positives) / (counts[1] + self.judged), list(corpus), k)
+        return Rankings(dict.fromkeys(queries, ranking))
+
+
+class _Labels:
+    """Labels as matrices over the HS that have labels and the catalogue.
+
+    Attributes:
+        texts: Texts of these HS.
+        groups: Their leakage groups; shape (HS,).
+        judged: 1 for a judged pair; shape (HS, CNs).
+        positive: 1 for a positive; shape (HS, CNs).
+    """
+
+    def __init__(self, labels: Sequence[LabelledPair], corpus: Mapping[str, str]) -> None:
+        texts = {label.query_id: label.hate_speech for label in labels}
+        groups = {label.query_id: label.group for label in labels}
+        rows = {query: row for row, query in enumerate(texts)}
+        places = {key: place for place, key in enumerate(corpus)}
+        self.texts = list(texts.values())
+        self.groups = np.array([groups[query] for query in texts], dtype=np.int64)
+        self.judged = np.zeros((len(rows), len(places)))
+        self.positive = np.zeros((len(rows), len(places)))
+        for label in labels:
+            at = rows[label.query_id], places[label.corpus_id]
+            self.judged[at] = 1
+            self.positive[at] = label.relevance > 0
+
+    @property
+    def share(self) -> float:
+        """The share of positives, as if one more positive and five more negatives were known."""
+        return float((self.positive.sum() + 1) / (self.judged.sum() + 6))
+
+
+class _Vectors:
+    """An encoder that keeps the vector of every text, as each fold asks for other lists of the same texts."""
+
+    def __init__(self, encoder: Encoder) -> None:
+        self.encoder = encoder
+        self._kept: dict[tuple[str, str], Any] = {}
+
+    def encode(self, texts: Iterable[str], role: str) -> Floats:
+        """Returns the vectors of texts; shape (texts, dimensions)."""
+        listed = list(texts)
+        missing = [text for text in dict.fromkeys(listed) if (role, text) not in self._kept]
+        if missing:
+            vectors = self.encoder.encode(missing, role=role)
+            self._kept |= {(role, text): vector for text, vector in zip(missing, vectors, strict=True)}
+        return np.array([self._kept[role, text] for text in listed], dtype=np.float64)
+
+
+class LabelNeighbours:
+    """Ranks by labels of similar HS with similar CNs: a weighted share of positives.
+
+    A label counts by exp((cosine of the HS - 1) / temperature) times the same of the CNs. The weights of the labelled
+    HS are scaled to a mean of 1, and `prior` labels with the overall share of positives are added.
+
+    Args:
+        name: The system's name.
+        encoder: The encoder of HS and CNs.
+        temperature: Of both similarities; lower ones count fewer neighbours.
+        prior: Number of labels added.
+    """
+
+    def __init__(
+        self, name: str = "label-neighbours", *, encoder: Encoder, temperature: float = 0.1, prior: float = 3.0
+    ) -> None:
+        self.name, self.encoder = name, encoder
+        self._vectors = _Vectors(encoder)
+        self.temperature, self.prior = temperature, prior
+        self.configuration: dict[str, Any] = {
+            "kind": "label-neighbours",
+            "temperature": temperature,
+            "prior": prior,
+            "encoder": dict(encoder.configuration),
+        }
+        self._labels: Sequence[LabelledPair] = ()
+
+    def fit(self, labels: Sequence[LabelledPair]) -> None:
+        """Takes the labels of other HS."""
+        self._labels = labels
+
+    def rank(self, queries: Mapping[str, str], corpus: Mapping[str, str], k: int) -> Rankings:
+        """Ranks by the weighted share of positives."""
+        known = _Labels(self._labels, corpus)
+        asked = self._vectors.encode(queries.values(), QUERY)
+        scores = self._shares(asked, known, self._alike(corpus))
+        return _rankings(scores, queries, corpus, k, self.encoder)
+
+    def _shares(self, asked: Floats, known: _Labels, alike: Floats, groups: Any = None) -> Floats:
+        """Returns the weighted share of positives.
+
+        Args:
+            asked: Vectors of HS; shape (HS, dimensions).
+            known: The labels.
+            alike: Weights between CNs; shape (CNs, CNs).
+            groups: Leakage group of every HS, whose own labels are left out; None keeps all labels.
+
+        Returns:
+            Shape (HS, CNs).
+        """
+        weights = np.exp((asked @ self._vectors.encode(known.texts, QUERY).T - 1) / self.temperature)
+        if groups is not None:
+            weights *= groups[:, None] != known.groups
+        total = weights.sum(axis=1, keepdims=True)
+        weights *= np.divide((weights > 0).sum(axis=1, keepdims=True), total, out=np.zeros_like(total), where=total > 0)
+        found: Floats = (weights @ known.positive @ alike + self.prior * known.share) / (
+            weights @ known.judged @ alike + self.prior
+        )
+        return found
+
+    def _alike(self, corpus: Mapping[str, str]) -> Floats:
+        """Returns the weights between CNs; shape (CNs, CNs)."""
+        vectors = self._vectors.encode(corpus.values(), DOCUMENT)
+        found: Floats = np.exp((vectors @ vectors.T - 1) / self.temperature)
+        return found
+
+
+class Supervised(LabelNeighbours):
+    """Logistic regression on similarity of HS and CN, popularity of the CN and labels of similar HS.
+
+    The features of a labelled pair use labels of other leakage groups only, as those of a new HS will.
+
+    Args:
+        name: The system's name.
+        encoder: The encoder of HS and CNs.
+        temperature: As of `LabelNeighbours`.
+        prior: As of `LabelNeighbours`.
+        C: Inverse strength of the L2 penalty, as in scikit-learn.
+    """
+
+    def __init__(
+        self,
+        name: str = "supervised",
+        *,
+        encoder: Encoder,
+        temperature: float = 0.1,
+        prior: float = 3.0,
+        C: float = 1.0,  # noqa: N803 - scikit-learn's name
+    ) -> None:
+        super().__init__(name, encoder=encoder, temperature=temperature, prior=prior)
+        self.C = C
+        self.configuration |= {"kind": "supervised", "C": C}
+
+    def rank(self, queries: Mapping[str, str], corpus: Mapping[str, str], k: int) -> Rankings:
+        """Ranks by the log odds of a positive.
+
+        Raises:
+            InputError: The labels are all positive, all negative, or of one leakage group.
+        """
+        from sklearn.linear_model import LogisticRegression
+
+        known = _Labels(self._labels, corpus)
+        judged = known.judged > 0
+        targets = known.positive[judged] > 0
+        if targets.all() or not targets.any() or len(set(known.groups)) < 2:
+            raise InputError(
+                f"{self.name} learns from positive and negative labels of several HS, and got {int(targets.sum())} "
+                f"positives of {len(targets)} labels of {len(known.texts)} HS: give more labels"
+            )
+        alike = self._alike(corpus)
+        catalogue = self._vectors.encode(corpus.values(), DOCUMENT)
+        own = self._vectors.encode(known.texts, QUERY)
+        asked = self._vectors.encode(queries.values(), QUERY)
+        features = self._features(own, catalogue, known, alike, known.groups)[judged]
+        mean, deviation = features.mean(axis=0), features.std(axis=0)
+        deviation[deviation == 0] = 1.0
+        model = LogisticRegression(C=self.C, max_iter=1000).fit((features - mean) / deviation, targets)
+        table = (self._features(asked, catalogue, known, alike, None) - mean) / deviation
+        scores = table @ model.coef_[0] + model.intercept_[0]
+        return _rankings(scores, queries, corpus, k, self.encoder)
+
+    def _features(self, asked: Floats, catalogue: Floats, known: _Labels, alike: Floats, groups: Any) -> Floats:
+        """Returns similarity, log odds of popularity and of label neighbours; shape (HS, CNs, 3)."""
+        others = np.ones((len(asked), len(known.groups))) if groups is None else groups[:, None] != known.groups
+        popularity = (others @ known.positive + 1) / (others @ known.judged + 6)
+        neighbours = self._shares(asked, known, alike, groups)
+        return np.stack([asked @ catalogue.T, _log_odds(popularity), _log_odds(neighbours)], axis=-1)
+
+
+def _log_odds(shares: Floats) -> Floats:
+    found: Floats = np.log(shares / (1 - shares))
+    return found
+
+
+def _rankings(
+    scores: Floats, queries: Mapping[str, str], corpus: Mapping[str, str], k: int, encoder: Encoder
+) -> Rankings:
+    ids = list(corpus)
+    found = {query: best(scores[row], ids, k) for row, query in enumerate(queries)}
+    return Rankings(found, resolved=resolved_of(encoder))

@@ -1,0 +1,310 @@
+"""Kinds of retrieval systems in suites: the options of each, and how a system is made from them.
+
+To add a kind of system, add a subclass of `SystemConfig` with a `kind` and a method `make`, and name it in `AnySystem`.
+"""
+
+from abc import abstractmethod
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from fcconan.retrieval.chat import GPT, Chat
+from fcconan.retrieval.dense import Dense
+from fcconan.retrieval.fusion import Fusion, Method, Norm
+from fcconan.retrieval.label_systems import LabelNeighbours, Longest, Popularity, Supervised
+from fcconan.retrieval.lexical import BM25, BM25Fast, Random, TfIdf
+from fcconan.retrieval.propagation import TEMPERATURES, PairPropagation
+from fcconan.retrieval.reranking import Reranker, Strategy
+from fcconan.retrieval.systems import Retriever
+from fcconan.retrieval.zero_shot import ZeroShot
+
+if TYPE_CHECKING:
+    from fcconan.retrieval.suites import Maker
+
+Temperature = Annotated[float, Field(gt=0)]
+
+
+class StrictModel(BaseModel):
+    """A part of a suite; unknown keys are refused."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class EncoderConfig(StrictModel):
+    """An encoder: a sentence-transformers model, or a model behind an OpenAI-compatible endpoint."""
+
+    model: str = Field(
+        description="minilm (packaged), a folder, a name on the Hub, or the endpoint's name of the model."
+    )
+    endpoint: Literal["local", "openai"] = "local"
+    revision: str | None = Field(None, description="Tag, branch or commit of a model on the Hub.")
+    batch_size: int = Field(64, ge=1, description="Number of texts in a batch or request.")
+    query_prompt: str = Field("", description='Text before every HS, such as "query: ".')
+    document_prompt: str = Field("", description='Text before every CN, such as "passage: ".')
+    dimensions: int | None = Field(None, description="Length of the vectors, for endpoints that can shorten them.")
+
+
+class SystemConfig(StrictModel):
+    """A system of a suite; every kind has its own options."""
+
+    title: str = Field("", description="Name for people.")
+
+    @abstractmethod
+    def make(self, name: str, maker: "Maker") -> Retriever:
+        """Makes the system.
+
+        Args:
+            name: Its name.
+            maker: Has the training pairs, and makes encoders, clients and other systems.
+        """
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """The names of the systems that the system is made of."""
+        return ()
+
+    @property
+    def calls_endpoint(self) -> bool:
+        """Whether the system itself calls a model behind an endpoint."""
+        return False
+
+    def _own_values(self) -> dict[str, Any]:
+        """Returns the options of this kind, without the encoder, by name."""
+        fields = type(self).model_fields.keys() - SystemConfig.model_fields.keys() - {"kind", "encoder"}
+        return self.model_dump(include=fields)
+
+
+class RandomConfig(SystemConfig):
+    """Chance."""
+
+    kind: Literal["random"]
+    seed: int = 0
+    seeds: int = Field(100, ge=1)
+
+    def make(self, name: str, maker: "Maker") -> Retriever:
+        """Makes the system."""
+        return Random(name, **self._own_values())
+
+
+class TfIdfConfig(SystemConfig):
+    """TF-IDF, fitted on the training CNs or on the catalogue."""
+
+    kind: Literal["tfidf"]
+    fit_on: Literal["training", "catalogue"] = "training"
+    options: dict[str, Any] = Field(default_factory=dict)
+
+    def make(self, name: str, maker: "Maker") -> Retriever:
+        """Makes the system."""
+        return TfIdf(name, train=maker.train if self.fit_on == "training" else (), options=self.options)
+
+
+class BM25Config(SystemConfig):
+    """BM25 by rank-bm25."""
+
+    kind: Literal["bm25"]
+    k1: float = Field(1.5, gt=0)
+    b: float = Field(0.75, ge=0, le=1)
+    epsilon: float = 0.25
+    lowercase: bool = False
+
+    def make(self, name: str, maker: "Maker") -> Retriever:
+        """Makes the system."""
+        return BM25(name, **self._own_values())
+
+
+class BM25FastConfig(SystemConfig):
+    """BM25 by bm25s."""
+
+    kind: Literal["bm25-fast"]
+    k1: float = Field(1.5, gt=0)
+    b: float = Field(0.75, ge=0, le=1)
+    method: Literal["lucene", "atire", "bm25+", "bm25l", "robertson"] = "lucene"
+    idf_method: Literal["lucene", "atire", "bm25+", "bm25l", "robertson"] | None = None
+    tokens: Literal["words", "white space"] = "words"
+    stemmer: str | None = None
+    stopwords: str | list[str] | None = None
+
+    def make(self, name: str, maker: "Maker") -> Retriever:
+        """Makes the system."""
+        return BM25Fast(name, **self._own_values())
+
+
+class LongestConfig(SystemConfig):
+    """Longest CN first, whatever the HS."""
+
+    kind: Literal["longest"]
+
+    def make(self, name: str, maker: "Maker") -> Retriever:
+        """Makes the system."""
+        return Longest(name)
+
+
+class PopularityConfig(SystemConfig):
+    """CNs that fit most other HS first, whatever the HS."""
+
+    kind: Literal["popularity"]
+    positives: float = Field(1.0, gt=0, description="Positives added to every CN.")
+    judged: float = Field(6.0, gt=0, description="Labels added to every CN.")
+
+    def make(self, name: str, maker: "Maker") -> Retriever:
+        """Makes the system."""
+        return Popularity(name, **self._own_values())
+
+
+class _NeighbourSystem(SystemConfig):
+    encoder: EncoderConfig
+    temperature: Temperature = 0.1
+    prior: float = Field(3.0, gt=0, description="Labels with the overall share of positives added to every pair.")
+
+    @property
+    def calls_endpoint(self) -> bool:
+        """Whether the encoder is behind an endpoint."""
+        return self.encoder.endpoint != "local"
+
+
+class NeighboursConfig(_NeighbourSystem):
+    """Labels of similar HS with similar CNs."""
+
+    kind: Literal["label-neighbours"]
+
+    def make(self, name: str, maker: "Maker") -> Retriever:
+        """Makes the system."""
+        return LabelNeighbours(name, encoder=maker.encoder(self.encoder), **self._own_values())
+
+
+class SupervisedConfig(_NeighbourSystem):
+    """Logistic regression on similarity, popularity and labels of similar HS."""
+
+    kind: Literal["supervised"]
+    C: float = Field(1.0, gt=0, description="Inverse strength of the L2 penalty.")
+
+    def make(self, name: str, maker: "Maker") -> Retriever:
+        """Makes the system."""
+        return Supervised(name, encoder=maker.encoder(self.encoder), **self._own_values())
+
+
+class DenseConfig(SystemConfig):
+    """Cosine of embeddings."""
+
+    kind: Literal["dense"]
+    encoder: EncoderConfig
+
+    @property
+    def calls_endpoint(self) -> bool:
+        """Whether the encoder is behind an endpoint."""
+        return self.encoder.endpoint != "local"
+
+    def make(self, name: str, maker: "Maker") -> Retriever:
+        """Makes the system."""
+        return Dense(name, maker.encoder(self.encoder))
+
+
+class PropagationConfig(SystemConfig):
+    """Our own system."""
+
+    kind: Literal["pair-propagation"]
+    encoder: EncoderConfig
+    temperature: Temperature | None = None
+    temperatures: list[Temperature] = Field(default_factory=lambda: list(TEMPERATURES), min_length=1)
+    folds: int = Field(5, ge=2)
+    repeats: int = Field(5, ge=1)
+    seed: int = 0
+
+    @property
+    def calls_endpoint(self) -> bool:
+        """Whether the encoder is behind an endpoint."""
+        return self.encoder.endpoint != "local"
+
+    def make(self, name: str, maker: "Maker") -> Retriever:
+        """Makes the system."""
+        return PairPropagation(name, encoder=maker.encoder(self.encoder), train=maker.train, **self._own_values())
+
+
+class _ChatSystem(SystemConfig):
+    model: str = Field(GPT, description="The endpoint's name of the model.")
+    temperature: float = 0.0
+    seed: int = 0
+    max_tokens: int | None = Field(
+        None, ge=1, description="Longest answer in tokens; default: no limit, and 4096 with --max-cost."
+    )
+
+    @property
+    def calls_endpoint(self) -> bool:
+        """Always."""
+        return True
+
+    def _chat(self, maker: "Maker") -> Chat:
+        form = maker.form if self.max_tokens is None else replace(maker.form, max_tokens=self.max_tokens)
+        client = maker.client(self.model)
+        return Chat(client, model=self.model, temperature=self.temperature, seed=self.seed, form=form)
+
+
+class ZeroShotConfig(_ChatSystem):
+    """A model that picks CNs from the whole catalogue."""
+
+    kind: Literal["zero-shot"]
+    n: int = Field(10, ge=1, description="Number of CNs that are requested.")
+
+    def make(self, name: str, maker: "Maker") -> Retriever:
+        """Makes the system."""
+        return ZeroShot(name, self._chat(maker), n=self.n)
+
+
+class RerankConfig(_ChatSystem):
+    """A model that re-ranks the first CNs of another system."""
+
+    kind: Literal["rerank"]
+    first_stage: str = Field(description="Name of the system whose CNs are re-ranked.")
+    top: int = Field(25, ge=2, description="Number of CNs that are re-ranked.")
+    strategy: Strategy = "listwise"
+    window: int = Field(20, ge=2, description="CNs in a listwise request.")
+    step: int = Field(10, ge=1, description="Distance between listwise windows.")
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """The first stage."""
+        return (self.first_stage,)
+
+    def make(self, name: str, maker: "Maker") -> Retriever:
+        """Makes the system."""
+        first_stage = maker.part(name, self.first_stage)
+        windows = {"window": self.window, "step": self.step}
+        return Reranker(name, first_stage, self._chat(maker), top=self.top, strategy=self.strategy, **windows)
+
+
+class FusionConfig(SystemConfig):
+    """Several systems fused by ranx."""
+
+    kind: Literal["fusion"]
+    systems: list[str] = Field(min_length=2)
+    method: Method = "rrf"
+    norm: Norm = "min-max"
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """The fused systems."""
+        return tuple(self.systems)
+
+    def make(self, name: str, maker: "Maker") -> Retriever:
+        """Makes the system."""
+        systems = [maker.part(name, part) for part in self.systems]
+        return Fusion(name, systems, method=self.method, norm=self.norm)
+
+
+AnySystem = Annotated[
+    RandomConfig
+    | TfIdfConfig
+    | BM25Config
+    | BM25FastConfig
+    | LongestConfig
+    | PopularityConfig
+    | NeighboursConfig
+    | SupervisedConfig
+    | DenseConfig
+    | PropagationConfig
+    | ZeroShotConfig
+    | RerankConfig
+    | FusionConfig,
+    Field(discriminator="kind"),
+]

@@ -1,0 +1,349 @@
+"""Systems that learn from labels of other HS: by hand, against scikit-learn, and that no label leaks."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression
+
+from fcconan.errors import InputError
+from fcconan.retrieval.benchmark import bench
+from fcconan.retrieval.benchmark_settings import Settings
+from fcconan.retrieval.collections import Collection, Qrels
+from fcconan.retrieval.dense import Vectors
+from fcconan.retrieval.label_learning import (
+    LabelledPair,
+    group_folds,
+    labelled_pairs,
+    leakage_groups,
+    learns,
+    rank_held_out,
+)
+from fcconan.retrieval.label_systems import LabelNeighbours, Longest, Popularity, Supervised
+from fcconan.retrieval.learning_curves import learning_curves, thin_labels
+from fcconan.retrieval.systems import Rankings
+
+# The first two say the same thing, in the same letters.
+HS = {
+    "a": "The Ombrey never return a book.",
+    "b": "the ombrey never return a BOOK",
+    "c": "Every Tessok cheats at cards, says the baker.",
+    "d": "Nobody needs the Velmari and their noisy markets.",
+}
+CN = {"x": "They do.", "y": "Cards were banned in their towns, long ago.", "z": "Ask them."}
+LABELS: Qrels = {
+    "a": {"x": 1, "y": 0, "z": 0},
+    "b": {"x": 1, "y": 0},
+    "c": {"x": 0, "y": 1, "z": 0},
+    "d": {"x": 1, "z": 1},
+}
+
+
+def collection_of(qrels: Qrels, queries: Mapping[str, str] = HS, corpus: Mapping[str, str] = CN) -> Collection:
+    return Collection("cards", "Cards", "0" * 12, queries, corpus, (), {"test": lambda: qrels})
+
+
+class Letters:
+    """An encoder: how often six letters occur in a text, as a unit vector."""
+
+    name = "letters"
+    configuration: dict[str, Any] = {"model": "letters"}  # noqa: RUF012
+
+    def encode(self, texts: Sequence[str], *, role: str) -> Vectors:
+        counts = np.array([[1 + text.lower().count(letter) for letter in "aeortn"] for text in texts], dtype=np.float64)
+        return (counts / np.linalg.norm(counts, axis=1, keepdims=True)).astype(np.float32)
+
+
+class Recorder:
+    """A system that writes down what it is given, and ranks nothing but the first CN."""
+
+    name = "recorder"
+
+    def __init__(self) -> None:
+        self.seen: list[tuple[set[str], set[str]]] = []
+        self._known: set[str] = set()
+
+    def fit(self, labels: Sequence[LabelledPair]) -> None:
+        self._known = {label.query_id for label in labels}
+
+    def rank(self, queries: Mapping[str, str], corpus: Mapping[str, str], k: int) -> Rankings:
+        self.seen.append((set(queries), self._known))
+        return Rankings({query: [(next(iter(corpus)), 1.0)] for query in queries})
+
+
+def random_labels(seed: int, n_hs: int = 12, n_cns: int = 9) -> Collection:
+    """Labels of invented HS that share no words, three quarters of the pairs judged."""
+    generator = np.random.default_rng(seed)
+    words = ["".join(generator.choice(list("abcdefghijklmnopqrstuvwxyz"), 7)) for _ in range(400)]
+    queries = {f"h{n}": " ".join(generator.choice(words, 6)) for n in range(n_hs)}
+    corpus = {f"c{n}": " ".join(generator.choice(words, 5)) for n in range(n_cns)}
+    qrels = {
+        query: {key: int(generator.random() < 0.4) for key in corpus if generator.random() < 0.75} for query in queries
+    }
+    return collection_of(qrels, queries, corpus)
+
+
+def test_the_same_message_in_other_letters_is_one_group_and_groups_are_whole_in_folds() -> None:
+    groups = leakage_groups(HS)
+    assert groups.tolist() == [0, 0, 1, 2]
+    assert group_folds(groups, 100).tolist() == [0, 0, 1, 2]
+    assert group_folds(groups, 2).tolist() == [0, 0, 1, 0]
+    shuffled = [group_folds(np.repeat(np.arange(10), 3), 4, seed=seed).reshape(10, 3) for seed in range(5)]
+    assert all((folds == folds[:, :1]).all() for folds in shuffled)
+    assert {tuple(np.bincount(folds[:, 0])) for folds in shuffled} == {(3, 3, 2, 2)}
+    assert len({tuple(folds[:, 0]) for folds in shuffled}) == 5
+
+
+def test_a_system_sees_only_labels_of_other_groups_and_ranks_every_message_once() -> None:
+    system = Recorder()
+    collection = collection_of(LABELS)
+    groups = leakage_groups(HS)
+    found = rank_held_out(system, collection, labelled_pairs(collection, LABELS, groups), group_folds(groups, 9), 3)
+    assert system.seen == [({"a", "b"}, {"c", "d"}), ({"c"}, {"a", "b", "d"}), ({"d"}, {"a", "b", "c"})]
+    assert list(found) == list(HS)
+    with pytest.raises(InputError, match="all 2 HS of cards are in one leakage group"):
+        part = {key: HS[key] for key in "ab"}
+        rank_held_out(system, collection_of({}, part), [], group_folds(leakage_groups(part), 9), 3)
+
+
+def test_popularity_by_hand() -> None:
+    collection = collection_of(LABELS)
+    groups = leakage_groups(HS)
+    labels = labelled_pairs(collection, LABELS, groups)
+    found = rank_held_out(Popularity(), collection, labels, group_folds(groups, 9), 3)
+    # For a and b: x has 1 of 2 positives, y 1 of 1, z 1 of 2.
+    assert found["a"] == found["b"] == [("y", 2 / 7), ("x", 2 / 8), ("z", 2 / 8)]
+    # For c: x has 3 of 3, y 0 of 2, z 1 of 2.
+    assert found["c"] == [("x", 4 / 9), ("z", 2 / 8), ("y", 1 / 8)]
+    # For d: x has 2 of 3, y 1 of 3, z 0 of 2; another prior.
+    found = rank_held_out(Popularity(positives=2, judged=4), collection, labels, group_folds(groups, 9), 2)
+    assert found["d"] == [("x", 4 / 7), ("y", 3 / 7)]
+
+
+def test_longest_first_with_ties_in_the_order_of_the_catalogue() -> None:
+    found = Longest().rank({"a": "", "b": ""}, {"p": "four", "q": "longer", "r": "also", "s": "sixsix"}, 3)
+    assert found == {key: [("q", 6.0), ("s", 6.0), ("p", 4.0)] for key in "ab"}
+    assert not learns(Longest())
+    assert learns(Popularity())
+
+
+def shares_by_loop(
+    asked: str, labels: list[LabelledPair], corpus: Mapping[str, str], temperature: float, prior: float
+) -> dict[str, float]:
+    """The weighted shares of positives, pair by pair."""
+
+    def cosine(one: str, other: str) -> float:
+        left, right = Letters().encode([one, other], role="query").astype(np.float64)
+        return float(left @ right)
+
+    known = {label.query_id: label.hate_speech for label in labels}
+    weights = {query: np.exp((cosine(asked, text) - 1) / temperature) for query, text in known.items()}
+    mean = sum(weights.values()) / len(weights)
+    share = (sum(label.relevance > 0 for label in labels) + 1) / (len(labels) + 6)
+    found = {}
+    for key, text in corpus.items():
+        above, below = prior * share, prior
+        for label in labels:
+            alike = np.exp((cosine(text, label.counter_narrative) - 1) / temperature)
+            weight = weights[label.query_id] / mean * alike
+            above += weight * (label.relevance > 0)
+            below += weight
+        found[key] = above / below
+    return found
+
+
+def test_label_neighbours_against_a_loop_over_pairs() -> None:
+    collection = random_labels(1)
+    groups = leakage_groups(collection.queries)
+    assert groups.tolist() == list(range(12))
+    labels = [label for label in labelled_pairs(collection, collection.qrels("test"), groups) if label.group]
+    system = LabelNeighbours(encoder=Letters(), temperature=0.2, prior=2.0)
+    system.fit(labels)
+    found = dict(system.rank({"h0": collection.queries["h0"]}, collection.corpus, 9)["h0"])
+    expected = shares_by_loop(collection.queries["h0"], labels, collection.corpus, 0.2, 2.0)
+    assert found == pytest.approx(expected, rel=1e-9)
+
+
+def test_supervised_is_scikit_learns_regression_on_features_of_other_groups() -> None:
+    collection = random_labels(2)
+    groups = leakage_groups(collection.queries)
+    labels = [label for label in labelled_pairs(collection, collection.qrels("test"), groups) if label.group]
+    corpus = collection.corpus
+    system = Supervised(encoder=Letters(), temperature=0.3, prior=1.5, C=0.7)
+    system.fit(labels)
+    found = dict(system.rank({"h0": collection.queries["h0"]}, corpus, 9)["h0"])
+
+    def features(text: str, own: int) -> dict[str, list[float]]:
+        others = [label for label in labels if label.group != own]
+        shares = shares_by_loop(text, others, corpus, 0.3, 1.5)
+        # The overall share of positives is that of all labels.
+        whole = (sum(label.relevance for label in labels) + 1) / (len(labels) + 6)
+        part = (sum(label.relevance for label in others) + 1) / (len(others) + 6)
+        rows = {}
+        for key in corpus:
+            of_cn = [label.relevance for label in others if label.corpus_id == key]
+            popularity = (sum(of_cn) + 1) / (len(of_cn) + 6)
+            left, right = Letters().encode([text, corpus[key]], role="query").astype(np.float64)
+            total = shares_total(text, others, corpus, key)
+            share = shares[key] + 1.5 * (whole - part) / (total + 1.5)
+            rows[key] = [float(left @ right), *(np.log(p / (1 - p)) for p in (popularity, share))]
+        return rows
+
+    def shares_total(text: str, others: list[LabelledPair], corpus: Mapping[str, str], key: str) -> float:
+        encoded = Letters().encode([text, corpus[key]], role="query").astype(np.float64)
+        known = {label.query_id: label.hate_speech for label in others}
+        weights = {
+            query: np.exp((float(encoded[0] @ Letters().encode([one], role="query")[0]) - 1) / 0.3)
+            for query, one in known.items()
+        }
+        mean = sum(weights.values()) / len(weights)
+        return sum(
+            weights[label.query_id]
+            / mean
+            * np.exp((float(encoded[1] @ Letters().encode([label.counter_narrative], role="query")[0]) - 1) / 0.3)
+            for label in others
+        )
+
+    table = {group: features(collection.queries[f"h{group}"], group) for group in range(12)}
+    rows = np.array([table[label.group][label.corpus_id] for label in labels])
+    mean, deviation = rows.mean(axis=0), rows.std(axis=0)
+    model = LogisticRegression(C=0.7, max_iter=1000).fit(
+        (rows - mean) / deviation, [label.relevance > 0 for label in labels]
+    )
+    asked = (np.array(list(table[0].values())) - mean) / deviation
+    expected = dict(zip(corpus, model.decision_function(asked), strict=True))
+    assert found == pytest.approx(expected, rel=1e-5)
+
+
+@pytest.mark.parametrize("make", [Popularity, LabelNeighbours, Supervised])
+def test_flipping_all_labels_of_a_group_leaves_its_own_rankings_as_they_are(make: Any) -> None:
+    collection = random_labels(3)
+    queries = dict(collection.queries) | {"h12": collection.queries["h4"].upper()}  # the group of h4 has two HS
+    qrels = collection.qrels("test") | {"h12": {"c1": 1, "c2": 0, "c5": 1}}
+    flipped = {
+        query: {key: 1 - value for key, value in judged.items()} if query in ("h4", "h12") else judged
+        for query, judged in qrels.items()
+    }
+    system = make() if make is Popularity else make(encoder=Letters())
+    groups = leakage_groups(queries)
+    runs = []
+    for labels in (qrels, flipped):
+        one = collection_of(labels, queries, collection.corpus)
+        runs.append(rank_held_out(system, one, labelled_pairs(one, labels, groups), group_folds(groups, 99), 9))
+    assert runs[0]["h4"] == runs[1]["h4"]
+    assert runs[0]["h12"] == runs[1]["h12"]
+    assert runs[0]["h5"] != runs[1]["h5"]
+
+
+def test_supervised_refuses_labels_of_one_kind_and_protocol_sound_refuses_supervised() -> None:
+    collection = random_labels(4)
+    groups = leakage_groups(collection.queries)
+    labels = labelled_pairs(collection, collection.qrels("test"), groups)
+    system = Supervised(encoder=Letters())
+    system.fit([label._replace(relevance=0) for label in labels])
+    with pytest.raises(InputError, match="got 0 positives of"):
+        system.rank(collection.queries, collection.corpus, 3)
+    settings = Settings(metrics=("mrr@3",), k=3, resamples=100).resolve(collection_of(LABELS))
+    with pytest.raises(InputError, match="use --protocol cross-validated"):
+        bench(collection_of(LABELS), [Supervised(encoder=Letters())], settings)
+
+
+SETTINGS = Settings(protocol="cross-validated", metrics=("ndcg@3",), k=3, resamples=100, repeats=4)
+
+
+def test_a_benchmark_of_systems_that_learn() -> None:
+    collection = random_labels(5)
+    systems: list[Any] = [Longest(), Popularity(), LabelNeighbours(encoder=Letters()), Supervised(encoder=Letters())]
+    settings = SETTINGS.resolve(collection)
+    result, details = bench(collection, systems, settings)
+    again, _ = bench(collection, systems, settings)
+    assert result == again
+    flags = {name: (one.get("uses_labels"), one.get("ignores_message")) for name, one in result["systems"].items()}
+    assert flags == {
+        "longest": (None, True),
+        "popularity": (True, True),
+        "label-neighbours": (True, None),
+        "supervised": (True, None),
+    }
+    for name in ("longest", "popularity"):
+        assert result["systems"][name]["message_auc"]["test"]["value"] == 0.5
+    assert "|folds:100-and-4x5-by-leakage-group" in result["signature"]
+    assert result["chance"]["judged_only"]["test"]["ndcg@3"] > result["chance"]["partitions"]["test"]["ndcg@3"]
+    pairs = {(row["a"], row["b"]) for row in result["message_auc_differences"]}
+    assert pairs == {("label-neighbours", "supervised")}
+    compared = {(row["a"], row["b"]): row for row in result["comparisons"]}
+    row = compared["popularity", "supervised"]
+    on_judged = [result["systems"][name]["judged_only"]["test"]["ndcg@3"] for name in ("popularity", "supervised")]
+    assert row["judged_only"]["difference"] == pytest.approx(on_judged[0] - on_judged[1], abs=1e-9)
+    assert row["two_way"][0] < row["difference"] < row["two_way"][1]
+    groups = leakage_groups(collection.queries)
+    labels = labelled_pairs(collection, collection.qrels("test"), groups)
+    alone = rank_held_out(Popularity(), collection, labels, group_folds(groups, 100), 9)
+    assert details["scores"]["popularity"] == alone
+
+
+def test_a_score_on_judged_pairs_is_that_of_the_ranking_without_the_others() -> None:
+    corpus = {key: f"text {key}" for key in "pqrstu"}
+    qrels: Qrels = {"a": {"q": 1, "s": 0}, "c": {"p": 0, "u": 1, "t": 1}, "d": {"s": 0}}
+
+    class Fixed:
+        name = "fixed"
+
+        def rank(self, queries: Mapping[str, str], corpus: Mapping[str, str], k: int) -> Rankings:
+            order = [(key, float(-place)) for place, key in enumerate("pqrstu")]
+            return Rankings(dict.fromkeys(queries, order))
+
+    queries = {key: HS[key] for key in "acd"}
+    settings = Settings(metrics=("mrr@2", "accuracy@2"), k=2, resamples=100)
+    result, _ = bench(collection_of(qrels, queries, corpus), [Fixed()], settings)
+    one = result["systems"]["fixed"]
+    # All CNs: q is second for a, t fifth for c. Judged only: q, s for a; p, t, u for c; d has no positive.
+    assert one["partitions"]["test"]["mrr@2"] == 0.25
+    assert one["judged_only"] == {"test": {"mrr@2": 0.75}}
+    # A random order: 1 of 2 for a: (1 + 1/2) / 2. 2 of 3 for c: first with 2/3, else second.
+    expected = ((1 + 0.5) / 2 + (2 / 3 + (1 / 3) * 0.5)) / 2
+    assert result["chance"]["judged_only"]["test"]["mrr@2"] == pytest.approx(expected)
+
+
+def test_fewer_labels_are_among_more_labels() -> None:
+    collection = random_labels(6)
+    labels = labelled_pairs(collection, collection.qrels("test"), leakage_groups(collection.queries))
+    sets = [set(thin_labels(labels, n, most, seed=3)) for n, most in ((3, 2), (6, 2), (6, 4), (12, None))]
+    assert [len(kept) for kept in sets[:3]] == [6, 12, 24]
+    assert sets[0] < sets[1] < sets[2] < sets[3] == set(labels)
+    assert {label.query_id for label in sets[0]} != {label.query_id for label in thin_labels(labels, 3, 2, seed=4)}
+
+
+def test_learning_curves_end_at_the_value_of_all_labels() -> None:
+    collection = random_labels(7)
+    settings = SETTINGS.resolve(collection)
+    systems: list[Any] = [Popularity(), Longest()]
+    result, _ = bench(collection, systems, settings)
+    curves = learning_curves(collection, systems, result, settings, seeds=3)
+    assert (curves["partition"], curves["metric"], curves["seeds"]) == ("test", "ndcg@3", 3)
+    assert curves["baseline"] == {"longest": result["systems"]["longest"]["partitions"]["test"]["ndcg@3"]}
+    points = [(row["labelled_hs"], row["judged_per_hs"]) for row in curves["rows"]]
+    assert points == [(2, None), (3, None), (6, None), (12, None), (12, 5)]
+    whole = curves["rows"][3]
+    assert whole["low"] == whole["mean"] == whole["high"]
+    assert curves["rows"][0]["low"] < curves["rows"][0]["high"]
+    ten, _ = bench(collection, systems, replace(settings, folds=10))
+    assert whole["mean"] == ten["systems"]["popularity"]["partitions"]["test"]["ndcg@3"]
+    assert result["systems"]["popularity"]["partitions"]["test"]["ndcg@3"] is not None
+
+
+def test_unconfirmed_labels_are_kept_dropped_or_reversed() -> None:
+    collection = replace(collection_of(LABELS), doubtful={"test": lambda: {("a", "x"), ("c", "z"), ("d", "y")}})
+    assert collection.with_unconfirmed("keep").qrels("test") == LABELS
+    dropped = collection.with_unconfirmed("drop")
+    assert dropped.qrels("test") == LABELS | {"a": {"y": 0, "z": 0}, "c": {"x": 0, "y": 1}}
+    reversed_ = collection.with_unconfirmed("reverse")
+    assert reversed_.qrels("test") == LABELS | {"a": {"x": 0, "y": 0, "z": 0}, "c": {"x": 0, "y": 1, "z": 1}}
+    settings = Settings(metrics=("mrr@3",), k=3, resamples=100)
+    results = [bench(one, [Longest()], settings)[0] for one in (collection, dropped, reversed_)]
+    assert [result["settings"]["unconfirmed"] for result in results] == ["keep", "drop", "reverse"]
+    assert ["|unconfirmed:" in result["signature"] for result in results] == [False, True, True]
+    with pytest.raises(InputError, match="does not say which labels validators confirmed"):
+        collection_of(LABELS).with_unconfirmed("drop")
