@@ -25,7 +25,7 @@ from fcconan.reporting.label_tables import (
     side_by_side_table,
 )
 from fcconan.reporting.page import Page, texts_gate, texts_notice
-from fcconan.reporting.plots import Plots, themed
+from fcconan.reporting.plots import LEARNING, Plots, themed
 from fcconan.reporting.published_systems import (
     Published,
     published_retrieval,
@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
 MOST_TESTS = 2_000  # of more, those of the last partition and of the averages are shown; a download has all
-LEARNING = "learning-curves"  # the plot that stands with its table
 PLACES = 4  # of the values in the page, which shows three
 SHOWN = ("configuration", "resolved", "diagnostics", "failures")
 Results = Mapping[str, Any]
@@ -88,8 +87,8 @@ def retrieval_page(result: Results, data: Mapping[str, Any] | None, plots: Plots
         label_tables=[_greyed(result, table) for table in labels],
         message_plot=_message_plot(result) or "",
         metrics=[(metric, metric_title(metric)) for metric in settings["metrics"]],
-        plots=[shown for key, shown in drawings.items() if key != LEARNING],
-        learning_plots=[shown for key, shown in drawings.items() if key == LEARNING],
+        plots=[shown for key, shown in drawings.items() if key not in LEARNING],
+        learning_plots=[shown for key, shown in drawings.items() if key in LEARNING],
         tables_shown=[_greyed(result, table) for table in others],
         systems=[
             (system, one.get("title", ""), {part: _pretty(one.get(part)) for part in SHOWN})

@@ -32,7 +32,7 @@ from fcconan.reporting.label_tables import (
     side_by_side_table,
 )
 from fcconan.reporting.page import render
-from fcconan.reporting.plots import figures
+from fcconan.reporting.plots import LEARNING, figures
 from fcconan.reporting.retrieval import drill_down, retrieval_page
 from fcconan.retrieval import all_rows, all_rows_csv, score_rows
 from fcconan.services import BenchResult
@@ -175,7 +175,7 @@ def test_csv_and_frame_have_every_value() -> None:
     assert len(table) == len(rows) and list(table.columns) == list(rows[0])
 
 
-def test_learning_curves_are_a_table_and_a_plot() -> None:
+def test_learning_curves_are_a_table() -> None:
     result = labelled_result()
     table = learning_curve_table(result)
     assert table is not None
@@ -190,13 +190,25 @@ def test_learning_curves_are_a_table_and_a_plot() -> None:
         [POPULAR, "20", "all", "0.438", "–"],
         [BM25, "0", "–", "0.344", "–"],
     ]
-    title, svg = figures(result)["learning-curves"]
-    assert title.startswith("NDCG@10 on bronze by the number of labelled HS. Lines are means over 20 random choices")
-    assert {f"{kind}-{place}" for kind in ("curve", "band") for place in (0, 1)} <= set(
-        re.findall(r'id="learning-curves-([a-z]+-\d)"', svg)
-    )
-    assert "popularity, 5 judged per HS" in svg and "popularity, all judged per HS" in svg and "bm25" in svg
-    assert figures(result)["learning-curves"] == figures(labelled_result())["learning-curves"]
+
+
+def test_learning_curves_have_a_plot_by_hs_and_one_by_judgements() -> None:
+    result = labelled_result()
+    plots = {name: plot for name, plot in figures(result).items() if name in LEARNING}
+    assert list(plots) == ["learning-curves-hs", "learning-curves-judgements"]
+    title, svg = plots["learning-curves-judgements"]
+    assert title.startswith("NDCG@10 on bronze by judgements per HS. Lines are means over 20 random choices of labels")
+    assert re.findall(r'id="learning-curves-judgements-((?:curve|band)-\d)"', svg) == ["band-0", "curve-0"]
+    # 20 HS with 5 judgements each, and with all: the ticks are in this order, though 10 HS come first in the rows.
+    assert re.findall(r">(5|all|10|20)</text>", svg) == ["5", "all"]
+    assert ">popularity</text>" in svg and ">bm25</text>" in svg and ">judgements per HS</text>" in svg
+    assert re.findall(r">(5|all|10|20)</text>", plots["learning-curves-hs"][1]) == ["20"]
+    assert plots == {name: plot for name, plot in figures(labelled_result()).items() if name in LEARNING}
+    for row in result["learning_curves"]["rows"]:
+        row["judged_per_hs"] = None
+    assert set(figures(result)) & set(LEARNING) == {"learning-curves-hs"}
+    result["learning_curves"]["rows"] = []
+    assert not set(figures(result)) & set(LEARNING)
 
 
 def test_bars_of_references_are_pale() -> None:
@@ -248,7 +260,7 @@ def test_the_page_has_a_part_on_labels_and_references_in_grey() -> None:
     assert '<section id="labels"><h2>Labels and messages</h2>' in text and 'href="#labels"' in text
     part = text[text.index('<section id="labels">') : text.index('<section id="plots">')]
     assert "Message AUC on bronze, with 95% intervals over HS and CNs; hollow dots ignore the message" in part
-    assert 'id="plot-learning-curves"' in part and 'id="plot-learning-curves"' not in text.replace(part, "")
+    assert part.count('id="plot-learning-curves') == text.count('id="plot-learning-curves') == 2
     assert part.count("all CNs and judged pairs only, with 95% intervals</summary>") == 4
     assert part.count("Differences of message AUC on bronze, with 95% intervals over HS and CNs</summary>") == 1
     assert part.index("NDCG@10 on bronze: all CNs") < part.index("NDCG@10 on diamond: all CNs")
