@@ -96,8 +96,7 @@ def label_notes(result: Result) -> list[str]:
         limits = ["where annotators were assigned by CN, generic replies and lenient annotators cannot be told apart"]
         if how := UNCONFIRMED.get(result["settings"].get("unconfirmed", "")):
             limits.insert(0, f"labels that no validator confirmed {how} (--unconfirmed)")
-        if learnt:
-            verb = "use" if len(learnt) > 1 else "uses"
-            limits.append(f"{', '.join(learnt)} {verb} labels of other HS and cannot place a CN without a judgement")
+        if popular := [name for name in learnt if is_reference(result, name)]:
+            limits.append(f"{', '.join(popular)} cannot rank a CN without a judgement")
         said.append(f"Limits: {'; '.join(limits)}.")
     return said

@@ -102,7 +102,7 @@ class Settings:
     protocol: str = SOUND
     metrics: tuple[str, ...] = ()
     k: int = 10
-    depth: int = 1000
+    depth: int = 100
     resamples: int = 10_000
     confidence: float = 0.95
     seed: int = 0

@@ -89,6 +89,11 @@ def learning_notes(benchmark: Benchmark) -> list[str]:
             f"{', '.join(learning)}. The {len(collection.queries)} HS form {n_groups} leakage groups"
             + ("." if n_groups <= settings.folds else f", which are dealt to {settings.folds} folds.")
         )
+    if (depth := settings.depth) < len(collection.corpus):
+        said.append(
+            f"Rankings end at rank {depth} of {len(collection.corpus)}; for scores on judged pairs only and the message "
+            f"AUC, lower CNs are tied at the end. Use --depth {len(collection.corpus)} for whole rankings."
+        )
     if collection.unconfirmed != "keep":
         done = "left out" if collection.unconfirmed == "drop" else "read as their opposite"
         said.append(f"Labels that no validator confirmed are {done} (--unconfirmed {collection.unconfirmed}).")

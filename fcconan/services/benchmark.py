@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 LOCAL = "Local models"
 _ANSWERS = "journal.sqlite"
 CURVE_SEEDS = 20
+DEPTHS = {"paper": 100, "sound": 100, "cross-validated": 1_000}
 
 
 def _metric_names() -> list[str]:
@@ -84,7 +85,12 @@ class BenchOptions(Baseline, Endpoint):
         role="read",
     )
     cutoff: int = option(10, help="Cutoff of metrics without one of their own.", rare=True, ge=1, renamed=("--k",))
-    depth: int = option(1000, help="Number of CNs that each system returns.", rare=True, ge=1)
+    depth: int | None = option(
+        None,
+        help="Number of CNs that each system returns; default: 100, and 1000 under protocol cross-validated.",
+        rare=True,
+        ge=1,
+    )
     primary: str | None = option(
         None,
         help="Primary comparison; default: NDCG on the broadest tier with confirmed labels.",
@@ -288,7 +294,7 @@ def _settings(options: BenchOptions, suite: "Suite") -> "Settings":
         options.protocol,
         options.metric,
         options.cutoff,
-        options.depth,
+        options.depth or DEPTHS[options.protocol],
         options.resamples,
         options.confidence,
         options.seed,

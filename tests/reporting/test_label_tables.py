@@ -231,14 +231,14 @@ def test_notes_say_what_baselines_and_values_mean_and_their_limits() -> None:
     assert judged.startswith("Judged only: ") and message.startswith("Message AUC: ")
     assert limits == (
         "Limits: labels that no validator confirmed are left out (--unconfirmed); where annotators were assigned by "
-        "CN, generic replies and lenient annotators cannot be told apart; popularity uses labels of other HS and "
-        "cannot place a CN without a judgement."
+        "CN, generic replies and lenient annotators cannot be told apart; popularity cannot rank a CN without a "
+        "judgement."
     )
     text = as_markdown(result)
     assert all(note in text for note in (references, judged, message, limits))
     assert text.index(references) < text.index("Unjudged CNs count as wrong.")
-    result["systems"][BM25]["uses_labels"] = True
-    assert "popularity, bm25 use labels of other HS" in label_notes(result)[-1]
+    result["systems"][BM25]["uses_labels"] = True  # which reads the message, too
+    assert label_notes(result)[-1] == limits
     for how, said in {"keep": "count as they are", "reverse": "count as their opposite"}.items():
         result["settings"]["unconfirmed"] = how
         assert f"confirmed {said} (" in label_notes(result)[-1]
