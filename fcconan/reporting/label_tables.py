@@ -34,9 +34,9 @@ def side_by_side_table(result: Result, partition: str) -> Table | None:
         A table without the columns for which no system has values; None if only the values over all CNs are there.
     """
     metric = shown_metric(result)[0]
-    columns = {"all CNs": True, "over HS": True, HS_AND_CNS: has(result, "two_way_intervals")}
-    columns |= dict.fromkeys(("judged only", "judged only: over HS"), has(result, "judged_only"))
-    auc = ("message AUC", f"message AUC: {HS_AND_CNS}", "pairs of HS (CNs)")
+    columns = {"all CNs": True, "all: over HS": True, f"all: {HS_AND_CNS}": has(result, "two_way_intervals")}
+    columns |= dict.fromkeys(("judged only", "judged: over HS"), has(result, "judged_only"))
+    auc = ("message AUC", f"AUC: {HS_AND_CNS}", "pairs (CNs)")
     columns |= dict.fromkeys(auc, has(result, "message_auc"))
     if not any(list(columns.values())[2:]):
         return None
