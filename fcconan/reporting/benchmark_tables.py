@@ -10,6 +10,7 @@ from fcconan.reporting.label_tables import (
     comparison_columns,
     comparison_values,
     learning_curve_table,
+    message_difference_table,
     shown_metric,
     side_by_side_table,
 )
@@ -27,7 +28,7 @@ from fcconan.reporting.tables import (
     table_of,
     with_interval,
 )
-from fcconan.retrieval import ends_of, leaderboard_rows, primary_by_chance, ranked_systems
+from fcconan.retrieval import MESSAGE_AUC, ends_of, leaderboard_rows, primary_by_chance, ranked_systems
 from fcconan.scoring import EXPLORATORY, PRIMARY
 
 SIGNIFICANT = 0.05
@@ -283,7 +284,12 @@ def all_tables(result: Result, *, every_test: bool = True) -> list[Table]:
     partitions = list(result["partitions"])
     compared = comparison_tables(result, only=() if every_test else ("all", partitions[-1]))
     tables: list[Table | None] = [summary_table(result), compared.pop(PRIMARY, None)]
-    tables += [learning_curve_table(result), sparsity_table(result), plan_table(result)]
+    tables += [
+        message_difference_table(result),
+        learning_curve_table(result),
+        sparsity_table(result),
+        plan_table(result),
+    ]
     for partition in partitions:
         tables += [partition_table(result, partition), side_by_side_table(result, partition)]
         tables.append(bracket_table(result, partition))
@@ -323,4 +329,8 @@ def comparisons_as_csv(result: Result) -> str:
     if not comparison_columns(rows):
         return csv_text(columns, [[row[key] for key in columns] for row in rows])
     cells = [[*(row[key] for key in columns), *comparison_values(row)] for row in rows]
+    for row in result.get("message_auc_differences", ()):
+        there = {**row, "metric": MESSAGE_AUC, "low": None, "high": None}
+        both = comparison_values({"two_way": (row["low"], row["high"])})
+        cells.append([*(there.get(key) for key in columns), *both])
     return csv_text([*columns, *COMPARISON_VALUES], cells)

@@ -5,7 +5,7 @@ from typing import Any
 
 from fcconan.data import counted
 from fcconan.reporting.benchmark_words import CHANCE, Result, has, marked, metric_title, percent
-from fcconan.reporting.tables import MISSING, Columns, Rows, Table, interval, number
+from fcconan.reporting.tables import MISSING, Columns, Rows, Table, interval, number, table_of
 from fcconan.retrieval import EVEN, ends_of, ranked_systems
 
 DIGITS = 3  # so that a table with three intervals fits a screen
@@ -34,9 +34,9 @@ def side_by_side_table(result: Result, partition: str) -> Table | None:
         A table without the columns for which no system has values; None if only the values over all CNs are there.
     """
     metric = shown_metric(result)[0]
-    columns = {"all CNs": True, "over HS": True, HS_AND_CNS: has(result, "two_way_intervals")}
-    columns |= dict.fromkeys(("judged only", "judged only: over HS"), has(result, "judged_only"))
-    auc = ("message AUC", f"message AUC: {HS_AND_CNS}", "pairs of HS (CNs)")
+    columns = {"all CNs": True, "all: over HS": True, f"all: {HS_AND_CNS}": has(result, "two_way_intervals")}
+    columns |= dict.fromkeys(("judged only", "judged: over HS"), has(result, "judged_only"))
+    auc = ("message AUC", f"AUC: {HS_AND_CNS}", "pairs (CNs)")
     columns |= dict.fromkeys(auc, has(result, "message_auc"))
     if not any(list(columns.values())[2:]):
         return None
@@ -84,6 +84,22 @@ def comparison_columns(rows: Rows, digits: int = DIGITS) -> Columns:
         columns["a - b, judged only"] = lambda row: number(_judged(row, "difference"), digits)
         columns["interval, judged only"] = lambda row: interval(_judged(row, "low"), _judged(row, "high"), digits)
     return columns
+
+
+def message_difference_table(result: Result) -> Table | None:
+    """Returns differences of the message AUC between systems, on the partition of the primary comparison."""
+    partition = shown_metric(result)[1]
+    rows = [row for row in result.get("message_auc_differences", ()) if row["partition"] == partition]
+    if not rows:
+        return None
+    title = f"Differences of message AUC on {partition}, with {percent(result)} intervals over HS and CNs"
+    columns: Columns = {
+        "a": "a",
+        "b": "b",
+        "a - b": lambda row: number(row["difference"], DIGITS),
+        HS_AND_CNS: lambda row: interval(row["low"], row["high"], DIGITS),
+    }
+    return table_of(title, rows, columns)
 
 
 COMPARISON_VALUES = ("two_way_low", "two_way_high", "judged_only", "judged_only_low", "judged_only_high")

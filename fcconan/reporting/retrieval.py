@@ -18,9 +18,14 @@ from fcconan.reporting.findings import retrieval_finding
 from fcconan.reporting.forest_plots import Dot, Dots, forest_plot, hollow_note, scale_of
 from fcconan.reporting.heat_maps import difference_map, heat_maps
 from fcconan.reporting.html_tables import View
-from fcconan.reporting.label_tables import learning_curve_table, shown_metric, side_by_side_table
+from fcconan.reporting.label_tables import (
+    learning_curve_table,
+    message_difference_table,
+    shown_metric,
+    side_by_side_table,
+)
 from fcconan.reporting.page import Page, texts_gate, texts_notice
-from fcconan.reporting.plots import Plots, themed
+from fcconan.reporting.plots import LEARNING, Plots, themed
 from fcconan.reporting.published_systems import (
     Published,
     published_retrieval,
@@ -34,7 +39,6 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
 MOST_TESTS = 2_000  # of more, those of the last partition and of the averages are shown; a download has all
-LEARNING = "learning-curves"  # the plot that stands with its table
 PLACES = 4  # of the values in the page, which shows three
 SHOWN = ("configuration", "resolved", "diagnostics", "failures")
 Results = Mapping[str, Any]
@@ -83,8 +87,8 @@ def retrieval_page(result: Results, data: Mapping[str, Any] | None, plots: Plots
         label_tables=[_greyed(result, table) for table in labels],
         message_plot=_message_plot(result) or "",
         metrics=[(metric, metric_title(metric)) for metric in settings["metrics"]],
-        plots=[shown for key, shown in drawings.items() if key != LEARNING],
-        learning_plots=[shown for key, shown in drawings.items() if key == LEARNING],
+        plots=[shown for key, shown in drawings.items() if key not in LEARNING],
+        learning_plots=[shown for key, shown in drawings.items() if key in LEARNING],
         tables_shown=[_greyed(result, table) for table in others],
         systems=[
             (system, one.get("title", ""), {part: _pretty(one.get(part)) for part in SHOWN})
@@ -116,10 +120,11 @@ def retrieval_page(result: Results, data: Mapping[str, Any] | None, plots: Plots
 
 
 def _label_tables(result: Results) -> list[Table]:
-    """Returns the tables of judged pairs and messages, the partition of the primary comparison first, and of curves."""
+    """Returns the tables of judged pairs, the partition of the primary comparison first, of messages and of curves."""
     first = shown_metric(result)[1]
     parts = [] if not result["systems"] else [first, *(part for part in result["partitions"] if part != first)]
-    tables = [*(side_by_side_table(result, part) for part in parts), learning_curve_table(result)]
+    tables = [side_by_side_table(result, part) for part in parts]
+    tables += [message_difference_table(result), learning_curve_table(result)]
     return [table for table in tables if table is not None]
 
 

@@ -39,6 +39,7 @@ from .judged_pairs import (
 )
 from .label_columns import (
     EVEN as EVEN,
+    MESSAGE_AUC as MESSAGE_AUC,
     all_rows as all_rows,
     all_rows_csv as all_rows_csv,
 )

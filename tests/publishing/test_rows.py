@@ -261,10 +261,14 @@ def test_the_result_of_a_benchmark_becomes_rows(run_cli: RunCli, tmp_path: Path,
     result = json.loads(made.read_text())
     with stage_rows(made) as contents:
         rows = table(contents, "results")
-        partitions = result["systems"]["random"]["partitions"]
+        system = result["systems"]["random"]
+        partitions = system["partitions"]
         assert {(row["system"], row["partition"]) for row in rows} == {("random", name) for name in partitions}
         for row in rows:
-            assert row["value"] == partitions[row["partition"]][row["metric"]]
+            part = row["partition"]
+            of_message = row["metric"] == "message_auc"
+            assert row["value"] == (system["message_auc"][part]["value"] if of_message else partitions[part]["mrr@3"])
+            assert row["judged_only"] == (None if of_message else system["judged_only"][part]["mrr@3"])
         assert f"- `{result['signature']}`" in contents.path("README.md").read_text()
 
 

@@ -186,6 +186,10 @@ def labelled_result() -> dict[str, Any]:
     for row in result["comparisons"][:2]:
         row |= {"two_way": [-0.5, 0.75], "judged_only": {"difference": 0.0625, "low": -0.25, "high": 0.375}}
     ends = {"low": 0.25, "high": 0.5}
+    result["message_auc_differences"] = [
+        {"a": BM25, "b": AWKWARD, "partition": part, "difference": difference, **ends}
+        for part, difference in zip(PARTITIONS, (0.5, 0.375, None, 0.4375), strict=True)
+    ]
     result["learning_curves"] = {
         "partition": "bronze",
         "metric": "ndcg@10",
@@ -198,3 +202,12 @@ def labelled_result() -> dict[str, Any]:
         "baseline": {BM25: 0.34375},
     }
     return result
+
+
+def labelled_details() -> dict[str, Any]:
+    """The details of the example; the baselines rank as `random` does."""
+    details = example_details()
+    baselines = (POPULARITY, LONGEST)
+    return details | {
+        part: details[part] | dict.fromkeys(baselines, details[part][RANDOM]) for part in ("runs", "per_query")
+    }

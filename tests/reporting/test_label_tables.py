@@ -1,14 +1,16 @@
 """What labels are worth, in tables, plots and pages: baselines, judged pairs only, HS and CNs, messages, curves."""
 
-import copy
 import csv
 import io
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
+from playwright.sync_api import Browser
 from typer.testing import CliRunner
 
+from fcconan.reporting.benchmark_reports import write_report
 from fcconan.reporting.benchmark_tables import (
     all_tables,
     answer_tables,
@@ -23,20 +25,26 @@ from fcconan.reporting.benchmark_tables import (
 from fcconan.reporting.benchmark_words import label_notes, marked, reference_rows
 from fcconan.reporting.findings import retrieval_finding
 from fcconan.reporting.forest_plots import Dot, hollow_note
-from fcconan.reporting.label_tables import learning_curve_table, shown_metric, side_by_side_table
+from fcconan.reporting.label_tables import (
+    learning_curve_table,
+    message_difference_table,
+    shown_metric,
+    side_by_side_table,
+)
 from fcconan.reporting.page import render
-from fcconan.reporting.plots import figures
+from fcconan.reporting.plots import LEARNING, figures
 from fcconan.reporting.retrieval import drill_down, retrieval_page
 from fcconan.retrieval import all_rows, all_rows_csv, score_rows
 from fcconan.services import BenchResult
+from tests.browsing import accessibility_problems, needs_chromium, visit
 from tests.reporting.invented import (
     AWKWARD,
     BM25,
     LONGEST,
     POPULARITY,
     RANDOM,
-    example_details,
     example_result,
+    labelled_details,
     labelled_result,
 )
 
@@ -46,11 +54,7 @@ VALUES = ("judged_only", "judged_only_intervals", "two_way_intervals", "message_
 
 
 def _page(result: dict[str, Any]) -> str:
-    details = copy.deepcopy(example_details())
-    for part in ("runs", "per_query"):
-        for name in result["systems"]:
-            details[part].setdefault(name, details[part][RANDOM])
-    return render(retrieval_page(result, drill_down(result, details), figures(result)))
+    return render(retrieval_page(result, drill_down(result, labelled_details()), figures(result)))
 
 
 def test_both_populations_stand_side_by_side_with_all_intervals() -> None:
@@ -58,8 +62,8 @@ def test_both_populations_stand_side_by_side_with_all_intervals() -> None:
     assert table is not None
     assert table.title == "NDCG@10 on bronze: all CNs and judged pairs only, with 95% intervals"
     assert table.columns == [
-        "system", "all CNs", "over HS", "over HS and CNs", "judged only", "judged only: over HS",
-        "message AUC", "message AUC: over HS and CNs", "pairs of HS (CNs)",
+        "system", "all CNs", "all: over HS", "all: over HS and CNs", "judged only", "judged: over HS",
+        "message AUC", "AUC: over HS and CNs", "pairs (CNs)",
     ]  # fmt: skip
     both, judged = "[0.125, 0.875]", "[0.500, 0.750]"
     assert table.rows == [
@@ -75,9 +79,9 @@ def test_both_populations_stand_side_by_side_with_all_intervals() -> None:
 @pytest.mark.parametrize(
     ("kept", "columns"),
     [
-        ("two_way_intervals", ["all CNs", "over HS", "over HS and CNs"]),
-        ("judged_only", ["all CNs", "over HS", "judged only", "judged only: over HS"]),
-        ("message_auc", ["all CNs", "over HS", "message AUC", "message AUC: over HS and CNs", "pairs of HS (CNs)"]),
+        ("two_way_intervals", ["all CNs", "all: over HS", "all: over HS and CNs"]),
+        ("judged_only", ["all CNs", "all: over HS", "judged only", "judged: over HS"]),
+        ("message_auc", ["all CNs", "all: over HS", "message AUC", "AUC: over HS and CNs", "pairs (CNs)"]),
     ],
 )
 def test_values_that_no_system_has_leave_no_columns(kept: str, columns: list[str]) -> None:
@@ -128,6 +132,25 @@ def test_comparisons_have_the_interval_over_hs_and_cns_and_the_difference_on_jud
     assert list(rows[0])[-5:] == names
     assert [rows[0][name] for name in names] == ["-0.5", "0.75", "0.0625", "-0.25", "0.375"]
     assert [rows[2][name] for name in names] == [""] * 5
+    assert [row["metric"] for row in rows] == ["ndcg@10"] * 3 + ["message_auc"] * 4
+    area = rows[3]
+    assert [area[name] for name in ("partition", "a", "b", "difference", "low", "p", "family")] == [
+        "diamond", BM25, AWKWARD, "0.5", "", "", "",
+    ]  # fmt: skip
+    assert [area[name] for name in names] == ["0.25", "0.5", "", "", ""]
+
+
+def test_differences_of_the_message_auc_are_those_of_the_primary_partition() -> None:
+    result = labelled_result()
+    table = message_difference_table(result)
+    assert table is not None and table in all_tables(result)
+    assert table.title == "Differences of message AUC on bronze, with 95% intervals over HS and CNs"
+    assert table.columns == ["a", "b", "a - b", "over HS and CNs"]
+    assert table.rows == [[BM25, AWKWARD, "0.438", "[0.250, 0.500]"]]
+    result["settings"]["primary"] = "ndcg@10@silver"
+    table = message_difference_table(result)
+    assert table is not None and table.rows[0][2] == "–"
+    assert message_difference_table(example_result()) is None
 
 
 def test_csv_and_frame_have_every_value() -> None:
@@ -152,7 +175,7 @@ def test_csv_and_frame_have_every_value() -> None:
     assert len(table) == len(rows) and list(table.columns) == list(rows[0])
 
 
-def test_learning_curves_are_a_table_and_a_plot() -> None:
+def test_learning_curves_are_a_table() -> None:
     result = labelled_result()
     table = learning_curve_table(result)
     assert table is not None
@@ -167,13 +190,25 @@ def test_learning_curves_are_a_table_and_a_plot() -> None:
         [POPULAR, "20", "all", "0.438", "–"],
         [BM25, "0", "–", "0.344", "–"],
     ]
-    title, svg = figures(result)["learning-curves"]
-    assert title.startswith("NDCG@10 on bronze by the number of labelled HS. Lines are means over 20 random choices")
-    assert {f"{kind}-{place}" for kind in ("curve", "band") for place in (0, 1)} <= set(
-        re.findall(r'id="learning-curves-([a-z]+-\d)"', svg)
-    )
-    assert "popularity, 5 judged per HS" in svg and "popularity, all judged per HS" in svg and "bm25" in svg
-    assert figures(result)["learning-curves"] == figures(labelled_result())["learning-curves"]
+
+
+def test_learning_curves_have_a_plot_by_hs_and_one_by_judgements() -> None:
+    result = labelled_result()
+    plots = {name: plot for name, plot in figures(result).items() if name in LEARNING}
+    assert list(plots) == ["learning-curves-hs", "learning-curves-judgements"]
+    title, svg = plots["learning-curves-judgements"]
+    assert title.startswith("NDCG@10 on bronze by judgements per HS. Lines are means over 20 random choices of labels")
+    assert re.findall(r'id="learning-curves-judgements-((?:curve|band)-\d)"', svg) == ["band-0", "curve-0"]
+    # 20 HS with 5 judgements each, and with all: the ticks are in this order, though 10 HS come first in the rows.
+    assert re.findall(r">(5|all|10|20)</text>", svg) == ["5", "all"]
+    assert ">popularity</text>" in svg and ">bm25</text>" in svg and ">judgements per HS</text>" in svg
+    assert re.findall(r">(5|all|10|20)</text>", plots["learning-curves-hs"][1]) == ["20"]
+    assert plots == {name: plot for name, plot in figures(labelled_result()).items() if name in LEARNING}
+    for row in result["learning_curves"]["rows"]:
+        row["judged_per_hs"] = None
+    assert set(figures(result)) & set(LEARNING) == {"learning-curves-hs"}
+    result["learning_curves"]["rows"] = []
+    assert not set(figures(result)) & set(LEARNING)
 
 
 def test_bars_of_references_are_pale() -> None:
@@ -217,7 +252,7 @@ def test_the_answer_has_both_populations_and_reports_have_every_table() -> None:
     assert answer_tables(result) == [leaderboard_table(result), side, comparison_tables(result)["primary"]]
     tables = all_tables(result)
     assert [table for table in tables if table == side] == [side] and learning_curve_table(result) in tables
-    assert "message AUC: over HS and CNs" in as_latex(result)
+    assert "AUC: over HS and CNs" in as_latex(result)
 
 
 def test_the_page_has_a_part_on_labels_and_references_in_grey() -> None:
@@ -225,8 +260,9 @@ def test_the_page_has_a_part_on_labels_and_references_in_grey() -> None:
     assert '<section id="labels"><h2>Labels and messages</h2>' in text and 'href="#labels"' in text
     part = text[text.index('<section id="labels">') : text.index('<section id="plots">')]
     assert "Message AUC on bronze, with 95% intervals over HS and CNs; hollow dots ignore the message" in part
-    assert 'id="plot-learning-curves"' in part and 'id="plot-learning-curves"' not in text.replace(part, "")
+    assert part.count('id="plot-learning-curves') == text.count('id="plot-learning-curves') == 2
     assert part.count("all CNs and judged pairs only, with 95% intervals</summary>") == 4
+    assert part.count("Differences of message AUC on bronze, with 95% intervals over HS and CNs</summary>") == 1
     assert part.index("NDCG@10 on bronze: all CNs") < part.index("NDCG@10 on diamond: all CNs")
     rows = re.findall(r'<div class="dot-row( grey)?" data-row="([^"]*)"', part)
     assert rows == [
@@ -261,7 +297,7 @@ def test_the_command_prints_notes_and_both_populations() -> None:
     app = Typer()
     app.command()(lambda: print_benchmark(BenchResult(labelled_result()), verbose=False))
     output = CliRunner().invoke(app).output
-    assert f"- References: {POPULAR}" in output and "judged only: over HS" in output
+    assert f"- References: {POPULAR}" in output and "judged: over HS" in output
     assert output.index("- References") < output.index("- Unjudged CNs count as wrong.")
 
 
@@ -271,3 +307,16 @@ def test_hollow_dots_are_published_figures_or_references() -> None:
     assert hollow_note([own, printed]) == "; hollow dots are published figures"
     assert hollow_note([reference, own]) == "; hollow dots ignore the message"
     assert hollow_note([reference, printed]) == "; hollow dots are published figures or ignore the message"
+
+
+@needs_chromium
+def test_the_page_is_accessible_in_both_themes_and_fits_a_telephone(browser: Browser, tmp_path: Path) -> None:
+    path, *_ = write_report(tmp_path / "report", labelled_result(), labelled_details())
+    for theme in ("light", "dark"):
+        with visit(browser, path, theme=theme) as page:
+            page.evaluate("document.querySelectorAll('#labels details').forEach(part => part.open = true)")
+            assert accessibility_problems(page) == [], theme
+            page.set_viewport_size({"width": 390, "height": 800})
+            assert page.evaluate("document.documentElement.scrollWidth") == 390
+            reference = page.locator(f'#labels tr.grey th:has-text("{POPULAR}")').first
+            assert reference.evaluate("cell => getComputedStyle(cell).fontStyle") == "italic"

@@ -5,10 +5,12 @@ with replacement, independently (the pigeonhole bootstrap: Owen, 2007, "The pige
 Statistics 1(2); of documents in retrieval: Zobel and Rashidi, 2020, "Corpus bootstrapping for assessment of the
 properties of effectiveness measures", CIKM). Owen's theorem holds for means over pairs: the interval is then somewhat
 too wide, and not too narrow. A ranking metric is no such mean, and copies of a CN stand together in a ranking, so that
-here the intervals are approximate.
+here the intervals are approximate: hit ratio and MRR, for which a further copy of a CN is worth nothing, are lower in
+the resamples than in the data.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -130,6 +132,22 @@ def _places(order: Mapping[str, Sequence[str]], query_ids: Sequence[str], places
     return found
 
 
+@dataclass(frozen=True)
+class _Counted(Ranked):
+    """Rankings whose ideal is known to some depth only.
+
+    Attributes:
+        counts: The number of positives of every query; shape (queries,).
+    """
+
+    counts: Ints
+
+    @property
+    def n_positive(self) -> Ints:
+        """The number of positives of every query; shape (queries,)."""
+        return self.counts
+
+
 class _Batch:
     """Some resamples, as one list of all drawn HS in each of them.
 
@@ -147,20 +165,21 @@ class _Batch:
         # A last column, for places past the end of a ranking: such a CN is never drawn.
         self._of_cns = np.pad(of_cns, ((0, 0), (0, 1)))
         self._relevances = relevances
-        self._ideal = self._ideals(of_cns)
+        self._at_least = self._levels(of_cns)
 
-    def _ideals(self, of_cns: Ints) -> Ints:
-        """Returns the relevances of all copies of positives, highest first; shape (rows, most positives)."""
+    def _levels(self, of_cns: Ints) -> dict[int, Ints]:
+        """Returns, for each relevance of a positive, how many copies have at least that; shape (rows,)."""
         levels = [level for level in np.unique(self._relevances) if level > 0]
         # As floats, the product is BLAS's; the counts are small whole numbers, which floats hold exactly.
         copies = of_cns.astype(np.float64)
-        at_least = [
-            (copies @ (self._relevances >= level).T.astype(np.float64))[self.resample, self.hs] for level in levels
-        ]
-        width = int(max((counts.max(initial=0) for counts in at_least), default=0))
-        found = np.zeros((len(self.hs), width), dtype=np.int64)
-        for level, counts in zip(levels, at_least, strict=True):  # ascending: higher levels are fewer, and come first
-            found[np.arange(width) < counts[:, None]] = level
+        drawn = {level: copies @ (self._relevances >= level).T.astype(np.float64) for level in levels}
+        return {int(level): each[self.resample, self.hs].astype(np.int64) for level, each in drawn.items()}
+
+    def _ideal(self, depth: int) -> Ints:
+        """Returns the relevances of an ideal ranking of all copies, down to a rank; shape (rows, depth)."""
+        found = np.zeros((len(self.hs), depth), dtype=np.int64)
+        for level, n_copies in self._at_least.items():  # ascending: higher levels are fewer, and come first
+            found[np.arange(depth) < n_copies[:, None]] = level
         return found
 
     def means(self, ranking: Ints, gone: Flags, rule: Rule, depth: int) -> Floats:
@@ -176,7 +195,9 @@ class _Batch:
             Shape (resamples, metrics).
         """
         failed = gone[self.hs]
-        ranked = Ranked((), self._gains(ranking, depth), self._ideal, len(self._relevances[0]), failed)
+        n_positive = next(iter(self._at_least.values()), np.zeros(len(failed), dtype=np.int64))
+        n_corpus = self._relevances.shape[1]
+        ranked = _Counted((), self._gains(ranking, depth), self._ideal(depth), n_corpus, failed, n_positive)
         values = own_values(ranked, rule)
         counted = ~failed & ((ranked.n_positive > 0) | rule.all_queries)
         times = self.times * counted
@@ -194,6 +215,8 @@ class _Batch:
     def _gains(self, ranking: Ints, depth: int) -> Ints:
         """Returns the judged relevance at each rank when every CN stands there as often as it is drawn.
 
+        Each CN is drawn once on average, so that a few times `depth` places of a ranking nearly always hold enough.
+
         Args:
             ranking: Places in the catalogue, -1 past the end; shape (HS, longest ranking).
             depth: How many ranks to return.
@@ -201,26 +224,17 @@ class _Batch:
         Returns:
             Shape (rows, depth).
         """
-        gains = np.where(ranking < 0, NOTHING, np.take_along_axis(self._relevances, np.maximum(ranking, 0), axis=1))
-        gains = np.pad(gains, ((0, 0), (0, 1)), constant_values=NOTHING)  # for ranks past the end
-        last = _until(self._of_cns, ranking, self.resample, self.hs, depth)
-        found = [gains[self.hs, (last <= rank).sum(axis=1)] for rank in range(depth)]
-        return np.stack(found, axis=1)
-
-
-def _until(of_cns: Ints, ranking: Ints, resample: Ints, hs: Ints, depth: int) -> Ints:
-    """Returns how many copies stand in a ranking up to each of its places, as many places as `depth` copies need.
-
-    Each CN is drawn once on average, so that a few times `depth` places nearly always hold them.
-
-    Returns:
-        Shape (rows, places); unless all places are in it, every row has `depth` copies or more at the last.
-    """
-    n_places = ranking.shape[1]
-    seen = min(n_places, 3 * depth + 10)
-    while True:
-        copies = of_cns[resample[:, None], ranking[hs, :seen]]
-        until: Ints = np.cumsum(copies, axis=1, dtype=np.int64)
-        if seen == n_places or (until[:, -1] >= depth).all():
-            return until
-        seen = min(n_places, 2 * seen)
+        gains = np.take_along_axis(self._relevances, np.maximum(ranking, 0), axis=1)
+        n_places = ranking.shape[1]
+        seen = min(n_places, 3 * depth + 10)
+        while True:
+            copies = self._of_cns[self.resample[:, None], ranking[self.hs, :seen]]
+            n_copies = copies.sum(axis=1)
+            if seen == n_places or (n_copies >= depth).all():
+                break
+            seen = min(n_places, 2 * seen)
+        # The copies of all rows one after another, and the places where those of each row begin.
+        every = np.append(np.repeat(gains[self.hs, :seen].ravel(), copies.ravel()), NOTHING)
+        first = np.cumsum(n_copies) - n_copies
+        ranks = np.arange(depth)
+        return every[np.where(ranks < n_copies[:, None], first[:, None] + ranks, -1)]
