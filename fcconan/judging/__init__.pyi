@@ -46,6 +46,30 @@ from .comparison.protocols import (
 from .comparison.summary import (
     ComparisonSummary as ComparisonSummary,
 )
+from .learned.cross_fitting import (
+    FittedModels as FittedModels,
+    cross_fit as cross_fit,
+    fit as fit,
+)
+from .learned.features import (
+    Features as Features,
+    features_of as features_of,
+    surface_features as surface_features,
+)
+from .learned.folds import (
+    FoldKey as FoldKey,
+    balanced_folds as balanced_folds,
+    fold_numbers as fold_numbers,
+)
+from .learned.rated_texts import (
+    RatedAspect as RatedAspect,
+    RatedTexts as RatedTexts,
+    leakage_groups as leakage_groups,
+    rated_texts as rated_texts,
+)
+from .learned.regression import (
+    fit_space as fit_space,
+)
 from .lexical import (
     LexicalJudge as LexicalJudge,
 )
