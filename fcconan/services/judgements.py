@@ -242,7 +242,7 @@ def _own_judge(name: str, plan: "Plan", options: RateOptions, features_from: Sou
         judges = ", ".join(dict.fromkeys(judge for judge, _ in rater.features_from))
         if features_from is None:
             raise InputError(f"{name} needs the ratings of {judges}: give them with --features-from RATINGS")
-        ratings = FeatureRatings(ratings_of(features_from), rater.features_from)
+        ratings = FeatureRatings(ratings_of(features_from, options.split), rater.features_from)
     return LearnedJudge(rater, plan.task, encoder, ratings)
 
 
@@ -256,8 +256,8 @@ def _notes(judges: Iterable[Any]) -> list[str]:
             found.append(f"{judge.name}: {BANNER}")
             if judge.in_sample:
                 found.append(
-                    f"{judge.name} learned from the message or text of {judge.in_sample} replies (seen is in_sample): "
-                    "`correlate` refuses these ratings."
+                    f"{judge.name}: replies with a message or text that it learned from (column seen: in_sample): "
+                    f"{judge.in_sample}; `correlate` refuses these ratings."
                 )
             if judge.unlike:
                 found.append(

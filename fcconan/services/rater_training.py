@@ -1,7 +1,8 @@
 """Training of raters that learn from people's ratings."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -14,8 +15,11 @@ from fcconan.services.results import Result
 from fcconan.services.rows import REPLIES, Source, listed, names_of, open_rows, rows_argument
 
 if TYPE_CHECKING:
+    from numpy import float64
+    from numpy.typing import NDArray
+
     from fcconan.data import Table
-    from fcconan.judging import RatedAspect
+    from fcconan.judging import FeatureRatings, RatedAspect, Row
     from fcconan.retrieval import Encoder
     from fcconan.scoring import RatedReplies
 
@@ -34,6 +38,9 @@ class TrainRaterOptions(PartSelection):
         help="Encoder of the texts: minilm (packaged), a sentence-transformers model, or none.",
         metavar="NAME",
         role="model",
+    )
+    feature_rater: tuple[str, ...] = option(
+        (), help="Use only this rater of --features-from; repeat it for several. Default: all.", metavar="NAME"
     )
     folds: int = option(10, help="Folds of the cross-fitting.", rare=True, ge=2, le=1000)
     fold_by: Literal["group", "system", "round"] = option(
@@ -97,7 +104,6 @@ def train_rater(
 
     from fcconan.data import codes_of_row
     from fcconan.judging import (
-        FeatureRatings,
         TrainingData,
         features_of,
         fold_numbers,
@@ -106,20 +112,15 @@ def train_rater(
         train_rater as train,
     )
 
+    if features_from is None:
+        options.refuse("feature_rater", why="only for --features-from RATINGS")
     folder = Path(out)
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise InputError(f"{folder} is there and not empty: choose another --out, or remove it")
     table = open_rows("replies", replies, options)
-    people, aspects = _people(table, replies, ratings, options)
     rows = [dict(row) for row in table][: options.limit]
-    position = {reply: at for at, reply in enumerate(people.replies)}
-    with_text = [row for row in rows if row["reply_id"] in position and (row.get("text") or "").strip()]
-    values = np.full((len(with_text), len(aspects)), np.nan)
-    for column, aspect in enumerate(aspects):
-        means = _means(people.people(aspect.name)[1])
-        values[:, column] = [means[position[row["reply_id"]]] for row in with_text]
-    kept = np.flatnonzero(~np.isnan(values).all(axis=1))
-    used = [with_text[at] for at in kept]
+    people, aspects = _people(table, replies, ratings, options)
+    used, values = _rated_rows(rows, people, aspects)
     if len(used) < 2:
         raise InputError(
             f"found {len(used)} replies with a text and a rating by people in {names_of(replies)}, expected two or "
@@ -127,13 +128,11 @@ def train_rater(
         )
     codes = [codes_of_row(row) for row in used]
     groups = leakage_groups([row.get("hate_speech") or "" for row in used], codes)
-    rated = rated_texts(used, aspects, values[kept], groups)
+    rated = rated_texts(used, aspects, values, groups)
     folds = fold_numbers(rated, by=options.fold_by, folds=options.folds, seed=options.seed)
-    judges = None if features_from is None else FeatureRatings(ratings_of(features_from))
-    extra = None
-    if judges is not None:
-        if not judges.columns:
-            raise InputError("--features-from holds no ratings by models or metrics: give ratings of judges")
+    judges = extra = None
+    if features_from is not None:
+        judges = _feature_ratings(features_from, options)
         judges.check(rated.reply_ids)
         extra = judges.values(rated.reply_ids)
     encoder = encoder_of(options.encoder, options.device)
@@ -162,6 +161,51 @@ def train_rater(
     if extra is not None and (lacking := int(np.isnan(extra).any(axis=1).sum())):
         notes.append(f"{lacking} of {len(used)} replies lack a rating of --features-from, which counts as its mean.")
     return TrainRaterResult({"out": str(out), **about}, folder, tuple(notes))
+
+
+def _rated_rows(
+    rows: "list[Row]", people: "RatedReplies", aspects: "list[RatedAspect]"
+) -> "tuple[list[Row], NDArray[float64]]":
+    """Returns the replies that have a text and a rating by people, and people's mean ratings, shape (n, aspects)."""
+    import numpy as np
+
+    position = {reply: at for at, reply in enumerate(people.replies)}
+    with_text = [row for row in rows if row["reply_id"] in position and (row.get("text") or "").strip()]
+    values = np.full((len(with_text), len(aspects)), np.nan)
+    for column, aspect in enumerate(aspects):
+        means = _means(people.people(aspect.name)[1])
+        values[:, column] = [means[position[row["reply_id"]]] for row in with_text]
+    kept = np.flatnonzero(~np.isnan(values).all(axis=1))
+    return [with_text[at] for at in kept], values[kept]
+
+
+def _feature_ratings(sources: Source, options: TrainRaterOptions) -> "FeatureRatings":
+    """Returns the ratings that are features.
+
+    Raises:
+        InputError: There are none.
+    """
+    from fcconan.judging import FeatureRatings
+
+    found = FeatureRatings(_of_raters(ratings_of(sources, options.split), options.feature_rater))
+    if not found.columns:
+        raise InputError("--features-from holds no ratings by models or metrics: give ratings of judges")
+    return found
+
+
+def _of_raters(ratings: "Table", raters: Sequence[str]) -> Iterator[Mapping[str, Any]]:
+    """Yields the ratings of some raters, or all of them.
+
+    Raises:
+        InputError: In the end, if there are none of one of these.
+    """
+    lacking = dict.fromkeys(raters)
+    for row in ratings:
+        lacking.pop(str(row["rater"]), None)
+        if not raters or row["rater"] in raters:
+            yield row
+    if lacking:
+        raise InputError(f"--features-from holds no ratings by {', '.join(lacking)}: check --feature-rater")
 
 
 def encoder_of(name: str, device: str | None) -> "Encoder | None":
@@ -206,11 +250,21 @@ def _means(values: Any) -> Any:
     return np.where(number > 0, np.where(known, values, 0.0).sum(axis=0) / np.maximum(number, 1), np.nan)
 
 
-def ratings_of(sources: Source) -> "Table":
-    """Opens rows of ratings."""
-    from fcconan.data import open_table
+def ratings_of(sources: Source, split: str | None) -> "Table":
+    """Opens rows of ratings.
 
-    return open_table("ratings", listed(sources), locate=dataset_folder)
+    Args:
+        sources: Files, folders, names or rows.
+        split: The split of folders and names; files and rows have none.
+
+    Raises:
+        InputError: A source cannot be opened.
+    """
+    from fcconan.data import SUFFIXES, open_table
+
+    given = listed(sources)
+    has_splits = any(isinstance(each, str | PathLike) and Path(each).suffix not in SUFFIXES for each in given)
+    return open_table("ratings", given, split=split if has_splits else None, locate=dataset_folder)
 
 
 def _people(
@@ -226,7 +280,7 @@ def _people(
     from fcconan.scoring import HUMAN, RatedReplies
 
     if ratings is not None:
-        table = ratings_of(ratings)
+        table = ratings_of(ratings, options.split)
     elif replies.folders:
         table = open_table("ratings", replies.folders, split=options.split)
     else:

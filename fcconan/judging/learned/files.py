@@ -139,7 +139,7 @@ def load_rater(folder: Path) -> LearnedRater:
     values = _read_values(_own_file(folder, VALUES, MOST_VALUES))
     _check_values(folder, values)
     arrays = _read_arrays(_own_file(folder, ARRAYS, MOST_ARRAYS), _expected(values))
-    space = Space(dict(values.widths), arrays["centre"], arrays["scale"], arrays["components"], arrays["landmarks"])
+    space = Space(_widths(values), arrays["centre"], arrays["scale"], arrays["components"], arrays["landmarks"])
     models = [Models(*(arrays[name][at] for name in _OF_MODELS)) for at in range(values.sizes["models"])]
     hashes = values.texts
     return LearnedRater(
@@ -193,7 +193,7 @@ def _check_values(folder: Path, values: _Values) -> None:
     Raises:
         InputError: It contradicts itself, or this version of the package.
     """
-    widths, folds = values.widths, values.sizes.get("models", 0) - 1
+    widths, folds = _widths(values), values.sizes.get("models", 0) - 1
     names = [aspect.name for aspect in values.aspects]
     hashes = (values.texts.pairs, values.texts.messages, values.texts.replies, values.texts.codes)
     problems = {
@@ -213,6 +213,10 @@ def _check_values(folder: Path, values: _Values) -> None:
     for problem, found in problems.items():
         if found:
             raise _refused(folder, f"{VALUES}: {problem}")
+
+
+def _widths(values: _Values) -> dict[str, int]:
+    return {str(name): width for name, width in values.widths.items()}
 
 
 def _expected(values: _Values) -> dict[str, tuple[tuple[int, ...], str]]:

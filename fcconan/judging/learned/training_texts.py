@@ -108,7 +108,7 @@ def remember(
         for code in own:
             coded.setdefault(short_hash(code), set()).add(fold)
     stacked = np.array([signatures[key] for key in asked], dtype=np.uint8).reshape(-1, MINIMA)
-    return TrainingTexts(*(_frozen(each) for each in (pairs, asked, replies, coded)), stacked)
+    return TrainingTexts(_frozen(pairs), _frozen(asked), _frozen(replies), _frozen(coded), stacked)
 
 
 def _frozen(found: Mapping[str, set[int]]) -> dict[str, tuple[int, ...]]:
@@ -132,7 +132,8 @@ def signature_of(message: str) -> Signatures:
     runs = {letters[start : start + 3] for start in range(max(1, len(letters) - 2))}
     hashes = np.array([crc32(run.encode("utf-8", "surrogatepass")) % _PRIME for run in sorted(runs)], dtype=np.int64)
     factors, offsets = _hash_functions()
-    return ((factors[:, None] * hashes + offsets[:, None]) % _PRIME).min(axis=1).astype(np.uint8)  # the lowest 8 bits
+    minima = ((factors[:, None] * hashes + offsets[:, None]) % _PRIME).min(axis=1)
+    return np.asarray(minima & 0xFF, dtype=np.uint8)
 
 
 @lru_cache(maxsize=1)
