@@ -120,7 +120,7 @@ def test_training_rows_get_their_out_of_fold_value_and_never_another(saved: Path
     assert judge.in_sample == 0
     by_aspect = [{row["aspect"]: row for row in rows} for rows in found]
     assert by_aspect[0]["relevance"]["reason"] == "no_features"
-    assert by_aspect[1]["relevance"]["seen"] == OUT_OF_FOLD
+    assert by_aspect[1]["relevance"]["provenance"] == OUT_OF_FOLD
     assert by_aspect[1]["coherence"]["reason"] == "too_few_ratings"
     assert by_aspect[1]["suitableness"]["reason"] == "not_measured"
     values = [rows["relevance"] for rows in by_aspect if rows["relevance"]["reason"] is None]
