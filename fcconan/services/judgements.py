@@ -256,7 +256,7 @@ def _notes(judges: Iterable[Any]) -> list[str]:
             found.append(f"{judge.name}: {BANNER}")
             if judge.in_sample:
                 found.append(
-                    f"{judge.name}: replies with a message or text that it learned from (column provenance: in_sample): "
+                    f"{judge.name}: replies with a message or text of its training (provenance: in_sample): "
                     f"{judge.in_sample}; `correlate` refuses these ratings."
                 )
             if judge.unlike:

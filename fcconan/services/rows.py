@@ -171,8 +171,8 @@ def _without_in_sample(ratings: Iterable[Mapping[str, Any]]) -> Iterator[Mapping
         yield row
     for rater, number in seen.items():
         raise InputError(
-            f"{number} ratings by {rater} are of replies that it learned from (provenance is in_sample), so their agreement "
-            "with people says nothing: remove these rows, or train the rater on other replies"
+            f"{number} ratings by {rater} are of replies that it learned from (provenance is in_sample), so their "
+            "agreement with people says nothing: remove these rows, or train the rater on other replies"
         )
 
 
