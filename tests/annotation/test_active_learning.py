@@ -171,6 +171,18 @@ def test_a_batch_takes_some_by_chance_and_the_likeliest_of_the_rest() -> None:
     assert nothing == Choice([], [], [], [])
 
 
+def test_a_batch_draws_by_what_draws_cost() -> None:
+    # 10 likely units among 90 others; they are all that the batch holds. Deviations are 0.3 and, at 0.01, sqrt(0.0099).
+    expected = np.where(np.arange(100) < 10, 0.1, 0.01)
+    to_likely = 0.2 * 10 / 100 + 0.8 * 10 * 0.3 / (10 * 0.3 + 90 * math.sqrt(0.0099))
+    cost = 0.1 - (to_likely * 0.1 + (1 - to_likely) * 0.01)
+    assert cost == pytest.approx(0.0701, abs=1e-4)
+    choice = choose(
+        expected, np.ones(100, bool), np.arange(100), size=10, random_share=0.2, generator=np.random.default_rng(0)
+    )
+    assert len(choice.drawn) == math.ceil(10 * 0.2 ** (cost / 0.1)) == 4  # 3.2, rounded up
+
+
 def test_units_of_columns_that_little_is_known_of_come_earlier() -> None:
     expected, columns = np.array([0.5, 0.45, 0.2, 0.35, 0.3, 0.24]), np.array([0, 0, 0, 1, 2, 2])
     # Of column 0, three units were given out before; of column 1 none; of column 2 one. Worth, with a weight of 0.2:
@@ -183,6 +195,8 @@ def test_units_of_columns_that_little_is_known_of_come_earlier() -> None:
     assert promising(expected, columns, given_out, explore=0.0).tolist() == [0, 1, 3, 4, 5, 2]
     assert promising(expected, columns, given_out, explore=2.0).tolist() == [3, 4, 0, 5, 1, 2]
     assert promising(np.full(4, 0.3), np.array([1, 0, 1, 0]), np.zeros(2, int)).tolist() == [0, 1, 2, 3]
+    # 0.5 + 0.2 / sqrt(4) = 0.6 is more than 0.38 + 0.2.
+    assert promising(np.array([0.5, 0.38]), np.array([0, 1]), np.array([3, 0]), explore=0.2).tolist() == [0, 1]
 
 
 def test_a_batch_is_spread_over_columns_by_what_was_given_out() -> None:
