@@ -22,8 +22,12 @@ class QueueOptions(CampaignSeed):
         metavar="FILE",
         role="read",
     )
-    queue_size: int = count_option("Units in the next queue.", 100, renamed=("--batch",))
-    random_share: float = share_option("Share of units that is drawn at random.", 0.2, rare=True)
+    queue_size: int = count_option("Units in the next queue.", 50, renamed=("--batch",))
+    random_share: float = share_option(
+        "Share of units drawn at random once likely positives get rare: fewer before, up to half after.",
+        0.2,
+        rare=True,
+    )
     positive: str | None = option(
         None, help="Target of the search: a label, or grades such as 'relevance>=4'.", metavar="LABEL|ASPECT>=GRADE"
     )
