@@ -19,7 +19,7 @@ def _show(result: "services.DemoResult", verbose: bool) -> None:
     shown = result.place if result.place.is_absolute() else f"./{result.place}"  # a bare name could be one on the Hub
     typer.echo(f"Written to {shown}. Load it:")
     typer.echo(f'  datasets.load_dataset("{shown}", "gold", split="test")')
-    typer.echo(f"Ratings by counting words, a baseline without a model: {result.ratings_file}")
+    typer.echo(f"Ratings by a rater that learned from the simulated people, out of fold: {result.ratings_file}")
     typer.echo(f"Report: {result.index}")
 
 

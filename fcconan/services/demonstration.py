@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import permutations
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated, Any
 
 from fcconan.errors import InputError
@@ -13,6 +14,7 @@ from fcconan.services.configuration import Configuration, option, output
 from fcconan.services.correlations import correlate
 from fcconan.services.datasets import BuildResult, build
 from fcconan.services.options import RowSelection
+from fcconan.services.rater_training import TrainRaterOptions, train_rater
 from fcconan.services.rows import open_rows
 
 if TYPE_CHECKING:
@@ -27,7 +29,7 @@ class DemoOptions(Configuration):
 
     ratings_out: Path | None = option(
         None,
-        help="File for the ratings of the baseline; default: demo-ratings.csv next to the dataset.",
+        help="File for the ratings of the learned rater; default: demo-ratings.csv next to the dataset.",
         rare=True,
         metavar="FILE",
         role="write",
@@ -49,7 +51,7 @@ class DemoResult(BuildResult):
     Attributes:
         place: The folder of the dataset, as it was named.
         benchmark: The retrieval benchmark.
-        ratings: Counts of the ratings by a baseline that counts words.
+        ratings: Counts of the ratings by a rater that was trained on the simulated people; each is out of fold.
         ratings_file: The file of these ratings.
         tables: Judges against the simulated people, and the tournament.
         leaders: For each page of the report its leader: page, kind, name, metric and value.
@@ -96,7 +98,7 @@ def run_demo(
     check_row_target(rated)
     built = build("demo", folder)
     found = bench(folder, BenchOptions(cache=False), progress=progress)
-    progress("rating replies")
+    progress("training a rater")
     counts = _rate(folder, rated)
     progress("comparing judges with people")
     judged, tables = _judged(folder, rated)
@@ -118,17 +120,17 @@ def run_demo(
 
 
 def _rate(folder: Path, rated: Path) -> dict[str, Any]:
-    """Writes the ratings of the baseline that counts words; returns their counts."""
+    """Trains a rater on the simulated people, writes its out-of-fold ratings, and returns their counts."""
     from fcconan.data import RowWriter, open_table
-    from fcconan.judging import RATED, LexicalJudge, RatingSummary, load_task
+    from fcconan.judging import LEARNED_COLUMNS, RatingSummary
 
     summary = RatingSummary()
-    judge = LexicalJudge(load_task("cseval"))
-    with RowWriter(rated, RATED) as writer:
-        for rows in judge.rate(open_table("replies", [folder])):
-            summary.add(rows)
-            writer.write(rows)
-    return summary.result(judges=[{"name": judge.name, **judge.configuration}])
+    with TemporaryDirectory() as temporary, RowWriter(rated, LEARNED_COLUMNS) as writer:
+        trained = train_rater(folder, TrainRaterOptions(encoder="none", folds=5), out=Path(temporary) / "demo")
+        rows = [dict(row) for row in open_table("ratings", [trained.source_rows()])]
+        summary.add(rows)
+        writer.write(rows)
+    return summary.result(judges=[{"name": name} for name in dict.fromkeys(row["rater"] for row in rows)])
 
 
 def _leaders(pages: "Sequence[Page]") -> Iterator[dict[str, str]]:

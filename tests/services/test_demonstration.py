@@ -24,7 +24,7 @@ def test_the_demo_from_python_is_that_of_the_command(
         Path(name).mkdir()
     lines: list[str] = []
     found = fcconan.run_demo("one/demo", progress=lines.append)
-    assert lines[-2:] == ["rating replies", "comparing judges with people"]
+    assert lines[-2:] == ["training a rater", "comparing judges with people"]
     assert (found.index, found.ratings_file) == (Path("one/demo-report/index.html"), Path("one/demo-ratings.csv"))
     assert found.leaders[0]["page"].startswith("Retrieval")
     assert found.leaders[0]["leader"] == found.benchmark.rows()[0]["system"]
