@@ -17,9 +17,9 @@ SHOWN = 6  # characters of a refused string that a message repeats
 SIGNATURE_KEYS = frozenset(
     """
     audit bootstrap catalogue cohen-overall confidence correction data depth domain draws family fcconan floor
-    folds incomplete items labels length map metric metrics missing orders pairs people primary protocol queries ranks raters
-    refusals regularisation replies reproduce resamples rows scores seed sides swaps systems test tests ties training
-    unconfirmed unified v verdicts
+    folds incomplete items labels length map metric metrics missing orders pairs people primary protocol queries ranks
+    raters refusals regularisation replies reproduce resamples rows scores seed sides swaps systems test tests ties
+    training unconfirmed unified v verdicts
     """.split()
 )
 TEXTS = "a column of texts"
