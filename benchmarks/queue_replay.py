@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from fcconan.annotation.active_learning.model import RANDOM_SHARE, Floats, Problem, choose, predict
+from fcconan.annotation.active_learning.model import EXPLORE, RANDOM_SHARE, Floats, Problem, choose, predict
 from fcconan.annotation.active_learning.stopping import Draw, Estimate, estimate
 from fcconan.errors import InputError
 
@@ -30,13 +30,14 @@ def replay(
     problem: Problem,
     positive: npt.NDArray[np.bool_],
     *,
-    batch: int = 100,
+    batch: int = 50,
     random_share: float = RANDOM_SHARE,
     seed: int = 0,
     until: float | None = None,
     estimates: bool = False,
     confidence: float = 0.95,
     model: Model = predict,
+    explore: float = EXPLORE,
 ) -> Replay:
     """Plays a queue: the model is given the labels of the units that were asked for, and no others.
 
@@ -44,12 +45,13 @@ def replay(
         problem: The units.
         positive: Their labels; shape (units,).
         batch: Units in a batch.
-        random_share: The part of a batch that is drawn by chance.
+        random_share: The part of a batch that is drawn by chance, as in `drawn_share`.
         seed: Of the draws, and of the order within a batch.
         until: Share of the positives after which it ends; None for when all units are judged.
         estimates: Whether the unseen positives are estimated after every batch.
         confidence: Of the estimates' intervals.
         model: What gives the expected labels.
+        explore: The weight of what is unknown of columns, as in `promising`.
 
     Raises:
         InputError: A batch is empty, or there is no positive.
@@ -63,7 +65,15 @@ def replay(
     known: list[Estimate] = []
     wanted = np.inf if until is None else np.ceil(round(until * positive.sum(), 9))
     while (left := np.isnan(labels)).any() and np.nansum(labels) < wanted:
-        choice = choose(model(problem, labels), left, size=batch, random_share=random_share, generator=generator)
+        choice = choose(
+            model(problem, labels),
+            left,
+            problem.columns,
+            size=batch,
+            random_share=random_share,
+            generator=generator,
+            explore=explore,
+        )
         found = int(np.nansum(labels))
         for place, probability, smallest in zip(choice.drawn, choice.probabilities, choice.smallest, strict=True):
             draws.append(Draw(bool(positive[place]), probability, smallest, found))

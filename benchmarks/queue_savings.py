@@ -2,9 +2,10 @@
 
 - queue: the queue as it is shipped, for each tier, batch size, random share, encoder and choice of scores, next to the
   order of the scores alone, and a logistic regression fitted before every batch on scores, shrunken rates of positives
-  of the HS and the CN, and vectors of both.
-- halves: the same on random halves of the HS, which leaves less to learn from.
-- held-out: on the same halves, the queue with constants fitted to the labels of the other HS, next to those it has,
+  of the HS and the CN, and vectors of both. `all other labels` orders every pair by what the queue's model expects of
+  it when the labels of all other pairs are known: a queue that needs to learn cannot be expected to pass it.
+- halves: the same on random halves of the HS, and on the HS left over, which leaves less to learn from.
+- held-out: on the same halves, the queue with constants that the labels of the other HS set, next to those it has,
   which were set with all labels in view.
 - stopping: when the queue says that a target is reached, and what is really reached then; how often an interval is ever
   wrong, on FC-CONAN and on labels drawn from the expected ones.
@@ -20,7 +21,7 @@ FOLDER is what `fcconan build fc-conan` wrote.
 import argparse
 import json
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -30,7 +31,19 @@ import numpy as np
 import numpy.typing as npt
 from queue_replay import Model, needed, needed_at_random, replay
 
-from fcconan.annotation.active_learning.model import Floats, Problem, before_learning, likeness, predict, standardised
+from fcconan.annotation.active_learning.model import (
+    CONSTANT,
+    EXPLORE,
+    NOISE,
+    OWN,
+    SMOOTH,
+    Floats,
+    Problem,
+    before_learning,
+    likeness,
+    predict,
+    standardised,
+)
 from fcconan.annotation.active_learning.stopping import decide
 from fcconan.cli.output import print_table
 from fcconan.data.files import read_rows
@@ -43,7 +56,8 @@ from fcconan.retrieval.systems import TrainingPair
 
 SHARES = (0.5, 0.8, 0.9, 0.95)
 TARGETS = (0.8, 0.9, 0.95)
-TIERS = ("bronze", "silver", "gold")
+TIERS = ("bronze", "silver", "gold")  # Silver is Bronze without the labels that no validator confirmed
+EXPLORED = (0.0, 0.05, 0.1, 0.2, 0.4, 0.8)
 DIMENSIONS = 16  # of the vectors that the logistic regression gets
 Truths = npt.NDArray[np.bool_]
 Row = dict[str, Any]
@@ -152,12 +166,14 @@ class Logistic:
 
 def costs(problem: Problem, positive: Truths, seeds: int, *, model: Model = predict, **settings: Any) -> Row:
     """Judgements needed, and what is saved, on average, with the range of 95 % of the seeds."""
+    orders = (replay(problem, positive, seed=seed, until=SHARES[-1], model=model, **settings) for seed in range(seeds))
+    return compared([each.order for each in orders], positive)
+
+
+def compared(orders: Sequence[Sequence[int]], positive: Truths) -> Row:
+    """Judgements that orders need, and what they save."""
     random = [needed_at_random(len(positive), int(positive.sum()), share) for share in SHARES]
-    runs = []
-    for seed in range(seeds):
-        order = replay(problem, positive, seed=seed, until=SHARES[-1], model=model, **settings).order
-        runs.append([needed(order, positive, share) for share in SHARES])
-    table = np.array(runs)
+    table = np.array([[needed(order, positive, share) for share in SHARES] for order in orders])
     saved = 100 * (1 - table / random)
     low, high = np.percentile(saved, [2.5, 97.5], axis=0)
     return {
@@ -174,9 +190,9 @@ def measure_queue(pairs: Pairs, seeds: int) -> list[Row]:
     similarity = replace(pairs.problem, scores=pairs.problem.scores[:, :1])
     nothing = replace(pairs.problem, scores=pairs.problem.scores[:, :0])
     cases: list[tuple[str, str, Problem, dict[str, Any]]] = [
-        ("order of similarity", "bronze", similarity, {"model": by_score, "random_share": 0.0}),
-        ("order of both scores", "bronze", pairs.problem, {"model": by_score, "random_share": 0.0}),
-        ("logistic regression", "bronze", pairs.problem, {"model": Logistic(pairs.vectors), "random_share": 0.1}),
+        ("order of similarity", "bronze", similarity, {"model": by_score, "random_share": 0.0, "explore": 0.0}),
+        ("order of both scores", "bronze", pairs.problem, {"model": by_score, "random_share": 0.0, "explore": 0.0}),
+        ("logistic regression", "bronze", pairs.problem, {"model": Logistic(pairs.vectors)}),
         *((f"queue, {tier}", tier, pairs.problem, {}) for tier in TIERS),
         ("similarity only", "bronze", similarity, {}),
         ("no scores", "bronze", nothing, {}),
@@ -185,7 +201,8 @@ def measure_queue(pairs: Pairs, seeds: int) -> list[Row]:
             (f"random share {share}", "bronze", pairs.problem, {"random_share": share})
             for share in (0.0, 0.1, 0.3, 0.5)
         ),
-        *((f"batches of {size}", "bronze", pairs.problem, {"batch": size}) for size in (10, 25, 50, 200)),
+        *((f"exploration {weight}", "bronze", pairs.problem, {"explore": weight}) for weight in (0.0, 0.1, 0.4)),
+        *((f"batches of {size}", "bronze", pairs.problem, {"batch": size}) for size in (10, 25, 100, 200)),
         ("batches of 10, none random", "bronze", pairs.problem, {"batch": 10, "random_share": 0.0}),
     ]
     found = []
@@ -194,7 +211,44 @@ def measure_queue(pairs: Pairs, seeds: int) -> list[Row]:
         start = time.perf_counter()
         row = costs(only(problem, within), pairs.positive[within], seeds, **settings)
         found.append({"case": name, **row, "seconds": round((time.perf_counter() - start) / seeds, 2)})
+    for tier in TIERS:
+        within = pairs.within(tier)
+        start = time.perf_counter()
+        row = with_all_others(only(pairs.problem, within), pairs.positive[within])
+        found.append({"case": f"all other labels, {tier}", **row, "seconds": round(time.perf_counter() - start, 2)})
     return found
+
+
+def terms_of(problem: Problem) -> list[Floats]:
+    """The parts of the covariance of the queue's model between all units, as matrices, and of the noise."""
+    rows, columns = problem.rows, problem.columns
+    same_row, same_column = (np.equal.outer(each, each).astype(float) for each in (rows, columns))
+    rows_alike = problem.row_likeness[np.ix_(rows, rows)]
+    return [
+        np.ones_like(same_row),
+        (1 + same_row + rows_alike) * problem.column_likeness[np.ix_(columns, columns)],
+        same_row + same_column + rows_alike * same_column + problem.scores @ problem.scores.T,
+        np.eye(len(rows)),
+    ]
+
+
+def left_out(problem: Problem, labels: Floats) -> Floats:
+    """What the queue's model expects of every unit from the labels of all others.
+
+    By the identity y - (A (y - m)) / diag(A), where A is the inverse of the covariance with noise (Rasmussen and
+    Williams, "Gaussian Processes for Machine Learning", 2006, equation 5.12).
+    """
+    covariance = sum(
+        weight * term for weight, term in zip((CONSTANT, SMOOTH, OWN, NOISE), terms_of(problem), strict=True)
+    )
+    inverse = np.linalg.inv(covariance)
+    found: Floats = labels - inverse @ (labels - before_learning(problem, labels)) / np.diag(inverse)
+    return found
+
+
+def with_all_others(problem: Problem, positive: Truths) -> Row:
+    """What the order by `left_out` costs."""
+    return compared([np.argsort(-left_out(problem, positive.astype(float)), kind="stable").tolist()], positive)
 
 
 def half(pairs: Pairs, seed: int) -> Truths:
@@ -208,15 +262,7 @@ def fitted(problem: Problem, positive: Truths) -> Model:
     from scipy.linalg import cho_factor, cho_solve
     from scipy.optimize import minimize
 
-    rows, columns = problem.rows, problem.columns
-    same_row, same_column = (np.equal.outer(each, each).astype(float) for each in (rows, columns))
-    rows_alike = problem.row_likeness[np.ix_(rows, rows)]
-    terms = [
-        np.ones_like(same_row),
-        (1 + same_row + rows_alike) * problem.column_likeness[np.ix_(columns, columns)],
-        same_row + same_column + rows_alike * same_column + problem.scores @ problem.scores.T,
-        np.eye(len(rows)),
-    ]
+    terms = terms_of(problem)
     rest = positive - before_learning(problem, positive.astype(float))
 
     def unlikely(logs: Floats) -> tuple[float, Floats]:
@@ -238,35 +284,65 @@ def fitted(problem: Problem, positive: Truths) -> Model:
 def measure_halves(pairs: Pairs, seeds: int) -> list[Row]:
     """Random halves of the HS, each of them with the other half unknown."""
     logistic = Logistic(pairs.vectors)
-    return over_halves(pairs, seeds, {"queue": lambda _: predict, "logistic regression": lambda _: logistic})
+
+    def bound(problem: Problem, positive: Truths, seed: int) -> Row:
+        return with_all_others(problem, positive)
+
+    return [
+        over_halves(pairs, seeds, "queue, 22 HS", _costs),
+        over_halves(pairs, seeds, "queue, the other 23 HS", _costs, others=True),
+        over_halves(pairs, seeds, "logistic regression, 22 HS", partial(_costs, model=logistic)),
+        over_halves(pairs, seeds, "all other labels, 22 HS", bound),
+        over_halves(pairs, seeds, "all other labels, the other 23 HS", bound, others=True),
+    ]
+
+
+def _costs(problem: Problem, positive: Truths, seed: int, **settings: Any) -> Row:
+    return costs(problem, positive, 1, **settings)
 
 
 def measure_held_out(pairs: Pairs, seeds: int) -> list[Row]:
     """Random halves of the HS, each of them with constants that only the other half set."""
 
-    def of_others(seed: int) -> Model:
-        others = ~half(pairs, seed)
-        return fitted(only(pairs.problem, others), pairs.positive[others])
+    def others(seed: int) -> tuple[Problem, Truths]:
+        left = ~half(pairs, seed)
+        return only(pairs.problem, left), pairs.positive[left]
 
-    return over_halves(pairs, seeds, {"queue, fitted to the others": of_others, "queue": lambda _: predict})
+    def covariance(problem: Problem, positive: Truths, seed: int) -> Row:
+        return costs(problem, positive, 1, model=fitted(*others(seed)))
+
+    def exploration(problem: Problem, positive: Truths, seed: int) -> Row:
+        """The weight that saves most, for 90 % of the positives, on the others."""
+        best = max(EXPLORED, key=lambda weight: costs(*others(seed), 2, explore=weight)["saved"][2])
+        return costs(problem, positive, 1, explore=best)
+
+    return [
+        over_halves(pairs, seeds, "queue, covariance by the others, 22 HS", covariance),
+        over_halves(pairs, seeds, "queue, exploration by the others, 22 HS", exploration),
+        over_halves(pairs, seeds, f"queue, as it is ({EXPLORE}), 22 HS", _costs),
+        over_halves(pairs, seeds, "queue without exploration, 22 HS", partial(_costs, explore=0.0)),
+    ]
 
 
-def over_halves(pairs: Pairs, seeds: int, models: Mapping[str, Callable[[int], Model]]) -> list[Row]:
-    """What models cost on random halves of the HS, with the model for a seed."""
-    found = []
-    for name, model in models.items():
-        rows = []
-        for seed in range(seeds):
-            chosen = half(pairs, seed)
-            rows.append(costs(only(pairs.problem, chosen), pairs.positive[chosen], 1, model=model(seed)))
-        saved = np.array([row["saved"] for row in rows])
-        low, high = np.percentile(saved, [2.5, 97.5], axis=0)
-        judged = np.mean([row["judged"] for row in rows], axis=0).round(1).tolist()
-        random = np.mean([row["random"] for row in rows], axis=0).round(1).tolist()
-        spread = {"low": low.round(2).tolist(), "high": high.round(2).tolist()}
-        found.append({"case": f"{name}, 22 HS", "judged": judged, "random": random} | spread)
-        found[-1]["saved"] = saved.mean(axis=0).round(2).tolist()
-    return found
+def over_halves(
+    pairs: Pairs, seeds: int, name: str, play: Callable[[Problem, Truths, int], Row], *, others: bool = False
+) -> Row:
+    """What a queue costs on random halves of the HS, or on the HS that these leave over."""
+    rows = []
+    for seed in range(seeds):
+        chosen = half(pairs, seed) ^ others
+        rows.append(play(only(pairs.problem, chosen), pairs.positive[chosen], seed))
+    saved = np.array([row["saved"] for row in rows])
+    low, high = np.percentile(saved, [2.5, 97.5], axis=0)
+    judged, random = (np.mean([row[key] for row in rows], axis=0).round(1).tolist() for key in ("judged", "random"))
+    return {
+        "case": name,
+        "judged": judged,
+        "random": random,
+        "low": low.round(2).tolist(),
+        "high": high.round(2).tolist(),
+        "saved": saved.mean(axis=0).round(2).tolist(),
+    }
 
 
 def measure_stopping(pairs: Pairs, seeds: int) -> list[Row]:

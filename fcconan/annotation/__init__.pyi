@@ -9,6 +9,12 @@ from .active_learning.queue import (
     queue_summary as queue_summary,
     step as step,
 )
+from .active_learning.reply_selection import (
+    ReplyQueue as ReplyQueue,
+    known_probabilities as known_probabilities,
+    select_replies as select_replies,
+    selection_summary as selection_summary,
+)
 from .adjudication import (
     Outcome as Outcome,
     adjudicate as adjudicate,

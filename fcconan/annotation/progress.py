@@ -4,6 +4,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from fcconan.annotation.active_learning.reply_selection import known_probabilities
 from fcconan.annotation.adjudication import adjudicate
 from fcconan.annotation.assignment.rounds import done_in, made_how
 from fcconan.annotation.campaigns import QUALIFICATION, VALIDATION, Campaign, Rater, round_options
@@ -154,7 +155,8 @@ def _next(
     if not judged:
         return "assign", "nothing is assigned"
     if any(name.startswith("queue-") for name in judged) and units["assigned"] < units["all"]:
-        return "queue", "all queues are answered, and further units can be chosen"
+        options = " --budget N" if known_probabilities(campaign) else ""
+        return f"queue{options}", "all queues are answered, and further units can be chosen"
     rounds = "" if judged == ["main"] else f" {round_options(judged)}"
     if campaign.task.labels:
         decisions = campaign.decisions()

@@ -8,12 +8,13 @@ from fcconan.cli.command import Command
 
 def _show(result: "services.LeaderboardResult", verbose: bool) -> None:
     from fcconan.cli.output import print_tables
-    from fcconan.reporting import difference_tables, leaderboard_tables
+    from fcconan.reporting import difference_tables, leaderboard_tables, powered_tables
 
     raters = None if verbose else result.main_raters
     tables = leaderboard_tables(result.data, raters=raters)
     differences = difference_tables(result.data, every=verbose, raters=raters)
-    print_tables([*tables, *differences], result.data["notes"])
+    powered = powered_tables(result.data, every=verbose)
+    print_tables([*tables, *differences, *powered], result.data["notes"])
     if result.further_raters and not verbose:
         typer.echo(f"Further raters: {', '.join(result.further_raters)}; --verbose shows their ratings.")
 

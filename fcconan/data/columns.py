@@ -28,7 +28,7 @@ MAPPED_COLUMNS = tuple(
     dict.fromkeys(
         [
             *(name for schema in (RATING, COMPARISON, VOTE, REPLY) for name in schema.kinds),
-            *("pair_id", "source_id", "background"),
+            *("pair_id", "source_id", "background", "selection_probability"),
             *(name for schema in (PAIR, RANKING) for name in schema.kinds),
         ]
     )

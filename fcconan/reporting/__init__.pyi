@@ -44,6 +44,9 @@ from .page import (
 from .plots import (
     curve_plot as curve_plot,
 )
+from .prediction_powered import (
+    powered_tables as powered_tables,
+)
 from .retrieval import (
     drill_down as drill_down,
 )

@@ -13,6 +13,7 @@ from fcconan.reporting.forest_plots import Dot, forest_plot
 from fcconan.reporting.heat_maps import agreement_maps, correlation_maps, heat_maps, win_map
 from fcconan.reporting.html_tables import View
 from fcconan.reporting.page import Page, Section
+from fcconan.reporting.prediction_powered import powered_tables
 from fcconan.reporting.published_systems import (
     Published,
     published_correlations,
@@ -187,7 +188,8 @@ def leaderboard_section(result: Row) -> Section:
         "Intervals are over items; missing ratings are left out and counted: once where all columns have as many, "
         "otherwise in the order of the columns.",
     ]
-    return Section("Leaderboard", notes, [*leaderboard_tables(result), *difference_tables(result, every=True)])
+    tables = [*leaderboard_tables(result), *difference_tables(result, every=True), *powered_tables(result, every=True)]
+    return Section("Leaderboard", notes, tables)
 
 
 def tournament_section(result: Row, title: str = "Tournament") -> Section:

@@ -91,8 +91,8 @@ def learning_notes(benchmark: Benchmark) -> list[str]:
         )
     if (depth := settings.depth) < len(collection.corpus):
         said.append(
-            f"Rankings end at rank {depth} of {len(collection.corpus)}; for scores on judged pairs only and the message "
-            f"AUC, lower CNs are tied at the end. Use --depth {len(collection.corpus)} for whole rankings."
+            f"Rankings end at rank {depth} of {len(collection.corpus)}; in scores on judged pairs only and the message "
+            f"AUC, lower CNs are tied at the end. --depth {len(collection.corpus)} gives whole rankings."
         )
     if collection.unconfirmed != "keep":
         done = "left out" if collection.unconfirmed == "drop" else "read as their opposite"

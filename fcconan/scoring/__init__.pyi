@@ -62,6 +62,11 @@ from .correlation.williams import (
     williams_signature as williams_signature,
     williams_tests as williams_tests,
 )
+from .few_labels import (
+    powered_notes as powered_notes,
+    powered_rows as powered_rows,
+    powered_signature as powered_signature,
+)
 from .leaderboards import (
     leaderboard as leaderboard,
     leaderboard_signature as leaderboard_signature,

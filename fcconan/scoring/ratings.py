@@ -113,6 +113,8 @@ class RatedReplies:
         knows_systems: Whether the systems are known.
         missing: How many ratings of each (rater, aspect) have no value, by the `reason` of the row, or `no_value`
             where it states none.
+        probabilities: Probability with which each reply was selected to be rated, from a column
+            `selection_probability`; nan where no row states it. None without such a column. Shape (replies,).
 
     Raises:
         InputError: There are no ratings; or a row has no reply, rater or aspect, its value is no number, infinite or
@@ -126,7 +128,7 @@ class RatedReplies:
         self._series: dict[tuple[str, str], _Series] = {}
         self._kinds: dict[str, str] = {}
         self._states_kinds = False
-        told, positions = ReplyFacts(), dict[str, int]()
+        told, positions, selected = ReplyFacts(), dict[str, int](), dict[int, float]()
         for number, row in enumerate(ratings, start=1):
             place = row_place(row, "rating", number)
             reply = told.add(row, place)
@@ -138,6 +140,7 @@ class RatedReplies:
                     "rating; remove one of them"
                 )
             series.add(position, row, place)
+            _note_probability(selected, position, row, place)
         if not positions:
             raise InputError("there are no ratings: give rows with reply_id, rater, aspect and value")
         for series in self._series.values():
@@ -148,6 +151,7 @@ class RatedReplies:
         self.knows_items, self.knows_systems = told.know("item_id"), told.know("system")
         self.items = [own.get("item_id", reply) for reply, own in told.facts.items()]
         self.systems = [own.get("system", "unknown") for own in told.facts.values()]
+        self.probabilities = np.array([selected.get(at, np.nan) for at in range(len(positions))]) if selected else None
         self.missing = {key: series.missing for key, series in self._series.items() if series.missing}
 
     def _series_of(self, row: Row, place: str) -> _Series:
@@ -359,6 +363,20 @@ def _number(row: Row, column: str, place: str) -> float | None:
     if found is None or math.isinf(found):
         raise InputError(f"{place}: {column} is {value!r}, expected a number, or nothing where it is missing")
     return None if math.isnan(found) else found  # some tools write nan for a missing value
+
+
+def _note_probability(selected: dict[int, float], position: int, row: Row, place: str) -> None:
+    """Records the probability with which a reply was selected to be rated, if the row states it."""
+    value = _number(row, "selection_probability", place)
+    if value is None:
+        return
+    if not 0 < value <= 1:
+        raise InputError(f"{place}: selection_probability is {value:g}, expected above 0 and at most 1")
+    if selected.setdefault(position, value) != value:
+        raise InputError(
+            f"{place}: selection_probability is {value:g}, but {selected[position]:g} in another row of the reply; "
+            "write one"
+        )
 
 
 def _praise(row: Row, place: str) -> bool | None:

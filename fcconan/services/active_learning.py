@@ -3,10 +3,14 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from fcconan.errors import InputError
 from fcconan.services.campaign_folders import CampaignFolder, CampaignResult, CampaignSeed, count_option, share_option
 from fcconan.services.configuration import option
+
+if TYPE_CHECKING:
+    from fcconan.annotation import Campaign
 
 
 class QueueOptions(CampaignSeed):
@@ -18,13 +22,22 @@ class QueueOptions(CampaignSeed):
         metavar="FILE",
         role="read",
     )
-    queue_size: int = count_option("Units in the next queue.", 100, renamed=("--batch",))
-    random_share: float = share_option("Share of units that is drawn at random.", 0.2, rare=True)
+    queue_size: int = count_option("Units in the next queue.", 50, renamed=("--batch",))
+    random_share: float = share_option(
+        "Share of units drawn at random once likely positives get rare: fewer before, up to half after.",
+        0.2,
+        rare=True,
+    )
     positive: str | None = option(
         None, help="Target of the search: a label, or grades such as 'relevance>=4'.", metavar="LABEL|ASPECT>=GRADE"
     )
     target_recall: float = option(0.9, help="Share of positives to find.", gt=0, le=1)
     confidence: float = option(0.95, help="Confidence level of intervals, below 1.", rare=True, gt=0, lt=1)
+    budget: int | None = option(
+        None,
+        help="Of grades: replies to rate in total, chosen at random so that systems' means get short intervals.",
+        ge=1,
+    )
     encoder: str | None = option(
         None,
         help="Encoder of features: tfidf, minilm, or a sentence-transformers model; default: that of `annotate new`.",
@@ -47,7 +60,7 @@ class QueueResult(CampaignResult):
     notes: Sequence[str]
 
     def rows(self) -> list[dict[str, Any]]:
-        """Returns the counts of units and the values of the estimate, each with its name."""
+        """Returns the counts of units and the values of the estimate, if there is one, each with its name."""
         values = {**self.data["units"], **self.data["estimate"]}
         return [{"name": name, "value": value} for name, value in values.items()]
 
@@ -55,7 +68,9 @@ class QueueResult(CampaignResult):
 def queue_units(campaign: CampaignFolder, options: QueueOptions = QueueOptions()) -> QueueResult:
     """Makes the next queue: likely positives by a model of the labels so far, and units that are drawn at random.
 
-    It also estimates the recall from the random draws. No queue is made while answers to the last one are pending.
+    It also estimates the recall from the random draws. With a budget it selects replies to grade at random instead,
+    with known probabilities, for short intervals of systems' means. No queue is made while answers to the last one are
+    pending.
 
     Args:
         campaign: The folder of the campaign.
@@ -73,6 +88,7 @@ def queue_units(campaign: CampaignFolder, options: QueueOptions = QueueOptions()
         Campaign,
         Queue,
         derived_seed,
+        known_probabilities,
         problem_of,
         queue_summary,
         read_positive,
@@ -82,6 +98,10 @@ def queue_units(campaign: CampaignFolder, options: QueueOptions = QueueOptions()
     )
 
     opened = Campaign(Path(campaign))
+    if options.budget is not None:
+        return _selection(opened, options, options.budget)
+    if known_probabilities(opened):
+        raise InputError(f"the queue of {opened.folder} selects replies for short intervals: give --budget, as before")
     wanted = read_positive(options.positive, opened.task)
     units = opened.units()
     scores = [score for path in options.scores for score in read_scores(path, units, wanted)]
@@ -112,6 +132,46 @@ def queue_units(campaign: CampaignFolder, options: QueueOptions = QueueOptions()
         {"name": score.name, "missing": n_items - len(score.values), "unknown": score.n_unknown} for score in scores
     ]
     notes += _notes(data, None if made is None else made.round, opened.folder)
+    return QueueResult(data, opened.settings.name, notes)
+
+
+def _selection(opened: "Campaign", options: QueueOptions, budget: int) -> QueueResult:
+    """Makes the next queue of replies whose goal is short intervals.
+
+    Raises:
+        InputError: As `queue_units`, the units are no replies with grades, or options of the search were given.
+    """
+    from fcconan.annotation import ReplyQueue, derived_seed, read_scores, select_replies, selection_summary
+
+    options.refuse(
+        *("positive", "target_recall", "random_share", "confidence", "encoder"), why="--budget searches no positives"
+    )
+    units = opened.units()
+    made = None
+    with opened.changing():
+        queue = ReplyQueue(opened)
+        scores = [score for path in options.scores for score in read_scores(path, units, queue.positive)]
+        if not options.status_only:
+            seed = derived_seed(opened.settings.seed, "queue", options.seed)
+            made = select_replies(
+                opened,
+                queue,
+                scores,
+                budget=budget,
+                size=options.queue_size,
+                seed=seed,
+                while_open=options.allow_pending,
+            )
+        data = selection_summary(queue if made is None else ReplyQueue(opened), made, budget)
+    notes = []
+    if made is not None:
+        notes.append(f"{made.round} is new: {len(made.drawn)} replies selected, {len(made.passed)} passed.")
+    elif queue.waiting:
+        notes.append(f"{len(queue.waiting)} replies wait for answers: import them, or give --allow-pending.")
+    elif data["state"] == "done":
+        notes.append(
+            "The budget is spent: publish with `fcconan annotate tier`, and give `fcconan leaderboard` a judge."
+        )
     return QueueResult(data, opened.settings.name, notes)
 
 

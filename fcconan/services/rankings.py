@@ -38,6 +38,14 @@ class LeaderboardOptions(WideRowSelection, Baseline, Bootstrap):
         renamed=("--primary",),
     )
     human: tuple[str, ...] = option((), help="Rater of --wide-column who is a person; repeat it.", rare=True)
+    predicted_by: str | None = option(
+        None,
+        help="Rater of all replies, where people rated few: add estimates by prediction-powered inference.",
+        metavar="RATER",
+    )
+    separate: float | None = option(
+        None, help="Difference of two systems to plan ratings for, in points; needs --predicted-by.", gt=0
+    )
 
 
 @dataclass(frozen=True, repr=False)
@@ -88,10 +96,15 @@ def leaderboard(
         leaderboard as rank_by_ratings,
         leaderboard_signature,
         left_out,
+        powered_notes,
+        powered_rows,
+        powered_signature,
         sign_flip_signature,
         system_test_notes,
     )
 
+    if options.separate is not None and options.predicted_by is None:
+        raise InputError("--separate plans ratings with a judge: give --predicted-by RATER, or leave --separate out")
     about = open_descriptions(replies, options)
     table = open_rows("ratings", ratings, options, people=options.human, replies=about)
     rated = rated_replies(table, about)
@@ -131,6 +144,25 @@ def leaderboard(
         "families": [family.to_json() for family in families],
         "tests_signature": tests_signature,
     }
+    if (judge := options.predicted_by) is not None:
+        weighted = rated.probabilities is not None
+        powered = powered_rows(
+            rated,
+            judge,
+            aspects=aspects,
+            baseline=options.baseline,
+            confidence=options.confidence,
+            separate=options.separate,
+        )
+        result["prediction_powered"] = {
+            "predicted_by": judge,
+            "confidence": options.confidence,
+            "weighted": weighted,
+            "separate": options.separate,
+            "signature": powered_signature(signature, judge, baseline=options.baseline, weighted=weighted),
+            "rows": [row.to_json() for row in powered],
+        }
+        notes += powered_notes(rated, judge, powered)
     first = [row.rater for row in found[:1] if row.rater_kind != "metric"]
     return LeaderboardResult(result, options.rater or first or [row.rater for row in found])
 

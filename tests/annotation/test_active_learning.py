@@ -23,8 +23,10 @@ from fcconan.annotation.active_learning.model import (
     Problem,
     chances,
     choose,
+    drawn_share,
     likeness,
     predict,
+    promising,
     standardised,
 )
 from fcconan.annotation.active_learning.queue import FILE, Batch, Queue, queue_summary, step
@@ -148,30 +150,81 @@ def test_draws_follow_the_uncertainty_of_labels() -> None:
 def test_a_batch_takes_some_by_chance_and_the_likeliest_of_the_rest() -> None:
     expected = np.array([0.1, 0.9, 0.4, 0.3, 0.4, 0.8])
     left = np.array([True, False, True, True, True, True])
-    choice = choose(expected, left, size=4, random_share=0.3, generator=np.random.default_rng(0))
-    assert len(choice.drawn) == 2  # 1.2, rounded up
-    others = [place for place in (5, 2, 4, 3, 0) if place not in choice.drawn]
-    assert choice.likely == others[:2]
+    # Every unit has a column of its own: all are equally unknown, so that the expected label decides alone.
+    given = expected, left, np.arange(6)
+    choice = choose(*given, size=4, random_share=0.2, generator=np.random.default_rng(0))
     places = [0, 2, 3, 4, 5]
     first = dict(zip(places, chances(expected[left]), strict=True))
+    # Likely units are 0.8, 0.4, 0.4 and 0.3: the share is 0.2 ** (cost / 0.1), of four, rounded up.
+    cost = 1.9 / 4 - sum(first[place] * expected[place] for place in places)
+    assert 0.25 < 0.2 ** (cost / 0.1) < 0.5
+    assert len(choice.drawn) == 2
+    others = [place for place in (5, 2, 4, 3, 0) if place not in choice.drawn]
+    assert choice.likely == others[:2]
     one, two = choice.drawn
     assert choice.probabilities == pytest.approx([first[one], first[two] / (1 - first[one])])
     assert choice.smallest == pytest.approx([min(first.values()), min(first.values()) / (1 - first[one])])
-    assert choose(expected, left, size=9, random_share=0.0, generator=np.random.default_rng(0)).likely == [
-        5,
-        2,
-        4,
-        3,
-        0,
-    ]
-    assert choose(expected, left, size=9, random_share=1.0, generator=np.random.default_rng(0)).likely == []
+    none = choose(*given, size=9, random_share=0.0, generator=np.random.default_rng(0))
+    assert (none.drawn, none.likely) == ([], [5, 2, 4, 3, 0])
+    assert choose(*given, size=9, random_share=1.0, generator=np.random.default_rng(0)).likely == []
+    nothing = choose(expected, ~np.ones(6, bool), np.arange(6), size=2, random_share=1.0, generator=None)  # type: ignore[arg-type]
+    assert nothing == Choice([], [], [], [])
+
+
+def test_a_batch_draws_by_what_draws_cost() -> None:
+    # 10 likely units among 90 others; they are all that the batch holds. Deviations are 0.3 and, at 0.01, sqrt(0.0099).
+    expected = np.where(np.arange(100) < 10, 0.1, 0.01)
+    to_likely = 0.2 * 10 / 100 + 0.8 * 10 * 0.3 / (10 * 0.3 + 90 * math.sqrt(0.0099))
+    cost = 0.1 - (to_likely * 0.1 + (1 - to_likely) * 0.01)
+    assert cost == pytest.approx(0.0701, abs=1e-4)
+    choice = choose(
+        expected, np.ones(100, bool), np.arange(100), size=10, random_share=0.2, generator=np.random.default_rng(0)
+    )
+    assert len(choice.drawn) == math.ceil(10 * 0.2 ** (cost / 0.1)) == 4  # 3.2, rounded up
+
+
+def test_units_of_columns_that_little_is_known_of_come_earlier() -> None:
+    expected, columns = np.array([0.5, 0.45, 0.2, 0.35, 0.3, 0.24]), np.array([0, 0, 0, 1, 2, 2])
+    # Of column 0, three units were given out before; of column 1 none; of column 2 one. Worth, with a weight of 0.2:
+    #   0.5 + 0.2 / sqrt(4) = 0.6,  0.45 + 0.2 / sqrt(5) = 0.539,  0.2 + 0.2 / sqrt(6) = 0.282 (third of its column)
+    #   0.35 + 0.2 / sqrt(1) = 0.55
+    #   0.3 + 0.2 / sqrt(2) = 0.441,  0.24 + 0.2 / sqrt(3) = 0.355
+    given_out = np.array([3, 0, 1])
+    assert promising(expected, columns, given_out, explore=0.2).tolist() == [0, 3, 1, 4, 5, 2]
+    assert promising(expected, columns, given_out).tolist() == [0, 3, 1, 4, 5, 2]
+    assert promising(expected, columns, given_out, explore=0.0).tolist() == [0, 1, 3, 4, 5, 2]
+    assert promising(expected, columns, given_out, explore=2.0).tolist() == [3, 4, 0, 5, 1, 2]
+    assert promising(np.full(4, 0.3), np.array([1, 0, 1, 0]), np.zeros(2, int)).tolist() == [0, 1, 2, 3]
+    # 0.5 + 0.2 / sqrt(4) = 0.6 is more than 0.38 + 0.2.
+    assert promising(np.array([0.5, 0.38]), np.array([0, 1]), np.array([3, 0]), explore=0.2).tolist() == [0, 1]
+
+
+def test_a_batch_is_spread_over_columns_by_what_was_given_out() -> None:
+    expected, columns = np.array([0.3, 0.3, 0.28, 0.1, 0.05]), np.array([0, 0, 1, 1, 1])
+    left = np.array([True, True, True, True, False])
+    # Column 1 has one unit given out: 0.28 + 0.2 / sqrt(2) = 0.421, and the second of column 0 is worth 0.441.
+    choice = choose(expected, left, columns, size=3, random_share=0.0, generator=np.random.default_rng(0))
+    assert choice.likely == [0, 1, 2]
+    left[4] = True  # nothing is given out: 0.28 + 0.2 = 0.48
+    choice = choose(expected, left, columns, size=3, random_share=0.0, generator=np.random.default_rng(0))
+    assert choice.likely == [0, 2, 1]
+
+
+def test_draws_are_few_while_they_cost_positives() -> None:
+    assert drawn_share(0.2, 0.1) == pytest.approx(0.2)
+    assert drawn_share(0.2, 0.2) == pytest.approx(0.04)
+    assert drawn_share(0.2, 0.05) == pytest.approx(math.sqrt(0.2))
+    # At most half, or what was asked for; a draw never costs less than nothing.
+    assert (drawn_share(0.2, 0.0), drawn_share(0.2, -0.3), drawn_share(0.7, 0.0)) == (0.5, 0.5, 0.7)
+    assert [drawn_share(share, cost) for share in (0.0, 1.0) for cost in (-0.1, 0.0, 0.4)] == [0, 0, 0, 1, 1, 1]
 
 
 def test_a_draw_weighted_by_its_chance_says_how_many_positives_are_left() -> None:
     expected, positive = np.array([0.5, 0.1, 0.01, 0.3]), np.array([True, False, True, True])
     found = []
     for seed in range(1_500):
-        choice = choose(expected, np.ones(4, bool), size=2, random_share=1.0, generator=np.random.default_rng(seed))
+        generator = np.random.default_rng(seed)
+        choice = choose(expected, np.ones(4, bool), np.arange(4), size=2, random_share=1.0, generator=generator)
         (one, two), (p, q) = choice.drawn, choice.probabilities
         found.append((positive[one] / p, positive[one] + positive[two] / q))
     assert np.mean(found, axis=0) == pytest.approx([3, 3], abs=0.2)  # four standard errors
@@ -316,7 +369,8 @@ def test_labels_are_shares_of_raters_unless_somebody_decided(tmp_path: Path) -> 
 def test_batches_are_rounds_that_wait_for_their_answers(tmp_path: Path) -> None:
     campaign = pair_campaign(tmp_path / "c", raters=3)
     queue, batch = make(campaign, size=7, random_share=0.4)
-    assert batch is not None and (len(batch.drawn), len(batch.likely)) == (3, 4)
+    # Nothing tells one unit from another yet: draws cost no positives, and half of the batch, rounded up, is drawn.
+    assert batch is not None and (len(batch.drawn), len(batch.likely)) == (4, 3)
     given = campaign.assignments("queue-1")
     assert sorted(each.unit_id for each in given) == sorted(batch.chosen)
     assert sorted(sum(each.rater == rater for each in given) for rater in ("r1", "r2", "r3")) == [2, 2, 3]
@@ -329,7 +383,7 @@ def test_batches_are_rounds_that_wait_for_their_answers(tmp_path: Path) -> None:
     queue, batch = make(campaign, size=7)
     assert batch is not None and batch.round == "queue-2" and not set(batch.chosen) & {each.unit_id for each in given}
     told = queue_summary(queue, batch, target=0.9, confidence=0.95)
-    assert told["batch"] == {"likely": 5, "drawn": 2, "again": 0, "answered": 0}
+    assert told["batch"] == {"likely": 3, "drawn": 4, "again": 0, "answered": 0}
     assert told["units"] == {
         "all": 20,
         "outside": 0,
@@ -340,7 +394,7 @@ def test_batches_are_rounds_that_wait_for_their_answers(tmp_path: Path) -> None:
         "relieved": 0,
         "stuck": 0,
     }
-    assert (told["estimate"]["found"], told["estimate"]["left"], told["estimate"]["n_draws"]) == (1, 13, 3)
+    assert (told["estimate"]["found"], told["estimate"]["left"], told["estimate"]["n_draws"]) == (1, 13, 4)
     loads = [
         sum(each.rater == rater for name in ("queue-1", "queue-2") for each in campaign.assignments(name))
         for rater in ("r1", "r2", "r3")
@@ -662,11 +716,11 @@ def test_the_command_makes_a_round_once_and_says_where_the_queue_stands(tmp_path
     command = ("annotate", "queue", campaign.folder, "--scores", scores, "--queue-size", 6, "--encoder", "tfidf")
     first = run_cli(*command, "--json", tmp_path / "q.json")
     assert first.returncode == 0, first.stderr
-    assert "queue-1 is new: 4 likely, 2 drawn by chance." in first.stdout
+    assert "queue-1 is new: 3 likely, 3 drawn by chance." in first.stdout
     assert "18 units have no score and are taken as average, 0 scores are of no unit" in first.stdout
     told = json.loads((tmp_path / "q.json").read_text(encoding="utf-8"))
     assert (told["state"], told["decision"]) == ("batch", "go_on")
-    assert told["batch"] == {"likely": 4, "drawn": 2, "again": 0, "answered": 0}
+    assert told["batch"] == {"likely": 3, "drawn": 3, "again": 0, "answered": 0}
     assert told["estimate"]["unseen"] is None
     before = (campaign.folder / "rounds" / "queue-1.jsonl").read_bytes()
     again = run_cli(*command)

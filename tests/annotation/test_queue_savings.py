@@ -1,14 +1,16 @@
-"""What the replay of the queue may learn from: no pair that shares a text with the pairs that are replayed."""
+"""What the replay of the queue may learn from (no pair that shares a text with those replayed), and its best case."""
 
 import runpy
 import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from fcconan.annotation.active_learning.model import CONSTANT, NOISE, OWN, SMOOTH, Problem, likeness, standardised
 from fcconan.errors import InputError
 from fcconan.retrieval.systems import TrainingPair
 
@@ -63,3 +65,21 @@ def test_a_release_without_training_pairs_is_refused(tmp_path: Path) -> None:
     write(tmp_path, bronze=BRONZE)
     with pytest.raises(InputError, match="0 training pairs share 0 of hate_speech with Bronze"):
         read(tmp_path)
+
+
+def test_the_best_case_leaves_out_every_label_once() -> None:
+    generator = np.random.default_rng(2)
+    rows, columns = (places.ravel() for places in np.indices((4, 5)))
+    alike = likeness(generator.normal(size=(4, 3))), likeness(generator.normal(size=(5, 3)))
+    problem = Problem(rows, columns, *alike, standardised([generator.normal(size=20)], 20))
+    labels = (generator.random(20) < 0.4).astype(float)
+    same_row, same_column = np.equal.outer(rows, rows), np.equal.outer(columns, columns)
+    k, c, s = alike[0][np.ix_(rows, rows)], alike[1][np.ix_(columns, columns)], problem.scores[:, 0]
+    own = same_row + 1.0 * same_column + k * same_column + np.outer(s, s)
+    covariance = SMOOTH * (1 + same_row + k) * c + OWN * own + CONSTANT
+    first = (labels.sum() + 1) / 26 + 0.1 * s
+    for place, found in enumerate(SCRIPT["left_out"](problem, labels)):
+        others = np.arange(20) != place
+        known = covariance[np.ix_(others, others)] + NOISE * np.eye(19)
+        expected = first[place] + covariance[place, others] @ np.linalg.solve(known, (labels - first)[others])
+        assert found == pytest.approx(expected)

@@ -6,6 +6,7 @@ the answers that are there and nothing else. No rater gets a unit twice, in what
 another round already answered may be chosen like any other, and is given to no rater.
 """
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Literal
 
@@ -30,13 +31,14 @@ class Batch:
         round: The round.
         positive: What was looked for.
         seed: Of its draws and orders.
+        passed: Replies that were considered with the drawn ones and not selected (`reply_selection`).
         outside: Units that had been given to raters before the queue began: they teach the model, no more. Of the
             first batch.
         again: Units of earlier batches whose raters left.
         drawn: Units drawn by chance, in the order of the draws.
         probabilities: Of every draw.
         smallest: A lower bound of the probabilities of all that was left then.
-        likely: Units taken as likely positives, the likeliest first.
+        likely: Units taken as likely positives, the most promising first.
     """
 
     round: str
@@ -48,6 +50,7 @@ class Batch:
     probabilities: list[float]
     smallest: list[float]
     likely: list[str]
+    passed: Sequence[str] = ()
 
     @property
     def chosen(self) -> list[str]:
@@ -127,7 +130,7 @@ class Queue:
         Args:
             problem: The units, in the order of the campaign's items.
             size: Units in the batch.
-            random_share: The part of them that is drawn by chance.
+            random_share: The part of them that is drawn by chance, as `drawn_share` takes it.
             seed: Of the draws, and of the order in which raters see the units.
 
         Returns:
@@ -144,7 +147,12 @@ class Queue:
         waiting, again = set(self.left), self.relieved[:size]
         left = np.array([unit_id in waiting for unit_id in items])
         choice = choose(
-            predict(problem, labels), left, size=size - len(again), random_share=random_share, generator=generator
+            predict(problem, labels),
+            left,
+            problem.columns,
+            size=size - len(again),
+            random_share=random_share,
+            generator=generator,
         )
         batch = Batch(
             f"{PREFIX}{len(self.batches) + 1}",
@@ -234,7 +242,7 @@ def step(
     queue: Queue,
     problem: Problem,
     *,
-    size: int = 100,
+    size: int = 50,
     random_share: float = RANDOM_SHARE,
     seed: int,
     while_open: bool = False,
@@ -246,7 +254,7 @@ def step(
         queue: As it is.
         problem: The units, in the order of the campaign's items.
         size: Units in the batch.
-        random_share: The part of them that is drawn by chance.
+        random_share: The part of them that is drawn by chance, as `drawn_share` takes it.
         seed: Of the draws.
         while_open: Make a batch although the last one is not answered yet.
 

@@ -17,12 +17,16 @@ _DECISIONS = {
 
 
 def _show(result: "services.QueueResult", verbose: bool) -> None:
-    from fcconan.cli.output import print_counts
+    from fcconan.cli.output import print_counts, print_tables
 
     data = result.data
+    if "budget" in data:
+        counts = {"budget": data["budget"], **data["units"]}
+        print_counts(f"Queue of {result.campaign}: {data['goal']}", ("what", "value"), counts)
+        print_tables((), result.notes)
+        return
     print_counts(f"Queue of {result.campaign}: {data['positive']}", ("what", "value"), _values(data))
-    for note in result.notes:
-        typer.echo(note)
+    print_tables((), result.notes)
     if data["decision"] in _DECISIONS:
         typer.echo(f"{_DECISIONS[data['decision']]} ({data['target_recall']:.0%} of the positives).")
 

@@ -1,0 +1,313 @@
+"""Measure prediction-powered estimates: coverage in simulated worlds, and widths on CSEval with a fifth of the labels.
+
+Part `worlds`: a world is a sample of items from a population with a known mean. Two systems answer each item. Grades
+are whole numbers from 1 to 5; the two replies to an item are correlated. Of each system's 5 n replies people rate n: of
+the same items (paired) or of others. The judge is good (correlation about .85), useless, adversarial (about -.85) or
+biased (grades from 1 to 5 that are too high, most of them 5, and for one system even higher). Intervals of a mean and
+of the difference of the two systems count. Limits are binomial 95 % limits around .95 for the number of worlds, which
+one rate in twenty leaves by chance.
+
+Part `weighted`: as `worlds`, where replies are selected with probabilities that grow sixfold with the judge's value.
+
+Part `cseval`: the first 1,500 test rows. Of these a fifth is drawn at random as rated, again and again. Intervals of
+the mean of all replies, of the systems with 10 rated replies or more, and of their differences are compared with those
+from people alone, and with the value from all labels. (The estimates are of the population that these rows are from, so
+that their intervals cover the value from all labels in more than 95 %.) Raters are GPT-4 as released, the lexical
+judge, and those of `--ratings` files: rows of ratings of the same replies.
+
+Part `queue`: the width of the interval and the error of the mean of all test rows, and of differences of known systems,
+if a fifth is selected as `fcconan annotate queue --budget` does, in two batches, relative to an even draw. (In the last
+401 rows people's relevance is not independent of GPT-4's.)
+
+Run it with `python benchmarks/few_labels.py worlds|weighted [--worlds N]` or
+`python benchmarks/few_labels.py cseval|queue FOLDER [--ratings FILE]... [--rater NAME]...`; `--json FILE` writes rows.
+1,000 worlds take about five minutes on one core; CSEval takes about one.
+"""
+
+import argparse
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.stats import binom
+
+from fcconan.scoring.prediction_powered import PartlyRated, PoweredEstimate, partly_rated, powered_estimate
+from fcconan.scoring.significance.intervals import means
+
+Floats = npt.NDArray[np.float64]
+Rows = list[dict[str, Any]]
+ALL = 5  # replies for each rated one
+SIZES = (50, 100, 200, 500)
+JUDGES = {"good": (1.0, 0.55), "useless": (0.0, 1.0), "adversarial": (-1.0, 0.55), "biased": (1.0, 0.55)}
+CLEAN, TEST, SHARE, DRAWS, FEWEST = 1_500, 1_901, 0.2, 500, 10
+ASPECTS = ("relevance", "aggressiveness", "coherence", "suitableness")
+
+
+def simulated(generator: np.random.Generator, n: int, judge: str, *, paired: bool, weighted: bool) -> list[PartlyRated]:
+    """Draw a world.
+
+    Args:
+        generator: Source of randomness.
+        n: Replies that people rate, of each system.
+        judge: A name in `JUDGES`.
+        paired: Whether people rate both systems' replies to an item.
+        weighted: Whether probabilities of selection differ; replies are then selected one by one.
+
+    Returns:
+        The ratings of the two systems.
+    """
+    n_items, (slope, noise) = ALL * n, JUDGES[judge]
+    shared, found = generator.normal(size=n_items), []
+    order = generator.permutation(n_items)
+    for system in range(2):
+        latent = 0.6 * shared + 0.8 * generator.normal(size=n_items)
+        grades = np.clip(np.round(3 + 1.2 * latent), 1, 5)  # symmetric around 3
+        judged = slope * latent + noise * generator.normal(size=n_items)
+        if judge == "biased":
+            judged = np.clip(np.round(4.2 + 0.4 * system + judged), 1, 5)
+        chances = None
+        if weighted:
+            chances = 0.1 + 0.5 / (1 + np.exp(-2 * (judged - judged.mean()) / judged.std()))
+            chances *= n / chances.sum()
+            rated = generator.random(n_items) < chances
+        else:
+            rated = np.isin(np.arange(n_items), order[:n] if paired else generator.permutation(n_items)[:n])
+        sample = partly_rated(
+            np.where(rated, grades, np.nan), judged, np.arange(n_items), n_items, probabilities=chances
+        )
+        assert sample is not None
+        found.append(sample)
+    return found
+
+
+def coverage(worlds: int, seed: int, weighted: bool) -> Rows:
+    """Count how many intervals hold the true value, by judge, number of ratings and what is estimated."""
+    rows: Rows = []
+    low, high = (float(end) / worlds for end in binom.interval(0.95, worlds, 0.95))
+    for number, judge in enumerate(JUDGES):
+        for n in SIZES:
+            estimates: dict[tuple[str, float], list[PoweredEstimate]] = {
+                ("mean", 3.0): [], ("difference, paired", 0.0): [], ("difference, unpaired", 0.0): []
+            }  # fmt: skip
+            for world in range(worlds):
+                for paired in (True, False):
+                    generator = np.random.default_rng([seed, number, n, world, paired])
+                    first, second = simulated(generator, n, judge, paired=paired, weighted=weighted)
+                    if paired:
+                        estimates["mean", 3.0].append(powered_estimate(first))
+                    kind = "paired" if paired else "unpaired"
+                    estimates[f"difference, {kind}", 0.0].append(powered_estimate(first - second))
+            for (what, truth), found in estimates.items():
+                ratios = [each.width_ratio or np.nan for each in found]
+                hits = [each.low is not None and each.low <= truth <= (each.high or 0.0) for each in found]
+                alone = [
+                    each.people_low is not None and each.people_low <= truth <= (each.people_high or 0.0)
+                    for each in found
+                ]
+                rows.append(
+                    {
+                        "judge": judge,
+                        "n": n,
+                        "what": what,
+                        "coverage": float(np.mean(hits)),
+                        "people": float(np.mean(alone)),
+                        "inside": low <= float(np.mean(hits)) <= high,
+                        "width": float(np.nanmean(ratios)),
+                        "widest": float(np.nanmax(ratios)),
+                    }
+                )
+                print(_line(rows[-1]), flush=True)
+    inside = sum(row["inside"] for row in rows)
+    print(
+        f"{inside} of {len(rows)} rates within [{low:.3f}, {high:.3f}]; widest {max(row['widest'] for row in rows):.3f}"
+    )
+    return rows
+
+
+def _line(row: dict[str, Any]) -> str:
+    return "  ".join(f"{value:.3f}" if isinstance(value, float) else f"{value!s:<20}" for value in row.values())
+
+
+def released_ratings(
+    folder: Path, files: list[Path], names: list[str], n: int
+) -> Iterator[tuple[str, str, Floats, Floats, Any]]:
+    """Yield people's and a rater's values of the first test rows.
+
+    Args:
+        folder: The built dataset.
+        files: Further ratings of its replies.
+        names: Raters in these files; none for all.
+        n: Number of test rows.
+
+    Yields:
+        Rater, aspect, people's values, the rater's values (nan is missing), and items and systems of the replies.
+    """
+    from fcconan import RateOptions, rate
+    from fcconan.data import open_table
+    from fcconan.scoring import RatedReplies
+
+    replies = [row for row, _ in zip(open_table("replies", folder, split="test"), range(n), strict=False)]
+    known = {str(row["reply_id"]) for row in replies}
+    rows = [dict(row) for row in open_table("ratings", folder, split="test") if str(row["reply_id"]) in known]
+    judged = rate([replies], RateOptions(model=("lexical",), task="cseval"))
+    given = [dict(row) for row in judged.source_rows()]
+    raters = ["gpt-4", str(given[0]["rater"])]
+    for file in files:
+        more = [dict(row) for row in open_table("ratings", file) if str(row["reply_id"]) in known]
+        more = [row for row in more if row.get("rater_kind") != "human" and (not names or row["rater"] in names)]
+        raters += dict.fromkeys(str(row["rater"]) for row in more if row["rater"] not in raters)
+        given += more
+    facts = [{name: row.get(name) for name in ("reply_id", "item_id", "system", "hs_id")} for row in replies]
+    about = ("reply_id", "rater", "rater_kind", "aspect", "value", "low", "high", "higher_is_better", "reason")
+    once = {(row["reply_id"], row["rater"], row["aspect"]): row for row in [*rows, *given]}
+    rated = RatedReplies([{name: row.get(name) for name in about} for row in once.values()], facts)
+    items, systems = np.unique(rated.items, return_inverse=True)[1], np.array(rated.systems)
+    for rater in raters:
+        for aspect in ASPECTS:
+            values = rated.people(aspect, [rater])[1]
+            if np.isfinite(values).any():  # the lexical judge has no value for some aspects
+                yield rater, aspect, means(rated.people(aspect)[1], axis=0), values[0], (items, systems)
+
+
+def widths(folder: Path, files: list[Path], names: list[str], seed: int) -> Rows:
+    """Compare intervals from a fifth of the labels, with and without a rater, with the value from all labels."""
+    rows: Rows = []
+    for rater, aspect, people, judged, (items, systems) in released_ratings(folder, files, names, CLEAN):
+        there = np.isfinite(people)  # all labels: replies that people rated
+        people, judged, items_of, system = people[there], judged[there], items[there], systems[there]
+        groups = {"all replies": np.arange(len(people))}
+        counts = {name: int((system == name).sum()) for name in np.unique(system) if name != "unknown"}
+        groups |= {name: np.flatnonzero(system == name) for name, n in counts.items() if n * SHARE >= FEWEST}
+        found: dict[str, list[tuple[PoweredEstimate, float]]] = {}
+        generator = np.random.default_rng(seed)
+        for _ in range(DRAWS):
+            few = np.full(len(people), np.nan)
+            drawn = generator.permutation(len(people))[: round(SHARE * len(people))]
+            few[drawn] = people[drawn]
+            samples = {
+                name: partly_rated(few[own], judged[own], items_of[own], int(items.max()) + 1)
+                for name, own in groups.items()
+            }
+            for name, sample in samples.items():
+                if sample is not None:
+                    what = name if name == "all replies" else "systems"
+                    found.setdefault(what, []).append((powered_estimate(sample), float(people[groups[name]].mean())))
+            named = [name for name in groups if name != "all replies"]
+            for place, a in enumerate(named):
+                for b in named[place + 1 :]:
+                    first, second = samples[a], samples[b]
+                    if first is not None and second is not None:
+                        truth = float(people[groups[a]].mean() - people[groups[b]].mean())
+                        found.setdefault("differences", []).append((powered_estimate(first - second), truth))
+        for what, pairs in found.items():
+            kept = [(each, truth) for each, truth in pairs if each.low is not None and each.high is not None]
+            ratios = [each.width_ratio or np.nan for each, _ in kept]
+            rows.append(
+                {
+                    "rater": rater,
+                    "aspect": aspect,
+                    "what": what,
+                    "width": float(np.mean(ratios)),
+                    "widest": float(np.max(ratios)),
+                    "coverage": float(np.mean([each.low <= truth <= each.high for each, truth in kept])),  # type: ignore[operator]
+                    "people": float(np.mean([each.people_low <= truth <= each.people_high for each, truth in kept])),  # type: ignore[operator]
+                    "lambda": float(np.mean([each.power for each, _ in kept])),
+                    "gained": float(np.mean([(each.n_effective or each.n) / each.n for each, _ in kept])),
+                }
+            )
+            print(_line(rows[-1]), flush=True)
+    return rows
+
+
+def selections(folder: Path, files: list[Path], names: list[str], seed: int) -> Rows:
+    """Compare replies that `annotate queue --budget` would select, in two batches, with an even draw of as many.
+
+    Of `all replies` the mean counts, and of those of known systems the differences of the systems.
+    """
+    rows: Rows = []
+    for rater, aspect, people, judged, (items, systems) in released_ratings(folder, files, names, TEST):
+        there = np.isfinite(people) & np.isfinite(judged)
+        for what, own in (("all replies", there), ("differences", there & (systems != "unknown"))):
+            groups = np.unique(systems[own], return_inverse=True)[1] if what == "differences" else None
+            found = {
+                how: _selected(people[own], judged[own], items[own], groups, seed, learn=how == "queue")
+                for how in ("even", "queue")
+            }
+            spans = {how: np.mean([(e.high or 0.0) - (e.low or 0.0) for e, _ in each]) for how, each in found.items()}
+            errors = {
+                how: np.sqrt(np.mean([(e.value - truth) ** 2 for e, truth in each])) for how, each in found.items()
+            }
+            hits = [e.low is not None and e.low <= truth <= (e.high or 0.0) for e, truth in found["queue"]]
+            ratios = {"width": spans["queue"] / spans["even"], "error": errors["queue"] / errors["even"]}
+            rows.append({"rater": rater, "aspect": aspect, "what": what, "coverage": float(np.mean(hits))})
+            rows[-1] |= {name: float(ratio) for name, ratio in ratios.items()}
+            print(_line(rows[-1]), flush=True)
+    return rows
+
+
+def _selected(
+    people: Floats, judged: Floats, items: Any, groups: Any, seed: int, *, learn: bool
+) -> list[tuple[PoweredEstimate, float]]:
+    """Select replies again and again; return estimates of the mean, or of differences of groups, with the truth."""
+    from fcconan.annotation.active_learning.reply_selection import (
+        expected_errors,
+        selection_probabilities,
+        systematic_sample,
+    )
+
+    feature = ((judged - judged.mean()) / judged.std())[:, None]
+    scale = (people - people.min()) / (people.max() - people.min())
+    counts = np.ones(len(people)) if groups is None else np.bincount(groups)[groups].astype(float)
+    names = [0] if groups is None else range(int(groups.max()) + 1)
+    masks = [np.ones(len(people), dtype=bool) if groups is None else groups == name for name in names]
+    pairs = [(place, other) for place in range(len(masks)) for other in range(place + 1, len(masks))]
+    generator, found = np.random.default_rng(seed), list[tuple[PoweredEstimate, float]]()
+    for _ in range(DRAWS):
+        grades, chances = np.full(len(people), np.nan), np.ones(len(people))
+        for block in np.array_split(generator.permutation(len(people)), 2):
+            known = np.where(np.isfinite(grades), scale, np.nan)[None]
+            errors = expected_errors(feature, known) / counts if learn else np.ones(len(people))
+            chances[block] = selection_probabilities(errors[block], round(SHARE * len(block)))
+            selected = block[systematic_sample(chances[block], generator)]
+            grades[selected] = people[selected]
+        samples = [
+            partly_rated(grades[own], judged[own], items[own], int(items.max()) + 1, probabilities=chances[own])
+            for own in masks
+        ]
+        if groups is None and samples[0] is not None:
+            found.append((powered_estimate(samples[0]), float(people.mean())))
+        for a, b in pairs:
+            first, second = samples[a], samples[b]
+            if first is not None and second is not None:
+                estimate = powered_estimate(first - second)
+                if estimate.low is not None:
+                    found.append((estimate, float(people[masks[a]].mean() - people[masks[b]].mean())))
+    return found
+
+
+def main() -> None:
+    """Run a part."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("part", choices=("worlds", "weighted", "cseval", "queue"))
+    parser.add_argument("folder", type=Path, nargs="?", help="CSEval as `fcconan build cseval` made it")
+    parser.add_argument("--ratings", type=Path, action="append", default=[])
+    parser.add_argument("--rater", action="append", default=[])
+    parser.add_argument("--worlds", type=int, default=1_000)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--json", type=Path)
+    given = parser.parse_args()
+    if given.part in ("cseval", "queue"):
+        if given.folder is None:
+            parser.error("give the folder of CSEval")
+        rows = (widths if given.part == "cseval" else selections)(given.folder, given.ratings, given.rater, given.seed)
+    else:
+        rows = coverage(given.worlds, given.seed, given.part == "weighted")
+    if given.json is not None:
+        given.json.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,140 @@
+"""Replies with people's mean ratings: the table from which raters learn, and on which they are evaluated.
+
+table = RatedTexts(reply_ids=..., messages=..., texts=..., aspects=..., ratings=..., systems=..., rounds=...,
+                   groups=leakage_groups(messages))
+table.take(rows)        # some of the rows, in this order
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fcconan.data import UNKNOWN, Kinship, kin_of
+from fcconan.errors import InputError
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class RatedAspect:
+    """An aspect and its scale.
+
+    Attributes:
+        name: The name.
+        low: The lowest grade.
+        high: The highest grade.
+        higher_is_better: Whether a high grade is praise.
+    """
+
+    name: str
+    low: float
+    high: float
+    higher_is_better: bool = True
+
+
+@dataclass(frozen=True, eq=False)
+class RatedTexts:
+    """Replies with people's mean ratings, one row for each reply.
+
+    Attributes:
+        reply_ids: Ids of the replies; length n.
+        messages: The HS; length n.
+        texts: The replies; length n.
+        aspects: What was rated; length m.
+        ratings: Mean of people's ratings, shape (n, m); nan where nobody rated.
+        systems: Who wrote each reply; `unknown` where that is not known.
+        rounds: In which round of annotation each reply was rated; `unknown` where that is not known.
+        groups: Leakage group of each HS; rows of one group have the same message, in the same or other words.
+
+    Raises:
+        InputError: The lengths differ, a reply occurs twice, or a rating is infinite.
+    """
+
+    reply_ids: Sequence[str]
+    messages: Sequence[str]
+    texts: Sequence[str]
+    aspects: Sequence[RatedAspect]
+    ratings: Floats
+    systems: Sequence[str]
+    rounds: Sequence[str]
+    groups: Ints
+
+    def __post_init__(self) -> None:
+        lengths = {name: len(getattr(self, name)) for name in _BY_REPLY}
+        if len(set(lengths.values())) > 1:
+            raise InputError(f"the columns of rated texts have different lengths ({lengths}): give one value for a row")
+        if self.ratings.shape != (len(self), len(self.aspects)):
+            raise InputError(
+                f"the ratings have the shape {self.ratings.shape}, expected {(len(self), len(self.aspects))}: a row "
+                "for each reply and a column for each aspect"
+            )
+        if len(set(self.reply_ids)) < len(self):
+            raise InputError("a reply occurs twice among the rated texts: give one row for each reply_id")
+        if np.isinf(self.ratings).any():
+            raise InputError("a rating is infinite: expected numbers, or nan where a rating is missing")
+
+    def __len__(self) -> int:
+        return len(self.reply_ids)
+
+    def take(self, rows: npt.NDArray[Any]) -> "RatedTexts":
+        """Returns some rows.
+
+        Args:
+            rows: Their positions, or a truth value for each row.
+        """
+        positions = np.arange(len(self))[rows].tolist()
+        columns = {name: tuple(getattr(self, name)[at] for at in positions) for name in _BY_REPLY[:-2]}
+        return replace(self, **columns, ratings=self.ratings[positions], groups=self.groups[positions])
+
+
+_BY_REPLY = ("reply_ids", "messages", "texts", "systems", "rounds", "ratings", "groups")
+
+
+def leakage_groups(messages: Sequence[str], codes: Sequence[Sequence[str]] = ()) -> Ints:
+    """Returns the leakage group of each message: `fcconan.data.Kinship` of the messages, without their replies.
+
+    Replies do not join groups, as the same reply may answer any number of messages.
+
+    Args:
+        messages: The HS; length n.
+        codes: The upstream codes of each HS; none where there are none.
+    """
+    own = codes or [()] * len(messages)
+    kin = [kin_of(message, codes=each) for message, each in zip(messages, own, strict=True)]
+    return np.array(Kinship(kin, messages).groups, dtype=np.int64)
+
+
+def rated_texts(
+    replies: Sequence[dict[str, Any]], aspects: Sequence[RatedAspect], ratings: Floats, groups: Ints
+) -> RatedTexts:
+    """Returns the table of rows of replies.
+
+    Args:
+        replies: Rows with `reply_id`, `hate_speech`, `text` and, where known, `system` and `round` or `also_in`, whose
+            first name with `round` in it is the round. Length n.
+        aspects: What was rated; length m.
+        ratings: Mean of people's ratings, shape (n, m); nan is missing.
+        groups: Leakage group of each row.
+    """
+    return RatedTexts(
+        reply_ids=tuple(str(row["reply_id"]) for row in replies),
+        messages=tuple(row.get("hate_speech") or "" for row in replies),
+        texts=tuple(row.get("text") or "" for row in replies),
+        aspects=tuple(aspects),
+        ratings=ratings,
+        systems=tuple(str(row.get("system") or UNKNOWN) for row in replies),
+        rounds=tuple(_round_of(row) for row in replies),
+        groups=groups,
+    )
+
+
+def _round_of(row: dict[str, Any]) -> str:
+    if row.get("round"):
+        return str(row["round"])
+    splits = row.get("also_in")
+    named = [str(split) for split in (splits if isinstance(splits, list | tuple | np.ndarray) else ())]
+    return next((split for split in named if "round" in split), UNKNOWN)
