@@ -17,9 +17,9 @@ SHOWN = 6  # characters of a refused string that a message repeats
 SIGNATURE_KEYS = frozenset(
     """
     audit bootstrap catalogue cohen-overall confidence correction data depth domain draws family fcconan floor
-    incomplete items length map metric metrics missing orders pairs people primary protocol queries ranks raters
-    refusals regularisation replies reproduce resamples rows scores seed sides swaps systems test tests ties training
-    unified v verdicts
+    folds incomplete items labels length map metric metrics missing orders pairs people primary protocol queries ranks
+    raters refusals regularisation replies reproduce resamples rows scores seed sides swaps systems test tests ties
+    training unconfirmed unified v verdicts
     """.split()
 )
 TEXTS = "a column of texts"
@@ -27,10 +27,10 @@ WITHHELD = "withheld"  # replaces a part of a signature that this grammar does n
 _KEYS_OF_NAMES = frozenset("data metric metrics primary pairs baseline people raters unified ranks".split())
 SIGNATURE_WORDS = frozenset(
     """
-    against agreement all and as aspect bonferroni both bradley by characters coefficient csv default disagreement
-    expected exploratory flip given half hash holm hs input item json jsonl k kin left level max mean min modal none
-    of only order out overall pair pairs paper parquet perm positive positives primary rates rating reply run share
-    sign sound t terry ties trec unified williams win with without words
+    against agreement all and as aspect bonferroni both bradley by characters cn coefficient cross csv default
+    disagreement drop expected exploratory flip given group half hash holm hs input item json jsonl k kin leakage left
+    level max mean min modal none of only order out overall pair pairs paper parquet perm positive positives primary
+    rates rating reply reverse run share sign sound t terry ties trec unified validated williams win with without words
     """.split()
 )
 _KNOWN_WORDS = VOCABULARY | SIGNATURE_WORDS

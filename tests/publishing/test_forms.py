@@ -78,6 +78,9 @@ def test_every_recorded_signature_is_published_as_it_is() -> None:
         f"fcconan:0.1.0|metric:bradley-terry+share|{DATA}+replies:demo@8f6317564d9b;majority|family:win-rates|length:words",
         "fcconan:0.1.0|metric:ndcg|data:a@1|ranks:quality-by-anna,ben,clara|scores:unified|ties:expected|incomplete:left-out",
         "fcconan:0.1.0|training:300-without-12-kin|people:anna,ben,clara,dora,emil",
+        "fcconan:0.1.0|protocol:cross-validated|labels:1000-by-hs-and-cn|folds:100-and-10x5-by-leakage-group"
+        "|unconfirmed:reverse",
+        "fcconan:0.1.0|protocol:sound|unconfirmed:drop",
     ],
 )
 def test_signatures_of_every_command_are_published_as_they_are(signature: str) -> None:
