@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from fcconan.data import counted
 from fcconan.reporting.benchmark_tables import SIGNIFICANT
-from fcconan.reporting.benchmark_words import marked, metric_title
+from fcconan.reporting.benchmark_words import is_reference, marked, metric_title
 from fcconan.reporting.tables import MISSING, Row, Rows, p_text
 from fcconan.retrieval import ranked_systems
 from fcconan.scoring import PRIMARY
@@ -22,26 +22,35 @@ def significance(test: Row | None, families: Rows) -> str:
 
 
 def retrieval_finding(result: Row) -> str:
-    """Returns the finding of a benchmark."""
-    order = [name for name in ranked_systems(result) if result["systems"][name]["summary"]["avg"] is not None]
+    """Returns the finding of a benchmark: the leader among the systems that read the message, and better references."""
+    ranked = [name for name in ranked_systems(result) if result["systems"][name]["summary"]["avg"] is not None]
+    order = [name for name in ranked if not is_reference(result, name)] or ranked
     if not order:
         return "No system has an average."
-    first = result["systems"][order[0]]["summary"]["avg"]
+    averages = [result["systems"][name]["summary"]["avg"] for name in order]
     names = [marked(result, name, counts=False) for name in order]
+    above = [
+        f"The reference {marked(result, name, counts=False)} is above it: "
+        f"{result['systems'][name]['summary']['avg']:.4f}."
+        for name in ranked[: ranked.index(order[0])]
+    ]
     if len(order) == 1:
-        return f"{names[0]} has an average of {first:.4f}."
-    second = result["systems"][order[1]]["summary"]["avg"]
-    said = f"{names[0]} leads with an average of {first:.4f}, {first - second:.4f} above {names[1]}."
+        return " ".join([f"{names[0]} has an average of {averages[0]:.4f}.", *above])
+    lead, both = averages[0] - averages[1], f"{names[0]} and {names[1]}" if above else "the two"
+    said = [f"{names[0]} leads with an average of {averages[0]:.4f}, {lead:.4f} above {names[1]}.", *above]
     test = _test(result["comparisons"], order, PRIMARY)
     if test is None:
-        return f"{said} This difference was not tested."
+        return " ".join(
+            [*said, f"The difference of {both} was not tested." if above else "This difference was not tested."]
+        )
     if test["difference"] is None:
-        return said
+        return " ".join(said)
     gap = test["difference"] if test["a"] == order[0] else -test["difference"]
-    return (
-        f"{said} On the primary metric, {metric_title(test['metric'])} on {test['partition']}, the two differ by "
-        f"{gap:+.4f}: {significance(test, result['families'])}."
+    said.append(
+        f"On the primary metric, {metric_title(test['metric'])} on {test['partition']}, {both} differ by {gap:+.4f}: "
+        f"{significance(test, result['families'])}."
     )
+    return " ".join(said)
 
 
 def tournament_finding(result: Row) -> str:

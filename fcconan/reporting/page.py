@@ -63,6 +63,7 @@ class Page:
         data: JSON in the element `data`, which its scripts read.
         scripts: Names of files in `fcconan/reporting` that run after those of all pages.
         headline: The table that the overview of a site shows of it.
+        leader: Place of the leader in the headline: the first row that is no reference.
         notice: A content notice below the heading.
         tables: Tables that can be downloaded as CSV; default: all of its sections without texts.
         signatures: Signatures of its results, at its foot.
@@ -82,6 +83,7 @@ class Page:
     data: Mapping[str, Any] = field(default_factory=dict)
     scripts: Sequence[str] = ()
     headline: Table | None = None
+    leader: int = 0
     notice: str | None = None
     tables: Sequence[Table] | None = None
     signatures: Sequence[str] = ()

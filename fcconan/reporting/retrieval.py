@@ -113,10 +113,17 @@ def retrieval_page(result: Results, data: Mapping[str, Any] | None, plots: Plots
         finding=retrieval_finding(result),
         plot=_averages(result, published),
         headline=standings[0].first_columns(3 if "interval" in standings[0].columns[2] else 2),
+        leader=_leader(result),
         notice=texts_notice(result["dataset"]) if has_texts else None,
         tables=[*standings, *labels, *others],
         signatures=[result["signature"]],
     )
+
+
+def _leader(result: Results) -> int:
+    """Returns the place of the first system that reads the message; 0 where none does."""
+    places = [place for place, name in enumerate(ranked_systems(result)) if not is_reference(result, name)]
+    return places[0] if places else 0
 
 
 def _label_tables(result: Results) -> list[Table]:

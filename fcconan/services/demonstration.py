@@ -134,11 +134,11 @@ def _rate(folder: Path, rated: Path) -> dict[str, Any]:
 
 
 def _leaders(pages: "Sequence[Page]") -> Iterator[dict[str, str]]:
-    """Yields the first row of the main table of each page."""
+    """Yields the leader of the main table of each page."""
     for page in pages:
         if page.headline is not None and page.headline.rows:
             kind, metric = page.headline.columns[:2]
-            name, value = page.headline.rows[0][:2]
+            name, value = page.headline.rows[page.leader][:2]
             yield {"page": page.label or page.title, "of": kind, "leader": name, "metric": metric, "value": value}
 
 
