@@ -43,6 +43,9 @@ from .label_columns import (
     all_rows as all_rows,
     all_rows_csv as all_rows_csv,
 )
+from .label_curves import (
+    learning_curves as learning_curves,
+)
 from .label_learning import (
     LabelledPair as LabelledPair,
     LearningRetriever as LearningRetriever,
@@ -52,9 +55,6 @@ from .label_systems import (
     Longest as Longest,
     Popularity as Popularity,
     Supervised as Supervised,
-)
-from .learning_curves import (
-    learning_curves as learning_curves,
 )
 from .lexical import (
     BM25 as BM25,

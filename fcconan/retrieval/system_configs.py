@@ -5,22 +5,19 @@ To add a kind of system, add a subclass of `SystemConfig` with a `kind` and a me
 
 from abc import abstractmethod
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Protocol
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from fcconan.retrieval.chat import GPT, Chat
-from fcconan.retrieval.dense import Dense
+from fcconan.retrieval.chat import GPT, Chat, RequestForm
+from fcconan.retrieval.dense import Dense, Encoder
 from fcconan.retrieval.fusion import Fusion, Method, Norm
 from fcconan.retrieval.label_systems import LabelNeighbours, Longest, Popularity, Supervised
 from fcconan.retrieval.lexical import BM25, BM25Fast, Random, TfIdf
 from fcconan.retrieval.propagation import TEMPERATURES, PairPropagation
 from fcconan.retrieval.reranking import Reranker, Strategy
-from fcconan.retrieval.systems import Retriever
+from fcconan.retrieval.systems import Retriever, TrainingPair
 from fcconan.retrieval.zero_shot import ZeroShot
-
-if TYPE_CHECKING:
-    from fcconan.retrieval.suites import Maker
 
 Temperature = Annotated[float, Field(gt=0)]
 
@@ -45,13 +42,29 @@ class EncoderConfig(StrictModel):
     dimensions: int | None = Field(None, description="Length of the vectors, for endpoints that can shorten them.")
 
 
+class SystemMaker(Protocol):
+    """What a system is made with; `fcconan.retrieval.suites.Maker` has it."""
+
+    train: tuple[TrainingPair, ...]
+    form: RequestForm
+
+    def part(self, name: str, part: str) -> Retriever:
+        """Makes a system that another one is made of."""
+
+    def encoder(self, config: EncoderConfig) -> Encoder:
+        """Returns an encoder, which systems with the same configuration share."""
+
+    def client(self, model: str) -> Any:
+        """Returns the client of a model behind an endpoint."""
+
+
 class SystemConfig(StrictModel):
     """A system of a suite; every kind has its own options."""
 
     title: str = Field("", description="Name for people.")
 
     @abstractmethod
-    def make(self, name: str, maker: "Maker") -> Retriever:
+    def make(self, name: str, maker: SystemMaker) -> Retriever:
         """Makes the system.
 
         Args:
@@ -82,7 +95,7 @@ class RandomConfig(SystemConfig):
     seed: int = 0
     seeds: int = Field(100, ge=1)
 
-    def make(self, name: str, maker: "Maker") -> Retriever:
+    def make(self, name: str, maker: SystemMaker) -> Retriever:
         """Makes the system."""
         return Random(name, **self._own_values())
 
@@ -94,7 +107,7 @@ class TfIdfConfig(SystemConfig):
     fit_on: Literal["training", "catalogue"] = "training"
     options: dict[str, Any] = Field(default_factory=dict)
 
-    def make(self, name: str, maker: "Maker") -> Retriever:
+    def make(self, name: str, maker: SystemMaker) -> Retriever:
         """Makes the system."""
         return TfIdf(name, train=maker.train if self.fit_on == "training" else (), options=self.options)
 
@@ -108,7 +121,7 @@ class BM25Config(SystemConfig):
     epsilon: float = 0.25
     lowercase: bool = False
 
-    def make(self, name: str, maker: "Maker") -> Retriever:
+    def make(self, name: str, maker: SystemMaker) -> Retriever:
         """Makes the system."""
         return BM25(name, **self._own_values())
 
@@ -125,7 +138,7 @@ class BM25FastConfig(SystemConfig):
     stemmer: str | None = None
     stopwords: str | list[str] | None = None
 
-    def make(self, name: str, maker: "Maker") -> Retriever:
+    def make(self, name: str, maker: SystemMaker) -> Retriever:
         """Makes the system."""
         return BM25Fast(name, **self._own_values())
 
@@ -135,7 +148,7 @@ class LongestConfig(SystemConfig):
 
     kind: Literal["longest"]
 
-    def make(self, name: str, maker: "Maker") -> Retriever:
+    def make(self, name: str, maker: SystemMaker) -> Retriever:
         """Makes the system."""
         return Longest(name)
 
@@ -147,7 +160,7 @@ class PopularityConfig(SystemConfig):
     positives: float = Field(1.0, gt=0, description="Positives added to every CN.")
     judged: float = Field(6.0, gt=0, description="Labels added to every CN.")
 
-    def make(self, name: str, maker: "Maker") -> Retriever:
+    def make(self, name: str, maker: SystemMaker) -> Retriever:
         """Makes the system."""
         return Popularity(name, **self._own_values())
 
@@ -168,7 +181,7 @@ class NeighboursConfig(_NeighbourSystem):
 
     kind: Literal["label-neighbours"]
 
-    def make(self, name: str, maker: "Maker") -> Retriever:
+    def make(self, name: str, maker: SystemMaker) -> Retriever:
         """Makes the system."""
         return LabelNeighbours(name, encoder=maker.encoder(self.encoder), **self._own_values())
 
@@ -179,7 +192,7 @@ class SupervisedConfig(_NeighbourSystem):
     kind: Literal["supervised"]
     C: float = Field(1.0, gt=0, description="Inverse strength of the L2 penalty.")
 
-    def make(self, name: str, maker: "Maker") -> Retriever:
+    def make(self, name: str, maker: SystemMaker) -> Retriever:
         """Makes the system."""
         return Supervised(name, encoder=maker.encoder(self.encoder), **self._own_values())
 
@@ -195,7 +208,7 @@ class DenseConfig(SystemConfig):
         """Whether the encoder is behind an endpoint."""
         return self.encoder.endpoint != "local"
 
-    def make(self, name: str, maker: "Maker") -> Retriever:
+    def make(self, name: str, maker: SystemMaker) -> Retriever:
         """Makes the system."""
         return Dense(name, maker.encoder(self.encoder))
 
@@ -216,7 +229,7 @@ class PropagationConfig(SystemConfig):
         """Whether the encoder is behind an endpoint."""
         return self.encoder.endpoint != "local"
 
-    def make(self, name: str, maker: "Maker") -> Retriever:
+    def make(self, name: str, maker: SystemMaker) -> Retriever:
         """Makes the system."""
         return PairPropagation(name, encoder=maker.encoder(self.encoder), train=maker.train, **self._own_values())
 
@@ -234,7 +247,7 @@ class _ChatSystem(SystemConfig):
         """Always."""
         return True
 
-    def _chat(self, maker: "Maker") -> Chat:
+    def _chat(self, maker: SystemMaker) -> Chat:
         form = maker.form if self.max_tokens is None else replace(maker.form, max_tokens=self.max_tokens)
         client = maker.client(self.model)
         return Chat(client, model=self.model, temperature=self.temperature, seed=self.seed, form=form)
@@ -246,7 +259,7 @@ class ZeroShotConfig(_ChatSystem):
     kind: Literal["zero-shot"]
     n: int = Field(10, ge=1, description="Number of CNs that are requested.")
 
-    def make(self, name: str, maker: "Maker") -> Retriever:
+    def make(self, name: str, maker: SystemMaker) -> Retriever:
         """Makes the system."""
         return ZeroShot(name, self._chat(maker), n=self.n)
 
@@ -266,7 +279,7 @@ class RerankConfig(_ChatSystem):
         """The first stage."""
         return (self.first_stage,)
 
-    def make(self, name: str, maker: "Maker") -> Retriever:
+    def make(self, name: str, maker: SystemMaker) -> Retriever:
         """Makes the system."""
         first_stage = maker.part(name, self.first_stage)
         windows = {"window": self.window, "step": self.step}
@@ -286,7 +299,7 @@ class FusionConfig(SystemConfig):
         """The fused systems."""
         return tuple(self.systems)
 
-    def make(self, name: str, maker: "Maker") -> Retriever:
+    def make(self, name: str, maker: SystemMaker) -> Retriever:
         """Makes the system."""
         systems = [maker.part(name, part) for part in self.systems]
         return Fusion(name, systems, method=self.method, norm=self.norm)

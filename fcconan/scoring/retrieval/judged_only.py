@@ -29,10 +29,18 @@ def evaluate_judged(
     rule: Rule,
     failed: Sequence[str] = (),
 ) -> Evaluation:
-    """Scores rankings of judged CNs only; arguments as for `evaluate`.
+    """Scores rankings of judged CNs only.
 
     A judged CN that a ranking lacks counts as not found: rankings are as deep as the catalogue, or the scores are lower
     bounds.
+
+    Args:
+        ordered: Query id to corpus ids, best first, ties broken.
+        qrels: Query id to corpus id to relevance.
+        query_ids: The queries.
+        k: The cutoff of the counts.
+        rule: What to compute and how; `accuracy` is left out.
+        failed: Queries for which the system failed: they have no value.
     """
     condensed = {query: [key for key in ranking if key in qrels.get(query, {})] for query, ranking in ordered.items()}
     n_judged = max((len(judged) for judged in qrels.values()), default=1)

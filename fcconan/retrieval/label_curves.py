@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from fcconan.errors import InputError
 from fcconan.retrieval.benchmark_settings import Settings, choose_primary
 from fcconan.retrieval.benchmark_statistics import number
 from fcconan.retrieval.collections import Collection, Qrels
@@ -22,6 +23,7 @@ from fcconan.scoring import evaluate, means, sort_run, tie_by_hash
 
 SHARES = (0.125, 0.25, 0.5, 1.0)  # of the HS with labels
 JUDGEMENTS = (5, 10, 20, 40)  # per HS
+LEAST_HS = 4
 FOLDS = 10  # of HS, so that a curve needs few fits
 
 
@@ -41,7 +43,8 @@ def learning_curves(
 
     Returns:
         JSON-able: `partition` and `metric` of the primary comparison, `seeds`, `rows` with the mean over seeds and its
-        2.5th and 97.5th percentile, and `baseline` with the values of the systems that do not learn.
+        2.5th and 97.5th percentile, None where the labels are too few to learn from, and `baseline` with the values of
+        the systems that do not learn.
     """
     qrels = {name: collection.qrels(name) for name in collection.partitions}
     primary = choose_primary(collection, settings, qrels)
@@ -51,7 +54,8 @@ def learning_curves(
     folds = group_folds(groups, FOLDS)
     labels = labelled_pairs(collection, judged, groups)
     n_labelled = len({label.query_id for label in labels})
-    points: list[tuple[int, int | None]] = [(max(2, round(share * n_labelled)), None) for share in SHARES]
+    numbers = dict.fromkeys(max(LEAST_HS, round(share * n_labelled)) for share in SHARES)
+    points: list[tuple[int, int | None]] = [(number_of_hs, None) for number_of_hs in numbers]
     points += [(n_labelled, n_judged) for n_judged in JUDGEMENTS if n_judged < len(labels) / max(n_labelled, 1)]
     rows = []
     for system in filter(learns, systems):
@@ -60,15 +64,18 @@ def learning_curves(
             found = []
             for seed in range(1 if whole else seeds):
                 thinned = thin_labels(labels, n_hs, n_judged, seed=settings.seed + seed)
-                run = rank_held_out(system, collection, thinned, folds, settings.depth)  # type: ignore[arg-type]
+                try:
+                    run = rank_held_out(system, collection, thinned, folds, settings.depth)  # type: ignore[arg-type]
+                except InputError:  # the labels that are left are too few, or all of one kind
+                    continue
                 found.append(_mean(sort_run(run, tie_by_hash(settings.seed)), judged, collection, settings, metric))
-            low, high = np.nanpercentile(found, [2.5, 97.5])
+            low, high = np.percentile(found, [2.5, 97.5]) if found else (np.nan, np.nan)
             rows.append(
                 {
                     "system": system.name,
                     "labelled_hs": n_hs,
                     "judged_per_hs": n_judged,
-                    "mean": number(np.nanmean(found)),
+                    "mean": number(np.mean(found) if found else np.nan),
                     "low": number(low),
                     "high": number(high),
                 }
