@@ -136,6 +136,7 @@ from .schemas import (
     GENERATED as GENERATED,
     LABELLED as LABELLED,
     LABELS as LABELS,
+    LEARNED as LEARNED,
     LIST_TYPES as LIST_TYPES,
     PAIR as PAIR,
     PUBLISHED as PUBLISHED,

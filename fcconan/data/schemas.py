@@ -196,6 +196,12 @@ _ABOUT_RATINGS = (*_columns("string", "item_id hs_id", ID), *_columns("string", 
 ABOUT_REPLY = tuple(column.name for column in _ABOUT_RATINGS)
 SCORED = RATING.extended(*_ABOUT_RATINGS)
 RATED = RATING.extended(*_JUDGED, *_ABOUT_RATINGS)
+# Of learned raters: an interval, whether the reply is unlike the training data, and whether the model saw its texts.
+LEARNED = RATED.extended(
+    *_columns("float", "interval_low interval_high"),
+    *_columns("bool", "unlike_training"),
+    *_columns("string", "seen", _words("what a rater saw in its training", ("unseen", "out_of_fold", "in_sample"))),
+)
 LABELLED = VOTE.extended(
     *_columns("string", "rater_kind", _RATER_KIND),
     *_columns("string", "reason"),

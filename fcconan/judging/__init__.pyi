@@ -74,10 +74,20 @@ from .learned.features import (
     features_of as features_of,
     surface_features as surface_features,
 )
+from .learned.files import (
+    load_rater as load_rater,
+    save_rater as save_rater,
+)
 from .learned.folds import (
     FoldKey as FoldKey,
     balanced_folds as balanced_folds,
     fold_numbers as fold_numbers,
+)
+from .learned.judge import (
+    LEARNED_COLUMNS as LEARNED_COLUMNS,
+    FeatureRatings as FeatureRatings,
+    LearnedJudge as LearnedJudge,
+    learned_ratings as learned_ratings,
 )
 from .learned.rated_texts import (
     RatedAspect as RatedAspect,
@@ -85,8 +95,18 @@ from .learned.rated_texts import (
     leakage_groups as leakage_groups,
     rated_texts as rated_texts,
 )
+from .learned.rater import (
+    LearnedRater as LearnedRater,
+    learned_rater as learned_rater,
+)
 from .learned.regression import (
     fit_space as fit_space,
+)
+from .learned.training import (
+    BANNER as BANNER,
+    OUT_OF_FOLD_RATINGS as OUT_OF_FOLD_RATINGS,
+    TrainingData as TrainingData,
+    train_rater as train_rater,
 )
 from .lexical import (
     LexicalJudge as LexicalJudge,

@@ -178,6 +178,11 @@ from .rater_quality import (
     RaterQualityResult as RaterQualityResult,
     check_raters as check_raters,
 )
+from .rater_training import (
+    TrainRaterOptions as TrainRaterOptions,
+    TrainRaterResult as TrainRaterResult,
+    train_rater as train_rater,
+)
 from .reply_options import (
     GenerateOptions as GenerateOptions,
 )

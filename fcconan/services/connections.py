@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from fcconan.models import Answers, Client, CostLimit, Format, Model, Run
 
 LEXICAL = "lexical"
+LEARNED = "learned"  # kind of the models of `fcconan judge train`
 MODEL_HELP = "a name at the endpoint, local:FOLDER_OR_NAME, or replay:FILE of recorded outputs"
 BATCH_SIZE = 8  # prompts of a local model
 _RESERVED = ("model", "messages", "response_format", "n", "stream")  # the package sets them itself
@@ -118,6 +119,8 @@ class Connection:
         kind, _, rest = name.partition(":")
         if name == LEXICAL:
             raise InputError("lexical is no model but a baseline of `fcconan judge rate` only: name a model")
+        if kind == LEARNED:
+            raise InputError(f"{name} is a learned rater, which only `fcconan judge rate` uses: name a model")
         if not name.strip() or (kind in ("replay", "local") and not rest):
             raise InputError(
                 f"{name!r} names no model: give a name at the endpoint, local:FOLDER_OR_NAME, or replay:FILE"
@@ -299,7 +302,7 @@ def notices_of(models: Iterable[Any], *, option: str = "--fresh") -> Notices:
 
 def is_at_endpoint(name: str) -> bool:
     """Returns whether a name is that of a model at an endpoint."""
-    return name != LEXICAL and name.partition(":")[0] not in ("replay", "local")
+    return name != LEXICAL and name.partition(":")[0] not in ("replay", "local", LEARNED)
 
 
 def request_fields(given: Iterable[str]) -> dict[str, Any]:

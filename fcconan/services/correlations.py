@@ -172,7 +172,8 @@ def correlate(
             `coefficients`, `resamples`, `seed` and `confidence`.
 
     Raises:
-        InputError: A source cannot be read, people or other raters are missing, or options do not fit together.
+        InputError: A source cannot be read, people or other raters are missing, options do not fit together, or a
+            learned rater rated replies that it learned from.
         TypeError: Keyword arguments are of the other form.
 
     Examples:
@@ -199,7 +200,7 @@ def correlate(
         _check_tests(options.tests, levels, coefficients)
     about = open_descriptions(replies, options)
     read = open_rows("ratings", ratings, options, people=options.human, replies=about)
-    rated = rated_replies(read, about)
+    rated = rated_replies(read, about, cross_fitted=True)
     data = population(about, read)
     if options.ranks is None:
         return CorrelateResult(_correlations(rated, options, levels, coefficients, data))

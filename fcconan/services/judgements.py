@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 from fcconan.errors import InputError
 from fcconan.services.background import Background, background_notice, count_background, knowledge_of
 from fcconan.services.configuration import option
-from fcconan.services.connections import LEXICAL, MODEL_HELP, Connection, connected, notices_of, usage_of
+from fcconan.services.connections import LEARNED, LEXICAL, MODEL_HELP, Connection, connected, notices_of, usage_of
 from fcconan.services.model_results import (
     Progress,
     RowsResult,
@@ -31,6 +31,7 @@ from fcconan.services.prompts import (
     task_of,
     task_option,
 )
+from fcconan.services.rater_training import FEATURES_FROM, encoder_name, encoder_of, ratings_of, saved_encoder
 from fcconan.services.rows import REPLIES, Source, open_rows
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ class RateOptions(JudgeOptions, RatingPrompt, Background, Sharding):
     """Which models rate replies, and how."""
 
     model: tuple[str, ...] = option(
-        help=f"Language model: {MODEL_HELP}, or lexical; repeat it for several.",
+        help=f"Language model: {MODEL_HELP}; learned:FOLDER of `judge train`; or lexical. Repeat it for several.",
         short="-m",
         metavar="NAME",
         role="model",
@@ -57,6 +58,13 @@ class RateOptions(JudgeOptions, RatingPrompt, Background, Sharding):
         None, help="Combine the models into a further rater.", rare=True
     )
     limit: int | None = option(None, help="Use only the first rows.", short="-n", ge=1)
+    encoder: str | None = option(
+        None,
+        help="Encoder of a learned rater; default: the one of its training.",
+        rare=True,
+        metavar="NAME",
+        role="model",
+    )
 
 
 class RateResult(RowsResult):
@@ -76,6 +84,7 @@ def rate(
     options: RateOptions,
     *,
     out: Annotated[Path | str | None, JUDGEMENTS] = None,
+    features_from: Annotated[Source | None, FEATURES_FROM] = None,
     client: "Client | Model | Connection | None" = None,
     progress: Progress | None = None,
 ) -> RateResult:
@@ -85,6 +94,7 @@ def rate(
         replies: Rows of replies: files, folders, names, data frames, datasets or mappings.
         options: The configuration.
         out: The file of ratings; without one, they are returned in memory.
+        features_from: Rows of the ratings that a learned rater was trained with; for other models they have no use.
         client: An own `fcconan.models.Client`, which sends the requests; or an own model with `name`, `configuration`
             (everything that changes its answers) and `replies(calls)`, which takes the place of the model at the
             endpoint.
@@ -99,31 +109,34 @@ def rate(
         >>> [(row["rater"], row["aspect"], row["value"]) for row in result.ratings()]
         [('lexical-baseline', 'relevance', 1.0)]
     """
-    from fcconan.judging import LABELLED, RATED, RatingSummary, rate_together
+    from fcconan.judging import LABELLED, LEARNED_COLUMNS, RATED, RatingSummary, rate_together
 
     out = row_target(out)
     names = list(dict.fromkeys(options.model))
     _check_models(names, options, client)
+    if features_from is not None and not any(map(_is_learned, names)):
+        raise InputError("--features-from is for a learned rater: name it with --model learned:FOLDER")
     plan = _plan(options)
     questions = plan.questions()  # refuses options that do not go together, before a model is loaded
     knowledge = knowledge_of(options, shown="background" in plan.texts)
     rows = _Selected(open_rows("replies", replies, options), options)
-    items = count_background(rows, knowledge) if "background" in plan.texts and names != [LEXICAL] else None
+    items = count_background(rows, knowledge) if "background" in plan.texts and any(map(_is_asked, names)) else None
     notice = None if items is None else background_notice(items, knowledge)
     notes = () if notice is None else (notice,)
     with connected("rate", {"replies": replies}, options, client=client) as connection:
         beside = names if options.panel is not None else ()
-        opened = [None if each == LEXICAL else connection.open(each, beside=beside) for each in names]
+        own = {name: _own_judge(name, plan, options, features_from) for name in names if not _is_asked(name)}
+        opened = [connection.open(each, beside=beside) if _is_asked(each) else None for each in names]
         if options.dry_run:
             return RateResult(_dry_run(opened, plan, knowledge, rows, options), notes=notes)
-        judges = _judges(opened, plan, knowledge, options.rater_name)
+        judges = _judges(names, opened, own, plan, knowledge, options.rater_name)
         total = sum(1 for _ in rows) * (1 if options.panel is not None else len(judges))
         if options.panel is not None:
             rated = rate_together(judges, rows, options.panel)
         else:
             rated = (ratings for judge in judges for ratings in judge.rate(rows))
         summary = RatingSummary()
-        columns = LABELLED if plan.task.labels else RATED
+        columns = LEARNED_COLUMNS if any(map(_is_learned, names)) else LABELLED if plan.task.labels else RATED
         memory = written(reporting(rated, total, progress), columns, out, summary.add)
         failed = sum(getattr(judge, "failed", 0) for judge in judges)
         result = summary.result(
@@ -138,7 +151,7 @@ def rate(
         return RateResult(
             {"out": None if out is None else str(out), **result, "used": usage_of(opened)},
             notices=notices_of(opened),
-            notes=notes,
+            notes=(*notes, *_notes(judges)),
             problems=problems,
             failed=is_failed,
             path=out,
@@ -179,21 +192,84 @@ def _check_models(names: Sequence[str], options: RateOptions, client: Any) -> No
     name = options.rater_name
     if options.panel is not None and len(names) < 2:
         raise InputError(f"--panel {options.panel} combines models, and there is one: give two or more with --model")
-    if name is not None and (len(names) > 1 or names == [LEXICAL]):
-        raise InputError(f"--rater-name {name} is for one model: name one with --model, and not the lexical baseline")
+    if name is not None and (len(names) > 1 or not _is_asked(names[0])):
+        raise InputError(
+            f"--rater-name {name} is for one model: name one with --model, and neither the lexical baseline nor a "
+            "learned rater"
+        )
     if client is not None and not isinstance(client, Client | Connection) and len(names) > 1:
         raise InputError(f"client is one model, and model names {len(names)}: name one")
     if LEXICAL in names:
         options.refuse("shard", why="the lexical baseline weighs words by their frequency in all replies")
-    if names == [LEXICAL]:
+    if not any(map(_is_learned, names)):
+        options.refuse("encoder", why="only for --model learned:FOLDER")
+    if not any(map(_is_asked, names)):
         of_models = "rating_method prompt steps samples logprobs temperature max_tokens background dry_run".split()
-        options.refuse(*of_models, why="the lexical baseline counts words and asks no model")
+        what = "the lexical baseline counts words" if names == [LEXICAL] else "a learned rater computes its ratings"
+        options.refuse(*of_models, why=f"{what} and asks no model")
+
+
+def _is_learned(name: str) -> bool:
+    return name.startswith(f"{LEARNED}:")
+
+
+def _is_asked(name: str) -> bool:
+    """Returns whether a name is that of a language model."""
+    return name != LEXICAL and not _is_learned(name)
+
+
+def _own_judge(name: str, plan: "Plan", options: RateOptions, features_from: Source | None) -> Any:
+    """Returns the lexical baseline or a learned rater.
+
+    Raises:
+        InputError: The folder is no rater, its encoder is another one, or ratings that are its features are missing.
+    """
+    from fcconan.judging import FeatureRatings, LearnedJudge, LexicalJudge, load_rater
+
+    if name == LEXICAL:
+        return LexicalJudge(plan.task)
+    rater = load_rater(Path(name.partition(":")[2]))
+    encoder = None
+    if rater.encoder is not None:
+        encoder = encoder_of(options.encoder or encoder_name(rater.encoder), options.device)
+        if encoder is None or saved_encoder(encoder) != rater.encoder:
+            raise InputError(
+                f"{name} was trained with the encoder {rater.encoder.get('name')} in another version or with other "
+                "weights: give the encoder of the training with --encoder"
+            )
+    ratings = None
+    if rater.features_from:
+        judges = ", ".join(dict.fromkeys(judge for judge, _ in rater.features_from))
+        if features_from is None:
+            raise InputError(f"{name} needs the ratings of {judges}: give them with --features-from RATINGS")
+        ratings = FeatureRatings(ratings_of(features_from, options.split), rater.features_from)
+    return LearnedJudge(rater, plan.task, encoder, ratings)
+
+
+def _notes(judges: Iterable[Any]) -> list[str]:
+    """Returns sentences about learned raters."""
+    from fcconan.judging import BANNER, LearnedJudge
+
+    found = []
+    for judge in judges:
+        if isinstance(judge, LearnedJudge):
+            found.append(f"{judge.name}: {BANNER}")
+            if judge.in_sample:
+                found.append(
+                    f"{judge.name}: replies with a message or text that it learned from (column seen: in_sample): "
+                    f"{judge.in_sample}; `correlate` refuses these ratings."
+                )
+            if judge.unlike:
+                found.append(
+                    f"{judge.unlike} replies are unlike those that {judge.name} learned from (unlike_training)."
+                )
+    return found
 
 
 def _dry_run(
     opened: "Sequence[Model | None]", plan: "Plan", knowledge: Any, replies: Iterable["Row"], options: RateOptions
 ) -> dict[str, Any]:
-    """Counts all requests to models; the lexical baseline (None) sends none."""
+    """Counts all requests to models; the lexical baseline and learned raters (None) send none."""
     from fcconan.judging import ModelJudge
     from fcconan.models import Rehearsal
 
@@ -204,15 +280,20 @@ def _dry_run(
     return dry_run_of(rehearsals, options.prices)
 
 
-def _judges(opened: "Sequence[Model | None]", plan: "Plan", knowledge: Any, name: str | None) -> list[Any]:
-    """Returns the judges, each with a model; None is the lexical baseline."""
-    from fcconan.judging import LexicalJudge, ModelJudge
+def _judges(
+    names: Sequence[str],
+    opened: "Sequence[Model | None]",
+    own: dict[str, Any],
+    plan: "Plan",
+    knowledge: Any,
+    rater_name: str | None,
+) -> list[Any]:
+    """Returns the judges, each with a model or one of those that ask none."""
+    from fcconan.judging import ModelJudge
 
     return [
-        LexicalJudge(plan.task)
-        if each is None
-        else ModelJudge(WatchedModel(each), plan, name=name, background=knowledge)
-        for each in opened
+        own[name] if each is None else ModelJudge(WatchedModel(each), plan, name=rater_name, background=knowledge)
+        for name, each in zip(names, opened, strict=True)
     ]
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from fcconan.data import UNKNOWN, Table, cell_text, open_table
+from fcconan.data import UNKNOWN, Table, cell_text, is_missing, open_table
 from fcconan.errors import InputError
 from fcconan.scoring import RatedReplies
 from fcconan.services.configuration import Role, argument
@@ -142,14 +142,38 @@ def open_descriptions(replies: Source | None, options: RowSelection) -> Table | 
     return open_table("replies", listed(replies), rename=options.rename, complete=False, locate=dataset_folder)
 
 
-def rated_replies(ratings: Table, replies: Table | None = None) -> RatedReplies:
+def rated_replies(ratings: Table, replies: Table | None = None, *, cross_fitted: bool = False) -> RatedReplies:
     """Reads ratings and the replies that they rate: given ones, those of the same dataset, or the ratings' own columns.
 
+    Args:
+        ratings: The ratings.
+        replies: The given replies.
+        cross_fitted: Whether values of learned raters that saw the texts in their training are refused.
+
     Raises:
-        InputError: As `RatedReplies`, or a source cannot be read.
+        InputError: As `RatedReplies`, or a source cannot be read, or such values are refused.
     """
     about = replies or ratings.replies()
-    return RatedReplies(ratings, None if about is None else list(about), partial=replies is None)
+    rows = _without_in_sample(ratings) if cross_fitted else ratings
+    return RatedReplies(rows, None if about is None else list(about), partial=replies is None)
+
+
+def _without_in_sample(ratings: Iterable[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
+    """Yields ratings.
+
+    Raises:
+        InputError: In the end, if a learned rater had seen a reply or its message in training.
+    """
+    seen: dict[str, int] = {}
+    for row in ratings:
+        if row.get("seen") == "in_sample" and not is_missing(row.get("value")):
+            seen[str(row.get("rater"))] = seen.get(str(row.get("rater")), 0) + 1
+        yield row
+    for rater, number in seen.items():
+        raise InputError(
+            f"{number} ratings by {rater} are of replies that it learned from (seen is in_sample), so their agreement "
+            "with people says nothing: remove these rows, or train the rater on other replies"
+        )
 
 
 def population(*tables: Table | None) -> str:

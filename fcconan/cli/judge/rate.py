@@ -23,6 +23,6 @@ COMMAND = Command(
     show=_show,
     detailed=True,
     protected=True,
-    resumes=holds("RATED", "LABELLED"),
+    resumes=holds("RATED", "LABELLED", "LEARNED"),
     keywords={"progress": CountProgress("rating")},
 )

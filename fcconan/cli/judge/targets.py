@@ -46,6 +46,8 @@ def _is_own_rater(row: dict[str, Any], options: Any) -> bool:
         return rater == name or (before == name and settings.startswith(tuple(COMPARISON_FORMATS)))
     if rater == "lexical-baseline":
         return "lexical" in options.model
+    if before == "learned":
+        return any(name.startswith("learned:") for name in options.model)
     is_of_panel = options.panel is not None and before == "panel"  # whose members have rows too
     return is_of_panel or before in map(name_of_model, options.model)
 

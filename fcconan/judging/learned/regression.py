@@ -21,8 +21,8 @@ from fcconan.judging.learned.folds import balanced_folds
 from fcconan.judging.learned.rated_texts import Floats, Ints
 
 COMPONENTS = 256  # principal components
-LANDMARKS = 500
-GAMMAS = (0.15, 0.6, 2.4)  # of the kernel exp(-gamma * squared distance); a point's mean square is about 1
+LANDMARKS = 500  # or twice the replies, if that is less
+GAMMAS = (0.15, 0.6)  # of the kernel exp(-gamma * squared distance); a point's mean square is about 1
 ALPHAS = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0)  # penalties of the ridge regression
 INNER_FOLDS = 5
 FEWEST = 10  # ratings of an aspect from which a model can learn
@@ -129,7 +129,7 @@ def fit_space(features: Features, *, seed: int = 0) -> Space:
     space = Space(features.widths, centre, scale, np.zeros((len(centre), 0)), np.zeros((0, 0)))
     scaled = space.scaled(features)
     components, deviations = _principal(scaled)
-    drawn = np.random.default_rng(seed).standard_normal((LANDMARKS, components.shape[1]))
+    drawn = np.random.default_rng(seed).standard_normal((min(LANDMARKS, 2 * len(features)), components.shape[1]))
     return replace(space, components=components, landmarks=drawn * deviations)
 
 
@@ -170,6 +170,7 @@ class Learner:
 
     def __init__(self, space: Space, points: Floats, ratings: Floats, groups: Ints, *, seed: int = 0) -> None:
         self._ratings, self._groups, self._seed = ratings, groups, seed
+        self._width = len(space.landmarks)
         self._whitenings = {gamma: space.whitening(gamma) for gamma in GAMMAS}
         self._mapped = {gamma: space.kernel(points, gamma) @ each for gamma, each in self._whitenings.items()}
 
@@ -184,7 +185,7 @@ class Learner:
             gammas=np.full(aspects, GAMMAS[0]),
             alphas=np.full(aspects, ALPHAS[-1]),
             intercepts=np.full(aspects, np.nan),
-            coefficients=np.zeros((aspects, LANDMARKS)),
+            coefficients=np.zeros((aspects, self._width)),
             counts=np.zeros(aspects, dtype=np.int64),
         )
         patterns: dict[bytes, list[int]] = {}
@@ -199,8 +200,8 @@ class Learner:
 
     def _fit_columns(self, found: Models, used: Ints, columns: Ints) -> None:
         targets = self._ratings[np.ix_(used, columns)]
-        errors = self._inner_errors(used, targets)
-        best = errors.reshape(-1, len(columns)).argmin(axis=0)  # the first of equal ones
+        scores = self._inner_scores(used, targets)
+        best = scores.reshape(-1, len(columns)).argmax(axis=0)  # the first of equal ones
         for place, column in enumerate(columns):
             gamma, alpha = GAMMAS[best[place] // len(ALPHAS)], ALPHAS[best[place] % len(ALPHAS)]
             slopes, intercepts = _ridge(self._mapped[gamma][used], targets[:, [place]], (alpha,))
@@ -208,18 +209,27 @@ class Learner:
             found.intercepts[column] = intercepts[0, 0]
             found.coefficients[column] = self._whitenings[gamma] @ slopes[0, :, 0]
 
-    def _inner_errors(self, used: Ints, targets: Floats) -> Floats:
-        """Returns the sum of squared errors, shape (gammas, alphas, targets)."""
+    def _inner_scores(self, used: Ints, targets: Floats) -> Floats:
+        """Returns Spearman's correlation of held-out predictions and ratings, shape (gammas, alphas, targets)."""
         inner = balanced_folds(self._groups[used].tolist(), INNER_FOLDS, seed=self._seed)
-        errors = np.zeros((len(GAMMAS), len(ALPHAS), targets.shape[1]))
+        predicted = np.zeros((len(GAMMAS), len(ALPHAS), *targets.shape))
         for at, gamma in enumerate(GAMMAS):
             mapped = self._mapped[gamma][used]
             for fold in range(inner.max() + 1):
                 held = inner == fold
                 slopes, intercepts = _ridge(mapped[~held], targets[~held], ALPHAS)
-                predicted = mapped[held] @ slopes + intercepts[:, None, :]
-                errors[at] += ((predicted - targets[held]) ** 2).sum(axis=1)
-        return errors
+                predicted[at][:, held] = mapped[held] @ slopes + intercepts[:, None, :]
+        return _rank_correlations(predicted, targets)
+
+
+def _rank_correlations(predicted: Floats, targets: Floats) -> Floats:
+    """Returns Spearman's correlation along the second axis from the end; 0 where one side is constant."""
+    from scipy.stats import rankdata
+
+    ranks, wanted = (rankdata(each, axis=-2) for each in (predicted, targets))
+    ranks, wanted = ranks - ranks.mean(axis=-2, keepdims=True), wanted - wanted.mean(axis=0)
+    size = np.sqrt((ranks**2).sum(axis=-2) * (wanted**2).sum(axis=0))
+    return np.asarray(np.divide((ranks * wanted).sum(axis=-2), size, out=np.zeros_like(size), where=size > 0))
 
 
 def _ridge(mapped: Floats, targets: Floats, alphas: tuple[float, ...]) -> tuple[Floats, Floats]:

@@ -1,0 +1,37 @@
+"""`fcconan judge train`."""
+
+import typer
+
+from fcconan import services
+from fcconan.cli.command import Command
+from fcconan.cli.progress import CountProgress
+
+
+def _show(result: "services.TrainRaterResult", verbose: bool) -> None:
+    from fcconan.cli.output import print_table
+    from fcconan.reporting import interval_of, table_of
+
+    columns = {
+        "aspect": "aspect",
+        "Spearman": "value",
+        "95% interval": interval_of,
+        "replies": "n",
+        "mean error": "mean_absolute_error",
+        "half-width": "half_width",
+        "coverage": "coverage",
+    }
+    print_table(table_of("Out-of-fold agreement with people", result.rows(), columns))
+    for note in result.notes:
+        typer.echo(note)
+    typer.echo(f"Written to {result.folder}.")
+    typer.echo(f"Rate with it: fcconan judge rate DATASET --model learned:{result.folder} --out RATINGS")
+
+
+COMMAND = Command(
+    name="train",
+    help="Train a rater on people's ratings, with out-of-fold ratings of all training replies.",
+    example="fcconan judge train data/cseval --split test --limit 1500 --out raters/cseval",
+    show=_show,
+    service="train_rater",
+    keywords={"progress": CountProgress("fitting")},
+)
