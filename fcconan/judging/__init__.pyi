@@ -15,6 +15,7 @@ from .benchmark.evaluation import (
     curve_rows as curve_rows,
     difference_rows as difference_rows,
     held_out_rows as held_out_rows,
+    people_rows as people_rows,
 )
 from .benchmark.predictions import (
     JudgePredictions as JudgePredictions,

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 PAGE, MARKDOWN, CSV, RESULT, CURVE = "report.html", "report.md", "results.csv", "results.json", "label-curve.svg"
 ONE_PERSON = "(one person)"
 LEVEL_TITLES = {
-    "per_item": "Within the replies to an item",
+    "per_item": "Within the replies to an HS",
     "per_system": "Within the replies of a system",
     "system_means": "Between the means of systems",
 }
@@ -112,9 +112,14 @@ def check_judge_report(folder: Path) -> None:
 
 
 def _sections(result: Row) -> list[Section]:
+    board = [_leaderboard(result), *_tests(result), *_people(result)]
     controls = _controls(result)
     found = [
-        Section("Leaderboard", [result["banner"], *result["notes"]], [_leaderboard(result), *_tests(result)]),
+        Section(
+            "Leaderboard",
+            [result["banner"], *result["notes"]],
+            [_leaderboard(result), *_tests(result), *_people(result)],
+        ),
         Section("Label curve", [_CURVE_NOTE], _curve_tables(result), more=_curve(result)),
         Section("Controls", [_CONTROL_NOTE], controls),
         Section("By level, round and system", [_LEVEL_NOTE], [*_levels(result), *_parts(result)]),
@@ -129,7 +134,10 @@ _CURVE_NOTE = (
     "of larger ones, and raters share the subsets."
 )
 _CONTROL_NOTE = "Controls see only what their names say. Permuted labels are people's ratings of other rows."
-_LEVEL_NOTE = "The levels are different quantities; never compare one with another. A dash has its reason in brackets."
+_LEVEL_NOTE = (
+    "The levels are different quantities; never compare one with another. Raters without any value, and levels without "
+    "any rater, are left out."
+)
 _TRANSFER_NOTE = (
     "Neither the system or round nor the leakage group of the message was trained on. In folds: the same rows, by the "
     "rater of the leaderboard."
@@ -154,7 +162,13 @@ def _controls(result: Row) -> list[Table]:
 
 
 def _levels(result: Row) -> list[Table]:
-    return [_by_rater(f"{title}: {level}", _own(result, level=level)) for level, title in LEVEL_TITLES.items()]
+    tables = []
+    for level, title in LEVEL_TITLES.items():
+        rows = _own(result, level=level)
+        there = {row["rater"] for row in rows if row["value"] is not None}
+        if there:
+            tables.append(_by_rater(f"{title}: {level}", [row for row in rows if row["rater"] in there]))
+    return tables
 
 
 def _parts(result: Row) -> list[Table]:
@@ -201,6 +215,25 @@ def _by_rater(title: str, rows: Rows) -> Table:
         mean = number(sum(known) / len(known) if len(known) == len(aspects) else None)
         cells.append([ONE_PERSON, "people", mean, *map(number, ceilings), MISSING])
     return Table(title, ["rater", "kind", "mean", *aspects, "rows"], cells)
+
+
+def _people(result: Row) -> list[Table]:
+    """Returns raters and one person against the same mean of other people."""
+    rows = result["people"]
+    if not rows:
+        return []
+    aspects = list(dict.fromkeys(row["aspect"] for row in rows))
+    found: dict[str, dict[str, Row]] = {}
+    for row in rows:
+        found.setdefault(row["rater"], {})[row["aspect"]] = row
+    whole = [(rater, own) for rater, own in found.items() if len(own) == len(aspects)]
+    whole.sort(key=lambda each: -sum(row["value"] for row in each[1].values()))
+    cells = []
+    for rater, own in whole:
+        pairs = [f"{own[aspect]['value']:.3f} / {own[aspect]['one_person']:.3f}" for aspect in aspects]
+        cells.append([rater, own[aspects[0]]["kind"], *pairs])
+    title = "Rater / one person, each against the mean of the other people (pooled Spearman, clean rows)"
+    return [Table(title, ["rater", "kind", *aspects], cells)]
 
 
 def _tests(result: Row) -> list[Table]:

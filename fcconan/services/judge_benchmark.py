@@ -21,7 +21,7 @@ NOTES = (
     "Learned, trained and control raters are evaluated out of fold: no rater learned from a reply to the message that "
     "it rates, or to a near-duplicate of this message.",
     "A metric that rates the whole reply has the other sign where praise is at the other end of the aspect.",
-    "Intervals and tests resample and swap leakage groups of HS; per item they resample items.",
+    "Intervals and tests resample and swap leakage groups of HS. The item of the level per_item is the HS.",
 )
 
 
@@ -102,6 +102,7 @@ def benchmark_judges(
         difference_rows,
         held_out_rows,
         load_judge_suite,
+        people_rows,
     )
     from fcconan.reporting import check_judge_report, write_judge_report
     from fcconan.retrieval import SentenceEncoder
@@ -145,6 +146,7 @@ def benchmark_judges(
         "suite": suite.name,
         "counts": _counts(rows),
         "rows": correlation_rows(rows, judged, **options.bootstrap),
+        "people": people_rows(rows, judged),
         "tests": tests,
         "families": families,
         "curve": curve_rows(rows, predictions.label_curve()),
@@ -191,7 +193,7 @@ def _counts(rows: "BenchmarkRows") -> dict[str, Any]:
         "clean": len(clean),
         "doubtful": len(table) - len(clean),
         "leakage_groups": len(set(clean.groups.tolist())),
-        "items": len({item for item, own in zip(rows.items, rows.clean, strict=True) if own}),
+        "messages": len({message for message, own in zip(rows.messages, rows.clean, strict=True) if own}),
         "systems": dict(Counter(clean.systems)),
         "rounds": dict(Counter(clean.rounds)),
     }

@@ -1,11 +1,11 @@
 """How well raters follow people: by level, round and system, on clean and doubtful rows, with tests of differences.
 
-Values at the levels `pooled`, `per_system` and `system_means` are resampled by leakage group of HS, `per_item` by item.
+The item of the level `per_item` is the HS. Other levels are resampled by leakage group of HS.
 Pearson and Kendall have no intervals, nor have rounds and systems apart.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
@@ -41,7 +41,7 @@ def score_table(rows: BenchmarkRows, judged: Sequence[Judged], chosen: Flags, *,
         rows: The rows.
         judged: The raters.
         chosen: Which rows, shape (n,).
-        by_item: Whether an item is an item; otherwise it is a leakage group of HS.
+        by_item: Whether an item is an HS; otherwise it is a leakage group of HS.
     """
     table = rows.table.take(chosen)
     places = np.flatnonzero(chosen).tolist()
@@ -51,7 +51,7 @@ def score_table(rows: BenchmarkRows, judged: Sequence[Judged], chosen: Flags, *,
         aspects=names,
         metric_values=np.concatenate([each.values[places].T for each in judged]),
         human_values=table.ratings.T,
-        items=[rows.items[place] for place in places] if by_item else table.groups.tolist(),
+        items=[rows.messages[place] for place in places] if by_item else table.groups.tolist(),
         systems=table.systems,
         annotators=None if rows.annotators is None else rows.annotators[..., places],
         about=tuple(name for _ in judged for name in names),
@@ -137,6 +137,44 @@ def difference_rows(
     return found, [family.to_json() for family in permutation_families(tests, swaps=swaps)]
 
 
+def people_rows(rows: BenchmarkRows, judged: Sequence[Judged]) -> list[Row]:
+    """Compares raters and one person with the same people: the mean of the others, for each person in turn.
+
+    The pooled Spearman on the clean rows is averaged over people, each weighted by the rows they share with others.
+
+    Returns:
+        A row for each rater and aspect; none where the data has a mean of people only.
+    """
+    if rows.annotators is None:
+        return []
+    names = [aspect.name for aspect in rows.table.aspects]
+    collected: dict[tuple[str, str], list[tuple[float, float, int]]] = {}
+    for person, own in enumerate(rows.annotators):
+        others = np.delete(rows.annotators, person, axis=0)
+        number = np.isfinite(others).sum(axis=0)
+        mean = np.where(number > 0, np.nansum(others, axis=0) / np.maximum(number, 1), np.nan)
+        mean[~np.isfinite(own)] = np.nan
+        apart = replace(rows, table=replace(rows.table, ratings=mean.T), annotators=None)
+        table = score_table(apart, [*judged, Judged("", "people", own.T)], rows.clean)
+        found = correlate(table, levels=(POOLED,), coefficients=(SPEARMAN,), resamples=0)
+        person_values = {row.aspect: row.value for row in found if not row.metric}
+        for row in found:
+            one = person_values[row.aspect]
+            if row.metric and row.value is not None and one is not None:
+                collected.setdefault((row.metric, row.aspect), []).append((row.value, one, row.n))
+    found_rows = []
+    for each in judged:
+        for name in names:
+            values, ones, counts = zip(*collected.get((each.name, name), [(np.nan, np.nan, 1)]), strict=True)
+            value, one_person = (np.average(own, weights=counts) for own in (values, ones))
+            if np.isfinite(value):
+                found_rows.append(
+                    {"rater": each.name, "kind": each.kind, "aspect": name, "value": float(value)}
+                    | {"one_person": float(one_person), "n": int(sum(counts))}
+                )
+    return found_rows
+
+
 def curve_rows(rows: BenchmarkRows, points: Iterable[CurvePoint]) -> list[Row]:
     """Returns the mean over seeds of the pooled Spearman on the clean rows, by rater, number of labels and aspect."""
     collected: dict[tuple[str, int, str], list[float | None]] = {}
@@ -171,7 +209,7 @@ def held_out_rows(rows: BenchmarkRows, judged: Sequence[Judged], held_out: Itera
     usual = {each.name: each.values for each in judged}
     found = []
     for each in held_out:
-        own: Flags = np.isfinite(each.values).any(axis=1)
+        own = np.asarray(np.isfinite(each.values).any(axis=1))
         beside = _pooled(rows, usual[each.rater], own)
         for (aspect, value, n), (_, in_folds, _) in zip(_pooled(rows, each.values, own), beside, strict=True):
             found.append(

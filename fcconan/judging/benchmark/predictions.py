@@ -1,9 +1,15 @@
 """What the raters of a suite give the rows; those that learn are cross-fitted on the same folds, on clean rows only."""
 
-from collections.abc import Callable, Iterator
+import os
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import partial
+from threading import Lock
+from typing import TypeVar
 
 import numpy as np
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from fcconan.data import UNKNOWN
 from fcconan.judging.benchmark.rated_rows import BenchmarkRows
@@ -19,6 +25,7 @@ from fcconan.retrieval import Encoder
 
 TRAINED = "{}, trained"  # name of a released rater after training
 PRECISION = 9  # digits after the point: equal features have equal predictions, whatever the order of sums
+Value = TypeVar("Value")
 _LENGTH = slice(0, 3)  # of the surface features: characters, words, sentences
 
 
@@ -79,7 +86,7 @@ class JudgePredictions:
         suite: The suite.
         encoder: Returns an encoder by name; each is asked for once.
         seed: Seed of folds, landmarks, permutations and subsets.
-        progress: Receives a line before each rater.
+        progress: Receives a line after each part of the work.
     """
 
     def __init__(
@@ -95,7 +102,10 @@ class JudgePredictions:
         self._seed, self._progress = seed, progress
         self.folds = fold_numbers(rows.table, by="group", folds=suite.folds, seed=seed)
         self._pairs: dict[str, Floats] = {}
-        self._prepared: dict[str, tuple[Features, Space]] = {}
+        self._spaces: dict[str, tuple[Features, Space]] = {}
+        self._of_all_labels: dict[str, Floats] = {}
+        self._lock = Lock()
+        self._order = list(suite.raters)
         self.left_out = {
             name: lacking[0]
             for name, config in suite.raters.items()
@@ -103,62 +113,83 @@ class JudgePredictions:
             and (lacking := [each for each in config.ratings if each not in rows.released])
         }
 
-    def every_rater(self) -> Iterator[Judged]:
-        """Yields released raters, those of the suite, and released raters after training."""
-        for name, released in self._rows.released.items():
-            yield Judged(name, released.kind, released.values)
+    def every_rater(self) -> list[Judged]:
+        """Returns released raters, those of the suite, and released raters after training."""
+        found = [Judged(name, released.kind, released.values) for name, released in self._rows.released.items()]
+        tasks: list[Callable[[], Judged]] = []
         for name, config in self._suite.raters.items():
-            if name in self.left_out:
-                continue
-            self._progress(f"Rater {name}")
             if isinstance(config, LexicalRater):
-                yield Judged(name, config.kind, self._lexical(config))
-            else:
-                yield Judged(name, config.kind, self.cross_fitted(name, config))
+                found.append(Judged(name, config.kind, self._lexical(config)))
+            elif name not in self.left_out:
+                tasks.append(partial(self._judged, name, config.kind, config))
         wanted = self._suite.train_released
-        for name in self._rows.released:
-            if wanted == "all" or name in wanted:
-                self._progress(f"Rater {TRAINED.format(name)}")
+        for name in self._rows.released if wanted == "all" else wanted:
+            if name in self._rows.released:
                 config = TrainedRater(kind="learned", parts=["surface"], ratings=[name])
-                yield Judged(TRAINED.format(name), "trained", self.cross_fitted(TRAINED.format(name), config))
+                tasks.append(partial(self._judged, TRAINED.format(name), "trained", config))
+        found += self._in_parallel("raters", tasks)
+        self._of_all_labels = {each.name: each.values for each in found}
+        return found
 
-    def label_curve(self) -> Iterator[CurvePoint]:
-        """Yields predictions after learning from random subsets of the clean rows; smaller ones are in larger ones."""
+    def label_curve(self) -> list[CurvePoint]:
+        """Returns predictions after learning from random subsets of the clean rows; smaller ones are in larger ones.
+
+        The last point of a rater is that of all clean rows.
+        """
         curve = self._suite.curve
         share = 1 - 1 / (int(self.folds.max()) + 1)  # of the rows that a fold's model learns from
-        for name in curve.raters if curve is not None else ():
-            config = self._suite.raters[name]
-            if curve is None or name in self.left_out or not isinstance(config, TrainedRater):
-                continue
+        tasks: list[Callable[[], CurvePoint]] = []
+        whole: list[CurvePoint] = []
+        for name, config in self._trained(curve.raters if curve is not None else ()):
             known = np.flatnonzero(self._usable(config))
-            for labels in curve.labels:
-                if (size := round(labels / share)) >= len(known):
-                    break
-                self._progress(f"Label curve of {name}: {labels} labels")
-                for seed in range(curve.seeds):
+            for labels in curve.labels if curve is not None else ():
+                size = round(labels / share)
+                for seed in range(curve.seeds if curve is not None and size < len(known) else 0):
                     drawn = np.random.default_rng([self._seed, seed]).permutation(known)[:size]
                     usable = np.isin(np.arange(len(self._rows.clean)), drawn)
-                    yield CurvePoint(name, labels, seed, self.cross_fitted(name, config, usable))
-            yield CurvePoint(name, round(share * len(known)), 0, self.cross_fitted(name, config))
+                    tasks.append(partial(self._curve_point, name, config, labels, seed, usable))
+            whole.append(CurvePoint(name, round(share * len(known)), 0, self._of_all_labels[name]))
+        return sorted(
+            [*self._in_parallel("subsets of the label curve", tasks), *whole],
+            key=lambda point: (self._order.index(point.rater), point.labels),
+        )
 
-    def held_out(self) -> Iterator[HeldOut]:
-        """Yields predictions for each system and round by models that saw neither it nor the message's group."""
-        for name in self._suite.transfer:
-            config = self._suite.raters[name]
-            if name in self.left_out or not isinstance(config, TrainedRater):
-                continue
+    def held_out(self) -> list[HeldOut]:
+        """Returns predictions for each system and round by models that saw neither it nor the message's group."""
+        tasks: list[Callable[[], HeldOut]] = []
+        for name, config in self._trained(self._suite.transfer):
+            usable = self._usable(config)
             for by, keys in (("system", self._rows.table.systems), ("round", self._rows.table.rounds)):
-                named = np.array(keys)
-                usable = self._usable(config)
-                known = [key for key in dict.fromkeys(keys) if by == "system" or key != UNKNOWN]
-                for key in known:
-                    own, rest = usable & (named == key), usable & (named != key)
-                    if min(own.sum(), rest.sum()) < 2 * FEWEST:
-                        continue
-                    self._progress(f"{name} without the {by} {key}")
-                    values = self.cross_fitted(name, config, rest)
-                    values[~own] = np.nan
-                    yield HeldOut(name, by, key, values)
+                for key in [key for key in dict.fromkeys(keys) if by == "system" or key != UNKNOWN]:
+                    own = np.array([each == key for each in keys])
+                    if min((usable & own).sum(), (usable & ~own).sum()) >= 2 * FEWEST:
+                        tasks.append(partial(self._without, name, config, by, key, own))
+        return self._in_parallel("held-out systems and rounds", tasks)
+
+    def _trained(self, names: Iterable[str]) -> list[tuple[str, TrainedRater]]:
+        found = [(name, self._suite.raters[name]) for name in names if name not in self.left_out]
+        return [(name, config) for name, config in found if isinstance(config, TrainedRater)]
+
+    def _judged(self, name: str, kind: str, config: TrainedRater) -> Judged:
+        return Judged(name, kind, self.cross_fitted(name, config))
+
+    def _curve_point(self, name: str, config: TrainedRater, labels: int, seed: int, usable: Flags) -> CurvePoint:
+        return CurvePoint(name, labels, seed, self.cross_fitted(name, config, usable))
+
+    def _without(self, name: str, config: TrainedRater, by: str, key: str, own: Flags) -> HeldOut:
+        usable = self._usable(config)
+        values = self.cross_fitted(name, config, usable & ~own)
+        values[~(usable & own)] = np.nan
+        return HeldOut(name, by, key, values)
+
+    def _in_parallel(self, what: str, tasks: Sequence[Callable[[], Value]]) -> list[Value]:
+        """Runs tasks on all cores, and returns their results in order; each task has one thread for its matrices."""
+        found = []
+        with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(os.cpu_count()) as threads:
+            for result in threads.map(lambda task: task(), tasks):
+                found.append(result)
+                self._progress(f"{len(found)} of {len(tasks)} {what}")
+        return found
 
     def cross_fitted(self, name: str, config: TrainedRater, usable: Flags | None = None) -> Floats:
         """Returns out-of-fold predictions, shape (n, m); nan where the raters whose ratings it needs have none.
@@ -175,10 +206,7 @@ class JudgePredictions:
             ratings = table.ratings.copy()
             ratings[places] = ratings[np.random.default_rng(self._seed).permutation(places)]
             table = replace(table, ratings=ratings)
-        if name not in self._prepared:
-            features = self._features(config).take(there)
-            self._prepared[name] = features, fit_space(features, seed=self._seed)
-        features, space = self._prepared[name]
+        features, space = self._prepared(name, config)
         found = np.full(table.ratings.shape, np.nan)
         predicted = cross_fit(
             table.take(there),
@@ -190,6 +218,14 @@ class JudgePredictions:
         )
         found[there] = np.round(predicted, PRECISION)
         return found
+
+    def _prepared(self, name: str, config: TrainedRater) -> tuple[Features, Space]:
+        """Returns the features of the rows that a rater can rate, and their space; each is made once."""
+        with self._lock:
+            if name not in self._spaces:
+                features = self._features(config).take(self._rated(config))
+                self._spaces[name] = features, fit_space(features, seed=self._seed)
+            return self._spaces[name]
 
     def _rated(self, config: TrainedRater) -> Flags:
         """Returns whether each of the raters whose ratings are features rated a row."""

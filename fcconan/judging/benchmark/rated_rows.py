@@ -37,14 +37,14 @@ class BenchmarkRows:
     Attributes:
         table: The rated texts, n rows and m aspects.
         clean: Whether a row counts; the others are doubtful. Shape (n,).
-        items: The item of each row; length n.
+        messages: The HS of each row, by id; length n.
         annotators: Ratings of each person, shape (people, m, n); None where the data has a mean only.
         released: The models and metrics by name.
     """
 
     table: RatedTexts
     clean: Flags
-    items: Sequence[str]
+    messages: Sequence[str]
     annotators: Floats | None
     released: Mapping[str, ReleasedRater]
 
@@ -95,7 +95,7 @@ def benchmark_rows(
     return BenchmarkRows(
         table=rated_texts(used, aspects, scores.human_values[:, places].T, groups),
         clean=np.array([clean is None or at < clean for at in there]),
-        items=[str(row.get("item_id") or row["reply_id"]) for row in used],
+        messages=[str(row.get("hs_id") or row.get("hate_speech") or row["reply_id"]) for row in used],
         annotators=_annotators(rated if people is None else people, aspects, [row["reply_id"] for row in used]),
         released=_released(rated, aspects, places),
     )

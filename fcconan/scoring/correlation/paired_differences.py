@@ -36,10 +36,10 @@ def difference_interval(
     Returns:
         The ends; None where there is no interval.
     """
-    both = at_level(table.select([first, second]), level)
-    x, y = both.metric_values, both.human_values[[aspect]]
-    complete = both.metric_values + x[::-1] * 0 + y * 0  # nan where either metric or people's value is missing
-    for part in parts(both, complete, y, [(0, 0), (1, 0)]):
+    known = at_level(table, level)
+    x, y = known.metric_values[[first, second]], known.human_values[[aspect]]
+    complete = x + 0 * x[::-1]  # nan where either metric is missing
+    for part in parts(known, complete, y, [(0, 0), (1, 0)]):
         values = evaluate(level, part, [coefficient], lambda each: each[:1] - each[1:])
         if resamples == 0 or len(set(part.item.tolist())) < 2:
             break
