@@ -115,11 +115,7 @@ def _sections(result: Row) -> list[Section]:
     board = [_leaderboard(result), *_tests(result), *_people(result)]
     controls = _controls(result)
     found = [
-        Section(
-            "Leaderboard",
-            [result["banner"], *result["notes"]],
-            [_leaderboard(result), *_tests(result), *_people(result)],
-        ),
+        Section("Leaderboard", [result["banner"], *result["notes"]], board),
         Section("Label curve", [_CURVE_NOTE], _curve_tables(result), more=_curve(result)),
         Section("Controls", [_CONTROL_NOTE], controls),
         Section("By level, round and system", [_LEVEL_NOTE], [*_levels(result), *_parts(result)]),
@@ -133,7 +129,10 @@ _CURVE_NOTE = (
     "Means over random subsets of the clean rows, evaluated out of fold on all clean rows. Smaller subsets are parts "
     "of larger ones, and raters share the subsets."
 )
-_CONTROL_NOTE = "Controls see only what their names say. Permuted labels are people's ratings of other rows."
+_CONTROL_NOTE = (
+    "Controls see only what their names say. With permuted labels a rater learns from, and is evaluated on, people's "
+    "ratings of other rows: a value far from 0 would be a leak."
+)
 _LEVEL_NOTE = (
     "The levels are different quantities; never compare one with another. Raters without any value, and levels without "
     "any rater, are left out."

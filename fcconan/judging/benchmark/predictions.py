@@ -201,11 +201,11 @@ class JudgePredictions:
         """
         there, table = self._rated(config), self._rows.table
         usable = self._usable(config) if usable is None else usable
-        if config.permuted:
-            places = np.flatnonzero(usable)
-            ratings = table.ratings.copy()
-            ratings[places] = ratings[np.random.default_rng(self._seed).permutation(places)]
-            table = replace(table, ratings=ratings)
+        places = np.flatnonzero(usable)
+        shuffled = np.random.default_rng(self._seed).permutation(places) if config.permuted else places
+        ratings = table.ratings.copy()
+        ratings[places] = ratings[shuffled]
+        table = replace(table, ratings=ratings)
         features, space = self._prepared(name, config)
         found = np.full(table.ratings.shape, np.nan)
         predicted = cross_fit(
@@ -217,6 +217,7 @@ class JudgePredictions:
             space=space,
         )
         found[there] = np.round(predicted, PRECISION)
+        found[shuffled] = found[places]  # a prediction stands where the rating is that its row was given
         return found
 
     def _prepared(self, name: str, config: TrainedRater) -> tuple[Features, Space]:

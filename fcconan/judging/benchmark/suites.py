@@ -33,7 +33,7 @@ class TrainedRater(_Strict):
     )
     ratings: list[str] = Field(default_factory=list, description="Released raters whose ratings are features.")
     encoder: str = Field("minilm", description="Encoder of the embeddings.")
-    permuted: bool = Field(False, description="Whether people's ratings are shuffled before it learns from them.")
+    permuted: bool = Field(False, description="Whether it learns from, and is evaluated on, shuffled ratings.")
 
     @model_validator(mode="after")
     def _sees_something(self) -> Self:
