@@ -200,7 +200,9 @@ RATED = RATING.extended(*_JUDGED, *_ABOUT_RATINGS)
 LEARNED = RATED.extended(
     *_columns("float", "interval_low interval_high"),
     *_columns("bool", "unlike_training"),
-    *_columns("string", "seen", _words("what a rater saw in its training", ("unseen", "out_of_fold", "in_sample"))),
+    *_columns(
+        "string", "provenance", _words("what a rater saw in its training", ("unseen", "out_of_fold", "in_sample"))
+    ),
 )
 LABELLED = VOTE.extended(
     *_columns("string", "rater_kind", _RATER_KIND),
@@ -299,7 +301,7 @@ REPRODUCTION = Schema(
 # What is published of rows and results, by config.
 PUBLISHED: dict[str, Schema] = {
     "replies": GENERATED,
-    "ratings": RATED,
+    "ratings": LEARNED,
     "votes": LABELLED,
     "comparisons": COMPARED,
     "rankings": RANKING,

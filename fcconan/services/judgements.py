@@ -31,7 +31,7 @@ from fcconan.services.prompts import (
     task_of,
     task_option,
 )
-from fcconan.services.rater_training import FEATURES_FROM, encoder_name, encoder_of, ratings_of, saved_encoder
+from fcconan.services.rater_training import RARE_FEATURES_FROM, encoder_name, encoder_of, ratings_of, saved_encoder
 from fcconan.services.rows import REPLIES, Source, open_rows
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def rate(
     options: RateOptions,
     *,
     out: Annotated[Path | str | None, JUDGEMENTS] = None,
-    features_from: Annotated[Source | None, FEATURES_FROM] = None,
+    features_from: Annotated[Source | None, RARE_FEATURES_FROM] = None,
     client: "Client | Model | Connection | None" = None,
     progress: Progress | None = None,
 ) -> RateResult:
@@ -256,7 +256,7 @@ def _notes(judges: Iterable[Any]) -> list[str]:
             found.append(f"{judge.name}: {BANNER}")
             if judge.in_sample:
                 found.append(
-                    f"{judge.name}: replies with a message or text that it learned from (column seen: in_sample): "
+                    f"{judge.name}: replies with a message or text of its training (provenance: in_sample): "
                     f"{judge.in_sample}; `correlate` refuses these ratings."
                 )
             if judge.unlike:

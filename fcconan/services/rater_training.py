@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from fcconan.scoring import RatedReplies
 
 NO_ENCODER = "none"
-FEATURES_FROM = rows_argument(
-    "--features-from", "Ratings of judges or metrics that are further features of a learned rater.", many=True
-)
+_FEATURES_FROM = "Ratings of judges or metrics that are further features of a learned rater."
+FEATURES_FROM = rows_argument("--features-from", _FEATURES_FROM, many=True)
+RARE_FEATURES_FROM = rows_argument("--features-from", _FEATURES_FROM, many=True, rare=True)
 
 
 class TrainRaterOptions(PartSelection):
@@ -98,7 +98,7 @@ def train_rater(
         >>> options = TrainRaterOptions(encoder="none", aspect=("relevance",), folds=5)
         >>> result = train_rater("demo", options, out="rater")
         >>> result.data["replies"], result.data["folds"], [row["aspect"] for row in result.rows()]
-        (240, 5, ['relevance'])
+        (96, 5, ['relevance'])
     """
     import numpy as np
 

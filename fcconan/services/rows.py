@@ -166,13 +166,13 @@ def _without_in_sample(ratings: Iterable[Mapping[str, Any]]) -> Iterator[Mapping
     """
     seen: dict[str, int] = {}
     for row in ratings:
-        if row.get("seen") == "in_sample" and not is_missing(row.get("value")):
+        if row.get("provenance") == "in_sample" and not is_missing(row.get("value")):
             seen[str(row.get("rater"))] = seen.get(str(row.get("rater")), 0) + 1
         yield row
     for rater, number in seen.items():
         raise InputError(
-            f"{number} ratings by {rater} are of replies that it learned from (seen is in_sample), so their agreement "
-            "with people says nothing: remove these rows, or train the rater on other replies"
+            f"{number} ratings by {rater} are of replies that it learned from (provenance is in_sample), so their "
+            "agreement with people says nothing: remove these rows, or train the rater on other replies"
         )
 
 

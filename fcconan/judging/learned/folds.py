@@ -62,7 +62,7 @@ def fold_numbers(table: RatedTexts, *, by: FoldKey = "group", folds: int = 10, s
     keys: Sequence[Hashable] = {"group": table.groups.tolist(), "system": table.systems, "round": table.rounds}[by]
     if by != "group" and len(set(keys)) < 2:
         raise InputError(
-            f"--fold-by {by} needs two or more {by}s, found {keys[0] if keys else 'none'}: name the column with "
-            f"--rename {by}=COLUMN, or choose --fold-by group"
+            f"--fold-by {by} needs two or more {by}s, found {keys[0] if keys else 'none'}: give rows with a column "
+            f"{by}, or choose --fold-by group"
         )
     return balanced_folds(keys, folds, seed=seed)

@@ -135,7 +135,7 @@ class LearnedJudge:
         ]
         for ratings in learned_ratings(self.rater, self.task.aspects, rows, features, seen):
             if ratings[0]["unlike_training"] is not None:
-                self.in_sample += ratings[0]["seen"] == IN_SAMPLE
+                self.in_sample += ratings[0]["provenance"] == IN_SAMPLE
                 self.unlike += ratings[0]["unlike_training"]
             yield ratings
 
@@ -203,7 +203,7 @@ def learned_ratings(
                     "interval_low": None if missing or math.isnan(low) else low,
                     "interval_high": None if missing or math.isnan(high) else high,
                     "unlike_training": None if reason else bool(predicted.unlike_training[at]),
-                    "seen": mark,
+                    "provenance": mark,
                     **about_reply(row),
                 }
             )

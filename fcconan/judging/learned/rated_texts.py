@@ -136,5 +136,5 @@ def _round_of(row: dict[str, Any]) -> str:
     if row.get("round"):
         return str(row["round"])
     splits = row.get("also_in")
-    named = [str(split) for split in (splits if isinstance(splits, list | tuple) else [])]
+    named = [str(split) for split in (splits if isinstance(splits, list | tuple | np.ndarray) else ())]
     return next((split for split in named if "round" in split), UNKNOWN)

@@ -1,0 +1,173 @@
+"""Learned raters from files to correlations: training, out-of-fold ratings, new replies, and what is refused."""
+
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from fcconan.errors import InputError
+from fcconan.services import (
+    CorrelateOptions,
+    RateOptions,
+    TrainRaterOptions,
+    build,
+    correlate,
+    rate,
+    train_rater,
+)
+
+QUICK = TrainRaterOptions(encoder="none", folds=4)
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("data") / "demo"
+    build("demo", folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def folder(demo: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("raters") / "quick"
+    train_rater(demo, QUICK, out=out)
+    return out
+
+
+def options(folder: Path, **more: Any) -> RateOptions:
+    return RateOptions(model=(f"learned:{folder}",), task="cseval", **more)
+
+
+HONEST = "Most of the Quillish I know keep their promises, and one of them helped my family last year."
+POOLED = CorrelateOptions(level=("pooled",), coefficient=("spearman",), resamples=0, rater=("learned:quick",))
+
+
+def test_training_rows_get_the_out_of_fold_ratings_of_the_folder(demo: Path, folder: Path) -> None:
+    stored = pd.read_parquet(folder / "out-of-fold.parquet")
+    rated = pd.DataFrame(rate(demo, options(folder)).ratings())
+    rated = rated[rated.aspect.isin(stored.aspect.unique())].reset_index(drop=True)
+    assert len(stored) == 96 * 3  # relevance, aggressiveness and suitableness
+    assert stored.provenance.unique().tolist() == ["out_of_fold"]
+    for column in ("reply_id", "rater", "rater_kind", "aspect", "provenance", "unlike_training"):
+        assert rated[column].tolist() == stored[column].tolist()
+    for column in ("value", "interval_low", "interval_high", "low", "high"):
+        assert rated[column].tolist() == pytest.approx(stored[column].tolist())
+
+
+def test_the_result_has_the_correlation_that_correlate_finds(demo: Path, tmp_path: Path) -> None:
+    result = train_rater(demo, QUICK, out=tmp_path / "quick")
+    found = {row["aspect"]: row["value"] for row in correlate([demo, result.source_rows()], POOLED).rows()}
+    # The ratings of the folder are clipped to the scale, which may tie the lowest ones.
+    assert found == pytest.approx({row["aspect"]: row["value"] for row in result.rows()}, abs=0.01)
+    assert "no evidence for other raters" in (tmp_path / "quick" / "README.md").read_text()
+    assert result.notes[0] == "Trained on these raters; no evidence for other raters, systems or topics."
+
+
+def test_the_same_training_writes_the_same_bytes(demo: Path, folder: Path, tmp_path: Path) -> None:
+    train_rater(demo, QUICK, out=tmp_path / "quick")
+    names = sorted(path.name for path in folder.iterdir())
+    assert names == ["README.md", "arrays.npz", "out-of-fold.parquet", "rater.json"]
+    for name in names:
+        assert (tmp_path / "quick" / name).read_bytes() == (folder / name).read_bytes()
+
+
+def test_ratings_that_are_in_sample_are_refused(demo: Path, folder: Path) -> None:
+    stored = pd.read_parquet(folder / "out-of-fold.parquet")
+    stored.loc[:2, "provenance"] = "in_sample"
+    stored.loc[0, "value"] = None
+    with pytest.raises(InputError, match=r"^2 ratings by learned:quick are of replies that it learned from"):
+        correlate([demo, stored], POOLED)
+
+
+def test_new_replies_are_rated_by_the_model_of_all_rows(folder: Path) -> None:
+    replies = [
+        {"reply_id": "new", "hate_speech": "The Quillish forget each promise.", "text": HONEST},
+        {"reply_id": "odd", "hate_speech": "The Quillish.", "text": "!!! 777 ??? HTTP://X " * 40},
+        {"reply_id": "none", "hate_speech": "The Quillish.", "text": ""},
+    ]
+    result = rate(replies, options(folder, aspect=("relevance",)))
+    new, odd, none = result.ratings()
+    assert (new["provenance"], new["unlike_training"]) == ("unseen", False)
+    assert 1 <= new["interval_low"] <= new["value"] <= new["interval_high"] <= 5
+    assert odd["unlike_training"] is True
+    assert (none["value"], none["reason"], none["interval_low"]) == (None, "empty_reply", None)
+    assert any("unlike its training data (column unlike_training): 1" in note for note in result.notes)
+
+
+def test_ratings_of_judges_are_features_and_are_needed_again(demo: Path, tmp_path: Path) -> None:
+    result = train_rater(
+        demo,
+        TrainRaterOptions(encoder="none", folds=4, aspect=("relevance",), feature_rater=("simulated-judge",)),
+        out=tmp_path / "with-judge",
+        features_from=demo,
+    )
+    alone = train_rater(demo, TrainRaterOptions(encoder="none", folds=4, aspect=("relevance",)), out=tmp_path / "alone")
+    assert result.rows()[0]["value"] > alone.rows()[0]["value"] + 0.3  # the simulated judge follows people
+    rating = options(tmp_path / "with-judge", aspect=("relevance",))
+    with pytest.raises(InputError, match="needs the ratings of simulated-judge: give them with --features-from"):
+        rate(demo, rating)
+    rated = rate(demo, rating, features_from=demo).ratings()
+    stored = pd.read_parquet(tmp_path / "with-judge" / "out-of-fold.parquet")
+    assert [row["value"] for row in rated] == pytest.approx(stored.value.tolist(), nan_ok=True)
+
+
+def test_an_encoder_is_loaded_again_and_must_be_the_same(demo: Path, tmp_path: Path) -> None:
+    from tests.retrieval.tiny import tiny_encoder
+
+    one, other = (str(tiny_encoder(tmp_path / name)) for name in ("one", "other"))
+    (Path(other) / "more.json").write_text("{}")  # other content, so another hash
+    train_rater(demo, TrainRaterOptions(encoder=one, folds=4, limit=40), out=tmp_path / "rater")
+    assert str(tmp_path) not in (tmp_path / "rater" / "rater.json").read_text()
+    rated = rate(demo, options(tmp_path / "rater", encoder=one, limit=3)).ratings()
+    assert {row["provenance"] for row in rated} == {"out_of_fold"}
+    with pytest.raises(InputError, match="give the encoder of the training with --encoder"):
+        rate(demo, options(tmp_path / "rater", encoder=other))
+    with pytest.raises(InputError, match="name the folder with --encoder"):
+        rate(demo, options(tmp_path / "rater"))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"fold_by": "round"}, "--fold-by round needs two or more rounds, found unknown"),
+        ({"aspect": ("empathy",)}, "people did not rate empathy: choose --aspect among relevance"),
+        ({"feature_rater": ("x",)}, "only for --features-from RATINGS"),
+    ],
+)
+def test_options_that_do_not_fit_are_refused_before_anything_is_written(
+    demo: Path, tmp_path: Path, change: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(InputError, match=message):
+        train_rater(demo, TrainRaterOptions(encoder="none", **change), out=tmp_path / "rater")
+    assert not (tmp_path / "rater").exists()
+
+
+def test_other_wrong_uses_are_refused(demo: Path, folder: Path, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="is there and not empty"):
+        train_rater(demo, QUICK, out=folder)
+    with pytest.raises(InputError, match="is no dataset folder, so it has no ratings"):
+        train_rater([{"hate_speech": "The Ombrey.", "text": "No."}], QUICK, out=tmp_path / "rater")
+    with pytest.raises(InputError, match="holds no ratings by nobody-known"):
+        train_rater(
+            demo,
+            TrainRaterOptions(encoder="none", feature_rater=("nobody-known",)),
+            out=tmp_path / "rater",
+            features_from=demo,
+        )
+    with pytest.raises(InputError, match="--features-from is for a learned rater"):
+        rate(demo, RateOptions(model=("lexical",), task="cseval"), features_from=demo)
+    with pytest.raises(InputError, match="only for --model learned:FOLDER"):
+        rate(demo, RateOptions(model=("lexical",), task="cseval", encoder="minilm"))
+    with pytest.raises(InputError, match="a learned rater computes its ratings and asks no model"):
+        rate(demo, options(folder, samples=3))
+    with pytest.raises(InputError, match=r"holds no rater\.json: give a folder that `fcconan judge train` wrote"):
+        rate(demo, options(tmp_path))
+
+
+def test_systems_may_be_held_out(demo: Path, tmp_path: Path) -> None:
+    result = train_rater(demo, TrainRaterOptions(encoder="none", fold_by="system"), out=tmp_path / "rater")
+    assert (result.data["folds"], result.data["fold_by"]) == (4, "system")
+    known = pd.read_parquet(next((demo / "replies").glob("*"))).hate_speech[0]
+    message = {"hate_speech": known, "text": HONEST}
+    (rating,) = rate([message], options(tmp_path / "rater", aspect=("relevance",))).ratings()
+    assert rating["provenance"] == "in_sample"  # each model saw the message with another system's reply
