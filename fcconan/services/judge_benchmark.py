@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from fcconan.judging import BenchmarkRows, JudgeSuite, SuiteRows
     from fcconan.scoring import RatedReplies
 
-BANNER = "Trained on these raters; no evidence for other raters, systems or topics."
 NOTES = (
     "Learned, trained and control raters are evaluated out of fold: no rater learned from a reply to the message that "
     "it rates, or to a near-duplicate of this message.",
@@ -90,11 +89,12 @@ def benchmark_judges(
         ...     raters = "{surface: {kind: learned, parts: [surface]}}"
         ...     _ = suite.write_text(f"{{name: one, folds: 5, train_released: [], raters: {raters}}}")
         ...     found = benchmark_judges("demo", JudgeBenchmarkOptions(suite=suite, resamples=0)).to_frame()
-        >>> found.query("rater == 'surface' and level == 'pooled' and coefficient == 'spearman'")["n"].max()
-        240
+        >>> sorted(set(found["rater"])), int(found["n"].max())
+        (['simulated-judge', 'surface'], 96)
     """
     from fcconan.data import codes_of_row
     from fcconan.judging import (
+        BANNER,
         JudgePredictions,
         benchmark_rows,
         correlation_rows,
@@ -203,8 +203,8 @@ def _notes(rows: "BenchmarkRows", chosen: "SuiteRows", left_out: Mapping[str, st
     notes = []
     if not rows.clean.all():
         notes.append(
-            f"Raters learn from the first {int(rows.clean.sum())} rows only. The other {int((~rows.clean).sum())} are "
-            f"shown apart. {chosen.doubtful}".strip()
+            f"Raters learn from the {int(rows.clean.sum())} rated replies among the first {chosen.clean} only. The "
+            f"other {int((~rows.clean).sum())} are shown apart. {chosen.doubtful}".strip()
         )
     if rows.annotators is None:
         notes.append("People's agreement is not known: the data has one rating by people for each reply.")

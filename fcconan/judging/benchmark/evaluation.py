@@ -117,7 +117,7 @@ def difference_rows(
     Returns:
         The tests, and their families: all pairs for one aspect.
     """
-    if len(judged) < 2:
+    if len(judged) < 2 or not swaps:
         return [], []
     table = score_table(rows, judged, rows.clean)
     tests = permutation_tests(table, levels=(POOLED,), coefficients=(SPEARMAN,), swaps=swaps, seed=seed, unit="item")
