@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 PAGE, MARKDOWN, CSV, RESULT, CURVE = "report.html", "report.md", "results.csv", "results.json", "label-curve.svg"
-ONE_PERSON = "(one person)"
 LEVEL_TITLES = {
     "per_item": "Within the replies to an HS",
     "per_system": "Within the replies of a system",
@@ -65,7 +64,7 @@ def judge_page(result: Row) -> Page:
         result: Result of `fcconan judge benchmark`.
     """
     board = _leaderboard(result)
-    means = [(row[0], row[2]) for row in board.rows if not row[0].startswith("(")]
+    means = [(row[0], row[2]) for row in board.rows]
     dots = [Dot(name, None if mean == MISSING else float(mean)) for name, mean in means]
     counts = result["counts"]
     return Page(
@@ -115,7 +114,7 @@ def _sections(result: Row) -> list[Section]:
     board = [_leaderboard(result), *_tests(result), *_people(result)]
     controls = _controls(result)
     found = [
-        Section("Leaderboard", [result["banner"], *result["notes"]], board),
+        Section("Leaderboard", [result["banner"], *result["notes"], _ROWS_NOTE], board),
         Section("Label curve", [_CURVE_NOTE], _curve_tables(result), more=_curve(result)),
         Section("Controls", [_CONTROL_NOTE], controls),
         Section("By level, round and system", [_LEVEL_NOTE], [*_levels(result), *_parts(result)]),
@@ -132,6 +131,10 @@ _CURVE_NOTE = (
 _CONTROL_NOTE = (
     "Controls see only what their names say. With permuted labels a rater learns from, and is evaluated on, people's "
     "ratings of other rows: a value far from 0 would be a leak."
+)
+_ROWS_NOTE = (
+    "Raters with fewer rows are compared on other rows: compare raters of as many rows. One person is compared with raters "
+    "in the last table only, where both are held against the same people."
 )
 _LEVEL_NOTE = (
     "The levels are different quantities; never compare one with another. Raters without any value, and levels without "
@@ -178,7 +181,7 @@ def _parts(result: Row) -> list[Table]:
         names = dict.fromkeys(name for name in names if _own(result, part=name))
         if names:
             columns = {name: {row[0]: row[2] for row in _by_rater("", _own(result, part=name)).rows} for name in names}
-            raters = [row[0] for row in _leaderboard(result).rows if not row[0].startswith("(")]
+            raters = [row[0] for row in _leaderboard(result).rows]
             cells = [[rater, *(columns[name].get(rater, MISSING) for name in names)] for rater in raters]
             tables.append(Table(f"Mean over aspects by {by}, pooled", ["rater", *names], cells))
     return tables
@@ -208,11 +211,6 @@ def _by_rater(title: str, rows: Rows) -> Table:
         )
     lines.sort(key=lambda line: (line[0] is None, -(line[0] or 0.0)))
     cells = [line for _, line in lines]
-    ceilings = [next(row["ceiling"] for row in rows if row["aspect"] == aspect) for aspect in aspects]
-    if any(value is not None for value in ceilings):
-        known = [value for value in ceilings if value is not None]
-        mean = number(sum(known) / len(known) if len(known) == len(aspects) else None)
-        cells.append([ONE_PERSON, "people", mean, *map(number, ceilings), MISSING])
     return Table(title, ["rater", "kind", "mean", *aspects, "rows"], cells)
 
 
