@@ -261,7 +261,7 @@ def _notes(judges: Iterable[Any]) -> list[str]:
                 )
             if judge.unlike:
                 found.append(
-                    f"{judge.unlike} replies are unlike those that {judge.name} learned from (unlike_training)."
+                    f"{judge.name}: replies unlike its training data (column unlike_training): {judge.unlike}."
                 )
     return found
 

@@ -422,7 +422,7 @@ def test_raters_are_named_after_what_is_not_as_usual(replies: Path, server: Serv
     Path("prompt.yaml").write_text(json.dumps([*prompt, *prompt]), encoding="utf-8")
     assert named("--prompt", "prompt.yaml") != own
     assert rate(replies, server, "--rater-name", "us", "--model", "another").complaint == (
-        "--rater-name us is for one model: name one with --model, and not the lexical baseline"
+        "--rater-name us is for one model: name one with --model, and neither the lexical baseline nor a learned rater"
     )
     server.behaviour = says("8 3")
     for options, name in (

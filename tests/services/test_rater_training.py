@@ -79,9 +79,11 @@ def test_ratings_that_are_in_sample_are_refused(demo: Path, folder: Path) -> Non
         correlate([demo, stored], POOLED)
 
 
-def test_new_replies_are_rated_by_the_model_of_all_rows(folder: Path) -> None:
+def test_new_replies_are_rated_by_the_model_of_all_rows(demo: Path, folder: Path) -> None:
+    known = pd.read_parquet(next((demo / "replies").glob("*"))).iloc[5]
+    message = " ".join(reversed(known.hate_speech.split()))  # other letters in a row, about equal features
     replies = [
-        {"reply_id": "new", "hate_speech": "The Quillish forget each promise.", "text": HONEST},
+        {"reply_id": "new", "hate_speech": message, "text": f"Now {known.text}"},
         {"reply_id": "odd", "hate_speech": "The Quillish.", "text": "!!! 777 ??? HTTP://X " * 40},
         {"reply_id": "none", "hate_speech": "The Quillish.", "text": ""},
     ]
@@ -91,7 +93,7 @@ def test_new_replies_are_rated_by_the_model_of_all_rows(folder: Path) -> None:
     assert 1 <= new["interval_low"] <= new["value"] <= new["interval_high"] <= 5
     assert odd["unlike_training"] is True
     assert (none["value"], none["reason"], none["interval_low"]) == (None, "empty_reply", None)
-    assert any("unlike its training data (column unlike_training): 1" in note for note in result.notes)
+    assert result.notes[1] == "learned:quick: replies unlike its training data (column unlike_training): 1."
 
 
 def test_ratings_of_judges_are_features_and_are_needed_again(demo: Path, tmp_path: Path) -> None:
