@@ -5,9 +5,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fcconan.building import check_replaceable
+from fcconan.data import counted
 from fcconan.reporting.benchmark_reports import as_json
+from fcconan.reporting.benchmark_tables import SIGNIFICANT
 from fcconan.reporting.correlations import P_VALUES, family_text
-from fcconan.reporting.findings import significance
 from fcconan.reporting.folders import replace_folder
 from fcconan.reporting.forest_plots import Dot, forest_plot
 from fcconan.reporting.page import Page, Section, render
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 PAGE, MARKDOWN, CSV, RESULT, CURVE = "report.html", "report.md", "results.csv", "results.json", "label-curve.svg"
+TRAINED = ", trained"  # end of the name of a released rater after training
 LEVEL_TITLES = {
     "per_item": "Within the replies to an HS",
     "per_system": "Within the replies of a system",
@@ -65,7 +67,9 @@ def judge_page(result: Row) -> Page:
     """
     board = _leaderboard(result)
     means = [(row[0], row[2]) for row in board.rows]
-    dots = [Dot(name, None if mean == MISSING else float(mean)) for name, mean in means]
+    metrics = {row["rater"] for row in result["rows"] if row["kind"] == "metric"}
+    judges = [(name, mean) for name, mean in means if name.removesuffix(TRAINED) not in metrics]
+    dots = [Dot(name, None if mean == MISSING else float(mean)) for name, mean in judges]
     counts = result["counts"]
     return Page(
         "judge-benchmark",
@@ -75,7 +79,7 @@ def judge_page(result: Row) -> Page:
         signatures=[result["signature"]],
         headline=board.first_columns(len(board.columns) - 1)._replace(rows=board.rows[:10]),
         finding=_finding(result, means),
-        plot=forest_plot("Mean Spearman correlation with people, over aspects", dots),
+        plot=forest_plot("Mean Spearman correlation with people, over aspects; without metrics", dots),
     )
 
 
@@ -111,7 +115,7 @@ def check_judge_report(folder: Path) -> None:
 
 
 def _sections(result: Row) -> list[Section]:
-    board = [_leaderboard(result), *_tests(result), *_people(result)]
+    board = [_leaderboard(result), *_tests(result), *_trained(result), *_people(result)]
     controls = _controls(result)
     found = [
         Section("Leaderboard", [result["banner"], *result["notes"], _ROWS_NOTE], board),
@@ -133,8 +137,8 @@ _CONTROL_NOTE = (
     "ratings of other rows: a value far from 0 would be a leak."
 )
 _ROWS_NOTE = (
-    "Raters with fewer rows are compared on other rows: compare raters of as many rows. One person is compared with raters "
-    "in the last table only, where both are held against the same people."
+    "Raters with fewer rows are compared on other rows: compare raters of as many rows. One person is compared with "
+    "raters in the last table only, where both are held against the same people."
 )
 _LEVEL_NOTE = (
     "The levels are different quantities; never compare one with another. Raters without any value, and levels without "
@@ -214,6 +218,16 @@ def _by_rater(title: str, rows: Rows) -> Table:
     return Table(title, ["rater", "kind", "mean", *aspects, "rows"], cells)
 
 
+def _trained(result: Row) -> list[Table]:
+    """Returns released raters beside themselves after training, by the mean over aspects."""
+    means = {row[0]: row for row in _leaderboard(result).rows}
+    names = dict.fromkeys(row["rater"] for row in result["rows"] if row["kind"] in ("model", "metric"))
+    both = [(means[name], means[f"{name}{TRAINED}"]) for name in names if f"{name}{TRAINED}" in means]
+    cells = [[released[0], released[1], released[2], trained[2], trained[-1]] for released, trained in both]
+    title = "Mean over aspects as released, and with surface features after training on the same folds"
+    return [Table(title, ["rater", "kind", "released", "trained", "rows"], cells)] if cells else []
+
+
 def _people(result: Row) -> list[Table]:
     """Returns raters and one person against the same mean of other people."""
     rows = result["people"]
@@ -291,8 +305,8 @@ def _finding(result: Row, means: Sequence[tuple[str, str]]) -> str:
     tests = [row for row in result["tests"] if {row["a"], row["b"]} == {first, second}]
     if not tests:
         return f"{said}: this was not tested."
-    found = [f"{row['aspect']}: {significance(row, result['families'])}" for row in tests]
-    return f"{said}. {'; '.join(found)}."
+    found = sum(row["p_corrected"] is not None and row["p_corrected"] < SIGNIFICANT for row in tests)
+    return f"{said}. The difference is significant in {found} of {counted(len(tests), 'corrected test')}."
 
 
 def _curve(result: Row) -> "Markup | None":
