@@ -10,6 +10,25 @@ from .background import (
     KnownKnowledge as KnownKnowledge,
     Passages as Passages,
 )
+from .benchmark.evaluation import (
+    correlation_rows as correlation_rows,
+    curve_rows as curve_rows,
+    difference_rows as difference_rows,
+    held_out_rows as held_out_rows,
+    people_rows as people_rows,
+)
+from .benchmark.predictions import (
+    JudgePredictions as JudgePredictions,
+)
+from .benchmark.rated_rows import (
+    BenchmarkRows as BenchmarkRows,
+    benchmark_rows as benchmark_rows,
+)
+from .benchmark.suites import (
+    JudgeSuite as JudgeSuite,
+    SuiteRows as SuiteRows,
+    load_judge_suite as load_judge_suite,
+)
 from .calibration.data import (
     Example as Example,
     Parts as Parts,

@@ -33,6 +33,11 @@ from .generators import (
 from .html_tables import (
     table_html as table_html,
 )
+from .judge_benchmark import (
+    check_judge_report as check_judge_report,
+    judge_tables as judge_tables,
+    write_judge_report as write_judge_report,
+)
 from .ledger import (
     ledger_page as ledger_page,
 )

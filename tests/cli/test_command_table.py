@@ -276,5 +276,6 @@ def test_members_of_groups_have_one_default_but_for_known_exceptions() -> None:
         for command in users:
             own = command.get("options") or {}
             exceptions |= {name for name in members if "default" in (own.get(name) or {})}
-    # A seed of a campaign or preset, folders of commands that need no decision, and a prompt of either kind.
-    assert exceptions == {"seed", "out", "comparison_format"}
+    # A seed of a campaign or preset, folders of commands that need no decision, a prompt of either kind, and the
+    # intervals of some fifty raters.
+    assert exceptions == {"seed", "out", "comparison_format", "resamples"}

@@ -1,0 +1,48 @@
+"""Intervals of the difference between two metrics' correlations with people, by a paired bootstrap over items."""
+
+from fcconan.scoring.correlation.coefficients import SPEARMAN
+from fcconan.scoring.correlation.levels import POOLED, at_level, evaluate
+from fcconan.scoring.score_table import ScoreTable, parts
+from fcconan.scoring.significance.intervals import finite, percentile_interval
+
+
+def difference_interval(
+    table: ScoreTable,
+    first: int,
+    second: int,
+    aspect: int,
+    *,
+    level: str = POOLED,
+    coefficient: str = SPEARMAN,
+    resamples: int = 10_000,
+    seed: int = 0,
+    confidence: float = 0.95,
+) -> tuple[float | None, float | None]:
+    """Returns the percentile interval of the first metric's coefficient minus the second's.
+
+    Items are resampled with all their rows, both metrics in the same resamples, on the rows that have both.
+
+    Args:
+        table: The values.
+        first: Position of a metric.
+        second: Position of another one.
+        aspect: Position of what people rated.
+        level: One of `LEVELS`.
+        coefficient: From `COEFFICIENTS`.
+        resamples: Number of resamples; 0 for no interval.
+        seed: Seed of the resamples.
+        confidence: Confidence level.
+
+    Returns:
+        The ends; None where there is no interval.
+    """
+    known = at_level(table, level)
+    x, y = known.metric_values[[first, second]], known.human_values[[aspect]]
+    complete = x + 0 * x[::-1]  # nan where either metric is missing
+    for part in parts(known, complete, y, [(0, 0), (1, 0)]):
+        values = evaluate(level, part, [coefficient], lambda each: each[:1] - each[1:])
+        if resamples == 0 or len(set(part.item.tolist())) < 2:
+            break
+        low, high = percentile_interval(values.resample(resamples, seed)[coefficient].T, confidence)
+        return finite(low[0]), finite(high[0])
+    return None, None
