@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -109,7 +110,11 @@ def test_messages_in_other_words_are_one_group_and_replies_join_none() -> None:
 
 
 def test_rounds_come_from_their_column_or_from_the_splits_that_hold_the_row() -> None:
-    rows = [{"reply_id": "a", "round": 2}, {"reply_id": "b", "also_in": ["dev", "agreement_round1"]}, {"reply_id": "c"}]
+    rows: list[dict[str, Any]] = [
+        {"reply_id": "a", "round": 2},
+        {"reply_id": "b", "also_in": ["dev", "agreement_round1"]},
+        {"reply_id": "c"},
+    ]
     table = rated_texts(rows, ASPECTS, np.zeros((3, 2)), np.arange(3))
     assert table.rounds == ("2", "agreement_round1", "unknown")
     assert table.take(np.array([False, True, True])).reply_ids == ("b", "c")
