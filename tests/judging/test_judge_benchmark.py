@@ -284,6 +284,12 @@ def test_differences_are_tested_over_leakage_groups(rows: BenchmarkRows, judged:
     assert [row["low"], row["high"]] == pytest.approx(np.quantile(resampled, [0.05, 0.95]).tolist())
 
 
+def test_an_item_is_an_hs_within_items_and_a_leakage_group_elsewhere(rows: BenchmarkRows, judged: list[Judged]) -> None:
+    own = replace(rows, messages=[f"h{place // 2}" for place in range(300)])
+    assert list(score_table(own, judged[:1], rows.clean, by_item=True).items) == own.messages[:270]
+    assert list(score_table(own, judged[:1], rows.clean).items) == rows.table.groups[:270].tolist()
+
+
 def test_the_interval_of_a_difference_is_of_the_rows_that_have_both(rows: BenchmarkRows, judged: list[Judged]) -> None:
     table = score_table(rows, [each for each in judged if each.name in ("good", "half")], rows.clean)
     there = np.isfinite(table.metric_values[2])
