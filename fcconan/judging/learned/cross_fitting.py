@@ -14,6 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from fcconan.judging.learned.features import Features
 from fcconan.judging.learned.rated_texts import Floats, Ints, RatedTexts
@@ -69,10 +70,11 @@ def cross_fit(
     Returns:
         Predictions; nan where a fold leaves fewer than 10 ratings of the aspect.
     """
-    space = space or fit_space(features, seed=seed)
-    points = space.points(features)
-    learner = Learner(space, points, table.ratings, table.groups, seed=seed)
-    return _of_folds(learner, space, points, folds, usable, progress, 0)[1]
+    with threadpool_limits(1, user_api="blas"):  # as in `fit`
+        space = space or fit_space(features, seed=seed)
+        points = space.points(features)
+        learner = Learner(space, points, table.ratings, table.groups, seed=seed)
+        return _of_folds(learner, space, points, folds, usable, progress, 0)[1]
 
 
 def fit(
@@ -87,11 +89,13 @@ def fit(
         seed: Seed of landmarks and of the inner folds.
         progress: Receives the numbers of finished and of all fits.
     """
-    space = fit_space(features, seed=seed)
-    points = space.points(features)
-    learner = Learner(space, points, table.ratings, table.groups, seed=seed)
-    models, predicted = _of_folds(learner, space, points, folds, None, progress, 1)
-    of_all = learner.fit(np.ones(len(table), dtype=np.bool_))
+    # On small matrices, threads of linear algebra mostly wait; and sums do not depend on how many there are.
+    with threadpool_limits(1, user_api="blas"):
+        space = fit_space(features, seed=seed)
+        points = space.points(features)
+        learner = Learner(space, points, table.ratings, table.groups, seed=seed)
+        models, predicted = _of_folds(learner, space, points, folds, None, progress, 1)
+        of_all = learner.fit(np.ones(len(table), dtype=np.bool_))
     progress(len(models) + 1, len(models) + 1)
     return FittedModels(space, tuple(models), of_all, points, predicted)
 
