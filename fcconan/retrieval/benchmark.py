@@ -36,10 +36,10 @@ from fcconan.retrieval.label_runs import (
     rank_partitions,
 )
 from fcconan.retrieval.label_statistics import (
+    MessageScores,
     add_label_comparisons,
     chance_on_judged,
     label_figures,
-    message_auc_differences,
     resample_hs_and_cns,
 )
 from fcconan.retrieval.run_cache import KeptRuns, load_run, save_run
@@ -234,7 +234,8 @@ def _result(benchmark: Benchmark, failed: Mapping[str, str], problems: Mapping[s
     resampled = resample_hs_and_cns(benchmark)
     add_label_comparisons(benchmark, compared, resampled)
     figures = system_figures(benchmark)
-    for name, values in label_figures(benchmark, resampled).items():
+    messages = MessageScores(benchmark)
+    for name, values in label_figures(benchmark, resampled, messages).items():
         figures[name] |= values
     return {
         "signature": signature(
@@ -290,7 +291,7 @@ def _result(benchmark: Benchmark, failed: Mapping[str, str], problems: Mapping[s
         },
         "families": [family.to_json() for family in families],
         "comparisons": compared,
-        "message_auc_differences": message_auc_differences(benchmark),
+        "message_auc_differences": messages.differences(),
         "order_agreement": order_agreement(benchmark),
         "failed": dict(failed),
         "problems": dict(problems),

@@ -2,14 +2,14 @@
 message-specific score.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import asdict
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 
-from fcconan.retrieval.benchmark_settings import Benchmark, Scored
+from fcconan.retrieval.benchmark_settings import Benchmark
 from fcconan.retrieval.benchmark_statistics import named, number, resampled
 from fcconan.retrieval.label_runs import score_matrix
 from fcconan.scoring import (
@@ -53,7 +53,81 @@ def resample_hs_and_cns(benchmark: Benchmark) -> Resampled:
     }
 
 
-def label_figures(benchmark: Benchmark, draws: Resampled) -> dict[str, dict[str, Any]]:
+class MessageScores:
+    """The message-specific scores of the systems of a benchmark, each computed once.
+
+    Args:
+        benchmark: The benchmark.
+    """
+
+    def __init__(self, benchmark: Benchmark) -> None:
+        self._benchmark = benchmark
+        self._known: dict[tuple[str, str, bool], MessageAUC] = {}
+        rows = {key: row for row, key in enumerate(benchmark.collection.queries)}
+        columns = {key: column for column, key in enumerate(benchmark.collection.corpus)}
+        self._labels = {part: np.full((len(rows), len(columns)), np.nan) for part in benchmark.partitions}
+        for part, qrels in benchmark.qrels.items():
+            for query, judged in qrels.items():
+                for key, value in judged.items():
+                    self._labels[part][rows[query], columns[key]] = value > 0
+        self._scores: dict[str, Floats] = {}
+
+    def score(self, part: str, name: str, folds: Ints | None = None) -> MessageAUC:
+        """Returns the score of a system.
+
+        Args:
+            part: The partition.
+            name: The system.
+            folds: Folds of HS to compare within; by default those of a system that learns, and one fold for others.
+        """
+        if (part, name, folds is not None) not in self._known:
+            self._known[part, name, folds is not None] = self._computed(part, name, folds)
+        return self._known[part, name, folds is not None]
+
+    def _computed(self, part: str, name: str, folds: Ints | None) -> MessageAUC:
+        settings, one = self._benchmark.settings, self._benchmark.systems[name]
+        if part in one.held_out:
+            scores, folds = one.held_out[part]
+        elif one.ignores_message:
+            scores = np.zeros(self._labels[part].shape)
+        elif one.uses_labels:  # its runs differ between partitions
+            scores = score_matrix(one.runs[part], self._benchmark)
+        else:
+            if name not in self._scores:
+                self._scores[name] = score_matrix(one.found, self._benchmark)
+            scores = self._scores[name]
+        if folds is not None and scores.ndim == 2:
+            scores = np.broadcast_to(scores, (len(folds), *scores.shape))
+        return message_auc(
+            scores,
+            self._labels[part],
+            folds=folds,
+            resamples=settings.label_resamples,
+            confidence=settings.confidence,
+            seed=settings.seed,
+        )
+
+    def differences(self) -> list[dict[str, Any]]:
+        """Returns differences for the pairs of systems that are compared.
+
+        Where one system learns from labels, both are compared on the pairs of HS that are in one of its folds.
+        """
+        settings, systems = self._benchmark.settings, self._benchmark.systems
+        readers = [name for name, one in systems.items() if one.n_seeds == 1 and not one.ignores_message]
+        pairs = [pair for pair in combinations(readers, 2) if settings.baseline in (None, *pair)]
+        rows = []
+        for part in self._benchmark.partitions:
+            for a, b in pairs:
+                held_out = [systems[name].held_out[part] for name in (a, b) if part in systems[name].held_out]
+                folds = held_out[0][1] if held_out else None
+                both = (self.score(part, name, folds) for name in (a, b))
+                values = message_auc_difference(*both, confidence=settings.confidence)
+                ends = dict(zip(("difference", "low", "high"), map(number, values), strict=True))
+                rows.append({"a": a, "b": b, "partition": part, **ends})
+        return rows
+
+
+def label_figures(benchmark: Benchmark, draws: Resampled, scores: MessageScores) -> dict[str, dict[str, Any]]:
     """Returns the further values of every system, as the result of a benchmark has them."""
     settings, parts = benchmark.settings, benchmark.partitions
     metrics = judged_rule(settings.rule).metrics
@@ -64,7 +138,7 @@ def label_figures(benchmark: Benchmark, draws: Resampled) -> dict[str, dict[str,
         values: dict[str, Any] = {
             "judged_only": named(np.array([[means(each) for each in row] for row in judged]), parts, metrics),
             "judged_only_intervals": named(intervals.reshape(*judged.shape[:2], 2), parts, metrics),
-            "message_auc": {part: _auc_values(_auc(benchmark, part, one)) for part in parts},
+            "message_auc": {part: _auc_values(scores.score(part, name)) for part in parts},
         }
         if one.n_seeds == 1:
             of_parts = [draws[part][1][:, draws[part][0].index(name)] for part in parts]
@@ -109,65 +183,6 @@ def add_label_comparisons(benchmark: Benchmark, rows: list[dict[str, Any]], draw
         if row["a"] in names and row["b"] in names:
             a, b = (of_part[:, names.index(row[each]), columns[row["metric"]]] for each in ("a", "b"))
             row["two_way"] = [number(end) for end in percentile_interval(a - b, settings.confidence)]
-
-
-def message_auc_differences(benchmark: Benchmark) -> list[dict[str, Any]]:
-    """Returns differences of the message-specific score, for the pairs of systems that are compared.
-
-    Where one system learns from labels, both are compared on the pairs of HS that are in one of its folds.
-    """
-    settings, systems = benchmark.settings, benchmark.systems
-    readers = [name for name, one in systems.items() if one.n_seeds == 1 and not one.ignores_message]
-    pairs = [pair for pair in combinations(readers, 2) if settings.baseline in (None, *pair)]
-    rows = []
-    for part in benchmark.partitions:
-        known: dict[tuple[str, bool], MessageAUC] = {}
-        for a, b in pairs:
-            held_out = [systems[name].held_out[part] for name in (a, b) if part in systems[name].held_out]
-            folds = held_out[0][1] if held_out else None
-            for name in (a, b):
-                if (name, folds is not None) not in known:
-                    known[name, folds is not None] = _auc(benchmark, part, systems[name], folds)
-            both = (known[name, folds is not None] for name in (a, b))
-            values = message_auc_difference(*both, confidence=settings.confidence)
-            ends = dict(zip(("difference", "low", "high"), map(number, values), strict=True))
-            rows.append({"a": a, "b": b, "partition": part, **ends})
-    return rows
-
-
-def _auc(benchmark: Benchmark, part: str, one: Scored, folds: Ints | None = None) -> MessageAUC:
-    """Returns the message-specific score of a system.
-
-    Args:
-        benchmark: The benchmark.
-        part: The partition.
-        one: The system.
-        folds: Folds of HS to compare within; by default those of a system that learns, and one fold for others.
-    """
-    settings, collection, judged = benchmark.settings, benchmark.collection, benchmark.qrels[part]
-    labels = np.array(
-        [[_label(judged.get(query, {}), key) for key in collection.corpus] for query in collection.queries]
-    )
-    if part in one.held_out:
-        scores, folds = one.held_out[part]
-    elif one.ignores_message:
-        scores = np.zeros(labels.shape)
-    else:
-        scores = score_matrix(one.runs[part], benchmark)
-    if folds is not None and scores.ndim == 2:
-        scores = np.repeat(scores[None], len(folds), axis=0)
-    return message_auc(
-        scores,
-        labels,
-        folds=folds,
-        resamples=settings.label_resamples,
-        confidence=settings.confidence,
-        seed=settings.seed,
-    )
-
-
-def _label(judged: Mapping[str, int], key: str) -> float:
-    return float(judged[key] > 0) if key in judged else np.nan
 
 
 def _auc_values(found: MessageAUC) -> dict[str, Any]:
