@@ -106,7 +106,7 @@ def test_the_leaderboard_is_the_main_table(demo: Path) -> None:
     assert [frame["ndcg@10@silver_low"][0], frame["ndcg@10@silver_high"][0]] == ends
     assert repr(found) == f"BenchResult(2 rows, signature={found.signature!r})"
     scores = found.scores()
-    assert len(scores) == 2 * 4 * 8
+    assert len(scores) == 2 * 4 * (8 + 1)  # the metrics, and the message AUC
     one = scores[(scores.system == "tfidf") & (scores.partition == "gold") & (scores.metric == "mrr@10")]
     assert one["value"].tolist() == [systems["tfidf"]["partitions"]["gold"]["mrr@10"]]
 
@@ -199,7 +199,7 @@ def test_a_suite_adds_systems_to_those_of_the_package(demo: Path, suite: Path, m
     assert set(found.data["systems"]) == {"tfidf", "mine", "bm25"}
     assert found.data["systems"]["bm25"]["configuration"]["k1"] == 0.9  # their own takes the place of ours
     assert found.data["settings"]["primary"] == "mrr@10@gold"
-    monkeypatch.setattr(benchmark, "offline_systems", lambda: ["tfidf", "bm25"])
+    monkeypatch.setattr(benchmark, "offline_systems", lambda protocol: ["tfidf", "bm25"])
     assert set(bench(demo, BenchOptions(suite=suite, **FEW)).data["systems"]) == {"tfidf", "bm25", "mine"}  # none paid
 
 
@@ -328,7 +328,7 @@ def test_the_answer_comes_first_and_all_tables_with_verbose(demo: Path, run_cli:
     command = ("bench", demo, "--system", "bm25", "--system", "tfidf", "--resamples", 100, "--no-cache")
     short, long = (run_cli(*command, *more).stdout for more in ((), ("--verbose",)))
     assert short.splitlines()[0].startswith("fcconan demo, protocol sound: average of Hit ratio@10, MRR@10, ")
-    assert short.count("┏") == 2  # the leaderboard and the primary comparison
+    assert short.count("┏") == 3  # the leaderboard, judged pairs and messages, and the primary comparison
     assert long.count("┏") > 5
     assert long.startswith(short[: short.index("- ")])
     assert short.splitlines()[-1].startswith("Signature: fcconan:")
