@@ -505,7 +505,7 @@ def test_prompts_of_comparisons_are_prompt_files_of_compare(
     assert (pattern.count("{{reply_1}}"), pattern.count("{{reply_2}}")) == (1, 1)
     first = fcconan("judge", "prompt", *named, "--dataset", replies)
     assert (first.status, first.stderr) == (0, "")
-    asked = (*protocol, "--orders", "ab", "--retries", 0)
+    asked = (*protocol, "--orders", "ab", "--retries", 0, "--concurrency", 1)
     compare(replies, server, *asked)
     shown = yaml.safe_load(first.stdout)
     assert server.bodies[0]["messages"] == shown
