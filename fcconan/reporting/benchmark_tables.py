@@ -78,9 +78,9 @@ def _metrics(result: Result) -> str:
 
 
 def answer_tables(result: Result) -> list[Table]:
-    """Returns the answer of a benchmark: the leaderboard, and what there is of judged pairs and primary comparison."""
+    """Returns the answer of a benchmark: the leaderboard; judged pairs, primary tests and curves if it has any."""
     tables = [leaderboard_table(result), side_by_side_table(result, shown_metric(result)[1])]
-    tables.append(comparison_tables(result).get(PRIMARY))
+    tables += [comparison_tables(result).get(PRIMARY), learning_curve_table(result)]
     return [table for table in tables if table is not None and table.rows]
 
 

@@ -29,7 +29,7 @@ from fcconan.retrieval.benchmark_statistics import (
     system_figures,
 )
 from fcconan.retrieval.collections import FULL, Collection, Qrels
-from fcconan.retrieval.label_learning import learns
+from fcconan.retrieval.label_learning import check_ignores_message, learns
 from fcconan.retrieval.label_runs import (
     check_may_learn,
     held_out_scores,
@@ -157,6 +157,9 @@ def _rank(
     if learns(system):
         return [rank_partitions(system, benchmark)]
     rank = partial(rank_all, queries=collection.queries, corpus=collection.corpus, k=depth)
+    if getattr(system, "ignores_message", False):
+        check_ignores_message(system, ranked := rank(system))
+        return [dict.fromkeys(names, ranked)]
     if hasattr(system, "replicates"):
         return [dict.fromkeys(names, rank(one)) for one in system.replicates()]
     checkpoint = kept.checkpoint(system, collection, depth) if kept else None
@@ -341,7 +344,11 @@ def _details(benchmark: Benchmark) -> dict[str, Any]:
     collection, settings, scored = benchmark.collection, benchmark.settings, benchmark.systems
     return {
         "deep_runs": {name: one.ordered for name, one in scored.items()},
-        "scores": {name: dict(one.found) for name, one in scored.items()},
+        "scores": {
+            name if part is None else f"{name}.{part}": dict(run)
+            for name, one in scored.items()
+            for part, run in (one.runs.items() if one.uses_labels else [(None, one.found)])
+        },
         "failed": {name: list(one.found.failures) for name, one in scored.items()},
         "queries": dict(collection.queries),
         "corpus": dict(collection.corpus),

@@ -10,9 +10,11 @@ from typing import NamedTuple, Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
+from fcconan.data import show_traceback
 from fcconan.errors import InputError
 from fcconan.retrieval.collections import Collection, Qrels
-from fcconan.retrieval.systems import Rankings, Retriever, rank_all
+from fcconan.retrieval.systems import Rankings, Retriever, pass_on_signal, rank_all, reason_of
+from fcconan.scoring import Ranking
 
 Ints = npt.NDArray[np.int64]
 MOST_FOLDS = 100  # of so many groups or fewer, each is held out alone
@@ -128,8 +130,9 @@ def rank_held_out(
     found = Rankings()
     for fold in dict.fromkeys(fold_of.values()):
         held_out = {query: text for query, text in collection.queries.items() if fold_of[query] == fold}
-        system.fit([label for label in labels if fold_of[label.query_id] != fold])
-        part = rank_all(system, held_out, collection.corpus, depth)
+        part = _fit_and_rank(
+            system, [label for label in labels if fold_of[label.query_id] != fold], held_out, collection.corpus, depth
+        )
         found.update(part)
         for name in ("failures", "explained", "diagnostics", "resolved"):
             getattr(found, name).update(getattr(part, name))
@@ -137,3 +140,84 @@ def rank_held_out(
     ordered.failures, ordered.explained = found.failures, found.explained
     ordered.diagnostics, ordered.resolved = found.diagnostics, found.resolved
     return ordered
+
+
+def _fit_and_rank(
+    system: LearningRetriever,
+    labels: Sequence[LabelledPair],
+    queries: Mapping[str, str],
+    corpus: Mapping[str, str],
+    depth: int,
+) -> Rankings:
+    """Fits a system and ranks; if it cannot be fitted, it failed on all these HS."""
+    try:
+        system.fit(labels)
+    except InputError:
+        raise
+    except (Exception, SystemExit) as error:  # whatever a user's code raises
+        pass_on_signal(error)
+        show_traceback(error)
+        return Rankings(failures=dict.fromkeys(queries, f"fit: {reason_of(error)}"))
+    return rank_all(system, queries, corpus, depth)
+
+
+def check_held_out(
+    system: LearningRetriever,
+    collection: Collection,
+    labels: Sequence[LabelledPair],
+    folds: Ints,
+    depth: int,
+    found: Rankings,
+) -> None:
+    """Checks that a system forgot earlier labels and, if it says so, ignores the message.
+
+    After all folds, the system is fitted on the labels of the first fold again: its ranking must be the one it gave
+    before it was given the labels of these HS.
+
+    Args:
+        system: The system.
+        collection: The dataset.
+        labels: Its judged pairs.
+        folds: Fold of every HS.
+        depth: Number of CNs for each HS.
+        found: What `rank_held_out` returned.
+
+    Raises:
+        InputError: The ranking is another one, or it depends on the HS although `ignores_message` is true.
+    """
+    fold_of = dict(zip(collection.queries, folds.tolist(), strict=True))
+    first = folds.tolist()[0]
+    others = [label for label in labels if fold_of[label.query_id] != first]
+    again = _fit_and_rank(system, others, collection.queries, collection.corpus, depth)
+    for query in (query for query, fold in fold_of.items() if fold == first and query in found and query in again):
+        if not _equal(found[query], again[query]):
+            raise InputError(
+                f"{system.name} ranks {query} in another way when it is fitted on the same labels again: fit() forgets "
+                "all earlier labels, and random choices have a seed"
+            )
+    check_ignores_message(system, again)
+
+
+def check_ignores_message(system: Retriever, found: Rankings) -> None:
+    """Checks a system that says it ignores the message.
+
+    Args:
+        system: The system.
+        found: Its rankings by one state.
+
+    Raises:
+        InputError: It ranks the CNs differently for different HS.
+    """
+    rankings = list(found.values())
+    if getattr(system, "ignores_message", False) and not all(_equal(rankings[0], other) for other in rankings[1:]):
+        raise InputError(
+            f"{system.name} has ignores_message = True and ranks CNs differently for different HS: remove the attribute"
+        )
+
+
+def _equal(one: Ranking, other: Ranking) -> bool:
+    """Returns whether two rankings have the same CNs with the same scores, up to rounding."""
+    left, right = dict(one), dict(other)
+    return left.keys() == right.keys() and bool(
+        np.allclose(list(left.values()), [right[key] for key in left], rtol=1e-5, atol=1e-8)
+    )

@@ -6,7 +6,15 @@ import numpy as np
 
 from fcconan.errors import InputError
 from fcconan.retrieval.benchmark_settings import AUC_FOLDS, CROSS_VALIDATED, Benchmark, Settings
-from fcconan.retrieval.label_learning import group_folds, labelled_pairs, leakage_groups, learns, rank_held_out
+from fcconan.retrieval.label_learning import (
+    check_held_out,
+    group_folds,
+    labelled_pairs,
+    leakage_groups,
+    learns,
+    rank_held_out,
+)
+from fcconan.retrieval.label_systems import Popularity
 from fcconan.retrieval.systems import Rankings, Retriever
 from fcconan.scoring import SOUND, Floats, Ints
 
@@ -15,9 +23,9 @@ def check_may_learn(system: Retriever, settings: Settings) -> None:
     """Checks that a system which learns from labels is asked for under a protocol that allows it.
 
     Raises:
-        InputError: The protocol is `sound`, and the system reads the message.
+        InputError: The protocol is `sound`, and the system is not the reference `popularity`.
     """
-    if settings.protocol == SOUND and learns(system) and not getattr(system, "ignores_message", False):
+    if settings.protocol == SOUND and learns(system) and not isinstance(system, Popularity):
         raise InputError(
             f"{system.name} learns from labels of other HS, which protocol sound gives to no system: use --protocol "
             f"{CROSS_VALIDATED}"
@@ -37,10 +45,14 @@ def rank_partitions(system: Any, benchmark: Benchmark) -> dict[str, Rankings]:
     collection, settings = benchmark.collection, benchmark.settings
     groups = leakage_groups(collection.queries)
     folds = group_folds(groups, settings.folds)
-    return {
-        name: rank_held_out(system, collection, labelled_pairs(collection, judged, groups), folds, settings.depth)
-        for name, judged in benchmark.qrels.items()
-    }
+    found: dict[str, Rankings] = {}
+    for name, judged in benchmark.qrels.items():
+        labels = labelled_pairs(collection, judged, groups)
+        run = rank_held_out(system, collection, labels, folds, settings.depth)
+        if not found:  # later partitions have labels of the earlier ones
+            check_held_out(system, collection, labels, folds, settings.depth, run)
+        found[name] = run
+    return found
 
 
 def held_out_scores(system: Any, benchmark: Benchmark) -> dict[str, tuple[Floats, Ints]]:
@@ -88,6 +100,12 @@ def learning_notes(benchmark: Benchmark) -> list[str]:
             f"Fitted on labels of the scored partition, of HS outside the leakage group of the ranked HS: "
             f"{', '.join(learning)}. The {len(collection.queries)} HS form {n_groups} leakage groups"
             + ("." if n_groups <= settings.folds else f", which are dealt to {settings.folds} folds.")
+            + (
+                f" Lists of a report show the rankings for {benchmark.partitions[-1]}; there is a run file for each "
+                "partition."
+                if len(benchmark.partitions) > 1
+                else ""
+            )
         )
     if (depth := settings.depth) < len(collection.corpus):
         said.append(

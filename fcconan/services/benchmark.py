@@ -224,6 +224,10 @@ def bench(
         )
         own = [*systems] if isinstance(systems, Sequence) else [systems]
         chosen = [*_systems(maker, options, added, defaults=not own), *(_own(maker, each) for each in own)]
+        if options.learning_curves and not any(callable(getattr(each, "fit", None)) for each in chosen):
+            raise InputError(
+                "--learning-curves needs a system that learns from labels: name one with --system, such as popularity"
+            )
         kept = KeptRuns(folder, connection.answers, dry_run=options.dry_run) if options.cache else None
         if options.dry_run:
             cached = count_requests(collection, chosen, settings.depth, kept=kept, progress=progress)

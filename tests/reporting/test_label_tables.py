@@ -252,7 +252,8 @@ def test_notes_say_what_baselines_and_values_mean_and_their_limits() -> None:
 def test_the_answer_has_both_populations_and_reports_have_every_table() -> None:
     result = labelled_result()
     side = side_by_side_table(result, "bronze")
-    assert answer_tables(result) == [leaderboard_table(result), side, comparison_tables(result)["primary"]]
+    primary, curves = comparison_tables(result)["primary"], learning_curve_table(result)
+    assert answer_tables(result) == [leaderboard_table(result), side, primary, curves]
     tables = all_tables(result)
     assert [table for table in tables if table == side] == [side] and learning_curve_table(result) in tables
     assert "AUC: over HS and CNs" in as_latex(result)

@@ -53,7 +53,8 @@ class Letters:
 
     def encode(self, texts: Sequence[str], *, role: str) -> Vectors:
         counts = np.array([[1 + text.lower().count(letter) for letter in "aeortn"] for text in texts], dtype=np.float64)
-        return (counts / np.linalg.norm(counts, axis=1, keepdims=True)).astype(np.float32)
+        found: Vectors = (counts / np.linalg.norm(counts, axis=1, keepdims=True)).astype(np.float32)
+        return found
 
 
 class Recorder:
@@ -199,11 +200,13 @@ def test_supervised_is_scikit_learns_regression_on_features_of_other_groups() ->
             for query, one in known.items()
         }
         mean = sum(weights.values()) / len(weights)
-        return sum(
-            weights[label.query_id]
-            / mean
-            * np.exp((float(encoded[1] @ Letters().encode([label.counter_narrative], role="query")[0]) - 1) / 0.3)
-            for label in others
+        return float(
+            sum(
+                weights[label.query_id]
+                / mean
+                * np.exp((float(encoded[1] @ Letters().encode([label.counter_narrative], role="query")[0]) - 1) / 0.3)
+                for label in others
+            )
         )
 
     table = {group: features(collection.queries[f"h{group}"], group) for group in range(12)}
@@ -281,7 +284,7 @@ def test_a_benchmark_of_systems_that_learn() -> None:
     groups = leakage_groups(collection.queries)
     labels = labelled_pairs(collection, collection.qrels("test"), groups)
     alone = rank_held_out(Popularity(), collection, labels, group_folds(groups, 100), 9)
-    assert details["scores"]["popularity"] == alone
+    assert details["scores"]["popularity.test"] == alone
 
 
 def test_a_score_on_judged_pairs_is_that_of_the_ranking_without_the_others() -> None:
@@ -347,3 +350,72 @@ def test_unconfirmed_labels_are_kept_dropped_or_reversed() -> None:
     assert ["|unconfirmed:" in result["signature"] for result in results] == [False, True, True]
     with pytest.raises(InputError, match="does not say which labels validators confirmed"):
         collection_of(LABELS).with_unconfirmed("drop")
+
+
+class Keeper:
+    """A system that keeps what it was given, by mistake."""
+
+    name = "keeper"
+
+    def __init__(self) -> None:
+        self.seen: dict[tuple[str, str], int] = {}
+
+    def fit(self, labels: Sequence[LabelledPair]) -> None:
+        self.seen |= {(label.query_id, label.corpus_id): label.relevance for label in labels}
+
+    def rank(self, queries: Mapping[str, str], corpus: Mapping[str, str], k: int) -> Rankings:
+        return Rankings({query: [(key, float(self.seen.get((query, key), 0))) for key in corpus] for query in queries})
+
+
+def test_a_system_that_remembers_earlier_labels_is_refused() -> None:
+    collection = random_labels(8)
+    with pytest.raises(InputError, match="keeper ranks h0 in another way when it is fitted on the same labels again"):
+        bench(collection, [Keeper()], SETTINGS.resolve(collection))
+
+
+def test_a_system_that_says_it_ignores_the_message_is_checked() -> None:
+    collection = random_labels(8)
+    learner, plain = Recorder(), Longest()
+    learner.ignores_message = True  # type: ignore[attr-defined]
+    bench(collection, [learner], SETTINGS.resolve(collection))  # it does
+
+    def by_length(queries: Mapping[str, str], corpus: Mapping[str, str], k: int) -> Rankings:
+        return Rankings(
+            {query: [(key, float(len(query) + len(text))) for key in corpus] for query, text in queries.items()}
+        )
+
+    for system in (learner, plain):
+        system.rank = by_length  # type: ignore[method-assign]
+        with pytest.raises(InputError, match="ignores_message = True and ranks CNs differently"):
+            bench(collection, [system], SETTINGS.resolve(collection))
+    with pytest.raises(InputError, match="use --protocol cross-validated"):
+        bench(collection, [learner], replace(SETTINGS, protocol="sound").resolve(collection))
+
+
+def test_a_fit_that_fails_leaves_the_other_systems_alone() -> None:
+    collection = random_labels(9)
+
+    class Broken(Recorder):
+        name = "broken"
+
+        def fit(self, labels: Sequence[LabelledPair]) -> None:
+            raise ValueError("no luck")
+
+    result, _ = bench(collection, [Broken(), Popularity()], SETTINGS.resolve(collection))
+    assert result["failed"] == {"broken": "fit: ValueError: no luck"}
+    assert list(result["systems"]) == ["popularity"]
+
+
+def test_the_run_of_a_system_that_learns_is_one_for_each_partition() -> None:
+    whole = random_labels(10)
+    few = {query: dict(list(judged.items())[:3]) for query, judged in whole.qrels("test").items()}
+    collection = whole.with_partition("few", lambda: few)
+    result, details = bench(collection, [Popularity(), Longest()], SETTINGS.resolve(collection))
+    assert list(details["scores"]) == ["popularity.test", "popularity.few", "longest"]
+    for part in ("test", "few"):
+        alone = replace(collection, partitions={"test": collection.partitions[part]})
+        again, found = bench(alone, [Popularity()], SETTINGS.resolve(alone))
+        assert details["scores"][f"popularity.{part}"] == found["scores"]["popularity.test"]
+        values = [one["systems"]["popularity"]["partitions"] for one in (result, again)]
+        assert values[0][part]["ndcg@3"] == values[1]["test"]["ndcg@3"]
+    assert any("Lists of a report show the rankings for few" in note for note in result["notes"])
