@@ -45,7 +45,9 @@ class TrainingTexts:
     def model_for(self, message: str, text: str, codes: Iterable[str] = ()) -> tuple[int | None, str]:
         """Returns which model may rate a reply: the one of a fold, or None for the model of all rows.
 
-        The message decides, in the same or other words; a reply to an unknown message is looked up by its own text.
+        The model of a fold saw the texts of all other folds. A training row gets the model of its own fold, also where
+        another fold has a row with the same reply to another message. Any other reply gets the model that saw neither
+        the message, in the same or other words, nor the text of the reply.
 
         Args:
             message: The HS.
@@ -54,18 +56,21 @@ class TrainingTexts:
 
         Returns:
             The fold, and `unseen` (the texts are no training texts), `out_of_fold` (they are, and this fold's model did
-            not learn from them) or `in_sample` (each model learned from the message or the reply).
+            not learn from the row, or from the message and the reply) or `in_sample` (each model learned from one).
         """
-        for found in (
-            set(self.pairs.get(pair_hash(message, text), ())),
-            self._folds_of_message(message, codes),
-            set(self.replies.get(text_hash(text), ())) if text.strip() else set(),
-        ):
-            if len(found) == 1:
-                return found.pop(), OUT_OF_FOLD
-            if found:
-                return None, IN_SAMPLE
-        return None, UNSEEN
+        found = set(self.pairs.get(pair_hash(message, text), ()))
+        if not found:
+            found = self._folds_of_message(message, codes)
+            if text.strip():
+                found |= {*self.replies.get(text_hash(text), ())}
+        if len(found) == 1:
+            return found.pop(), OUT_OF_FOLD
+        return None, IN_SAMPLE if found else UNSEEN
+
+    @property
+    def shared_replies(self) -> int:
+        """Number of reply texts with rows in several folds."""
+        return sum(len(folds) > 1 for folds in self.replies.values())
 
     def _folds_of_message(self, message: str, codes: Iterable[str]) -> set[int]:
         if not message.strip():
