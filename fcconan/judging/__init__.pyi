@@ -101,6 +101,7 @@ from .learned.rater import (
     learned_rater as learned_rater,
 )
 from .learned.regression import (
+    check_number_of_ratings as check_number_of_ratings,
     fit_space as fit_space,
 )
 from .learned.training import (

@@ -105,6 +105,7 @@ def train_rater(
     from fcconan.data import codes_of_row
     from fcconan.judging import (
         TrainingData,
+        check_number_of_ratings,
         features_of,
         fold_numbers,
         leakage_groups,
@@ -129,6 +130,7 @@ def train_rater(
     codes = [codes_of_row(row) for row in used]
     groups = leakage_groups([row.get("hate_speech") or "" for row in used], codes)
     rated = rated_texts(used, aspects, values, groups)
+    check_number_of_ratings(rated)
     folds = fold_numbers(rated, by=options.fold_by, folds=options.folds, seed=options.seed)
     judges = extra = None
     if features_from is not None:

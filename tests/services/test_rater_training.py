@@ -143,6 +143,10 @@ def test_an_encoder_is_loaded_again_and_must_be_the_same(demo: Path, tmp_path: P
         ({"fold_by": "round"}, "--fold-by round needs two or more rounds, found unknown"),
         ({"aspect": ("empathy",)}, "people did not rate empathy: choose --aspect among relevance"),
         ({"feature_rater": ("x",)}, "only for --features-from RATINGS"),
+        (
+            {"limit": 9},
+            r"rating by people \(relevance 9, aggressiveness 9, suitableness 9\), expected 10 or more of one aspect",
+        ),
     ],
 )
 def test_options_that_do_not_fit_are_refused_before_anything_is_written(
@@ -173,6 +177,23 @@ def test_other_wrong_uses_are_refused(demo: Path, folder: Path, tmp_path: Path) 
         rate(demo, options(folder, samples=3))
     with pytest.raises(InputError, match=r"holds no rater\.json: give a folder that `fcconan judge train` wrote"):
         rate(demo, options(tmp_path))
+
+
+def test_ten_ratings_of_one_aspect_are_enough_and_replies_to_one_message_are_not(demo: Path, tmp_path: Path) -> None:
+    one_aspect = TrainRaterOptions(encoder="none", folds=2, limit=10)
+    assert train_rater(demo, one_aspect, out=tmp_path / "rater").data["replies"] == 10
+    replies = [
+        {"reply_id": f"re-{at}", "hate_speech": "The Ombrey.", "text": f"Says {at}.", "system": f"s{at % 2}"}
+        for at in range(12)
+    ]
+    ratings = [
+        {"reply_id": f"re-{at}", "rater": "anna", "aspect": "tone", "value": at % 5, "low": 0, "high": 4}
+        for at in range(12)
+    ]
+    with pytest.raises(InputError, match="found ratings of replies to one HS only"):
+        train_rater(
+            replies, TrainRaterOptions(encoder="none", fold_by="system"), out=tmp_path / "other", ratings=ratings
+        )
 
 
 def test_systems_may_be_held_out(demo: Path, tmp_path: Path) -> None:
