@@ -18,7 +18,7 @@ from fcconan.data import new_folder, write_whole
 from fcconan.errors import InputError
 from fcconan.judging.learned.features import EMBEDDING, RATINGS, SURFACE, SURFACE_NAMES
 from fcconan.judging.learned.rated_texts import RatedAspect
-from fcconan.judging.learned.rater import LearnedRater, Novelty
+from fcconan.judging.learned.rater import SMALLEST, LearnedRater, Novelty
 from fcconan.judging.learned.regression import Models, Space
 from fcconan.judging.learned.training_texts import MINIMA, TrainingTexts
 
@@ -28,7 +28,8 @@ MOST_VALUES, MOST_ARRAYS = 64 * 2**20, 1024 * 2**20  # bytes
 _EARLIEST = (1980, 1, 1, 0, 0, 0)  # date of the members of the archive, so that equal raters are equal bytes
 _Size = Annotated[int, Field(ge=0, le=200_000)]
 _Name = Annotated[str, Field(min_length=1, max_length=200)]
-_Folds = dict[Annotated[str, Field(pattern=r"^[0-9a-f]{12}$")], tuple[Annotated[int, Field(ge=0)], ...]]
+_FoldNumbers = Annotated[tuple[Annotated[int, Field(ge=0)], ...], Field(min_length=1)]
+_Folds = dict[Annotated[str, Field(pattern=r"^[0-9a-f]{12}$")], _FoldNumbers]
 Arrays = dict[str, npt.NDArray[Any]]
 
 
@@ -126,6 +127,12 @@ def _arrays_of(rater: LearnedRater) -> Arrays:
 
 
 _OF_MODELS = ("gammas", "alphas", "intercepts", "coefficients", "counts")
+_LARGEST = 1e12  # far above what training gives, and so small that no prediction overflows
+_RANGES = {
+    **dict.fromkeys(("centre", "components", "landmarks", "intercepts", "coefficients"), (-_LARGEST, _LARGEST)),
+    **dict.fromkeys(("scale", "half_widths", "counts"), (0.0, _LARGEST)),  # the scale of a constant feature is 0
+    **dict.fromkeys(("gammas", "alphas", "variances"), (SMALLEST, _LARGEST)),
+}
 _MAY_BE_NAN = ("intercepts", "half_widths")  # of an aspect with too few ratings
 
 
@@ -208,7 +215,12 @@ def _check_values(folder: Path, values: _Values) -> None:
         "a text is in a fold without a model": any(
             not 0 <= fold < folds for each in hashes for own in each.values() for fold in own
         ),
-        "novelty is not positive": min(values.novelty_rest, values.novelty_threshold) <= 0,
+        "a fold has no texts": {fold for own in values.texts.pairs.values() for fold in own} != set(range(folds)),
+        "it has fewer than two folds": folds < 2,
+        "directions are none, or more than components": not (
+            1 <= values.sizes.get("directions", 0) <= values.sizes.get("components", 0)
+        ),
+        "novelty is not positive": values.novelty_rest < SMALLEST or values.novelty_threshold <= 0,
     }
     for problem, found in problems.items():
         if found:
@@ -256,6 +268,9 @@ def _read_arrays(path: Path, expected: Mapping[str, tuple[tuple[int, ...], str]]
     for name, array in found.items():
         if array.dtype.kind == "f" and not (np.isfinite(array) | (np.isnan(array) & (name in _MAY_BE_NAN))).all():
             raise _refused(path.parent, f"{name} in {ARRAYS} has values that are not finite")
+    for name, (least, most) in _RANGES.items():
+        if (found[name] < least).any() or (found[name] > most).any():  # nan is neither
+            raise _refused(path.parent, f"{name} in {ARRAYS} has values outside of {least:g} to {most:g}")
     return found
 
 
