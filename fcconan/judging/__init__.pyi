@@ -77,6 +77,7 @@ from .learned.features import (
 )
 from .learned.files import (
     load_rater as load_rater,
+    name_of_folder as name_of_folder,
     save_rater as save_rater,
 )
 from .learned.folds import (

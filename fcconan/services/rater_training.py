@@ -109,6 +109,7 @@ def train_rater(
         features_of,
         fold_numbers,
         leakage_groups,
+        name_of_folder,
         rated_texts,
         train_rater as train,
     )
@@ -118,6 +119,7 @@ def train_rater(
     folder = Path(out)
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise InputError(f"{folder} is there and not empty: choose another --out, or remove it")
+    name_of_folder(folder)
     table = open_rows("replies", replies, options)
     rows = [dict(row) for row in table][: options.limit]
     people, aspects = _people(table, replies, ratings, options)

@@ -179,6 +179,13 @@ def test_other_wrong_uses_are_refused(demo: Path, folder: Path, tmp_path: Path) 
         rate(demo, options(tmp_path))
 
 
+@pytest.mark.parametrize("name", ["two words", "r\u0430ter", "x" * 101, "a:b", "x\n"])
+def test_a_folder_whose_name_cannot_be_that_of_a_rater_is_refused(demo: Path, tmp_path: Path, name: str) -> None:
+    with pytest.raises(InputError, match="gives the rater its name, which has 1 to 100 of A-Z"):
+        train_rater(demo, QUICK, out=tmp_path / name)
+    assert not (tmp_path / name).exists()
+
+
 def test_ten_ratings_of_one_aspect_are_enough_and_replies_to_one_message_are_not(demo: Path, tmp_path: Path) -> None:
     one_aspect = TrainRaterOptions(encoder="none", folds=2, limit=10)
     assert train_rater(demo, one_aspect, out=tmp_path / "rater").data["replies"] == 10

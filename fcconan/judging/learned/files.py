@@ -5,6 +5,7 @@ that files lie in the folder itself, and names, types, shapes and sizes before a
 """
 
 import json
+import re
 import zipfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -26,6 +27,8 @@ VALUES, ARRAYS, CARD = "rater.json", "arrays.npz", "README.md"
 FORMAT, VERSION = "fcconan-learned-rater", 1
 MOST_VALUES, MOST_ARRAYS = 64 * 2**20, 1024 * 2**20  # bytes
 _EARLIEST = (1980, 1, 1, 0, 0, 0)  # date of the members of the archive, so that equal raters are equal bytes
+# The prefix keeps a rater from having the name of a person, a model or a metric.
+_RATER_NAME = r"^learned:[A-Za-z0-9._-]{1,100}$"
 _Size = Annotated[int, Field(ge=0, le=200_000)]
 _Name = Annotated[str, Field(min_length=1, max_length=200)]
 _FoldNumbers = Annotated[tuple[Annotated[int, Field(ge=0)], ...], Field(min_length=1)]
@@ -56,7 +59,7 @@ class _Values(_Strict):
 
     format: Literal["fcconan-learned-rater"]
     version: Literal[1]
-    name: _Name
+    name: Annotated[str, Field(pattern=_RATER_NAME)]
     aspects: Annotated[list[_AspectValues], Field(min_length=1, max_length=100)]
     encoder: dict[str, Any] | None
     features_from: list[tuple[_Name, _Name]]
@@ -66,6 +69,24 @@ class _Values(_Strict):
     novelty_threshold: float
     texts: _TextHashes
     about: dict[str, Any]
+
+
+def name_of_folder(folder: Path) -> str:
+    """Returns the name of the rater of a folder.
+
+    Raises:
+        InputError: The folder's own name has other characters than raters, or is too long.
+
+    >>> name_of_folder(Path("raters/cseval-1"))
+    'learned:cseval-1'
+    """
+    name = f"learned:{folder.resolve().name}"
+    if not re.fullmatch(_RATER_NAME, name):
+        raise InputError(
+            f"the folder {str(folder)!r} gives the rater its name, which has 1 to 100 of A-Z, a-z, 0-9, '.', '_' and '-': "
+            "choose another --out"
+        )
+    return name
 
 
 def save_rater(

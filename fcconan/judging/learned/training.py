@@ -11,7 +11,7 @@ import fcconan
 from fcconan.data import LEARNED, RowWriter, short_hash
 from fcconan.judging.learned.cross_fitting import Progress, fit
 from fcconan.judging.learned.features import Features
-from fcconan.judging.learned.files import save_rater
+from fcconan.judging.learned.files import name_of_folder, save_rater
 from fcconan.judging.learned.judge import Row, learned_ratings
 from fcconan.judging.learned.rated_texts import Floats, Ints, RatedTexts
 from fcconan.judging.learned.rater import CONFIDENCE, LearnedRater, coverage, learned_rater
@@ -69,12 +69,13 @@ def train_rater(
         What `about` in `rater.json` says.
 
     Raises:
+        InputError: The name of the folder cannot be that of a rater.
         OSError: The folder cannot be written.
     """
     table = data.table
     fitted = fit(table, data.features, folds=folds, seed=seed, progress=progress)
     texts = remember(table.messages, table.texts, data.codes, folds)
-    name = f"learned:{out.resolve().name}"
+    name = name_of_folder(out)
     of_fold = [(fold, OUT_OF_FOLD) for fold in folds.tolist()]
     rater = learned_rater(
         name, table, data.features, fitted, folds, texts, encoder=data.encoder, features_from=data.features_from
