@@ -60,7 +60,7 @@ def trained() -> tuple[LearnedRater, RatedTexts, Any, np.ndarray]:
         remembered,
         encoder=None,
         features_from=judges,
-        about={"data": "d@1"},
+        about={"data": "d@1", "replies": len(REPLIES)},
     )
     return rater, table, features, folds
 
@@ -90,7 +90,7 @@ def test_a_saved_rater_predicts_as_the_fitted_one(saved: Path) -> None:
             assert getattr(one, name).tobytes() == getattr(other, name).tobytes()
     assert (loaded.name, loaded.aspects, loaded.features_from, loaded.encoder, loaded.about) == (
         *("learned:x", rater.aspects, (("judge", "relevance"),), None),
-        {"data": "d@1"},
+        {"data": "d@1", "replies": 24},
     )
     assert loaded.texts.model_for(REPLIES[3]["hate_speech"], REPLIES[3]["text"]) == (int(folds[3]), OUT_OF_FOLD)
 
@@ -277,6 +277,8 @@ def _cut(folder: Path) -> None:
         (_edit(lambda values: values.update(features_from=[])), "features_from and ratings contradict"),
         (_edit(lambda values: values["texts"]["pairs"].update({"0" * 12: [99]})), "in a fold without a model"),
         (_edit(lambda values: values["texts"]["pairs"].update({"../../x": [0]})), "texts.pairs"),
+        (_edit(lambda values: values["texts"]["pairs"].popitem()), "about.replies is not the number of texts"),
+        (_edit(lambda values: values["about"].pop("replies")), "about.replies is not the number of texts"),
         (_edit(lambda values: values.update(novelty_rest=-1)), "novelty is not positive"),
         (_edit(lambda values: values.update(novelty_threshold=0)), "novelty is not positive"),
         (

@@ -293,6 +293,12 @@ def test_a_training_message_with_a_training_reply_of_another_fold_is_in_sample()
     assert texts.shared_replies == 1
 
 
+def test_each_training_row_is_remembered() -> None:
+    texts = remember([MESSAGE] * 3, ["One.", "ONE", "Two."], [()] * 3, np.array([0, 0, 1]))
+    assert sorted(texts.pairs.values()) == [(0, 0), (1,)]
+    assert texts.model_for(MESSAGE, "one") == (0, OUT_OF_FOLD)
+
+
 def test_a_message_in_several_folds_was_seen_by_each_model() -> None:
     texts = remember([MESSAGE, MESSAGE], ["One.", "Two."], [(), ()], np.array([0, 1]))
     assert texts.model_for(MESSAGE, "Two.") == (1, OUT_OF_FOLD)  # the row itself was held out

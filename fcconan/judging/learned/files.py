@@ -83,8 +83,8 @@ def name_of_folder(folder: Path) -> str:
     name = f"learned:{folder.resolve().name}"
     if not re.fullmatch(_RATER_NAME, name):
         raise InputError(
-            f"the folder {str(folder)!r} gives the rater its name, which has 1 to 100 of A-Z, a-z, 0-9, '.', '_' and '-': "
-            "choose another --out"
+            f"the folder {str(folder)!r} gives the rater its name, which has 1 to 100 of A-Z, a-z, 0-9, '.', '_' "
+            "and '-': choose another --out"
         )
     return name
 
@@ -241,6 +241,8 @@ def _check_values(folder: Path, values: _Values) -> None:
         "directions are none, or more than components": not (
             1 <= values.sizes.get("directions", 0) <= values.sizes.get("components", 0)
         ),
+        "about.replies is not the number of texts": values.about.get("replies")
+        != sum(len(own) for own in values.texts.pairs.values()),
         "novelty is not positive": values.novelty_rest < SMALLEST or values.novelty_threshold <= 0,
     }
     for problem, found in problems.items():

@@ -6,7 +6,7 @@ near-duplicates by signatures of their runs of three letters: 128 minima of hash
 joins messages from 2/3 on, and here 0.55 is enough, as the estimate is off by .04.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from zlib import crc32
@@ -29,7 +29,7 @@ class TrainingTexts:
     """The hashes of the training texts, each with the folds of its rows.
 
     Attributes:
-        pairs: Hash of message and reply -> folds.
+        pairs: Hash of message and reply -> fold of each row, so that there are as many folds as rows.
         messages: Hash of a message -> folds.
         replies: Hash of a reply -> folds.
         codes: Hash of an upstream code of a message -> folds.
@@ -96,15 +96,15 @@ def remember(
         codes: Upstream codes of each HS.
         folds: Fold of each row, shape (n,).
     """
-    pairs, asked, replies, coded = (
-        dict[str, set[int]](),
+    pairs: dict[str, list[int]] = {}
+    asked, replies, coded = (
         dict[str, set[int]](),
         dict[str, set[int]](),
         dict[str, set[int]](),
     )
     signatures: dict[str, Signatures] = {}
     for message, text, own, fold in zip(messages, texts, codes, folds.tolist(), strict=True):
-        pairs.setdefault(pair_hash(message, text), set()).add(fold)
+        pairs.setdefault(pair_hash(message, text), []).append(fold)
         if message.strip():
             asked.setdefault(key := text_hash(message), set()).add(fold)
             signatures.setdefault(key, signature_of(message))
@@ -116,7 +116,7 @@ def remember(
     return TrainingTexts(_frozen(pairs), _frozen(asked), _frozen(replies), _frozen(coded), stacked)
 
 
-def _frozen(found: Mapping[str, set[int]]) -> dict[str, tuple[int, ...]]:
+def _frozen(found: Mapping[str, Collection[int]]) -> dict[str, tuple[int, ...]]:
     return {key: tuple(sorted(folds)) for key, folds in found.items()}
 
 
