@@ -142,6 +142,7 @@ def test_an_encoder_is_loaded_again_and_must_be_the_same(demo: Path, tmp_path: P
     [
         ({"fold_by": "round"}, "--fold-by round needs two or more rounds, found unknown"),
         ({"aspect": ("empathy",)}, "people did not rate empathy: choose --aspect among relevance"),
+        ({"encoder": "nosuch"}, "--encoder nosuch is neither minilm, none nor a folder: give one of these"),
         ({"feature_rater": ("x",)}, "only for --features-from RATINGS"),
         (
             {"limit": 9},
@@ -153,7 +154,7 @@ def test_options_that_do_not_fit_are_refused_before_anything_is_written(
     demo: Path, tmp_path: Path, change: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(InputError, match=message):
-        train_rater(demo, TrainRaterOptions(encoder="none", **change), out=tmp_path / "rater")
+        train_rater(demo, TrainRaterOptions(**{"encoder": "none", **change}), out=tmp_path / "rater")
     assert not (tmp_path / "rater").exists()
 
 
