@@ -77,6 +77,7 @@ from .learned.features import (
 )
 from .learned.files import (
     load_rater as load_rater,
+    name_of_folder as name_of_folder,
     save_rater as save_rater,
 )
 from .learned.folds import (
@@ -101,6 +102,7 @@ from .learned.rater import (
     learned_rater as learned_rater,
 )
 from .learned.regression import (
+    check_number_of_ratings as check_number_of_ratings,
     fit_space as fit_space,
 )
 from .learned.training import (

@@ -79,7 +79,8 @@ def leaderboard(
         replies: Rows that describe the rated replies; by default those of the same dataset, or columns of the ratings.
 
     Raises:
-        InputError: A source cannot be read, or a rater, aspect or baseline is not in the ratings.
+        InputError: A source cannot be read, a rater, aspect or baseline is not in the ratings, or the ratings that
+            predict people's are of replies that a learned rater learned from.
 
     Examples:
         >>> rated = [
@@ -107,7 +108,7 @@ def leaderboard(
         raise InputError("--separate plans ratings with a judge: give --predicted-by RATER, or leave --separate out")
     about = open_descriptions(replies, options)
     table = open_rows("ratings", ratings, options, people=options.human, replies=about)
-    rated = rated_replies(table, about)
+    rated = rated_replies(table, about, cross_fitted=options.predicted_by is not None)
     aspects, raters = options.aspect or None, options.rater or None
     found = rank_by_ratings(rated, aspects=aspects, raters=raters, **options.bootstrap)
     tests, families = compare_rated(

@@ -105,9 +105,11 @@ def train_rater(
     from fcconan.data import codes_of_row
     from fcconan.judging import (
         TrainingData,
+        check_number_of_ratings,
         features_of,
         fold_numbers,
         leakage_groups,
+        name_of_folder,
         rated_texts,
         train_rater as train,
     )
@@ -117,6 +119,8 @@ def train_rater(
     folder = Path(out)
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise InputError(f"{folder} is there and not empty: choose another --out, or remove it")
+    name_of_folder(folder)
+    encoder = encoder_of(options.encoder, options.device)
     table = open_rows("replies", replies, options)
     rows = [dict(row) for row in table][: options.limit]
     people, aspects = _people(table, replies, ratings, options)
@@ -129,13 +133,13 @@ def train_rater(
     codes = [codes_of_row(row) for row in used]
     groups = leakage_groups([row.get("hate_speech") or "" for row in used], codes)
     rated = rated_texts(used, aspects, values, groups)
+    check_number_of_ratings(rated)
     folds = fold_numbers(rated, by=options.fold_by, folds=options.folds, seed=options.seed)
     judges = extra = None
     if features_from is not None:
         judges = _feature_ratings(features_from, options)
         judges.check(rated.reply_ids)
         extra = judges.values(rated.reply_ids)
-    encoder = encoder_of(options.encoder, options.device)
     features = features_of(rated.messages, rated.texts, encoder, extra)
     data = TrainingData(
         rated,
@@ -214,9 +218,16 @@ def encoder_of(name: str, device: str | None) -> "Encoder | None":
     Raises:
         InputError: There is no such model.
     """
-    from fcconan.retrieval import SentenceEncoder
+    from fcconan.retrieval import MINILM, SentenceEncoder
 
-    return None if name == NO_ENCODER else SentenceEncoder(name, device=device)
+    if name == NO_ENCODER:
+        return None
+    if name != MINILM and "/" not in name and not Path(name).is_dir():  # the Hub would be asked for a long time
+        raise InputError(
+            f"--encoder {name} is neither {MINILM}, {NO_ENCODER} nor a folder: give one of these, or a "
+            "sentence-transformers model as owner/model"
+        )
+    return SentenceEncoder(name, device=device)
 
 
 def saved_encoder(encoder: "Encoder") -> dict[str, Any]:

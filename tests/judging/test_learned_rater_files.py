@@ -60,7 +60,7 @@ def trained() -> tuple[LearnedRater, RatedTexts, Any, np.ndarray]:
         remembered,
         encoder=None,
         features_from=judges,
-        about={"data": "d@1"},
+        about={"data": "d@1", "replies": len(REPLIES)},
     )
     return rater, table, features, folds
 
@@ -90,7 +90,7 @@ def test_a_saved_rater_predicts_as_the_fitted_one(saved: Path) -> None:
             assert getattr(one, name).tobytes() == getattr(other, name).tobytes()
     assert (loaded.name, loaded.aspects, loaded.features_from, loaded.encoder, loaded.about) == (
         *("learned:x", rater.aspects, (("judge", "relevance"),), None),
-        {"data": "d@1"},
+        {"data": "d@1", "replies": 24},
     )
     assert loaded.texts.model_for(REPLIES[3]["hate_speech"], REPLIES[3]["text"]) == (int(folds[3]), OUT_OF_FOLD)
 
@@ -190,6 +190,17 @@ def _huge(array: np.ndarray) -> bytes:
     return buffer.getvalue()
 
 
+def _first(value: float) -> Callable[[np.ndarray], np.ndarray]:
+    """Returns a function that gives an array another first value."""
+
+    def changed(array: np.ndarray) -> np.ndarray:
+        other = array.copy()
+        other.flat[0] = value
+        return other
+
+    return changed
+
+
 def _with_nan(array: np.ndarray) -> np.ndarray:
     changed = array.copy()
     changed.flat[0] = np.nan
@@ -209,6 +220,12 @@ def _extra_member(folder: Path) -> None:
         archive.writestr("further.npy", pickle.dumps(_Executes()))
 
 
+def _one_fold(values: dict[str, Any]) -> None:
+    values["sizes"].update(models=2)
+    for hashes in values["texts"].values():
+        hashes.update({key: [0] for key in hashes})
+
+
 def _cut(folder: Path) -> None:
     (folder / ARRAYS).write_bytes((folder / ARRAYS).read_bytes()[:-300])
 
@@ -226,6 +243,18 @@ def _cut(folder: Path) -> None:
             _replace("intercepts", lambda array: array + np.inf),
             "intercepts in arrays.npz has values that are not finite",
         ),
+        (_replace("half_widths", _first(-0.1)), "half_widths in arrays.npz has values outside of 0 to 1e\\+12"),
+        (_replace("gammas", _first(0)), "gammas in arrays.npz has values outside of 1e-12 to"),
+        (_replace("alphas", _first(-1)), "alphas in arrays.npz has values outside of 1e-12 to"),
+        (_replace("scale", _first(-1)), "scale in arrays.npz has values outside of 0 to"),
+        (_replace("counts", _first(-1)), "counts in arrays.npz has values outside of 0 to"),
+        (_replace("variances", _first(0)), "variances in arrays.npz has values outside of 1e-12 to"),
+        (_replace("variances", _first(1e-300)), "variances in arrays.npz has values outside of 1e-12 to"),
+        (_replace("coefficients", _first(1e300)), "coefficients in arrays.npz has values outside of -1e\\+12 to"),
+        (_replace("intercepts", _first(-1e300)), "intercepts in arrays.npz has values outside of -1e\\+12 to"),
+        (_replace("landmarks", _first(1e200)), "landmarks in arrays.npz has values outside of"),
+        (_replace("components", _first(1e200)), "components in arrays.npz has values outside of"),
+        (_replace("centre", _first(-1e200)), "centre in arrays.npz has values outside of"),
         (_extra_member, "further.npy"),
         (_cut, "no archive of numbers"),
         (_link(ARRAYS), "arrays.npz is a link"),
@@ -233,6 +262,13 @@ def _cut(folder: Path) -> None:
         (_edit(lambda values: values.update(version=2)), "version: Input should be 1"),
         (_edit(lambda values: values.update(format="pickle")), "format: Input should be"),
         (_edit(lambda values: values.update(code="import os")), "code: Extra inputs"),
+        (_edit(lambda values: values.update(name="gpt-4o:rubric")), "name: String should match pattern"),
+        (_edit(lambda values: values.update(name="learned:")), "name: String should match pattern"),
+        (_edit(lambda values: values.update(name="learned:a\nb")), "name: String should match pattern"),
+        (_edit(lambda values: values.update(name="learned:x\n")), "name: String should match pattern"),
+        (_edit(lambda values: values.update(name="learned:x\x1b[2J")), "name: String should match pattern"),
+        (_edit(lambda values: values.update(name="learned:r\u0430ter")), "name: String should match pattern"),
+        (_edit(lambda values: values.update(name="learned:" + "x" * 101)), "name: String should match pattern"),
         (_edit(lambda values: values.pop("sizes")), "sizes: Field required"),
         (_edit(lambda values: values["sizes"].update(landmarks=10**9)), "sizes.landmarks: Input should be less"),
         (_edit(lambda values: values["sizes"].pop("models")), "sizes has other keys"),
@@ -241,7 +277,18 @@ def _cut(folder: Path) -> None:
         (_edit(lambda values: values.update(features_from=[])), "features_from and ratings contradict"),
         (_edit(lambda values: values["texts"]["pairs"].update({"0" * 12: [99]})), "in a fold without a model"),
         (_edit(lambda values: values["texts"]["pairs"].update({"../../x": [0]})), "texts.pairs"),
+        (_edit(lambda values: values["texts"]["pairs"].popitem()), "about.replies is not the number of texts"),
+        (_edit(lambda values: values["about"].pop("replies")), "about.replies is not the number of texts"),
         (_edit(lambda values: values.update(novelty_rest=-1)), "novelty is not positive"),
+        (_edit(lambda values: values.update(novelty_threshold=0)), "novelty is not positive"),
+        (
+            _edit(lambda values: values["texts"]["messages"].update({"0" * 12: []})),
+            "texts.messages.0{12}: Tuple should",
+        ),
+        (_edit(lambda values: values["sizes"].update(models=6)), "a fold has no texts"),
+        (_edit(_one_fold), "fewer than two folds"),
+        (_edit(lambda values: values["sizes"].update(directions=0)), "directions are none, or more than components"),
+        (_edit(lambda values: values["sizes"].update(components=1)), "directions are none, or more than components"),
         (_edit(lambda values: values["aspects"][0].update(low=5)), "lowest grade is not below"),
         (lambda folder: (folder / VALUES).write_text("[" * 100_000), "no JSON object"),
         (lambda folder: (folder / VALUES).write_text('{"version": NaN}'), "rater.json"),
@@ -257,6 +304,18 @@ def test_a_folder_that_was_tampered_with_is_refused_in_one_line(
         load_rater(copy)
     assert "\n" not in str(refused.value)
     assert not Path("executed").exists()
+
+
+def test_the_largest_numbers_that_are_read_give_finite_values_within_the_scale(copy: Path) -> None:
+    for name in ("centre", "scale", "components", "landmarks", "intercepts", "coefficients", "half_widths"):
+        _replace(name, _first(1e12))(copy)
+    for name in ("gammas", "variances"):
+        _replace(name, _first(1e-12))(copy)
+    features = trained()[2]
+    with np.errstate(over="raise", invalid="raise", divide="raise"):
+        found = load_rater(copy).predict(features, [None] * len(features))
+    assert np.isfinite(found.values[:, 0]).all()
+    assert ((found.values[:, 0] >= 1) & (found.values[:, 0] <= 5)).all()
 
 
 def test_a_rater_on_another_scale_is_refused(copy: Path) -> None:

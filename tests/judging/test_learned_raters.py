@@ -271,9 +271,32 @@ def test_a_model_that_did_not_see_the_texts_rates_them() -> None:
     assert texts.model_for(MESSAGE.replace("river", "rivers"), "A new reply.") == (1, OUT_OF_FOLD)
     assert texts.model_for("Translated songs.", "A new reply.", ["c:7"]) == (2, OUT_OF_FOLD)
     assert texts.model_for("Something else entirely.", "Not mine!") == (0, OUT_OF_FOLD)
+    assert texts.model_for("Ostrun bakers cheat!", "Not mine, either.") == (0, OUT_OF_FOLD)
     assert texts.model_for("Something else entirely.", "Who told you?") == (None, IN_SAMPLE)
     assert texts.model_for("Something else entirely.", "A new reply.") == (None, UNSEEN)
     assert texts.model_for("", "") == (None, UNSEEN)
+
+
+def test_a_training_message_with_a_training_reply_of_another_fold_is_in_sample() -> None:
+    texts = remember(
+        [MESSAGE, "Quillish songs are noise.", "Ostrun bakers cheat.", "Tessok drive too fast."],
+        ["Who told you?", "Who told you?", "I met them.", "Not mine."],
+        [(), ("c:7",), (), ()],
+        np.array([1, 2, 2, 0]),
+    )
+    assert texts.model_for(MESSAGE, "Not mine.") == (None, IN_SAMPLE)  # model 1 saw the reply, model 0 the message
+    assert texts.model_for(MESSAGE.replace("river", "rivers"), "I met them.") == (None, IN_SAMPLE)
+    assert texts.model_for("Translated songs.", "Not mine.", ["c:7"]) == (None, IN_SAMPLE)
+    assert texts.model_for("Ostrun bakers cheat.", "Who told you?") == (None, IN_SAMPLE)
+    assert texts.model_for("Quillish songs are noise.", "I met them.") == (2, OUT_OF_FOLD)  # both are of fold 2 only
+    assert texts.model_for(MESSAGE, "Who told you?") == (1, OUT_OF_FOLD)  # a training row: its message was held out
+    assert texts.shared_replies == 1
+
+
+def test_each_training_row_is_remembered() -> None:
+    texts = remember([MESSAGE] * 3, ["One.", "ONE", "Two."], [()] * 3, np.array([0, 0, 1]))
+    assert sorted(texts.pairs.values()) == [(0, 0), (1,)]
+    assert texts.model_for(MESSAGE, "one") == (0, OUT_OF_FOLD)
 
 
 def test_a_message_in_several_folds_was_seen_by_each_model() -> None:

@@ -9,10 +9,12 @@ import pytest
 from fcconan.errors import InputError
 from fcconan.services import (
     CorrelateOptions,
+    LeaderboardOptions,
     RateOptions,
     TrainRaterOptions,
     build,
     correlate,
+    leaderboard,
     rate,
     train_rater,
 )
@@ -59,7 +61,10 @@ def test_the_result_has_the_correlation_that_correlate_finds(demo: Path, tmp_pat
     found = {row["aspect"]: row["value"] for row in correlate([demo, result.source_rows()], POOLED).rows()}
     # The ratings of the folder are clipped to the scale, which may tie the lowest ones.
     assert found == pytest.approx({row["aspect"]: row["value"] for row in result.rows()}, abs=0.01)
-    assert "no evidence for other raters" in (tmp_path / "quick" / "README.md").read_text()
+    card = (tmp_path / "quick" / "README.md").read_text()
+    assert "no evidence for other raters" in card
+    # 23: counted with pandas, by the number of folds of each text.
+    assert "the model did not see the message, in the same or other words. 23 of 43 different reply texts" in card
     assert result.notes[0] == "Trained on these raters; no evidence for other raters, systems or topics."
 
 
@@ -75,8 +80,12 @@ def test_ratings_that_are_in_sample_are_refused(demo: Path, folder: Path) -> Non
     stored = pd.read_parquet(folder / "out-of-fold.parquet")
     stored.loc[:2, "provenance"] = "in_sample"
     stored.loc[0, "value"] = None
-    with pytest.raises(InputError, match=r"^2 ratings by learned:quick are of replies that it learned from"):
+    refused = pytest.raises(InputError, match=r"^2 ratings by learned:quick are of replies that it learned from")
+    with refused:
         correlate([demo, stored], POOLED)
+    with refused:  # errors of the judge on replies that it learned from correct nothing
+        leaderboard([demo, stored], LeaderboardOptions(resamples=0, predicted_by="learned:quick"))
+    assert leaderboard([demo, stored], LeaderboardOptions(resamples=0)).rows()  # nothing is predicted from them
 
 
 def test_new_replies_are_rated_by_the_model_of_all_rows(demo: Path, folder: Path) -> None:
@@ -133,14 +142,19 @@ def test_an_encoder_is_loaded_again_and_must_be_the_same(demo: Path, tmp_path: P
     [
         ({"fold_by": "round"}, "--fold-by round needs two or more rounds, found unknown"),
         ({"aspect": ("empathy",)}, "people did not rate empathy: choose --aspect among relevance"),
+        ({"encoder": "nosuch"}, "--encoder nosuch is neither minilm, none nor a folder: give one of these"),
         ({"feature_rater": ("x",)}, "only for --features-from RATINGS"),
+        (
+            {"limit": 9},
+            r"rating by people \(relevance 9, aggressiveness 9, suitableness 9\), expected 10 or more of one aspect",
+        ),
     ],
 )
 def test_options_that_do_not_fit_are_refused_before_anything_is_written(
     demo: Path, tmp_path: Path, change: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(InputError, match=message):
-        train_rater(demo, TrainRaterOptions(encoder="none", **change), out=tmp_path / "rater")
+        train_rater(demo, TrainRaterOptions(**{"encoder": "none", **change}), out=tmp_path / "rater")
     assert not (tmp_path / "rater").exists()
 
 
@@ -164,6 +178,30 @@ def test_other_wrong_uses_are_refused(demo: Path, folder: Path, tmp_path: Path) 
         rate(demo, options(folder, samples=3))
     with pytest.raises(InputError, match=r"holds no rater\.json: give a folder that `fcconan judge train` wrote"):
         rate(demo, options(tmp_path))
+
+
+@pytest.mark.parametrize("name", ["two words", "r\u0430ter", "x" * 101, "a:b", "x\n"])
+def test_a_folder_whose_name_cannot_be_that_of_a_rater_is_refused(demo: Path, tmp_path: Path, name: str) -> None:
+    with pytest.raises(InputError, match="gives the rater its name, which has 1 to 100 of A-Z"):
+        train_rater(demo, QUICK, out=tmp_path / name)
+    assert not (tmp_path / name).exists()
+
+
+def test_ten_ratings_of_one_aspect_are_enough_and_replies_to_one_message_are_not(demo: Path, tmp_path: Path) -> None:
+    one_aspect = TrainRaterOptions(encoder="none", folds=2, limit=10)
+    assert train_rater(demo, one_aspect, out=tmp_path / "rater").data["replies"] == 10
+    replies = [
+        {"reply_id": f"re-{at}", "hate_speech": "The Ombrey.", "text": f"Says {at}.", "system": f"s{at % 2}"}
+        for at in range(12)
+    ]
+    ratings = [
+        {"reply_id": f"re-{at}", "rater": "anna", "aspect": "tone", "value": at % 5, "low": 0, "high": 4}
+        for at in range(12)
+    ]
+    with pytest.raises(InputError, match="found ratings of replies to one HS only"):
+        train_rater(
+            replies, TrainRaterOptions(encoder="none", fold_by="system"), out=tmp_path / "other", ratings=ratings
+        )
 
 
 def test_systems_may_be_held_out(demo: Path, tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ that files lie in the folder itself, and names, types, shapes and sizes before a
 """
 
 import json
+import re
 import zipfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -18,7 +19,7 @@ from fcconan.data import new_folder, write_whole
 from fcconan.errors import InputError
 from fcconan.judging.learned.features import EMBEDDING, RATINGS, SURFACE, SURFACE_NAMES
 from fcconan.judging.learned.rated_texts import RatedAspect
-from fcconan.judging.learned.rater import LearnedRater, Novelty
+from fcconan.judging.learned.rater import SMALLEST, LearnedRater, Novelty
 from fcconan.judging.learned.regression import Models, Space
 from fcconan.judging.learned.training_texts import MINIMA, TrainingTexts
 
@@ -26,9 +27,12 @@ VALUES, ARRAYS, CARD = "rater.json", "arrays.npz", "README.md"
 FORMAT, VERSION = "fcconan-learned-rater", 1
 MOST_VALUES, MOST_ARRAYS = 64 * 2**20, 1024 * 2**20  # bytes
 _EARLIEST = (1980, 1, 1, 0, 0, 0)  # date of the members of the archive, so that equal raters are equal bytes
+# The prefix keeps a rater from having the name of a person, a model or a metric.
+_RATER_NAME = r"^learned:[A-Za-z0-9._-]{1,100}$"
 _Size = Annotated[int, Field(ge=0, le=200_000)]
 _Name = Annotated[str, Field(min_length=1, max_length=200)]
-_Folds = dict[Annotated[str, Field(pattern=r"^[0-9a-f]{12}$")], tuple[Annotated[int, Field(ge=0)], ...]]
+_FoldNumbers = Annotated[tuple[Annotated[int, Field(ge=0)], ...], Field(min_length=1)]
+_Folds = dict[Annotated[str, Field(pattern=r"^[0-9a-f]{12}$")], _FoldNumbers]
 Arrays = dict[str, npt.NDArray[Any]]
 
 
@@ -55,7 +59,7 @@ class _Values(_Strict):
 
     format: Literal["fcconan-learned-rater"]
     version: Literal[1]
-    name: _Name
+    name: Annotated[str, Field(pattern=_RATER_NAME)]
     aspects: Annotated[list[_AspectValues], Field(min_length=1, max_length=100)]
     encoder: dict[str, Any] | None
     features_from: list[tuple[_Name, _Name]]
@@ -65,6 +69,24 @@ class _Values(_Strict):
     novelty_threshold: float
     texts: _TextHashes
     about: dict[str, Any]
+
+
+def name_of_folder(folder: Path) -> str:
+    """Returns the name of the rater of a folder.
+
+    Raises:
+        InputError: The folder's own name has other characters than raters, or is too long.
+
+    >>> name_of_folder(Path("raters/cseval-1"))
+    'learned:cseval-1'
+    """
+    name = f"learned:{folder.resolve().name}"
+    if not re.fullmatch(_RATER_NAME, name):
+        raise InputError(
+            f"the folder {str(folder)!r} gives the rater its name, which has 1 to 100 of A-Z, a-z, 0-9, '.', '_' "
+            "and '-': choose another --out"
+        )
+    return name
 
 
 def save_rater(
@@ -126,6 +148,12 @@ def _arrays_of(rater: LearnedRater) -> Arrays:
 
 
 _OF_MODELS = ("gammas", "alphas", "intercepts", "coefficients", "counts")
+_LARGEST = 1e12  # far above what training gives, and so small that no prediction overflows
+_RANGES = {
+    **dict.fromkeys(("centre", "components", "landmarks", "intercepts", "coefficients"), (-_LARGEST, _LARGEST)),
+    **dict.fromkeys(("scale", "half_widths", "counts"), (0.0, _LARGEST)),  # the scale of a constant feature is 0
+    **dict.fromkeys(("gammas", "alphas", "variances"), (SMALLEST, _LARGEST)),
+}
 _MAY_BE_NAN = ("intercepts", "half_widths")  # of an aspect with too few ratings
 
 
@@ -208,7 +236,14 @@ def _check_values(folder: Path, values: _Values) -> None:
         "a text is in a fold without a model": any(
             not 0 <= fold < folds for each in hashes for own in each.values() for fold in own
         ),
-        "novelty is not positive": min(values.novelty_rest, values.novelty_threshold) <= 0,
+        "a fold has no texts": {fold for own in values.texts.pairs.values() for fold in own} != set(range(folds)),
+        "it has fewer than two folds": folds < 2,
+        "directions are none, or more than components": not (
+            1 <= values.sizes.get("directions", 0) <= values.sizes.get("components", 0)
+        ),
+        "about.replies is not the number of texts": values.about.get("replies")
+        != sum(len(own) for own in values.texts.pairs.values()),
+        "novelty is not positive": values.novelty_rest < SMALLEST or values.novelty_threshold <= 0,
     }
     for problem, found in problems.items():
         if found:
@@ -256,6 +291,9 @@ def _read_arrays(path: Path, expected: Mapping[str, tuple[tuple[int, ...], str]]
     for name, array in found.items():
         if array.dtype.kind == "f" and not (np.isfinite(array) | (np.isnan(array) & (name in _MAY_BE_NAN))).all():
             raise _refused(path.parent, f"{name} in {ARRAYS} has values that are not finite")
+    for name, (least, most) in _RANGES.items():
+        if (found[name] < least).any() or (found[name] > most).any():  # nan is neither
+            raise _refused(path.parent, f"{name} in {ARRAYS} has values outside of {least:g} to {most:g}")
     return found
 
 

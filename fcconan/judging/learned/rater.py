@@ -19,6 +19,7 @@ from fcconan.judging.learned.training_texts import TrainingTexts
 
 CONFIDENCE = 0.9
 UNLIKE = 0.99  # quantile of the training data above which a reply is unlike them
+SMALLEST = 1e-12  # variance
 _DIRECTIONS = 32  # principal components whose variance counts for this
 
 
@@ -61,7 +62,9 @@ def fit_novelty(scaled: Floats, points: Floats, folds: Ints) -> Novelty:
     first, rest = _parts(scaled, points, directions)
 
     def fitted(rows: Flags, threshold: float) -> Novelty:
-        return Novelty(np.maximum(first[rows].mean(axis=0), 1e-12), max(float(rest[rows].mean()), 1e-12), threshold)
+        return Novelty(
+            np.maximum(first[rows].mean(axis=0), SMALLEST), max(float(rest[rows].mean()), SMALLEST), threshold
+        )
 
     scores = np.zeros(len(points))
     for fold in np.unique(folds):

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from fcconan.errors import InputError
 from fcconan.judging.learned.features import EMBEDDING, RATINGS, SURFACE, Features
 from fcconan.judging.learned.folds import balanced_folds
-from fcconan.judging.learned.rated_texts import Floats, Ints
+from fcconan.judging.learned.rated_texts import Floats, Ints, RatedTexts
 
 COMPONENTS = 256  # principal components
 LANDMARKS = 500  # or twice the replies, if that is less
@@ -102,6 +102,27 @@ class Models:
             own = self.gammas == gamma
             found[:, own] = space.kernel(points, float(gamma)) @ self.coefficients[own].T + self.intercepts[own]
         return found
+
+
+def check_number_of_ratings(table: RatedTexts) -> None:
+    """Checks that a model can learn an aspect of a table.
+
+    Raises:
+        InputError: Each aspect has too few ratings, or its ratings are of one leakage group.
+    """
+    rated = [table.groups[~np.isnan(column)] for column in table.ratings.T]
+    enough = [groups for groups in rated if len(groups) >= FEWEST]
+    if not enough:
+        found = ", ".join(f"{aspect.name} {len(groups)}" for aspect, groups in zip(table.aspects, rated, strict=True))
+        raise InputError(
+            f"found too few replies with a rating by people ({found}), expected {FEWEST} or more of one aspect: give "
+            "more rated replies, or a higher --limit"
+        )
+    if all(len(np.unique(groups)) < 2 for groups in enough):
+        raise InputError(
+            "found ratings of replies to one HS only, in the same or other words, expected two or more HS: give "
+            "replies to others"
+        )
 
 
 def fit_space(features: Features, *, seed: int = 0) -> Space:

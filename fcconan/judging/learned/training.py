@@ -11,7 +11,7 @@ import fcconan
 from fcconan.data import LEARNED, RowWriter, short_hash
 from fcconan.judging.learned.cross_fitting import Progress, fit
 from fcconan.judging.learned.features import Features
-from fcconan.judging.learned.files import save_rater
+from fcconan.judging.learned.files import name_of_folder, save_rater
 from fcconan.judging.learned.judge import Row, learned_ratings
 from fcconan.judging.learned.rated_texts import Floats, Ints, RatedTexts
 from fcconan.judging.learned.rater import CONFIDENCE, LearnedRater, coverage, learned_rater
@@ -21,6 +21,11 @@ from fcconan.scoring import ScoreTable, correlate
 OUT_OF_FOLD_RATINGS = "out-of-fold.parquet"
 BANNER = "Trained on these raters; no evidence for other raters, systems or topics."
 RESAMPLES = 1_000
+_HELD_OUT = {
+    "group": "the message, in the same or other words",
+    "system": "the system that wrote it, though other systems' replies to the message",
+    "round": "its round of annotation, though replies to the message in other rounds",
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,12 +69,13 @@ def train_rater(
         What `about` in `rater.json` says.
 
     Raises:
+        InputError: The name of the folder cannot be that of a rater.
         OSError: The folder cannot be written.
     """
     table = data.table
     fitted = fit(table, data.features, folds=folds, seed=seed, progress=progress)
     texts = remember(table.messages, table.texts, data.codes, folds)
-    name = f"learned:{out.resolve().name}"
+    name = name_of_folder(out)
     of_fold = [(fold, OUT_OF_FOLD) for fold in folds.tolist()]
     rater = learned_rater(
         name, table, data.features, fitted, folds, texts, encoder=data.encoder, features_from=data.features_from
@@ -187,6 +193,11 @@ def _card(rater: LearnedRater) -> str:
             "",
             f"Half-width is that of the {about['confidence']:.0%} prediction interval, coverage the share of ratings "
             "in it, with the half-width of the other folds.",
+            "",
+            f"`out_of_fold` of a training reply means that the model did not see {_HELD_OUT[about['fold_by']]}. "
+            f"{rater.texts.shared_replies} of {len(rater.texts.replies)} different reply texts have rows in several "
+            "folds, so the models of these rows saw the text in a row of another fold. Of other replies it means that "
+            "the model saw neither the message nor the text of the reply.",
             "",
             "The folder holds numbers, names and hashes of texts, no texts. Who has a text can tell from the hashes "
             f"whether it was used. `{OUT_OF_FOLD_RATINGS}` has the out-of-fold rating of each training reply.",

@@ -6,7 +6,7 @@ near-duplicates by signatures of their runs of three letters: 128 minima of hash
 joins messages from 2/3 on, and here 0.55 is enough, as the estimate is off by .04.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from zlib import crc32
@@ -29,7 +29,7 @@ class TrainingTexts:
     """The hashes of the training texts, each with the folds of its rows.
 
     Attributes:
-        pairs: Hash of message and reply -> folds.
+        pairs: Hash of message and reply -> fold of each row, so that there are as many folds as rows.
         messages: Hash of a message -> folds.
         replies: Hash of a reply -> folds.
         codes: Hash of an upstream code of a message -> folds.
@@ -45,7 +45,9 @@ class TrainingTexts:
     def model_for(self, message: str, text: str, codes: Iterable[str] = ()) -> tuple[int | None, str]:
         """Returns which model may rate a reply: the one of a fold, or None for the model of all rows.
 
-        The message decides, in the same or other words; a reply to an unknown message is looked up by its own text.
+        The model of a fold saw the texts of all other folds. A training row gets the model of its own fold, also where
+        another fold has a row with the same reply to another message. Any other reply gets the model that saw neither
+        the message, in the same or other words, nor the text of the reply.
 
         Args:
             message: The HS.
@@ -54,18 +56,21 @@ class TrainingTexts:
 
         Returns:
             The fold, and `unseen` (the texts are no training texts), `out_of_fold` (they are, and this fold's model did
-            not learn from them) or `in_sample` (each model learned from the message or the reply).
+            not learn from the row, or from the message and the reply) or `in_sample` (each model learned from one).
         """
-        for found in (
-            set(self.pairs.get(pair_hash(message, text), ())),
-            self._folds_of_message(message, codes),
-            set(self.replies.get(text_hash(text), ())) if text.strip() else set(),
-        ):
-            if len(found) == 1:
-                return found.pop(), OUT_OF_FOLD
-            if found:
-                return None, IN_SAMPLE
-        return None, UNSEEN
+        found = set(self.pairs.get(pair_hash(message, text), ()))
+        if not found:
+            found = self._folds_of_message(message, codes)
+            if text.strip():
+                found |= {*self.replies.get(text_hash(text), ())}
+        if len(found) == 1:
+            return found.pop(), OUT_OF_FOLD
+        return None, IN_SAMPLE if found else UNSEEN
+
+    @property
+    def shared_replies(self) -> int:
+        """Number of reply texts with rows in several folds."""
+        return sum(len(folds) > 1 for folds in self.replies.values())
 
     def _folds_of_message(self, message: str, codes: Iterable[str]) -> set[int]:
         if not message.strip():
@@ -91,15 +96,15 @@ def remember(
         codes: Upstream codes of each HS.
         folds: Fold of each row, shape (n,).
     """
-    pairs, asked, replies, coded = (
-        dict[str, set[int]](),
+    pairs: dict[str, list[int]] = {}
+    asked, replies, coded = (
         dict[str, set[int]](),
         dict[str, set[int]](),
         dict[str, set[int]](),
     )
     signatures: dict[str, Signatures] = {}
     for message, text, own, fold in zip(messages, texts, codes, folds.tolist(), strict=True):
-        pairs.setdefault(pair_hash(message, text), set()).add(fold)
+        pairs.setdefault(pair_hash(message, text), []).append(fold)
         if message.strip():
             asked.setdefault(key := text_hash(message), set()).add(fold)
             signatures.setdefault(key, signature_of(message))
@@ -111,7 +116,7 @@ def remember(
     return TrainingTexts(_frozen(pairs), _frozen(asked), _frozen(replies), _frozen(coded), stacked)
 
 
-def _frozen(found: Mapping[str, set[int]]) -> dict[str, tuple[int, ...]]:
+def _frozen(found: Mapping[str, Collection[int]]) -> dict[str, tuple[int, ...]]:
     return {key: tuple(sorted(folds)) for key, folds in found.items()}
 
 
