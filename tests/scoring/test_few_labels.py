@@ -128,6 +128,21 @@ def test_weights_are_inverse_probabilities() -> None:
         powered_rows(RatedReplies(weighted), "judge")
 
 
+def test_a_note_says_that_plain_means_are_not_weighted() -> None:
+    rows = _all()
+    chances = {row["reply_id"]: 0.2 + 0.02 * number for number, row in enumerate(rows[:24])}
+    weighted = [{**row, "selection_probability": chances.get(row["reply_id"])} for row in rows]
+    said = (
+        "The ratings have a selection_probability: the estimates of --predicted-by are weighted by it; the plain means "
+        "and their tests are not."
+    )
+    for judge in (None, "judge"):
+        options = LeaderboardOptions(resamples=0, predicted_by=judge)
+        plain, found = leaderboard(rows, options).data, leaderboard(weighted, options).data
+        assert found["notes"].count(said) == 1 and said not in plain["notes"]
+        assert found["rows"] == plain["rows"]
+
+
 @pytest.mark.parametrize(("given", "message"), [(0, "is 0, expected above 0"), (1.5, "is 1.5, expected above 0")])
 def test_a_probability_is_above_0_and_at_most_1(given: float, message: str) -> None:
     rows = _all()
