@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -45,8 +46,14 @@ def run(folder: Path, *options: object) -> Any:
 
 @pytest.fixture(scope="module")
 def result(folder: Path) -> Any:
-    done = run(folder, "--json", folder / "judges.json", "--report-folder", folder / "report")
-    assert (done.status, done.stderr) == (0, ""), done
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("fcconan.cli.progress.PAUSE", 0.05)
+        done = run(folder, "--json", folder / "judges.json", "--report-folder", folder / "report")
+    assert done.status == 0, done
+    parts = "raters|subsets of the label curve|held-out systems and rounds"
+    said = rf"Reading ratings|\d+ of \d+ ({parts})|Correlations of 8 raters with people"
+    lines = done.stderr.splitlines()
+    assert lines and all(re.fullmatch(said, line) for line in lines), lines
     data = json.loads((folder / "judges.json").read_text(encoding="utf-8"))
     return data | {"printed": done.stdout}
 
