@@ -11,6 +11,7 @@ from fcconan.reporting.benchmark_tables import SIGNIFICANT
 from fcconan.reporting.correlations import P_VALUES, family_text
 from fcconan.reporting.folders import replace_folder
 from fcconan.reporting.forest_plots import Dot, forest_plot
+from fcconan.reporting.html_tables import View
 from fcconan.reporting.page import Page, Section, render
 from fcconan.reporting.plots import CHANCE, drawn, line_of, themed
 from fcconan.reporting.tables import (
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
 
 PAGE, MARKDOWN, CSV, RESULT, CURVE = "report.html", "report.md", "results.csv", "results.json", "label-curve.svg"
 TRAINED = ", trained"  # end of the name of a released rater after training
+NEARLY_ALL = 0.95  # share of the rows below which a rater is set apart: some models fail on a few rows
+OF_ROWS = " of "  # in the number of rows of a rater that is set apart
 LEVEL_TITLES = {
     "per_item": "Within the replies to an HS",
     "per_system": "Within the replies of a system",
@@ -66,10 +69,14 @@ def judge_page(result: Row) -> Page:
         result: Result of `fcconan judge benchmark`.
     """
     board = _leaderboard(result)
-    means = [(row[0], row[2]) for row in board.rows]
+    apart = _apart(board)
+    ranked = [(row[0], row[2]) for place, row in enumerate(board.rows) if place not in apart]
     metrics = {row["rater"] for row in result["rows"] if row["kind"] == "metric"}
-    judges = [(name, mean) for name, mean in means if name.removesuffix(TRAINED) not in metrics]
-    dots = [Dot(name, None if mean == MISSING else float(mean)) for name, mean in judges]
+    dots = [
+        Dot(f"{row[0]} ({row[-1]} rows)" if place in apart else row[0], None if row[2] == MISSING else float(row[2]))
+        for place, row in enumerate(board.rows)
+        if row[0].removesuffix(TRAINED) not in metrics
+    ]
     counts = result["counts"]
     return Page(
         "judge-benchmark",
@@ -78,7 +85,7 @@ def judge_page(result: Row) -> Page:
         _sections(result),
         signatures=[result["signature"]],
         headline=board.first_columns(len(board.columns) - 1)._replace(rows=board.rows[:10]),
-        finding=_finding(result, means),
+        finding=_finding(result, ranked),
         plot=forest_plot("Mean Spearman correlation with people, over aspects; without metrics", dots),
     )
 
@@ -115,13 +122,14 @@ def check_judge_report(folder: Path) -> None:
 
 
 def _sections(result: Row) -> list[Section]:
-    board = [_leaderboard(result), *_tests(result), *_trained(result), *_people(result)]
+    board: list[Table | View] = [_shown(_leaderboard(result)), *_tests(result), *_trained(result), *_people(result)]
+    levels: list[Table | View] = [*map(_shown, _levels(result)), *_parts(result)]
     controls = _controls(result)
     found = [
         Section("Leaderboard", [result["banner"], *result["notes"], _ROWS_NOTE], board),
         Section("Label curve", [_CURVE_NOTE], _curve_tables(result), more=_curve(result)),
         Section("Controls", [_CONTROL_NOTE], controls),
-        Section("By level, round and system", [_LEVEL_NOTE], [*_levels(result), *_parts(result)]),
+        Section("By level, round and system", [_LEVEL_NOTE], levels),
         Section("Systems and rounds that a rater never saw", [_TRANSFER_NOTE], _transfer(result)),
         Section("Doubtful rows", [_DOUBTFUL_NOTE], _doubtful(result)),
     ]
@@ -137,8 +145,9 @@ _CONTROL_NOTE = (
     "ratings of other rows: a value far from 0 would be a leak."
 )
 _ROWS_NOTE = (
-    "Raters with fewer rows are compared on other rows: compare raters of as many rows. One person is compared with "
-    "raters in the last table only, where both are held against the same people."
+    f"Raters of fewer than {NEARLY_ALL:.0%} of the rows are compared with people on other rows: they come last, in "
+    "grey, with their number of rows. One person is compared with raters in the last table only, where both are held "
+    "against the same people."
 )
 _LEVEL_NOTE = (
     "The levels are different quantities; never compare one with another. Raters without any value, and levels without "
@@ -197,11 +206,15 @@ def _doubtful(result: Row) -> list[Table]:
 
 
 def _by_rater(title: str, rows: Rows) -> Table:
-    """Returns raters by their mean over aspects; one without a value for each aspect has no mean and comes last."""
+    """Returns raters by their mean over aspects; one without a value for each aspect has no mean and comes last.
+
+    Raters of few of the rows are set apart: they come after all others, and `rows` says of how many.
+    """
     aspects = list(dict.fromkeys(row["aspect"] for row in rows))
     own: dict[str, dict[str, Row]] = {}
     for row in rows:
         own.setdefault(row["rater"], {})[row["aspect"]] = row
+    most = {aspect: max(row["n"] for row in rows if row["aspect"] == aspect) for aspect in aspects}
     lines = []
     for rater, by_aspect in own.items():
         values = [by_aspect[aspect]["value"] for aspect in aspects]
@@ -209,13 +222,23 @@ def _by_rater(title: str, rows: Rows) -> Table:
         mean = sum(there) / len(there) if len(there) == len(aspects) else None
         counts = sorted({by_aspect[aspect]["n"] for aspect in aspects})
         n = str(counts[0]) if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
-        first = by_aspect[aspects[0]]
-        lines.append(
-            (mean, [rater, first["kind"], number(mean), *(value_text(by_aspect[each]) for each in aspects), n])
-        )
-    lines.sort(key=lambda line: (line[0] is None, -(line[0] or 0.0)))
-    cells = [line for _, line in lines]
-    return Table(title, ["rater", "kind", "mean", *aspects, "rows"], cells)
+        is_apart = any(by_aspect[aspect]["n"] < NEARLY_ALL * most[aspect] for aspect in aspects)
+        if is_apart:
+            n += f"{OF_ROWS}{max(most.values())}"
+        cells = [rater, by_aspect[aspects[0]]["kind"], number(mean), *(value_text(by_aspect[each]) for each in aspects)]
+        lines.append((is_apart, mean, [*cells, n]))
+    lines.sort(key=lambda line: (line[0], line[1] is None, -(line[1] or 0.0)))
+    table = Table(title, ["rater", "kind", "mean", *aspects, "rows"], [line for *_, line in lines])
+    return table._replace(title=f"{title}; raters of few of the rows last") if _apart(table) else table
+
+
+def _apart(table: Table) -> list[int]:
+    """Returns the places of raters of few of the rows in a table of `_by_rater`."""
+    return [place for place, row in enumerate(table.rows) if OF_ROWS in row[-1]]
+
+
+def _shown(table: Table) -> View:
+    return View(table, grey=_apart(table))
 
 
 def _trained(result: Row) -> list[Table]:
@@ -299,7 +322,7 @@ def _transfer(result: Row) -> list[Table]:
 def _finding(result: Row, means: Sequence[tuple[str, str]]) -> str:
     named = [(name, mean) for name, mean in means if mean != MISSING]
     if len(named) < 2:
-        return "No two raters have a value for every aspect."
+        return "No two raters have a value for every aspect on as many rows."
     (first, best), (second, next_best) = named[:2]
     said = f"{first} follows people best, with a mean correlation of {best}; {second} has {next_best}"
     tests = [row for row in result["tests"] if {row["a"], row["b"]} == {first, second}]

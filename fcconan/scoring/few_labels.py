@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from fcconan.data import counted
 from fcconan.errors import InputError
 from fcconan.scoring.arrays import Floats
 from fcconan.scoring.correlation.levels import UNKNOWN
@@ -14,6 +15,7 @@ from fcconan.scoring.leaderboards import PEOPLE, UNIFIED, Series, rated_series
 from fcconan.scoring.names import joined_parts, known_names
 from fcconan.scoring.prediction_powered import (
     FEWEST_ITEMS,
+    ROUNDING,
     PoweredEstimate,
     partly_rated,
     powered_estimate,
@@ -22,6 +24,7 @@ from fcconan.scoring.ratings import HUMAN, RatedReplies
 from fcconan.scoring.significance.families import system_pairs
 
 POWER = 0.8  # probability with which a planned interval excludes 0
+FEW = 30  # ratings by people, below which a lambda above 1 is worth a warning
 SHIFTED = 4.0  # standard errors between the judge's means of rated and of all replies that are worth a warning
 
 
@@ -221,6 +224,14 @@ def powered_notes(rated: RatedReplies, judge: str, rows: Sequence[PoweredRow]) -
         notes.append(
             f"{judge} rates the replies that people rated otherwise than the rest, by more than {SHIFTED:g} standard "
             f"errors: {names}. They are hardly a random selection, and the intervals may not hold."
+        )
+    steep = [row for row in rows if row.estimate and row.estimate.n < FEW and row.estimate.power > 1 + ROUNDING]
+    if steep:
+        first = steep[0]
+        named = f"{first.a}{'' if first.b is None else f' - {first.b}'} ({first.aspect})"
+        notes.append(
+            f"Few ratings by people decide how {judge} counts: lambda is above 1 in {counted(len(steep), 'estimate')} "
+            f"from fewer than {FEW} ratings, such as {named}. More ratings may change it much."
         )
     if missing := max((row.estimate.n_unjudged for row in rows if row.estimate is not None), default=0):
         notes.append(f"Replies without a rating by {judge} count with its mean; a row has {missing} of them at most.")

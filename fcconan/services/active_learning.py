@@ -170,7 +170,8 @@ def _selection(opened: "Campaign", options: QueueOptions, budget: int) -> QueueR
         notes.append(f"{len(queue.waiting)} replies wait for answers: import them, or give --allow-pending.")
     elif data["state"] == "done":
         notes.append(
-            "The budget is spent: publish with `fcconan annotate tier`, and give `fcconan leaderboard` a judge."
+            f"No further reply is selected: {queue.n_selected} were, and the budget is {budget}. Publish with `fcconan "
+            "annotate tier`, and give `fcconan leaderboard` a judge."
         )
     return QueueResult(data, opened.settings.name, notes)
 

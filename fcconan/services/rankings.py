@@ -169,7 +169,7 @@ def leaderboard(
 
 
 def _notes(rated: "RatedReplies", left_out: dict[str, list[str]]) -> list[str]:
-    """Returns sentences about ratings that do not count.
+    """Returns sentences about ratings that do not count, and about weights.
 
     Args:
         rated: All ratings.
@@ -184,6 +184,11 @@ def _notes(rated: "RatedReplies", left_out: dict[str, list[str]]) -> list[str]:
     ]
     if unknown := rated.systems.count(UNKNOWN):
         notes.append(f"Replies of no known system: {unknown} of {len(rated.systems)}, left out.")
+    if rated.probabilities is not None:
+        notes.append(
+            "The ratings have a selection_probability: the estimates of --predicted-by are weighted by it; the plain "
+            "means and their tests are not."
+        )
     return notes
 
 

@@ -169,7 +169,12 @@ def test_weights_reach_the_leaderboard(tmp_path: Path) -> None:
         result = queue_units(campaign.folder, options)
         assert (result.data["state"], result.data["units"]["selected"]) == ("batch", [24, 36][number - 1])
         _answer(campaign, campaign.read(FILE, Batch)[-1], grades)
-    assert queue_units(campaign.folder, options).data["state"] == "done"
+    done = queue_units(campaign.folder, options)
+    assert done.data["state"] == "done"
+    assert done.notes[0].startswith("No further reply is selected: 36 were, and the budget is 36. Publish with")
+    less = queue_units(campaign.folder, QueueOptions(budget=20))
+    assert less.data["units"]["selected"] == 36
+    assert less.notes[0].startswith("No further reply is selected: 36 were, and the budget is 20. Publish with")
     assert progress_of(Campaign(campaign.folder)).next.command.endswith("c --budget N")
     tier(campaign.folder, tmp_path / "data", TierOptions(round=("queue-*",), synthetic=True))
     build(str(tmp_path / "data" / "recipe.yaml"), tmp_path / "built", BuildOptions())

@@ -2,11 +2,14 @@
 
 import csv
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from fcconan.reporting.html_tables import View
+from fcconan.reporting.judge_benchmark import judge_page, judge_tables
 from fcconan.reporting.site.inputs import find_inputs
 from tests.cli.judging import fcconan
 from tests.judging.simulated_judgements import simulated
@@ -43,8 +46,14 @@ def run(folder: Path, *options: object) -> Any:
 
 @pytest.fixture(scope="module")
 def result(folder: Path) -> Any:
-    done = run(folder, "--json", folder / "judges.json", "--report-folder", folder / "report")
-    assert (done.status, done.stderr) == (0, ""), done
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("fcconan.cli.progress.PAUSE", 0.05)
+        done = run(folder, "--json", folder / "judges.json", "--report-folder", folder / "report")
+    assert done.status == 0, done
+    parts = "raters|subsets of the label curve|held-out systems and rounds"
+    said = rf"Reading ratings|\d+ of \d+ ({parts})|Correlations of 8 raters with people"
+    lines = done.stderr.splitlines()
+    assert lines and all(re.fullmatch(said, line) for line in lines), lines
     data = json.loads((folder / "judges.json").read_text(encoding="utf-8"))
     return data | {"printed": done.stdout}
 
@@ -115,6 +124,34 @@ def test_the_report_has_the_same_values_in_all_its_forms(folder: Path, result: A
     ]
     same = json.loads((report / "results.json").read_text(encoding="utf-8"))
     assert same == {key: value for key, value in result.items() if key != "printed"}
+
+
+def test_raters_of_few_rows_are_set_apart(result: Any) -> None:
+    """With 96 rows a rater needs 92 of them (95 %): surface has a few less, good far less, and the best values."""
+    numbers = {"good": 40, "surface": 92, "half": 91}
+    data = {key: value for key, value in result.items() if key != "printed"}
+    data["rows"] = [
+        {**row, "n": numbers.get(row["rater"], 96), "value": 0.99 if row["rater"] == "good" else row["value"]}
+        for row in data["rows"]
+    ]
+    board = judge_tables(data, details=False)[0]
+    assert board.title.endswith("(clean rows, pooled); raters of few of the rows last")
+    before = [row[0] for row in judge_tables(result, details=False)[0].rows]
+    assert before[-1] == "half"  # which rated half of the rows
+    apart = {row[0]: row[-1] for row in board.rows if " of " in row[-1]}
+    assert apart == {"good": "40 of 96", "half": "91 of 96"}
+    assert [row[0] for row in board.rows][-2:] == ["good", "half"] and board.rows[-2][2] == "0.990"
+    assert [row[0] for row in board.rows[:-2]] == [name for name in before if name not in apart]
+    page = judge_page(data)
+    assert page.headline is not None and page.finding.startswith(board.rows[0][0])
+    view = page.sections[0].tables[0]
+    assert isinstance(view, View) and view.grey == [len(board.rows) - 2, len(board.rows) - 1]
+    assert "good (40 of 96 rows)" in str(page.plot) and "surface (" not in str(page.plot)
+    alone = {**data, "rows": [{**row, "n": 96 if row["rater"] == "surface" else 40} for row in data["rows"]]}
+    assert judge_page(alone).finding == "No two raters have a value for every aspect on as many rows."
+    same = {**data, "rows": [{**row, "n": 40} for row in data["rows"]]}
+    board = judge_tables(same, details=False)[0]
+    assert board.title.endswith("(clean rows, pooled)") and {row[-1] for row in board.rows} == {"40"}
 
 
 def test_the_result_is_a_page_of_a_site(folder: Path, result: Any) -> None:

@@ -128,6 +128,21 @@ def test_weights_are_inverse_probabilities() -> None:
         powered_rows(RatedReplies(weighted), "judge")
 
 
+def test_a_note_says_that_plain_means_are_not_weighted() -> None:
+    rows = _all()
+    chances = {row["reply_id"]: 0.2 + 0.02 * number for number, row in enumerate(rows[:24])}
+    weighted = [{**row, "selection_probability": chances.get(row["reply_id"])} for row in rows]
+    said = (
+        "The ratings have a selection_probability: the estimates of --predicted-by are weighted by it; the plain means "
+        "and their tests are not."
+    )
+    for judge in (None, "judge"):
+        options = LeaderboardOptions(resamples=0, predicted_by=judge)
+        plain, found = leaderboard(rows, options).data, leaderboard(weighted, options).data
+        assert found["notes"].count(said) == 1 and said not in plain["notes"]
+        assert found["rows"] == plain["rows"]
+
+
 @pytest.mark.parametrize(("given", "message"), [(0, "is 0, expected above 0"), (1.5, "is 1.5, expected above 0")])
 def test_a_probability_is_above_0_and_at_most_1(given: float, message: str) -> None:
     rows = _all()
@@ -205,6 +220,33 @@ def test_notes_warn_of_a_selection_that_is_not_random() -> None:
     )
     notes = powered_notes(missing, "judge", powered_rows(missing, "judge"))
     assert notes[1:] == ["Replies without a rating by judge count with its mean; a row has 1 of them at most."]
+
+
+def test_a_note_names_a_lambda_above_1_from_few_ratings() -> None:
+    def notes(scale: float, copies: int = 1) -> list[str]:
+        people, judged = _values()
+        rows = [
+            row | {"reply_id": f"{row['reply_id']}-{copy}", "item_id": f"{row['item_id']}-{copy}"}
+            for copy in range(copies)
+            for row in (
+                *_rows("anna", "tone", people, rater_kind="human"),
+                *_rows("judge", "tone", {system: own * scale for system, own in judged.items()}, low=0, high=10),
+            )
+        ]
+        rated = RatedReplies(rows)
+        found = powered_rows(rated, "judge")
+        powers = {f"{row.a}{row.b or ''}": row.estimate.power for row in found if row.estimate is not None}
+        assert all((power > 1) == (scale < 0.5) for power in powers.values()), powers
+        return powered_notes(rated, "judge", found)
+
+    # 12 ratings of each system, 24 of both, and a judge whose scale is a fifth of people's.
+    assert notes(0.2)[1:] == [
+        "Few ratings by people decide how judge counts: lambda is above 1 in 3 estimates from fewer than 30 ratings, "
+        "such as A (tone). More ratings may change it much."
+    ]
+    assert len(notes(2.0)) == 1
+    assert "lambda is above 1 in 2 estimates" in notes(0.2, copies=2)[1]  # 24 and 24, and 48 of the difference
+    assert len(notes(0.2, copies=3)) == 1  # 36 of each
 
 
 def test_a_system_that_people_did_not_rate_has_a_reason() -> None:

@@ -4,7 +4,7 @@ import typer
 
 from fcconan import services
 from fcconan.cli.command import Command
-from fcconan.cli.output import tell_progress
+from fcconan.cli.progress import LineProgress
 
 
 def _show(result: "services.JudgeBenchmarkResult", verbose: bool) -> None:
@@ -24,5 +24,5 @@ COMMAND = Command(
     example="fcconan judge benchmark data/cseval --json judges.json --report-folder judges",
     show=_show,
     detailed=True,
-    keywords={"progress": tell_progress},
+    keywords={"progress": LineProgress()},
 )
