@@ -190,6 +190,10 @@ def _check_models(names: Sequence[str], options: RateOptions, client: Any) -> No
     from fcconan.models import Client
 
     name = options.rater_name
+    if any(not each.partition(":")[2].strip() for each in names if _is_learned(each)):
+        raise InputError(
+            f"--model {LEARNED}: names no folder: give {LEARNED}:FOLDER, as `fcconan judge train` wrote it"
+        )
     if options.panel is not None and len(names) < 2:
         raise InputError(f"--panel {options.panel} combines models, and there is one: give two or more with --model")
     if name is not None and (len(names) > 1 or not _is_asked(names[0])):

@@ -291,6 +291,8 @@ def _cut(folder: Path) -> None:
         (_edit(lambda values: values["sizes"].update(components=1)), "directions are none, or more than components"),
         (_edit(lambda values: values["aspects"][0].update(low=5)), "lowest grade is not below"),
         (lambda folder: (folder / VALUES).write_text("[" * 100_000), "no JSON object"),
+        (lambda folder: (folder / VALUES).write_text("[1, 2]"), "as a rater: rater.json: expected a JSON object;"),
+        (_edit(lambda values: values.update(texts=[])), "rater.json, texts: expected a JSON object;"),
         (lambda folder: (folder / VALUES).write_text('{"version": NaN}'), "rater.json"),
         (lambda folder: (folder / ARRAYS).unlink(), "holds no arrays.npz"),
     ],

@@ -176,6 +176,8 @@ def test_other_wrong_uses_are_refused(demo: Path, folder: Path, tmp_path: Path) 
         rate(demo, RateOptions(model=("lexical",), task="cseval", encoder="minilm"))
     with pytest.raises(InputError, match="a learned rater computes its ratings and asks no model"):
         rate(demo, options(folder, samples=3))
+    with pytest.raises(InputError, match="--model learned: names no folder: give learned:FOLDER"):
+        rate(demo, RateOptions(model=("learned:",), task="cseval"))
     with pytest.raises(InputError, match=r"holds no rater\.json: give a folder that `fcconan judge train` wrote"):
         rate(demo, options(tmp_path))
 

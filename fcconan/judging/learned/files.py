@@ -209,8 +209,10 @@ def _read_values(path: Path) -> _Values:
         return _Values.model_validate(json.loads(path.read_text("utf-8")))
     except ValidationError as error:
         first = error.errors()[0]
-        place = ".".join(str(each) for each in first["loc"])
-        raise _refused(path.parent, f"{VALUES}, {place[:100]}: {first['msg']}") from error
+        place = f"{VALUES}, {'.'.join(map(str, first['loc']))[:100]}" if first["loc"] else VALUES
+        # pydantic's words for a missing object name a class of this module
+        problem = "expected a JSON object" if first["type"] == "model_type" else first["msg"]
+        raise _refused(path.parent, f"{place}: {problem}") from error
     except (ValueError, RecursionError, OSError) as error:
         raise _refused(path.parent, f"{VALUES} is no JSON object in UTF-8") from error
 
