@@ -263,6 +263,7 @@ def _cut(folder: Path) -> None:
         (_edit(lambda values: values.update(format="pickle")), "format: Input should be"),
         (_edit(lambda values: values.update(code="import os")), "code: Extra inputs"),
         (_edit(lambda values: values.update(name="gpt-4o:rubric")), "name: String should match pattern"),
+        (_edit(lambda values: values.update(name="anna")), "name: String should match pattern"),
         (_edit(lambda values: values.update(name="learned:")), "name: String should match pattern"),
         (_edit(lambda values: values.update(name="learned:a\nb")), "name: String should match pattern"),
         (_edit(lambda values: values.update(name="learned:x\n")), "name: String should match pattern"),
