@@ -178,7 +178,8 @@ def test_equal_ratings_are_equal_however_sums_are_rounded() -> None:
         people, judged = _world(seed, 7, 30)
         chances = np.random.default_rng(seed).uniform(0.1, 0.9, 30)
         equal = powered_estimate(_sample(np.where(np.isfinite(people), 3.7, nan), judged, probabilities=chances))
-        assert (equal.reason, equal.low, equal.people) == ("constant", None, pytest.approx(3.7))
+        assert (equal.reason, equal.low) == ("constant", None)
+        assert equal.people == pytest.approx(3.7)
         constant = powered_estimate(_sample(people, np.full(30, 3.7), probabilities=chances))
         assert (constant.power, constant.value, constant.explained) == (0.0, constant.people, 0.0)
 
