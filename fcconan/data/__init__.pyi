@@ -103,9 +103,11 @@ from .ids import (
 )
 from .leakage import (
     Kinship as Kinship,
+    balanced_folds as balanced_folds,
     codes_of_row as codes_of_row,
     connected_groups as connected_groups,
     kin_of as kin_of,
+    leakage_groups as leakage_groups,
     simplified as simplified,
 )
 from .locks import (

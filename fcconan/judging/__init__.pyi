@@ -82,7 +82,6 @@ from .learned.files import (
 )
 from .learned.folds import (
     FoldKey as FoldKey,
-    balanced_folds as balanced_folds,
     fold_numbers as fold_numbers,
 )
 from .learned.judge import (
@@ -94,7 +93,6 @@ from .learned.judge import (
 from .learned.rated_texts import (
     RatedAspect as RatedAspect,
     RatedTexts as RatedTexts,
-    leakage_groups as leakage_groups,
     rated_texts as rated_texts,
 )
 from .learned.rater import (

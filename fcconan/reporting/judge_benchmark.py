@@ -242,7 +242,7 @@ def _shown(table: Table) -> View:
 
 
 def _trained(result: Row) -> list[Table]:
-    """Returns released raters beside themselves after training, by the mean over aspects."""
+    """Returns released raters, each next to itself after training, by the mean over aspects."""
     means = {row[0]: row for row in _leaderboard(result).rows}
     names = dict.fromkeys(row["rater"] for row in result["rows"] if row["kind"] in ("model", "metric"))
     both = [(means[name], means[f"{name}{TRAINED}"]) for name in names if f"{name}{TRAINED}" in means]

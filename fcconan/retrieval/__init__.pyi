@@ -6,7 +6,6 @@ from .benchmark_settings import (
 )
 from .benchmark_statistics import (
     SUMMARY_VALUES as SUMMARY_VALUES,
-    benchmark_csv as benchmark_csv,
     ends_of as ends_of,
     leaderboard_rows as leaderboard_rows,
     primary_by_chance as primary_by_chance,
@@ -42,9 +41,6 @@ from .label_columns import (
     MESSAGE_AUC as MESSAGE_AUC,
     all_rows as all_rows,
     all_rows_csv as all_rows_csv,
-)
-from .label_curves import (
-    learning_curves as learning_curves,
 )
 from .label_learning import (
     LabelledPair as LabelledPair,

@@ -29,6 +29,7 @@ from fcconan.retrieval.benchmark_statistics import (
     system_figures,
 )
 from fcconan.retrieval.collections import FULL, Collection, Qrels
+from fcconan.retrieval.label_curves import learning_curves
 from fcconan.retrieval.label_learning import check_ignores_message, learns
 from fcconan.retrieval.label_runs import (
     check_may_learn,
@@ -48,7 +49,6 @@ from fcconan.scoring import (
     PAPER,
     Evaluation,
     Floats,
-    TieKey,
     chance_levels,
     evaluate,
     evaluate_judged,
@@ -56,8 +56,6 @@ from fcconan.scoring import (
     sort_run,
     summary,
     system_pairs,
-    tie_by_corpus,
-    tie_by_hash,
 )
 
 
@@ -68,6 +66,7 @@ def bench(
     *,
     kept: KeptRuns | None = None,
     progress: Callable[[str], None] = lambda line: None,
+    curve_seeds: int = 0,
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Ranks, scores and compares systems.
 
@@ -78,6 +77,7 @@ def bench(
         settings: What to do, resolved.
         kept: Cache of finished runs; None ranks every system.
         progress: Receives a line at each stage.
+        curve_seeds: Random choices of labels for each point of the learning curves; 0 for no curves.
 
     Returns:
         The result as `fcconan bench --json` writes it, and the details that the report needs. Systems without any
@@ -91,7 +91,6 @@ def bench(
         _check_configuration(system)
         check_may_learn(system, settings)
     system_pairs([system.name for system in systems], settings.baseline)  # or there is an error
-    tie = tie_by_corpus(collection.corpus) if settings.protocol == PAPER else tie_by_hash(settings.seed)
     texts = collection.queries, collection.corpus
     out_of_order: dict[str, str] = {}
     problems: dict[str, str] = {}
@@ -119,9 +118,13 @@ def bench(
         else:
             runs[system.name] = (system, found)
     progress("scoring")
-    scored = {name: _score(benchmark, system, found, tie) for name, (system, found) in runs.items()}
+    scored = {name: _score(benchmark, system, found) for name, (system, found) in runs.items()}
     benchmark = replace(benchmark, systems=scored)
-    return _result(benchmark, out_of_order, problems), _details(benchmark)
+    result = _result(benchmark, out_of_order, problems)
+    if curve_seeds:
+        progress("learning curves")
+        result["learning_curves"] = learning_curves(benchmark, systems, seeds=curve_seeds)
+    return result, _details(benchmark)
 
 
 def _check_configuration(system: Retriever) -> None:
@@ -179,13 +182,13 @@ def _within(qrels: Qrels, corpus: Mapping[str, str]) -> Qrels:
     return {query: {key: value for key, value in judged.items() if key in corpus} for query, judged in qrels.items()}
 
 
-def _score(benchmark: Benchmark, system: Retriever, found: list[dict[str, Rankings]], tie: TieKey) -> Scored:
+def _score(benchmark: Benchmark, system: Retriever, found: list[dict[str, Rankings]]) -> Scored:
     collection, settings, qrels = benchmark.collection, benchmark.settings, benchmark.qrels
     options: dict[str, Any] = {"query_ids": list(collection.queries), "k": settings.k, "rule": settings.rule}
     orders, evaluations, on_judged = [], [], []
     for runs in found:
-        one_order = sort_run(next(iter(runs.values())), tie) if not learns(system) else None
-        ordered = {name: one_order or sort_run(run, tie) for name, run in runs.items()}
+        one_order = sort_run(next(iter(runs.values())), benchmark.tie) if not learns(system) else None
+        ordered = {name: one_order or sort_run(run, benchmark.tie) for name, run in runs.items()}
         failed = {name: list(run.failures) for name, run in runs.items()}
         orders.append(ordered)
         evaluations.append(

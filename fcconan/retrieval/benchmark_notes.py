@@ -76,7 +76,7 @@ def _gaps(name: str, found: Rankings, queries: list[str], deepest: int) -> list[
 
 
 def without_texts(said: str, *texts: Mapping[str, str]) -> str:
-    """Returns what a system said of its failure, cut where it quotes an HS or a CN, whose id stands there instead.
+    """Returns what a system said of its failure, cut where it quotes an HS or a CN, with the id of that text.
 
     The line goes where no text may: into results, and into reports without texts.
     """

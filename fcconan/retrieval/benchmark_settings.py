@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from fcconan.data import leakage_groups
 from fcconan.errors import InputError
 from fcconan.retrieval.collections import Collection, Qrels
 from fcconan.retrieval.systems import Rankings
@@ -22,10 +23,13 @@ from fcconan.scoring import (
     Floats,
     Ints,
     Rule,
+    TieKey,
     family_parts,
     floor_notes,
     metric_names,
     p_floor,
+    tie_by_corpus,
+    tie_by_hash,
 )
 
 TABLE_4_NAMES = tuple(metric.partition("@")[0] for metric in TABLE_4)
@@ -237,6 +241,17 @@ class Benchmark:
                 for one in self.systems.values()
             ]
         )
+
+    @cached_property
+    def tie(self) -> TieKey:
+        """The rule for tied CNs."""
+        paper = self.settings.protocol == PAPER
+        return tie_by_corpus(self.collection.corpus) if paper else tie_by_hash(self.settings.seed)
+
+    @cached_property
+    def groups(self) -> Ints:
+        """The leakage group of every HS; shape (HS,)."""
+        return leakage_groups(list(self.collection.queries.values()))
 
     @cached_property
     def primary(self) -> Primary:

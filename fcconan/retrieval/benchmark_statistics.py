@@ -1,7 +1,5 @@
 """Statistics over the systems of a benchmark, and rows of its result: intervals, tests, agreement of partitions."""
 
-import csv
-import io
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import combinations
 from typing import Any
@@ -74,16 +72,6 @@ def score_rows(result: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
                     "n_queries": figures["n_queries"],
                     "n_failed": figures["n_failed"],
                 }
-
-
-def benchmark_csv(result: Mapping[str, Any]) -> str:
-    """Returns the rows as CSV, with plain numbers; what is missing is empty."""
-    file = io.StringIO()
-    writer = csv.writer(file, lineterminator="\n")
-    writer.writerow(["system", "partition", "metric", *COLUMNS, "n_queries", "n_failed"])
-    for row in score_rows(result):
-        writer.writerow(["" if value is None else value for value in row.values()])
-    return file.getvalue()
 
 
 def leaderboard_rows(result: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -5,7 +5,7 @@ import io
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from fcconan.retrieval.benchmark_statistics import benchmark_csv, ranked_systems, score_rows
+from fcconan.retrieval.benchmark_statistics import COLUMNS, ranked_systems, score_rows
 
 MESSAGE_AUC = "message_auc"
 EVEN = 0.5  # the message AUC of chance
@@ -55,10 +55,8 @@ def _further(result: Mapping[str, Any], row: Mapping[str, Any]) -> Row:
 def all_rows_csv(result: Mapping[str, Any]) -> str:
     """Returns these rows as CSV, with plain numbers; what is missing is empty."""
     rows = list(all_rows(result))
-    if not rows:
-        return benchmark_csv(result)
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
-    writer.writerow(rows[0])
+    writer.writerow(rows[0] if rows else ["system", "partition", "metric", *COLUMNS, "n_queries", "n_failed"])
     writer.writerows([["" if value is None else value for value in row.values()] for row in rows])
     return file.getvalue()

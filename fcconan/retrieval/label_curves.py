@@ -1,25 +1,24 @@
 """Learning curves: what systems that learn score with fewer labelled HS, and with fewer judgements per HS."""
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from fcconan.errors import InputError
-from fcconan.retrieval.benchmark_settings import Settings, choose_primary
+from fcconan.data import balanced_folds
+from fcconan.retrieval.benchmark_settings import Benchmark
 from fcconan.retrieval.benchmark_statistics import number
-from fcconan.retrieval.collections import Collection, Qrels
+from fcconan.retrieval.collections import Qrels
 from fcconan.retrieval.label_learning import (
     LabelledPair,
-    group_folds,
+    TooFewLabelsError,
     labelled_pairs,
-    leakage_groups,
     learns,
     rank_held_out,
 )
-from fcconan.retrieval.systems import Retriever
-from fcconan.scoring import evaluate, means, sort_run, tie_by_hash
+from fcconan.retrieval.systems import Rankings, Retriever
+from fcconan.scoring import evaluate, means, sort_run
 
 SHARES = (0.125, 0.25, 0.5, 1.0)  # of the HS with labels
 JUDGEMENTS = (5, 10, 20, 40)  # per HS
@@ -27,67 +26,51 @@ LEAST_HS = 4
 FOLDS = 10  # of HS, so that a curve needs few fits
 
 
-def learning_curves(
-    collection: Collection, systems: Sequence[Retriever], result: Mapping[str, Any], settings: Settings, *, seeds: int
-) -> dict[str, Any]:
+def learning_curves(benchmark: Benchmark, systems: Sequence[Retriever], *, seeds: int) -> dict[str, Any]:
     """Scores systems that learn, on labels of random HS and on random judgements per HS.
 
-    In each of 10 folds by leakage group, labels of the other folds are thinned and a system is fitted on them.
+    Labels are thinned; then, in each of 10 folds by leakage group, a system is fitted on those of the other folds.
 
     Args:
-        collection: The dataset.
-        systems: The systems; those that do not learn are left out.
-        result: The result of the benchmark, for the values of the others.
-        settings: Settings of the benchmark, resolved.
+        benchmark: The scored benchmark.
+        systems: The systems; those that do not learn, or failed, are left out.
         seeds: Random choices for each point.
 
     Returns:
-        JSON-able: `partition` and `metric` of the primary comparison, `seeds`, `rows` with the mean over seeds and its
-        2.5th and 97.5th percentile, None where the labels are too few to learn from, and `baseline` with the values of
-        the systems that do not learn.
+        JSON-able: `metric` and `partition` of the primary comparison (the last partition, if that is an average),
+        `seeds`, `rows` with the mean over the `n` choices that a system could learn from, its 2.5th and 97.5th
+        percentile, None without any, and `baseline` with the values of the systems that do not learn.
     """
-    qrels = {name: collection.qrels(name) for name in collection.partitions}
-    primary = choose_primary(collection, settings, qrels)
-    judged = qrels.get(primary.partition, list(qrels.values())[-1])
+    collection, settings = benchmark.collection, benchmark.settings
+    primary = benchmark.primary
+    partition = primary.partition if primary.partition in benchmark.qrels else benchmark.partitions[-1]
     metric = primary.metric if primary.metric in settings.metrics else settings.metrics[0]
-    groups = leakage_groups(collection.queries)
-    folds = group_folds(groups, FOLDS)
-    labels = labelled_pairs(collection, judged, groups)
+    judged = benchmark.qrels[partition]
+    folds = balanced_folds(benchmark.groups.tolist(), FOLDS, seed=settings.seed)
+    labels = labelled_pairs(collection, judged, benchmark.groups)
     n_labelled = len({label.query_id for label in labels})
     numbers = dict.fromkeys(max(LEAST_HS, round(share * n_labelled)) for share in SHARES)
     points: list[tuple[int, int | None]] = [(number_of_hs, None) for number_of_hs in numbers]
     points += [(n_labelled, n_judged) for n_judged in JUDGEMENTS if n_judged < len(labels) / max(n_labelled, 1)]
     rows = []
-    for system in filter(learns, systems):
+    for system in (one for one in systems if learns(one) and one.name in benchmark.systems):
         for n_hs, n_judged in points:
-            whole = n_hs == n_labelled and n_judged is None
             found = []
-            for seed in range(1 if whole else seeds):
+            for seed in range(1 if (n_hs, n_judged) == (n_labelled, None) else seeds):
                 thinned = thin_labels(labels, n_hs, n_judged, seed=settings.seed + seed)
                 try:
                     run = rank_held_out(system, collection, thinned, folds, settings.depth)  # type: ignore[arg-type]
-                except InputError:  # the labels that are left are too few, or all of one kind
+                except TooFewLabelsError:
                     continue
-                found.append(_mean(sort_run(run, tie_by_hash(settings.seed)), judged, collection, settings, metric))
+                value = _mean(run, judged, benchmark, metric)
+                found += [value] if np.isfinite(value) else []  # no value if it failed on every HS
             low, high = np.percentile(found, [2.5, 97.5]) if found else (np.nan, np.nan)
-            rows.append(
-                {
-                    "system": system.name,
-                    "labelled_hs": n_hs,
-                    "judged_per_hs": n_judged,
-                    "mean": number(np.mean(found) if found else np.nan),
-                    "low": number(low),
-                    "high": number(high),
-                }
-            )
-    known = [system.name for system in systems if not learns(system) and system.name in result["systems"]]
-    return {
-        "partition": primary.partition,
-        "metric": metric,
-        "seeds": seeds,
-        "rows": rows,
-        "baseline": {name: result["systems"][name]["partitions"][primary.partition][metric] for name in known},
-    }
+            row = {"system": system.name, "labelled_hs": n_hs, "judged_per_hs": n_judged, "n": len(found)}
+            mean = np.mean(found) if found else np.nan
+            rows.append(row | {"mean": number(mean), "low": number(low), "high": number(high)})
+    others = {name: one for name, one in benchmark.systems.items() if not one.uses_labels}
+    baseline = {name: number(means(one.partitions[partition].values[metric])) for name, one in others.items()}
+    return {"partition": partition, "metric": metric, "seeds": seeds, "rows": rows, "baseline": baseline}
 
 
 def thin_labels(labels: Sequence[LabelledPair], n_hs: int, n_judged: int | None, *, seed: int) -> list[LabelledPair]:
@@ -114,10 +97,16 @@ def thin_labels(labels: Sequence[LabelledPair], n_hs: int, n_judged: int | None,
     return [labels[place] for place in sorted(kept)]
 
 
-def _mean(
-    ordered: Mapping[str, Sequence[str]], judged: Qrels, collection: Collection, settings: Settings, metric: str
-) -> float:
+def _mean(run: Rankings, judged: Qrels, benchmark: Benchmark, metric: str) -> float:
+    """Returns the mean of a metric, without the HS on which the system failed."""
+    collection, settings = benchmark.collection, benchmark.settings
     found = evaluate(
-        ordered, judged, list(collection.queries), n_corpus=len(collection.corpus), k=settings.k, rule=settings.rule
+        sort_run(run, benchmark.tie),
+        judged,
+        list(collection.queries),
+        n_corpus=len(collection.corpus),
+        k=settings.k,
+        rule=settings.rule,
+        failed=list(run.failures),
     )
     return float(means(found.values[metric]))

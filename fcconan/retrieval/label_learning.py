@@ -17,7 +17,6 @@ from fcconan.retrieval.systems import Rankings, Retriever, pass_on_signal, rank_
 from fcconan.scoring import Ranking
 
 Ints = npt.NDArray[np.int64]
-MOST_FOLDS = 100  # of so many groups or fewer, each is held out alone
 
 
 class LabelledPair(NamedTuple):
@@ -38,6 +37,10 @@ class LabelledPair(NamedTuple):
     counter_narrative: str
     relevance: int
     group: int
+
+
+class TooFewLabelsError(InputError):
+    """A system cannot learn from the labels it was given, such as labels of one kind."""
 
 
 @runtime_checkable
@@ -61,18 +64,6 @@ def learns(system: Retriever) -> bool:
     return callable(getattr(system, "fit", None))
 
 
-def leakage_groups(queries: Mapping[str, str]) -> Ints:
-    """Returns the leakage group of every HS; shape (HS,).
-
-    Args:
-        queries: Id and text of every HS.
-    """
-    from fcconan.data import Kinship, kin_of
-
-    texts = list(queries.values())
-    return np.array(Kinship([kin_of(text) for text in texts], texts).groups, dtype=np.int64)
-
-
 def labelled_pairs(collection: Collection, qrels: Qrels, groups: Ints) -> list[LabelledPair]:
     """Returns the judged pairs of a partition, in the order of the dataset's HS.
 
@@ -86,24 +77,6 @@ def labelled_pairs(collection: Collection, qrels: Qrels, groups: Ints) -> list[L
         for (query, text), group in zip(collection.queries.items(), groups, strict=True)
         for key, value in qrels.get(query, {}).items()
     ]
-
-
-def group_folds(groups: Ints, n_folds: int, *, seed: int | None = None) -> Ints:
-    """Deals groups to folds in turn, so that folds have about as many groups.
-
-    Args:
-        groups: Group of every HS.
-        n_folds: Number of folds; at most one for each group is used.
-        seed: Of a random order of the groups; None keeps their order.
-
-    Returns:
-        Fold of every HS; shape (HS,).
-    """
-    names, places = np.unique(groups, return_inverse=True)
-    order = np.arange(len(names)) if seed is None else np.random.default_rng(seed).permutation(len(names))
-    folds = np.empty(len(names), dtype=np.int64)
-    folds[order] = np.arange(len(names)) % min(n_folds, len(names))
-    return folds[places]
 
 
 def rank_held_out(

@@ -4,13 +4,12 @@ from typing import Any
 
 import numpy as np
 
+from fcconan.data import balanced_folds
 from fcconan.errors import InputError
 from fcconan.retrieval.benchmark_settings import AUC_FOLDS, CROSS_VALIDATED, Benchmark, Settings
 from fcconan.retrieval.label_learning import (
     check_held_out,
-    group_folds,
     labelled_pairs,
-    leakage_groups,
     learns,
     rank_held_out,
 )
@@ -43,11 +42,10 @@ def rank_partitions(system: Any, benchmark: Benchmark) -> dict[str, Rankings]:
         InputError: All HS are in one leakage group, or a run is not usable.
     """
     collection, settings = benchmark.collection, benchmark.settings
-    groups = leakage_groups(collection.queries)
-    folds = group_folds(groups, settings.folds)
+    folds = balanced_folds(benchmark.groups.tolist(), settings.folds, seed=settings.seed)
     found: dict[str, Rankings] = {}
     for name, judged in benchmark.qrels.items():
-        labels = labelled_pairs(collection, judged, groups)
+        labels = labelled_pairs(collection, judged, benchmark.groups)
         run = rank_held_out(system, collection, labels, folds, settings.depth)
         if not found:  # later partitions have labels of the earlier ones
             check_held_out(system, collection, labels, folds, settings.depth, run)
@@ -62,11 +60,11 @@ def held_out_scores(system: Any, benchmark: Benchmark) -> dict[str, tuple[Floats
         For each partition scores of shape (repeats, HS, CNs), and the fold of every HS, shape (repeats, HS).
     """
     collection, settings = benchmark.collection, benchmark.settings
-    groups = leakage_groups(collection.queries)
-    folds = np.array([group_folds(groups, AUC_FOLDS, seed=settings.seed + each) for each in range(settings.repeats)])
+    groups, seeds = benchmark.groups.tolist(), range(settings.seed, settings.seed + settings.repeats)
+    folds = np.array([balanced_folds(groups, AUC_FOLDS, seed=seed) for seed in seeds])
     found = {}
     for name, judged in benchmark.qrels.items() if settings.repeats else ():
-        labels = labelled_pairs(collection, judged, groups)
+        labels = labelled_pairs(collection, judged, benchmark.groups)
         runs = [rank_held_out(system, collection, labels, fold, len(collection.corpus)) for fold in folds]
         found[name] = np.array([score_matrix(run, benchmark) for run in runs]), folds
     return found
@@ -95,7 +93,7 @@ def learning_notes(benchmark: Benchmark) -> list[str]:
     collection, settings = benchmark.collection, benchmark.settings
     said = []
     if learning := [name for name, one in benchmark.systems.items() if one.uses_labels]:
-        n_groups = len(set(leakage_groups(collection.queries).tolist()))
+        n_groups = len(set(benchmark.groups.tolist()))
         said.append(
             f"Fitted on labels of the scored partition, of HS outside the leakage group of the ranked HS: "
             f"{', '.join(learning)}. The {len(collection.queries)} HS form {n_groups} leakage groups"

@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fcconan.errors import InputError
 from fcconan.retrieval.dense import DOCUMENT, QUERY, Encoder, resolved_of
-from fcconan.retrieval.label_learning import LabelledPair
+from fcconan.retrieval.label_learning import LabelledPair, TooFewLabelsError
 from fcconan.retrieval.lexical import best
 from fcconan.retrieval.systems import Rankings
 
@@ -214,7 +213,7 @@ class Supervised(LabelNeighbours):
         """Ranks by the log odds of a positive.
 
         Raises:
-            InputError: The labels are all positive, all negative, or of one leakage group.
+            TooFewLabelsError: The labels are all positive, all negative, or of one leakage group.
         """
         from sklearn.linear_model import LogisticRegression
 
@@ -222,7 +221,7 @@ class Supervised(LabelNeighbours):
         judged = known.judged > 0
         targets = known.positive[judged] > 0
         if targets.all() or not targets.any() or len(set(known.groups)) < 2:
-            raise InputError(
+            raise TooFewLabelsError(
                 f"{self.name} learns from positive and negative labels of several HS, and got {int(targets.sum())} "
                 f"positives of {len(targets)} labels of {len(known.texts)} HS: give more labels"
             )

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from fcconan.data import connected_groups
+from fcconan.data import balanced_folds, connected_groups
 from fcconan.errors import InputError
 from fcconan.retrieval.systems import TrainingPair
 
@@ -52,14 +52,7 @@ def grouped_folds(pairs: Sequence[TrainingPair], n_folds: int, *, seed: int) -> 
             f"the training pairs fall into {np.count_nonzero(sizes)} groups that share no HS and no CN, fewer than the "
             f"{n_folds} folds: give more pairs, or fewer folds"
         )
-    shuffled = np.random.default_rng(seed).permutation(len(sizes))
-    load = np.zeros(n_folds, dtype=np.int64)
-    fold = np.zeros(len(sizes), dtype=np.int64)
-    for index in shuffled[np.argsort(-sizes[shuffled], kind="stable")]:
-        if sizes[index]:
-            fold[index] = load.argmin()
-            load[fold[index]] += sizes[index]
-    return fold[group]
+    return balanced_folds(group.tolist(), n_folds, seed=seed)
 
 
 def clean_batches(

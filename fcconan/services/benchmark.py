@@ -200,7 +200,6 @@ def bench(
         bench as benchmark,
         count_requests,
         default_folder,
-        learning_curves,
         suite_with,
     )
     from fcconan.services.endpoint_clients import EndpointClients
@@ -232,11 +231,9 @@ def bench(
         if options.dry_run:
             cached = count_requests(collection, chosen, settings.depth, kept=kept, progress=progress)
             return BenchResult({DRY_RUN: clients.dry_run(), "cached_runs": cached})
-        result, details = benchmark(collection, chosen, settings, kept=kept, progress=progress)
+        seeds = CURVE_SEEDS if options.learning_curves else 0
+        result, details = benchmark(collection, chosen, settings, kept=kept, progress=progress, curve_seeds=seeds)
         _study(result, details, collection, settings, options)
-        if options.learning_curves and result["systems"]:
-            progress("learning curves")
-            result["learning_curves"] = learning_curves(collection, chosen, result, settings, seeds=CURVE_SEEDS)
         found = BenchResult(
             result,
             details=details,

@@ -226,7 +226,8 @@ def _own_judge(name: str, plan: "Plan", options: RateOptions, features_from: Sou
     """Returns the lexical baseline or a learned rater.
 
     Raises:
-        InputError: The folder is no rater, its encoder is another one, or ratings that are its features are missing.
+        InputError: The folder holds no learned rater, its encoder is another one, or ratings that are its features
+            are missing.
     """
     from fcconan.judging import FeatureRatings, LearnedJudge, LexicalJudge, load_rater
 

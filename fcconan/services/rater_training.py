@@ -102,13 +102,12 @@ def train_rater(
     """
     import numpy as np
 
-    from fcconan.data import codes_of_row
+    from fcconan.data import codes_of_row, leakage_groups
     from fcconan.judging import (
         TrainingData,
         check_number_of_ratings,
         features_of,
         fold_numbers,
-        leakage_groups,
         name_of_folder,
         rated_texts,
         train_rater as train,
@@ -216,7 +215,7 @@ def encoder_of(name: str, device: str | None) -> "Encoder | None":
     """Returns the encoder of a name; None for `none`.
 
     Raises:
-        InputError: There is no such model.
+        InputError: The model is unknown.
     """
     from fcconan.retrieval import MINILM, SentenceEncoder
 
@@ -253,7 +252,7 @@ def encoder_name(saved: Mapping[str, Any]) -> str:
 
 
 def _means(values: Any) -> Any:
-    """Returns the mean of people by reply, nan where nobody rated; shape (replies,)."""
+    """Returns the mean of people by reply, nan without a rating; shape (replies,)."""
     import numpy as np
 
     known = ~np.isnan(values)
@@ -296,7 +295,7 @@ def _people(
         table = open_table("ratings", replies.folders, split=options.split)
     else:
         raise InputError(
-            f"{names_of(sources)} is no dataset folder, so it has no ratings: give people's ratings with --ratings"
+            f"{names_of(sources)} is not the folder of a dataset and has no ratings: give them with --ratings"
         )
     people = RatedReplies(row for row in table if (row.get("rater_kind") or HUMAN) == HUMAN)
     known = people.aspects()

@@ -308,7 +308,7 @@ def test_the_interval_of_a_difference_is_of_the_rows_that_have_both(rows: Benchm
         ("name: x\nraters:\n  a: {kind: learned}\n", "line 3: raters.a: give parts, ratings, or both: compare with "),
         ("name: x\nraters:\n  a: {kind: oracle}\n", "line 3: raters.a: Input tag 'oracle' found using 'kind' does not"),
         ("name: x\nraters: {}\nfold: 3\n", "line 3: fold: Extra inputs are not permitted"),
-        ("name: x\nraters: {}\ntransfer: [a]\n", "line 1: the suite: transfer names 'a', which is no rater of this "),
+        ("name: x\nraters: {}\ntransfer: [a]\n", "line 1: the suite: transfer names 'a': name raters of this suite"),
         ("name: x\nraters:\n  a: {kind: learned, parts: [verse]}\n", "line 3: raters.a.parts.0: Input should be "),
     ],
 )

@@ -11,11 +11,12 @@ from sklearn.decomposition import PCA
 from sklearn.linear_model import Ridge
 from sklearn.metrics.pairwise import rbf_kernel
 
+from fcconan.data import balanced_folds, leakage_groups
 from fcconan.errors import InputError
 from fcconan.judging.learned.cross_fitting import cross_fit, fit
 from fcconan.judging.learned.features import EMBEDDING, SURFACE, SURFACE_NAMES, Features, features_of, surface_features
-from fcconan.judging.learned.folds import balanced_folds, fold_numbers
-from fcconan.judging.learned.rated_texts import RatedAspect, RatedTexts, leakage_groups, rated_texts
+from fcconan.judging.learned.folds import fold_numbers
+from fcconan.judging.learned.rated_texts import RatedAspect, RatedTexts, rated_texts
 from fcconan.judging.learned.rater import coverage, fit_novelty, half_width
 from fcconan.judging.learned.regression import ALPHAS, FEWEST, GAMMAS, Learner, fit_space
 from fcconan.judging.learned.training_texts import IN_SAMPLE, OUT_OF_FOLD, UNSEEN, remember, signature_of

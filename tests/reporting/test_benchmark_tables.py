@@ -19,7 +19,8 @@ from fcconan.reporting.benchmark_tables import (
     terminal_tables,
 )
 from fcconan.reporting.tables import latex, number
-from fcconan.retrieval.benchmark_statistics import benchmark_csv, ranked_systems
+from fcconan.retrieval.benchmark_statistics import ranked_systems
+from fcconan.retrieval.label_columns import all_rows_csv
 from tests.reporting.invented import AWKWARD, BM25, FAILED, METRICS, PARTITIONS, RANDOM, VALUES, example_result
 
 
@@ -171,7 +172,7 @@ def test_seeds_and_failures_have_tables_and_columns_of_their_own() -> None:
     assert {"Mean and standard deviation over seeds", "Failed HS counted as 0"} <= set(titles)
     rows = {
         (row["system"], row["partition"]): (row["failures_as_zero"], row["sd_over_seeds"])
-        for row in csv.DictReader(io.StringIO(benchmark_csv(result)))
+        for row in csv.DictReader(io.StringIO(all_rows_csv(result)))
     }
     assert rows[BM25, "gold"] == ("0.1875", "")
     assert rows[RANDOM, "bronze"] == ("", "0.03125")
@@ -183,7 +184,7 @@ def test_agreement_of_orders() -> None:
 
 
 def test_csv_is_read_back_as_the_figures_it_was_made_from() -> None:
-    rows = list(csv.DictReader(io.StringIO(benchmark_csv(example_result()))))
+    rows = list(csv.DictReader(io.StringIO(all_rows_csv(example_result()))))
     figures = [row for row in rows if row["partition"]]
     assert [(row["system"], row["partition"], row["metric"]) for row in figures] == [
         (name, part, metric) for name in (BM25, RANDOM, AWKWARD) for part in PARTITIONS for metric in METRICS
@@ -202,7 +203,7 @@ def test_csv_is_read_back_as_the_figures_it_was_made_from() -> None:
 def test_csv_keeps_every_digit() -> None:
     result = example_result()
     result["systems"][BM25]["partitions"]["diamond"]["mrr@10"] = 1 / 3
-    rows = csv.DictReader(io.StringIO(benchmark_csv(result)))
+    rows = csv.DictReader(io.StringIO(all_rows_csv(result)))
     assert next(row for row in rows if row["metric"] == "mrr@10")["value"] == "0.3333333333333333"
 
 

@@ -8,17 +8,17 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
+from fcconan.data import balanced_folds, leakage_groups
 from fcconan.errors import InputError
 from fcconan.retrieval.benchmark import bench
 from fcconan.retrieval.benchmark_settings import Settings
 from fcconan.retrieval.collections import Collection, Qrels
 from fcconan.retrieval.dense import Vectors
-from fcconan.retrieval.label_curves import learning_curves, thin_labels
+from fcconan.retrieval.label_curves import thin_labels
 from fcconan.retrieval.label_learning import (
     LabelledPair,
-    group_folds,
+    TooFewLabelsError,
     labelled_pairs,
-    leakage_groups,
     learns,
     rank_held_out,
 )
@@ -43,6 +43,10 @@ LABELS: Qrels = {
 
 def collection_of(qrels: Qrels, queries: Mapping[str, str] = HS, corpus: Mapping[str, str] = CN) -> Collection:
     return Collection("cards", "Cards", "0" * 12, queries, corpus, (), {"test": lambda: qrels})
+
+
+def groups_of(queries: Mapping[str, str]) -> Any:
+    return leakage_groups(list(queries.values()))
 
 
 class Letters:
@@ -87,11 +91,11 @@ def random_labels(seed: int, n_hs: int = 12, n_cns: int = 9) -> Collection:
 
 
 def test_the_same_message_in_other_letters_is_one_group_and_groups_are_whole_in_folds() -> None:
-    groups = leakage_groups(HS)
+    groups = groups_of(HS)
     assert groups.tolist() == [0, 0, 1, 2]
-    assert group_folds(groups, 100).tolist() == [0, 0, 1, 2]
-    assert group_folds(groups, 2).tolist() == [0, 0, 1, 0]
-    shuffled = [group_folds(np.repeat(np.arange(10), 3), 4, seed=seed).reshape(10, 3) for seed in range(5)]
+    assert balanced_folds(groups.tolist(), 100).tolist() in ([0, 0, 1, 2], [0, 0, 2, 1])
+    assert balanced_folds(groups.tolist(), 2).tolist() == [0, 0, 1, 1]  # two and two HS
+    shuffled = [balanced_folds(np.repeat(np.arange(10), 3).tolist(), 4, seed=seed).reshape(10, 3) for seed in range(5)]
     assert all((folds == folds[:, :1]).all() for folds in shuffled)
     assert {tuple(np.bincount(folds[:, 0])) for folds in shuffled} == {(3, 3, 2, 2)}
     assert len({tuple(folds[:, 0]) for folds in shuffled}) == 5
@@ -100,26 +104,28 @@ def test_the_same_message_in_other_letters_is_one_group_and_groups_are_whole_in_
 def test_a_system_sees_only_labels_of_other_groups_and_ranks_every_message_once() -> None:
     system = Recorder()
     collection = collection_of(LABELS)
-    groups = leakage_groups(HS)
-    found = rank_held_out(system, collection, labelled_pairs(collection, LABELS, groups), group_folds(groups, 9), 3)
+    groups = groups_of(HS)
+    found = rank_held_out(
+        system, collection, labelled_pairs(collection, LABELS, groups), balanced_folds(groups.tolist(), 9), 3
+    )
     assert system.seen == [({"a", "b"}, {"c", "d"}), ({"c"}, {"a", "b", "d"}), ({"d"}, {"a", "b", "c"})]
     assert list(found) == list(HS)
     with pytest.raises(InputError, match="all 2 HS of cards are in one leakage group"):
         part = {key: HS[key] for key in "ab"}
-        rank_held_out(system, collection_of({}, part), [], group_folds(leakage_groups(part), 9), 3)
+        rank_held_out(system, collection_of({}, part), [], balanced_folds(groups_of(part).tolist(), 9), 3)
 
 
 def test_popularity_by_hand() -> None:
     collection = collection_of(LABELS)
-    groups = leakage_groups(HS)
+    groups = groups_of(HS)
     labels = labelled_pairs(collection, LABELS, groups)
-    found = rank_held_out(Popularity(), collection, labels, group_folds(groups, 9), 3)
+    found = rank_held_out(Popularity(), collection, labels, balanced_folds(groups.tolist(), 9), 3)
     # For a and b: x has 1 of 2 positives, y 1 of 1, z 1 of 2.
     assert found["a"] == found["b"] == [("y", 2 / 7), ("x", 2 / 8), ("z", 2 / 8)]
     # For c: x has 3 of 3, y 0 of 2, z 1 of 2.
     assert found["c"] == [("x", 4 / 9), ("z", 2 / 8), ("y", 1 / 8)]
     # For d: x has 2 of 3, y 1 of 3, z 0 of 2; another prior.
-    found = rank_held_out(Popularity(positives=2, judged=4), collection, labels, group_folds(groups, 9), 2)
+    found = rank_held_out(Popularity(positives=2, judged=4), collection, labels, balanced_folds(groups.tolist(), 9), 2)
     assert found["d"] == [("x", 4 / 7), ("y", 3 / 7)]
 
 
@@ -157,7 +163,7 @@ def shares_by_loop(
 
 def test_label_neighbours_against_a_loop_over_pairs() -> None:
     collection = random_labels(1)
-    groups = leakage_groups(collection.queries)
+    groups = groups_of(collection.queries)
     assert groups.tolist() == list(range(12))
     labels = [label for label in labelled_pairs(collection, collection.qrels("test"), groups) if label.group]
     system = LabelNeighbours(encoder=Letters(), temperature=0.2, prior=2.0)
@@ -169,7 +175,7 @@ def test_label_neighbours_against_a_loop_over_pairs() -> None:
 
 def test_supervised_is_scikit_learns_regression_on_features_of_other_groups() -> None:
     collection = random_labels(2)
-    groups = leakage_groups(collection.queries)
+    groups = groups_of(collection.queries)
     labels = [label for label in labelled_pairs(collection, collection.qrels("test"), groups) if label.group]
     corpus = collection.corpus
     system = Supervised(encoder=Letters(), temperature=0.3, prior=1.5, C=0.7)
@@ -230,11 +236,13 @@ def test_flipping_all_labels_of_a_group_leaves_its_own_rankings_as_they_are(make
         for query, judged in qrels.items()
     }
     system = make() if make is Popularity else make(encoder=Letters())
-    groups = leakage_groups(queries)
+    groups = groups_of(queries)
     runs = []
     for labels in (qrels, flipped):
         one = collection_of(labels, queries, collection.corpus)
-        runs.append(rank_held_out(system, one, labelled_pairs(one, labels, groups), group_folds(groups, 99), 9))
+        runs.append(
+            rank_held_out(system, one, labelled_pairs(one, labels, groups), balanced_folds(groups.tolist(), 99), 9)
+        )
     assert runs[0]["h4"] == runs[1]["h4"]
     assert runs[0]["h12"] == runs[1]["h12"]
     assert runs[0]["h5"] != runs[1]["h5"]
@@ -242,7 +250,7 @@ def test_flipping_all_labels_of_a_group_leaves_its_own_rankings_as_they_are(make
 
 def test_supervised_refuses_labels_of_one_kind_and_protocol_sound_refuses_supervised() -> None:
     collection = random_labels(4)
-    groups = leakage_groups(collection.queries)
+    groups = groups_of(collection.queries)
     labels = labelled_pairs(collection, collection.qrels("test"), groups)
     system = Supervised(encoder=Letters())
     system.fit([label._replace(relevance=0) for label in labels])
@@ -281,9 +289,9 @@ def test_a_benchmark_of_systems_that_learn() -> None:
     on_judged = [result["systems"][name]["judged_only"]["test"]["ndcg@3"] for name in ("popularity", "supervised")]
     assert row["judged_only"]["difference"] == pytest.approx(on_judged[0] - on_judged[1], abs=1e-9)
     assert row["two_way"][0] < row["difference"] < row["two_way"][1]
-    groups = leakage_groups(collection.queries)
+    groups = groups_of(collection.queries)
     labels = labelled_pairs(collection, collection.qrels("test"), groups)
-    alone = rank_held_out(Popularity(), collection, labels, group_folds(groups, 100), 9)
+    alone = rank_held_out(Popularity(), collection, labels, balanced_folds(groups.tolist(), 100), 9)
     assert details["scores"]["popularity.test"] == alone
 
 
@@ -312,7 +320,7 @@ def test_a_score_on_judged_pairs_is_that_of_the_ranking_without_the_others() -> 
 
 def test_fewer_labels_are_among_more_labels() -> None:
     collection = random_labels(6)
-    labels = labelled_pairs(collection, collection.qrels("test"), leakage_groups(collection.queries))
+    labels = labelled_pairs(collection, collection.qrels("test"), groups_of(collection.queries))
     sets = [set(thin_labels(labels, n, most, seed=3)) for n, most in ((3, 2), (6, 2), (6, 4), (12, None))]
     assert [len(kept) for kept in sets[:3]] == [6, 12, 24]
     assert sets[0] < sets[1] < sets[2] < sets[3] == set(labels)
@@ -323,18 +331,62 @@ def test_learning_curves_end_at_the_value_of_all_labels() -> None:
     collection = random_labels(7)
     settings = SETTINGS.resolve(collection)
     systems: list[Any] = [Popularity(), Longest()]
-    result, _ = bench(collection, systems, settings)
-    curves = learning_curves(collection, systems, result, settings, seeds=3)
+    result, _ = bench(collection, systems, settings, curve_seeds=3)
+    curves = result["learning_curves"]
     assert (curves["partition"], curves["metric"], curves["seeds"]) == ("test", "ndcg@3", 3)
     assert curves["baseline"] == {"longest": result["systems"]["longest"]["partitions"]["test"]["ndcg@3"]}
-    points = [(row["labelled_hs"], row["judged_per_hs"]) for row in curves["rows"]]
-    assert points == [(4, None), (6, None), (12, None), (12, 5)]
+    points = [(row["labelled_hs"], row["judged_per_hs"], row["n"]) for row in curves["rows"]]
+    assert points == [(4, None, 3), (6, None, 3), (12, None, 1), (12, 5, 3)]
     whole = curves["rows"][2]
     assert whole["low"] == whole["mean"] == whole["high"]
     assert curves["rows"][0]["low"] < curves["rows"][0]["high"]
     ten, _ = bench(collection, systems, replace(settings, folds=10))
     assert whole["mean"] == ten["systems"]["popularity"]["partitions"]["test"]["ndcg@3"]
-    assert result["systems"]["popularity"]["partitions"]["test"]["ndcg@3"] is not None
+    assert "learning_curves" not in ten
+
+
+def test_labels_that_are_too_few_and_hs_that_fail_give_no_point_of_a_curve() -> None:
+    collection = random_labels(7)
+
+    class Fails(Popularity):
+        name = "fails"
+
+        def __init__(self) -> None:
+            super().__init__("fails")
+
+        def fit(self, labels: Sequence[LabelledPair]) -> None:
+            if len({label.query_id for label in labels}) < 6:
+                raise TooFewLabelsError("few")
+            super().fit(labels)
+
+        def rank(self, queries: Mapping[str, str], corpus: Mapping[str, str], k: int) -> Rankings:
+            return Rankings(
+                super().rank({q: t for q, t in queries.items() if q != "h0"}, corpus, k),
+                failures={q: "off" for q in queries if q == "h0"},
+            )
+
+    settings = SETTINGS.resolve(collection)
+    result, _ = bench(collection, [Fails()], settings, curve_seeds=2)
+    rows = {(row["labelled_hs"], row["judged_per_hs"]): row for row in result["learning_curves"]["rows"]}
+    assert (rows[4, None]["n"], rows[4, None]["mean"]) == (0, None)
+    ten, _ = bench(collection, [Fails()], replace(settings, folds=10))
+    assert ten["systems"]["fails"]["partitions"]["test"]["n_failed"] == 1
+    assert rows[12, None]["mean"] == ten["systems"]["fails"]["partitions"]["test"]["ndcg@3"]  # without h0
+
+
+def test_learning_curves_of_protocol_paper_stay_within_its_catalogue() -> None:
+    whole = random_labels(11, n_hs=8)
+    bronze = {
+        query: {key: value * (key != "c0") for key, value in row.items()} for query, row in whole.qrels("test").items()
+    }
+    tiers = dict.fromkeys(("diamond", "gold", "silver", "bronze"), lambda: bronze)
+    collection = replace(whole, partitions=tiers).pool()
+    assert len(collection.corpus) == 8
+    settings = replace(SETTINGS, protocol="paper", primary="average@all").resolve(collection)
+    result, _ = bench(collection, [Popularity()], settings, curve_seeds=2)
+    curves = result["learning_curves"]
+    assert (curves["partition"], curves["metric"]) == ("bronze", "ndcg@3")
+    assert curves["rows"][-1]["mean"] is not None
 
 
 def test_unconfirmed_labels_are_kept_dropped_or_reversed() -> None:

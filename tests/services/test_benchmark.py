@@ -330,9 +330,9 @@ def test_the_answer_comes_first_and_all_tables_with_verbose(demo: Path, run_cli:
     assert short.splitlines()[0].startswith("fcconan demo, protocol sound: average of Hit ratio@10, MRR@10, ")
     assert short.count("┏") == 3  # the leaderboard, judged pairs and messages, and the primary comparison
     assert long.count("┏") > 5
-    leaderboard, beside = short.split("NDCG@10 on silver: all CNs and judged pairs only")
+    leaderboard, both = short.split("NDCG@10 on silver: all CNs and judged pairs only")
     assert long.startswith(leaderboard)
-    assert beside[: beside.index("Primary comparison")] in long
+    assert both[: both.index("Primary comparison")] in long
     assert short.splitlines()[-1].startswith("Signature: fcconan:")
 
 

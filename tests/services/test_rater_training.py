@@ -161,12 +161,12 @@ def test_options_that_do_not_fit_are_refused_before_anything_is_written(
 def test_other_wrong_uses_are_refused(demo: Path, folder: Path, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="is there and not empty"):
         train_rater(demo, QUICK, out=folder)
-    with pytest.raises(InputError, match="is no dataset folder, so it has no ratings"):
+    with pytest.raises(InputError, match="is not the folder of a dataset and has no ratings"):
         train_rater([{"hate_speech": "The Ombrey.", "text": "No."}], QUICK, out=tmp_path / "rater")
-    with pytest.raises(InputError, match="holds no ratings by nobody-known"):
+    with pytest.raises(InputError, match="holds no ratings by unknown-rater"):
         train_rater(
             demo,
-            TrainRaterOptions(encoder="none", feature_rater=("nobody-known",)),
+            TrainRaterOptions(encoder="none", feature_rater=("unknown-rater",)),
             out=tmp_path / "rater",
             features_from=demo,
         )

@@ -1,4 +1,4 @@
-"""The benchmark of judges on CSEval: raters that learn from few people's ratings, beside GPT-4."""
+"""The benchmark of judges on CSEval: raters that learn from few people's ratings, compared with GPT-4."""
 
 from pathlib import Path
 

@@ -199,7 +199,7 @@ def curve_rows(rows: BenchmarkRows, points: Iterable[CurvePoint]) -> list[Row]:
 
 
 def held_out_rows(rows: BenchmarkRows, judged: Sequence[Judged], held_out: Iterable[HeldOut]) -> list[Row]:
-    """Returns the pooled Spearman on a system or round that a rater never learned from, beside that of its usual folds.
+    """Returns the pooled Spearman on a system or round that a rater never learned from, and that of its usual folds.
 
     Args:
         rows: The rows.
@@ -210,8 +210,8 @@ def held_out_rows(rows: BenchmarkRows, judged: Sequence[Judged], held_out: Itera
     found = []
     for each in held_out:
         own = np.asarray(np.isfinite(each.values).any(axis=1))
-        beside = _pooled(rows, usual[each.rater], own)
-        for (aspect, value, n), (_, in_folds, _) in zip(_pooled(rows, each.values, own), beside, strict=True):
+        usual_folds = _pooled(rows, usual[each.rater], own)
+        for (aspect, value, n), (_, in_folds, _) in zip(_pooled(rows, each.values, own), usual_folds, strict=True):
             found.append(
                 {"rater": each.rater, "held_out": each.by, "name": each.name, "aspect": aspect}
                 | {"value": value, "value_in_folds": in_folds, "n": n}

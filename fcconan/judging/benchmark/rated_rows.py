@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from fcconan.data import leakage_groups
 from fcconan.errors import InputError
-from fcconan.judging.learned.rated_texts import Floats, RatedAspect, RatedTexts, leakage_groups, rated_texts
+from fcconan.judging.learned.rated_texts import Floats, RatedAspect, RatedTexts, rated_texts
 from fcconan.judging.learned.regression import Flags
 from fcconan.scoring import HUMAN, WHOLE_REPLY, RatedReplies
 

@@ -84,7 +84,7 @@ class JudgeSuite(_Strict):
         for key, names in (("curve", self.curve.raters if self.curve else []), ("transfer", self.transfer)):
             for name in names:
                 if not isinstance(self.raters.get(name), TrainedRater):
-                    raise ValueError(f"{key} names {name!r}, which is no rater of this suite that learns")
+                    raise ValueError(f"{key} names {name!r}: name raters of this suite that learn")
         return self
 
 

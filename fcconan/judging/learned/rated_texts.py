@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fcconan.data import UNKNOWN, Kinship, kin_of
+from fcconan.data import UNKNOWN
 from fcconan.errors import InputError
 
 Floats = npt.NDArray[np.float64]
@@ -45,7 +45,7 @@ class RatedTexts:
         messages: The HS; length n.
         texts: The replies; length n.
         aspects: What was rated; length m.
-        ratings: Mean of people's ratings, shape (n, m); nan where nobody rated.
+        ratings: Mean of people's ratings, shape (n, m); nan without a rating.
         systems: Who wrote each reply; `unknown` where that is not known.
         rounds: In which round of annotation each reply was rated; `unknown` where that is not known.
         groups: Leakage group of each HS; rows of one group have the same message, in the same or other words.
@@ -92,20 +92,6 @@ class RatedTexts:
 
 
 _BY_REPLY = ("reply_ids", "messages", "texts", "systems", "rounds", "ratings", "groups")
-
-
-def leakage_groups(messages: Sequence[str], codes: Sequence[Sequence[str]] = ()) -> Ints:
-    """Returns the leakage group of each message: `fcconan.data.Kinship` of the messages, without their replies.
-
-    Replies do not join groups, as the same reply may answer any number of messages.
-
-    Args:
-        messages: The HS; length n.
-        codes: The upstream codes of each HS; none where there are none.
-    """
-    own = codes or [()] * len(messages)
-    kin = [kin_of(message, codes=each) for message, each in zip(messages, own, strict=True)]
-    return np.array(Kinship(kin, messages).groups, dtype=np.int64)
 
 
 def rated_texts(

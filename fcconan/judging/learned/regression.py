@@ -15,9 +15,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
+from fcconan.data import balanced_folds
 from fcconan.errors import InputError
 from fcconan.judging.learned.features import EMBEDDING, RATINGS, SURFACE, Features
-from fcconan.judging.learned.folds import balanced_folds
 from fcconan.judging.learned.rated_texts import Floats, Ints, RatedTexts
 
 COMPONENTS = 256  # principal components

@@ -213,7 +213,7 @@ class _Batch:
         return np.bincount(self.resample, weights=values, minlength=self._size).astype(np.float64)
 
     def _gains(self, ranking: Ints, depth: int) -> Ints:
-        """Returns the judged relevance at each rank when every CN stands there as often as it is drawn.
+        """Returns the judged relevance at each rank when every CN is repeated as often as it is drawn.
 
         Each CN is drawn once on average, so that a few times `depth` places of a ranking nearly always hold enough.
 
