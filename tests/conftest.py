@@ -117,12 +117,21 @@ def _commands_made_once() -> Callable[..., Any]:
     return functools.cache(typer.main.get_command)
 
 
+class _Terminal(io.TextIOWrapper):
+    def isatty(self) -> bool:
+        return True
+
+
 def run_here(*arguments: object, **environment: str) -> subprocess.CompletedProcess[str]:
-    """Runs `fcconan` to its end in this process, which spares the seconds of importing everything."""
+    """Runs `fcconan` to its end in this process, which saves the seconds of importing everything.
+
+    With `COLUMNS`, the standard output behaves as a terminal of that width.
+    """
     from fcconan.cli import main
 
     command = ["fcconan", *map(str, arguments)]
-    streams = [io.TextIOWrapper(io.BytesIO(), encoding="utf-8") for _ in range(2)]
+    out = _Terminal if "COLUMNS" in environment else io.TextIOWrapper
+    streams = [stream(io.BytesIO(), encoding="utf-8") for stream in (out, io.TextIOWrapper)]
     before = signal.getsignal(signal.SIGTERM)
     with pytest.MonkeyPatch.context() as patch, redirect_stdout(streams[0]), redirect_stderr(streams[1]):
         patch.setattr(sys, "argv", command)

@@ -1,15 +1,20 @@
 """Every command, program and file that the documents show works as it is shown, on the embedded demo.
 
 Lines of `fcconan` run in this process, in a new folder for each page, against a loopback endpoint, a loopback Hub and
-tiny models in the place of large ones, and a Dask cluster is started. Of other programs it is checked that what a line
-names is there: targets of make, extras of this package. Upstream's datasets are built where FCCONAN_MIRROR is set;
-elsewhere the demo is built in their place, and the lines of `tests.documented.world.OF_UPSTREAM` are parsed only.
+tiny models in the place of large ones; a Dask cluster is started. Lines of other programs are only checked: the target
+of `make` or the extra of this package must exist. Upstream datasets are built where FCCONAN_MIRROR is set. Elsewhere
+the demo is built in their place, and the lines of `tests.documented.world.OF_UPSTREAM` are only parsed.
+
+A block `text title="output"` is compared with what the block before it prints: the last command of a `bash` block, or
+the whole of a `python` block (`tests.documented.output`).
 """
 
+import io
 import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import redirect_stdout
 from pathlib import Path
 
 import pytest
@@ -19,6 +24,7 @@ from fcconan.publishing import known_texts
 from tests.conftest import MIRROR
 from tests.documented import blocks, verbs
 from tests.documented.blocks import Block
+from tests.documented.output import find_difference
 from tests.documented.shell import MisunderstoodError, Shell
 from tests.documented.world import ADDED, ENDPOINT, LONG, OF_UPSTREAM, answer, prepare
 from tests.models.server import KEY, Server
@@ -78,29 +84,53 @@ def reader(
 
 
 def follow(text: str, page: str, reader: Shell, server: Server) -> None:
-    """Does what a page shows, block by block."""
+    """Runs the blocks of a page in order."""
     found = blocks.blocks(text, page)
     for block in found:
         if block.file is not None:
             Path(block.file).parent.mkdir(parents=True, exist_ok=True)
             Path(block.file).write_text(block.text, encoding="utf-8")
     names: dict[str, object] = {"__name__": "page"}
-    for block in found:
+    printed: str | None = None
+    for previous, block, following in zip([None, *found], found, [*found[1:], None], strict=False):
         try:
-            _do(block, "".join(other.text for other in found if other is not block), names, reader, server)
+            if block.is_output:
+                assert previous is not None and previous.language in ("bash", "python"), "output of no program"
+                _compare(block, printed)
+                continue
+            others = "".join(other.text for other in found if other is not block)
+            shown = following is not None and following.is_output
+            printed = _do(block, others, names, reader, server, shown=shown)
         except Exception as problem:
             problem.add_note(f"shown at {block.place}")
             raise
 
 
-def _do(block: Block, others: str, names: dict[str, object], reader: Shell, server: Server) -> None:
+def _compare(block: Block, printed: str | None) -> None:
+    """Checks the output that a page shows; None is output that cannot be compared here."""
+    if printed is None:
+        return
+    line = find_difference(block.text, printed)
+    if line is not None:
+        raise AssertionError(f"{block.place}: the output has no such line in this place: {line}\nIt is:\n{printed}")
+
+
+def _do(
+    block: Block, others: str, names: dict[str, object], reader: Shell, server: Server, *, shown: bool
+) -> str | None:
+    """Runs a block and returns what it prints, or None if this cannot be compared with a page."""
+    printed = None
     match block.language:
         case "bash":
-            for _, line in block.commands():
+            lines = [line for _, line in block.commands()]
+            for line in lines[:-1]:
                 reader.run(line)
+            printed = reader.run(lines[-1], shown=shown)
         case "python":
-            text = _FEW.sub("resamples=100", block.text.replace(ENDPOINT, server.url))
-            exec(compile(text, block.place, "exec"), names)
+            text = block.text.replace(ENDPOINT, server.url)
+            with redirect_stdout(io.StringIO()) as stream:
+                exec(compile(text if shown else _FEW.sub("resamples=100", text), block.place, "exec"), names)
+            printed = None if reader.is_replaced(text) else stream.getvalue()
         case "yaml" | "csv":
             assert block.file is not None, f"{block.place}: name the file in the first line, as `# prices.yaml`"
             assert block.file in others, f"{block.place}: nothing else on the page uses {block.file}"
@@ -108,6 +138,7 @@ def _do(block: Block, others: str, names: dict[str, object], reader: Shell, serv
                 assert yaml.safe_load(block.text), block.place
         case _:
             raise MisunderstoodError(f"{block.place}: nothing is known about `{block.language}`")
+    return None if printed is None else printed.replace(server.url, ENDPOINT)
 
 
 @pytest.fixture
@@ -181,6 +212,8 @@ def test_what_a_page_mentions_exists(page: str) -> None:
         ("```bash\nfcconan list \\\n```", "ends with a backslash"),
         ("```sh\nfcconan list\n```", "nothing is known about `sh`"),
         ("```python\nassert 1 == 2, 'no'\n```", "no"),
+        ('```bash\nmake demo\n```\n\n```text title="output"\nready\n```', "only the output of `fcconan`"),
+        ("```text\nready\n```", "nothing is known about `text`"),
         ("```yaml\nname: nobody\n```", "name the file in the first line"),
         ("```yaml\n# unused.yaml\nname: nobody\n```", "nothing else on the page uses unused.yaml"),
     ],
@@ -190,6 +223,79 @@ def test_a_page_that_shows_what_does_not_work_is_found(shown: str, problem: str,
         follow(f"# A page\n\n{shown}\n", "broken.md", reader, server)
     assert problem in str(found.value)
     assert "ends with a backslash" in problem or found.value.__notes__ == ["shown at broken.md:4"]
+
+
+OUTPUT = """# A page
+
+```bash
+fcconan list
+fcconan build demo --out demo-dataset
+fcconan agree demo-dataset --resamples 20
+```
+
+```text title="output"
+%s
+```
+
+```python
+for word in ("one", "two ", "three"):
+    print(word)
+```
+
+```text title="output"
+%s
+```
+"""
+
+
+def test_shown_output_is_compared(reader: Shell, server: Server, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = "...\n%s\n..."
+    with pytest.raises(AssertionError, match="no such line in this place: Agreement of people") as found:
+        follow(OUTPUT % ("Agreement of people", "one"), "page.md", reader, server)
+    assert found.value.__notes__ == ["shown at page.md:10"]
+    printed = str(found.value).partition("\nIt is:\n")[2].splitlines()
+    assert 80 < max(len(line) for line in printed if line.startswith("│")) <= 100
+    assert "\x1b" not in str(found.value)
+    follow(OUTPUT % ("\n".join(printed), "one\n...\nthree"), "page.md", reader, server)
+    follow(OUTPUT % (rows % printed[2], "two\nthree"), "page.md", reader, server)
+    with pytest.raises(AssertionError, match="no such line in this place: three") as found:
+        follow(OUTPUT % (printed[0], "one\nthree"), "page.md", reader, server)
+    assert found.value.__notes__ == ["shown at page.md:19"]
+    page = '```csv title="a.csv"\nx\n```\n\n```text title="output"\nx\n```\n\n```python\n"a.csv"\n```\n'
+    with pytest.raises(AssertionError, match="output of no program"):
+        follow(page, "page.md", reader, server)
+    assert capsys.readouterr().out == ""
+
+
+@pytest.mark.parametrize(
+    ("shown", "missing"),
+    [
+        ("a\nb", None),
+        ("a\n...\nd", None),
+        ("...\nc  \n...", None),
+        ("", None),
+        ("a\nc", "c"),  # b is not marked as omitted
+        ("c\n...\na", "a"),  # another order
+        ("a\n...\na", "a"),  # printed once
+        ("b\nc\nx", "x"),
+        ("x", "x"),
+        (" a", " a"),
+    ],
+)
+def test_find_difference(shown: str, missing: str | None) -> None:
+    assert find_difference(shown, "a \nb\nc\nd\n") == missing
+    assert shown in ("", "...") or find_difference(shown, "") is not None
+
+
+def test_output_is_not_compared_where_the_demo_replaces_an_upstream_dataset(
+    reader: Shell, server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    build = "fcconan build %s --out data\nfcconan agree data --resamples 20\n"
+    page = f'```bash\n{build}```\n\n```text title="output"\nno\n```\n'
+    monkeypatch.delenv("FCCONAN_MIRROR", raising=False)
+    with pytest.raises(AssertionError, match="no such line in this place: no"):
+        follow(page % "demo", "page.md", reader, server)
+    follow(page % "cseval", "page.md", reader, server)
 
 
 def test_what_a_command_promises_to_write_must_be_there(reader: Shell, server: Server) -> None:

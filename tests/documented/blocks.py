@@ -1,4 +1,4 @@
-"""What the documents show as commands, programs and files, with the place where each stands."""
+"""Fenced blocks and inline code of the documents, with their positions."""
 
 import re
 from dataclasses import dataclass
@@ -15,10 +15,11 @@ class Block:
 
     Attributes:
         page: Path of the document in the repository.
-        line: Of its first line of text.
-        language: What stands behind the fence.
-        text: Without the fences.
-        file: The name that its first line (`# prices.yaml`) or its title (`title="answers.csv"`) gives it.
+        line: Line number of the first line of text.
+        language: Language of the block.
+        text: Content of the block.
+        file: File name, from the first line (`# prices.yaml`) or the title (`title="answers.csv"`).
+        is_output: Whether the block is the output of the block before it (`text title="output"`).
     """
 
     page: str
@@ -26,14 +27,15 @@ class Block:
     language: str
     text: str
     file: str | None
+    is_output: bool = False
 
     @property
     def place(self) -> str:
-        """Where it stands, for messages."""
+        """Position of the block, for messages."""
         return f"{self.page}:{self.line}"
 
     def commands(self) -> list[tuple[int, str]]:
-        """Returns the lines of a shell block with their numbers; continued lines are one."""
+        """Returns the commands of a shell block with their line numbers; continued lines are joined."""
         found: list[tuple[int, str]] = []
         begun: tuple[int, str] | None = None
         for number, line in enumerate(self.text.splitlines(), start=self.line):
@@ -48,7 +50,7 @@ class Block:
 
 
 def pages() -> list[str]:
-    """Returns the documents with commands for people, as paths in the repository."""
+    """Returns the paths of the documents in the repository."""
     return ["README.md", "CONTRIBUTING.md", *(f"docs/{path.name}" for path in sorted((ROOT / "docs").glob("*.md")))]
 
 
@@ -66,11 +68,12 @@ def blocks(text: str, page: str) -> list[Block]:
         named = _NAMED.match(match["text"])
         file = title[1] if title else named["name"] if named else None
         line = text.count("\n", 0, match.start("text")) + 1
-        found.append(Block(page, line, language, match["text"], file))
+        is_output = language == "text" and file == "output"
+        found.append(Block(page, line, language, match["text"], None if is_output else file, is_output))
     return found
 
 
 def spans(text: str) -> list[str]:
-    """Returns the inline code of a document; what stands in its blocks is not inline."""
+    """Returns the inline code of a document, without its blocks."""
     prose = re.sub(r"^ *\|", "", _FENCE.sub("", text), flags=re.MULTILINE)
     return [" ".join(span.split()) for _, span in re.findall(r"(?<!`)(`+)(?!`)(.+?)(?<!`)\1(?!`)", prose, re.DOTALL)]

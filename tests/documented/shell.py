@@ -1,4 +1,4 @@
-"""Does what a line of a shell block says, in this process, and fails on every line that it does not understand."""
+"""Runs the lines of shell blocks in this process; a line of an unknown form is an error."""
 
 import re
 import shlex
@@ -15,6 +15,7 @@ from fcconan.data.content import recipe_names
 from tests.conftest import run_here
 from tests.documented import verbs
 from tests.documented.blocks import ROOT
+from tests.documented.output import ENVIRONMENT
 from tests.documented.world import added, fewer_pairs, parsed_only, stand_in
 
 _OPERATORS = set("();<>|&")
@@ -22,15 +23,15 @@ _ASSIGNED = re.compile(r"([A-Z][A-Z0-9_]*)=(.*)")
 _EXTRAS = re.compile(r"(?:\.|fcconan)(?:\[([a-z,]+)\])?")
 _REFUSED = re.compile(r"\s# refused\b")
 OUTPUTS = ("--out", "--json", "--report", "--report-folder", "--export")
-REHEARSED = ("--dry-run", "--show", "--status-only")  # nothing but --json is written then
+REHEARSED = ("--dry-run", "--show", "--status-only")  # with these, only --json is written
 CLUSTER = "tcp://HOST:8786"  # as pages write it
 SHARED = "/shared/"
-_ALIKE = re.compile(r"fcconan (?:build|evaluate-generators generation) ")  # the same wherever it is run
-FEWER = {"--resamples": "100"}  # of bootstraps: it is the command that is tested here, not the width of its intervals
+_ALIKE = re.compile(r"fcconan (?:build|evaluate-generators generation) ")  # commands with one result for all pages
+FEWER = {"--resamples": "100"}  # saves time; the widths of intervals are tested elsewhere
 
 
 class MisunderstoodError(AssertionError):
-    """A line has a form that is not in the closed list below."""
+    """A line has a form that `Shell` does not know."""
 
 
 class Shell:
@@ -40,35 +41,46 @@ class Shell:
     `dask scheduler & dask worker ADDRESS ... &`. A comment `# refused` says that the command is refused as bad input.
 
     Args:
-        environment: Variables of every command; those that a page gives as `...` or as `path/to/...` are taken from it.
-        shared: Where results are kept that are alike on all pages, so that they are computed once.
-        long: Run what takes minutes, too.
+        environment: Variables of every command. They replace the values `...` and `path/to/...` of a page.
+        shared: Folder for results that several pages use, which are computed once.
+        long: Whether to run commands that take minutes.
     """
 
     def __init__(self, environment: Mapping[str, str], shared: Path, *, long: bool = False) -> None:
         self._environment, self._shared, self._long = dict(environment), shared, long
+        self._replaced: set[str] = set()
         self._started: list[subprocess.Popen[bytes]] = []
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             self._port = str(free.getsockname()[1])
 
     def close(self) -> None:
-        """Ends what was started in the background."""
+        """Ends the background processes."""
         for process in self._started:
             process.terminate()
         for process in self._started:
             process.wait()
 
-    def run(self, line: str) -> None:
-        """Does what the line says.
+    def run(self, line: str, *, shown: bool = False) -> str | None:
+        """Runs a line.
+
+        Args:
+            line: Command with its arguments.
+            shown: Whether the page shows its output. The command then runs as it is written, without fewer resamples.
+
+        Returns:
+            The standard output of `fcconan`. None if it differs here from the page's for a known reason: the command
+            was only parsed, or it reads the demo in place of an upstream dataset.
 
         Raises:
             MisunderstoodError: The form of the line is unknown.
-            NotACommandError: `fcconan` has no such verb or option.
-            AssertionError: The command fails, or does not write what it names as output.
+            NotACommandError: `fcconan` has no such command or option.
+            AssertionError: The command fails, or does not write an output that it names.
         """
         line = line.replace(CLUSTER, f"tcp://127.0.0.1:{self._port}").replace(SHARED, SHARED.lstrip("/"))
         words = _words(stand_in(line))
+        if stand_in(line) != line:
+            self._replaced.update(str(path) for path in _outputs(words))
         given: dict[str, str] = {}
         if words[0] == "export":
             words = words[1:]
@@ -78,8 +90,9 @@ class Shell:
         if line.startswith("export "):
             self._environment |= given
         if words[:1] == ["fcconan"]:
-            self._fcconan(line, words[1:], given)
-        elif words[:1] == ["make"] and len(words) == 2 and not given:
+            printed = self._fcconan(line, words[1:], given, shown=shown)
+            return printed if not self.is_replaced(line) else None
+        if words[:1] == ["make"] and len(words) == 2 and not given:
             subprocess.run(["make", "--dry-run", words[1]], cwd=ROOT, check=True, capture_output=True)
         elif words[:2] == ["pip", "install"] and not given:
             _extras([word for word in words[2:] if word != "-e"])
@@ -87,39 +100,48 @@ class Shell:
             self._dask(words)
         elif words or not line.startswith("export "):
             raise MisunderstoodError(f"`{line}`: give it a form that tests/documented/shell.py knows, or add this one")
+        if shown:
+            raise MisunderstoodError(f"`{line}`: only the output of `fcconan` can be shown")
+        return None
+
+    def is_replaced(self, text: str) -> bool:
+        """Returns whether a command or program reads the demo in place of an upstream dataset."""
+        return any(folder in text for folder in self._replaced)
 
     def _value(self, name: str, value: str) -> str:
         if value != "..." and not value.startswith("path/to/"):
             return value
         return self._environment.get(name, value)
 
-    def _fcconan(self, line: str, words: list[str], given: Mapping[str, str]) -> None:
+    def _fcconan(self, line: str, words: list[str], given: Mapping[str, str], *, shown: bool) -> str | None:
         words = [word for each in words for word in _found(each) or [each]]
         command, _ = verbs.leaf(words)
         verbs.parsed(words)
         if parsed_only(line, long=self._long):
-            return
+            return None
         outputs = _outputs(words)
         kept = self._shared / " ".join(word for word in words if Path(word) not in outputs)
-        if kept.exists():
+        if kept.exists() and not shown:
             shutil.copytree(kept, outputs[0], dirs_exist_ok=True)
-            return
+            return None
         known = verbs.options(command)
-        cheaper = [each for pair in FEWER.items() if pair[0] in known and pair[0] not in words for each in pair]
+        fewer = {} if shown else {name: value for name, value in FEWER.items() if name in known and name not in words}
+        cheaper = [each for pair in fewer.items() for each in pair]
         if words[0] == "finetune" and Path(words[1]).parent == Path("data"):
             fewer_pairs(Path(words[1]))
         before = {path: _state(path) for path in outputs}
-        run = run_here(*words, *cheaper, *added(line), **{**self._environment, **given})
+        run = run_here(*words, *cheaper, *added(line), **{**self._environment, **ENVIRONMENT, **given})
         wanted = 2 if _REFUSED.search(line) else 0
         assert run.returncode == wanted, f"`{line}` ended with {run.returncode}: {run.stderr or run.stdout[-500:]}"
         if wanted:
-            return
+            return run.stdout
         for path in outputs:
             assert path.exists(), f"`{line}` did not write {path}"
             assert path.is_dir() or path.stat().st_size, f"`{line}` left {path} empty"
-            assert _state(path) != before[path], f"`{line}` did not write {path} anew"
+            assert _state(path) != before[path], f"`{line}` did not replace {path}"
         if _ALIKE.match(line) and (words[0] != "build" or words[1] in recipe_names()):
-            shutil.copytree(outputs[0], kept)
+            shutil.copytree(outputs[0], kept, dirs_exist_ok=True)
+        return run.stdout
 
     def _dask(self, words: list[str]) -> None:
         """Starts a scheduler and workers."""
@@ -137,12 +159,12 @@ class Shell:
 
 
 def _state(path: Path) -> object:
-    """Returns what changes when something is written in the place of a file or folder."""
+    """Returns a value that changes when a file or folder is replaced."""
     return (path.stat().st_ino, path.stat().st_mtime_ns) if path.exists() else None
 
 
 def _words(line: str) -> list[str]:
-    """Returns the words of a line, operators of the shell as words of their own."""
+    """Returns the words and operators of a line."""
     lexer = shlex.shlex(line, posix=True, punctuation_chars=True)
     lexer.whitespace_split, lexer.commenters = True, "#"
     words = list(lexer)
@@ -153,12 +175,12 @@ def _words(line: str) -> list[str]:
 
 
 def _found(word: str) -> list[str]:
-    """Returns the files that a word with a star stands for."""
+    """Returns the files that match a word with a star."""
     return sorted(map(str, Path().glob(word))) if "*" in word else []
 
 
 def _outputs(words: list[str]) -> list[Path]:
-    """Returns the files and folders that a command promises to write."""
+    """Returns the files and folders that the options of a command name as output."""
     wanted = ("--json",) if any(word in words for word in REHEARSED) else OUTPUTS
     return [Path(path) for name, path in pairwise(words) if name in wanted]
 
