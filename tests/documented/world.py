@@ -28,11 +28,6 @@ HS = "The Ombrey never return a book.\nEvery Tessok cheats at cards.\nThe Draven
 CNS = "Which of them did you ask?\nThe library counts its books every year.\nThey cooked for the last feast.\n"
 # What pages call the reader's own files, where they only say what is in them.
 FILES: Mapping[str, Mapping[str, str]] = {
-    "README.md": {
-        "mine.py": "class Shortest:\n    name = 'shortest'\n\n    def rank(self, queries, corpus, k):\n"
-        "        ids = sorted(corpus, key=lambda key: len(corpus[key]))[:k]\n"
-        "        return {query: [(key, -len(corpus[key])) for key in ids] for query in queries}\n",
-    },
     "docs/campaigns.md": {
         "hs.txt": HS,
         "cns.txt": CNS,
