@@ -4,10 +4,10 @@ VENV := .venv
 TOOLS := .venv-tools
 COMPILED := tests/__pycache__/.compiled
 BIN := $(VENV)/bin
-# Of what is installed a third is ever used: Python compiles that when it is first used, which saves a minute and more.
+# Most installed modules are never imported. Python compiles the others on first use, which saves more than a minute.
 INSTALL := $(BIN)/python -m pip --disable-pip-version-check --quiet install --no-compile
 unexport PYTHONDONTWRITEBYTECODE
-# A quarter of the time tests wait for servers and other processes, so there is one more than there are cores.
+# One worker more than cores, because tests wait for servers and processes a quarter of the time.
 WORKERS = $(shell $(PYTHON) -c 'import os; print((os.cpu_count() or 1) + 1)')
 
 TESTS = -m 'not long'
@@ -17,11 +17,11 @@ TESTS = -m 'not long'
 demo: $(VENV)/.base
 	$(BIN)/fcconan demo --out demo-dataset --report-folder demo-report
 
-# Linting wants one core, and the tests wait now and then: side by side they take a minute less.
+# Linting needs one core, and tests often wait: in parallel they take a minute less.
 check: $(VENV)/.dev
 	@$(MAKE) --no-print-directory --jobs=2 lint test
 
-# With the tests marked `long`, too.
+# Includes the tests marked `long`.
 check-all: $(VENV)/.dev
 	@$(MAKE) --no-print-directory --jobs=2 lint test TESTS=
 
@@ -34,17 +34,17 @@ lint: $(VENV)/.dev
 test: $(COMPILED)
 	$(BIN)/pytest -n $(WORKERS) --dist worksteal $(TESTS)
 
-# Which lines of the package the tests run.
+# Coverage of the package by the tests.
 coverage: $(COMPILED)
 	$(INSTALL) pytest-cov
 	$(BIN)/pytest -n $(WORKERS) --dist worksteal $(TESTS) --cov=fcconan --cov-report=term-missing:skip-covered
 
-# Compares results with those of tests/golden/records; parts that read upstream files want FCCONAN_MIRROR.
+# Compares results with those of tests/golden/records; parts that read upstream files need FCCONAN_MIRROR.
 # One part: make golden ONLY=demo-scores
 golden: $(VENV)/.dev
 	$(BIN)/python -m tests.golden.record $(addprefix --only ,$(ONLY))
 
-# Writes the records: after a difference that is meant and has a line in CHANGELOG.md.
+# Writes the records, after an intended difference with a line in CHANGELOG.md.
 golden-update: $(VENV)/.dev
 	$(BIN)/python -m tests.golden.record --update $(addprefix --only ,$(ONLY))
 
@@ -65,14 +65,14 @@ speed: $(VENV)/.dev
 docs: $(VENV)/.docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
 
-# Changes the code in thousands of small ways and counts what the tests notice: hours on two cores.
+# Mutation tests: thousands of small changes of the code; hours on two cores.
 # One module: make mutants MUTANTS='fcconan.parsing.parsers.*'
 mutants: $(VENV)/.dev
 	$(INSTALL) 'mutmut>=3.8,<4'
 	$(BIN)/mutmut run $(MUTANTS)
 	$(BIN)/mutmut results
 
-# What is generated from the code: the schemas of recipes and of retrieval suites, and the option reference.
+# Files generated from the code: schemas of recipes and retrieval suites, and the option reference.
 schema: $(VENV)/.base
 	$(BIN)/python -m fcconan.building.recipe_schema > builders/recipe.schema.json
 	$(BIN)/python -m fcconan.retrieval.suite_schema > benchmarks/suite.schema.json
@@ -90,7 +90,7 @@ $(VENV)/.dev: pyproject.toml | $(VENV)/bin/python
 	$(INSTALL) --editable '.[dev]'
 	touch $@ $(VENV)/.base
 
-# Once for a clone and its environment; what changes later is compiled by the first who imports it.
+# Once for a clone and its environment; later changes are compiled on import.
 $(COMPILED): $(VENV)/.dev
 	$(BIN)/python -m tests.compile_once
 	mkdir -p $(@D)

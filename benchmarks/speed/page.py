@@ -1,9 +1,8 @@
 """Run every speed benchmark and write docs/speed.md: a table of ratios for each, with the machine named.
 
-Each benchmark runs in a process of its own, one after the other; all of its output goes to the terminal. What a
-benchmark measures is the first line of its file. A benchmark without its upstream files is left out, which the page
-says; if one fails in another way, the page is not written. `--json` keeps all figures;
-`--from` writes the page of figures that were kept.
+Benchmarks run one after the other, each in its own process, and print to the terminal. The first line of a benchmark's
+file is its description. A benchmark without its upstream files is left out, with a line on the page; after any other
+failure, no page is written. `--json` stores all results, and `--from` writes the page from stored results.
 
 Run it with `python benchmarks/speed/page.py [--out FILE] [--json FILE] [--from FILE]`, on a machine that does nothing
 else.
@@ -24,14 +23,14 @@ HERE = Path(__file__).parent
 BENCHMARKS = ("build", "retrieval", "judge", "scoring", "tournament", "scale")
 INTRODUCTION = """# Speed
 
-Ratios against a named baseline of the same run, on the machine below; `make speed` measures them again
-and writes this page. A ratio depends on the machine much less than seconds do. Aims are what we hold ourselves to; a
-missed one is shown, and no test fails by it.
+Ratios against a named baseline of the same run, on the machine below. `make speed` measures them again and writes this
+page. A ratio depends on the machine much less than seconds do. Aims are targets of this package: a missed aim is shown,
+and no test fails.
 """
 
 
 def measure() -> dict[str, Any]:
-    """Run the benchmarks and return the figures of each."""
+    """Run the benchmarks and return their results."""
     found = {}
     with tempfile.TemporaryDirectory(prefix="fcconan-speed-") as folder:
         for name in BENCHMARKS:
@@ -49,7 +48,7 @@ def page(found: dict[str, Any]) -> str:
     """Return the page as Markdown.
 
     Args:
-        found: The figures of each benchmark, by its name.
+        found: Results of each benchmark, by name.
     """
     machines: dict[str, Any] = {}
     loads = []
@@ -71,7 +70,7 @@ def page(found: dict[str, Any]) -> str:
 
 
 def _what(name: str) -> str:
-    """Return what a benchmark measures, in the words of its file, and its name."""
+    """Return the name and description of a benchmark."""
     says = ast.get_docstring(ast.parse((HERE / f"{name}.py").read_text(encoding="utf-8"))) or name
     return f"`{name}.py`: {says.splitlines()[0]}"
 
@@ -80,8 +79,8 @@ def main() -> None:
     """Measure and write the page."""
     parser = argparse.ArgumentParser(description="Run every speed benchmark and write a page of ratios.")
     parser.add_argument("--out", type=Path, default=HERE.parent.parent / "docs" / "speed.md", help="the page")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="also write all figures to this file")
-    parser.add_argument("--from", dest="kept", type=Path, metavar="FILE", help="write the page of these figures")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="also write all results to this file")
+    parser.add_argument("--from", dest="kept", type=Path, metavar="FILE", help="write the page from these results")
     options = parser.parse_args()
     found = measure() if options.kept is None else json.loads(options.kept.read_text(encoding="utf-8"))
     ratios.write_json(found, options.json)
