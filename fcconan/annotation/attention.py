@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fcconan.annotation.assignment.rounds import made_how
+from fcconan.annotation.assignment.rounds import recorded_options
 from fcconan.annotation.campaigns import MAIN, Assignment, Campaign, Key, Row, Unit
 from fcconan.annotation.qualification import is_right
 from fcconan.annotation.votes import NOT_SURE, Value, answers_of, votes_of
@@ -283,7 +283,7 @@ def _places(campaign: Campaign, name: str, assignments: Sequence[Assignment]) ->
     their
     own. Gold questions are at random positions between blocks; they are permuted among themselves.
     """
-    key = {"cn": "cn_id", "hs": "hs_id"}.get(made_how(campaign, name).get("blocks", ""))
+    key = {"cn": "cn_id", "hs": "hs_id"}.get(recorded_options(campaign, name).get("blocks", ""))
     if key is None:
         return [(name, 0)] * len(assignments)
     units, found = campaign.units(), []

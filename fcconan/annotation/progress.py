@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from fcconan.annotation.active_learning.reply_selection import known_probabilities
 from fcconan.annotation.adjudication import adjudicate
-from fcconan.annotation.assignment.rounds import done_in, made_how
+from fcconan.annotation.assignment.rounds import done_in, recorded_options
 from fcconan.annotation.campaigns import QUALIFICATION, VALIDATION, Campaign, Rater, round_options
 from fcconan.annotation.validation import validated_things, verdicts
 from fcconan.building import grouped
@@ -98,7 +98,7 @@ def _in_order(campaign: Campaign) -> list[str]:
     """Returns the rounds in their usual order: qualification first, reviews after other rounds, validation last."""
 
     def place(name: str) -> tuple[bool, bool, bool, int, str]:
-        is_review = made_how(campaign, name).get("review") is not None
+        is_review = recorded_options(campaign, name).get("review") is not None
         return name == VALIDATION, name != QUALIFICATION, is_review, len(name), name  # queue-10 follows queue-9
 
     return sorted(campaign.rounds(), key=place)

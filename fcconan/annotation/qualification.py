@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from fcconan.annotation.assignment.assignments import derived_seed
-from fcconan.annotation.assignment.sequence import Sittings, in_order
+from fcconan.annotation.assignment.sequence import Sessions, in_order
 from fcconan.annotation.campaigns import QUALIFICATION, Answer, Assignment, Campaign, Rater, Role, Unit
 from fcconan.building import grouped
 from fcconan.errors import InputError
@@ -101,7 +101,7 @@ def quiz_round(campaign: Campaign, *, session_size: int | None = None, seed: int
     found = in_order(
         dict.fromkeys(new, quiz),
         seed=derived_seed(campaign.settings.seed, f"assign {QUALIFICATION}", seed),
-        sittings=Sittings(session_size),
+        sessions=Sessions(session_size),
         swap=any(unit.reply_b is not None for unit in campaign.units().values()),
     )
     whole = before + [each for rows in found.values() for each in rows]

@@ -15,7 +15,7 @@ from fcconan.annotation.assignment.assignments import (
     numbers,
     spread_of,
 )
-from fcconan.annotation.assignment.sequence import Sittings, in_order, sides
+from fcconan.annotation.assignment.sequence import Sessions, in_order, sides
 from fcconan.annotation.campaigns import Assignment, Campaign, Rater, Settings, Unit, create
 from fcconan.errors import InputError
 from fcconan.judging.tasks import load_task
@@ -209,7 +209,7 @@ def test_sides_are_halved_in_any_graph(seed: int) -> None:
 
 
 def test_sittings_are_of_equal_length_and_have_their_anchors() -> None:
-    found = assign_units(PAIRS, NINE[:4], seed=8, anchors=ANCHORS, sittings=Sittings(30, 2))
+    found = assign_units(PAIRS, NINE[:4], seed=8, anchors=ANCHORS, sessions=Sessions(30, 2))
     known = {anchor.unit_id for anchor in ANCHORS}
     seen: Counter[str] = Counter()
     for rater in NINE[:4]:
@@ -227,15 +227,15 @@ def test_sittings_are_of_equal_length_and_have_their_anchors() -> None:
 
 def test_anchors_that_do_not_suffice_or_leave_no_room_are_refused() -> None:
     with pytest.raises(InputError, match="annotator-1 needs 15 gold questions, but 12 are left: give fewer"):
-        assign_units(PAIRS, NINE[:4], seed=8, anchors=ANCHORS, sittings=Sittings(23, 3))
+        assign_units(PAIRS, NINE[:4], seed=8, anchors=ANCHORS, sessions=Sessions(23, 3))
     with pytest.raises(InputError, match="sessions of 3 units are too short for 3 gold questions"):
-        assign_units(PAIRS, NINE[:4], seed=8, anchors=ANCHORS, sittings=Sittings(3, 3))
+        assign_units(PAIRS, NINE[:4], seed=8, anchors=ANCHORS, sessions=Sessions(3, 3))
 
 
 def test_sessions_of_a_number_of_units() -> None:
-    assert Sittings(100).sessions(101) == [51, 50]
-    assert Sittings(None, 2).sessions(7) == [7]
-    assert Sittings(10).sessions(0) == []
+    assert Sessions(100).sizes(101) == [51, 50]
+    assert Sessions(None, 2).sizes(7) == [7]
+    assert Sessions(10).sizes(0) == []
 
 
 def test_the_order_of_a_rater_does_not_depend_on_the_others() -> None:

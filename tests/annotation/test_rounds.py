@@ -8,11 +8,11 @@ import pytest
 from fcconan.annotation.assignment.reassignment import reassign
 from fcconan.annotation.assignment.rounds import (
     Plan,
+    assigned_elsewhere,
     done_in,
-    far_off,
+    find_outliers,
     items_of,
     make_round,
-    others_rounds,
     review_cases,
 )
 from fcconan.annotation.campaigns import Answer, Assignment, Campaign, Rater, Settings, Unit, create
@@ -71,7 +71,7 @@ def test_rounds_as_of_cseval(tmp_path: Path) -> None:
     assert campaign.rounds() == ["main", "shared-1", "shared-2"]
     # Made again in the same way, rounds stay as they are, although the later ones are there now.
     assert make_round(campaign, "shared-1", Plan(sample=6, all_raters=True)) == (first, False)
-    assert others_rounds(campaign, "main") == {(each.rater, each.unit_id) for each in (*first, *second)}
+    assert assigned_elsewhere(campaign, "main") == {(each.rater, each.unit_id) for each in (*first, *second)}
 
 
 def test_a_round_that_would_give_units_a_second_time_says_what_to_leave_out(tmp_path: Path) -> None:
@@ -141,14 +141,14 @@ def test_a_round_of_another_step_is_not_made_again(tmp_path: Path) -> None:
 )
 def test_far_off_is_more_than_two_from_the_median(grades: tuple[float | None, ...], off: set[int]) -> None:
     values = {f"rater-{number}": grade for number, grade in enumerate(grades) if grade is not None}
-    assert far_off(values, 2) == [f"rater-{each}" for each in sorted(off)]
-    assert far_off(values, 4) == []
+    assert find_outliers(values, 2) == [f"rater-{each}" for each in sorted(off)]
+    assert find_outliers(values, 4) == []
 
 
 def test_a_label_is_far_off_if_all_others_agree_on_another_one() -> None:
     said = {"one": ("a", "b", "b"), "none": ("a", "b", "tie"), "two": ("a", "a", "b", "b"), "pair": ("a", "b")}
     found = {
-        unit: far_off({f"rater-{number}": label for number, label in enumerate(labels, start=1)}, None)
+        unit: find_outliers({f"rater-{number}": label for number, label in enumerate(labels, start=1)}, None)
         for unit, labels in said.items()
     }
     assert found == {"one": ["rater-1"], "none": [], "two": [], "pair": []}

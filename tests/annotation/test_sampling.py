@@ -9,7 +9,7 @@ import yaml
 from hypothesis import given, settings, strategies as st
 
 from fcconan.annotation.campaigns import Campaign, Rater, Settings, Unit
-from fcconan.annotation.sampling.combinations import Material, Neighbours, construct, even_number, prove_new
+from fcconan.annotation.sampling.combinations import Material, Neighbours, check_disjoint, construct, round_to_multiple
 from fcconan.annotation.sampling.corpus import Corpus, neighbour_finder, read_corpus, usual_encoder, words_of
 from fcconan.annotation.sampling.gold_questions import add_known
 from fcconan.annotation.sampling.lists import comparison_units, list_texts, make_once, pair_lists, reply_units
@@ -263,13 +263,13 @@ def test_fewer_than_asked_for_is_said_with_the_numbers_found() -> None:
 def test_a_number_of_pairs_that_leaves_some_over_is_refused_or_avoided() -> None:
     how = "the list has 7"
     pairs = [6, 12, 18, 24, 30, 36, 42]
-    assert even_number(None, pairs, divisible_by=1, how=how) == 7
-    assert even_number(None, pairs, divisible_by=4, how=how) == 6
-    assert even_number(2, pairs, divisible_by=4, how=how) == 2
+    assert round_to_multiple(None, pairs, divisible_by=1, how=how) == 7
+    assert round_to_multiple(None, pairs, divisible_by=4, how=how) == 6
+    assert round_to_multiple(2, pairs, divisible_by=4, how=how) == 2
     with pytest.raises(InputError, match=r"^3 CNs give 18 pairs, expected a multiple of 4: give --cns 2 or 4$"):
-        even_number(3, pairs, divisible_by=4, how=how)
+        round_to_multiple(3, pairs, divisible_by=4, how=how)
     with pytest.raises(InputError, match=r"^the list has 7, and no number of pairs is a multiple of 11"):
-        even_number(None, pairs, divisible_by=11, how=how)
+        round_to_multiple(None, pairs, divisible_by=11, how=how)
 
 
 def test_a_pair_of_the_corpus_among_the_units_would_be_found_by_id_and_by_words() -> None:
@@ -277,10 +277,10 @@ def test_a_pair_of_the_corpus_among_the_units_would_be_found_by_id_and_by_words(
     hs, cn = identity.make_hs_id(OMBREY), identity.make_cn_id(LENT)
     rows = {"hs.jsonl": [{"hs_id": hs, "text": OMBREY}], "cn.jsonl": [{"cn_id": cn, "text": LENT}]}
     with pytest.raises(RuntimeError, match="1 units are pairs of the corpus by id, 1 by text"):
-        prove_new([Unit(f"{hs}:{cn}", hs_id=hs, cn_id=cn)], rows, corpus)
+        check_disjoint([Unit(f"{hs}:{cn}", hs_id=hs, cn_id=cn)], rows, corpus)
     rows["cn.jsonl"] = [{"cn_id": "cn-0", "text": LENT.upper()}]
     with pytest.raises(RuntimeError, match="0 units are pairs of the corpus by id, 1 by text"):
-        prove_new([Unit(f"{hs}:cn-0", hs_id=hs, cn_id="cn-0")], rows, corpus)
+        check_disjoint([Unit(f"{hs}:cn-0", hs_id=hs, cn_id="cn-0")], rows, corpus)
 
 
 @settings(max_examples=40, deadline=None)

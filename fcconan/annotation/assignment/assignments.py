@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 
 from fcconan.annotation.assignment.allocation import Allowed, Group, place
-from fcconan.annotation.assignment.sequence import Sittings, in_order
+from fcconan.annotation.assignment.sequence import Sessions, in_order
 from fcconan.annotation.campaigns import Assignment, Unit
 from fcconan.building import grouped
 from fcconan.errors import InputError
@@ -27,7 +27,7 @@ def assign_units(
     blocks: Blocks = "units",
     scatter: bool = False,
     anchors: Sequence[Unit] = (),
-    sittings: Sittings = Sittings(),  # noqa: B008, immutable
+    sessions: Sessions = Sessions(),  # noqa: B008, immutable
     swap: bool = True,
 ) -> list[Assignment]:
     """Assigns units to raters, in a random order for each rater.
@@ -42,7 +42,7 @@ def assign_units(
         blocks: `cn` or `hs` if all units of a CN or HS go to the same raters and follow each other; else `units`.
         scatter: Whether the overlap consists of single units of all blocks instead of whole blocks.
         anchors: Gold questions to mix into the sessions.
-        sittings: Length of sessions, and gold questions per session.
+        sessions: Length of sessions, and gold questions per session.
         swap: Whether half of the comparisons are shown with the second reply first.
 
     Returns:
@@ -63,7 +63,7 @@ def assign_units(
         seed=seed,
         blocks=block_names(units, blocks),
         anchors=[anchor.unit_id for anchor in anchors],
-        sittings=sittings,
+        sessions=sessions,
         seen=frozenset(forbidden),
         swap=swap and any(unit.reply_b is not None for unit in units),
     )

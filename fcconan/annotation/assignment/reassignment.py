@@ -8,15 +8,15 @@ import numpy as np
 
 from fcconan.annotation.assignment.allocation import Counts, Group, place
 from fcconan.annotation.assignment.assignments import derived_seed, permissions
-from fcconan.annotation.assignment.rounds import done_in, made_how, others_rounds
-from fcconan.annotation.assignment.sequence import Sittings, in_order, last_places
+from fcconan.annotation.assignment.rounds import assigned_elsewhere, done_in, recorded_options
+from fcconan.annotation.assignment.sequence import Sessions, in_order, last_places
 from fcconan.annotation.campaigns import MAIN, QUALIFICATION, VALIDATION, Assignment, Campaign, Key, Unit
 from fcconan.building import grouped
 from fcconan.errors import InputError
 
 
 @dataclass(frozen=True)
-class Moved:
+class Reassignment:
     """The result of a reassignment.
 
     Attributes:
@@ -39,7 +39,7 @@ def reassign(
     skipped: bool = False,
     relieve: bool = False,
     seed: int | None = None,
-) -> Moved:
+) -> Reassignment:
     """Reassigns open units of raters who left or failed; call it within `campaign.changing`.
 
     Answers stay. Open units move to the active raters with the smallest loads, to the end of their orders; the orders
@@ -64,7 +64,7 @@ def reassign(
     """
     if name == VALIDATION:
         raise InputError("the validation round is reassigned by `fcconan annotate validate --extend`")
-    before, plan = campaign.assignments(name), made_how(campaign, name)
+    before, plan = campaign.assignments(name), recorded_options(campaign, name)
     all_raters = bool(plan.get("all_raters"))
     own = all_raters or plan.get("review") is not None or name == QUALIFICATION  # no other rater can judge the units
     if own and (relieve or skipped):
@@ -76,7 +76,7 @@ def reassign(
     new: dict[str, list[str]] = {rater: [] for rater in active}
     withdrawn = left if own else left - items.keys()
     waiting: list[str] = []
-    had = {each.key for each in before} | others_rounds(campaign, name)
+    had = {each.key for each in before} | assigned_elsewhere(campaign, name)
     seed = derived_seed(campaign.settings.seed, f"reassign {name} {len(before)}", seed)
     if all_raters:
         there = {each.rater for each in before}
@@ -96,7 +96,7 @@ def reassign(
     whole = sorted([*kept, *added], key=lambda each: (order.get(each.rater, len(order)), each.position))
     if withdrawn or added:
         campaign.write(f"rounds/{name}.jsonl", whole)
-    return Moved(whole, sum(map(len, new.values())), len(withdrawn), waiting)
+    return Reassignment(whole, sum(map(len, new.values())), len(withdrawn), waiting)
 
 
 def _groups(
@@ -183,7 +183,7 @@ def _appended(
         {rater: ids for rater, ids in new.items() if ids},
         seed=seed,
         anchors=[unit.unit_id for unit in units.values() if unit.role == "anchor"],
-        sittings=Sittings(size, max(anchored.values(), default=0)),
+        sessions=Sessions(size, max(anchored.values(), default=0)),
         swap=any(units[unit_id].reply_b is not None for ids in new.values() for unit_id in ids),
         seen=had,
         ends=last_places(before),

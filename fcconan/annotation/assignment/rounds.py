@@ -26,7 +26,7 @@ import numpy as np
 
 from fcconan.annotation.assignment.allocation import ALGORITHM
 from fcconan.annotation.assignment.assignments import Blocks, assign_units, derived_seed, permissions
-from fcconan.annotation.assignment.sequence import Sittings, in_order
+from fcconan.annotation.assignment.sequence import Sessions, in_order
 from fcconan.annotation.campaigns import (
     LABEL,
     QUALIFICATION,
@@ -99,7 +99,7 @@ def make_round(campaign: Campaign, name: str, plan: Plan) -> tuple[list[Assignme
     _check(campaign, name, plan)
     if name in campaign.rounds():
         todo = "give another --round, or --reassign to give open units of raters who left to others"
-        check_made_so(campaign, name, made_how(campaign, name), json.loads(json.dumps(asdict(plan))), todo)
+        check_same_options(campaign, name, recorded_options(campaign, name), json.loads(json.dumps(asdict(plan))), todo)
         return campaign.assignments(name), False
     assignments, shown = (_first if plan.review is None else _review)(campaign, name, plan)
     write_round(campaign, name, assignments, asdict(plan), shown)
@@ -132,7 +132,7 @@ def active_annotators(campaign: Campaign) -> list[str]:
     return raters
 
 
-def others_rounds(campaign: Campaign, name: str) -> set[Key]:
+def assigned_elsewhere(campaign: Campaign, name: str) -> set[Key]:
     """Returns the raters and units of all other rounds, withdrawn assignments included."""
     return {each.key for other in campaign.rounds() if other != name for each in campaign.assignments(other)}
 
@@ -143,7 +143,7 @@ def _first(campaign: Campaign, name: str, plan: Plan) -> tuple[list[Assignment],
     anchors = campaign.units_of("anchor")
     if plan.anchors_per_session and not anchors:
         raise InputError(f"{campaign.folder} has no gold questions: leave --gold-per-session out")
-    forbidden = others_rounds(campaign, name)
+    forbidden = assigned_elsewhere(campaign, name)
     seed = derived_seed(campaign.settings.seed, f"assign {name}", plan.seed)
     assignments = assign_units(
         _chosen(campaign, name, plan, raters, forbidden, seed),
@@ -154,7 +154,7 @@ def _first(campaign: Campaign, name: str, plan: Plan) -> tuple[list[Assignment],
         blocks=plan.blocks,
         scatter=plan.scatter,
         anchors=anchors,
-        sittings=Sittings(plan.session_size, plan.anchors_per_session),
+        sessions=Sessions(plan.session_size, plan.anchors_per_session),
     )
     return assignments, None
 
@@ -181,7 +181,7 @@ def _chosen(
     return units
 
 
-def far_off(values: Mapping[str, Any], more_than: float | None) -> list[str]:
+def find_outliers(values: Mapping[str, Any], more_than: float | None) -> list[str]:
     """Returns the raters whose value differs from the others'.
 
     With two grades, the reference is the other grade. With three or more, it is the median of all grades. The median of
@@ -238,7 +238,7 @@ def review_cases(campaign: Campaign, plan: Plan) -> Cases:
         given = set(values.values())
         if len(given) < 2 or (more_than is not None and max(given) - min(given) <= more_than):
             continue
-        single = far_off(values, more_than)
+        single = find_outliers(values, more_than)
         kinds[len(single) == 1] += 1
         cases += [((rater, unit_id), aspect) for rater in (single if len(single) == 1 else values)]
     return Cases(grouped(cases), alone=kinds[True], apart=kinds[False])
@@ -258,7 +258,7 @@ def _review(campaign: Campaign, name: str, plan: Plan) -> tuple[list[Assignment]
         if rater.state == "active"
     }
     seed = derived_seed(campaign.settings.seed, f"assign {name}", plan.seed)
-    ordered = in_order(judged, seed=seed, sittings=Sittings(plan.session_size))
+    ordered = in_order(judged, seed=seed, sessions=Sessions(plan.session_size))
     # Shown in the order of the reviewed round, to which the rater's own verdict refers.
     assignments = [replace(each, swapped=before[each.key].swapped) for rows in ordered.values() for each in rows]
     return assignments, [
@@ -313,7 +313,7 @@ def write_round(
     campaign.write(f"rounds/{name}.jsonl", assignments)
 
 
-def made_how(campaign: Campaign, name: str) -> dict[str, Any]:
+def recorded_options(campaign: Campaign, name: str) -> dict[str, Any]:
     """Returns the recorded options of a round, without the version of the algorithm; empty if another step made it.
 
     Raises:
@@ -328,7 +328,9 @@ def made_how(campaign: Campaign, name: str) -> dict[str, Any]:
     return made
 
 
-def check_made_so(campaign: Campaign, name: str, made: Mapping[str, Any], asked: Mapping[str, Any], todo: str) -> None:
+def check_same_options(
+    campaign: Campaign, name: str, made: Mapping[str, Any], asked: Mapping[str, Any], todo: str
+) -> None:
     """Checks that a round was made with given options.
 
     Args:

@@ -14,7 +14,7 @@ from fcconan.errors import InputError
 
 
 @dataclass(frozen=True)
-class Sittings:
+class Sessions:
     """The sessions of a round.
 
     Attributes:
@@ -25,7 +25,7 @@ class Sittings:
     size: int | None = None
     anchors: int = 0
 
-    def sessions(self, units: int) -> list[int]:
+    def sizes(self, units: int) -> list[int]:
         """Returns the number of units in each session; the numbers differ by at most one.
 
         Raises:
@@ -45,7 +45,7 @@ def in_order(
     seed: int,
     blocks: Mapping[str, str] | None = None,
     anchors: Sequence[str] = (),
-    sittings: Sittings = Sittings(),
+    sessions: Sessions = Sessions(),
     swap: bool = False,
     seen: Collection[Key] = (),
     ends: Mapping[str, tuple[int, int]] | None = None,
@@ -62,7 +62,7 @@ def in_order(
         seed: Seed of the orders, combined with the pseudonym: a rater's order does not depend on other raters.
         blocks: Unit -> block; by default, every unit is its own block.
         anchors: Ids of gold questions.
-        sittings: Sessions of the round.
+        sessions: Sessions of the round.
         swap: Whether units are comparisons. Half of each rater's, and half of each unit's, are swapped.
         seen: Set of raters and units that were assigned before.
         ends: Rater -> last position and session so far; new ones follow.
@@ -80,9 +80,9 @@ def in_order(
     found: dict[str, list[Assignment]] = {}
     for rater, unit_ids in judged.items():
         generator = np.random.default_rng([seed, zlib.crc32(rater.encode())])
-        sizes = sittings.sessions(len(unit_ids))
+        sizes = sessions.sizes(len(unit_ids))
         unseen = [anchor for anchor in anchors if (rater, anchor) not in seen]
-        needed = sittings.anchors * len(sizes)
+        needed = sessions.anchors * len(sizes)
         if needed > len(unseen) and strict:
             raise InputError(
                 f"{rater} needs {needed} gold questions, but {len(unseen)} are left: give fewer, or longer sessions"
@@ -96,7 +96,7 @@ def in_order(
         generator.shuffle(chosen)
         for number, size in enumerate(sizes, start=1):
             own, queue = queue[:size], queue[size:]
-            share, chosen = chosen[: sittings.anchors], chosen[sittings.anchors :]
+            share, chosen = chosen[: sessions.anchors], chosen[sessions.anchors :]
             for unit_id in _among(own, share, generator):
                 position += 1
                 found[rater].append(Assignment(rater, unit_id, position, session + number))

@@ -11,8 +11,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from fcconan.annotation.assignment.allocation import Group, place
 from fcconan.annotation.assignment.assignments import draw_numbers, permissions
-from fcconan.annotation.assignment.rounds import check_made_so, made_how, others_rounds, write_round
-from fcconan.annotation.assignment.sequence import Sittings, in_order, last_places
+from fcconan.annotation.assignment.rounds import assigned_elsewhere, check_same_options, recorded_options, write_round
+from fcconan.annotation.assignment.sequence import Sessions, in_order, last_places
 from fcconan.annotation.campaigns import MAIN, VALIDATION, Assignment, Campaign, Key, Row
 from fcconan.annotation.validation import ShownAssignment, shown_assignments, validated_things
 from fcconan.errors import InputError
@@ -76,7 +76,7 @@ def options_of(campaign: Campaign, given: Mapping[str, Any], *, again: bool = Fa
     made = _made(campaign)
     if VALIDATION in campaign.rounds() and not again:
         todo = "leave these options out, or give --extend to extend the round with them"
-        check_made_so(campaign, VALIDATION, made.model_dump(), said, todo)
+        check_same_options(campaign, VALIDATION, made.model_dump(), said, todo)
     return made.model_copy(update=said)
 
 
@@ -85,7 +85,7 @@ def _made(campaign: Campaign) -> Options:
     if VALIDATION not in campaign.rounds():
         return Options()
     try:
-        return Options.model_validate(made_how(campaign, VALIDATION))
+        return Options.model_validate(recorded_options(campaign, VALIDATION))
     except ValidationError as error:
         where = campaign.folder / "rounds" / f"{VALIDATION}.json"
         raise InputError(f"{where} has no valid options of a round: restore the file from a backup") from error
@@ -144,7 +144,7 @@ def plan_validation(
     ordered = in_order(
         judged,
         seed=seed,
-        sittings=Sittings(session_size),
+        sessions=Sessions(session_size),
         swap=campaign.task.unit == "comparison",
         ends=last_places(kept),
     )
@@ -219,7 +219,7 @@ def _barred(campaign: Campaign) -> set[Key]:
     """Returns raters and units that must not be assigned: units that the rater was assigned, answered or decided."""
     decided = {(each.by, each.unit_id) for each in campaign.decisions().values()}
     answered = {each.key for each in campaign.history() if each.round != VALIDATION}
-    return decided | answered | others_rounds(campaign, VALIDATION)
+    return decided | answered | assigned_elsewhere(campaign, VALIDATION)
 
 
 def _check(

@@ -143,11 +143,11 @@ def construct(
     how = f"the {neighbours.k} nearest of {len(originals)} originals give {len(candidates)} new ones"
     drawn = draw(candidates, None, seed, DRAW_CN)
     pairs = [len(hs) * size for size in range(1, len(drawn) + 1)]
-    cns = drawn[: even_number(n_cns, pairs, divisible_by=divisible_by, how=how)]
+    cns = drawn[: round_to_multiple(n_cns, pairs, divisible_by=divisible_by, how=how)]
     cn_rows = [{"cn_id": key, "text": corpus.cns[key], **corpus.about(key), **found.provenance(key)} for key in cns]
     texts = {"hs.jsonl": hs_rows(corpus, hs), "cn.jsonl": cn_rows}
     units = [Unit(make_pair_id(one, other), hs_id=one, cn_id=other) for one in hs for other in cns]
-    counts |= {"cns_sampled": len(cns), "pairs": len(units), **prove_new(units, texts, corpus)}
+    counts |= {"cns_sampled": len(cns), "pairs": len(units), **check_disjoint(units, texts, corpus)}
     made_from = {
         "kind": "corpus",
         "hs": n_hs,
@@ -181,7 +181,7 @@ def draw(items: Sequence[str], number: int | None, seed: int, stream: int) -> li
     return [items[place] for place in order[: len(items) if number is None else number]]
 
 
-def even_number(number: int | None, pairs: Sequence[int], *, divisible_by: int, how: str) -> int:
+def round_to_multiple(number: int | None, pairs: Sequence[int], *, divisible_by: int, how: str) -> int:
     """Returns the number of CNs for which the number of pairs is a multiple of a divisor.
 
     Args:
@@ -212,7 +212,7 @@ def even_number(number: int | None, pairs: Sequence[int], *, divisible_by: int, 
     return number
 
 
-def prove_new(units: Iterable[Unit], texts: dict[str, list[Row]], corpus: Corpus) -> dict[str, int]:
+def check_disjoint(units: Iterable[Unit], texts: dict[str, list[Row]], corpus: Corpus) -> dict[str, int]:
     """Checks, by ids and by words, that no unit is a pair of the corpus.
 
     Args:

@@ -7,7 +7,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, Literal
 
 from fcconan.annotation.campaigns import SETTINGS, Row, Settings, Unit, create
-from fcconan.annotation.sampling.combinations import DRAW_CN, DRAW_HS, Material, draw, even_number, prove_new
+from fcconan.annotation.sampling.combinations import DRAW_CN, DRAW_HS, Material, check_disjoint, draw, round_to_multiple
 from fcconan.annotation.sampling.corpus import Corpus, spoken_pairs, text_in, words_of
 from fcconan.annotation.sampling.gold_questions import unit_of
 from fcconan.data import (
@@ -119,7 +119,7 @@ def pair_lists(
     how = f"the list has {len(order)} different ones"
     if known:
         how += f", and {len(known)} of their pairs occur in the corpus"
-    chosen = order[: even_number(n_cns, pairs, divisible_by=divisible_by, how=how)]
+    chosen = order[: round_to_multiple(n_cns, pairs, divisible_by=divisible_by, how=how)]
     texts = {"hs.jsonl": chosen_hs, "cn.jsonl": chosen}
     combinations = [(one["hs_id"], other["cn_id"]) for one in chosen_hs for other in chosen]
     units = [Unit(make_pair_id(*pair), hs_id=pair[0], cn_id=pair[1]) for pair in combinations if pair not in known]
@@ -136,7 +136,7 @@ def pair_lists(
         counts["dropped_as_existing"] = len(combinations) - len(units)
     counts["pairs"] = len(units)
     if corpus is not None:
-        counts |= prove_new(units, texts, corpus)
+        counts |= check_disjoint(units, texts, corpus)
     made_from = {"kind": "lists", "hs": n_hs, "cns": n_cns, "divisible_by": divisible_by, "counts": counts}
     return Material(units, texts, made_from)
 
