@@ -119,14 +119,14 @@ class _Model:
     Attributes:
         unit: Unit of each vote; shape (votes,).
         rater: Rater of each vote; shape (votes,).
-        said: Answer of each vote; shape (votes,). Answers that are labels come first.
+        answer: Answer of each vote; shape (votes,). Answers that are labels come first.
         size: Number of units, raters, answers and labels.
         smoothing: Pseudo-count of every cell.
     """
 
     unit: Integers
     rater: Integers
-    said: Integers
+    answer: Integers
     size: tuple[int, int, int, int]
     smoothing: float
 
@@ -134,7 +134,7 @@ class _Model:
         """Returns the vote shares of the labels of each unit; units without such a vote get the overall shares."""
         units, _, said, labels = self.size
         counts = np.zeros((units, said))
-        np.add.at(counts, (self.unit, self.said), 1.0)
+        np.add.at(counts, (self.unit, self.answer), 1.0)
         counts = counts[:, :labels]
         total = counts.sum(axis=0)
         overall = total / total.sum() if total.sum() else np.full(labels, 1 / labels)
@@ -145,7 +145,7 @@ class _Model:
         """Returns label shares and confusion matrices; shapes (labels,) and (raters, labels, answers)."""
         _, raters, said, labels = self.size
         counts = np.zeros((raters, said, labels))
-        np.add.at(counts, (self.rater, self.said), posteriors[self.unit])
+        np.add.at(counts, (self.rater, self.answer), posteriors[self.unit])
         counts = counts.swapaxes(1, 2) + self.smoothing
         total = counts.sum(axis=2, keepdims=True)
         # Without smoothing, a rater without units of a label gets uniform probabilities.
@@ -156,7 +156,7 @@ class _Model:
     def expect(self, shares: Floats, confusion: Floats) -> Floats:
         """Returns posteriors; computed from logarithms, as products over many raters underflow."""
         joint = np.zeros((self.size[0], len(shares)))
-        np.add.at(joint, self.unit, _log(confusion)[self.rater, :, self.said])
+        np.add.at(joint, self.unit, _log(confusion)[self.rater, :, self.answer])
         joint += _log(shares)
         scaled = np.exp(joint - joint.max(axis=1, keepdims=True))
         return np.asarray(scaled / scaled.sum(axis=1, keepdims=True))
@@ -167,7 +167,7 @@ class _Model:
 
         _, _, said, labels = self.size
         right = np.zeros((said, labels))
-        np.add.at(right, self.said, posteriors[self.unit])
+        np.add.at(right, self.answer, posteriors[self.unit])
         right = right[:labels].T  # shape (correct labels, answers)
         found, meant = linear_sum_assignment(right, maximize=True)
         if np.trace(right) >= right[found, meant].sum() - 1e-9:

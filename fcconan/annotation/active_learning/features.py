@@ -52,11 +52,11 @@ class Positive:
         return {"a": difference, "b": -difference}.get(self.label or "", -abs(difference))
 
 
-def read_positive(said: str | None, task: Task) -> Positive:
+def read_positive(text: str | None, task: Task) -> Positive:
     """Parses the target of the search.
 
     Args:
-        said: A label of the task, or an aspect with a bound such as `relevance>=4`; None for `appropriate`.
+        text: A label of the task, or an aspect with a bound such as `relevance>=4`; None for `appropriate`.
         task: Task of the campaign.
 
     Raises:
@@ -64,16 +64,16 @@ def read_positive(said: str | None, task: Task) -> Positive:
     """
     labels = [label.name for label in task.labels]
     if labels:
-        if (label := said or USUAL) in labels:
+        if (label := text or USUAL) in labels:
             return Positive(LABEL, label=label)
         raise InputError(f"the task {task.name} has no label {label!r}: give --positive {'|'.join(labels)}")
     example = f"{task.aspects[0].name}>={task.aspects[0].high}"
-    parts = _GRADES.fullmatch((said or "").replace(" ", ""))
+    parts = _GRADES.fullmatch((text or "").replace(" ", ""))
     if parts is None:
-        raise InputError(f"--positive is {said!r}: give an aspect with a bound, such as '{example}'")
+        raise InputError(f"--positive is {text!r}: give an aspect with a bound, such as '{example}'")
     aspect, high, bound = task.aspect(parts[1]), parts[2] == ">=", float(parts[3])
     if not (aspect.low < bound <= aspect.high if high else aspect.low <= bound < aspect.high):
-        raise InputError(f"--positive {said} is met by all grades or none: change the bound")
+        raise InputError(f"--positive {text} is met by all grades or none: change the bound")
     return Positive(aspect.name, bound=bound, high=high)
 
 

@@ -100,10 +100,10 @@ def distribute(
     generator = np.random.default_rng(seed)
     permitted = permissions((unit.unit_id for unit in units), raters, forbidden)
     whole = _whole_blocks(units, blocks, permitted)
-    what = {"units": "units", "cn": "blocks of a CN", "hs": "blocks of an HS"}[blocks]
+    kind = {"units": "units", "cn": "blocks of a CN", "hs": "blocks of an HS"}[blocks]
     load, shared = np.zeros(len(raters), np.int64), np.zeros((len(raters), len(raters)), np.int64)
     scattered = scatter and blocks != "units"
-    draw_numbers(whole, {} if scattered else overlap, len(raters), what, generator.permutation(len(whole)).tolist())
+    draw_numbers(whole, {} if scattered else overlap, len(raters), kind, generator.permutation(len(whole)).tolist())
     place(whole, load, shared, generator)
     groups = whole
     if scattered:
@@ -179,7 +179,7 @@ def block_names(units: Iterable[Unit], blocks: Blocks) -> dict[str, str]:
 
 
 def draw_numbers(
-    groups: Sequence[Group], overlap: Mapping[int, float], n_raters: int, what: str, order: Sequence[int]
+    groups: Sequence[Group], overlap: Mapping[int, float], n_raters: int, kind: str, order: Sequence[int]
 ) -> None:
     """Sets the number of raters to add to each group; groups at the start of a random order get the most raters.
 
@@ -187,7 +187,7 @@ def draw_numbers(
         groups: The groups; raters whom they have already count.
         overlap: Number of raters -> share.
         n_raters: Number of active raters.
-        what: Name of the groups, for messages.
+        kind: Name of the groups, for messages.
         order: Positions of the groups in random order.
 
     Raises:
@@ -199,7 +199,7 @@ def draw_numbers(
         able = [each for each in remaining if groups[each].permitted.sum() >= raters]
         if len(able) < number:
             raise InputError(
-                f"{number} {what} need {raters} of the {n_raters} active raters, but only {len(able)} have so many "
+                f"{number} {kind} need {raters} of the {n_raters} active raters, but only {len(able)} have so many "
                 "permitted raters: add raters, lower the overlap, or exclude units that raters had with --exclude-round"
             )
         chosen = set(able[:number])

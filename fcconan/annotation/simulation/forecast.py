@@ -257,8 +257,8 @@ def _resolved(counts: Integers, said: Sequence[str]) -> tuple[Integers, Integers
     """Applies the rule of `adjudicate`.
 
     Returns:
-        Labels of units, as positions in `said`, -1 for discarded; the index of each unit's combination of votes; and
-        the distinct combinations.
+        Labels of units as indices of answers, -1 for discarded; the index of each unit's combination of votes;
+        and the distinct combinations.
     """
     kinds, kind = np.unique(counts, axis=0, return_inverse=True)
     ballots = [[name for name, number in zip(said, row, strict=True) for _ in range(number)] for row in kinds.tolist()]

@@ -26,19 +26,19 @@ _STATUSES = ("draft", "submitted", "discarded")
 _FLAT = "export it with `dataset.records(with_responses=True).to_list(flatten=True)`"
 
 
-def files(handout: Handout, rater: str, name: str, theirs: Sequence[Item]) -> dict[str, str]:
+def files(handout: Handout, rater: str, name: str, items: Sequence[Item]) -> dict[str, str]:
     """Returns the content of the files of a rater's folder, by path.
 
     Args:
         handout: Content of the export.
         rater: Pseudonym of the rater.
         name: Name of the rater's file or folder.
-        theirs: Items of the rater.
+        items: Items of the rater.
     """
     return {
         f"{name}/.argilla/dataset.json": as_json(dataset(handout, rater)),
-        f"{name}/.argilla/settings.json": as_json(settings(handout, theirs)),
-        f"{name}/{RECORDS}": as_json(records(handout, theirs)),
+        f"{name}/.argilla/settings.json": as_json(settings(handout, items)),
+        f"{name}/{RECORDS}": as_json(records(handout, items)),
     }
 
 
@@ -52,19 +52,19 @@ def dataset(handout: Handout, rater: str) -> Row:
     return {"name": f"{handout.campaign.settings.name}-{handout.round}-{rater}", "status": "draft"} | _common(handout)
 
 
-def settings(handout: Handout, theirs: Sequence[Item]) -> Row:
+def settings(handout: Handout, items: Sequence[Item]) -> Row:
     """Returns the content of `settings.json`. Labels are label questions, integer grades ratings, and other grades
     texts.
 
     Args:
         handout: Content of the export.
-        theirs: Items of a rater; a field is required if all of them have the text.
+        items: Items of a rater; a field is required if all of them have the text.
     """
     fields = [
         {
             "name": name,
             "title": TITLES[name],
-            "required": all(item.texts.get(name) for item in theirs),
+            "required": all(item.texts.get(name) for item in items),
             "description": None,
             "settings": {"type": "text", "use_markdown": False},
             "type": "text",
@@ -87,12 +87,12 @@ def settings(handout: Handout, theirs: Sequence[Item]) -> Row:
     }
 
 
-def records(handout: Handout, theirs: Iterable[Item]) -> list[Row]:
+def records(handout: Handout, items: Iterable[Item]) -> list[Row]:
     """Returns a rater's records in order, in the format of `argilla.Record.to_dict`.
 
     Args:
         handout: Content of the export.
-        theirs: Items of a rater.
+        items: Items of a rater.
     """
     return [
         {
@@ -112,7 +112,7 @@ def records(handout: Handout, theirs: Iterable[Item]) -> list[Row]:
             "status": "pending",
             "_server_id": None,
         }
-        for item in theirs
+        for item in items
     ]
 
 

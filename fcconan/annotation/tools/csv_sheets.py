@@ -26,26 +26,26 @@ from fcconan.errors import InputError
 _NOT_SKIPPED = frozenset({"", "0", "0.0", "no", "false"})
 
 
-def files(handout: Handout, rater: str, name: str, theirs: Sequence[Item]) -> dict[str, str]:
+def files(handout: Handout, rater: str, name: str, items: Sequence[Item]) -> dict[str, str]:
     """Returns the content of a rater's file, by name.
 
     Args:
         handout: Content of the export.
         rater: Pseudonym of the rater.
         name: Name of the rater's file or folder.
-        theirs: Items of the rater.
+        items: Items of the rater.
     """
-    return {name: as_csv(sheet(handout, theirs))}
+    return {name: as_csv(sheet(handout, items))}
 
 
-def sheet(handout: Handout, theirs: Sequence[Item]) -> list[Row]:
+def sheet(handout: Handout, items: Sequence[Item]) -> list[Row]:
     """Returns the rows of a rater's sheet.
 
     Args:
         handout: Content of the export.
-        theirs: Items of a rater.
+        items: Items of a rater.
     """
-    suggested = [name for name in handout.questions if any(name in item.suggestions for item in theirs)]
+    suggested = [name for name in handout.questions if any(name in item.suggestions for item in items)]
     return [
         {
             **handout.ids(item),
@@ -53,7 +53,7 @@ def sheet(handout: Handout, theirs: Sequence[Item]) -> list[Row]:
             **{SUGGESTED + name: item.suggestions.get(name) for name in suggested},
             **dict.fromkeys([*handout.questions, COMMENT, SKIP]),
         }
-        for item in theirs
+        for item in items
     ]
 
 

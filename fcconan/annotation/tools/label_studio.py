@@ -17,19 +17,19 @@ from fcconan.errors import InputError
 _LONGEST_TITLE = 50
 
 
-def files(handout: Handout, rater: str, name: str, theirs: Sequence[Item]) -> dict[str, str]:
+def files(handout: Handout, rater: str, name: str, items: Sequence[Item]) -> dict[str, str]:
     """Returns the content of the project's files and of a rater's tasks, by name.
 
     Args:
         handout: Content of the export.
         rater: Pseudonym of the rater.
         name: Name of the rater's file or folder.
-        theirs: Items of the rater.
+        items: Items of the rater.
     """
     return {
         "config.xml": configuration(handout),
         "project.json": as_json(project(handout)),
-        name: as_json(tasks(handout, theirs)),
+        name: as_json(tasks(handout, items)),
     }
 
 
@@ -79,15 +79,15 @@ def project(handout: Handout) -> Row:
     }
 
 
-def tasks(handout: Handout, theirs: Iterable[Item]) -> list[Row]:
+def tasks(handout: Handout, items: Iterable[Item]) -> list[Row]:
     """Returns a rater's tasks in order.
 
     Args:
         handout: Content of the export.
-        theirs: Items of a rater.
+        items: Items of a rater.
     """
     found = []
-    for item in theirs:
+    for item in items:
         task: Row = {"data": handout.ids(item) | handout.shown(item)}
         if item.suggestions:
             about, asked = handout.about, handout.questions
