@@ -1,22 +1,26 @@
-"""Final labels: from the votes by a rule, or by a person where the rule has no answer.
+"""Final labels: the result of a rule over the votes, or the decision of a person.
 
-The rule is the one that every pair of FC-CONAN's release follows. One rater's label holds. Of two raters, one who is
-not sure leaves the decision to the other; two who contradict each other decide nothing. Of three or more, a label
-needs a strict majority, raters who are not sure being counted among those it must outnumber. What has no label then is
-discarded, with a reason, unless a person decides it.
+The rule gives all labels of FC-CONAN's release:
 
-The release holds only pairs that have a label, so it cannot show everything: it has no pair of the kinds that the rule
-discards, and raters who are not sure might as well not count as voters. The two readings first differ where two of
-three raters are not sure, and there the cautious one is taken.
+- One vote: its label.
+- Two votes: if one is `not_sure`, the other label; if they contradict each other, no label.
+- Three or more votes: the label with a strict majority of all votes, `not_sure` included.
 
-The same holds for verdicts between two replies: where none has a strict majority, the comparison is discarded. It is no
-`tie`, which is a verdict of its own that raters give, and no win for whoever is named first.
+A unit without a label is discarded with a reason, unless a person decides it.
 
-In place of the rule, labels may be those of `fcconan.annotation.dawid_skene`, which weighs votes by what else their
-raters said. Every such label has the reason `posterior`; what is less probable than asked for is discarded.
+The release contains labelled pairs only. It therefore has no pair that the rule discards, and it cannot show whether
+`not_sure` counts as a vote. The two readings differ first where two of three raters are not sure; the rule takes the
+cautious one and discards the unit.
 
-Grades are not adjudicated: raters may differ in a grade without one of them being wrong, and those who use the ratings
-take their mean, or all of them.
+The rule applies to verdicts between two replies as well: a comparison without a strict majority is discarded. That is
+different from `tie`, which is a verdict of its own.
+
+Instead of the rule, `fcconan.annotation.dawid_skene` can aggregate the votes; it weights them by the estimated
+reliability of the raters. Such labels have the reason `posterior`, and labels below a minimum probability are
+discarded.
+
+Grades are not adjudicated. Raters may give different grades without an error; users of the ratings take their mean,
+or use all of them.
 """
 
 from collections import Counter
@@ -32,22 +36,22 @@ from fcconan.errors import InputError
 
 BY_VOTES, BY_RULE = "votes", "rule"
 RULE, DAWID_SKENE = "rule", "dawid-skene"
-MODELS = {RULE: None, DAWID_SKENE: posterior_labels}  # by method: what weighs votes in place of the rule
-# Why a unit has its label.
+MODELS = {RULE: None, DAWID_SKENE: posterior_labels}
+# Reasons of labels.
 LABELLED = {
     "single": "one rater labelled it",
     "unanimous": "all raters gave this label",
     "majority": "more than half of three or more raters gave this label",
-    "other_not_sure": "of two raters one was not sure, and the other's label holds",
+    "other_not_sure": "one of two raters was not sure; the label is the other rater's",
     "posterior": "it is the most probable label by Dawid and Skene's method",
     "person": "a person decided",
 }
-# Why a unit is discarded.
+# Reasons of discards.
 DISCARDED = {
-    "not_sure": "the only rater, both of two, or most of several were not sure",
+    "not_sure": "all raters, or most of three or more, were not sure",
     "no_majority": "raters contradict each other, and no label has a strict majority",
-    "improbable": "no label is as probable as asked for by Dawid and Skene's method",
-    "all_skipped": "everybody who was asked skipped it",
+    "improbable": "no label has the minimum probability by Dawid and Skene's method",
+    "all_skipped": "all raters skipped it",
     "person_discarded": "a person decided that it has no label",
 }
 REASONS = (*LABELLED, *DISCARDED)
@@ -55,18 +59,18 @@ REASONS = (*LABELLED, *DISCARDED)
 
 @dataclass(frozen=True)
 class Outcome:
-    """What adjudication found.
+    """The result of adjudication.
 
     Attributes:
         decisions: Final labels and discards, in the order of the units.
-        votes: The labels that the raters gave, by unit and rater.
-        by_rule: What the rule says of every unit, also where a person decided.
-        waiting: Units that somebody still has to answer; they have no decision.
-        not_assigned: Units that nobody was asked about; they have no decision.
-        conflicts: Units of which the raters did not all give one label, those included that all are not sure of.
-        needless: Units that a person decided although the votes, as they are now, are no conflict.
-        own_raters: Units that one of their own raters decided as a person.
-        other_votes: Units that a person decided on other votes than those that they have now.
+        votes: Labels of the raters, by unit and rater.
+        by_rule: Decision of the rule on every unit, including units that a person decided.
+        waiting: Units with open assignments; they have no decision.
+        not_assigned: Units without assignments; they have no decision.
+        conflicts: Units whose raters gave different labels, and units of which all raters are not sure.
+        needless: Units that a person decided although the current votes are not in conflict.
+        own_raters: Units that a person decided who had also annotated them.
+        other_votes: Units whose votes have changed since a person decided them.
     """
 
     decisions: list[Decision]
@@ -81,7 +85,7 @@ class Outcome:
 
     @property
     def open_conflicts(self) -> list[str]:
-        """The conflicts that the rule discards, which only a person can decide otherwise."""
+        """Conflicts that the rule discards; only a person can give them a label."""
         return [unit for unit in self.conflicts if self.by_rule[unit].label is None]
 
 
@@ -89,10 +93,10 @@ def resolve(votes: Sequence[str]) -> tuple[str | None, str]:
     """Applies the rule to the votes on one unit.
 
     Args:
-        votes: The labels that raters gave, `not_sure` among them; skipped ones are none.
+        votes: Labels of the raters, `not_sure` included, without skipped answers.
 
     Returns:
-        The label, or None if the unit is discarded; and why, one of `REASONS`.
+        The label, or None if the unit is discarded; and the reason, one of `REASONS`.
     """
     if not votes:
         return None, "all_skipped"
@@ -108,7 +112,7 @@ def resolve(votes: Sequence[str]) -> tuple[str | None, str]:
 
 
 def final_labels(campaign: Campaign) -> list[str]:
-    """Returns the labels that a unit may end with, in the order of the task: all but `not_sure`.
+    """Returns the possible final labels, in the order of the task: all labels except `not_sure`.
 
     Raises:
         InputError: The task has aspects.
@@ -127,19 +131,19 @@ def adjudicate(
     method: str = RULE,
     at_least: float = 0.5,
 ) -> Outcome:
-    """Decides every unit whose raters have all answered; anchors and quiz units need no decision.
+    """Decides every unit without open assignments; gold questions and qualification tests need no decision.
 
     Args:
         campaign: A campaign on a task with labels.
-        rounds: Whose answers are votes; of a rater's answers to one unit the last round's counts.
-        now: Also decide units that somebody still has to answer, if there is a vote.
-        persons: What persons decided; None for what `decisions.jsonl` says. Those that do not say on which votes were
-            made on those that there are.
+        rounds: Rounds whose answers are votes. If a rater judged a unit in several rounds, the last one counts.
+        now: Whether units with open assignments are decided as well, if they have a vote.
+        persons: Decisions of persons; None for those in `decisions.jsonl`. A decision without recorded votes counts as
+            made on the current ones.
         method: `rule` or `dawid-skene`.
-        at_least: By Dawid and Skene's method, the least probability of a label that is not discarded.
+        at_least: Minimum probability of a label under Dawid and Skene's model.
 
     Raises:
-        InputError: The task has aspects, or there is no such round.
+        InputError: The task has aspects, or a round does not exist.
     """
     labels = final_labels(campaign)
     answered = {(rater, unit) for rater, unit, _ in answers_of(campaign, rounds)}
@@ -191,20 +195,20 @@ def adjudicate(
 
 
 def _seen(votes: Mapping[str, Mapping[str, str]], unit: str) -> str:
-    """The votes on a unit as a person sees them, without who gave which."""
+    """Returns the votes on a unit as a person sees them, without their raters."""
     return " ".join(sorted(votes.get(unit, {}).values()))
 
 
 def decisions_of_persons(campaign: Campaign) -> list[Decision]:
-    """Returns what persons decided, as far as `decisions.jsonl` has it."""
+    """Returns the decisions of persons in `decisions.jsonl`."""
     return [each for each in campaign.decisions().values() if each.by not in (BY_VOTES, BY_RULE)]
 
 
 def counts_of(outcome: Outcome | None) -> dict[str, Any]:
-    """Returns how many units have which label, are discarded or undecided for which reason, and are in conflict.
+    """Returns the number of units by label, by reason of the label or discard, and by kind of conflict.
 
     Args:
-        outcome: What `adjudicate` returned; None where nothing is adjudicated.
+        outcome: Result of `adjudicate`; None if nothing is adjudicated.
     """
     decisions = outcome.decisions if outcome else []
     labels = Counter(each.label for each in decisions if each.label)

@@ -1,18 +1,19 @@
-"""Raters who drift, answer fast, give one answer to everything or fail gold questions: shown, never removed.
+"""Checks of raters' attention: drift, speed, gold questions and constant answers. No rater is removed.
 
-- `drift`: Spearman's rho between the position in the rater's order and the error. The error of a label is 1 if it
-  differs from the known answer (of a gold question) or from the label of more than half of the other raters; that of a
-  grade is its distance from the known grade or from the mean of the others. The p-value is that of a two-sided
-  permutation test, corrected by Holm's method over all raters and aspects.
-- `fast`: the share of units answered faster than a threshold: three robust standard deviations (1.4826 times the
-  median absolute deviation) below the median of the logarithms of all raters' seconds (Leys et al., 2013). Flagged
-  above `FAST`.
-- `anchors`: the share of gold questions answered right, grades within a given distance being right. Flagged below a
-  pass mark.
-- `constant`: one answer to everything, where others vary. It has no statistic.
+- `drift`: Spearman's rho between the position of a unit in the rater's order and the rater's error. The error of a
+  label is 1 if it differs from the known answer (gold questions) or from the label of more than half of the other
+  raters. The error of a grade is its distance from the known grade, or from the mean of the others. The p-value is that
+  of a two-sided permutation test, corrected by Holm's method over all raters and aspects.
+- `fast`: share of units answered faster than a threshold: three robust standard deviations (1.4826 times the median
+  absolute deviation) below the median of the logarithms of all raters' seconds (Leys et al., 2013). Flagged above
+  `FAST`.
+- `anchors`: share of gold questions answered right; grades within a given distance are right. Flagged below a pass
+  mark.
+- `constant`: the same answer to every unit although other raters vary. It has no statistic.
 
-The permutations of `drift` are orders that the round could have had. Where all units of a CN or HS follow each other,
-errors come in heaps: blocks change places, units change places within their block, and gold questions with each other.
+The permutations of `drift` are orders that the round could have had. If all units of a CN or HS follow each other,
+their errors are correlated. Then blocks are permuted among blocks, units within their block, and gold questions among
+gold questions.
 """
 
 import math
@@ -25,7 +26,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fcconan.annotation.assignment.rounds import made_how
+from fcconan.annotation.assignment.rounds import recorded_options
 from fcconan.annotation.campaigns import MAIN, Assignment, Campaign, Key, Row, Unit
 from fcconan.annotation.qualification import is_right
 from fcconan.annotation.votes import NOT_SURE, Value, answers_of, votes_of
@@ -34,10 +35,10 @@ from fcconan.data import counted
 from fcconan.scoring import LEVEL, Family, holm, middle_ranks, p_floor
 
 Place = tuple[str, int]  # a stratum, and a block in it
-FEWEST = 10  # answers, for a test of drift and for constant answers
+FEWEST = 10  # minimum number of answers for the tests of drift and constant answers
 FAST = 0.05
 REASONS = ("too_few", "no_variation", "no_seconds", "no_anchors")
-_CHUNK = 2_000_000  # shuffled errors held at once
+_CHUNK = 2_000_000  # shuffled errors in memory
 
 
 @dataclass(frozen=True)
@@ -45,10 +46,10 @@ class Judged:
     """A unit that a rater judged.
 
     Attributes:
-        unit: Its id; gold questions are among them.
-        values: Values by aspect, None where skipped.
+        unit: Id of the unit; gold questions are included.
+        values: Values by aspect; None if skipped.
         seconds: Time for the unit; None if the tool does not record it.
-        place: Stratum (a round, or its gold questions) and block in which the unit's place was random.
+        place: Stratum (a round, or its gold questions) and block within which the position was random.
     """
 
     unit: str
@@ -58,12 +59,12 @@ class Judged:
 
 
 def courses(campaign: Campaign, rounds: Sequence[str] = (MAIN,)) -> dict[str, list[Judged]]:
-    """Returns the answers of each rater in order: round by round, each unit at its first place.
+    """Returns the answers of each rater in order: round by round, each unit at its first position.
 
-    The seconds of a unit are the largest of its aspects.
+    The seconds of a unit are the maximum over its aspects.
 
     Raises:
-        InputError: There is no such round.
+        InputError: A round does not exist.
     """
     answers = answers_of(campaign, rounds)
     found: dict[Key, Judged] = {}
@@ -91,7 +92,7 @@ def checks(
     pass_mark: float = 0.8,
     within: float = 0.0,
 ) -> list[Row]:
-    """Makes all checks of all raters.
+    """Checks the answers of all raters.
 
     Args:
         campaign: The campaign.
@@ -100,15 +101,15 @@ def checks(
         seed: Seed of the permutations.
         level: Corrected p-value below which a rater is flagged.
         too_fast: Seconds below which an answer is fast; None for the robust threshold.
-        pass_mark: Share of gold questions that must be right.
-        within: Largest distance from the known grade that is still right.
+        pass_mark: Minimum share of correct gold questions.
+        within: Maximum distance of a correct grade from the known grade.
 
     Returns:
         Rows with `check`, `rater`, `aspect`, `statistic` (its name), `value`, `n`, `p`, `p_corrected`, `flagged`,
-        `reason` (one of `REASONS` where there is no value) and `note`.
+        `reason` (one of `REASONS` if there is no value) and `note`.
 
     Raises:
-        InputError: There is no such round.
+        InputError: A round does not exist.
     """
     found: list[Row] = []
     mine = courses(campaign, rounds)
@@ -130,7 +131,7 @@ def checks(
 
 
 def check_families(rows: Sequence[Row], permutations: int) -> list[Family]:
-    """Returns the family of the p-values of drift; none if there are no rows.
+    """Returns the family of the drift tests; an empty list if there are no rows.
 
     Args:
         rows: Result of `checks`.
@@ -142,7 +143,7 @@ def check_families(rows: Sequence[Row], permutations: int) -> list[Family]:
 
 
 def family_notes(families: Sequence[Family], permutations: int) -> list[str]:
-    """Returns a sentence for every family of tests none of which can be significant.
+    """Returns a warning for every family of tests in which no result can be significant.
 
     Args:
         families: Result of `check_families`.
@@ -166,7 +167,7 @@ def trend(
         errors: One error for each position.
         permutations: Number of random orders of the errors.
         seed: Seed of the random orders.
-        places: Stratum and block of each error: blocks change places within their stratum, and errors within their
+        places: Stratum and block of each error. Blocks are permuted within their stratum, and errors within their
             block. None if every order is equally likely.
 
     Returns:
@@ -185,7 +186,7 @@ def trend(
 
 
 def fast_threshold(seconds: Sequence[Sequence[float | None]]) -> float | None:
-    """Returns the seconds below which an answer is fast; None if there are none, or they do not vary.
+    """Returns the seconds below which an answer is fast; None if no seconds are recorded, or they do not vary.
 
     Args:
         seconds: Seconds of each rater.
@@ -211,7 +212,10 @@ def _errors(
     aspect: str,
     within: float,
 ) -> tuple[list[float], list[bool], list[Place]]:
-    """Errors in order, on units with a known answer or others' votes; which gold questions are right; the places."""
+    """Returns errors in order, the correctness of gold questions, and the places of the errors.
+
+    Units without a known answer and without a reference from other raters are left out.
+    """
     errors, right, places = [], [], []
     for each in course:
         mine, known = each.values.get(aspect), (units[each.unit].known or {}).get(aspect)
@@ -228,7 +232,7 @@ def _errors(
 
 
 def _reference(others: Sequence[Value]) -> Value | None:
-    """The mean of others' grades, or the label that more than half of them gave, unless they are not sure."""
+    """Returns the mean of the other grades, or the label of more than half of the other raters; None for `not_sure`."""
     numbers = [value for value in others if not isinstance(value, str)]
     if numbers:
         return fmean(numbers)
@@ -273,12 +277,13 @@ def _fast(seconds: Sequence[float | None], threshold: float | None) -> Row:
 
 
 def _places(campaign: Campaign, name: str, assignments: Sequence[Assignment]) -> list[Place]:
-    """The stratum and block of each assignment, which come in their raters' orders.
+    """Returns the stratum and block of each assignment, in the given order.
 
-    A block is a sequence of units of one CN or HS, so that units that a rater took over later, which come one by one,
-    are blocks of their own. Gold questions, at random places amid blocks, change places with each other only.
+    A block is a run of units of one CN or HS. Units that a rater took over later come one by one and are blocks of
+    their
+    own. Gold questions are at random positions between blocks; they are permuted among themselves.
     """
-    key = {"cn": "cn_id", "hs": "hs_id"}.get(made_how(campaign, name).get("blocks", ""))
+    key = {"cn": "cn_id", "hs": "hs_id"}.get(recorded_options(campaign, name).get("blocks", ""))
     if key is None:
         return [(name, 0)] * len(assignments)
     units, found = campaign.units(), []
@@ -296,7 +301,7 @@ def _places(campaign: Campaign, name: str, assignments: Sequence[Assignment]) ->
 
 
 def _shuffles(values: npt.NDArray[Any], permutations: int, seed: Any, places: Sequence[Place] | None) -> Any:
-    """Yields random orders, a bounded number at a time; shape (some orders, values)."""
+    """Yields random orders in chunks of limited size; shape (orders, values)."""
     generator = np.random.default_rng(seed)
     strata: dict[str, list[int]] = {}
     blocks: dict[str, Counter[int]] = {}
@@ -316,7 +321,7 @@ def _shuffles(values: npt.NDArray[Any], permutations: int, seed: Any, places: Se
 def _redrawn(
     orders: npt.NDArray[Any], sizes: npt.NDArray[np.int64], generator: np.random.Generator
 ) -> npt.NDArray[Any]:
-    """Permutes values within consecutive blocks of these sizes, then the blocks; each row on its own."""
+    """Permutes values within consecutive blocks, then the blocks; each row independently."""
     starts = np.cumsum(sizes) - sizes
     for start, size in zip(starts.tolist(), sizes.tolist(), strict=True):
         if size > 1:

@@ -1,21 +1,21 @@
-"""A campaign: a folder of plain files that holds everything an annotation campaign knows.
+"""A campaign: a folder of plain files with the complete state of an annotation campaign.
 
     campaign.yaml        settings, written once by `annotate new`
-    task.yaml            the task, copied, so that a later edit of the catalogue changes no running campaign
-    guidelines.md        what raters are told, copied likewise
-    hs.jsonl, cn.jsonl   the texts of a campaign on pairs, with what the corpus says about them
-    replies.jsonl        the replies of a campaign on replies or comparisons (rows `Reply`)
-    units.jsonl          what is judged, ids only
-    raters.jsonl         pseudonyms and their state; names never enter the folder
-    rounds/NAME.jsonl    who judges what in a round, in which order
-    rounds/NAME.json     how the round was made
-    rounds/NAME.shown.jsonl  what raters see besides the texts, such as others' grades
-    answers.jsonl        everything that raters said, ever: later lines supersede earlier ones on the same question
-    imports.jsonl        the files that answers came from
-    decisions.jsonl      how conflicts were resolved
-    queue.jsonl          how the rounds queue-N came about
+    task.yaml            copy of the task; later edits of the catalogue do not change a running campaign
+    guidelines.md        guidelines of the raters, copied as well
+    hs.jsonl, cn.jsonl   texts and metadata of a campaign on pairs
+    replies.jsonl        replies of a campaign on replies or comparisons (rows `Reply`)
+    units.jsonl          units to judge, ids only
+    raters.jsonl         pseudonyms and states of raters; real names are never stored
+    rounds/NAME.jsonl    assignments of a round: raters, units and their order
+    rounds/NAME.json     options of a round
+    rounds/NAME.shown.jsonl  further information shown to raters, such as grades of other raters
+    answers.jsonl        history of all answers: a later line supersedes an earlier one on the same question
+    imports.jsonl        imported files
+    decisions.jsonl      final labels
+    queue.jsonl          batches of the active learning queue
 
-Every file is written whole or not at all. Whoever changes something holds the campaign's lock.
+Files are written atomically. Processes that change a campaign hold its lock.
 """
 
 import fnmatch
@@ -38,11 +38,11 @@ Row = dict[str, Any]
 Key = tuple[str, str]  # rater and unit
 Role = Literal["annotator", "validator"]
 SETTINGS = "campaign.yaml"
-LABEL = "label"  # what is answered in a task with labels; in a task with aspects it is the aspect
-MAIN = "main"  # the round that raters judge the units in
-VALIDATION = "validation"  # the round in which others agree or disagree with the label
-QUALIFICATION = "qualification"  # the round of the quiz
-_PATIENCE = 60.0  # seconds to wait for another change
+LABEL = "label"  # the aspect of answers in a task with labels
+MAIN = "main"
+VALIDATION = "validation"
+QUALIFICATION = "qualification"
+_PATIENCE = 60.0  # seconds to wait for the lock
 Record = TypeVar("Record")
 
 
@@ -50,11 +50,11 @@ class Settings(BaseModel):
     """The file `campaign.yaml`.
 
     Attributes:
-        format: The version of the folder's layout.
-        name: Of the campaign; imports of another one are refused by it.
-        language: A code of ISO 639-1.
-        seed: From which every step derives its draws, unless it is given one of its own.
-        made_from: What the units were made from and how, as `annotate new` reports it.
+        format: Version of the folder's layout.
+        name: Name of the campaign; imports from another campaign are refused by it.
+        language: Language code (ISO 639-1).
+        seed: Default seed; every step derives its own seed from it.
+        made_from: Sources and counts of the units, as `annotate new` reports them.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -68,17 +68,17 @@ class Settings(BaseModel):
 
 @dataclass(frozen=True)
 class Unit:
-    """One thing that is judged.
+    """A unit of annotation.
 
     Attributes:
-        unit_id: The pair's id, the reply's id, or `<reply a>:<reply b>`.
-        role: `item`, or `anchor` or `quiz`, whose right answer is known.
-        hs_id: The HS.
-        cn_id: The CN of a pair.
-        item_id: What a reply answers.
-        reply_a: The reply, or the first one of a comparison.
-        reply_b: The second one of a comparison.
-        known: The right answer by aspect (or `label`), of an anchor or quiz unit.
+        unit_id: Id of the pair or reply, or `<reply a>:<reply b>`.
+        role: `item`; or `anchor` (gold question) or `quiz` (qualification test), with a known answer.
+        hs_id: Id of the HS.
+        cn_id: Id of the CN of a pair.
+        item_id: Id of the item that a reply answers.
+        reply_a: Id of the reply, or of the first reply of a comparison.
+        reply_b: Id of the second reply of a comparison.
+        known: Known answer by aspect (or `label`), of gold questions and qualification tests.
     """
 
     unit_id: str
@@ -93,12 +93,12 @@ class Unit:
 
 @dataclass(frozen=True)
 class Rater:
-    """Somebody who judges.
+    """A rater.
 
     Attributes:
-        rater: The pseudonym.
-        role: What they do: `annotator` or `validator`.
-        state: `invited` (has to pass a quiz first), `active`, `failed` (the quiz) or `left`.
+        rater: Pseudonym.
+        role: `annotator` or `validator`.
+        state: `invited` (has to pass the qualification test), `active`, `failed` (the test) or `left`.
     """
 
     rater: str
@@ -108,15 +108,15 @@ class Rater:
 
 @dataclass(frozen=True)
 class Assignment:
-    """That a rater judges a unit in a round.
+    """The assignment of a unit to a rater in a round.
 
     Attributes:
-        rater: The pseudonym.
-        unit_id: The unit.
-        position: Its place in the rater's order, from 1.
-        session: The sitting in which it comes, from 1.
+        rater: Pseudonym of the rater.
+        unit_id: Id of the unit.
+        position: Position in the rater's order, from 1.
+        session: Number of the session, from 1.
         swapped: Whether a comparison is shown with its second reply as A.
-        withdrawn: Whether the rater left or was relieved of it; an answer given before stays.
+        withdrawn: Whether the unit was taken from the rater; earlier answers stay.
     """
 
     rater: str
@@ -128,24 +128,24 @@ class Assignment:
 
     @property
     def key(self) -> Key:
-        """The rater and the unit."""
+        """Rater and unit."""
         return self.rater, self.unit_id
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What a rater said on one question about a unit.
+    """An answer of a rater to one question about a unit.
 
     Attributes:
-        round: The round.
-        rater: The pseudonym.
-        unit_id: The unit.
-        aspect: The aspect, or `label` in a task with labels.
-        value: The grade (a number) or the label (a string), a verdict being about the unit's own order of replies,
-            whatever was shown; None if it was skipped.
-        seconds: How long it took, if the tool says.
-        comment: What the rater remarked.
-        import_number: Which import brought it, from 1.
+        round: Name of the round.
+        rater: Pseudonym of the rater.
+        unit_id: Id of the unit.
+        aspect: Aspect, or `label` in a task with labels.
+        value: Grade (a number) or label (a string); None if skipped. A verdict refers to the order of the replies in
+            the unit, independent of the order shown.
+        seconds: Time for the unit, if the tool records it.
+        comment: Comment of the rater.
+        import_number: Number of the import, from 1.
     """
 
     round: str
@@ -159,31 +159,31 @@ class Answer:
 
     @property
     def key(self) -> Key:
-        """The rater and the unit."""
+        """Rater and unit."""
         return self.rater, self.unit_id
 
     @property
     def question(self) -> tuple[str, str, str, str]:
-        """What the answer is to: a later answer to the same question supersedes it."""
+        """Identity of the question: a later answer to the same question supersedes an earlier one."""
         return self.round, self.rater, self.unit_id, self.aspect
 
 
 @dataclass(frozen=True)
 class Import:
-    """A file that answers came from.
+    """An imported file.
 
-    People name files after themselves: a name is kept only if it is one that `export` writes.
+    Files may be named after people. Only names that `export` writes are stored.
 
     Attributes:
-        import_number: From 1.
-        file: Its name, without the folder; None if it is another than `export` gives.
-        sha256: Of its content.
-        tool: The format.
-        round: The round.
-        raters: Whose answers it has, by their pseudonyms.
-        n_answers: Answers in it.
-        n_new: Those to questions that had none.
-        n_changed: Those that changed an earlier one.
+        import_number: Number of the import, from 1.
+        file: File name without the folder; None if `export` does not write such a name.
+        sha256: Hash of the content.
+        tool: Format of the file.
+        round: Name of the round.
+        raters: Pseudonyms of the raters with answers in the file.
+        n_answers: Number of answers.
+        n_new: Number of answers to questions without an earlier answer.
+        n_changed: Number of answers that replace an earlier one.
     """
 
     import_number: int
@@ -202,40 +202,40 @@ class Decision:
     """The final label of a unit.
 
     Attributes:
-        unit_id: The unit.
-        label: The label; None if the unit is discarded.
+        unit_id: Id of the unit.
+        label: Label; None if the unit is discarded.
         by: `votes` (no conflict), `rule`, or the pseudonym of the person who decided.
-        reason: Why, from a closed list of `fcconan.annotation.adjudication`.
-        votes: Of a person's decision, the votes that it was made on, in alphabetical order; None for others.
+        reason: Reason from the closed list in `fcconan.annotation.adjudication`.
+        votes: Votes at the time of a person's decision, in alphabetical order; None for other decisions.
     """
 
     unit_id: str
     label: str | None
     by: str
     reason: str
-    votes: str | None = field(default=None, compare=False)  # what was decided is the same on other votes
+    votes: str | None = field(default=None, compare=False)  # equal decisions may have other votes
 
 
 class Campaign:
     """A campaign in its folder.
 
     Args:
-        folder: Of the campaign.
+        folder: Folder of the campaign.
 
     Attributes:
-        folder: Of the campaign.
-        settings: What `campaign.yaml` says.
-        task: What is asked.
+        folder: Folder of the campaign.
+        settings: Content of `campaign.yaml`.
+        task: Annotation task.
 
     Raises:
-        InputError: The folder holds no campaign, or one that cannot be read.
+        InputError: The folder is not a campaign, or a file of it cannot be read.
     """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._tables: dict[str, tuple[tuple[int, int, int], list[Any]]] = {}
         if not (folder / SETTINGS).is_file():
-            raise InputError(f"{folder} holds no {SETTINGS}: make a campaign with `fcconan annotate new`")
+            raise InputError(f"{folder} has no {SETTINGS}: create a campaign with `fcconan annotate new`")
         file = YamlFile(folder / SETTINGS)
         try:
             self.settings = Settings.model_validate(file.data)
@@ -246,15 +246,15 @@ class Campaign:
 
     @property
     def aspects(self) -> list[str]:
-        """The questions about every unit: the task's aspects, or `label`."""
+        """Questions about every unit: the task's aspects, or `label`."""
         return [aspect.name for aspect in self.task.aspects] or [LABEL]
 
     def units(self) -> dict[str, Unit]:
-        """Returns what is judged, by its id, in the order of the file; an unknown id is refused."""
+        """Returns the units by id, in the order of the file; a lookup of an unknown id raises InputError."""
         return Lookup(self.folder, "unit", {unit.unit_id: unit for unit in self.read("units.jsonl", Unit)})
 
     def items(self) -> list[Unit]:
-        """Returns the units whose answer is wanted: all but gold questions and the qualification test."""
+        """Returns the units to annotate, without gold questions and qualification tests."""
         return self.units_of("item")
 
     def units_of(self, role: str) -> list[Unit]:
@@ -262,13 +262,13 @@ class Campaign:
         return [unit for unit in self.units().values() if unit.role == role]
 
     def texts(self) -> dict[str, Row]:
-        """Returns the rows of HS, CNs and replies by their ids; each has a `text`."""
+        """Returns the rows of HS, CNs and replies by id; each has a `text`."""
         keys = {"hs.jsonl": "hs_id", "cn.jsonl": "cn_id", "replies.jsonl": "reply_id"}
         rows = {row[key]: row for name, key in keys.items() for row in self._once(name, read_rows)}
         return Lookup(self.folder, "text", rows)
 
     def raters(self) -> dict[str, Rater]:
-        """Returns the raters by their pseudonyms, in the order in which they joined."""
+        """Returns the raters by pseudonym, in the order in which they joined."""
         return Lookup(self.folder, "rater", {rater.rater: rater for rater in self.read("raters.jsonl", Rater)})
 
     def active(self, role: str) -> list[str]:
@@ -280,35 +280,36 @@ class Campaign:
         return sorted(path.stem for path in (self.folder / "rounds").glob("*.jsonl") if "." not in path.stem)
 
     def rounds_like(self, names: Sequence[str] | None) -> list[str]:
-        """Returns the rounds with these names, in their order; a name such as `queue-*` is that of all that it matches.
+        """Returns the names of the rounds that match patterns.
 
         Args:
-            names: The names, also those that no round has; None or nothing for the main round.
+            names: Names, or patterns such as `queue-*`; names without a round are returned unchanged. None or an empty
+                list for the main round.
         """
         found: list[str] = []
         for name in names or [MAIN]:
-            # Of rounds that are numbered, the tenth comes after the second.
+            # Numerical order: queue-10 follows queue-9.
             matching = sorted(fnmatch.filter(self.rounds(), name), key=lambda each: (len(each), each))
             found += matching or [name]
         return list(dict.fromkeys(found))
 
     def assignments(self, round_name: str = MAIN) -> list[Assignment]:
-        """Returns who judges what in a round, each rater's in their order.
+        """Returns the assignments of a round; those of each rater are in the rater's order.
 
         Raises:
-            InputError: There is no such round.
+            InputError: The round does not exist.
         """
         path = self.folder / "rounds" / f"{round_name}.jsonl"
         if not path.is_file():
             options = round_options(name for name in self.rounds() if name not in (VALIDATION, QUALIFICATION))
-            todo = f"name what there is, with {options}" if options else "make it with `fcconan annotate assign`"
+            todo = f"choose existing rounds, with {options}" if options else "create it with `fcconan annotate assign`"
             raise InputError(
                 f"{self.folder} has no round {round_name!r}, only {', '.join(self.rounds()) or 'none'}: {todo}"
             )
         return self.read(f"rounds/{round_name}.jsonl", Assignment)
 
     def shown(self, round_name: str) -> dict[Key, Row] | None:
-        """Returns what each rater of a round is shown besides the texts, by rater and unit; None if that is nothing."""
+        """Returns the information shown in addition to the texts, by rater and unit; None if the round shows none."""
         name = f"rounds/{round_name}.shown.jsonl"
         if not (self.folder / name).is_file():
             return None
@@ -316,14 +317,14 @@ class Campaign:
         return {(row.pop("rater", ""), row.pop("unit_id", "")): row for row in rows}
 
     def history(self) -> list[Answer]:
-        """Returns everything that raters said, the oldest first."""
+        """Returns all answers, the oldest first."""
         return self.read("answers.jsonl", Answer)
 
     def answers(self, round_name: str | None = None) -> dict[tuple[str, str, str, str], Answer]:
-        """Returns the answers that hold, by their question, in the order in which questions were first answered.
+        """Returns the current answers by question, in the order in which questions were first answered.
 
         Args:
-            round_name: The round; None for all.
+            round_name: Name of the round; None for all.
         """
         found: dict[tuple[str, str, str, str], Answer] = {}
         for answer in self.history():
@@ -332,9 +333,11 @@ class Campaign:
         return found
 
     def imports(self) -> list[Import]:
-        """Returns the imports, the oldest first; one that was killed before its answers were written is none."""
-        came = {answer.import_number for answer in self.history()}
-        return [one for one in self.read("imports.jsonl", Import) if one.import_number in came]
+        """Returns the imports, the oldest first, without imports that were interrupted before their answers were
+        written.
+        """
+        complete = {answer.import_number for answer in self.history()}
+        return [each for each in self.read("imports.jsonl", Import) if each.import_number in complete]
 
     def decisions(self) -> dict[str, Decision]:
         """Returns the final labels by unit; empty before adjudication."""
@@ -342,16 +345,16 @@ class Campaign:
 
     @contextmanager
     def changing(self) -> Iterator[None]:
-        """Holds the campaign's lock: what is read and written within is one change.
+        """Holds the lock of the campaign: reads and writes within are one change.
 
         Raises:
-            InputError: Another process holds it for too long, or the folder cannot be written.
+            InputError: Another process holds the lock for too long, or the folder cannot be written.
         """
         with locked(self.folder, wait=_PATIENCE):
             yield
 
     def write(self, name: str, records: Iterable[Any]) -> None:
-        """Writes a file of records, such as `raters.jsonl`, whole; call it within `changing`.
+        """Writes a file of records, such as `raters.jsonl`, atomically; call it within `changing`.
 
         Raises:
             OSError: The file cannot be written.
@@ -361,15 +364,15 @@ class Campaign:
         write_whole(path, as_lines(_as_row(record) for record in records))
 
     def read(self, name: str, kind: type[Record]) -> list[Record]:
-        """Returns the records of one class in a file such as `raters.jsonl`; none if there is no such file.
+        """Returns the records of a file such as `raters.jsonl`; an empty list if the file does not exist.
 
         Raises:
-            InputError: A line of the file is no such record.
+            InputError: A line is not a record of that class.
         """
         return self._once(name, lambda path: _records(path, kind))
 
     def _once(self, name: str, read: Callable[[Path], Iterable[Any]]) -> list[Any]:
-        """The rows of a file, which is read again only when it has changed; none if there is no such file."""
+        """Returns the rows of a file, cached until the file changes; an empty list if it does not exist."""
         path = self.folder / name
         if not path.is_file():
             return []
@@ -386,7 +389,7 @@ def _records(path: Path, kind: type[Record]) -> Iterator[Record]:
             yield kind(**row)
         except TypeError as error:
             raise InputError(
-                f"{path}, line {number} is no {kind.__name__.lower()} ({error}): take the file from a backup"
+                f"{path}, line {number} is not a valid {kind.__name__.lower()} ({error}): restore it from a backup"
             ) from error
 
 
@@ -398,22 +401,22 @@ def create(
     texts: Mapping[str, Iterable[Row]],
     guidelines: str | None = None,
 ) -> Campaign:
-    """Makes the folder of a new campaign, whole or not at all.
+    """Writes the folder of a new campaign atomically.
 
     Args:
-        folder: Of the campaign; it must not exist, or be empty.
-        settings: For `campaign.yaml`.
-        task: What is asked.
-        units: What is judged.
+        folder: Folder of the campaign; it must be empty or not exist.
+        settings: Content of `campaign.yaml`.
+        task: Annotation task.
+        units: Units of the campaign.
         texts: Rows by file: `hs.jsonl`, `cn.jsonl`, `replies.jsonl`.
-        guidelines: What raters are told, as Markdown; None to tell them what follows from the task.
+        guidelines: Guidelines for raters, as Markdown; None for guidelines derived from the task.
 
     Raises:
-        InputError: There is something in the folder.
-        OSError: It cannot be written.
+        InputError: The folder is not empty.
+        OSError: The folder cannot be written.
     """
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise InputError(f"{folder} is there already: choose another folder for the new campaign")
+        raise InputError(f"{folder} exists and is not empty: choose another folder for the new campaign")
     with new_folder(folder) as stage:
         content = yaml.safe_dump(settings.model_dump(), sort_keys=False, allow_unicode=True)
         (stage / SETTINGS).write_text(content, encoding="utf-8")
@@ -427,7 +430,7 @@ def create(
 
 
 def round_options(names: Iterable[str]) -> str:
-    """Returns the options that name rounds on a command line, those of a queue as one pattern."""
+    """Returns the command-line options for rounds; rounds of a queue are one pattern."""
     shown = dict.fromkeys("'queue-*'" if name.startswith("queue-") else name for name in names)
     return " ".join(f"--round {name}" for name in shown)
 
@@ -438,6 +441,6 @@ def as_lines(rows: Iterable[Row]) -> str:
 
 
 def _as_row(record: Any) -> Row:
-    """A record without what has its default, which is most of it."""
+    """Returns the fields of a record that differ from their defaults, and `value`."""
     defaults = {each.name: each.default for each in fields(record)}
     return {name: value for name, value in asdict(record).items() if value != defaults[name] or name == "value"}

@@ -1,21 +1,21 @@
-"""Labels from the votes of raters of whom each errs in a way of their own (Dawid and Skene 1979).
+"""Label aggregation by Dawid and Skene's model (1979): raters have individual error rates.
 
-A unit has one right label, drawn with the labels' shares; a rater who sees a unit with the label k says l with a
-probability that depends on the rater, k and l alone. Shares, the raters' confusion matrices and the probability of each
-label of each unit are found together by expectation and maximisation (EM). Beside a majority, the method counts a vote
-for as much as the rater's other votes are worth, and turns round what somebody reliably says the wrong way.
+Every unit has one correct label. A rater who sees a unit with the correct label k answers l with a probability that
+depends on the rater, k and l only. Label shares, confusion matrices of the raters and posterior probabilities of the
+labels are estimated together by expectation maximisation (EM). Compared with a majority vote, the model weights each
+vote by the rater's reliability, and corrects raters who confuse two labels systematically.
 
-What raters say may be more than what can be right: `not_sure` is an answer with probabilities of its own, and no label.
+Answers may include more than the labels: `not_sure` is an answer with its own probabilities.
 
-EM climbs to the nearest summit. It starts from the shares of the votes on each unit, so it is deterministic, and starts
-near the labelling that most raters mean. A solution stays as likely when labels change places in it; the one is taken
-in which what raters say agrees most with what is said to be right.
+EM converges to a local optimum. It starts from the vote shares of each unit, so the result is deterministic and close
+to the majority. The likelihood does not change if labels are permuted; the permutation with the highest agreement
+between answers and labels is returned.
 
-The method needs units that several raters judged. Where one judged each, nothing tells an error from a label, and it
-may well give all units the same one.
+The model needs units with several votes. With one vote per unit, errors and labels cannot be separated, and all units
+may get the same label.
 
-This is our own: crowd-kit (1.4.2, kept up) has the method too, but needs `transformers`, has no answers beside the
-labels, and no smoothing that would keep a rater with few votes from a probability of 0.
+This is an own implementation: crowd-kit (1.4.2, maintained) depends on `transformers`, supports no answers beyond the
+labels, and has no smoothing, without which raters with few votes get probabilities of 0.
 """
 
 from collections.abc import Mapping, Sequence
@@ -35,12 +35,12 @@ ITERATIONS = 2_000
 
 @dataclass(frozen=True)
 class DawidSkene:
-    """The solution of the method.
+    """The fitted model.
 
     Attributes:
-        posteriors: Unit -> label -> probability that the label is right; labels in their order, summing to 1.
-        confusion: Rater -> right label -> answer -> probability, summing to 1 over the answers.
-        shares: Label -> its share of the units.
+        posteriors: Unit -> label -> posterior probability; labels in their order, with the sum 1.
+        confusion: Rater -> correct label -> answer -> probability, with the sum 1 over the answers.
+        shares: Label -> share of the units.
     """
 
     posteriors: dict[str, dict[str, float]]
@@ -48,11 +48,11 @@ class DawidSkene:
     shares: dict[str, float]
 
     def label(self, unit: str, *, at_least: float = 0.0) -> str | None:
-        """Returns the most probable label of a unit; None if it is less probable than asked for, or not the only one.
+        """Returns the most probable label of a unit; None if its probability is too low, or two labels are tied.
 
         Args:
             unit: A unit with a vote.
-            at_least: The least probability.
+            at_least: Minimum probability.
         """
         found = self.posteriors[unit]
         best = max(found.values())
@@ -67,24 +67,26 @@ def posterior_labels(
     smoothing: float = SMOOTHING,
     iterations: int = ITERATIONS,
 ) -> DawidSkene:
-    """Finds labels, confusion matrices and shares.
+    """Fits Dawid and Skene's model.
 
     Args:
-        votes: Unit -> rater -> what they said; whoever did not judge or skipped a unit is missing there.
-        labels: What can be right, two or more; votes may say more, such as `not_sure`.
-        smoothing: Votes, 0 or more, that are added to every cell of every confusion matrix and to the count of every
-            label.
-        iterations: Largest number of iterations, which end when no posterior changes by more than `TOLERANCE`; 0 leaves
-            the start: the shares of the votes.
+        votes: Unit -> rater -> answer; skipped units have no entry.
+        labels: Possible labels, two or more; answers may include more, such as `not_sure`.
+        smoothing: Pseudo-count, 0 or more, of every cell of the confusion matrices and of every label.
+        iterations: Maximum number of iterations. EM stops when no posterior changes by more than `TOLERANCE`; 0 returns
+            the vote shares.
+
+    Returns:
+        The fitted model.
 
     Raises:
         InputError: There are no votes, or fewer than two labels.
     """
     if len(set(labels)) < 2 or len(set(labels)) < len(labels):
-        raise InputError(f"found the labels {', '.join(labels) or 'none'}: give two or more different ones")
+        raise InputError(f"found the labels {', '.join(labels) or 'none'}: give two or more different labels")
     units = [unit for unit, given in votes.items() if given]
     if not units:
-        raise InputError("there are no votes: import some first")
+        raise InputError("the campaign has no votes: import answers first")
     raters = list(dict.fromkeys(rater for unit in units for rater in votes[unit]))
     said = list(dict.fromkeys([*labels, *sorted({vote for unit in units for vote in votes[unit].values()})]))
     place = {rater: at for at, rater in enumerate(raters)}
@@ -112,27 +114,27 @@ def posterior_labels(
 
 @dataclass(frozen=True)
 class _Model:
-    """The two steps of EM over votes as numbers.
+    """The two steps of EM on encoded votes.
 
     Attributes:
-        unit: The unit of each vote; shape (votes,).
-        rater: Its rater.
-        said: The answer; answers that can be right come first.
+        unit: Unit of each vote; shape (votes,).
+        rater: Rater of each vote; shape (votes,).
+        answer: Answer of each vote; shape (votes,). Answers that are labels come first.
         size: Number of units, raters, answers and labels.
-        smoothing: Votes that are added to every cell.
+        smoothing: Pseudo-count of every cell.
     """
 
     unit: Integers
     rater: Integers
-    said: Integers
+    answer: Integers
     size: tuple[int, int, int, int]
     smoothing: float
 
     def start(self) -> Floats:
-        """Returns the shares of votes for each label on each unit; of units without one, the shares of all votes."""
+        """Returns the vote shares of the labels of each unit; units without such a vote get the overall shares."""
         units, _, said, labels = self.size
         counts = np.zeros((units, said))
-        np.add.at(counts, (self.unit, self.said), 1.0)
+        np.add.at(counts, (self.unit, self.answer), 1.0)
         counts = counts[:, :labels]
         total = counts.sum(axis=0)
         overall = total / total.sum() if total.sum() else np.full(labels, 1 / labels)
@@ -140,33 +142,33 @@ class _Model:
         return np.where(given > 0, counts / np.maximum(given, 1.0), overall)
 
     def maximise(self, posteriors: Floats) -> tuple[Floats, Floats]:
-        """Returns shares of labels and confusion matrices; shapes (labels,) and (raters, labels, answers)."""
+        """Returns label shares and confusion matrices; shapes (labels,) and (raters, labels, answers)."""
         _, raters, said, labels = self.size
         counts = np.zeros((raters, said, labels))
-        np.add.at(counts, (self.rater, self.said), posteriors[self.unit])
+        np.add.at(counts, (self.rater, self.answer), posteriors[self.unit])
         counts = counts.swapaxes(1, 2) + self.smoothing
         total = counts.sum(axis=2, keepdims=True)
-        # A rater who never met a label, without smoothing: nothing is known of their answers.
+        # Without smoothing, a rater without units of a label gets uniform probabilities.
         confusion: Floats = np.where(total > 0, counts / np.where(total > 0, total, 1.0), 1 / said)
         shares = posteriors.sum(axis=0) + self.smoothing
         return shares / shares.sum(), confusion
 
     def expect(self, shares: Floats, confusion: Floats) -> Floats:
-        """Returns posteriors, by logarithms: the product over many raters would vanish."""
+        """Returns posteriors; computed from logarithms, as products over many raters underflow."""
         joint = np.zeros((self.size[0], len(shares)))
-        np.add.at(joint, self.unit, _log(confusion)[self.rater, :, self.said])
+        np.add.at(joint, self.unit, _log(confusion)[self.rater, :, self.answer])
         joint += _log(shares)
         scaled = np.exp(joint - joint.max(axis=1, keepdims=True))
         return np.asarray(scaled / scaled.sum(axis=1, keepdims=True))
 
     def best_order(self, posteriors: Floats) -> Integers:
-        """Returns the order of the labels in which most votes are right; the present one where it is as good."""
+        """Returns the permutation of the labels with the most correct votes; ties keep the current order."""
         from scipy.optimize import linear_sum_assignment
 
         _, _, said, labels = self.size
         right = np.zeros((said, labels))
-        np.add.at(right, self.said, posteriors[self.unit])
-        right = right[:labels].T  # the right label, the answer
+        np.add.at(right, self.answer, posteriors[self.unit])
+        right = right[:labels].T  # shape (correct labels, answers)
         found, meant = linear_sum_assignment(right, maximize=True)
         if np.trace(right) >= right[found, meant].sum() - 1e-9:
             return np.arange(labels, dtype=np.int64)

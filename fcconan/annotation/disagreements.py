@@ -1,8 +1,8 @@
-"""The list of conflicts that a person fills in, as CSV, and what they decided.
+"""The list of conflicts as CSV: a person fills in the decisions.
 
-Comparisons stand in a random order that follows from the campaign's seed, half of them with their second reply as A, as
-on raters' sheets. The column `shown_first` says which reply (`a` or `b`) of the unit stands there as A; votes, rule and
-decision are about A and B as they stand there.
+Comparisons are in a random order that depends on the campaign's seed, and half of them are shown with the second reply
+as A, like in raters' sheets. The column `shown_first` names the reply (`a` or `b`) that is shown as A. Votes, rule and
+decision refer to A and B as shown.
 """
 
 import re
@@ -21,26 +21,26 @@ from fcconan.annotation.tools.files import csv_rows, decoded, listed, unguarded
 from fcconan.annotation.tools.task_view import shown_texts, turned
 from fcconan.errors import InputError
 
-DISCARD = "discard"  # what a person writes who decides that a unit has no label
+DISCARD = "discard"  # the decision that a unit has no label
 _KEYS = ("campaign", "unit_id")
 _ORDER = "shown_first"
 _ANSWERS = ("votes", "rule", "reason", "decision")
 _NO_TEXTS = (*_KEYS, _ORDER, *_ANSWERS)
-_FREE = ("rule", "reason", "decision")  # columns whose cells may change
+_FREE = ("rule", "reason", "decision")  # columns whose cells may be edited
 _LONGEST = 80  # characters of a cell in a message
 _PSEUDONYM = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
 
 
 def conflict_rows(campaign: Campaign, outcome: Outcome, units: Sequence[str]) -> list[dict[str, str]]:
-    """Returns a row for each unit: its texts, the votes without their raters, what the rule says, and the decision.
+    """Returns a row for each unit: texts, votes without raters, result of the rule, and decision.
 
-    Comparisons are shuffled and half of them swapped. The votes stand in the order of the task's labels, so that
-    nothing tells who gave which.
+    Comparisons are shuffled, and half of them are swapped. Votes are in the order of the task's labels, which hides
+    their raters.
 
     Args:
         campaign: The campaign.
-        outcome: What `adjudicate` returned.
-        units: Their ids, such as `outcome.open_conflicts`.
+        outcome: Result of `adjudicate`.
+        units: Ids of the units, such as `outcome.open_conflicts`.
     """
     shown = [Assignment("", unit, 1) for unit in units]
     if campaign.task.unit == "comparison":
@@ -50,7 +50,7 @@ def conflict_rows(campaign: Campaign, outcome: Outcome, units: Sequence[str]) ->
 
 
 def _rows(campaign: Campaign, outcome: Outcome, shown: Sequence[Assignment]) -> list[dict[str, str]]:
-    """The rows of units that stand there in the given order, swapped or not."""
+    """Returns the rows of assigned units, in the given order."""
     order = [label.name for label in campaign.task.labels]
     known, texts = campaign.units(), campaign.texts()
     decided = {each.unit_id: each for each in outcome.decisions if each.by not in (BY_VOTES, BY_RULE)}
@@ -76,10 +76,10 @@ def _rows(campaign: Campaign, outcome: Outcome, shown: Sequence[Assignment]) -> 
 
 
 def write_conflicts(path: Path, rows: Sequence[dict[str, str]]) -> None:
-    """Writes the list as sheets are written.
+    """Writes the list.
 
     Raises:
-        InputError: It cannot be written, or is there with other content, which somebody may have filled in.
+        InputError: The file cannot be written, or exists with other content, which may contain decisions.
     """
     texts = dict.fromkeys(name for row in rows for name in row if name not in (*_KEYS, *_ANSWERS))
     content = as_csv(rows, [*_KEYS, *texts, *_ANSWERS])
@@ -90,19 +90,22 @@ def write_conflicts(path: Path, rows: Sequence[dict[str, str]]) -> None:
 
 
 def read_conflicts(path: Path, campaign: Campaign, outcome: Outcome, by: str) -> list[Decision]:
-    """Reads the list that a person filled in; an empty decision leaves the unit to the rule.
+    """Reads a completed list; units with an empty decision are left to the rule.
 
-    It is read as sheets are, whether a program saved it with semicolons or tabs, as UTF-16 or with other line ends.
+    Files of spreadsheet programs are accepted: semicolons or tabs, UTF-16, other line ends.
 
     Args:
         path: The file.
         campaign: The campaign.
-        outcome: What `adjudicate` says now: the votes must still be those that the person saw.
-        by: The person's pseudonym.
+        outcome: Current result of `adjudicate`; the votes must equal those in the list.
+        by: Pseudonym of the person.
+
+    Returns:
+        The decisions.
 
     Raises:
-        InputError: The pseudonym is none, or the file is not this campaign's list, or one of its rows is wrong; the
-            line names the first three and counts them.
+        InputError: The pseudonym is not valid, the file is not a list of this campaign, or rows are wrong. The message
+            names the first three rows and the number of others.
     """
     if not _PSEUDONYM.fullmatch(by) or by in (BY_VOTES, BY_RULE):
         raise InputError(f"--decided-by is {by!r}: give letters, digits, - and _, and neither votes nor rule")
@@ -115,7 +118,7 @@ def read_conflicts(path: Path, campaign: Campaign, outcome: Outcome, by: str) ->
     texts = [name for _, row in rows for name in expected.get(row.get("unit_id", ""), {}) if name not in _NO_TEXTS]
     needed = dict.fromkeys([*_KEYS, *sides, "votes", "decision", *texts])
     if lacking := [name for name in needed if any(name not in row for _, row in rows)]:
-        raise InputError(f"{path}: there is no column {', '.join(lacking)}: import the list with all its columns")
+        raise InputError(f"{path} lacks the column {', '.join(lacking)}: import the list with all its columns")
     units = campaign.units()
     found: list[Decision] = []
     problems = []
@@ -125,7 +128,7 @@ def read_conflicts(path: Path, campaign: Campaign, outcome: Outcome, by: str) ->
         known = expected.get(unit)
         changed = known and [name for name in known if name not in _FREE and not _same(row, known, name)]
         if known is None:
-            problems.append(f"row {number}: {unit!r} is no unit that all its raters have answered")
+            problems.append(f"row {number}: {unit!r} is not a completely answered unit of the campaign")
         elif unit in repeated:
             problems.append(f"row {number}: {unit} occurs more than once")
         elif changed:
@@ -137,31 +140,31 @@ def read_conflicts(path: Path, campaign: Campaign, outcome: Outcome, by: str) ->
             label = None if said == DISCARD else turned(said, shown[unit], units[unit])
             found.append(Decision(unit, label, by, "person_discarded" if said == DISCARD else "person"))
     if problems:
-        raise InputError(f"{path}: {listed(problems)}: correct them; a new list lacks what was filled in")
+        raise InputError(f"{path}: {listed(problems)}: correct this file; a new list has no decisions")
     return found
 
 
 def merged(before: Sequence[Decision], new: Sequence[Decision], *, changes: bool = False) -> list[Decision]:
-    """Adds what a person decided to what persons decided before.
+    """Merges new decisions of a person with earlier ones.
 
     Args:
         before: Earlier decisions of persons.
-        new: Those of a file.
-        changes: Whether they replace earlier ones, which they may contradict; otherwise who decides the same again
-            confirms the earlier one, which stays that of the person who made it.
+        new: Decisions of a file.
+        changes: Whether new decisions replace earlier ones, which they may contradict. Otherwise an equal decision
+            confirms the earlier one, which remains the decision of the first person.
 
     Raises:
-        InputError: They contradict earlier ones, and may not.
+        InputError: New decisions contradict earlier ones, and `changes` is false.
     """
     known = {each.unit_id: each for each in before}
     other = [each for each in new if each.unit_id in known and known[each.unit_id].label != each.label]
     if other and not changes:
         first, old = other[0], known[other[0].unit_id]
         raise InputError(
-            f"{len(other)} units were decided otherwise before, the first is {first.unit_id} ({old.label or DISCARD} "
+            f"{len(other)} units have other decisions already, the first is {first.unit_id} ({old.label or DISCARD} "
             f"by {old.by}, now {first.label or DISCARD}): give --allow-changes to replace earlier decisions"
         )
-    # Who decides the same again decides on the votes as they are now.
+    # An equal decision confirms the earlier one on the current votes.
     by = {} if changes else {unit: each.by for unit, each in known.items()}
     return [*(known | {each.unit_id: replace(each, by=by.get(each.unit_id, each.by)) for each in new}).values()]
 
@@ -171,11 +174,11 @@ def _same(row: dict[str, str], known: dict[str, str], name: str) -> bool:
 
 
 def _read(path: Path) -> list[tuple[int, dict[str, str]]]:
-    """The rows with their numbers."""
+    """Returns the rows with their numbers."""
     try:
         content = path.read_bytes()
     except OSError as error:
-        raise InputError(f"{path} cannot be read ({error.strerror}): give the list, filled in") from error
+        raise InputError(f"{path} cannot be read ({error.strerror}): give the completed list") from error
     rows = []
     for number, cells in csv_rows(path, decoded(path, content)):
         row = {name: unguarded(cell) for name, cell in cells.items()}

@@ -1,8 +1,8 @@
-"""Checks what raters said in a tool and merges it into the campaign: everything or nothing.
+"""Import of returned files: answers are checked and added to the campaign, all or none.
 
-An answer is to a question: round, rater, unit, aspect. A later import may add answers and repeat those that are there;
-if it changes one, that has to be allowed, and the earlier one stays in the history. An empty cell takes nothing back.
-A file that came before changes nothing.
+An answer belongs to a question: round, rater, unit and aspect. A later import may add answers and repeat existing ones.
+Changed answers must be allowed; the history keeps the earlier answer. An empty cell does not remove an answer. A file
+that was imported before is ignored.
 """
 
 import math
@@ -23,24 +23,25 @@ _Held = dict[tuple[str, str, str, str], Answer]
 
 @dataclass(frozen=True)
 class Imported:
-    """What came of a file; all counts but `units` and `skipped` are of answers, one to a question.
+    """The result of importing a file. All counts except `units`, `skipped` and `waiting` are numbers of answers or
+    comments.
 
     Attributes:
-        file: Its name, without the folder, if it is one that `export` writes; of another one, which may be a
-            person's, nothing is told.
-        sha256: Of its content.
-        tool: Its format.
-        round: The round.
-        raters: Whose answers it has.
-        units: Units that have an answer in it, a skip included.
-        skipped: Units among them that were skipped.
-        answers: Answers in it.
-        new: Those to questions that had none.
-        changed: Those that differ from the earlier answer, by their value or by a comment.
-        same: Those that are known.
-        earlier: The number of the import in which the same file came, if nothing was done because of that.
-        remarks: Comments on units that have no answer beside them, which are not kept.
-        waiting: Units of these raters in the round that have no answer yet, as in a file that was cut off between rows.
+        file: File name without the folder; None if `export` does not write such a name, as it may contain a person's
+            name.
+        sha256: Hash of the content.
+        tool: Format of the file.
+        round: Name of the round.
+        raters: Raters with answers in the file.
+        units: Units with an answer, skipped ones included.
+        skipped: Skipped units.
+        answers: Answers in the file.
+        new: Answers to questions without an earlier answer.
+        changed: Answers whose value or comment differs from the earlier one.
+        same: Answers that equal the earlier one.
+        earlier: Number of the import of the same file, if it was imported before; None otherwise.
+        remarks: Comments on units without an answer, which are not stored.
+        waiting: Units of these raters in the round without an answer, for example because the file is incomplete.
     """
 
     file: str | None
@@ -60,10 +61,10 @@ class Imported:
 
 
 def read_people(path: Path) -> dict[str, str]:
-    """Reads who is who: a CSV with the columns `user` (the name in the tool) and `rater` (the pseudonym).
+    """Reads the map of users: a CSV file with the columns `user` (name in the tool) and `rater` (pseudonym).
 
     Raises:
-        InputError: It cannot be read, lacks a column or a cell, or gives one user two pseudonyms.
+        InputError: The file cannot be read, lacks a column or a cell, or gives a user two pseudonyms.
     """
     people: dict[str, str] = {}
     for number, row in csv_rows(path, decoded(path, path.read_bytes())):
@@ -85,22 +86,26 @@ def import_files(
     late: bool = False,
     dry_run: bool = False,
 ) -> list[Imported]:
-    """Checks files one after the other and adds their answers to the campaign, those of all files or none.
+    """Checks files and adds their answers to the campaign, those of all files or none.
 
-    A comment and the seconds are about a unit; they are kept with each of its answers. A file that came before changes
-    nothing, so the same files given again do nothing.
+    Comment and seconds belong to a unit and are stored with each of its answers. Files that were imported before are
+    ignored, so the same import can be repeated.
 
     Args:
         campaign: The campaign.
-        files: What was read.
-        people: Pseudonyms by the names that the tool has for people; read, never kept.
-        round_name: The only round that is expected; None for any.
+        files: Files, as read by `read_file`.
+        people: Pseudonyms by the names of users in the tool; they are not stored.
+        round_name: Expected round; None for any.
         changes: Whether answers may differ from earlier ones.
-        late: Whether there may be new answers to units that were withdrawn from their rater.
-        dry_run: Whether to check only.
+        late: Whether new answers to withdrawn units are accepted.
+        dry_run: Whether files are only checked.
+
+    Returns:
+        The result of each file.
 
     Raises:
-        InputError: A file is of another campaign or round, or says something wrong; the message has the first problems.
+        InputError: A file belongs to another campaign or round, or contains invalid answers; the message lists the
+            first problems.
     """
     found: list[Imported] = []
     with campaign.changing():
@@ -108,7 +113,7 @@ def import_files(
         known = {one.sha256: one.import_number for one in imports}
         held = {answer.question: answer for answer in history}
         checks: dict[str, _Checks] = {}
-        # Answers may have come without a record of an import, whose number is taken nevertheless.
+        # The numbers of answers without a record of their import are taken as well.
         number = max([0, *known.values(), *(answer.import_number for answer in history)])
         for file in files:
             in_round = _round(campaign, file, round_name)
@@ -146,7 +151,7 @@ def import_files(
             )
             found.append(report)
         if not dry_run and any(report.new or report.changed for report in found):
-            # The answers come last: without them, the records of their imports are taken back.
+            # The answers are written last: records of imports without answers are ignored.
             campaign.write("imports.jsonl", imports)
             campaign.write("answers.jsonl", history)
     return found
@@ -161,32 +166,34 @@ def _waiting(campaign: Campaign, round_name: str, raters: Sequence[str], held: _
 
 
 def _round(campaign: Campaign, file: GivenFile, expected: str | None) -> str:
-    """Returns the round that a whole file is of."""
+    """Returns the round of a file."""
     name = campaign.settings.name
     for given in file.units:
         if given.ids["campaign"] != name:
             raise InputError(f"{file.path}, {given.where}: campaign is {given.ids['campaign']!r}, expected {name!r}")
     rounds = list(dict.fromkeys(given.ids["round"] for given in file.units))
     if not rounds:
-        raise InputError(f"{file.path} holds nothing: import what raters filled in")
+        raise InputError(f"{file.path} has no answers: import completed sheets")
     if len(rounds) > 1:
         listed = ", ".join(" ".join(name.split())[:40] for name in rounds)
-        raise InputError(f"{file.path} mixes the rounds {listed}: import one file a round")
+        raise InputError(f"{file.path} mixes the rounds {listed}: import one file per round")
     if rounds[0] not in campaign.rounds() or (expected is not None and rounds[0] != expected):
         there = expected or ", ".join(campaign.rounds()) or "none"
-        raise InputError(f"{file.path} is of the round {rounds[0]!r}, expected {there}: import the file of that round")
+        raise InputError(
+            f"{file.path} belongs to the round {rounds[0]!r}, expected {there}: import a file of that round"
+        )
     return rounds[0]
 
 
 def _name(campaign: Campaign, file: GivenFile, round_name: str) -> str | None:
-    """Returns a file's name if `export` writes that name, which holds nothing but the round and a pseudonym."""
+    """Returns the name of a file if `export` writes that name: it contains only the round and a pseudonym."""
     name = file.path.name
     written = {task_view.file_name(round_name, rater, tool) for rater in campaign.raters() for tool in task_view.ENDS}
     return name if name in written else None
 
 
 class _Checks:
-    """What the answers of a round have to stand."""
+    """Checks of the answers of a round."""
 
     def __init__(self, campaign: Campaign, round_name: str, people: Mapping[str, str], held: _Held, late: bool) -> None:
         self._round, self._people, self._held, self._late = round_name, people, held, late
@@ -201,7 +208,7 @@ class _Checks:
         """Returns the answers in a file.
 
         Raises:
-            InputError: Something is wrong.
+            InputError: An answer is not valid.
         """
         if not self._people:
             _check_users(file)
@@ -221,8 +228,7 @@ class _Checks:
                 problems.append(f"{given.where}: {error}")
         if problems:
             raise InputError(
-                f"{file.path}: nothing was imported: {listed(problems)}; "
-                "correct it in that file: a new export lacks what was filled in"
+                f"{file.path}: nothing was imported: {listed(problems)}; correct this file: a new export has no answers"
             )
         return answers
 
@@ -232,9 +238,9 @@ class _Checks:
         if self._people and given.users:
             who = next((self._people[user] for user in given.users if user in self._people), None)
             if who is None:
-                raise ValueError("the file of raters does not have the user who answered it: add that line")
+                raise ValueError("the user who answered it is not in --user-map: add a line")
             if who != rater:
-                raise ValueError(f"it is {rater}'s, and {who} answered it")
+                raise ValueError(f"it is assigned to {rater}, but {who} answered it")
         return rater
 
     def _item(self, given: Given, rater: str) -> Item:
@@ -244,14 +250,14 @@ class _Checks:
             raise ValueError(f"{unit_id!r} was not assigned to {rater!r}")
         for name, text in item.texts.items():
             if normalise(given.texts.get(name, "")) != normalise(text):
-                raise ValueError(f"{name} is not the text that was given out")
+                raise ValueError(f"{name} differs from the exported text")
         if not _is_sha(given.ids["text_sha"], item.text_sha):
             raise ValueError(f"text_sha is {given.ids['text_sha']!r}, expected {item.text_sha}")
         return item
 
     def _read(self, given: Given, item: Item) -> Iterator[Answer]:
         if unknown := sorted(map(str, given.values.keys() - {question.name for question in self._questions})):
-            raise ValueError(f"there is no question {unknown[0]!r}")
+            raise ValueError(f"unknown question {unknown[0]!r}")
         if given.skipped and given.values:
             raise ValueError(f"it was skipped and answered ({', '.join(given.values)})")
         seconds = None
@@ -277,14 +283,14 @@ class _Checks:
 
 
 def _check_users(file: GivenFile) -> None:
-    """Checks, where nothing says who is who, that everybody answered their own and nothing else."""
+    """Checks, without a map of users, that users and raters match one to one."""
     pairs = {(given.ids["rater"], given.users[0]) for given in file.units if given.users}
     if any(len(set(names)) < len(pairs) for names in zip(*pairs, strict=True)):
         raise InputError(f"{file.path}: users and raters do not match one to one: give --user-map FILE")
 
 
 def _is_sha(given: str, sha: str) -> bool:
-    """Whether it is the sha, if only as a spreadsheet shows one that looks like a number: `1.23457E+11`."""
+    """Returns whether a cell is the hash; spreadsheets may show a hash as a number, such as `1.23457E+11`."""
     shown_as, meant = task_view.number(given), task_view.number(sha)
     return given == sha or (shown_as is not None and meant is not None and math.isclose(shown_as, meant, rel_tol=0.005))
 
@@ -309,7 +315,7 @@ def _refuse_changes(file: GivenFile, answers: Iterable[Answer], held: _Held) -> 
     if differing:
         raise InputError(
             f"{file.path}: {len(differing)} answers differ from earlier ones: {listed(differing)}; nothing was "
-            "imported: accept them with --allow-changes, which keeps both"
+            "imported: accept them with --allow-changes, which stores both"
         )
 
 

@@ -1,4 +1,4 @@
-"""Entries of a campaign's files by their ids; an id that a file lacks is refused in one line."""
+"""Entries of a campaign's files by id; unknown ids are refused."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -10,11 +10,11 @@ Entry = TypeVar("Entry")
 
 
 class Lookup(dict[str, Entry]):
-    """Entries by their ids.
+    """Entries by id.
 
     Args:
-        folder: The folder of the campaign, for messages.
-        kind: What an entry is: `unit`, `text` or `rater`.
+        folder: Folder of the campaign, for messages.
+        kind: Kind of the entries: `unit`, `text` or `rater`.
         entries: The entries.
     """
 
@@ -23,5 +23,5 @@ class Lookup(dict[str, Entry]):
         self._folder, self._kind = folder, kind
 
     def __missing__(self, key: str) -> NoReturn:
-        """Refuses an id that no entry has, which other files of the campaign name."""
-        raise InputError(f"{self._folder} has no {self._kind} {key}: take its files from a backup")
+        """Refuses an id without an entry."""
+        raise InputError(f"{self._folder} has no {self._kind} {key}: restore its files from a backup")

@@ -1,4 +1,4 @@
-"""The state of a campaign: returned and open answers of each rater and round, and the step that comes next."""
+"""The state of a campaign: returned and open units of each rater and round, and the next step."""
 
 import shlex
 from collections.abc import Mapping, Sequence
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from fcconan.annotation.active_learning.reply_selection import known_probabilities
 from fcconan.annotation.adjudication import adjudicate
-from fcconan.annotation.assignment.rounds import done_in, made_how
+from fcconan.annotation.assignment.rounds import done_in, recorded_options
 from fcconan.annotation.campaigns import QUALIFICATION, VALIDATION, Campaign, Rater, round_options
 from fcconan.annotation.validation import validated_things, verdicts
 from fcconan.building import grouped
@@ -17,13 +17,13 @@ class Share:
     """The work of a rater in a round, in units.
 
     Attributes:
-        round: The round.
-        rater: The pseudonym.
-        state: The state of the rater, such as `active` or `left`.
-        assigned: Units that are assigned.
-        returned: Units among them with all answers, or skipped.
-        skipped: Units among the returned ones that were skipped.
-        open: Units that still need an answer.
+        round: Name of the round.
+        rater: Pseudonym of the rater.
+        state: State of the rater, such as `active` or `left`.
+        assigned: Number of assigned units.
+        returned: Number of units with all answers, skipped ones included.
+        skipped: Number of skipped units.
+        open: Number of units that still need an answer.
         imports: Number of imports with answers of this rater in this round.
     """
 
@@ -39,11 +39,11 @@ class Share:
 
 @dataclass(frozen=True)
 class Step:
-    """The step that comes next.
+    """The next step of a campaign.
 
     Attributes:
-        command: The command.
-        reason: The reason, in one sentence.
+        command: Command of the step.
+        reason: Reason, in one sentence.
     """
 
     command: str
@@ -55,10 +55,10 @@ class Progress:
     """The state of a campaign.
 
     Attributes:
-        shares: The work of each rater in each round.
+        shares: Work of each rater in each round.
         units: Numbers of units: `all`, `assigned`, `answered`, `labelled` (with a final label or grades), `discarded`
             and `confirmed` (by all validators who answered).
-        next: The step that comes next.
+        next: Next step.
     """
 
     shares: Sequence[Share]
@@ -95,17 +95,17 @@ def progress_of(campaign: Campaign) -> Progress:
 
 
 def _in_order(campaign: Campaign) -> list[str]:
-    """The rounds as a campaign goes through them: qualification first, reviews after the others, validation last."""
+    """Returns the rounds in their usual order: qualification first, reviews after other rounds, validation last."""
 
     def place(name: str) -> tuple[bool, bool, bool, int, str]:
-        is_review = made_how(campaign, name).get("review") is not None
-        return name == VALIDATION, name != QUALIFICATION, is_review, len(name), name  # the tenth after the second
+        is_review = recorded_options(campaign, name).get("review") is not None
+        return name == VALIDATION, name != QUALIFICATION, is_review, len(name), name  # queue-10 follows queue-9
 
     return sorted(campaign.rounds(), key=place)
 
 
 def _judged(campaign: Campaign) -> list[str]:
-    """The rounds whose answers are votes or grades."""
+    """Returns the rounds whose answers are votes or grades."""
     return [name for name in _in_order(campaign) if name not in (QUALIFICATION, VALIDATION)]
 
 
@@ -135,7 +135,7 @@ def _shares(campaign: Campaign, name: str, raters: Mapping[str, Rater]) -> list[
 def _next(
     campaign: Campaign, shares: Sequence[Share], units: Mapping[str, int], judged: Sequence[str]
 ) -> tuple[str, str]:
-    """Returns the first step that a campaign still needs, and the reason."""
+    """Returns the next step of a campaign, and its reason."""
     people = campaign.raters().values()
     active = campaign.active("annotator")
     invited = [each for each in people if each.state == "invited"]
@@ -174,7 +174,7 @@ def _next(
 
 
 def _collect(shares: Sequence[Share]) -> tuple[str, str]:
-    """Returns how the open units of a round are collected."""
+    """Returns the step that collects the open units of a round, and its reason."""
     name, number = shares[0].round, sum(share.open for share in shares)
     pending = [share for share in shares if share.open]
     if gone := [share.rater for share in pending if share.state in ("left", "failed")]:

@@ -1,6 +1,7 @@
-"""Who may judge: raters join and leave, and those who were invited qualify by a quiz.
+"""Raters who join or leave, and the qualification test of invited raters.
 
-A quiz is the campaign's units with the role `quiz`, whose right answers are known, in the round `qualification`.
+The qualification test consists of the units with the role `quiz`, whose answers are known, in the round
+`qualification`.
 """
 
 import re
@@ -9,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from fcconan.annotation.assignment.assignments import derived_seed
-from fcconan.annotation.assignment.sequence import Sittings, in_order
+from fcconan.annotation.assignment.sequence import Sessions, in_order
 from fcconan.annotation.campaigns import QUALIFICATION, Answer, Assignment, Campaign, Rater, Role, Unit
 from fcconan.building import grouped
 from fcconan.errors import InputError
@@ -19,78 +20,88 @@ _ROUNDING = 1e-9
 
 
 def join(raters: Mapping[str, Rater], names: Sequence[str], *, role: Role, invited: bool = False) -> dict[str, Rater]:
-    """Returns raters with others who joined, or came back.
+    """Returns the raters, with others who join or return.
 
     Args:
-        raters: Those there are, by their pseudonyms.
-        names: Pseudonyms of those who join; whoever is there already stays as they are.
-        role: What they do.
-        invited: Whether they have to pass the quiz first.
+        raters: Raters by pseudonym.
+        names: Pseudonyms of raters who join; raters who are there already do not change.
+        role: Role of the raters who join.
+        invited: Whether they have to pass the qualification test.
 
     Raises:
-        InputError: A name is no pseudonym that can name a file, differs from another one by capitals only, or is that
-            of somebody with another role or who failed the quiz.
+        InputError: A name cannot be used as a pseudonym and file name, differs from another one by capitals only, or
+            belongs to a rater with another role or a failed test.
     """
     found = dict(raters)
     for name in names:
         if not _PSEUDONYM.fullmatch(name):
             raise InputError(f"{name!r} cannot be a pseudonym: give letters, digits, - and _, such as annotator-1")
-        alike = next((other for other in found if other != name and other.casefold() == name.casefold()), None)
-        if alike is not None:
-            raise InputError(f"{name} and {alike} differ by capitals only: choose another pseudonym for who joins")
+        similar = next((other for other in found if other != name and other.casefold() == name.casefold()), None)
+        if similar is not None:
+            raise InputError(f"{name} and {similar} differ by capitals only: choose another pseudonym")
         there = found.get(name)
         if there is None:
             found[name] = Rater(name, role, "invited" if invited else "active")
         elif there.role != role:
-            raise InputError(f"{name} is there as {there.role}: let them join as {role} under another pseudonym")
+            raise InputError(
+                f"{name} is already a rater with the role {there.role}: join as {role} with another pseudonym"
+            )
         elif there.state == "failed":
-            raise InputError(f"{name} failed the quiz and cannot join again")
+            raise InputError(f"{name} failed the qualification test and cannot join again")
         elif there.state == "left":
             found[name] = replace(there, state="invited" if invited else "active")
     return found
 
 
 def leave(raters: Mapping[str, Rater], names: Sequence[str]) -> dict[str, Rater]:
-    """Returns raters of whom some left.
+    """Returns the raters, some of them with the state `left`.
 
     Args:
-        raters: Those there are, by their pseudonyms.
-        names: Pseudonyms of those who leave; whoever has left stays as they are.
+        raters: Raters by pseudonym.
+        names: Pseudonyms of raters who leave; raters who have left already do not change.
 
     Raises:
-        InputError: Nobody has that pseudonym.
+        InputError: A pseudonym is unknown.
     """
     found = dict(raters)
     for name in names:
         if name not in found:
-            raise InputError(f"no rater is called {name!r}, only {', '.join(found) or 'none'}: name one")
+            raise InputError(f"unknown rater {name!r}, expected one of {', '.join(found) or 'none'}")
         if found[name].state != "failed":
             found[name] = replace(found[name], state="left")
     return found
 
 
 def quiz_round(campaign: Campaign, *, session_size: int | None = None, seed: int | None = None) -> list[Assignment]:
-    """Gives the quiz to every invited rater who has not got it, and writes it; call it within `campaign.changing`.
+    """Assigns the qualification test to invited raters who do not have it, and writes the round; call it within
+    `campaign.changing`.
+
+    Args:
+        campaign: The campaign.
+        session_size: Maximum number of units in a session; None for one session.
+        seed: Seed of the raters' orders; None for one derived from the campaign's seed.
 
     Returns:
-        The whole round.
+        All assignments of the round.
 
     Raises:
-        InputError: There is no quiz, or nobody was ever invited.
-        OSError: It cannot be written.
+        InputError: The campaign has no qualification test, or no rater was ever invited.
+        OSError: The round cannot be written.
     """
     before = campaign.assignments(QUALIFICATION) if QUALIFICATION in campaign.rounds() else []
     quiz = [unit.unit_id for unit in campaign.units_of("quiz")]
     had = {each.rater for each in before}
     new = [name for name, rater in campaign.raters().items() if rater.state == "invited" and name not in had]
     if not quiz:
-        raise InputError(f"{campaign.folder} has no quiz: give one to `fcconan annotate new --qualification`")
+        raise InputError(
+            f"{campaign.folder} has no qualification test: give one to `fcconan annotate new --qualification`"
+        )
     if not new and not before:
-        raise InputError(f"{campaign.folder} has no rater to qualify: let one join with --join PSEUDONYM --invited")
+        raise InputError(f"{campaign.folder} has no invited rater: add one with --join PSEUDONYM --invited")
     found = in_order(
         dict.fromkeys(new, quiz),
         seed=derived_seed(campaign.settings.seed, f"assign {QUALIFICATION}", seed),
-        sittings=Sittings(session_size),
+        sessions=Sessions(session_size),
         swap=any(unit.reply_b is not None for unit in campaign.units().values()),
     )
     whole = before + [each for rows in found.values() for each in rows]
@@ -101,14 +112,14 @@ def quiz_round(campaign: Campaign, *, session_size: int | None = None, seed: int
 
 @dataclass(frozen=True)
 class Result:
-    """How a rater did in the quiz.
+    """The result of a rater in the qualification test.
 
     Attributes:
-        rater: The pseudonym.
-        right: Questions with the right answer.
-        known: Questions whose right answer is known; skipped ones are among them and not right.
-        open: Those without an answer yet.
-        state: The rater's state now: `invited` until everything is answered.
+        rater: Pseudonym of the rater.
+        right: Number of correct answers.
+        known: Number of questions with a known answer; skipped ones count as incorrect.
+        open: Number of questions without an answer.
+        state: State of the rater after the test: `invited` until all questions are answered.
     """
 
     rater: str
@@ -119,25 +130,25 @@ class Result:
 
     @property
     def share(self) -> float:
-        """The share of questions with the right answer."""
+        """Share of correct answers."""
         return self.right / self.known
 
 
 def qualify(campaign: Campaign, *, pass_mark: float = 0.8, within: float = 0.0) -> list[Result]:
-    """Decides by the quiz who becomes active and who failed, and writes that; call it within `campaign.changing`.
+    """Marks the qualification tests, and writes which raters become active or fail; call it within `campaign.changing`.
 
-    Raters who are not `invited` any more stay as they are.
+    Raters who are not `invited` keep their state.
 
     Args:
         campaign: The campaign.
-        pass_mark: The share of right answers that is needed.
-        within: How far from the right one a grade may be; labels have to be the right ones.
+        pass_mark: Minimum share of correct answers.
+        within: Maximum distance of a correct grade from the known grade; labels must be equal.
 
     Returns:
-        How everybody did who got the quiz, in the order in which they joined.
+        The results of all raters with the test, in the order in which they joined.
 
     Raises:
-        InputError: A tolerance is given for labels, no rater got the quiz, or no right answer is known.
+        InputError: A tolerance is given for labels, no rater has the test, or no answer is known.
         OSError: The raters cannot be written.
     """
     if within and campaign.task.labels:
@@ -149,10 +160,12 @@ def qualify(campaign: Campaign, *, pass_mark: float = 0.8, within: float = 0.0) 
     for name in (name for name in raters if name in asked):
         right, known, unanswered = marked(name, [units[unit_id] for unit_id in asked[name]], answers, within)
         if not known:
-            raise InputError(f"no right answer of the quiz of {campaign.folder} is known: make it with known answers")
+            raise InputError(
+                f"the qualification test of {campaign.folder} has no known answers: create it with known answers"
+            )
         state = raters[name].state
         if state == "invited" and not unanswered:
-            # Without the tolerance, 0.7 of ten questions would be more than seven.
+            # Floating point: 0.7 * 10 questions may exceed 7.
             state = "active" if right >= pass_mark * known - _ROUNDING else "failed"
         raters[name] = replace(raters[name], state=state)
         results.append(Result(name, right, known, unanswered, state))
@@ -164,16 +177,16 @@ def qualify(campaign: Campaign, *, pass_mark: float = 0.8, within: float = 0.0) 
 def marked(
     rater: str, units: Collection[Unit], answers: Mapping[tuple[str, str, str], Answer], within: float = 0.0
 ) -> tuple[int, int, int]:
-    """Compares answers with the right ones.
+    """Compares answers with known ones.
 
     Args:
-        rater: Whose answers.
-        units: Of which right answers are known.
-        answers: By rater, unit and aspect.
-        within: How far from the right one a grade may be.
+        rater: Pseudonym of the rater.
+        units: Units with known answers.
+        answers: Answers by rater, unit and aspect.
+        within: Maximum distance of a correct grade from the known grade.
 
     Returns:
-        How many are right, how many are known, how many have no answer.
+        Numbers of correct answers, known answers and open questions.
     """
     known = [(unit.unit_id, aspect, right) for unit in units for aspect, right in (unit.known or {}).items()]
     given = [answers.get((rater, unit_id, aspect)) for unit_id, aspect, _ in known]
@@ -185,7 +198,7 @@ def marked(
 
 
 def is_right(value: Any, right: Any, within: float) -> bool:
-    """Returns whether an answer is the right one, or a grade at most so far from it."""
+    """Returns whether an answer equals the known one, or is a grade within the given distance."""
     if isinstance(value, int | float) and isinstance(right, int | float):
         return abs(value - right) <= within + _ROUNDING
     return value is not None and value == right

@@ -1,7 +1,7 @@
-"""How far raters of a campaign agree: overall, by pair of raters, by subset, by label, and unit by unit.
+"""Agreement of a campaign's raters: overall, by pair of raters, by subset, by label, and unit by unit.
 
-A subset is all units that the same raters judged, such as those that the first and the fourth of nine have in common:
-FC-CONAN reports the mean of Cohen's kappa over its six. Anchors and quiz units do not count.
+A subset consists of all units with the same raters, such as the units of the first and fourth of nine raters. FC-CONAN
+reports the mean of Cohen's kappa over its six subsets. Gold questions and qualification tests are left out.
 """
 
 from collections.abc import Sequence
@@ -23,16 +23,16 @@ from fcconan.scoring import (
     measure_agreement,
 )
 
-# Grades with decimals are hardly ever equal, so that only distances tell something.
+# Grades with decimals are rarely equal: nominal coefficients are not informative.
 _GRADED = ("krippendorff_ordinal", "krippendorff_interval")
 
 
 def rated(campaign: Campaign, votes: Votes) -> list[RatedByMany]:
-    """Returns what raters said of each aspect as a table; labels are numbered in the order of the task.
+    """Returns the reliability data of each aspect; labels are encoded by their number in the task.
 
     Args:
         campaign: The campaign.
-        votes: What `votes_of` returned.
+        votes: Result of `votes_of`.
     """
     units = campaign.units()
     tables = []
@@ -56,7 +56,7 @@ def rated(campaign: Campaign, votes: Votes) -> list[RatedByMany]:
 
 
 def coded(campaign: Campaign, value: Value | None) -> float:
-    """Returns a grade as it is, a label as its number in the task, and nan for nothing."""
+    """Returns a grade unchanged, a label as its number in the task, and nan for None."""
     if value is None:
         return np.nan
     if isinstance(value, str):
@@ -67,21 +67,21 @@ def coded(campaign: Campaign, value: Value | None) -> float:
 def agreement_rows(
     campaign: Campaign, votes: Votes, *, resamples: int = 10_000, seed: int = 0, confidence: float = 0.95
 ) -> list[Row]:
-    """Computes agreement of everybody (`overall`), of pairs of raters, of subsets and on single labels.
+    """Computes the agreement of all raters (`overall`), of pairs, of subsets, and on single labels.
 
-    On a label, votes are those for it and all others together. Grades with more than 101 different values have
-    Krippendorff's alpha without an interval, and none of pairs.
+    Agreement on a label compares votes for this label with votes for all others. Grades with more than 101 different
+    values
+    have Krippendorff's alpha without an interval, and no agreement of pairs.
 
     Args:
         campaign: The campaign.
-        votes: What `votes_of` returned.
-        resamples: Of the HS (or items), with all that was judged of them.
-        seed: Decides the draws.
-        confidence: Of the intervals.
+        votes: Result of `votes_of`.
+        resamples: Number of bootstrap resamples of the HS (or items) with all their units.
+        seed: Seed of the bootstrap.
+        confidence: Confidence level of the intervals.
 
     Returns:
-        Rows as `fcconan.scoring.measure_agreement` returns them, with `level` `overall`, `pair`, `subset` or `label`,
-        and `label`.
+        Rows of `fcconan.scoring.measure_agreement`, with `level` `overall`, `pair`, `subset` or `label`, and `label`.
     """
     rows: list[Row] = []
     draws = {"resamples": resamples, "seed": seed, "confidence": confidence}
@@ -100,7 +100,9 @@ def agreement_rows(
 
 
 def _subsets(table: RatedByMany) -> dict[tuple[int, ...], list[int]]:
-    """Two or more raters -> the units that they and nobody else judged, the larger sets last."""
+    """Returns the units of each set of two or more raters who judged exactly them; smaller sets of raters come
+    first.
+    """
     there = ~np.isnan(table.values)
     found = grouped((tuple(np.flatnonzero(raters).tolist()), column) for column, raters in enumerate(there.T))
     return {who: found[who] for who in sorted(found, key=lambda who: (len(who), who)) if len(who) > 1}
@@ -138,10 +140,10 @@ def _rows(table: RatedByMany, who: Sequence[int], columns: Sequence[int] | None,
 
 
 def mean_of_subsets(rows: Sequence[Row]) -> list[Row]:
-    """Returns mean and standard deviation (population) of each coefficient over the subsets that have one.
+    """Returns mean and population standard deviation of each coefficient over the subsets with a value.
 
     Args:
-        rows: What `agreement_rows` returned.
+        rows: Result of `agreement_rows`.
     """
     found = grouped(((row["aspect"], row["coefficient"]), row["value"]) for row in rows if row["level"] == "subset")
     means = []
@@ -161,10 +163,14 @@ def mean_of_subsets(rows: Sequence[Row]) -> list[Row]:
 
 
 def disputed_units(campaign: Campaign, votes: Votes) -> list[Row]:
-    """Returns the units of which raters said different things, those with most disagreement first.
+    """Returns the units with different answers, ordered by decreasing disagreement.
 
-    Disagreement is the mean over all pairs of a unit's raters: of labels, of 0 (equal) and 1; of grades, of their
-    distance.
+    Disagreement is the mean over all pairs of a unit's raters: of 0 (equal) and 1 for labels, of the distance for
+    grades.
+
+    Args:
+        campaign: The campaign.
+        votes: Result of `votes_of`.
 
     Returns:
         Rows with `unit_id`, `aspect`, `disagreement`, `n` and `values` by rater.

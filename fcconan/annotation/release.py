@@ -1,12 +1,12 @@
-"""What a campaign publishes: its judgements as rows, apart from the texts, for a recipe of kind `campaign`.
+"""The rows that a campaign publishes, for a recipe of the kind `campaign`; texts are in files of their own.
 
-Of pairs: everything that raters voted, the final labels and whether validators confirmed them. A pair that was judged
-and has no final label keeps its votes and says why. Of replies and comparisons: every rater's answers; in files of
-their own the final verdicts of comparisons, once they are adjudicated, and whether validators confirmed them, or the
-median grades of replies, once validators were asked.
+- Pairs: all votes, and the final labels with their confirmation by validators. A judged pair without a final label has
+  its votes and a reason.
+- Replies and comparisons: the answers of all raters. Additional files contain the final verdicts of adjudicated
+  comparisons, and the median grades of validated replies.
 
-What stays behind: anchors and quiz units, names (there are none in a campaign), and remarks, which may tell who wrote
-them; where the task itself asks for an explanation, that is part of the answer and is published.
+Not published: gold questions, qualification tests, and comments, which may identify their author. If the task requires
+an explanation, the comment is part of the answer and is published.
 """
 
 from collections import Counter
@@ -34,11 +34,11 @@ from fcconan.building import ABOUT_CN, ABOUT_HS, CAMPAIGN_COLUMNS, grouped
 from fcconan.data import VOTE_LABELS, Columns, make_cn_id, make_hs_id
 from fcconan.errors import InputError
 
-SKIPPED = "not_rated"  # why an answer has no value
+SKIPPED = "not_rated"  # reason of an answer without a value
 VERDICTS = ("a", "b", "tie")
-# Why a judged pair has no final label, beside the reasons of `fcconan.annotation.adjudication`.
-UNDECIDED = "undecided"  # nothing was decided about it
-CONFLICT = "conflict"  # without any decision in the campaign: its votes differ
+# Reasons of judged pairs without a final label, in addition to those of `fcconan.annotation.adjudication`.
+UNDECIDED = "undecided"  # not adjudicated, in a campaign with decisions
+CONFLICT = "conflict"  # different votes, in a campaign without decisions
 TYPES: Columns = {
     "age": "int",
     "n_validators": "int",
@@ -54,15 +54,15 @@ class Published:
     """The rows that a campaign publishes.
 
     Attributes:
-        rows: By file: `hs`, `cn`, `pairs` and `votes`; `replies`, `ratings` and, if validators were asked, `grades`; or
-            `replies`, `comparisons` and, once they are adjudicated, `labels`.
-        columns: Names and types of the columns of every file.
-        counts: What is not among the rows: `not_judged` (units without an answer), `judged_in_other_rounds` (units with
-            answers in other rounds only), `controls` (anchors and quiz units), `skipped` (answers without a value; of
-            replies and comparisons they are rows, too), and of what is adjudicated `decided_without_votes` (units with
-            a final label).
-        unpublished: Columns of the campaign's texts that no file has.
-        notes: What else to know of what is not among the rows, in sentences.
+        rows: Rows by file. Pairs: `hs`, `cn`, `pairs` and `votes`. Replies: `replies`, `ratings` and, if validated,
+            `grades`. Comparisons: `replies`, `comparisons` and, if adjudicated, `labels`.
+        columns: Names and types of the columns of each file.
+        counts: Counts of omitted data: `not_judged` (units without an answer), `judged_in_other_rounds` (units with
+            answers in other rounds only), `controls` (gold questions and qualification tests), `skipped` (answers
+            without a value; they are rows of replies and comparisons) and, if adjudicated, `decided_without_votes`
+            (units with a final label).
+        unpublished: Columns of the campaign's texts that are in no file.
+        notes: Sentences about further omitted data.
     """
 
     rows: dict[str, list[Row]]
@@ -73,15 +73,15 @@ class Published:
 
 
 def published_rows(campaign: Campaign, rounds: Sequence[str] = (MAIN,)) -> Published:
-    """Returns what a campaign publishes, in the order of its units and raters.
+    """Returns the rows that a campaign publishes, in the order of its units and raters.
 
     Args:
         campaign: The campaign.
-        rounds: Whose answers count; of a rater's answers to one question that of the round named last.
+        rounds: Rounds whose answers count. If a rater answered a question in several rounds, the last one counts.
 
     Raises:
-        InputError: The task is none of the three kinds, nothing was judged, a text was changed, or the final labels do
-            not go with the votes.
+        InputError: The task has another kind of answer, no unit was judged, a text was changed, or the votes do not
+            give the final labels.
     """
     _check_task(campaign)
     units = {unit.unit_id: unit for unit in campaign.items()}
@@ -98,12 +98,12 @@ def published_rows(campaign: Campaign, rounds: Sequence[str] = (MAIN,)) -> Publi
         and answer.value is not None
         and answer.round not in (*rounds, VALIDATION, QUALIFICATION)
     ]
-    others = list(dict.fromkeys(answer.round for answer in elsewhere))  # a review after what it reviews
+    others = list(dict.fromkeys(answer.round for answer in elsewhere))  # a review follows its round
     n_elsewhere = len({answer.unit_id for answer in elsewhere})
     if not judged:
-        todo = "import some with `fcconan annotate import`"
+        todo = "import answers with `fcconan annotate import`"
         if others:
-            todo = f"name the rounds that have some, with {round_options(others)}"
+            todo = f"choose rounds with answers, with {round_options(others)}"
         raise InputError(f"{campaign.folder} has no answers in {', '.join(rounds)}: {todo}")
     decisions = campaign.decisions()
     if campaign.task.labels and not decisions and campaign.answers(VALIDATION):
@@ -134,21 +134,21 @@ def published_rows(campaign: Campaign, rounds: Sequence[str] = (MAIN,)) -> Publi
     unpublished = {name for row in campaign.texts().values() for name in row} - known
     notes = [
         f"{n_elsewhere} units were judged only in {', '.join(others)} and are not published: give "
-        f"{round_options([*others, *rounds])} to publish them, too."
+        f"{round_options([*others, *rounds])} to publish them."
     ]
     return Published(rows, columns, counts, sorted(unpublished), notes if others else [])
 
 
 def _check_task(campaign: Campaign) -> None:
-    """Checks that the rows of a dataset can hold what the task asks for."""
+    """Checks that the columns of a dataset fit the task."""
     task = campaign.task
     found = {label.name for label in task.labels}
     expected: set[str] = {"pair": set(VOTE_LABELS), "reply": set(), "comparison": set(VERDICTS)}[task.unit]
     if bool(found) != bool(expected) or not found <= expected:
         words = [f"the labels {', '.join(sorted(names))}" if names else "aspects" for names in (found, expected)]
         raise InputError(
-            f"the task {task.name} has {words[0]} for a {task.unit}, and a dataset has rows for {words[1]} only: "
-            "publish the answers yourself, or ask for these"
+            f"the task {task.name} has {words[0]} for a {task.unit}, expected {words[1]}: "
+            "change the task, or publish the answers in another way"
         )
 
 
@@ -184,7 +184,7 @@ def _confirmed(verdict: Verdict | None) -> Row:
 def _labels(
     campaign: Campaign, rounds: Sequence[str], units: Mapping[str, Unit], answers: Mapping[str, Sequence[Answer]]
 ) -> list[Row]:
-    """The final verdicts of the comparisons that were judged, and how they were decided."""
+    """Returns the final verdicts of judged comparisons, with the reason of the decision."""
     decisions, confirmed = campaign.decisions(), verdicts(campaign)
     final = _final_labels(campaign, rounds)
     rows = []
@@ -202,7 +202,7 @@ def _by(answer: Answer, role: str) -> Row:
 
 
 def _final_labels(campaign: Campaign, rounds: Sequence[str]) -> Callable[[str], tuple[str | None, str | None]]:
-    """Returns a function that gives the final label of a unit, or why it has none.
+    """Returns a function from a unit to its final label and, if there is none, the reason.
 
     Raises:
         InputError: The votes do not give the final labels.
@@ -231,14 +231,14 @@ def _check_decisions(campaign: Campaign, rounds: Sequence[str], votes: Mapping[s
     changed = [
         unit
         for unit, each in decisions.items()
-        # The least probability that was asked for is not known, so an improbable label cannot be checked.
+        # `improbable` depends on --min-probability, which is not recorded.
         if each.by in (BY_VOTES, BY_RULE) and each.reason != "improbable" and unit in votes
         if found[unit].label != each.label
     ]
     if changed:
         raise InputError(
-            f"the votes on {len(changed)} units, such as {changed[0]}, do not give their final labels: they changed, "
-            "or other rounds were adjudicated; run `fcconan annotate adjudicate` again, with the same rounds"
+            f"the votes on {len(changed)} units, such as {changed[0]}, do not give their final labels: votes have "
+            "changed, or other rounds were adjudicated; run `fcconan annotate adjudicate` again with the same rounds"
         )
 
 
@@ -257,7 +257,7 @@ def _texts(campaign: Campaign, ids: Iterable[str | None], side: str, about: Sequ
 
 def _check_unchanged(file: Path, key: str, found: str) -> None:
     if found != key:
-        raise InputError(f"{file}: the text of {key} has the id {found}: put the text back that was judged")
+        raise InputError(f"{file}: the text of {key} has the id {found}: restore the text that was judged")
 
 
 def _judged_replies(
@@ -295,6 +295,6 @@ def _judged_replies(
 
 
 def without_label(published: Published) -> dict[str, int]:
-    """Returns how many judged pairs have no final label, by reason."""
+    """Returns the number of judged pairs without a final label, by reason."""
     reasons = Counter(row["reason"] for row in published.rows.get("pairs", []) if row["reason"])
     return dict(sorted(reasons.items()))

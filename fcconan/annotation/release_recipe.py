@@ -1,4 +1,4 @@
-"""The recipe of a campaign: pinned data files, a card to start from, and counts taken from the files themselves."""
+"""The recipe of a campaign: pinned data files, a card template, and counts of the built dataset."""
 
 import shutil
 from collections.abc import Sequence
@@ -17,25 +17,25 @@ from fcconan.errors import InputError
 RECIPE = "recipe.yaml"
 DEFAULT_RULE = "released"
 HEAD = (
-    "# Written by `fcconan annotate tier`, which renews sources, tier rule and counts, and leaves what the other keys\n"
-    "# say. Edit these before you publish: above all homepage, card_licence, citation and card.\n"
+    "# Written by `fcconan annotate tier`. It updates sources, tier rule and counts; other keys are retained.\n"
+    "# Edit them before you publish: above all homepage, card_licence, citation and card.\n"
 )
-NOT_STATED = ("hate_speech", "counter_narratives")  # facts of a build that follow from its rows
+NOT_STATED = ("hate_speech", "counter_narratives")  # derived from the rows
 
 
 @dataclass(frozen=True)
 class Written:
-    """What was written.
+    """The written dataset.
 
     Attributes:
-        recipe: The recipe file.
-        rows: Rows by config and split, as the recipe states them.
-        facts: Further counts, as the recipe states them.
-        tier_rule: The tier rule; None where there are no tiers.
+        recipe: Path of the recipe file.
+        rows: Numbers of rows by config and split, as stated in the recipe.
+        facts: Further counts, as stated in the recipe.
+        tier_rule: Name of the tier rule; None without tiers.
         without_label: Judged pairs without a final label, by reason.
-        published: The rows, and what is not among them.
-        unvalidated: Whether a tier asks for confirmed labels, and no label was validated.
-        kept: Whether the card text of a recipe that was there was kept.
+        published: Published rows, with counts of omitted data.
+        unvalidated: Whether a tier requires confirmed labels, and no label was validated.
+        kept: Whether an existing recipe's card and metadata were retained.
     """
 
     recipe: Path
@@ -56,23 +56,25 @@ def write_dataset(
     rounds: Sequence[str] = (MAIN,),
     synthetic: bool = False,
 ) -> Written:
-    """Writes the data files and the recipe of a campaign, and builds them in memory to see that they hold.
+    """Writes the data files and the recipe of a campaign, and builds the dataset in memory as a check.
 
-    Files that an earlier run wrote are replaced. What people wrote into the recipe stays.
+    Files of an earlier run are replaced. Edited keys of the recipe are retained.
 
     Args:
         campaign: The campaign.
-        out: The folder to write.
-        rule: The tier rule, of the catalogue or a file of one's own; None for `released`, and where there are no tiers.
-        rounds: As in `published_rows`.
+        out: Output folder.
+        rule: Tier rule of the catalogue, or its file; None for `released`, or without tiers.
+        rounds: Rounds whose answers count, as for `published_rows`.
         synthetic: Whether the answers were simulated.
 
     Raises:
-        InputError: There is a rule and there are no tiers, the rule cannot be used, the campaign cannot be published as
-            it is, or the folder holds something else.
+        InputError: A rule is given for a dataset without tiers, the rule is not valid, the campaign cannot be published
+            in its state, or the folder has other content.
     """
     if rule is not None and campaign.task.unit != "pair":
-        raise InputError(f"{campaign.folder} judges a {campaign.task.unit}, not pairs: leave --tier-rule out")
+        raise InputError(
+            f"{campaign.folder} has a task on a {campaign.task.unit}, expected pairs: leave --tier-rule out"
+        )
     name = rule or DEFAULT_RULE if campaign.task.unit == "pair" else None
     tiers = None if name is None else load_tier_rule(name)
     before = _before(campaign, out)
@@ -111,7 +113,7 @@ def _write_recipe(stage: Path, data: Row) -> None:
 
 
 def _copy_others(out: Path, stage: Path) -> None:
-    """Copies what people added to the folder that is replaced."""
+    """Copies other files of the folder that is replaced."""
     for path in out.iterdir() if out.is_dir() else ():
         if path.is_dir() and not path.is_symlink():
             shutil.copytree(path, stage / path.name, symlinks=True)
@@ -120,27 +122,27 @@ def _copy_others(out: Path, stage: Path) -> None:
 
 
 def _before(campaign: Campaign, out: Path) -> Row:
-    """Checks that the folder may be written, and returns what people wrote into the recipe that is there."""
+    """Checks that the folder may be written, and returns the edited keys of an existing recipe."""
     if out.is_symlink() or (out.exists() and not out.is_dir()):
         raise InputError(f"{out} is not a folder: choose another --out")
     if not out.is_dir() or not any(out.iterdir()):
         return {}
     path = out / RECIPE
     if not path.is_file():
-        raise InputError(f"{out} holds files but no {RECIPE} of a campaign: choose an empty or new folder")
+        raise InputError(f"{out} has files but no {RECIPE} of a campaign: choose an empty or new folder")
     found = YamlFile(path).data
     if (found.get("kind"), found.get("name")) != ("campaign", campaign.settings.name):
-        raise InputError(f"{path} is not of the campaign {campaign.settings.name!r}: choose another --out")
+        raise InputError(f"{path} does not belong to the campaign {campaign.settings.name!r}: choose another --out")
     return {key: found[key] for key in _template() if key in found}
 
 
 def _template() -> Row:
-    """Returns what a new recipe says, with null where a campaign decides."""
+    """Returns the template of a recipe; null marks values of the campaign."""
     return dict(yaml.safe_load(campaign_template("recipe.yaml")))
 
 
 def _recipe(campaign: Campaign, out: Path, published: Published, synthetic: bool) -> Row:
-    """Returns the recipe without its tier rule and counts."""
+    """Returns the recipe without tier rule and counts."""
     name, task = campaign.settings.name, campaign.task
     title = name.replace("-", " ").capitalize()
     data = _template() | {
@@ -171,7 +173,7 @@ def _recipe(campaign: Campaign, out: Path, published: Published, synthetic: bool
 
 
 def _tier_rule(rule: TierRule | None, name: str | None) -> Row:
-    """The tier rule as a recipe states it."""
+    """Returns the tier rule as a recipe states it."""
     if rule is None:
         return {}
     if name in TIER_RULES:
@@ -180,11 +182,12 @@ def _tier_rule(rule: TierRule | None, name: str | None) -> Row:
 
 
 def _counts(stage: Path, name: str | None) -> Row:
-    """Builds the dataset of a recipe without counts, and returns the counts; by other tier rules those that differ.
+    """Builds the dataset of a recipe without counts, and returns the counts; for other tier rules, only different
+    counts.
 
     Args:
-        stage: The folder of the recipe.
-        name: The tier rule; None where there are no tiers, or a rule of the recipe's own.
+        stage: Folder of the recipe.
+        name: Name of the tier rule; None without tiers, or for a rule in the recipe.
     """
     recipe = load_recipe(str(stage / RECIPE))
     files = {key: stage / f"{key}.csv" for key in recipe.sources}
@@ -206,7 +209,7 @@ def _counts(stage: Path, name: str | None) -> Row:
 def _built_counts(
     recipe: Recipe, files: dict[str, Path], rule: str | None
 ) -> tuple[dict[str, dict[str, int]], dict[str, int]]:
-    """Rows by config and split of the built dataset, and further counts that the recipe states."""
+    """Returns the rows by config and split of the built dataset, and its further counts."""
     built = builder_of(recipe, rule)(files)
     counted: dict[str, dict[str, int]] = {}
     for table in built.tables:

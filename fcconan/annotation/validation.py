@@ -1,12 +1,12 @@
-"""The second round: validators who had no part in a unit's label agree or disagree with it.
+"""Validation: validators who had no part in a unit's label agree or disagree with it.
 
-    rounds/validation.jsonl         who validates what
-    rounds/validation.json          how the round was made
-    rounds/validation.shown.jsonl   the final label of a pair or comparison, or the medians of the grades of a reply,
-                                    as each validator is shown it
+    rounds/validation.jsonl         assignments
+    rounds/validation.json          options of the round
+    rounds/validation.shown.jsonl   labels (pairs and comparisons) or median grades (replies), as shown to each
+    validator
 
-An answer counts for the label that was shown only: where the label has changed since, the answer is outdated, and the
-unit needs a validator who has not seen it.
+An answer counts only for the label that was shown. If the label has changed since, the answer is outdated, and the unit
+needs another validator.
 """
 
 from collections import Counter
@@ -23,27 +23,27 @@ from fcconan.building import grouped
 
 AGREE, DISAGREE = "agree", "disagree"
 COEFFICIENTS = ("raw", "cohen", "krippendorff_nominal")
-KINDS = ("agreed", "disagreed", "skipped", "missing", "outdated")  # of the answers of a validator
+KINDS = ("agreed", "disagreed", "skipped", "missing", "outdated")  # states of a validator's answer
 # States of a unit.
 STATES = {
     "agreed": "every validator who answered agrees",
     "disagreed": "every validator who answered disagrees",
-    "split": "one agrees and another one disagrees, so the label is not confirmed",
-    "skipped": "every validator who was asked skipped it",
-    "missing": "a validator still has to answer, and none has",
+    "split": "validators disagree with each other, so the label is not confirmed",
+    "skipped": "every validator skipped it",
+    "missing": "no validator has answered yet",
     "outdated": "the label has changed since validators saw it",
-    "not_assigned": "no validator was asked",
+    "not_assigned": "no validator is assigned",
 }
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What validators say of a unit's label.
+    """The validation of a unit's label.
 
     Attributes:
-        unit_id: The unit.
+        unit_id: Id of the unit.
         state: A key of `STATES`.
-        answers: `agree` or `disagree` by validator, of those who saw the label as it is now.
+        answers: `agree` or `disagree` by validator, of the validators who saw the current label.
     """
 
     unit_id: str
@@ -53,13 +53,13 @@ class Verdict:
 
 @dataclass(frozen=True, eq=False)
 class ShownAssignment:
-    """An assignment of the round as it is.
+    """An assignment of the validation round.
 
     Attributes:
         assignment: The assignment.
-        shown: The label or grades that the validator is shown.
-        is_current: Whether these are the label or grades that hold now.
-        answer: The answer of the validator.
+        shown: Label or grades shown to the validator.
+        is_current: Whether these are the current label or grades.
+        answer: Answer of the validator; None if there is none.
     """
 
     assignment: Assignment
@@ -74,7 +74,7 @@ class ShownAssignment:
 
     @property
     def unit(self) -> str:
-        """The unit."""
+        """Id of the unit."""
         return self.assignment.unit_id
 
     @property
@@ -84,12 +84,12 @@ class ShownAssignment:
 
     @property
     def counts(self) -> bool:
-        """Whether it gives, or will give, an answer to what is shown now, also if it was withdrawn in between."""
+        """Whether it has, or will have, an answer about the current label; answers of withdrawn assignments count."""
         return self.is_current and (self.answer is not None or not self.assignment.withdrawn)
 
     @property
     def kind(self) -> str:
-        """One of `KINDS`."""
+        """State of the answer, one of `KINDS`."""
         if not self.is_current:
             return "outdated"
         if self.answer is None:
@@ -98,15 +98,15 @@ class ShownAssignment:
 
 
 def validated_things(campaign: Campaign, rounds: Sequence[str] = (MAIN,)) -> dict[str, Row]:
-    """Returns what validators are shown of every unit that has something to be validated, in the order of the units.
+    """Returns the labels or grades to validate, by unit, in the order of the units.
 
     Args:
         campaign: The campaign.
-        rounds: The rounds in which replies were graded.
+        rounds: Rounds in which replies were graded.
 
     Returns:
-        `label` of units that have a final one; for a task with aspects `grades`, the median of each aspect, of units
-        with a grade in all of them.
+        Rows with `label` for units with a final label; for tasks with aspects, `grades` with the median of each aspect,
+        for units with a grade in all of them.
     """
     if campaign.task.labels:
         decisions = campaign.decisions()
@@ -122,7 +122,8 @@ def validated_things(campaign: Campaign, rounds: Sequence[str] = (MAIN,)) -> dic
 
 
 def shown_assignments(campaign: Campaign, things: Mapping[str, Row]) -> list[ShownAssignment]:
-    """Returns the assignments of the round; one without a note of its labels shows those that hold now.
+    """Returns the assignments of the validation round; assignments without a record of their labels show the current
+    ones.
 
     Args:
         campaign: The campaign.
@@ -141,7 +142,7 @@ def shown_assignments(campaign: Campaign, things: Mapping[str, Row]) -> list[Sho
 
 
 def verdicts(campaign: Campaign, rounds: Sequence[str] = (MAIN,)) -> dict[str, Verdict]:
-    """Returns the verdict on every unit that has something to be validated, in the order of the units.
+    """Returns the validation of every unit with a label or grades, in the order of the units.
 
     Args:
         campaign: The campaign.
@@ -170,13 +171,12 @@ def validation_summary(
     Args:
         campaign: The campaign.
         rounds: Rounds in which replies were graded.
-        resamples: Resamples of the HS, for the intervals of the agreement of validators.
-        seed: Seed of the resamples.
+        resamples: Number of bootstrap resamples of the HS, for the intervals of agreement.
+        seed: Seed of the bootstrap.
 
     Returns:
-        `units` (how many are in each state), `labels` (the same by label, empty for grades), `validators` (their
-        answers to labels as they are now), and `agreement` (rows of `fcconan.scoring.agreement` over the units with two
-        answers).
+        `units` (numbers by state), `labels` (the same by label; empty for grades), `validators` (numbers of answers by
+        kind), and `agreement` (rows of `fcconan.scoring.measure_agreement` over units with two answers).
     """
     from fcconan.scoring import measure_agreement
 

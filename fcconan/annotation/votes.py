@@ -1,4 +1,4 @@
-"""What raters said in a campaign, as agreement, adjudication and validation read it."""
+"""Current answers of a campaign, for agreement, adjudication and validation."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -12,18 +12,19 @@ NOT_SURE = "not_sure"  # the label of raters who cannot decide
 
 
 def votes_of(campaign: Campaign, rounds: Sequence[str] = (MAIN,), *, roles: Sequence[str] = ("item",)) -> Votes:
-    """Returns the answers that hold: aspect -> unit -> rater -> value.
+    """Returns the current answers: aspect -> unit -> rater -> value.
 
-    Skipped questions are left out. Units and raters stand in the order of their files. Where a rater judged a unit in
-    several of the rounds, as in a review, the round that is named last counts.
+    Skipped questions are left out. Units and raters are in the order of their files. If a rater judged a unit in
+    several
+    of the rounds, as in a review, the last one counts.
 
     Args:
         campaign: The campaign.
-        rounds: Their names.
-        roles: Of the units: `item`, `anchor`, `quiz`.
+        rounds: Names of the rounds.
+        roles: Roles of the units: `item`, `anchor` (gold questions), `quiz` (qualification test).
 
     Raises:
-        InputError: There is no such round.
+        InputError: A round does not exist.
     """
     given = {key: answer.value for key, answer in answers_of(campaign, rounds).items() if answer.value is not None}
     raters = campaign.raters()
@@ -37,23 +38,23 @@ def votes_of(campaign: Campaign, rounds: Sequence[str] = (MAIN,), *, roles: Sequ
 
 
 def answers_of(campaign: Campaign, rounds: Sequence[str] = (MAIN,)) -> dict[tuple[str, str, str], Answer]:
-    """Returns the answers that hold, skipped ones included, by rater, unit and aspect; see `votes_of`.
+    """Returns the current answers, skipped ones included, by rater, unit and aspect; see `votes_of`.
 
     Raises:
-        InputError: There is no such round.
+        InputError: A round does not exist.
     """
     for name in rounds:
-        campaign.assignments(name)  # says which rounds there are
+        campaign.assignments(name)  # raises InputError for unknown rounds
     given = grouped((answer.round, answer) for answer in campaign.answers().values())
     found = {(each.rater, each.unit_id, each.aspect): each for name in rounds for each in given.get(name, ())}
     raters = campaign.raters()
     for rater, _, _ in found:
-        raters[rater]  # refuses answers of another campaign
+        raters[rater]  # raises InputError for answers of unknown raters
     return found
 
 
 def unit_named(row: Row) -> str | None:
-    """Returns the id of the unit that a row is about: a pair, a reply, or two replies; None if it names none."""
+    """Returns the id of the unit of a row: a pair, a reply, or two replies; None without an id."""
     for key in ("unit_id", "pair_id", "reply_id"):
         if row.get(key):
             return str(row[key])
@@ -70,5 +71,5 @@ def answer_in(row: Row) -> tuple[str, Any]:
 
 
 def item_of(unit: Unit) -> str:
-    """Returns what a unit is drawn with in a resample: its HS, or its item, or itself where neither is known."""
+    """Returns the resampling cluster of a unit: its HS, its item, or itself if neither is known."""
     return unit.hs_id or unit.item_id or unit.unit_id

@@ -347,7 +347,7 @@ def test_what_is_looked_for_is_a_label_or_grades() -> None:
         (None, load_task("pairwise"), "--positive a"),
         (None, replies, "give an aspect with a bound"),
         ("charm>=2", replies, "has no aspect 'charm'"),
-        ("relevance>=1", replies, "lets all grades or none through"),
+        ("relevance>=1", replies, "is met by all grades or none"),
     ):
         with pytest.raises(InputError, match=message):
             read_positive(said, task)
@@ -589,10 +589,10 @@ def test_a_batch_whose_round_was_never_written_is_made_again(tmp_path: Path) -> 
 def test_the_queue_stays_with_what_it_looks_for(tmp_path: Path) -> None:
     campaign = pair_campaign(tmp_path / "c")
     make(campaign, size=5)
-    with pytest.raises(InputError, match="the queue looks for appropriate, not not_appropriate"):
+    with pytest.raises(InputError, match="the queue searches appropriate, found not_appropriate"):
         Queue(campaign, Positive(LABEL, label=NO))
     (campaign.folder / FILE).write_text('{"round": "queue-1"}\n', encoding="utf-8")
-    with pytest.raises(InputError, match="line 1 is no batch"):
+    with pytest.raises(InputError, match="line 1 is not a valid batch"):
         Queue(campaign, FITTING)
 
 
@@ -678,7 +678,7 @@ def test_rows_of_scores_say_what_they_score(
 
 
 def test_the_shards_of_scored_products_are_read_together(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"holds no part-\*\.parquet"):
+    with pytest.raises(InputError, match=r"has no part-\*\.parquet"):
         read_scores(tmp_path, UNITS, FITTING)
     for number, (pair, score) in enumerate([("h:c", 0.5), ("i:d", 0.25)]):
         pq.write_table(pa.table({"pair_id": [pair], "score": [score]}), tmp_path / f"part-{number}.parquet")
@@ -698,9 +698,9 @@ def test_low_grades_speak_for_what_is_looked_for_among_low_grades(tmp_path: Path
     ("text", "message"),
     [
         ("unit_id,score\nh:c,high\n", "row 1: the score is 'high', expected a finite number"),
-        ("unit_id,score\nh:c,1\nh:c,2\n", "row 2: the file scores h:c twice"),
-        ("name,score\nh:c,1\n", "row 1: no unit_id, pair_id, reply_id, or pair of ids: say what is scored"),
-        ("unit_id,score\nz:c,1\n", "scores no unit of the campaign"),
+        ("unit_id,score\nh:c,1\nh:c,2\n", "row 2: the file has two scores of h:c"),
+        ("name,score\nh:c,1\n", "row 1: no unit_id, pair_id, reply_id, or pair of ids: add the id of the scored unit"),
+        ("unit_id,score\nz:c,1\n", "has no score of a unit of the campaign"),
     ],
 )
 def test_bad_scores_are_refused(tmp_path: Path, text: str, message: str) -> None:

@@ -203,7 +203,7 @@ def test_the_conflict_list_goes_to_a_person_and_comes_back(tmp_path: Path, run_c
     assert (tmp_path / "c" / "decisions.jsonl").read_bytes() != before
     # What a person filled in is not written over; a new list shows what was decided, and a plain run keeps it.
     refused = run_cli("annotate", "adjudicate", tmp_path / "c", "--export-conflicts", file, "--all-conflicts")
-    assert (refused.returncode, "perhaps somebody's work" in refused.stderr) == (2, True)
+    assert (refused.returncode, "perhaps with answers" in refused.stderr) == (2, True)
     anew = tmp_path / "anew.csv"
     done = run_cli("annotate", "adjudicate", tmp_path / "c", "--export-conflicts", anew, "--all-conflicts")
     assert done.returncode == 0
@@ -236,7 +236,7 @@ def problem(tmp_path: Path, edit: dict[int, dict[str, str]], *, by: str = "chair
         ({1: {"decision": "fine"}}, f"row 3: the decision is 'fine', expected one of {NO}, {YES}, discard or nothing"),
         ({0: {"decision": SURE}}, "row 2: the decision is 'not_sure'"),
         ({0: {"campaign": "cards"}}, "row 2: campaign of hs-1:cn-1 is 'cards', expected 'books'"),
-        ({0: {"unit_id": "hs-9:cn-9"}}, "row 2: 'hs-9:cn-9' is no unit that all its raters have answered"),
+        ({0: {"unit_id": "hs-9:cn-9"}}, "row 2: 'hs-9:cn-9' is not a completely answered unit of the campaign"),
         ({1: {"unit_id": "hs-1:cn-1"}}, "row 2: hs-1:cn-1 occurs more than once; row 3"),
         (
             {0: {"votes": YES}},
@@ -265,15 +265,15 @@ def test_more_than_three_problems_are_counted(tmp_path: Path) -> None:
     outcome = adjudicate(campaign)
     rows = [row | {"decision": "?"} for row in conflict_rows(campaign, outcome, outcome.conflicts)]
     write_conflicts(tmp_path / "list.csv", rows)
-    with pytest.raises(InputError, match=r"row 4: .*; and 2 more: correct them"):
+    with pytest.raises(InputError, match=r"row 4: .*; and 2 more: correct this file"):
         read_conflicts(tmp_path / "list.csv", campaign, outcome, "chair")
 
 
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (b"", "there is no header"),
-        (b"campaign,unit_id,votes\nbooks,x,y\n", "there is no column decision: import the list"),
+        (b"", "the header is missing"),
+        (b"campaign,unit_id,votes\nbooks,x,y\n", "lacks the column decision: import the list"),
         (
             b'campaign,unit_id,votes,decision\nbooks,"hs-1',
             r"row 2: not CSV .*: the file was cut off",
@@ -318,7 +318,7 @@ def test_another_persons_decision_is_replaced_only_if_asked() -> None:
     old = [Decision("u-1", YES, "chair", "person"), Decision("u-2", NO, "chair", "person")]
     new = [Decision("u-1", YES, "guest", "person"), Decision("u-2", None, "guest", "person_discarded")]
     with pytest.raises(
-        InputError, match=r"1 units were decided otherwise before, the first is u-2 \(not_appropriate by ch"
+        InputError, match=r"1 units have other decisions already, the first is u-2 \(not_appropriate by ch"
     ):
         merged(old, new)
     assert merged(old, new, changes=True) == new
@@ -412,12 +412,12 @@ def test_the_list_shows_half_of_the_comparisons_swapped_and_is_read_accordingly(
 @pytest.mark.parametrize(
     ("name", "cell", "message"),
     [
-        ("shown_first", None, r"list\.csv: there is no column shown_first: import the list"),
+        ("shown_first", None, r"list\.csv lacks the column shown_first: import the list"),
         ("shown_first", "", r"row 2: shown_first of re-2a:re-2b is '', expected 'a';"),
         (
             "reply_a",
             None,
-            r"list\.csv: there is no column reply_a: import the list with all its columns",
+            r"list\.csv lacks the column reply_a: import the list with all its columns",
         ),
     ],
 )
@@ -443,7 +443,7 @@ def test_options_that_go_together(tmp_path: Path, run_cli: RunCli) -> None:
 def test_an_answer_of_somebody_unknown_is_no_vote(tmp_path: Path) -> None:
     campaign = labelled(tmp_path / "c", "0")
     campaign.write("answers.jsonl", [*campaign.history(), Answer("main", "stranger", "hs-1:cn-1", "label", YES)])
-    with pytest.raises(InputError, match="has no rater stranger: take its files from a backup"):
+    with pytest.raises(InputError, match="has no rater stranger: restore its files from a backup"):
         adjudicate(campaign)
 
 

@@ -207,7 +207,7 @@ def test_records_with_the_status_of_every_answer(pairs: Campaign, tmp_path: Path
 def test_records_with_a_status_of_their_own_are_refused(pairs: Campaign, tmp_path: Path) -> None:
     path = tmp_path / "records.json"  # as `to_disk` writes them
     path.write_text(json.dumps(of_rater(pairs, "records.json")))
-    with pytest.raises(InputError, match="record 1: it does not say whether its answers were submitted: export it wit"):
+    with pytest.raises(InputError, match="record 1: its answers have no status: export it wit"):
         taken(pairs, path)
 
 
@@ -216,7 +216,7 @@ def test_users_are_named(pairs: Campaign, tmp_path: Path) -> None:
     path = flat(pairs, tmp_path / "records.json", said)
     with pytest.raises(InputError, match="users and raters do not match one to one"):
         taken(pairs, path)
-    with pytest.raises(InputError, match="record 1: it is ombrey-1's, and tessok-2 answered it"):
+    with pytest.raises(InputError, match="record 1: it is assigned to ombrey-1, but tessok-2 answered it"):
         taken(pairs, path, people={USER: "ombrey-1", OTHER: "tessok-2"})
     with pytest.raises(InputError, match="record 1: hs-1:cn-1 is in the file already, in record 1"):
         taken(pairs, path, people={USER: "ombrey-1", OTHER: "ombrey-1"})
@@ -227,8 +227,11 @@ def test_users_are_named(pairs: Campaign, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda rows: rows[0].pop("unit_id"), "record 1: no unit_id in its metadata: import what"),
-        (lambda rows: rows[0].update(counter_narrative="x"), "record 1: counter_narrative is not the text"),
+        (lambda rows: rows[0].pop("unit_id"), "record 1: no unit_id in its metadata: import files"),
+        (
+            lambda rows: rows[0].update(counter_narrative="x"),
+            "record 1: counter_narrative differs from the exported text",
+        ),
         (lambda rows: rows[0].update({"label.responses": ["fine"]}), 'record 1: label is "fine", expected one of'),
         (lambda rows: rows[0].update({"label.responses.users": []}), "record 1: its responses cannot be read"),
         (
@@ -247,7 +250,7 @@ def test_users_are_named(pairs: Campaign, tmp_path: Path) -> None:
         ),
         (
             lambda rows: rows[0].update(label="appropriate"),
-            r"record 1: label is no response: export JSON, not JSON-MIN",
+            r"record 1: label has no status: export JSON, not JSON-MIN",
         ),
         (lambda rows: rows[0].update({"tone.responses": ["x"]}), "unknown question tone"),
     ],

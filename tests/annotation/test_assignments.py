@@ -15,7 +15,7 @@ from fcconan.annotation.assignment.assignments import (
     numbers,
     spread_of,
 )
-from fcconan.annotation.assignment.sequence import Sittings, in_order, sides
+from fcconan.annotation.assignment.sequence import Sessions, in_order, sides
 from fcconan.annotation.campaigns import Assignment, Campaign, Rater, Settings, Unit, create
 from fcconan.errors import InputError
 from fcconan.judging.tasks import load_task
@@ -54,7 +54,7 @@ def test_numbers_are_exact_by_the_largest_remainder(
 
 
 def test_shares_above_one_are_refused() -> None:
-    with pytest.raises(InputError, match=r"are 0.8 by 2 and 0.3 by 3: give shares that make no more than 1"):
+    with pytest.raises(InputError, match=r"are 0.8 by 2 and 0.3 by 3: give shares with a sum of at most 1"):
         numbers(10, {2: 0.8, 3: 0.3})
 
 
@@ -163,16 +163,16 @@ def test_what_only_one_rater_may_judge_goes_to_that_rater() -> None:
     [
         (
             {"overlap": {3: 0.05}, "raters": ["a", "b"]},
-            "20 units are to be judged by 3 of the 2 active raters, but only 0 may be: let more raters join",
+            "20 units need 3 of the 2 active raters, but only 0 have so many permitted raters: add raters",
         ),
-        ({"raters": []}, "400 units are to be judged by 1 of the 0 active raters"),
+        ({"raters": []}, "400 units need 1 of the 0 active raters"),
         (
             {"overlap": {2: 1.0}, "raters": ["a", "b"], "forbidden": {("a", "hs-0:cn-0")}},
-            "400 units are to be judged by 2 of the 2 active raters, but only 399 may be",
+            "400 units need 2 of the 2 active raters, but only 399 have",
         ),
         (
             {"raters": ["a"], "blocks": "cn", "forbidden": {("a", "hs-0:cn-0")}},
-            "40 blocks of a CN are to be judged by 1",
+            "40 blocks of a CN need 1",
         ),
     ],
 )
@@ -209,7 +209,7 @@ def test_sides_are_halved_in_any_graph(seed: int) -> None:
 
 
 def test_sittings_are_of_equal_length_and_have_their_anchors() -> None:
-    found = assign_units(PAIRS, NINE[:4], seed=8, anchors=ANCHORS, sittings=Sittings(30, 2))
+    found = assign_units(PAIRS, NINE[:4], seed=8, anchors=ANCHORS, sessions=Sessions(30, 2))
     known = {anchor.unit_id for anchor in ANCHORS}
     seen: Counter[str] = Counter()
     for rater in NINE[:4]:
@@ -226,16 +226,16 @@ def test_sittings_are_of_equal_length_and_have_their_anchors() -> None:
 
 
 def test_anchors_that_do_not_suffice_or_leave_no_room_are_refused() -> None:
-    with pytest.raises(InputError, match="annotator-1 needs 15 anchors and has 12 left: give fewer"):
-        assign_units(PAIRS, NINE[:4], seed=8, anchors=ANCHORS, sittings=Sittings(23, 3))
-    with pytest.raises(InputError, match="sessions of 3 have no room beside 3 anchors"):
-        assign_units(PAIRS, NINE[:4], seed=8, anchors=ANCHORS, sittings=Sittings(3, 3))
+    with pytest.raises(InputError, match="annotator-1 needs 15 gold questions, but 12 are left: give fewer"):
+        assign_units(PAIRS, NINE[:4], seed=8, anchors=ANCHORS, sessions=Sessions(23, 3))
+    with pytest.raises(InputError, match="sessions of 3 units are too short for 3 gold questions"):
+        assign_units(PAIRS, NINE[:4], seed=8, anchors=ANCHORS, sessions=Sessions(3, 3))
 
 
 def test_sessions_of_a_number_of_units() -> None:
-    assert Sittings(100).sessions(101) == [51, 50]
-    assert Sittings(None, 2).sessions(7) == [7]
-    assert Sittings(10).sessions(0) == []
+    assert Sessions(100).sizes(101) == [51, 50]
+    assert Sessions(None, 2).sizes(7) == [7]
+    assert Sessions(10).sizes(0) == []
 
 
 def test_the_order_of_a_rater_does_not_depend_on_the_others() -> None:
@@ -300,7 +300,7 @@ def test_the_command_assigns_once_and_says_how_evenly(tmp_path: Path, run_cli: R
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--overlap", "3=0.5"), "30 units are to be judged by 3 of the 2 active raters"),
+        (("--overlap", "3=0.5"), "30 units need 3 of the 2 active raters"),
         (("--blocks", "raters"), "Invalid value for '--blocks'"),
         (("--rebalance",), "--rebalance: only for --reassign; leave it out"),
         (
@@ -309,14 +309,14 @@ def test_the_command_assigns_once_and_says_how_evenly(tmp_path: Path, run_cli: R
         ),
         (("--reassign", "--session-size", 5), "--session-size: --reassign keeps the units and orders"),
         (("--reassign", "--qualify"), "--qualify: --reassign keeps the units and orders"),
-        (("--all-raters", "--overlap", "2=0.2"), "--all-raters is an overlap already"),
-        (("--overlap-unit", "unit"), "--overlap-unit is about blocks"),
-        (("--max-distance", 2), "--max-distance says what is reviewed"),
+        (("--all-raters", "--overlap", "2=0.2"), "--all-raters and --overlap exclude each other"),
+        (("--overlap-unit", "unit"), "--overlap-unit needs blocks"),
+        (("--max-distance", 2), "--max-distance needs a review"),
         (("--round", "Main"), "--round is 'Main'"),
         (("--round", "validation"), "the round validation is made by `fcconan annotate validate`"),
-        (("--exclude-round", "shared-1"), "has no other round 'shared-1', only none"),
+        (("--exclude-round", "shared-1"), "has no other round 'shared-1', expected one of none"),
         (("--overlap", "2=nan"), "Invalid value for '--overlap'"),
-        (("--overlap", "2=.6", "--overlap", "3=.5"), "are 0.6 by 2 and 0.5 by 3: give shares that make no more than 1"),
+        (("--overlap", "2=.6", "--overlap", "3=.5"), "are 0.6 by 2 and 0.5 by 3: give shares with a sum of at most 1"),
         (("--seconds-per-unit", "inf"), "Invalid value for '--seconds-per-unit'"),
         (("--review", "main", "--max-distance", "inf"), "Invalid value for '--max-distance'"),
         (("--sample-size", 61), "--sample-size is 61, expected 1 to 60"),

@@ -86,10 +86,10 @@ def test_a_folder_with_something_in_it_is_refused_and_an_empty_one_taken(tmp_pat
     (tmp_path / "c").mkdir()
     made(tmp_path / "c")
     before = (tmp_path / "c" / "campaign.yaml").read_bytes()
-    with pytest.raises(InputError, match=r"is there already: choose another folder"):
+    with pytest.raises(InputError, match=r"exists and is not empty: choose another folder"):
         made(tmp_path / "c")
     (tmp_path / "file").write_text("mine")
-    with pytest.raises(InputError, match=r"is there already"):
+    with pytest.raises(InputError, match=r"exists and is not empty"):
         made(tmp_path / "file")
     assert (tmp_path / "c" / "campaign.yaml").read_bytes() == before
 
@@ -119,20 +119,20 @@ def test_settings_of_another_kind_are_one_line(tmp_path: Path, change: dict[str,
 
 
 def test_what_is_no_campaign_or_no_round_is_said(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"holds no campaign\.yaml: make a campaign with `fcconan annotate new`"):
+    with pytest.raises(InputError, match=r"has no campaign\.yaml: create a campaign with `fcconan annotate new`"):
         Campaign(tmp_path)
     campaign = made(tmp_path / "c")
-    with pytest.raises(InputError, match=r"has no round 'main', only none: make it with `fcconan annotate assign`"):
+    with pytest.raises(InputError, match=r"has no round 'main', only none: create it with `fcconan annotate assign`"):
         campaign.assignments()
 
 
 def test_a_file_that_was_edited_wrongly_is_named_with_its_line(tmp_path: Path) -> None:
     campaign = made(tmp_path / "c")
     (campaign.folder / "raters.jsonl").write_text('{"rater": "r1"}\n{"rater": "r2", "mail": "x"}\n')
-    with pytest.raises(InputError, match=r"raters\.jsonl, line 2 is no rater \(.*mail.*\): take the file from a"):
+    with pytest.raises(InputError, match=r"raters\.jsonl, line 2 is not a valid rater \(.*mail.*\): restore it from a"):
         campaign.raters()
     (campaign.folder / "raters.jsonl").write_text('{"role": "annotator"}\n')
-    with pytest.raises(InputError, match=r"raters\.jsonl, line 1 is no rater \(.*rater"):
+    with pytest.raises(InputError, match=r"raters\.jsonl, line 1 is not a valid rater \(.*rater"):
         campaign.raters()
 
 

@@ -199,9 +199,9 @@ def test_empty_rows_and_emptied_columns_are_passed_over(unchanged: Campaign, tmp
             lambda text: text[: len(text) - 30],
             r"row \d: (found \d+ cells, expected 11|not CSV .*): the file was cut off",
         ),
-        (lambda text: text.replace("label", "Label", 1), "row 2: there is no column label: import the sheet"),
+        (lambda text: text.replace("label", "Label", 1), "row 2: missing column label: import the sheet"),
         (lambda text: text.replace("comment", "note", 1), "row 2: unknown column note: remove or rename it"),
-        (lambda text: text.replace("skip", "comment", 1), "two columns have one name"),
+        (lambda text: text.replace("skip", "comment", 1), "two columns have the same name"),
         (lambda text: "", "is empty"),
         (lambda text: text.replace("hs-1:cn-2,", "hs-1:cn-2", 1), "row 3: found 10 cells, expected 11"),
     ],
@@ -229,12 +229,12 @@ def test_other_broken_files_are_refused(unchanged: Campaign, tmp_path: Path) -> 
         ("a.json", '[{"data": ', "not JSON"),
         ("a.json", rows.replace('"comment": ""', r'"comment": "\ud83d"', 1), "not JSON .*surrogates not allowed"),
         ("a.json", rows.replace('"label"', '"label": "appropriate", "label"', 1), "not JSON .*a key twice"),
-        ("a.json", rows, "record 1: label is no response: export JSON, not JSON-MIN"),
+        ("a.json", rows, "record 1: label has no status: export JSON, not JSON-MIN"),
         ("a.json", '{"data": 1}', "expected a JSON list of tasks or records"),
     ):
         with pytest.raises(InputError, match=message):
             read(unchanged, tmp_path / name, content)
-    with pytest.raises(InputError, match="there is no file"):
+    with pytest.raises(InputError, match="does not exist"):
         exchange.read_file(tmp_path / "none.csv", unchanged)
 
 
@@ -249,7 +249,7 @@ def test_what_is_written_is_there_afterwards_and_nothing_is_overwritten(pairs: C
     assert not exchange.write(out, files)
     (out / "main-ombrey-1.csv").write_text(filled(pairs))
     (out / "guidelines.md").unlink()
-    with pytest.raises(InputError, match=r"main-ombrey-1\.csv is there with another content, perhaps somebody's work"):
+    with pytest.raises(InputError, match=r"main-ombrey-1\.csv exists with other content, perhaps with answers"):
         exchange.write(out, files)
     assert not (out / "guidelines.md").exists()
 
@@ -262,7 +262,7 @@ def test_whose_and_what_is_handed_out(pairs: Campaign) -> None:
         (
             "a rater without units",
             {"raters": ["velmari-3"]},
-            "nothing for 'velmari-3', only for ombrey-1, tessok-2: name one",
+            "no units of 'velmari-3', expected one of ombrey-1, tessok-2",
         ),
         ("another round", {"round_name": "second"}, "no round 'second', only main"),
     ):
@@ -340,14 +340,14 @@ def test_suggested_grades(tmp_path: Path) -> None:
             "row 2: label of hs-1:cn-1 has a suggestion",
         ),
         ("pair_id,rater,label\nhs-1:cn-1,x,not_sure\nhs-1:cn-2,y,not_sure\n", r"row 2: a second rater \(x, y\)"),
-        ("pair_id,rater,label\nhs-9:cn-9,x,not_sure\n", "has no answer to anything that"),
+        ("pair_id,rater,label\nhs-9:cn-9,x,not_sure\n", "has no answer about a unit of"),
     ],
 )
 def test_bad_suggestions_are_refused(unchanged: Campaign, tmp_path: Path, text: str, message: str) -> None:
     (tmp_path / "v.csv").write_text(text)
     with pytest.raises(InputError, match=message):
         read_suggestions(tmp_path / "v.csv", unchanged, "main")
-    with pytest.raises(InputError, match="takes no suggestions"):
+    with pytest.raises(InputError, match="cannot be used in the validation round"):
         read_suggestions(tmp_path / "v.csv", unchanged, VALIDATION)
 
 
@@ -476,11 +476,11 @@ def test_a_unit_or_text_that_is_missing_is_named(pairs: Campaign) -> None:
     units = [replace(unit, cn_id="cn-9") if unit.unit_id == "hs-1:cn-1" else unit for unit in pairs.units().values()]
     with pairs.changing():
         pairs.write("units.jsonl", units)
-    with pytest.raises(InputError, match="has no text cn-9: take its files from a backup"):
+    with pytest.raises(InputError, match="has no text cn-9: restore its files from a backup"):
         exchange.export(pairs, "csv")
     with pairs.changing():
         pairs.write("units.jsonl", [Unit("hs-1:cn-2", hs_id="hs-1", cn_id="cn-2")])
-    with pytest.raises(InputError, match="has no unit hs-1:cn-1: take its files from a backup"):
+    with pytest.raises(InputError, match="has no unit hs-1:cn-1: restore its files from a backup"):
         exchange.export(pairs, "csv")
 
 
@@ -488,5 +488,5 @@ def test_a_rater_who_is_unknown_is_refused(pairs: Campaign) -> None:
     assignments = [replace(each, rater="../ombrey") for each in pairs.assignments() if each.rater == RATERS[0]]
     with pairs.changing():
         pairs.write("rounds/main.jsonl", assignments)
-    with pytest.raises(InputError, match=r"has no rater \.\./ombrey: take"):
+    with pytest.raises(InputError, match=r"has no rater \.\./ombrey: restore"):
         exchange.export(pairs, "csv")

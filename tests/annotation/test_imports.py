@@ -185,7 +185,7 @@ def test_a_changed_answer_is_refused_unless_it_is_allowed_and_its_history_is_kep
     assert str(refused.value) == (
         f"{later}: 2 answers differ from earlier ones: ombrey-1 on {FIRST}: label was appropriate (import 1), now "
         f"not_sure; ombrey-1 on {SECOND}: label was skipped (import 1), now appropriate; nothing was imported: accept "
-        "them with --allow-changes, which keeps both"
+        "them with --allow-changes, which stores both"
     )
     assert state(pairs) == before
     (found,) = taken(pairs, later, changes=True)
@@ -284,23 +284,26 @@ def edited(path: Path, change: Callable[[list[Row]], object]) -> Path:
             lambda rows: rows[0].update(label="fine"),
             'row 2: label is "fine", expected one of not_appropriate, not_sure, ',
         ),
-        (lambda rows: rows[2].update(hate_speech="x"), "row 4: hate_speech is not the text that was given out;"),
+        (lambda rows: rows[2].update(hate_speech="x"), "row 4: hate_speech differs from the exported text;"),
         (
             lambda rows: [(row.pop("hate_speech"), row.pop("counter_narrative")) for row in rows],
-            "row 2: hate_speech is not the text that was given out;",
+            "row 2: hate_speech differs from the exported text;",
         ),
         (lambda rows: rows[2].update(text_sha="0" * 12), "row 4: text_sha is '000000000000', expected "),
         (lambda rows: rows.append(dict(rows[0])), "row 6: hs-1:cn-1 is in the file already, in row 2;"),
         (lambda rows: rows[0].update(skip="x"), r"row 2: it was skipped and answered \(label\);"),
         (lambda rows: rows[0].update(campaign="other"), "row 2: campaign is 'other', expected 'tarn-pairs'"),
-        (lambda rows: [row.update(round="second") for row in rows], "is of the round 'second', expected main: import"),
-        (lambda rows: rows[0].update(round="second"), "mixes the rounds second, main: import one file a round"),
+        (
+            lambda rows: [row.update(round="second") for row in rows],
+            "belongs to the round 'second', expected main: import",
+        ),
+        (lambda rows: rows[0].update(round="second"), "mixes the rounds second, main: import one file per round"),
         (
             lambda rows: rows[0].update(round="a\nb" + "c" * 90),
-            "mixes the rounds a bc{37}, main: import one file a round",
+            "mixes the rounds a bc{37}, main: import one file per round",
         ),
         (lambda rows: rows[0].update(text_sha="x" * 900), "row 2: text_sha is 'x{270,290}; correct"),
-        (lambda rows: [row.update(round="../units") for row in rows], "is of the round '../units', expected main"),
+        (lambda rows: [row.update(round="../units") for row in rows], "belongs to the round '../units', expected main"),
         (lambda rows: rows[0].update(seconds="soon"), "row 2: seconds is 'soon', expected a number;"),
     ],
 )
@@ -326,7 +329,7 @@ def test_problems_are_counted_in_one_line(pairs: Campaign, tmp_path: Path) -> No
         taken(pairs, path)
     assert str(refused.value) == (
         f"{path}: nothing was imported: row 2: {expected}; row 3: {expected}; row 4: {expected}; and 1 more; "
-        "correct it in that file: a new export lacks what was filled in"
+        "correct this file: a new export has no answers"
     )
 
 
@@ -347,7 +350,9 @@ def test_seconds_are_kept(pairs: Campaign, tmp_path: Path) -> None:
 
 def test_only_the_round_that_is_expected(pairs: Campaign, tmp_path: Path) -> None:
     path = handed_back(pairs, {FIRST: label("appropriate")}, tmp_path / "s.csv")
-    with pytest.raises(InputError, match="is of the round 'main', expected validation: import the file of that round"):
+    with pytest.raises(
+        InputError, match="belongs to the round 'main', expected validation: import a file of that round"
+    ):
         taken(pairs, path, round_name="validation")
     assert taken(pairs, path, round_name="main")[0].new == 1
 
@@ -404,7 +409,7 @@ def test_unanswered_units_are_handed_out_again(pairs: Campaign, tmp_path: Path) 
     rest = dict.fromkeys(pairs.units(), label("appropriate"))
     taken(pairs, handed_back(pairs, {THIRD: rest[THIRD], FOURTH: rest[FOURTH]}, tmp_path / "two.csv"))
     taken(pairs, handed_back(pairs, rest, tmp_path / "three.csv", RATERS[1]))
-    with pytest.raises(InputError, match="the round main has nothing left to judge: nothing to export"):
+    with pytest.raises(InputError, match="the round main has no open units: there is nothing to export"):
         exchange.export(pairs, "csv", unanswered=True)
 
 
@@ -428,7 +433,7 @@ def test_the_command_line(pairs: Campaign, tmp_path: Path, run_cli: RunCli) -> N
     sheet = edited(out / "main-ombrey-1.csv", lambda rows: rows[0].update(label="appropriate"))
     refused = run_cli(*command)
     assert (refused.returncode, len(refused.stderr.splitlines())) == (2, 1)
-    assert "is there with another content" in refused.stderr
+    assert "exists with other content" in refused.stderr
     assert run_cli("annotate", "export", pairs.folder, "--out", pairs.folder / "out").returncode == 2
 
     assert run_cli("annotate", "import", pairs.folder, sheet, "--dry-run").stdout.startswith(

@@ -196,9 +196,9 @@ def test_answers_by_somebody_else_are_refused(pairs: Campaign, tmp_path: Path) -
     path = returned(pairs, tmp_path / "e.json", said)
     with pytest.raises(InputError, match="users and raters do not match one to one: give --user-map FILE"):
         taken(pairs, path)
-    with pytest.raises(InputError, match="task 42, annotation 7: it is ombrey-1's, and tessok-2 answered it"):
+    with pytest.raises(InputError, match="task 42, annotation 7: it is assigned to ombrey-1, but tessok-2 answered it"):
         taken(pairs, path, people={"5": "ombrey-1", "8": "tessok-2"})
-    with pytest.raises(InputError, match="task 42, annotation 7: the file of raters does not have the user"):
+    with pytest.raises(InputError, match="task 42, annotation 7: the user who answered it is not in --user-map"):
         taken(pairs, path, people={"5": "ombrey-1"})
 
 
@@ -237,12 +237,12 @@ def test_two_answers_of_one_user_to_a_task_are_refused(pairs: Campaign, tmp_path
             lambda tasks: tasks[0]["annotations"][0]["result"].extend(
                 chosen("not_sure") | {"from_name": name} for name in ("tone", None)
             ),
-            "task 41, annotation 7: there is no question 'None'",
+            "task 41, annotation 7: unknown question 'None'",
         ),
-        (lambda tasks: tasks[0]["data"].pop("rater"), "task 41: no rater in its data: import what"),
+        (lambda tasks: tasks[0]["data"].pop("rater"), "task 41: no rater in its data: import files"),
         (
             lambda tasks: tasks[1]["data"].update(hate_speech="x"),
-            "task 42: hate_speech is not the text that was given out",
+            "task 42: hate_speech differs from the exported text",
         ),
         (lambda tasks: tasks[1]["data"].update(unit_id="x"), "task 42: 'x' was not assigned to"),
         (
@@ -255,7 +255,7 @@ def test_two_answers_of_one_user_to_a_task_are_refused(pairs: Campaign, tmp_path
         ),
         (
             lambda tasks: tasks[0]["annotations"][0]["result"][0].update(from_name="tone"),
-            "task 41, annotation 7: there is no question 'tone'",
+            "task 41, annotation 7: unknown question 'tone'",
         ),
     ],
 )

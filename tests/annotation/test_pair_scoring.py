@@ -294,10 +294,10 @@ def test_a_worker_that_sees_another_folder_or_has_other_versions_writes_nothing(
     from dataclasses import replace
 
     work, shards = plan(HS, CN, TfIdfScorer(), tmp_path / "scores")
-    with pytest.raises(InputError, match=r"a worker sees no _scoring\.json of this scoring"):
+    with pytest.raises(InputError, match=r"a worker finds no _scoring\.json of this job"):
         run(replace(work, plan_digest="0" * 64), shards)
     other = (("fcconan", "0.0.0"), *work.versions[1:])
-    with pytest.raises(InputError, match=r"a worker has other versions \(fcconan [\w.]+ here, 0\.0\.0 there\)"):
+    with pytest.raises(InputError, match=r"a worker has other versions \(fcconan [\w.]+, expected 0\.0\.0\)"):
         run(replace(work, versions=other), shards)
     assert shard_bytes(tmp_path / "scores") == {}
 
@@ -306,7 +306,7 @@ def test_a_worker_that_sees_another_folder_or_has_other_versions_writes_nothing(
     ("scorer", "said"),
     [
         ("tf-idf", "unknown system 'tf-idf': did you mean 'tfidf'"),
-        ("random", "random scores mean nothing"),
+        ("random", "scores of single pairs cannot be random"),
         ("no/such/folder", "no model folder"),
     ],
 )
@@ -417,7 +417,7 @@ def test_labels_of_a_judge_are_shares_and_what_it_does_not_say_is_missing(
 
 
 def test_a_judge_of_several_aspects_is_refused() -> None:
-    with pytest.raises(InputError, match=r"the task cseval has the aspects .*name it with --aspect"):
+    with pytest.raises(InputError, match=r"the task cseval has the aspects .*choose it with --aspect"):
         JudgeScorer(load_task("cseval"), "stub")
 
 
@@ -472,9 +472,9 @@ def test_lists_come_from_campaigns_files_and_datasets(tmp_path: Path) -> None:
     ("name", "content", "said"),
     [
         ("hs.csv", "hs_id,text\nh1,One.\nh2, \n", r"row 2: text is ' '"),
-        ("hs.csv", "hs_id,text\nh1,One.\nh1,Two.\n", "row 2: h1 has another text above"),
+        ("hs.csv", "hs_id,text\nh1,One.\nh1,Two.\n", "row 2: h1 is the id of another text"),
         ("hs.csv", "message\nOne.\n", "has the columns message, expected hate_speech or text"),
-        ("hs.md", "One.", "is no list: expected a file whose name ends in .txt"),
+        ("hs.md", "One.", "has another format, expected a file with the suffix .txt"),
         ("hs.txt", "", "no HS ids"),
     ],
 )
@@ -524,8 +524,8 @@ def test_the_verb_scores_a_campaign_and_says_what_there_is(tmp_path: Path, run_c
         (["--rank", 0], "--rank was removed: use --shard K/N"),
         (["--model", "stub"], "--model: only for --scorer judge, not tfidf; leave it out"),
         (["--scorer", "judge"], "name it with --model"),
-        (["--scorer", "judge", "--model", "stub", "--task", "cseval"], "name it with --aspect"),
-        (["--out", "CAMPAIGN"], "holds campaign.yaml, so it is no folder for scores"),
+        (["--scorer", "judge", "--model", "stub", "--task", "cseval"], "choose it with --aspect"),
+        (["--out", "CAMPAIGN"], "has a campaign.yaml, expected a folder of scores"),
         (["--dry-run"], "--dry-run: only for --scorer judge, not tfidf; leave it out"),
         (["--scorer", "judge", "--model", "stub", "--max-cost", 1], "--max-cost needs --prices FILE"),
         (["--scorer", "judge", "--model", "stub", "--max-cost", 1, "--jobs", 2], "--max-cost is kept by one process"),
@@ -543,5 +543,5 @@ def test_options_that_do_not_go_together_are_refused(
 
 def test_a_campaign_on_replies_has_no_product(tmp_path: Path) -> None:
     folder = campaign(tmp_path / "campaign", "multi-aspect")
-    with pytest.raises(InputError, match="about reply units, expected pairs"):
+    with pytest.raises(InputError, match="has a task on a reply, expected pairs"):
         read_lists([folder])

@@ -55,9 +55,9 @@ def test_the_quiz_goes_to_who_is_invited_and_to_who_is_invited_later(tmp_path: P
 
 
 def test_without_a_quiz_or_anybody_invited_there_is_nothing_to_assign(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="has no quiz: give one to"):
+    with pytest.raises(InputError, match="has no qualification test: give one to"):
         quiz_round(started(tmp_path, "rater-1", units=[]))
-    with pytest.raises(InputError, match="has no rater to qualify"):
+    with pytest.raises(InputError, match="has no invited rater"):
         quiz_round(started(tmp_path / "other"))
 
 
@@ -110,7 +110,7 @@ def test_a_tolerance_of_labels_is_refused(tmp_path: Path) -> None:
 def test_a_quiz_without_a_right_answer_decides_nothing(tmp_path: Path) -> None:
     campaign = started(tmp_path, "rater-1", units=[Unit("hs-q:cn-1", "quiz", hs_id="hs-q", cn_id="cn-1")])
     quiz_round(campaign)
-    with pytest.raises(InputError, match=r"no right answer of the quiz of .* is known"):
+    with pytest.raises(InputError, match=r"the qualification test of .* has no known answers"):
         qualify(campaign)
 
 
@@ -132,15 +132,15 @@ def test_raters_join_leave_and_come_back() -> None:
         (["../a"], "cannot be a pseudonym"),
         ([""], "cannot be a pseudonym"),
         (["A-1"], "A-1 and a-1 differ by capitals only"),
-        (["v-1"], "v-1 is there as validator"),
-        (["a-2"], "a-2 failed the quiz"),
+        (["v-1"], "v-1 is already a rater with the role validator"),
+        (["a-2"], "a-2 failed the qualification test"),
     ],
 )
 def test_who_cannot_join(names: list[str], message: str) -> None:
     raters = {"a-1": Rater("a-1"), "a-2": Rater("a-2", state="failed"), "v-1": Rater("v-1", "validator")}
     with pytest.raises(InputError, match=message):
         join(raters, names, role="annotator")
-    with pytest.raises(InputError, match="no rater is called 'b-1', only a-1, a-2, v-1"):
+    with pytest.raises(InputError, match="unknown rater 'b-1', expected one of a-1, a-2, v-1"):
         leave(raters, ["b-1"])
 
 

@@ -208,7 +208,7 @@ def test_comparisons(tmp_path: Path) -> None:
         ("p1", "tie", ""),
         ("p2", "invalid", "not_rated"),
     ]
-    with pytest.raises(InputError, match=r"judges a comparison, not pairs: leave --tier-rule out"):
+    with pytest.raises(InputError, match=r"has a task on a comparison, expected pairs: leave --tier-rule out"):
         write_dataset(campaign, tmp_path / "out", rule="strict")
 
 
@@ -241,7 +241,7 @@ def test_units_that_were_judged_in_other_rounds_are_not_called_unjudged(tmp_path
     assert (published.counts["not_judged"], published.counts["judged_in_other_rounds"]) == (1, 2)
     options = "--round shared-1 --round review-1 --round shared-2 --round main"
     note = f"2 units were judged only in shared-1, review-1, shared-2 and are not published: give {options} to publish"
-    assert published.notes == [f"{note} them, too."]
+    assert published.notes == [f"{note} them."]
     done = run_cli("annotate", "tier", campaign.folder, "--out", tmp_path / "out", "--json", tmp_path / "tier.json")
     assert (done.returncode, done.stderr) == (0, "")
     assert published.notes[0] in done.stdout
@@ -257,23 +257,23 @@ def test_the_rounds_that_there_are_are_named_where_main_has_no_answers_or_is_not
     campaign = _rounds_of_cseval(tmp_path / "campaign")
     with campaign.changing():
         campaign.write("answers.jsonl", [each for each in campaign.history() if each.round == "shared-2"])
-    with pytest.raises(InputError, match=r"no answers in main: name the rounds that have some, with --round shared-2$"):
+    with pytest.raises(InputError, match=r"no answers in main: choose rounds with answers, with --round shared-2$"):
         published_rows(campaign)
     rounds = campaign.folder / "rounds"
     (rounds / "main.jsonl").unlink()
-    with pytest.raises(InputError, match=r"only review-1, shared-1, shared-2: name .* --round review-1 --round shar"):
+    with pytest.raises(InputError, match=r"only review-1, shared-1, shared-2: choose .* --round review-1 --round shar"):
         published_rows(campaign)
     for name in ("review-1", "shared-1", "shared-2"):
         (rounds / f"{name}.jsonl").unlink()
     with campaign.changing():
         campaign.write("rounds/validation.jsonl", [])
-    with pytest.raises(InputError, match="no round 'main', only validation: make it with `fcconan annotate assign`"):
+    with pytest.raises(InputError, match="no round 'main', only validation: create it with `fcconan annotate assign`"):
         published_rows(campaign)
     with campaign.changing():
         for name in ("queue-1", "queue-2"):
             campaign.write(f"rounds/{name}.jsonl", [])
     with pytest.raises(
-        InputError, match=r"only queue-1, queue-2, validation: name what there is, with --round 'queue-\*'$"
+        InputError, match=r"only queue-1, queue-2, validation: choose existing rounds, with --round 'queue-\*'$"
     ):
         published_rows(campaign)
 
@@ -381,7 +381,7 @@ def test_a_changed_text_is_refused(campaign: Campaign) -> None:
     path = campaign.folder / "cn.jsonl"
     path.write_text(path.read_text(encoding="utf-8").replace("banned", "allowed"), encoding="utf-8")
     with pytest.raises(
-        InputError, match=f"cn.jsonl: the text of {small.CN_ID[2]} has the id cn-.*: put the text back that was judged"
+        InputError, match=f"cn.jsonl: the text of {small.CN_ID[2]} has the id cn-.*: restore the text that was judged"
     ):
         published_rows(campaign)
 
@@ -406,15 +406,15 @@ def test_tasks_that_datasets_have_no_rows_for_are_refused(tmp_path: Path) -> Non
 def test_a_campaign_without_answers_is_refused(tmp_path: Path) -> None:
     campaign = small.ratings_campaign(tmp_path / "campaign")
     (campaign.folder / "answers.jsonl").unlink()
-    with pytest.raises(InputError, match="has no answers in main: import some with `fcconan annotate import`"):
+    with pytest.raises(InputError, match="has no answers in main: import answers with `fcconan annotate import`"):
         published_rows(campaign)
 
 
 def test_foreign_folders_are_left_alone(campaign: Campaign, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"campaign holds files but no recipe\.yaml of a campaign: choose an empty"):
+    with pytest.raises(InputError, match=r"campaign has files but no recipe\.yaml of a campaign: choose an empty"):
         write_dataset(campaign, campaign.folder)
     write_dataset(small.ratings_campaign(tmp_path / "ratings"), tmp_path / "out")
-    with pytest.raises(InputError, match="is not of the campaign 's"):
+    with pytest.raises(InputError, match="does not belong to the campaign 's"):
         write_dataset(campaign, tmp_path / "out")
     (tmp_path / "file").write_text("mine", encoding="utf-8")
     with pytest.raises(InputError, match="file is not a folder: choose another --out"):

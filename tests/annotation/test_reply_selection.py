@@ -202,7 +202,7 @@ def test_what_the_queue_refuses(tmp_path: Path) -> None:
     other = _campaign(tmp_path / "other")
     other.write(FILE, [Batch("queue-1", "relevance>=4", 0, [], [], [], [], [], [])])
     other.write("rounds/queue-1.jsonl", [])
-    with pytest.raises(InputError, match=r"looks for relevance>=4: leave .*budget out"):
+    with pytest.raises(InputError, match=r"searches relevance>=4: leave .*budget out"):
         queue_units(other.folder, QueueOptions(budget=5))
-    with pytest.raises(InputError, match="budget is for grades of replies, and appropriateness has none"):
+    with pytest.raises(InputError, match="budget needs grades of replies, and appropriateness has none"):
         ReplyQueue(_campaign(tmp_path / "labels", task="appropriateness"))

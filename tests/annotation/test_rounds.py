@@ -8,11 +8,11 @@ import pytest
 from fcconan.annotation.assignment.reassignment import reassign
 from fcconan.annotation.assignment.rounds import (
     Plan,
+    assigned_elsewhere,
     done_in,
-    far_off,
+    find_outliers,
     items_of,
     make_round,
-    others_rounds,
     review_cases,
 )
 from fcconan.annotation.campaigns import Answer, Assignment, Campaign, Rater, Settings, Unit, create
@@ -71,18 +71,18 @@ def test_rounds_as_of_cseval(tmp_path: Path) -> None:
     assert campaign.rounds() == ["main", "shared-1", "shared-2"]
     # Made again in the same way, rounds stay as they are, although the later ones are there now.
     assert make_round(campaign, "shared-1", Plan(sample=6, all_raters=True)) == (first, False)
-    assert others_rounds(campaign, "main") == {(each.rater, each.unit_id) for each in (*first, *second)}
+    assert assigned_elsewhere(campaign, "main") == {(each.rater, each.unit_id) for each in (*first, *second)}
 
 
 def test_a_round_that_would_give_units_a_second_time_says_what_to_leave_out(tmp_path: Path) -> None:
     campaign = started(tmp_path)
     make_round(campaign, "shared-1", Plan(sample=6, all_raters=True))
-    with pytest.raises(InputError, match=r"40 units are to be judged by 1 of the 3 .* only 34 may be.*--exclude-round"):
+    with pytest.raises(InputError, match=r"40 units need 1 of the 3 .* only 34 have.*--exclude-round"):
         make_round(campaign, "main", Plan())
     with pytest.raises(InputError, match="--sample-size is 35, expected 1 to 34"):
         make_round(campaign, "shared-2", Plan(sample=35, all_raters=True))
     make_round(campaign, "rest", Plan(without=("shared-1",)))
-    with pytest.raises(InputError, match="no unit is left for the round main"):
+    with pytest.raises(InputError, match="the round main has no units"):
         make_round(campaign, "main", Plan(without=("shared-1", "rest")))
 
 
@@ -94,7 +94,7 @@ def test_anchors_of_other_rounds_do_not_come_again(tmp_path: Path) -> None:
     for name in NAMES:
         met = [unit for unit in of(shared, name) + of(main, name) if unit in known]
         assert sorted(met) == sorted(known)  # two sessions and one more, with two anchors each
-    with pytest.raises(InputError, match="rater-1 needs 1 anchors and has 0 left"):
+    with pytest.raises(InputError, match="rater-1 needs 1 gold questions, but 0 are left"):
         make_round(campaign, "more", Plan(sample=3, anchors_per_session=1, without=("shared-1",), twice=1.0))
 
 
@@ -141,14 +141,14 @@ def test_a_round_of_another_step_is_not_made_again(tmp_path: Path) -> None:
 )
 def test_far_off_is_more_than_two_from_the_median(grades: tuple[float | None, ...], off: set[int]) -> None:
     values = {f"rater-{number}": grade for number, grade in enumerate(grades) if grade is not None}
-    assert far_off(values, 2) == [f"rater-{each}" for each in sorted(off)]
-    assert far_off(values, 4) == []
+    assert find_outliers(values, 2) == [f"rater-{each}" for each in sorted(off)]
+    assert find_outliers(values, 4) == []
 
 
 def test_a_label_is_far_off_if_all_others_agree_on_another_one() -> None:
     said = {"one": ("a", "b", "b"), "none": ("a", "b", "tie"), "two": ("a", "a", "b", "b"), "pair": ("a", "b")}
     found = {
-        unit: far_off({f"rater-{number}": label for number, label in enumerate(labels, start=1)}, None)
+        unit: find_outliers({f"rater-{number}": label for number, label in enumerate(labels, start=1)}, None)
         for unit, labels in said.items()
     }
     assert found == {"one": ["rater-1"], "none": [], "two": [], "pair": []}
@@ -194,9 +194,9 @@ def test_a_review_shows_what_the_others_said_and_not_who(tmp_path: Path, run_cli
     quiet = run_cli(*command[:4], "review-2", *command[5:7], "--max-distance", 4)
     assert "The round review-2 is empty: no rater has anything to do." in quiet.stdout
     assert campaign.assignments("review-2") == []
-    with pytest.raises(InputError, match="no other rater can judge units of review-1: leave"):
+    with pytest.raises(InputError, match="only their raters can judge units of review-1: leave"):
         reassign(campaign, "review-1", relieve=True)
-    with pytest.raises(InputError, match="is given away by `fcconan annotate validate --extend`"):
+    with pytest.raises(InputError, match="is reassigned by `fcconan annotate validate --extend`"):
         reassign(campaign, "validation")
 
 
@@ -271,7 +271,7 @@ def test_a_comparison_is_reviewed_in_the_order_in_which_it_was_judged(tmp_path: 
     assert (row["you said"], row["the others said"]) == ("a", "b")
     with pytest.raises(InputError, match="has labels, which have no distance: leave"):
         make_round(campaign, "review-2", Plan(review="shared-1", more_than=1))
-    with pytest.raises(InputError, match="a review takes no --blocks"):
+    with pytest.raises(InputError, match="--review excludes --blocks"):
         make_round(campaign, "review-2", Plan(review="shared-1", twice=0.5))
 
 

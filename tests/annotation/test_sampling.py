@@ -9,7 +9,7 @@ import yaml
 from hypothesis import given, settings, strategies as st
 
 from fcconan.annotation.campaigns import Campaign, Rater, Settings, Unit
-from fcconan.annotation.sampling.combinations import Material, Neighbours, construct, even_number, prove_new
+from fcconan.annotation.sampling.combinations import Material, Neighbours, check_disjoint, construct, round_to_multiple
 from fcconan.annotation.sampling.corpus import Corpus, neighbour_finder, read_corpus, usual_encoder, words_of
 from fcconan.annotation.sampling.gold_questions import add_known
 from fcconan.annotation.sampling.lists import comparison_units, list_texts, make_once, pair_lists, reply_units
@@ -157,7 +157,7 @@ def test_spellings_of_one_hs_are_drawn_once_and_share_their_originals() -> None:
     rows = [*ROWS, {"hate_speech": shout, "counter_narrative": BREAD}]
     corpus = read_corpus(rows)
     table = {text: {BANNED: 0.5, ASK: 0.4, BREAD: 0.3, LENT: 0.2} for text in (LIBRARY, LENT, BANNED, BREAD, ASK)}
-    with pytest.raises(InputError, match=r"^4 HS are asked for, but the corpus has 3 \(4 texts, of which some count"):
+    with pytest.raises(InputError, match=r"^4 HS are requested, but the corpus has 3 \(4 texts, of which some are"):
         construct(corpus, Neighbours(Told(table)), n_hs=4)
     either = [identity.make_hs_id(text) for text in (shout, OMBREY)]
     material = construct(corpus, Neighbours(Told(table), 1), n_hs=1, among=either)
@@ -169,12 +169,12 @@ def test_spellings_of_one_hs_are_drawn_once_and_share_their_originals() -> None:
 def test_hs_of_one_value_are_drawn_once() -> None:
     rows = [row | {"code": "x" if row["hate_speech"] != VELMARI else "y"} for row in ROWS]
     corpus = read_corpus(rows, one_per="code")
-    with pytest.raises(InputError, match=r"^3 HS are asked for, but the corpus has 2 \(3 texts"):
+    with pytest.raises(InputError, match=r"^3 HS are requested, but the corpus has 2 \(3 texts"):
         construct(corpus, Neighbours(Told(TABLE)), n_hs=3)
-    with pytest.raises(InputError, match=r"row 1 has no topic, by which HS are grouped: it has hate_speech, "):
+    with pytest.raises(InputError, match=r"row 1 has no column topic for --group-by: choose one of hate_speech, "):
         read_corpus(rows, one_per="topic")
     rows[1]["code"] = "z"
-    with pytest.raises(InputError, match=r"row 2: the HS has code 'z', and 'x' before: correct one"):
+    with pytest.raises(InputError, match=r"row 2: the HS has code 'z', and 'x' above: correct one"):
         read_corpus(rows, one_per="code")
 
 
@@ -191,10 +191,13 @@ def test_rows_in_another_language_are_left_out() -> None:
 @pytest.mark.parametrize(
     ("row", "message"),
     [
-        ({"hate_speech": OMBREY}, "row 1 has no counter_narrative, but hate_speech: name it by --rename"),
+        (
+            {"hate_speech": OMBREY},
+            "row 1 has the columns hate_speech, expected counter_narrative: map it with --rename",
+        ),
         (
             {"hate_speech": "  ", "counter_narrative": ASK},
-            "row 1: hate_speech is '  ', expected a text; fill it in, or remove the row",
+            "row 1: hate_speech is '  ', expected a text: add it, or remove the row",
         ),
         ({"hate_speech": OMBREY, "counter_narrative": None}, "row 1: counter_narrative is None, expected a text"),
     ],
@@ -246,27 +249,27 @@ def test_fewer_than_asked_for_is_said_with_the_numbers_found() -> None:
         made(2, 99)
     found = len(made(2, None).texts["cn.jsonl"])
     assert str(error.value) == (
-        f"99 CNs are asked for, but the 5 nearest of 8 originals give {found} new ones: ask for {found}, raise "
+        f"99 CNs are requested, but the 5 nearest of 8 originals give {found} new ones: give --cns {found}, raise "
         "--neighbours, or give more CNs with --cn-file"
     )
-    with pytest.raises(InputError, match=r"^7 HS are asked for, but the corpus has 6: ask for fewer$"):
+    with pytest.raises(InputError, match=r"^7 HS are requested, but the corpus has 6: give a smaller --hs$"):
         made(7, 2)
     with pytest.raises(InputError, match=r"^the 5 nearest of 24 originals give 0 new ones, so there is nothing to ju"):
         made(6, None)
-    with pytest.raises(InputError, match=r"^1 of 1 HS are not in the corpus \(hs-0\): give others"):
+    with pytest.raises(InputError, match=r"^1 of 1 HS are not in the corpus \(hs-0\): give HS of the corpus"):
         made(1, None, among=["hs-0"])
 
 
 def test_a_number_of_pairs_that_leaves_some_over_is_refused_or_avoided() -> None:
     how = "the list has 7"
     pairs = [6, 12, 18, 24, 30, 36, 42]
-    assert even_number(None, pairs, divisible_by=1, how=how) == 7
-    assert even_number(None, pairs, divisible_by=4, how=how) == 6
-    assert even_number(2, pairs, divisible_by=4, how=how) == 2
-    with pytest.raises(InputError, match=r"^3 CNs make 18 pairs, which 4 does not divide: ask for 2 or 4 CNs$"):
-        even_number(3, pairs, divisible_by=4, how=how)
-    with pytest.raises(InputError, match=r"^the list has 7, and no number of them makes pairs that 11 divides"):
-        even_number(None, pairs, divisible_by=11, how=how)
+    assert round_to_multiple(None, pairs, divisible_by=1, how=how) == 7
+    assert round_to_multiple(None, pairs, divisible_by=4, how=how) == 6
+    assert round_to_multiple(2, pairs, divisible_by=4, how=how) == 2
+    with pytest.raises(InputError, match=r"^3 CNs give 18 pairs, expected a multiple of 4: give --cns 2 or 4$"):
+        round_to_multiple(3, pairs, divisible_by=4, how=how)
+    with pytest.raises(InputError, match=r"^the list has 7, and no number of pairs is a multiple of 11"):
+        round_to_multiple(None, pairs, divisible_by=11, how=how)
 
 
 def test_a_pair_of_the_corpus_among_the_units_would_be_found_by_id_and_by_words() -> None:
@@ -274,10 +277,10 @@ def test_a_pair_of_the_corpus_among_the_units_would_be_found_by_id_and_by_words(
     hs, cn = identity.make_hs_id(OMBREY), identity.make_cn_id(LENT)
     rows = {"hs.jsonl": [{"hs_id": hs, "text": OMBREY}], "cn.jsonl": [{"cn_id": cn, "text": LENT}]}
     with pytest.raises(RuntimeError, match="1 units are pairs of the corpus by id, 1 by text"):
-        prove_new([Unit(f"{hs}:{cn}", hs_id=hs, cn_id=cn)], rows, corpus)
+        check_disjoint([Unit(f"{hs}:{cn}", hs_id=hs, cn_id=cn)], rows, corpus)
     rows["cn.jsonl"] = [{"cn_id": "cn-0", "text": LENT.upper()}]
     with pytest.raises(RuntimeError, match="0 units are pairs of the corpus by id, 1 by text"):
-        prove_new([Unit(f"{hs}:cn-0", hs_id=hs, cn_id="cn-0")], rows, corpus)
+        check_disjoint([Unit(f"{hs}:cn-0", hs_id=hs, cn_id="cn-0")], rows, corpus)
 
 
 @settings(max_examples=40, deadline=None)
@@ -296,7 +299,7 @@ def test_no_corpus_gives_a_pair_that_it_has(pairs: set[tuple[int, int]], n_hs: i
             corpus, Neighbours(TfIdf(options={"token_pattern": r"\w+"}), 2, itself), n_hs=n_hs, seed=seed
         )
     except InputError as error:
-        assert "give 0 new ones" in str(error) or "HS are asked for" in str(error)
+        assert "give 0 new ones" in str(error) or "HS are requested" in str(error)
         return
     told = {row.get("hs_id") or row["cn_id"]: row["text"] for rows in material.texts.values() for row in rows}
     new = {(told[str(unit.hs_id)], words_of(told[str(unit.cn_id)])) for unit in material.units}
@@ -374,7 +377,7 @@ def test_pairs_of_a_corpus_are_left_out_of_the_product() -> None:
     assert (counts["pairs_existing_by_id"], counts["pairs_existing_by_text"]) == (0, 0)
     assert len(material.units) == 6
     with pytest.raises(
-        InputError, match=r"^4 CNs are asked for, but the list has 3 different ones, and 3 of their pai"
+        InputError, match=r"^4 CNs are requested, but the list has 3 different ones, and 3 of their pai"
     ):
         pair_lists(*given_lists, corpus=read_corpus(ROWS), n_cns=4)
 
@@ -385,11 +388,15 @@ def test_lists_are_drawn_from_and_divide_evenly() -> None:
     assert (len(material.texts["hs.jsonl"]), len(material.texts["cn.jsonl"]), len(material.units)) == (2, 4, 8)
     assert pair_lists(*given_lists, n_hs=2, n_cns=4, seed=3) == material
     assert len(pair_lists(*given_lists, divisible_by=6).texts["cn.jsonl"]) == 4
-    with pytest.raises(InputError, match=r"^4 HS are asked for, but the list has 3 different ones: ask for fewer$"):
+    with pytest.raises(
+        InputError, match=r"^4 HS are requested, but the list has 3 different ones: give a smaller --hs$"
+    ):
         pair_lists(*given_lists, n_hs=4)
     with pytest.raises(InputError, match=r"^row 2: text is '', expected a text"):
         lists([OMBREY, ""], [ASK])
-    with pytest.raises(InputError, match=r"^row 1 has no counter_narrative, but reply: name it by --rename$"):
+    with pytest.raises(
+        InputError, match=r"^row 1 has the columns reply, expected counter_narrative: map it with --rename$"
+    ):
         list_texts([{"reply": ASK}], "cn")
 
 
@@ -441,9 +448,9 @@ def test_what_the_task_shows_is_looked_for() -> None:
     material = reply_units(some, ["hate_speech", "background"])
     assert material.made_from["counts"]["without_background"] == 4
     assert material.texts["replies.jsonl"][0]["background"] == "Lists."
-    with pytest.raises(InputError, match=r"^none of 1 replies has a word: check the column of their text$"):
+    with pytest.raises(InputError, match=r"^none of 1 replies has a word: check the column of the texts$"):
         reply_units([reply("j", "y", "  ")])
-    with pytest.raises(InputError, match=r"^the reply re-ix has no hate speech: fill it in"):
+    with pytest.raises(InputError, match=r"^the reply re-ix has no hate speech: add it"):
         reply_units([reply("i", "x", ASK, hate_speech="")])
 
 
@@ -455,7 +462,9 @@ def test_replies_are_compared_with_each_other_unless_they_are_the_same() -> None
     assert material.units[2] == Unit("re-jx:re-jz", hs_id=hs, item_id="j", reply_a="re-jx", reply_b="re-jz")
     counts = material.made_from["counts"]
     assert (counts["possible"], counts["identical"], counts["comparisons"]) == (4, 1, 3)
-    with pytest.raises(InputError, match=r"^4 comparisons are asked for, but there are 3 \(1 of 4 pairs have the same"):
+    with pytest.raises(
+        InputError, match=r"^4 comparisons are requested, but there are 3 \(1 of 4 pairs have two equal"
+    ):
         comparison_units(REPLIES, n_pairs=4)
 
 
@@ -487,13 +496,13 @@ def test_anchors_and_quiz_are_units_with_an_answer() -> None:
     assert texts(material, "hs.jsonl") == [OMBREY]
     assert texts(material, "cn.jsonl")[2:] == [LENT, "Boo."]
     assert (material.made_from["counts"]["anchor"], material.made_from["counts"]["quiz"]) == (1, 1)
-    with pytest.raises(InputError, match=r"^quiz 1 is an anchor already: choose another one$"):
+    with pytest.raises(InputError, match=r"^quiz 1 is already a gold question of the campaign: choose another one$"):
         add_known(material, [row], "quiz", task)
-    with pytest.raises(InputError, match=r"^anchor 1 is judged in the campaign already"):
+    with pytest.raises(InputError, match=r"^anchor 1 is already a unit of the campaign"):
         add_known(material, [row | {"counter_narrative": BREAD}], "anchor", task)
     with pytest.raises(InputError, match=r'^anchor 1: label is "yes", expected one of not_appropriate, not_s'):
         add_known(material, [row | {"label": "yes"}], "anchor", task)
-    with pytest.raises(InputError, match=r"^the file of the quiz has no rows"):
+    with pytest.raises(InputError, match=r"^the file of --qualification has no rows"):
         add_known(material, [], "quiz", task)
 
 
@@ -509,7 +518,7 @@ def test_anchors_of_replies_and_comparisons() -> None:
     for wrong in ("6", "4.5", "nan", "much"):
         with pytest.raises(InputError, match=rf'^anchor 1: relevance is "{wrong}", expected 1 to 5 without decimals$'):
             add_known(material, [rated | {"relevance": wrong}], "anchor", load_task("cseval"))
-    with pytest.raises(InputError, match=r"^quiz 1 has no right answer: fill in one or more of relevance, coherence, "):
+    with pytest.raises(InputError, match=r"^quiz 1 has no known answer: add one or more of relevance, coherence, "):
         add_known(material, [{"hate_speech": OMBREY, "text": LENT}], "quiz", load_task("cseval"))
 
     better = {"hate_speech": OMBREY, "text_a": LENT, "text_b": "Boo.", "label": "a"}
@@ -526,7 +535,7 @@ def test_a_campaign_is_made_once_and_known_again(tmp_path: Path) -> None:
         Campaign(folder).write("raters.jsonl", [Rater("r1")])
     before = {file.name: file.read_bytes() for file in folder.iterdir()}
     assert make_once(folder, named, task, ombrey_only(k=2)) is False
-    with pytest.raises(InputError, match=r"holds a campaign with another campaign\.yaml: choose another folder"):
+    with pytest.raises(InputError, match=r"has a campaign with another campaign\.yaml: choose another folder"):
         make_once(folder, named, task, ombrey_only(k=1))
     with pytest.raises(InputError, match=r"with another task\.yaml"):
         make_once(folder, named, load_task("cseval"), ombrey_only(k=2))
@@ -569,7 +578,7 @@ def test_new_from_a_file_of_pairs(tmp_path: Path, write: Write, run_cli: RunCli)
     assert "was there already, as these arguments make it: nothing was changed" in again.stdout
     refused = run_cli(*base, "--corpus", corpus, *options, "--seed", 5)
     assert refused.returncode == 2
-    assert "holds a campaign with another campaign.yaml: choose another folder" in refused.stderr
+    assert "has a campaign with another campaign.yaml: choose another folder" in refused.stderr
 
 
 def test_new_from_lists_and_from_replies(tmp_path: Path, write: Write, run_cli: RunCli) -> None:

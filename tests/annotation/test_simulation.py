@@ -215,10 +215,10 @@ def test_behaviours_from_a_file(tmp_path: Path) -> None:
         ("default: {acuracy: 0.8}", "line 1: unknown key 'default.acuracy'; did you mean 'accuracy'"),
         ("raters:\n  rater-1: {accuracy: 1.2}", "line 2: .*raters.rater-1.accuracy.*less than or equal to 1"),
         ("everybody: {}", "line 1: unknown key 'everybody'"),
-        ("default: {confusion: {appropriate: {appropriate: 0.4}}}", "shares that make 1"),
-        ("raters: {somebody: {accuracy: 0.9}}", "somebody is described and no rater"),
-        ("default: {bias: {good: 0.1}}", "has no good, only not_appropriate, appropriate, not_sure"),
-        ("default: {bias: {appropriate: 0.7, not_sure: 0.4}}", "give shares from 0 that make 1"),
+        ("default: {confusion: {appropriate: {appropriate: 0.4}}}", "shares with the sum 1"),
+        ("raters: {somebody: {accuracy: 0.9}}", "somebody is not a rater"),
+        ("default: {bias: {good: 0.1}}", "has no good, expected one of not_appropriate, appropriate, not_sure"),
+        ("default: {bias: {appropriate: 0.7, not_sure: 0.4}}", "give shares from 0 with a sum of at most 1"),
         ("default: {confusion: {appropriate: {appropriate: 1}}}", "a row of confusion for each of not_appropriate"),
     ],
 )
@@ -233,8 +233,8 @@ def test_bad_behaviours(content: str, message: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
-        ([{"unit_id": "hs-1:cn-1", "label": YES}], "has no right answer for hs-2:cn-2"),
-        ([{"unit_id": "hs-1:cn-1", "label": SURE}], "row 1: 'not_sure' cannot be right"),
+        ([{"unit_id": "hs-1:cn-1", "label": YES}], "has no ground truth for hs-2:cn-2"),
+        ([{"unit_id": "hs-1:cn-1", "label": SURE}], "row 1: found 'not_sure', expected one"),
     ],
 )
 def test_bad_truth(rows: list[dict[str, str]], message: str, tmp_path: Path) -> None:
@@ -398,13 +398,13 @@ def test_before_anybody_joins_a_plan_has_who_is_described_once_and_others_by_def
     campaign.write("raters.jsonl", [Rater("annotator-1"), Rater("annotator-2"), Rater("gone", state="left")])
     run = run_cli(*arguments)
     assert (run.returncode, run.stderr.count("\n")) == (2, 1)
-    assert "annotator-3 is described and no rater of" in run.stderr
+    assert "annotator-3 is not a rater of" in run.stderr
 
 
 def test_raters_who_joined_are_once_in_a_team_and_may_be_too_many(tmp_path: Path) -> None:
     campaign = campaign_of(tmp_path / "c", pair_units(1), {}, validators=["validator-1"])
     described = Behaviours(raters={"validator-2": Behaviour(), "annotator-1": Behaviour()})
-    with pytest.raises(InputError, match="annotator-1 is described"):
+    with pytest.raises(InputError, match="annotator-1 is not a rater"):
         named_raters(campaign, described, "annotator")
     assert named_raters(campaign, Behaviours(), "annotator") == []
     assert named_raters(campaign, Behaviours(), "validator") == ["validator-1"]

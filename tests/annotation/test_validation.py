@@ -254,10 +254,10 @@ def test_an_answer_to_a_label_that_holds_again_counts(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        ('{"sample": 30, "x": 1}', "does not say how"),
-        ('{"rounds": 3}', "does not say how"),
-        ('{"twice": "much"}', "does not say how"),
-        ('{"sample": -4}', "does not say how"),
+        ('{"sample": 30, "x": 1}', "has no valid options"),
+        ('{"rounds": 3}', "has no valid options"),
+        ('{"twice": "much"}', "has no valid options"),
+        ('{"sample": -4}', "has no valid options"),
         ("[1, 2]", "cannot be read"),
         ("{", "cannot be read"),
     ],
@@ -267,7 +267,7 @@ def test_a_damaged_note_of_how_the_round_was_made(tmp_path: Path, content: str, 
     write_plan(campaign, plan_validation(campaign))
     (campaign.folder / "rounds" / f"{VALIDATION}.json").write_text(content)
     for extended in (False, True):
-        with pytest.raises(InputError, match=r"validation\.json .*" + said + r".*: take the file from a backup"):
+        with pytest.raises(InputError, match=r"validation\.json .*" + said + r".*: restore the file from a backup"):
             options_of(campaign, {"sample": 1}, again=extended)
 
 
@@ -377,7 +377,7 @@ def test_a_round_without_a_note_of_what_it_showed_showed_the_labels(tmp_path: Pa
     ("options", "said"),
     [
         ({"sample": 3}, "--sample-size is 3, expected 1 to 2"),
-        ({"twice": 1.5}, "the shares judged by several are 1.5 by 2"),
+        ({"twice": 1.5}, "the shares of --overlap are 1.5 by 2"),
     ],
 )
 def test_numbers_that_cannot_be(tmp_path: Path, options: dict[str, Any], said: str) -> None:
@@ -393,12 +393,12 @@ def test_nothing_and_nobody(tmp_path: Path) -> None:
         plan_validation(discarded)
     grades: dict[str, Any] = {"rater-1": [{"relevance": 2.0}]}
     with pytest.raises(
-        InputError, match=r"has nothing to validate: import grades in all of relevance, .*, or name other rounds"
+        InputError, match=r"has nothing to validate: import grades in all of relevance, .*, or choose other rounds"
     ):
         plan_validation(campaign_of(tmp_path / "e", reply_units(1), grades, task="cseval", validators=FOUR))
-    with pytest.raises(InputError, match="no active validator: let one join"):
+    with pytest.raises(InputError, match="no active validator: add one"):
         plan_validation(decided(tmp_path / "b", "2", validators=[]))
-    with pytest.raises(InputError, match="1 units are to be judged by 2 of the 1 active raters"):
+    with pytest.raises(InputError, match="1 units need 2 of the 1 active raters"):
         plan_validation(decided(tmp_path / "c", "2", validators=FOUR[:1]), twice=0.5)
 
 
@@ -444,7 +444,10 @@ def test_again_keeps_to_how_the_round_was_made(tmp_path: Path, run_cli: RunCli) 
         assert campaign.assignments(VALIDATION) == first
     refused = run_cli(*command, "--sample-size", 6, "--session-size", 2, "--overlap", "2=0.5")
     assert (refused.returncode, refused.stderr.count("\n")) == (2, 1)
-    assert "has a round validation, made with sample 4 (now 6), twice 0.0 (now 0.5): leave that out" in refused.stderr
+    assert (
+        "has a round validation, made with sample 4 (now 6), twice 0.0 (now 0.5): leave these options out"
+        in refused.stderr
+    )
     assert "2 assignments are new" in run_cli(*command, "--extend", "--sample-size", 6).stdout
     assert json.loads(made.read_text()) == how | {"sample": 6}
     # Fewer units than were drawn have a label now: this is no new wish.

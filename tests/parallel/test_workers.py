@@ -114,7 +114,7 @@ def test_a_client_of_the_caller_does_the_work_and_stays_open(
 
 def test_what_a_worker_complains_of_is_said_here(cluster: Any, tmp_path: Path) -> None:
     work, shards = product(tmp_path / "scores")
-    with pytest.raises(InputError, match=r"^a worker sees no _scoring\.json of this scoring"):
+    with pytest.raises(InputError, match=r"^a worker finds no _scoring\.json of this job"):
         run_on_cluster(replace(work, plan_digest="0" * 64), shards, cluster.scheduler_address)
     assert shard_bytes(work.folder) == {}
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from fcconan.annotation.assignment.assignments import assign_units
-from fcconan.annotation.assignment.rounds import far_off
+from fcconan.annotation.assignment.rounds import find_outliers
 from fcconan.annotation.campaigns import Unit
 from fcconan.data.files import read_rows
 from tests.upstream.conftest import Release
@@ -51,7 +51,7 @@ def test_reviews_of_cseval(mirror: Path, name: str, units: int, reviews: int) ->
         grades = np.array([[float(cell or "nan") for cell in three] for three in cells])
         for row, three in enumerate(grades):
             values = {f"rater-{rater}": float(grade) for rater, grade in enumerate(three) if np.isfinite(grade)}
-            found |= {(rater, f"reply-{row}") for rater in far_off(values, 2)}
+            found |= {(rater, f"reply-{row}") for rater in find_outliers(values, 2)}
         # Of three raters, one is far off who is more than 2 points away from both others.
         away = np.abs(grades[:, :, None] - grades[:, None, :]) > 2
         expected |= {(f"rater-{rater}", f"reply-{row}") for row, rater in np.argwhere(away.sum(axis=2) == 2).tolist()}

@@ -1,4 +1,4 @@
-"""Features of the model of a queue: targets, scores of units, and similarity of their texts."""
+"""Features of the active learning model: target, scores of units, and similarities of texts."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -23,13 +23,13 @@ _GRADES = re.compile(r"([a-z][a-z0-9_]*)(>=|<=)(-?\d+(?:\.\d+)?)")
 
 @dataclass(frozen=True)
 class Positive:
-    """What is looked for.
+    """The target of the search: positive labels or grades.
 
     Attributes:
-        aspect: The question, or `label`.
-        label: The label; None for grades.
-        bound: The grade; None for labels.
-        high: Whether grades from the bound up count, or those down from it.
+        aspect: Aspect, or `label`.
+        label: Positive label; None for grades.
+        bound: Bound of positive grades; None for labels.
+        high: Whether grades at or above the bound are positive; otherwise those at or below it.
     """
 
     aspect: str
@@ -38,7 +38,7 @@ class Positive:
     high: bool = True
 
     def __str__(self) -> str:
-        """As it is given."""
+        """Returns the target as `--positive` takes it."""
         return self.label or f"{self.aspect}{'>=' if self.high else '<='}{self.bound:g}"
 
     def of(self, value: str | float) -> bool:
@@ -48,42 +48,42 @@ class Positive:
         return float(value) >= self.bound if self.high else float(value) <= self.bound
 
     def of_difference(self, difference: float) -> float:
-        """Returns the score of a comparison whose first reply is better by that much."""
+        """Returns the score of a comparison, from the difference between its replies (first minus second)."""
         return {"a": difference, "b": -difference}.get(self.label or "", -abs(difference))
 
 
-def read_positive(said: str | None, task: Task) -> Positive:
-    """Reads what is looked for.
+def read_positive(text: str | None, task: Task) -> Positive:
+    """Parses the target of the search.
 
     Args:
-        said: A label of the task, or an aspect with a bound such as `relevance>=4`; None for `appropriate`.
-        task: Of the campaign.
+        text: A label of the task, or an aspect with a bound such as `relevance>=4`; None for `appropriate`.
+        task: Task of the campaign.
 
     Raises:
-        InputError: The task has no such label or aspect, or the bound lets all grades or none through.
+        InputError: The task lacks the label or aspect, or all grades or none meet the bound.
     """
     labels = [label.name for label in task.labels]
     if labels:
-        if (label := said or USUAL) in labels:
+        if (label := text or USUAL) in labels:
             return Positive(LABEL, label=label)
         raise InputError(f"the task {task.name} has no label {label!r}: give --positive {'|'.join(labels)}")
     example = f"{task.aspects[0].name}>={task.aspects[0].high}"
-    parts = _GRADES.fullmatch((said or "").replace(" ", ""))
+    parts = _GRADES.fullmatch((text or "").replace(" ", ""))
     if parts is None:
-        raise InputError(f"--positive is {said!r}: give an aspect with a bound, such as '{example}'")
+        raise InputError(f"--positive is {text!r}: give an aspect with a bound, such as '{example}'")
     aspect, high, bound = task.aspect(parts[1]), parts[2] == ">=", float(parts[3])
     if not (aspect.low < bound <= aspect.high if high else aspect.low <= bound < aspect.high):
-        raise InputError(f"--positive {said} lets all grades or none through: move the bound")
+        raise InputError(f"--positive {text} is met by all grades or none: change the bound")
     return Positive(aspect.name, bound=bound, high=high)
 
 
 def labels_of(campaign: Campaign, positive: Positive) -> dict[str, float | None]:
-    """Returns, of every unit that somebody answered, the share of raters who said positive.
+    """Returns the share of positive answers of every answered unit.
 
-    A final label takes the place of the raters'. The validation round is left out, since it says agree or disagree.
+    A final label replaces the answers of the raters. Answers of validators are left out.
 
     Returns:
-        None for a unit that all skipped, or whose final label is that it is discarded.
+        Shares by unit; None for a unit that all raters skipped, or that is discarded.
     """
     said: dict[str, list[bool]] = {}
     for answer in campaign.answers().values():
@@ -105,12 +105,12 @@ NOT_SURE, VERDICTS = 0.5, {"a": 1.0, "tie": 0.0, "b": -1.0}
 
 @dataclass(frozen=True)
 class Score:
-    """What one scorer says.
+    """The scores of one scorer.
 
     Attributes:
-        name: The file, and the scorer where a file holds several.
-        values: By unit; a unit that it does not score is not there.
-        n_unknown: Scores of what is no unit of the campaign.
+        name: Name of the file, with the name of the scorer if the file has several.
+        values: Scores by unit; units without a score have no entry.
+        n_unknown: Number of scores of units that are not in the campaign.
     """
 
     name: str
@@ -119,21 +119,24 @@ class Score:
 
 
 def read_scores(path: Path, units: Mapping[str, Unit], positive: Positive) -> list[Score]:
-    """Reads a file of scores, a TREC run or rows, or the folder that `annotate score` wrote.
+    """Reads a file of scores: a TREC run, rows, or the folder of `annotate score`.
 
-    A run ranks CNs (by their ids) for HS. Units that it leaves out get the lowest score that their HS has in it. Rows
-    (.parquet, .jsonl, .csv) name what they score by `unit_id`, `pair_id`, `reply_id`, `query_id` and `corpus_id`, or
-    `reply_a` and `reply_b`, and say `score`, `value`, `label`, `verdict`, or `score_a` and `score_b`. Every rater and
-    aspect is a score of its own. A row whose value is missing gives none.
+    A run ranks CN ids for HS ids; units that it lacks get the lowest score of their HS in the run. Rows (.parquet,
+    .jsonl,
+    .csv) have the unit in `unit_id`, `pair_id`, `reply_id`, `query_id` and `corpus_id`, or `reply_a` and `reply_b`.
+    Their
+    score is in `score`, `value`, `label`, `verdict`, or `score_a` and `score_b`. Every rater and aspect is a scorer of
+    its
+    own. Rows without a value are ignored.
 
     Args:
-        path: The file.
-        units: Of the campaign.
-        positive: What is looked for; labels and verdicts are turned into scores of it.
+        path: The file or folder.
+        units: Units of the campaign.
+        positive: Target of the search; labels and verdicts are converted to scores of it.
 
     Raises:
-        InputError: The file cannot be read, a score is no finite number, a unit has two of one scorer, or no unit has
-            any.
+        InputError: The file cannot be read, a score is not a finite number, a unit has two scores of one scorer, or no
+            unit has a score.
     """
     of_rows = path.is_dir() or path.suffix in SUFFIXES
     if of_rows:
@@ -153,30 +156,30 @@ def read_scores(path: Path, units: Mapping[str, Unit], positive: Positive) -> li
         if known:
             found.append(Score(":".join(filter(None, (path.name, name))), known, n_unknown))
     if not found:
-        raise InputError(f"{path} scores no unit of the campaign: give scores of its pairs or replies, by their ids")
+        raise InputError(f"{path} has no score of a unit of the campaign: give scores of its pairs or replies, by id")
     return found
 
 
 def _rows(path: Path, positive: Positive) -> dict[str, dict[str, float]]:
     files = sorted(path.glob("part-*.parquet")) if path.is_dir() else [path]
     if not files:
-        raise InputError(f"{path} holds no part-*.parquet: give a file of scores, or a folder of `annotate score`")
+        raise InputError(f"{path} has no part-*.parquet: give a file of scores, or a folder of `annotate score`")
     scorers: dict[str, dict[str, float]] = {}
     for row in open_table("rows", files):
         place, unit_id = row.place, unit_named(row)
         if unit_id is None:
-            raise InputError(f"{place}: no unit_id, pair_id, reply_id, or pair of ids: say what is scored")
+            raise InputError(f"{place}: no unit_id, pair_id, reply_id, or pair of ids: add the id of the scored unit")
         name = ":".join(str(row[key]) for key in ("system", "rater", "aspect") if row.get(key))
         values = scorers.setdefault(name, {})
         for value in _value(row, positive, place):
             if unit_id in values:
-                raise InputError(f"{place}: {name or 'the file'} scores {unit_id} twice: keep one score")
+                raise InputError(f"{place}: {name or 'the file'} has two scores of {unit_id}: remove one")
             values[unit_id] = value
     return scorers
 
 
 def _value(row: Row, positive: Positive, place: str) -> Iterator[float]:
-    """Yields the score of a row, or nothing if its value is missing."""
+    """Yields the score of a row, unless its value is missing."""
     if row.get("score_a") is not None and row.get("score_b") is not None:
         yield positive.of_difference(
             finite(row["score_a"], "score_a", place) - finite(row["score_b"], "score_b", place)
@@ -186,29 +189,30 @@ def _value(row: Row, positive: Positive, place: str) -> Iterator[float]:
     elif "score" in row or "value" in row:
         value = row.get("score") if row.get("score") is not None else row.get("value")
         if value is not None:
-            # A high grade of a judge speaks against what is looked for where low grades are.
+            # If low grades are positive, a judge's grade of the same aspect changes its sign.
             same = row.get("aspect") in (None, LABEL) or positive.aspect != row.get("aspect") or positive.high
             yield finite(value, "the score", place) * (1 if same else -1)
     elif row.get(LABEL) is not None:
         yield NOT_SURE if row[LABEL] == "not_sure" else float(bool(positive.of(row[LABEL])))
 
 
-WORDS = 5_000  # of TF-IDF
+WORDS = 5_000  # vocabulary of TF-IDF
 
 
 def problem_of(campaign: Campaign, scores: Sequence[Score], encoder: str) -> Problem:
-    """Returns the units of a campaign as the model sees them.
+    """Returns the features of a campaign's units.
 
-    The row of a unit is its HS, or its item where no HS is known. The column of a pair is its CN, that of a reply its
-    system, that of a comparison its two systems. HS and CNs are alike by their texts, systems are not.
+    The row of a unit is its HS, or its item if no HS is known. The column of a pair is its CN, that of a reply its
+    system,
+    and that of a comparison its two systems. HS and CNs have similarities of texts; different systems have none.
 
     Args:
-        campaign: The campaign; its units of the role `item` are taken, in their order.
-        scores: Of scorers.
+        campaign: The campaign; units of the role `item`, in their order.
+        scores: Results of `read_scores`.
         encoder: `tfidf`, `minilm`, the folder of a sentence-transformers model, or its name on the Hub.
 
     Raises:
-        InputError: There is no such model.
+        InputError: The model is not found.
     """
     units = campaign.items()
     texts = campaign.texts()
@@ -239,7 +243,7 @@ def _place(unit: Unit, texts: dict[str, Row]) -> tuple[str, str]:
 
 
 def _texts(texts: dict[str, Row]) -> dict[str, str]:
-    """What HS, items and CNs say; the HS of replies stand in the replies' rows."""
+    """Returns the texts of HS, items and CNs by id; the HS of replies are part of the replies' rows."""
     found = {}
     for name, row in texts.items():
         for key in ("hs_id", "item_id"):
@@ -250,7 +254,7 @@ def _texts(texts: dict[str, Row]) -> dict[str, str]:
 
 
 def _likeness(texts: Sequence[str], encoder: str) -> Floats:
-    """Likeness of texts; those without any are like themselves only."""
+    """Returns similarities of texts; an empty text is similar only to itself."""
     found = np.eye(len(texts))
     there = [place for place, text in enumerate(texts) if text.strip()]
     if len(there) < 2:
@@ -261,7 +265,7 @@ def _likeness(texts: Sequence[str], encoder: str) -> Floats:
 
         try:
             vectors = TfidfVectorizer(sublinear_tf=True, max_features=WORDS).fit_transform(spoken).toarray()
-        except ValueError:  # no word in any of them
+        except ValueError:  # no text has a word
             return found
     else:
         from fcconan.retrieval import DOCUMENT, SentenceEncoder

@@ -1,16 +1,16 @@
-"""The model of a queue: likely positives, learned from the labels so far; and the selection of a batch.
+"""The active learning model: expected labels from the labels so far, and the selection of a batch.
 
-A Gaussian process over rows and columns (HS and CNs of pairs), for labels of 0 and 1. With r and c the row and column
-of a unit, s its scores, K the likeness of texts, and I 1 for the same row or column and 0 for others, the covariance of
-two units is
+The model is a Gaussian process over rows and columns (HS and CNs of pairs), for labels 0 and 1. Let r and c be the row
+and column of a unit, s its scores, K the similarity of texts, and I 1 for the same row or column and 0 otherwise. The
+covariance of two units is
 
     SMOOTH (1 + I(r, r') + K(r, r')) K(c, c')
     + OWN (I(r, r') + I(c, c') + K(r, r') I(c, c') + s s')
     + CONSTANT
 
-so that a row or column with many positives, a CN near to one that fitted, and an HS near to another one all count, each
-as much as the labels bear out. All terms but that of the scores are products of a matrix over rows and one over
-columns: no matrix over units is ever made, and the equations are solved by conjugate gradients.
+It models rows and columns with many positives, CNs similar to a positive one, and similar HS. All terms except that of
+the scores are products of a matrix over rows and a matrix over columns. No matrix over units is needed: the equations
+are solved by conjugate gradients.
 """
 
 from collections.abc import Sequence
@@ -23,26 +23,25 @@ import numpy.typing as npt
 Floats = npt.NDArray[np.float64]
 Places = npt.NDArray[np.int64]
 
-# Set with FC-CONAN's labels in view: the first three by their likelihood and rounded, noise and sharpness by what
-# replays cost. No part of it was kept aside; `benchmarks/queue_savings.py --part held-out` fits all four to some HS and
-# replays the others, next to these.
+# Tuned on FC-CONAN's labels, without a held-out part: the first three by likelihood, noise and sharpness by the cost
+# of replays. `benchmarks/queue_savings.py --part held-out` fits all four on some HS and replays the others.
 CONSTANT, SMOOTH, OWN, NOISE = 0.01, 0.03, 0.01, 0.05
-SHARPNESS = 2.0  # of the likeness of texts
-SCORE_PRIOR = 0.1  # how much one standard deviation of the scores is taken to mean before anything is known
+SHARPNESS = 2.0  # decay of the similarity of texts
+SCORE_PRIOR = 0.1  # prior effect of one standard deviation of the scores on the expected label
 TOLERANCE = 1e-4
 MOST_STEPS = 500
 
 
 @dataclass(frozen=True)
 class Problem:
-    """What is known of the units before anybody judges them.
+    """The features of the units.
 
     Attributes:
-        rows: Of every unit, such as its HS, from 0; shape (units,).
-        columns: Of every unit, such as its CN, from 0; shape (units,).
-        row_likeness: Of texts, from 0 to 1; shape (rows, rows).
-        column_likeness: Of texts, from 0 to 1; shape (columns, columns).
-        scores: Standardised, higher for likelier positives; shape (units, scores).
+        rows: Row of every unit, such as its HS, from 0; shape (units,).
+        columns: Column of every unit, such as its CN, from 0; shape (units,).
+        row_likeness: Similarities of the rows' texts, from 0 to 1; shape (rows, rows).
+        column_likeness: Similarities of the columns' texts, from 0 to 1; shape (columns, columns).
+        scores: Standardised scores, higher for likelier positives; shape (units, scorers).
     """
 
     rows: Places
@@ -53,13 +52,13 @@ class Problem:
 
 
 def likeness(vectors: Any) -> Floats:
-    """Returns how like texts are by their vectors: exp(-2 (1 - cosine)), the vectors being centred.
+    """Returns similarities of centred vectors: exp(-2 (1 - cosine)).
 
     Args:
-        vectors: Shape (texts, dimensions); of texts without words all zero.
+        vectors: Vectors of texts; zero for texts without words. Shape (texts, dimensions).
 
     Returns:
-        Shape (texts, texts); 1 on the diagonal.
+        Similarities, 1 on the diagonal; shape (texts, texts).
     """
     centred = np.asarray(vectors, dtype=np.float64)
     centred = centred - centred.mean(axis=0)
@@ -71,14 +70,14 @@ def likeness(vectors: Any) -> Floats:
 
 
 def standardised(scores: Sequence[Floats], n_units: int) -> Floats:
-    """Returns scores with mean 0 and deviation 1, those that are missing (nan) at the mean.
+    """Returns scores with mean 0 and standard deviation 1; missing scores (nan) get the mean.
 
     Args:
-        scores: One array of shape (units,) for each scorer.
+        scores: Scores of each scorer; shape (units,) each.
         n_units: Number of units.
 
     Returns:
-        Shape (units, scorers).
+        Standardised scores; shape (units, scorers).
     """
     found = np.zeros((n_units, len(scores)))
     for place, values in enumerate(scores):
@@ -89,18 +88,18 @@ def standardised(scores: Sequence[Floats], n_units: int) -> Floats:
 
 
 def before_learning(problem: Problem, labels: Floats) -> Floats:
-    """Returns the mean of the process: the share of positives, moved by the scores.
+    """Returns the prior mean: the share of positives, shifted by the scores.
 
     Args:
-        problem: The units.
-        labels: As in `predict`; shape (units,).
+        problem: Features of the units.
+        labels: Labels as for `predict`; shape (units,).
 
     Returns:
-        Shape (units,).
+        Prior means; shape (units,).
     """
     prior: Floats = SCORE_PRIOR * problem.scores.mean(axis=1) if problem.scores.shape[1] else np.zeros(len(labels))
     known = np.isfinite(labels)
-    # As if one more positive and five more negatives were known: a batch may hold only one kind.
+    # Pseudo-counts of one positive and five negatives: a batch may consist of one kind only.
     found: Floats = (labels[known].sum() + 1) / (known.sum() + 6) + prior
     return found
 
@@ -109,13 +108,13 @@ def predict(problem: Problem, labels: Floats, weights: Sequence[float] = (CONSTA
     """Returns the expected label of every unit.
 
     Args:
-        problem: The units.
-        labels: Share of raters who said positive; nan for units that are not judged, of which nothing else is used.
-            Shape (units,).
-        weights: Of the terms of the covariance, and the variance of a label.
+        problem: Features of the units.
+        labels: Share of positive answers; nan for units without answers. Shape (units,).
+        weights: Weights of the three terms of the covariance, and variance of a label.
 
     Returns:
-        Shape (units,); about 0 to 1, but not held there, so that an order is left among the surest.
+        Expected labels; shape (units,). Values outside 0 to 1 are not clipped, which retains the order of certain
+        units.
     """
     from scipy.sparse.linalg import LinearOperator, cg
 
@@ -129,7 +128,7 @@ def predict(problem: Problem, labels: Floats, weights: Sequence[float] = (CONSTA
     cell = where[0] * len(problem.column_likeness) + where[1]
 
     def over_grid(vector: Floats) -> Floats:
-        """The covariance with every cell of the grid, of what the vector stands for, but for the scores."""
+        """Returns the covariance of weighted units with every cell of the grid, without the term of the scores."""
         shape = len(problem.row_likeness), len(problem.column_likeness)
         grid = np.bincount(cell, vector, minlength=shape[0] * shape[1]).reshape(shape)
         alike = problem.row_likeness @ grid
@@ -150,26 +149,26 @@ def predict(problem: Problem, labels: Floats, weights: Sequence[float] = (CONSTA
 
 
 RANDOM_SHARE = 0.2
-# Of the probability of a draw, this much is in proportion to the uncertainty and the rest even. Positives are then
-# drawn oftener, which costs less and says more; the even rest bounds the weight of those that the model overlooks.
+# Share of a draw's probability that is proportional to the uncertainty. It makes draws cheaper and more informative;
+# the uniform rest bounds the weights of positives that the model misses.
 BY_UNCERTAINTY = 0.8
-LEAST, MOST = 0.01, 0.5  # expected labels are taken to be between these where chances are worked out
-# The three that follow were set with FC-CONAN's labels in view. `benchmarks/queue_savings.py --part held-out` chooses
-# EXPLORE on some HS and replays the others; COST from 0.05 to 0.1 saves about as much.
-EXPLORE = 0.2  # added to the expected label of a unit in a column of which nothing is known
-COST = 0.1  # positives that a draw costs where the random share is what was asked for
-MOST_DRAWN = 0.5  # of a batch, unless a larger random share was asked for
+LEAST, MOST = 0.01, 0.5  # bounds of expected labels in `chances`
+# The next three values were tuned on FC-CONAN's labels. `benchmarks/queue_savings.py --part held-out` chooses EXPLORE
+# on some HS and replays the others; values of COST from 0.05 to 0.1 save about the same.
+EXPLORE = 0.2  # bonus of a unit in a column without answers
+COST = 0.1  # cost of a draw, in positives, at which draws have the requested random share
+MOST_DRAWN = 0.5  # maximum share of draws in a batch, unless a larger random share is requested
 
 
 @dataclass(frozen=True)
 class Choice:
-    """The units of a batch, as places among all units.
+    """A batch of units, as positions among all units.
 
     Attributes:
-        drawn: Those taken by chance, in the order of the draws.
-        probabilities: Of every draw, among what was left then.
-        smallest: A lower bound of the probabilities of all that was left then.
-        likely: The others, the most promising first.
+        drawn: Units drawn at random, in the order of the draws.
+        probabilities: Probability of each draw among the remaining units.
+        smallest: Lower bound of the probabilities of all remaining units at each draw.
+        likely: Other units, the most promising first.
     """
 
     drawn: list[int]
@@ -179,16 +178,17 @@ class Choice:
 
 
 def chances(expected: Floats) -> Floats:
-    """Returns the probabilities of the first draw: mostly by the standard deviation of a label, partly even.
+    """Returns the probabilities of the first draw: mostly proportional to the standard deviation of a label, partly
+    uniform.
 
-    A draw in proportion to the standard deviation sqrt(p (1 - p)) of the label gives the estimate of a total with the
-    least variance.
+    Draws proportional to the standard deviation sqrt(p (1 - p)) of the label minimise the variance of the estimated
+    total.
 
     Args:
-        expected: Expected labels of the units that are left; shape (units,).
+        expected: Expected labels of the remaining units; shape (units,).
 
     Returns:
-        Shape (units,); they add up to 1.
+        Probabilities with the sum 1; shape (units,).
     """
     bounded = np.clip(expected, LEAST, MOST)
     deviation = np.sqrt(bounded * (1 - bounded))
@@ -197,20 +197,20 @@ def chances(expected: Floats) -> Floats:
 
 
 def promising(expected: Floats, columns: Places, given_out: Places, *, explore: float = EXPLORE) -> Places:
-    """Returns the units that are left in the order in which they are worth a judgement as likely positives.
+    """Orders the remaining units by their value as likely positives.
 
-    A unit has the worth expected + explore / sqrt(1 + n): n is the number of units of its column that were given out
-    before, or are left and likelier. Popular columns are so found early, as by an upper confidence bound, and a batch
-    is spread over columns as long as little is known of them.
+    The value of a unit is expected + explore / sqrt(1 + n). n is the number of units of its column that were assigned
+    before, or remain and are likelier. Like an upper confidence bound, this finds popular columns early, and spreads a
+    batch over columns with few answers.
 
     Args:
-        expected: Expected labels of the units that are left; shape (units,).
-        columns: Their columns; shape (units,).
-        given_out: Units given out before, of every column; shape (columns,).
-        explore: The weight of what is unknown; 0 orders by the expected label alone.
+        expected: Expected labels of the remaining units; shape (units,).
+        columns: Columns of these units; shape (units,).
+        given_out: Number of units assigned before, by column; shape (columns,).
+        explore: Weight of exploration; 0 orders by the expected label alone.
 
     Returns:
-        Places, the best first; ties in the order of the units. Shape (units,).
+        Positions, the best first; ties in the order of the units. Shape (units,).
     """
     by_column = np.lexsort((-expected, columns))
     starts = np.searchsorted(columns[by_column], np.arange(len(given_out)))
@@ -222,14 +222,16 @@ def promising(expected: Floats, columns: Places, given_out: Places, *, explore: 
 
 
 def drawn_share(random_share: float, cost: float) -> float:
-    """Returns the part of a batch that is drawn by chance: the larger, the fewer positives a draw costs.
+    """Returns the share of a batch that is drawn at random; it decreases with the cost of a draw in positives.
 
-    It is `random_share` ** (cost / COST), at most MOST_DRAWN or `random_share`. While likely positives abound draws are
-    few; they come when likely units run out, say as much then, and narrow the interval where work may stop.
+    It is `random_share` ** (cost / COST), at most MOST_DRAWN or `random_share`. Draws are few while there are many
+    likely
+    positives. They become more frequent when likely positives run out; then they are more informative and narrow the
+    interval of the recall.
 
     Args:
-        random_share: The part where a draw costs COST; 0 for no draws, 1 for draws only.
-        cost: By how much the mean expected label of likely units is above that of draws.
+        random_share: Share of draws if a draw costs COST; 0 for no draws, 1 for draws only.
+        cost: Difference between the mean expected labels of likely units and of draws.
     """
     if not random_share:
         return 0.0
@@ -251,18 +253,18 @@ def choose(
 
     Args:
         expected: Expected labels; shape (units,).
-        left: Whether a unit may be chosen; shape (units,).
-        columns: Of the units, from 0; shape (units,).
-        size: Units in the batch; fewer if fewer are left.
-        random_share: The part of them that is drawn by chance, as `drawn_share` takes it; rounded up.
-        generator: Of the draws.
-        explore: As in `promising`.
+        left: Whether each unit may be chosen; shape (units,).
+        columns: Column of each unit, from 0; shape (units,).
+        size: Number of units in the batch; fewer if fewer remain.
+        random_share: Share of units drawn at random, as for `drawn_share`; rounded up.
+        generator: Source of randomness.
+        explore: Weight of exploration, as for `promising`.
     """
     places: Places = np.flatnonzero(left)
     size = min(size, len(places))
     if not size:
         return Choice([], [], [], [])
-    # Rounded, so that the last bits of a sum, which machines differ in, decide nothing.
+    # Rounded, so that floating-point differences between machines do not change the choice.
     known = np.round(expected[places], 6)
     given_out = np.bincount(columns[~left], minlength=int(columns.max()) + 1)
     order = promising(known, columns[places], given_out, explore=explore)
@@ -286,5 +288,5 @@ def choose(
 
 
 def shuffled(units: Sequence[str], generator: np.random.Generator) -> list[str]:
-    """Returns units in a random order, so that raters cannot tell likely from drawn ones."""
+    """Returns units in random order, so that raters cannot distinguish likely units from random ones."""
     return [units[place] for place in generator.permutation(len(units))]

@@ -1,9 +1,9 @@
-"""Model first, people verify: batches of units, the most valuable first, until enough positives are found.
+"""Active learning: batches of units, the most valuable first, until enough positives are found.
 
-Every batch is a round `queue-N` of its own, and a line in `queue.jsonl` says how it came about: which units were drawn
-by chance, with which probabilities, and which were taken as likely. The model is fitted again before every batch, on
-the answers that are there and nothing else. No rater gets a unit twice, in whatever round they had it; a unit that
-another round already answered may be chosen like any other, and is given to no rater.
+Every batch is a round `queue-N` and a line in `queue.jsonl`, which lists the units drawn at random, their
+probabilities, and the units taken as likely positives. Before every batch, the model is fitted to all answers so far.
+No rater gets a unit twice, in any round. A unit with an answer from another round may be chosen like any other; it is
+not assigned again.
 """
 
 from collections.abc import Sequence
@@ -25,19 +25,19 @@ PREFIX = "queue-"
 
 @dataclass(frozen=True)
 class Batch:
-    """How a round of the queue came about.
+    """A batch of the queue, a line of `queue.jsonl`.
 
     Attributes:
-        round: The round.
-        positive: What was looked for.
-        seed: Of its draws and orders.
-        passed: Replies that were considered with the drawn ones and not selected (`reply_selection`).
-        outside: Units that had been given to raters before the queue began: they teach the model, no more. Of the
-            first batch.
+        round: Name of the round.
+        positive: Target of the search.
+        seed: Seed of the draws and of the raters' orders.
+        passed: Replies that were considered and not selected (`reply_selection`).
+        outside: Units assigned or answered before the first batch; the model uses their answers. Only in the first
+            batch.
         again: Units of earlier batches whose raters left.
-        drawn: Units drawn by chance, in the order of the draws.
-        probabilities: Of every draw.
-        smallest: A lower bound of the probabilities of all that was left then.
+        drawn: Units drawn at random, in the order of the draws.
+        probabilities: Probability of each draw.
+        smallest: Lower bound of the probabilities of all remaining units at each draw.
         likely: Units taken as likely positives, the most promising first.
     """
 
@@ -54,27 +54,27 @@ class Batch:
 
     @property
     def chosen(self) -> list[str]:
-        """The units that it took out of what was left."""
+        """Units of the batch that no earlier batch had."""
         return self.drawn + self.likely
 
 
 class Queue:
-    """Where the queue of a campaign stands.
+    """The state of a campaign's queue.
 
     Args:
         campaign: The campaign.
-        positive: What is looked for.
+        positive: Target of the search.
 
     Attributes:
-        labels: Of every unit that was answered: the share of raters who said positive, or None if all skipped it.
-        batches: So far.
-        left: Units that no batch has taken yet.
-        waiting: Units of batches that somebody still has to answer, in whatever round.
-        relieved: Units of batches that have no answer, and nobody to give one.
-        stuck: As `relieved`, but all active raters had them before, so that they wait for somebody else.
+        labels: Share of positive answers of every answered unit; None if all raters skipped it.
+        batches: Batches so far.
+        left: Units in no batch.
+        waiting: Units of batches that wait for an answer, in any round.
+        relieved: Units of batches without an answer and without an assignment.
+        stuck: Such units that every active rater had before; they need another rater.
 
     Raises:
-        InputError: `queue.jsonl` cannot be read, or is about something else.
+        InputError: `queue.jsonl` cannot be read, or has another target.
     """
 
     def __init__(self, campaign: Campaign, positive: Positive) -> None:
@@ -83,7 +83,7 @@ class Queue:
         self.batches = _batches(campaign)
         other = next((batch.positive for batch in self.batches if batch.positive != str(positive)), None)
         if other is not None:
-            raise InputError(f"the queue looks for {other}, not {positive}: give --positive {other!r}, as before")
+            raise InputError(f"the queue searches {other}, found {positive}: give --positive {other!r}, as before")
         items = [unit.unit_id for unit in campaign.items()]
         self.raters = campaign.active("annotator")
         assigned = [(name, each) for name in campaign.rounds() for each in campaign.assignments(name)]
@@ -101,7 +101,7 @@ class Queue:
         self.relieved = [unit_id for unit_id in rest if unit_id not in set(self.stuck)]
 
     def estimate(self, confidence: float) -> Estimate:
-        """Estimates the positives that are unseen, from the draws of all batches up to the first unfinished one."""
+        """Estimates the number of unseen positives, from the draws of all batches up to the first unfinished one."""
         draws: list[Draw] = []
         found = 0
         for batch in self.batches:
@@ -117,29 +117,29 @@ class Queue:
 
     @property
     def found(self) -> int:
-        """Positives among the units that the queue gave out."""
+        """Number of positives in the batches."""
         return sum(self._is_positive(unit_id) for batch in self.batches for unit_id in batch.chosen)
 
     def next_batch(
         self, problem: Problem, *, size: int, random_share: float, seed: int
     ) -> tuple[Batch, list[Assignment]]:
-        """Chooses the next batch and gives it to raters, each unit to the one with the least to do.
+        """Chooses the next batch and assigns each unit to the rater with the smallest load.
 
-        Units that have an answer from another round, and those that all raters had before, are given to nobody.
+        Units with an answer from another round, and units that every rater had before, are not assigned.
 
         Args:
-            problem: The units, in the order of the campaign's items.
-            size: Units in the batch.
-            random_share: The part of them that is drawn by chance, as `drawn_share` takes it.
-            seed: Of the draws, and of the order in which raters see the units.
+            problem: Features of the units, in the order of the campaign's items.
+            size: Number of units in the batch.
+            random_share: Share of units drawn at random, as for `drawn_share`.
+            seed: Seed of the draws and of the raters' orders.
 
         Returns:
-            The batch, and who judges what of it.
+            The batch and its assignments.
 
         Raises:
-            InputError: Nobody is there who may judge.
+            InputError: No rater is active.
         """
-        active_annotators(self.campaign)  # refuses a campaign without any
+        active_annotators(self.campaign)  # raises InputError if there are none
         generator = np.random.default_rng([seed, len(self.batches) + 1])
         items = [unit.unit_id for unit in self.campaign.items()]
         known = [self.labels.get(unit_id) for unit_id in items]
@@ -195,13 +195,13 @@ class Queue:
 
 
 def queue_summary(queue: Queue, batch: Batch | None, *, target: float, confidence: float) -> Row:
-    """Returns what a person wants to know.
+    """Returns the state of the search as a JSON object.
 
     Args:
-        queue: Before the new batch.
-        batch: The new one; None if there is none.
-        target: The share of positives that is wanted.
-        confidence: Of the interval.
+        queue: State before the new batch.
+        batch: New batch; None if there is none.
+        target: Target recall.
+        confidence: Confidence level of the interval.
     """
     known = queue.estimate(confidence)
     decision: State | Literal["not_answered"] = decide(known, target)
@@ -210,7 +210,7 @@ def queue_summary(queue: Queue, batch: Batch | None, *, target: float, confidenc
     rest = "waiting" if queue.waiting else "ready" if queue.left or queue.relieved else "done"
     if rest == "done" and queue.stuck:
         rest = "stuck"
-    if decision != "go_on" and not_answered:  # what was given out before the queue may hold positives, too
+    if decision != "go_on" and not_answered:  # these units may be positive
         decision = "not_answered"
         rest = decision if rest == "done" else rest
     return {
@@ -247,27 +247,27 @@ def step(
     seed: int,
     while_open: bool = False,
 ) -> Batch | None:
-    """Makes the next round, unless the last one is not answered yet, or nothing is left; call it within `changing`.
+    """Makes the next round, unless the last one has open units or no units remain; call it within `changing`.
 
     Args:
         campaign: The campaign.
-        queue: As it is.
-        problem: The units, in the order of the campaign's items.
-        size: Units in the batch.
-        random_share: The part of them that is drawn by chance, as `drawn_share` takes it.
-        seed: Of the draws.
-        while_open: Make a batch although the last one is not answered yet.
+        queue: State of the queue.
+        problem: Features of the units, in the order of the campaign's items.
+        size: Number of units in the batch.
+        random_share: Share of units drawn at random, as for `drawn_share`.
+        seed: Seed of the draws and of the raters' orders.
+        while_open: Whether a batch is made although the last one has open units.
 
     Returns:
         The batch; None if there is none.
 
     Raises:
-        InputError: There is no active annotator.
+        InputError: No annotator is active.
     """
     if (queue.waiting and not while_open) or not (queue.left or queue.relieved):
         return None
     batch, assignments = queue.next_batch(problem, size=size, random_share=random_share, seed=seed)
-    # The line of the queue comes first: without its round, it is made again.
+    # The line of the queue is written first: a line without its round is ignored.
     campaign.write(FILE, [*queue.batches, batch])
     campaign.write(f"rounds/{batch.round}.jsonl", assignments)
     return batch
@@ -276,7 +276,7 @@ def step(
 def _batches(campaign: Campaign) -> list[Batch]:
     batches = campaign.read(FILE, Batch)
     rounds = set(campaign.rounds())
-    # A step that was killed between its two files is taken back: nobody was given anything.
+    # The last step was interrupted before it wrote its round.
     while batches and batches[-1].round not in rounds:
         batches.pop()
     return batches

@@ -1,14 +1,14 @@
-"""Which replies people should rate next, so that the means of systems have short intervals.
+"""Selection of replies to rate, for short intervals of the means of systems.
 
-All replies have a random order. A batch goes through the next ones and selects some of them, each with a known
-probability; the others are not considered again. Of a budget of n and N replies, n / N are selected on average. The
-probability grows with the error that is expected of the judges, which follows from answers on earlier replies only:
-a reply's own answer has no influence, and 1 / probability is a valid weight in `fcconan leaderboard --predicted-by`
-(Zrnic and Candes, "Active statistical inference", 2024).
+Replies are considered in a random order. A batch considers the next ones and selects some of them, each with a known
+probability; the others are not considered again. With a budget of n replies out of N, n / N of the replies are selected
+on average. The probability grows with the expected error of the judges, which is estimated from answers on earlier
+replies. It does not depend on the answer to the reply itself, so 1 / probability is a valid weight in
+`fcconan leaderboard --predicted-by` (Zrnic and Candes, "Active statistical inference", 2024).
 
 The sum of variances of the systems' means is smallest if probabilities are proportional to the standard deviation of
-the error, divided by the number of the system's replies. Half of the probability is that of an even draw, so that no
-weight is large where the expected errors are wrong.
+the error, divided by the number of the system's replies. Half of each probability is uniform, which limits the weights
+if the expected errors are wrong.
 """
 
 from collections import Counter
@@ -24,14 +24,14 @@ from fcconan.annotation.assignment.rounds import active_annotators
 from fcconan.annotation.campaigns import VALIDATION, Assignment, Campaign, Row
 from fcconan.errors import InputError
 
-GOAL = "intervals"  # written as the target of batches
-EVEN = 0.5  # share of the probability that is the same for all
-FEWEST = 20  # rated replies from which expected errors are learned
-PRIOR = 10  # replies with the average error that each third of the replies is taken to have in addition
+GOAL = "intervals"  # target of the batches in queue.jsonl
+EVEN = 0.5  # uniform share of the probabilities
+FEWEST = 20  # minimum number of rated replies from which expected errors are estimated
+PRIOR = 10  # pseudo-count of replies with the average error, in each third of the replies
 
 
 class ReplyQueue(Queue):
-    """The queue of a campaign on replies whose goal is short intervals.
+    """The queue of a campaign on replies, with the goal of short intervals.
 
     Args:
         campaign: The campaign.
@@ -40,35 +40,35 @@ class ReplyQueue(Queue):
         considered: Replies that a batch selected or passed.
 
     Raises:
-        InputError: The units are no replies with grades, or the queue has another goal.
+        InputError: The units are not replies with grades, or the queue has another goal.
     """
 
     def __init__(self, campaign: Campaign) -> None:
         if campaign.task.unit != "reply" or not campaign.task.aspects:
-            raise InputError(f"--budget is for grades of replies, and {campaign.task.name} has none: leave it out")
+            raise InputError(f"--budget needs grades of replies, and {campaign.task.name} has none: leave it out")
         goals = {batch.positive for batch in campaign.read(FILE, Batch)} - {GOAL}
         if goals:
-            raise InputError(f"the queue of {campaign.folder} looks for {goals.pop()}: leave --budget out")
+            raise InputError(f"the queue of {campaign.folder} searches {goals.pop()}: leave --budget out")
         super().__init__(campaign, Positive(campaign.task.aspects[0].name, label=GOAL))
         self.considered = {unit for batch in self.batches for unit in (*batch.chosen, *batch.passed)}
         self.left = [unit for unit in self.left if unit not in self.considered]
 
     @property
     def n_selected(self) -> int:
-        """Replies that batches selected."""
+        """Number of replies that batches selected."""
         return sum(len(batch.drawn) for batch in self.batches)
 
     def select(self, scores: Sequence[Score], *, budget: int, size: int, seed: int) -> tuple[Batch, list[Assignment]]:
         """Selects the next replies and assigns them to raters.
 
         Args:
-            scores: Values of judges.
-            budget: Replies to select in all batches together.
-            size: Replies in this batch.
-            seed: Seed of the order of the replies, the selection and the raters' orders.
+            scores: Scores of judges.
+            budget: Number of replies to select in all batches together.
+            size: Number of replies in this batch.
+            seed: Seed of the order of the replies, of the selection and of the raters' orders.
 
         Returns:
-            The batch, and who judges what of it.
+            The batch and its assignments.
 
         Raises:
             InputError: No rater is active.
@@ -100,7 +100,7 @@ class ReplyQueue(Queue):
         return batch, self._given_out(batch, generator)
 
     def _expected_errors(self, scores: Sequence[Score]) -> Floats:
-        """Returns the expected error of the judges about each item, divided by the replies of its system."""
+        """Returns the expected error of the judges on each item, divided by the number of replies of its system."""
         items, texts = self.campaign.items(), self.campaign.texts()
         systems = [str(texts[str(unit.reply_a)].get("system")) for unit in items]
         counts = Counter(systems)
@@ -111,7 +111,7 @@ class ReplyQueue(Queue):
         return found
 
     def _grades(self, units: Sequence[str]) -> Floats:
-        """Returns the mean grades, each aspect from 0 to 1; nan without a grade. Shape (aspects, units)."""
+        """Returns the mean grades, each aspect scaled to 0 to 1; nan without a grade. Shape (aspects, units)."""
         places = {unit: at for at, unit in enumerate(units)}
         aspects = {aspect.name: at for at, aspect in enumerate(self.campaign.task.aspects)}
         scales = {aspect.name: (aspect.low, aspect.high) for aspect in self.campaign.task.aspects}
@@ -127,16 +127,19 @@ class ReplyQueue(Queue):
 
 
 def expected_errors(features: Floats, grades: Floats) -> Floats:
-    """Returns the standard deviation of people's grades around what judges' values predict, learned in thirds.
+    """Returns the expected standard deviation of people's grades around predictions from judges' scores.
 
-    Grades are predicted by ridge regression. Replies with low, middle and high predictions have errors of their own.
+    Grades are predicted by ridge regression. The deviation is estimated separately for the thirds of low, middle and
+    high
+    predictions.
 
     Args:
-        features: Standardised values of judges; shape (replies, judges).
-        grades: Grades from 0 to 1; nan where there is none. Shape (aspects, replies).
+        features: Standardised scores of judges; shape (replies, judges).
+        grades: Grades from 0 to 1; nan without a grade. Shape (aspects, replies).
 
     Returns:
-        Root mean square over aspects, of shape (replies,); 1 for all without judges or with fewer than 20 grades.
+        Root mean square over aspects, of shape (replies,); 1 for all replies without judges or with fewer than 20
+        grades.
     """
     design = np.column_stack([np.ones(len(features)), features])
     variances = np.zeros(len(features))
@@ -155,18 +158,18 @@ def expected_errors(features: Floats, grades: Floats) -> Floats:
 
 
 def selection_probabilities(errors: Floats, n: int) -> Floats:
-    """Returns probabilities with the sum n: half of each is even, half in proportion to the error; 1 at most.
+    """Returns selection probabilities with the sum n: half uniform, half proportional to the expected error; at most 1.
 
     Args:
         errors: Expected errors, above 0; shape (replies,).
-        n: Replies to select, at most as many as there are.
+        n: Number of replies to select, at most the number of replies.
     """
     if not len(errors):
         return np.zeros(0)
     sizes = EVEN + (1 - EVEN) * errors / errors.mean()
     found = np.zeros(len(errors))
     certain = np.zeros(len(errors), dtype=bool)
-    while True:  # those whose share is above 1 are certain, and the others share the rest
+    while True:  # replies with a share above 1 are certain; the others share the rest
         rest = n - certain.sum()
         found = np.where(certain, 1.0, rest * sizes / sizes[~certain].sum() if rest > 0 else 0.0)
         above = ~certain & (found >= 1)
@@ -178,7 +181,7 @@ def selection_probabilities(errors: Floats, n: int) -> Floats:
 
 
 def systematic_sample(chances: Floats, generator: np.random.Generator) -> npt.NDArray[np.bool_]:
-    """Selects replies with given probabilities; exactly as many as the probabilities add up to (Madow, 1949)."""
+    """Selects replies with given probabilities by systematic sampling; their number is the sum (Madow, 1949)."""
     ends = np.floor(np.round(np.cumsum(chances), 9) + generator.random())
     found: npt.NDArray[np.bool_] = np.diff(ends, prepend=0.0) > 0
     return found
@@ -194,16 +197,16 @@ def select_replies(
     seed: int,
     while_open: bool = False,
 ) -> Batch | None:
-    """Makes the next round, unless the last one is not answered yet or the budget is spent; call it within `changing`.
+    """Makes the next round, unless the last one has open units or the budget is spent; call it within `changing`.
 
     Args:
         campaign: The campaign.
-        queue: Its queue.
-        scores: Values of judges.
-        budget: Replies to select in all batches together.
-        size: Replies in this batch.
+        queue: State of the queue.
+        scores: Scores of judges.
+        budget: Number of replies to select in all batches together.
+        size: Number of replies in this batch.
         seed: Seed of all random choices.
-        while_open: Make a batch although the last one is not answered yet.
+        while_open: Whether a batch is made although the last one has open units.
 
     Returns:
         The batch; None if there is none.
@@ -215,19 +218,19 @@ def select_replies(
     if (queue.waiting and not while_open) or (is_spent and not queue.relieved):
         return None
     batch, assignments = queue.select(scores, budget=budget, size=size, seed=seed)
-    # The line of the queue comes first: without its round, it is made again.
+    # The line of the queue is written first: a line without its round is ignored.
     campaign.write(FILE, [*queue.batches, batch])
     campaign.write(f"rounds/{batch.round}.jsonl", assignments)
     return batch
 
 
 def selection_summary(queue: ReplyQueue, batch: Batch | None, budget: int) -> Row:
-    """Returns the state of the queue before a new batch, and what the batch holds.
+    """Returns the state of the queue before a new batch, and the content of the batch.
 
     Args:
-        queue: The queue before the batch.
-        batch: The new batch; None if there is none.
-        budget: Replies to select in all batches together.
+        queue: State before the batch.
+        batch: New batch; None if there is none.
+        budget: Number of replies to select in all batches together.
     """
     is_spent = queue.n_selected >= budget or not queue.left
     rest = "stuck" if queue.stuck and is_spent else "done" if is_spent and not queue.relieved else "ready"
@@ -256,6 +259,6 @@ def selection_summary(queue: ReplyQueue, batch: Batch | None, budget: int) -> Ro
 
 
 def known_probabilities(campaign: Campaign) -> Mapping[str, float]:
-    """Returns the probability with which each reply was selected, by unit; none without such a queue."""
+    """Returns the selection probability of each selected reply, by unit; empty without such a queue."""
     batches = (batch for batch in campaign.read(FILE, Batch) if batch.positive == GOAL)
     return {unit: chance for batch in batches for unit, chance in zip(batch.drawn, batch.probabilities, strict=True)}

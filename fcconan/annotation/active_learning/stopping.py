@@ -1,18 +1,19 @@
-"""How many positives are still unseen, from units that were drawn by chance.
+"""Estimation of the number of unseen positives, and the rule for stopping a search.
 
-A draw takes one of the units that are left, each with a known probability that may depend on everything seen before.
-With y the drawn unit's label (1 for positive), q its probability, and F the positives found before, y / q has the mean
-K - F, whatever the labels are and however the other units of a batch were chosen; K is the number of all positives.
-For every K, the wealth of a gambler who stakes a fixed share t of it on every draw against K,
+A draw takes one of the remaining units, each with a known probability that may depend on everything seen before. Let y
+be the label of the drawn unit (1 for positive), q its probability, F the positives found before, and K the number of
+all positives. Then y / q has the mean K - F for all labels, independent of the choice of the other units of a batch.
+For every K, consider the wealth of a gambler who bets a fixed share t of it on every draw against K:
 
     product over draws of 1 + t (K - F - y / q) q_min        against K being as large
     product over draws of 1 + t (y / (q (K - F)) - 1)        against K being as small
 
-has the mean 1 if K is right, and ever passes 2 / alpha with a probability of alpha / 2 at most (Ville's inequality).
-The interval holds all K that no gambler has refuted, so it may be looked at after every batch, and work may stop
-whenever it pleases. Gamblers with many shares t play, and their mean wealth counts. After Waudby-Smith and Ramdas,
-"Estimating means of bounded random variables by betting" (2024), and Shekhar, Xu, Lipton, Liang and Ramdas,
-"Risk-limiting financial audits via weighted sampling without replacement" (2023).
+It has the mean 1 if K is correct, and exceeds 2 / alpha at any time with a probability of at most alpha / 2 (Ville's
+inequality). The interval contains all K that are not rejected. It is valid after every batch, so the search may stop at
+any time. The mean wealth of gamblers with several shares t is used.
+
+Sources: Waudby-Smith and Ramdas, "Estimating means of bounded random variables by betting" (2024); Shekhar, Xu, Lipton,
+Liang and Ramdas, "Risk-limiting financial audits via weighted sampling without replacement" (2023).
 """
 
 import math
@@ -32,13 +33,13 @@ State = Literal["go_on", "probably_reached", "reached", "all_judged"]
 
 @dataclass(frozen=True)
 class Draw:
-    """One unit that was drawn by chance.
+    """A unit that was drawn at random.
 
     Attributes:
-        positive: Whether it proved positive.
-        probability: With which it was drawn.
-        smallest: A lower bound of the probabilities of all units that were left.
-        found: Positives found before it.
+        positive: Whether its label is positive.
+        probability: Probability of the draw.
+        smallest: Lower bound of the probabilities of all remaining units.
+        found: Number of positives found before.
     """
 
     positive: bool
@@ -49,19 +50,19 @@ class Draw:
 
 @dataclass(frozen=True)
 class Estimate:
-    """What is known of the positives.
+    """The estimated number of positives.
 
     Attributes:
-        found: Positives found.
-        left: Units not yet judged.
-        n_draws: Units that were drawn by chance and judged.
-        unseen: Estimate of the positives among those that are left; None without a draw.
+        found: Number of positives found.
+        left: Number of units without a label.
+        n_draws: Number of units drawn at random and judged.
+        unseen: Estimated number of positives among the remaining units; None without a draw.
         low: Lower end of its interval.
-        high: Upper end.
-        recall: Estimate of the share found; None if there seems to be no positive at all, or without a draw.
-        recall_low: It is at least this, with the confidence of the interval; None if there may be no positive at all.
-        recall_high: And at most this.
-        recall_likely: The lower end of the interval of 50 %.
+        high: Upper end of its interval.
+        recall: Estimated recall; None without a draw, or if no positive is estimated.
+        recall_low: Lower end of its interval; None if there may be no positive.
+        recall_high: Upper end of its interval.
+        recall_likely: Lower end of the 50 % interval.
     """
 
     found: int
@@ -77,13 +78,13 @@ class Estimate:
 
 
 def estimate(draws: Sequence[Draw], *, found: int, left: int, confidence: float = 0.95) -> Estimate:
-    """Estimates the positives that are still unseen.
+    """Estimates the number of unseen positives.
 
     Args:
-        draws: All draws, the first one first.
-        found: Positives found by now.
-        left: Units not judged by now.
-        confidence: Of the interval, at all times together; between 0 and 1.
+        draws: All draws, in their order.
+        found: Number of positives found.
+        left: Number of units without a label.
+        confidence: Confidence level of the interval, simultaneously at all times; between 0 and 1.
     """
     if not draws or not left:
         return _as_shares(found, left, len(draws), None if left else 0.0, 0, left, left)
@@ -97,11 +98,11 @@ def estimate(draws: Sequence[Draw], *, found: int, left: int, confidence: float 
         return _wealth(AGAINST_MORE, gains)
 
     def too_few(total: int) -> bool:
-        unseen = total - before  # none below 0: totals below what was found are not asked about
+        unseen = total - before  # at least 0, as totals below `found` are not tested
         won = np.divide(values, unseen, out=np.ones_like(values), where=unseen > 0) - 1
         return _wealth(AGAINST_FEWER, won) >= limit
 
-    # Both kinds of wealth only grow as K moves away: the ends are found by halving.
+    # Both kinds of wealth are monotonic in K, so the ends are found by bisection.
     low, high = found, found + left
     most = _last(lambda total: against_more(total) < limit, low, high)
     likely = _last(lambda total: against_more(total) < even, low, high)
@@ -112,15 +113,15 @@ def estimate(draws: Sequence[Draw], *, found: int, left: int, confidence: float 
 
 
 def decide(known: Estimate, target: float) -> State:
-    """Says whether enough positives were found.
+    """Decides whether enough positives were found.
 
     Args:
-        known: The estimate.
-        target: The share of positives that is wanted; above 0.
+        known: Result of `estimate`.
+        target: Target recall, above 0.
 
     Returns:
-        `reached` if the whole interval of the recall says so, `probably_reached` if that of 50 % does, `all_judged` if
-        nothing is left, else `go_on`.
+        `reached` if the whole interval of the recall is at or above the target, `probably_reached` if the 50 % interval
+        is, `all_judged` if no unit remains, else `go_on`.
     """
     if not known.left:
         return "all_judged"
@@ -130,13 +131,15 @@ def decide(known: Estimate, target: float) -> State:
 
 
 def _wealth(stakes: Floats, gains: Floats) -> float:
-    """The logarithm of the gamblers' mean wealth, at the time at which it was highest."""
+    """Returns the logarithm of the gamblers' mean wealth at its maximum over time."""
     logs = np.log1p(np.outer(stakes, gains)).cumsum(axis=1)
     return float(np.logaddexp.reduce(logs, axis=0).max() - np.log(len(stakes)))
 
 
 def _last(holds: Callable[[int], bool], low: int, high: int) -> int:
-    """The largest whole number in a range for which something holds; the smallest of the range if it never does."""
+    """Returns the largest integer in a range for which a condition holds; the smallest of the range if it never
+    holds.
+    """
     while low < high:
         middle = (low + high + 1) // 2
         low, high = (middle, high) if holds(middle) else (low, middle - 1)
@@ -144,7 +147,9 @@ def _last(holds: Callable[[int], bool], low: int, high: int) -> int:
 
 
 def _centre(values: Floats, smallest: Floats, before: Floats, low: int, high: int) -> float:
-    """The total for which the draws show neither too many nor too few positives, late draws counting more."""
+    """Returns the total for which the draws have neither too many nor too few positives; later draws have more
+    weight.
+    """
     least, most = float(low), float(high)
     for _ in range(60):
         total = (least + most) / 2

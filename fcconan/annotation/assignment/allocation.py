@@ -1,4 +1,4 @@
-"""Raters for groups of units: those who share least, then those who have least to do, then one rebalancing pass."""
+"""Allocation of groups of units to raters: by shared units, then by load, with one rebalancing pass."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -8,19 +8,19 @@ import numpy.typing as npt
 
 Counts = npt.NDArray[np.int64]
 Allowed = npt.NDArray[np.bool_]
-ALGORITHM = 2  # version of the allocation, as round files record it; rounds of version 1 do not record any
+ALGORITHM = 2  # version of the allocation in round files; rounds of version 1 have no entry
 
 
 @dataclass
 class Group:
-    """Units that go to the same raters.
+    """Units with the same raters.
 
     Attributes:
-        units: Their ids.
-        permitted: Which raters may judge all of them; shape (raters,).
+        units: Ids of the units.
+        permitted: Whether each rater may judge all of them; shape (raters,).
         wanted: Number of raters to add.
-        fixed: Raters who have them and keep them, by position.
-        added: Raters who have them and may hand them on, by position.
+        fixed: Indices of raters who have the units and keep them.
+        added: Indices of raters who have the units and may pass them on.
     """
 
     units: tuple[str, ...]
@@ -31,28 +31,29 @@ class Group:
 
     @property
     def raters(self) -> list[int]:
-        """All raters who have the units."""
+        """Indices of all raters who have the units."""
         return [*self.fixed, *self.added]
 
     @property
     def free(self) -> Allowed:
-        """The raters who may be added; shape (raters,)."""
+        """Whether each rater may be added; shape (raters,)."""
         free = self.permitted.copy()
         free[self.raters] = False
         return free
 
 
 def place(groups: Sequence[Group], load: Counts, shared: Counts, generator: np.random.Generator) -> None:
-    """Adds to every group as many raters as it wants, as far as they are permitted, and evens out the loads.
+    """Adds the wanted number of permitted raters to every group, and balances the loads.
 
-    Groups of several raters come first: each gets the raters who share fewest units with those it has (at the start:
-    with anyone). Among equals, and for groups of one rater, the smallest load decides.
+    Groups of several raters come first. Each gets the raters who share the fewest units with its present raters (with
+    any
+    rater, if it has none). Ties, and groups of one rater, are decided by the smallest load.
 
     Args:
         groups: Groups whose `added` is filled.
-        load: Units of each rater; shape (raters,), updated.
-        shared: Units that two raters share; shape (raters, raters), updated.
-        generator: Source of randomness among equals.
+        load: Number of units of each rater; shape (raters,), updated.
+        shared: Number of units shared by two raters; shape (raters, raters), updated.
+        generator: Source of randomness for ties.
     """
     several = [len(group.raters) + group.wanted > 1 for group in groups]
     order = generator.permutation(len(groups)).tolist()
@@ -62,7 +63,7 @@ def place(groups: Sequence[Group], load: Counts, shared: Counts, generator: np.r
             free = np.flatnonzero(group.free)
             if not len(free):
                 break
-            cost = [generator.random(len(load))[free], load[free]]  # the last one decides first
+            cost = [generator.random(len(load))[free], load[free]]  # lexsort: the last key is the primary one
             if several[number]:
                 cost.append(shared[group.raters or slice(None)].sum(axis=0)[free])
             best = np.lexsort(cost)[0]
@@ -71,7 +72,7 @@ def place(groups: Sequence[Group], load: Counts, shared: Counts, generator: np.r
 
 
 def _add(group: Group, rater: int, load: Counts, shared: Counts, sign: int = 1) -> None:
-    """Adds a rater to a group, or removes one with the sign -1."""
+    """Adds a rater to a group, or removes the rater with the sign -1."""
     if sign < 0:
         group.added.remove(rater)
     size = sign * len(group.units)
@@ -83,7 +84,7 @@ def _add(group: Group, rater: int, load: Counts, shared: Counts, sign: int = 1) 
 
 
 def _rebalance(groups: Sequence[Group], load: Counts, shared: Counts) -> None:
-    """Hands each group on, once at most, to a rater whose load is smaller by more than the group's size.
+    """Moves each group, at most once, to a rater whose load is smaller by more than the group's size.
 
     Large groups come first. Groups of few raters come before others, as moving them changes fewer shared units.
     """

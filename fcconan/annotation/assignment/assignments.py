@@ -1,4 +1,4 @@
-"""Who judges what: units, or blocks of units, to raters with overlaps and equal loads (see `allocation`)."""
+"""Assignment of units, or blocks of units, to raters, with overlap and equal loads (see `allocation`)."""
 
 import hashlib
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 
 from fcconan.annotation.assignment.allocation import Allowed, Group, place
-from fcconan.annotation.assignment.sequence import Sittings, in_order
+from fcconan.annotation.assignment.sequence import Sessions, in_order
 from fcconan.annotation.campaigns import Assignment, Unit
 from fcconan.building import grouped
 from fcconan.errors import InputError
@@ -27,29 +27,29 @@ def assign_units(
     blocks: Blocks = "units",
     scatter: bool = False,
     anchors: Sequence[Unit] = (),
-    sittings: Sittings = Sittings(),  # noqa: B008, it cannot be changed
+    sessions: Sessions = Sessions(),  # noqa: B008, immutable
     swap: bool = True,
 ) -> list[Assignment]:
-    """Assigns units to raters, in an order of their own for every rater.
+    """Assigns units to raters, in a random order for each rater.
 
     Args:
-        units: What is judged, anchors left out.
-        raters: Their pseudonyms.
+        units: Units without gold questions.
+        raters: Pseudonyms of the raters.
         overlap: Number of raters -> share of the units that so many judge, such as `{2: 0.2, 3: 0.05}`; one rater
-            judges the rest. Numbers are exact, by the largest remainder.
-        forbidden: Raters and ids of units, or anchors, that they must not get.
-        seed: Of all draws.
-        blocks: `cn` or `hs`: all units of a CN or HS go to the same raters and follow each other; else `units`.
-        scatter: Whether the overlap is single units also where there are blocks, and not whole blocks.
-        anchors: Units with a known answer that are put into the sessions.
-        sittings: How long sessions are, and how many anchors are in each.
+            judges the rest. Numbers of units follow by the largest remainder.
+        forbidden: Pairs of a rater and a unit (or gold question) that must not be assigned.
+        seed: Seed of the assignment.
+        blocks: `cn` or `hs` if all units of a CN or HS go to the same raters and follow each other; else `units`.
+        scatter: Whether the overlap consists of single units of all blocks instead of whole blocks.
+        anchors: Gold questions to mix into the sessions.
+        sessions: Length of sessions, and gold questions per session.
         swap: Whether half of the comparisons are shown with the second reply first.
 
     Returns:
-        Each rater's assignments in their order, raters in the order given.
+        Assignments of each rater in their order; raters in the given order.
 
     Raises:
-        InputError: The overlap or the anchors cannot be had with these raters and permissions.
+        InputError: The overlap or the gold questions are not possible with these raters and permissions.
     """
     who = distribute(
         units, raters, overlap=overlap or {}, forbidden=forbidden, seed=seed, blocks=blocks, scatter=scatter
@@ -63,7 +63,7 @@ def assign_units(
         seed=seed,
         blocks=block_names(units, blocks),
         anchors=[anchor.unit_id for anchor in anchors],
-        sittings=sittings,
+        sessions=sessions,
         seen=frozenset(forbidden),
         swap=swap and any(unit.reply_b is not None for unit in units),
     )
@@ -80,35 +80,35 @@ def distribute(
     blocks: Blocks = "units",
     scatter: bool = False,
 ) -> dict[str, list[str]]:
-    """Decides who judges what, as `assign_units` says.
+    """Allocates units to raters, as described in `assign_units`.
 
     Args:
-        units: What is judged, anchors left out.
-        raters: Their pseudonyms.
+        units: Units without gold questions.
+        raters: Pseudonyms of the raters.
         overlap: Number of raters -> share of the units that so many judge.
-        forbidden: Raters and ids of units that they must not get.
-        seed: Of all draws.
-        blocks: What goes to the same raters as a whole.
-        scatter: Whether the overlap is single units also where there are blocks.
+        forbidden: Pairs of a rater and a unit that must not be assigned.
+        seed: Seed of the allocation.
+        blocks: Kind of block that goes to the same raters.
+        scatter: Whether the overlap consists of single units of all blocks.
 
     Returns:
-        Unit -> raters, units in the order given.
+        Unit -> raters, units in the given order.
 
     Raises:
-        InputError: The overlap cannot be had with these raters and permissions.
+        InputError: The overlap is not possible with these raters and permissions.
     """
     generator = np.random.default_rng(seed)
     permitted = permissions((unit.unit_id for unit in units), raters, forbidden)
     whole = _whole_blocks(units, blocks, permitted)
-    what = {"units": "units", "cn": "blocks of a CN", "hs": "blocks of an HS"}[blocks]
+    kind = {"units": "units", "cn": "blocks of a CN", "hs": "blocks of an HS"}[blocks]
     load, shared = np.zeros(len(raters), np.int64), np.zeros((len(raters), len(raters)), np.int64)
     scattered = scatter and blocks != "units"
-    draw_numbers(whole, {} if scattered else overlap, len(raters), what, generator.permutation(len(whole)).tolist())
+    draw_numbers(whole, {} if scattered else overlap, len(raters), kind, generator.permutation(len(whole)).tolist())
     place(whole, load, shared, generator)
     groups = whole
     if scattered:
         groups = [Group((unit,), permitted[unit], 0, fixed=tuple(each.added)) for each in whole for unit in each.units]
-        # Ranks within a block, so that a draw of any size takes as many units of every block.
+        # Ordered by rank within the block, so that a draw of any size is balanced over blocks.
         ranks = np.concatenate([generator.permutation(len(each.units)) for each in whole])
         order = np.lexsort((generator.random(len(ranks)), ranks)).tolist()
         draw_numbers(groups, overlap, len(raters), "units", order)
@@ -118,29 +118,29 @@ def distribute(
 
 
 def _whole_blocks(units: Sequence[Unit], blocks: Blocks, permitted: Mapping[str, Allowed]) -> list[Group]:
-    """The groups of a round: all units of a block, for raters who may judge all of them."""
+    """Returns a group for each block, with the raters who may judge all of its units."""
     named = block_names(units, blocks)
     members = grouped((named[unit.unit_id], unit.unit_id) for unit in units)
     return [Group(tuple(ids), np.logical_and.reduce([permitted[each] for each in ids]), 1) for ids in members.values()]
 
 
 def numbers(n: int, overlap: Mapping[int, float]) -> dict[int, int]:
-    """Returns how many of `n` things how many raters judge: the shares by the largest remainder.
+    """Returns the number of raters -> the number of units (or blocks) that so many judge, by the largest remainder.
 
     Args:
-        n: How many things there are.
+        n: Number of units (or blocks).
         overlap: Number of raters -> share; one rater judges the rest.
 
     Raises:
-        InputError: Together the shares are more than all.
+        InputError: The sum of the shares exceeds 1.
     """
     shares = {raters: Fraction(str(share)) for raters, share in sorted(overlap.items()) if raters > 1}
     if sum(shares.values()) > 1:
         said = " and ".join(f"{float(share):g} by {raters}" for raters, share in shares.items())
-        raise InputError(f"the shares judged by several are {said}: give shares that make no more than 1")
+        raise InputError(f"the shares of --overlap are {said}: give shares with a sum of at most 1")
     exact = {1: n * (1 - sum(shares.values(), Fraction(0))), **{raters: n * share for raters, share in shares.items()}}
     found = {raters: int(number) for raters, number in exact.items()}
-    # Among equal remainders the larger overlap is rounded up: it is the one that small numbers lose altogether.
+    # Ties round up the larger overlap, which would otherwise vanish for small n.
     by_remainder = sorted(exact, key=lambda raters: (found[raters] - exact[raters], -raters))
     for raters in by_remainder[: n - sum(found.values())]:
         found[raters] += 1
@@ -150,7 +150,7 @@ def numbers(n: int, overlap: Mapping[int, float]) -> dict[int, int]:
 def permissions(
     unit_ids: Iterable[str], raters: Sequence[str], forbidden: Collection[tuple[str, str]]
 ) -> dict[str, Allowed]:
-    """Returns for every unit which raters may judge it; shape (raters,) each."""
+    """Returns, for every unit, whether each rater may judge it; shape (raters,) each."""
     everyone = np.ones(len(raters), bool)
     found = dict.fromkeys(unit_ids, everyone)
     position = {rater: place for place, rater in enumerate(raters)}
@@ -163,7 +163,7 @@ def permissions(
 
 
 def block_names(units: Iterable[Unit], blocks: Blocks) -> dict[str, str]:
-    """Returns for every unit the block that it is in: its CN, its HS or itself.
+    """Returns the block of every unit: its CN, its HS or itself.
 
     Raises:
         InputError: A unit has no CN or no HS.
@@ -179,19 +179,19 @@ def block_names(units: Iterable[Unit], blocks: Blocks) -> dict[str, str]:
 
 
 def draw_numbers(
-    groups: Sequence[Group], overlap: Mapping[int, float], n_raters: int, what: str, order: Sequence[int]
+    groups: Sequence[Group], overlap: Mapping[int, float], n_raters: int, kind: str, order: Sequence[int]
 ) -> None:
-    """Sets how many raters each group wants, besides those it has: the first in a random order get most.
+    """Sets the number of raters to add to each group; groups at the start of a random order get the most raters.
 
     Args:
-        groups: The groups.
+        groups: The groups; raters whom they have already count.
         overlap: Number of raters -> share.
         n_raters: Number of active raters.
-        what: Name of the groups, for messages.
-        order: Positions of groups in a random order.
+        kind: Name of the groups, for messages.
+        order: Positions of the groups in random order.
 
     Raises:
-        InputError: So many raters are not there or not permitted.
+        InputError: Too few raters are active or permitted.
     """
     asked = numbers(len(groups), overlap)
     remaining = list(order)
@@ -199,9 +199,8 @@ def draw_numbers(
         able = [each for each in remaining if groups[each].permitted.sum() >= raters]
         if len(able) < number:
             raise InputError(
-                f"{number} {what} are to be judged by {raters} of the {n_raters} active raters, but only "
-                f"{len(able)} may be: let more raters join, lower the overlap, or leave units that they had out with "
-                "--exclude-round"
+                f"{number} {kind} need {raters} of the {n_raters} active raters, but only {len(able)} have so many "
+                "permitted raters: add raters, lower the overlap, or exclude units that raters had with --exclude-round"
             )
         chosen = set(able[:number])
         for each in chosen:
@@ -211,18 +210,18 @@ def draw_numbers(
 
 @dataclass(frozen=True)
 class Spread:
-    """How evenly work is spread.
+    """The balance of an allocation.
 
     Attributes:
-        judgements: How many there are.
-        by_raters: How many units are judged by how many raters.
-        least: The smallest load of a rater.
-        most: The largest load.
-        pairs: How many pairs of raters there are.
-        sharing: How many of them share units.
-        fewest_shared: The smallest number of units that two raters share.
-        most_shared: The largest.
-        connected: Whether units that two raters share connect all raters.
+        judgements: Number of judgements.
+        by_raters: Number of raters -> number of units that so many judge.
+        least: Smallest load of a rater.
+        most: Largest load of a rater.
+        pairs: Number of pairs of raters.
+        sharing: Number of pairs of raters who share units.
+        fewest_shared: Smallest number of units shared by two raters.
+        most_shared: Largest number of units shared by two raters.
+        connected: Whether shared units connect all raters.
     """
 
     judgements: int
@@ -237,10 +236,10 @@ class Spread:
 
 
 def spread_of(judged: Mapping[str, Collection[str]]) -> Spread:
-    """Returns how evenly units are spread.
+    """Returns the balance of an allocation.
 
     Args:
-        judged: Rater -> units, anchors left out.
+        judged: Rater -> units, without gold questions.
     """
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import connected_components
@@ -265,7 +264,7 @@ def spread_of(judged: Mapping[str, Collection[str]]) -> Spread:
 
 
 def derived_seed(campaign_seed: int, step: str, given: int | None = None) -> int:
-    """Returns the seed of a step: the given one, or one that follows from the campaign's seed and the step's name."""
+    """Returns the given seed of a step, or a seed derived from the campaign's seed and the name of the step."""
     if given is not None:
         return given
     return int.from_bytes(hashlib.sha256(f"{campaign_seed}\n{step}".encode()).digest()[:4])

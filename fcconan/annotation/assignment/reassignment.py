@@ -1,4 +1,4 @@
-"""What becomes of a round when raters leave, join or skip units."""
+"""Reassignment of a round's units after raters left, joined or skipped units."""
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
@@ -8,22 +8,22 @@ import numpy as np
 
 from fcconan.annotation.assignment.allocation import Counts, Group, place
 from fcconan.annotation.assignment.assignments import derived_seed, permissions
-from fcconan.annotation.assignment.rounds import done_in, made_how, others_rounds
-from fcconan.annotation.assignment.sequence import Sittings, in_order, last_places
+from fcconan.annotation.assignment.rounds import assigned_elsewhere, done_in, recorded_options
+from fcconan.annotation.assignment.sequence import Sessions, in_order, last_places
 from fcconan.annotation.campaigns import MAIN, QUALIFICATION, VALIDATION, Assignment, Campaign, Key, Unit
 from fcconan.building import grouped
 from fcconan.errors import InputError
 
 
 @dataclass(frozen=True)
-class Moved:
-    """What became of a round after raters joined, left or skipped units.
+class Reassignment:
+    """The result of a reassignment.
 
     Attributes:
-        assignments: The whole round.
-        moved: How many units went to another rater.
-        withdrawn: How many assignments were taken back.
-        waiting: Units of raters who left that nobody else may judge yet.
+        assignments: All assignments of the round.
+        moved: Number of units that went to another rater.
+        withdrawn: Number of withdrawn assignments.
+        waiting: Units of raters who left that no other rater may judge yet.
     """
 
     assignments: list[Assignment]
@@ -39,34 +39,36 @@ def reassign(
     skipped: bool = False,
     relieve: bool = False,
     seed: int | None = None,
-) -> Moved:
-    """Gives away what raters who left, or failed, still had to do; call it within `campaign.changing`.
+) -> Reassignment:
+    """Reassigns open units of raters who left or failed; call it within `campaign.changing`.
 
-    Finished answers stay. Only open assignments move, to the active raters with least to do, to the end of their order,
-    so nobody else's order changes. Anchors do not move, and what raters have to do is counted without them: who gets
-    units gets new anchors, too. In a round that all raters judge, raters who joined get all its units.
+    Answers stay. Open units move to the active raters with the smallest loads, to the end of their orders; the orders
+    of
+    other raters do not change. Gold questions do not move, and loads do not include them: raters who get units get new
+    gold
+    questions as well. In a round that all raters judge, raters who joined get all units.
 
     Args:
         campaign: The campaign.
-        name: The round.
-        skipped: Whether units that somebody skipped go to somebody else, too.
-        relieve: Whether raters with more to do hand the end of their order to those with less, such as who joined.
-        seed: Of all draws; None for one that follows from the campaign's.
+        name: Name of the round.
+        skipped: Whether skipped units are assigned to another rater as well.
+        relieve: Whether raters with large loads pass the end of their orders on to raters with small loads.
+        seed: Seed of the reassignment; None for one derived from the campaign's seed.
 
     Returns:
-        The round as it is now; it is written if anything moved.
+        The new state of the round, which is written if it has changed.
 
     Raises:
-        InputError: There is no such round, or its units are for the raters who have them only.
-        OSError: It cannot be written.
+        InputError: The round does not exist, or only its present raters can judge its units.
+        OSError: The round cannot be written.
     """
     if name == VALIDATION:
-        raise InputError("what validators have to do is given away by `fcconan annotate validate --extend`")
-    before, plan = campaign.assignments(name), made_how(campaign, name)
+        raise InputError("the validation round is reassigned by `fcconan annotate validate --extend`")
+    before, plan = campaign.assignments(name), recorded_options(campaign, name)
     all_raters = bool(plan.get("all_raters"))
-    own = all_raters or plan.get("review") is not None or name == QUALIFICATION  # nobody else can judge the units
+    own = all_raters or plan.get("review") is not None or name == QUALIFICATION  # no other rater can judge the units
     if own and (relieve or skipped):
-        raise InputError(f"no other rater can judge units of {name}: leave --rebalance and --reassign-skipped out")
+        raise InputError(f"only their raters can judge units of {name}: leave --rebalance and --reassign-skipped out")
     units, people, done = campaign.units(), campaign.raters(), done_in(campaign, name)
     active = campaign.active("annotator")
     items = {each.key: each for each in before if units[each.unit_id].role == "item" and not each.withdrawn}
@@ -74,7 +76,7 @@ def reassign(
     new: dict[str, list[str]] = {rater: [] for rater in active}
     withdrawn = left if own else left - items.keys()
     waiting: list[str] = []
-    had = {each.key for each in before} | others_rounds(campaign, name)
+    had = {each.key for each in before} | assigned_elsewhere(campaign, name)
     seed = derived_seed(campaign.settings.seed, f"reassign {name} {len(before)}", seed)
     if all_raters:
         there = {each.rater for each in before}
@@ -94,7 +96,7 @@ def reassign(
     whole = sorted([*kept, *added], key=lambda each: (order.get(each.rater, len(order)), each.position))
     if withdrawn or added:
         campaign.write(f"rounds/{name}.jsonl", whole)
-    return Moved(whole, sum(map(len, new.values())), len(withdrawn), waiting)
+    return Reassignment(whole, sum(map(len, new.values())), len(withdrawn), waiting)
 
 
 def _groups(
@@ -104,14 +106,14 @@ def _groups(
     active: Sequence[str],
     had: Collection[Key],
 ) -> list[Group]:
-    """A group for each unit that may move; those that need not are ordered by position, the last first.
+    """Returns a group for each unit that may move; units that may stay are ordered by position, the last first.
 
     Args:
-        items: Assignments of the round that hold, by rater and unit.
-        given: Those whose units go to other raters.
-        movable: Those that may stay or go to a rater with less to do.
+        items: Valid assignments of the round, by rater and unit.
+        given: Assignments whose units go to other raters.
+        movable: Assignments whose units may stay or go to a rater with a smaller load.
         active: Active raters.
-        had: Raters and units that they do not get again.
+        had: Raters and units that must not be assigned again.
     """
     wanted = Counter(unit for _, unit in given)
     last_first = sorted(items.values(), key=lambda each: -each.position)
@@ -128,7 +130,7 @@ def _groups(
 
 
 def _shared(before: Sequence[Assignment], active: Sequence[str], done: Collection[Key]) -> Counts:
-    """How many units two raters share; shape (raters, raters)."""
+    """Returns the number of units shared by two raters; shape (raters, raters)."""
     on = grouped(
         (each.unit_id, active.index(each.rater))
         for each in before
@@ -148,7 +150,7 @@ def _moves(
     active: Sequence[str],
     new: dict[str, list[str]],
 ) -> tuple[set[Key], list[str]]:
-    """Enters into `new` which units raters get, and returns which are withdrawn and which nobody else may judge."""
+    """Adds the new units of raters to `new`; returns withdrawn assignments, and units that no other rater may judge."""
     withdrawn: set[Key] = set()
     waiting: list[str] = []
     givers = grouped((key[1], key) for key in given)
@@ -173,7 +175,7 @@ def _appended(
     had: Collection[Key],
     seed: int,
 ) -> list[Assignment]:
-    """New assignments after those that raters have, in sessions as the round's."""
+    """Returns new assignments after the present ones, with the session size of the round."""
     sessions = Counter((each.rater, each.session) for each in before)
     size = max(sessions.values()) if any(session > 1 for _, session in sessions) else None
     anchored = Counter((each.rater, each.session) for each in before if units[each.unit_id].role == "anchor")
@@ -181,7 +183,7 @@ def _appended(
         {rater: ids for rater, ids in new.items() if ids},
         seed=seed,
         anchors=[unit.unit_id for unit in units.values() if unit.role == "anchor"],
-        sittings=Sittings(size, max(anchored.values(), default=0)),
+        sessions=Sessions(size, max(anchored.values(), default=0)),
         swap=any(units[unit_id].reply_b is not None for ids in new.values() for unit_id in ids),
         seen=had,
         ends=last_places(before),

@@ -1,13 +1,17 @@
-"""Rounds: units for raters, samples that all rate, and reviews of what is far off.
+"""Rounds: assignments of units, samples that all raters judge, and reviews of outliers.
 
-    rounds/NAME.jsonl         who judges what
-    rounds/NAME.json          how it was made, and the version of the algorithm; making it again in the same way changes
-                              nothing
-    rounds/NAME.shown.jsonl   of a review: what each rater is shown beside the texts
+    rounds/NAME.jsonl         assignments
+    rounds/NAME.json          options of the round, and the version of the algorithm; a repetition with the same options
+                              does not change anything
+    rounds/NAME.shown.jsonl   reviews: further information that raters see
 
-CSEval's rounds are `shared-1` (all rate a sample), `review-1` (who alone is more than 2 points off sees what the others
-said; where grades are that far apart and no rater is alone with a grade, all do), `shared-2` (another sample) and
-`main` (each the rest). See its paper, A.1.
+CSEval's rounds (appendix A.1 of the paper) are:
+
+- `shared-1`: all raters judge a sample.
+- `review-1`: a rater who is the only outlier, by more than 2 points, judges again and sees the other grades. If grades
+  are that far apart without a single outlier, all raters of the unit judge again.
+- `shared-2`: all raters judge another sample.
+- `main`: each of the remaining units has one rater.
 """
 
 import json
@@ -22,7 +26,7 @@ import numpy as np
 
 from fcconan.annotation.assignment.allocation import ALGORITHM
 from fcconan.annotation.assignment.assignments import Blocks, assign_units, derived_seed, permissions
-from fcconan.annotation.assignment.sequence import Sittings, in_order
+from fcconan.annotation.assignment.sequence import Sessions, in_order
 from fcconan.annotation.campaigns import (
     LABEL,
     QUALIFICATION,
@@ -44,21 +48,21 @@ _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
 @dataclass(frozen=True)
 class Plan:
-    """How a round is made.
+    """The options of a round.
 
     Attributes:
-        blocks: What goes to the same raters: the units of a `cn`, of an `hs`, or single `units`.
-        twice: The share that two raters judge.
-        thrice: The share that three raters judge.
-        scatter: Whether the overlap is single units also where there are blocks.
-        all_raters: Whether all raters judge everything.
-        sample: How many units are drawn; None for all.
+        blocks: Units that go to the same raters: those of a `cn`, of an `hs`, or single `units`.
+        twice: Share of units with two raters.
+        thrice: Share of units with three raters.
+        scatter: Whether the overlap consists of single units of all blocks.
+        all_raters: Whether all raters judge all units.
+        sample: Number of units in a sample; None for all units.
         without: Rounds whose units are left out.
-        review: The round that is reviewed.
-        more_than: How far apart grades have to be to be reviewed; None for 2.
-        session_size: Units in a session at most, anchors among them; None for one session.
-        anchors_per_session: Anchors in every session.
-        seed: Of all draws; None for one that follows from the campaign's and the name of the round.
+        review: Round to review.
+        more_than: Distance above which grades are reviewed; None for 2.
+        session_size: Maximum number of units in a session, gold questions included; None for one session.
+        anchors_per_session: Number of gold questions in a session.
+        seed: Seed of the round; None for one derived from the campaign's seed and the name of the round.
     """
 
     blocks: Blocks = "units"
@@ -78,24 +82,24 @@ class Plan:
 def make_round(campaign: Campaign, name: str, plan: Plan) -> tuple[list[Assignment], bool]:
     """Makes a round and writes it; call it within `campaign.changing`.
 
-    No rater gets a unit or an anchor that any other round gave them, except for a review.
+    No rater gets a unit or gold question from another round, except in a review.
 
     Args:
         campaign: The campaign.
-        name: Of the round.
-        plan: How it is made.
+        name: Name of the round.
+        plan: Options of the round.
 
     Returns:
-        Who judges what, and whether that is new: a round made in the same way before is returned as it is.
+        Assignments, and whether they are new: a round that was made with the same options is returned unchanged.
 
     Raises:
-        InputError: The round is there and was made in another way, or it cannot be made so.
-        OSError: It cannot be written.
+        InputError: The round exists with other options, or cannot be made with these.
+        OSError: The round cannot be written.
     """
     _check(campaign, name, plan)
     if name in campaign.rounds():
         todo = "give another --round, or --reassign to give open units of raters who left to others"
-        check_made_so(campaign, name, made_how(campaign, name), json.loads(json.dumps(asdict(plan))), todo)
+        check_same_options(campaign, name, recorded_options(campaign, name), json.loads(json.dumps(asdict(plan))), todo)
         return campaign.assignments(name), False
     assignments, shown = (_first if plan.review is None else _review)(campaign, name, plan)
     write_round(campaign, name, assignments, asdict(plan), shown)
@@ -103,9 +107,9 @@ def make_round(campaign: Campaign, name: str, plan: Plan) -> tuple[list[Assignme
 
 
 def done_in(campaign: Campaign, name: str) -> dict[Key, bool]:
-    """Returns which assignments of a round are finished, and whether they were skipped altogether.
+    """Returns the completed assignments of a round, and whether each was skipped.
 
-    A unit is finished when every question about it has an answer or was skipped; validators have one question.
+    A unit is complete if every question about it has an answer or was skipped; validators have one question.
     """
     questions = {LABEL} if name == VALIDATION else set(campaign.aspects)
     said = grouped((answer.key, answer) for answer in campaign.answers(name).values())
@@ -120,26 +124,26 @@ def active_annotators(campaign: Campaign) -> list[str]:
     """Returns the active annotators.
 
     Raises:
-        InputError: There are none.
+        InputError: No annotator is active.
     """
     raters = campaign.active("annotator")
     if not raters:
-        raise InputError(f"{campaign.folder} has no active annotator: let one join with `fcconan annotate raters`")
+        raise InputError(f"{campaign.folder} has no active annotator: add one with `fcconan annotate raters`")
     return raters
 
 
-def others_rounds(campaign: Campaign, name: str) -> set[Key]:
-    """Returns which units raters had in other rounds, whatever became of them."""
+def assigned_elsewhere(campaign: Campaign, name: str) -> set[Key]:
+    """Returns the raters and units of all other rounds, withdrawn assignments included."""
     return {each.key for other in campaign.rounds() if other != name for each in campaign.assignments(other)}
 
 
 def _first(campaign: Campaign, name: str, plan: Plan) -> tuple[list[Assignment], None]:
-    """A round that is no review, and what raters see besides the texts: nothing."""
+    """Returns the assignments of a round that is not a review, and None, as no further information is shown."""
     raters = active_annotators(campaign)
     anchors = campaign.units_of("anchor")
     if plan.anchors_per_session and not anchors:
         raise InputError(f"{campaign.folder} has no gold questions: leave --gold-per-session out")
-    forbidden = others_rounds(campaign, name)
+    forbidden = assigned_elsewhere(campaign, name)
     seed = derived_seed(campaign.settings.seed, f"assign {name}", plan.seed)
     assignments = assign_units(
         _chosen(campaign, name, plan, raters, forbidden, seed),
@@ -150,7 +154,7 @@ def _first(campaign: Campaign, name: str, plan: Plan) -> tuple[list[Assignment],
         blocks=plan.blocks,
         scatter=plan.scatter,
         anchors=anchors,
-        sittings=Sittings(plan.session_size, plan.anchors_per_session),
+        sessions=Sessions(plan.session_size, plan.anchors_per_session),
     )
     return assignments, None
 
@@ -158,7 +162,7 @@ def _first(campaign: Campaign, name: str, plan: Plan) -> tuple[list[Assignment],
 def _chosen(
     campaign: Campaign, name: str, plan: Plan, raters: Sequence[str], forbidden: Collection[Key], seed: int
 ) -> list[Unit]:
-    """The units of a round: all, or a sample of those that its raters may judge."""
+    """Returns the units of a round: all, or a sample of those that its raters may judge."""
     left_out = {each.unit_id for other in plan.without for each in campaign.assignments(other)}
     units = [unit for unit in campaign.items() if unit.unit_id not in left_out]
     if plan.all_raters or plan.sample is not None:
@@ -167,23 +171,29 @@ def _chosen(
         units = [unit for unit in units if permitted[unit.unit_id].sum() >= needed]
     if plan.sample is not None:
         if not 0 < plan.sample <= len(units):
-            raise InputError(f"--sample-size is {plan.sample}, expected 1 to {len(units)}: so many units can be judged")
+            raise InputError(
+                f"--sample-size is {plan.sample}, expected 1 to {len(units)}, the number of available units"
+            )
         drawn = np.random.default_rng([seed, plan.sample]).choice(len(units), size=plan.sample, replace=False)
         units = [units[each] for each in sorted(drawn.tolist())]
     if not units:
-        raise InputError(f"no unit is left for the round {name}: leave out fewer rounds")
+        raise InputError(f"the round {name} has no units: exclude fewer rounds")
     return units
 
 
-def far_off(values: Mapping[str, Any], more_than: float | None) -> list[str]:
-    """Returns the raters who said something else than the others.
+def find_outliers(values: Mapping[str, Any], more_than: float | None) -> list[str]:
+    """Returns the raters whose value differs from the others'.
+
+    With two grades, the reference is the other grade. With three or more, it is the median of all grades. The median of
+    the
+    other grades would be their mean for three raters: with 5 and 2, the grade 1 would deviate by 2.5. With the median
+    of
+    all, one of three raters is an outlier if both other grades are too far away. With two raters, both are outliers.
 
     Args:
         values: Grades or labels by rater, of one aspect of a unit.
-        more_than: A grade is far off if it differs by more than this from the median of all raters' grades; None for
-            labels, of which one is far off if all others, at least two, agree on another one. The median is the one
-            of all raters, as of three raters that of the others is their mean: beside 5 and 2, a 1 would be off by
-            2.5. So one of three is far off if both others are further away. Of two raters, both are far off.
+        more_than: Distance from the reference above which a grade is an outlier; None for labels. A label is an outlier
+            if all others, at least two, agree on another label.
     """
     found = []
     for rater, value in values.items():
@@ -199,12 +209,12 @@ def far_off(values: Mapping[str, Any], more_than: float | None) -> list[str]:
 
 @dataclass(frozen=True)
 class Cases:
-    """What is reviewed.
+    """The units of a review.
 
     Attributes:
-        reviewers: Rater and unit -> the aspects in question.
-        alone: Answers of which one rater stands alone, who reviews it: how many aspects of units.
-        apart: Aspects of units on which raters are apart and none or several stand alone, so that all review theirs.
+        reviewers: Rater and unit -> aspects to review.
+        alone: Number of aspects of units with a single outlier, reviewed by that rater.
+        apart: Number of aspects of units with distant grades and no single outlier; all raters review them.
     """
 
     reviewers: Mapping[Key, list[str]]
@@ -213,11 +223,11 @@ class Cases:
 
 
 def review_cases(campaign: Campaign, plan: Plan) -> Cases:
-    """Finds what a review of a round, as its answers are now, is about; what raters who left said counts, too.
+    """Finds the units to review, from the current answers; answers of raters who left are included.
 
     Args:
         campaign: The campaign.
-        plan: Of the review.
+        plan: Options of the review.
     """
     more_than = None if campaign.task.labels else 2.0 if plan.more_than is None else plan.more_than
     cases: list[tuple[Key, str]] = []
@@ -228,14 +238,14 @@ def review_cases(campaign: Campaign, plan: Plan) -> Cases:
         given = set(values.values())
         if len(given) < 2 or (more_than is not None and max(given) - min(given) <= more_than):
             continue
-        single = far_off(values, more_than)
+        single = find_outliers(values, more_than)
         kinds[len(single) == 1] += 1
         cases += [((rater, unit_id), aspect) for rater in (single if len(single) == 1 else values)]
     return Cases(grouped(cases), alone=kinds[True], apart=kinds[False])
 
 
 def _review(campaign: Campaign, name: str, plan: Plan) -> tuple[list[Assignment], list[Row]]:
-    """A review, and what raters see besides the texts."""
+    """Returns the assignments of a review, and the further information that raters see."""
     reviewed = str(plan.review)
     before = {each.key: each for each in campaign.assignments(reviewed)}
     said = grouped((each.unit_id, each) for each in campaign.answers(reviewed).values())
@@ -248,8 +258,8 @@ def _review(campaign: Campaign, name: str, plan: Plan) -> tuple[list[Assignment]
         if rater.state == "active"
     }
     seed = derived_seed(campaign.settings.seed, f"assign {name}", plan.seed)
-    ordered = in_order(judged, seed=seed, sittings=Sittings(plan.session_size))
-    # Shown as it was before: a verdict would else be compared with one on the other order.
+    ordered = in_order(judged, seed=seed, sessions=Sessions(plan.session_size))
+    # Shown in the order of the reviewed round, to which the rater's own verdict refers.
     assignments = [replace(each, swapped=before[each.key].swapped) for rows in ordered.values() for each in rows]
     return assignments, [
         {"rater": each.rater, "unit_id": each.unit_id} | _shown(each.rater, said[each.unit_id], cases[each.key])
@@ -258,7 +268,9 @@ def _review(campaign: Campaign, name: str, plan: Plan) -> tuple[list[Assignment]
 
 
 def _shown(rater: str, said: Sequence[Answer], aspects: Sequence[str]) -> Row:
-    """What a rater sees of a unit: their own answers and the others', without who gave them."""
+    """Returns the information for a rater about a unit: the rater's own answers, and other answers without their
+    raters.
+    """
     given: dict[str, list[tuple[str, Any]]] = grouped((each.aspect, (each.rater, each.value)) for each in said)
     own = {aspect: value for aspect, values in given.items() for who, value in values if who == rater}
     others = {
@@ -266,7 +278,7 @@ def _shown(rater: str, said: Sequence[Answer], aspects: Sequence[str]) -> Row:
         for aspect, values in given.items()
     }
     if list(given) == [LABEL]:
-        # One line each where they differ: a verdict is turned to the order that is shown, a list is not.
+        # One line per label if they differ: verdicts are converted to the shown order, lists are not.
         several = len(set(others[LABEL])) > 1
         lines = [(f"other {n} said" if several else "the others said", each) for n, each in enumerate(others[LABEL], 1)]
         return {"you said": own[LABEL]} | dict(lines)
@@ -284,50 +296,52 @@ def write_round(
 
     Args:
         campaign: The campaign.
-        name: The round.
-        assignments: Who judges what.
-        how: How it was made; the version of the algorithm is added.
-        shown: What raters see besides the texts, with `rater` and `unit_id`; None if that is nothing.
+        name: Name of the round.
+        assignments: Assignments of the round.
+        how: Options of the round; the version of the algorithm is added.
+        shown: Further information for raters, with `rater` and `unit_id`; None if there is none.
 
     Raises:
-        OSError: It cannot be written.
+        OSError: The round cannot be written.
     """
     folder = campaign.folder / "rounds"
     folder.mkdir(exist_ok=True)
     if shown is not None:
         write_whole(folder / f"{name}.shown.jsonl", as_lines(shown))
     write_whole(folder / f"{name}.json", json.dumps({**how, "algorithm": ALGORITHM}, indent=2) + "\n")
-    # The round comes last: without it, the other files are written again.
+    # The round is written last: without it, the other files are written again.
     campaign.write(f"rounds/{name}.jsonl", assignments)
 
 
-def made_how(campaign: Campaign, name: str) -> dict[str, Any]:
-    """Returns the plan of a round as it was written, without the algorithm; empty if another step made it.
+def recorded_options(campaign: Campaign, name: str) -> dict[str, Any]:
+    """Returns the recorded options of a round, without the version of the algorithm; empty if another step made it.
 
     Raises:
-        InputError: It cannot be read.
+        InputError: The file cannot be read.
     """
     path = campaign.folder / "rounds" / f"{name}.json"
     try:
         made = dict(parse_json(path.read_bytes())) if path.is_file() else {}
     except (OSError, TypeError, ValueError) as error:
-        raise InputError(f"{path} cannot be read ({error}): take the file from a backup") from error
+        raise InputError(f"{path} cannot be read ({error}): restore the file from a backup") from error
     made.pop("algorithm", None)
     return made
 
 
-def check_made_so(campaign: Campaign, name: str, made: Mapping[str, Any], asked: Mapping[str, Any], todo: str) -> None:
-    """Checks that a round was made with these options.
+def check_same_options(
+    campaign: Campaign, name: str, made: Mapping[str, Any], asked: Mapping[str, Any], todo: str
+) -> None:
+    """Checks that a round was made with given options.
 
     Args:
         campaign: The campaign.
-        name: The round.
-        made: How it was made; empty if another step made it.
-        asked: Options by the names in `rounds/NAME.json`.
-        todo: What to do if it was made with others.
+        name: Name of the round.
+        made: Recorded options; empty if another step made the round.
+        asked: Requested options, by their names in `rounds/NAME.json`.
+        todo: Advice if they differ.
 
     Raises:
-        InputError: It was made with others.
+        InputError: The options differ.
     """
     other = [f"{key} {made.get(key)} (now {value})" for key, value in asked.items() if made.get(key) != value]
     if other:
@@ -338,30 +352,30 @@ def check_made_so(campaign: Campaign, name: str, made: Mapping[str, Any], asked:
 def _check(campaign: Campaign, name: str, plan: Plan) -> None:
     if not _NAME.fullmatch(name):
         raise InputError(f"--round is {name!r}: give small letters, digits and hyphens, such as main or shared-1")
-    other_steps = {VALIDATION: "`fcconan annotate validate`", QUALIFICATION: "the quiz"}
+    other_steps = {VALIDATION: "`fcconan annotate validate`", QUALIFICATION: "the qualification test"}
     maker = "`fcconan annotate queue`" if name.startswith("queue-") else other_steps.get(name)
     if maker is not None:
         raise InputError(f"the round {name} is made by {maker}: give another --round")
     several = plan.twice or plan.thrice
     if plan.all_raters and several:
-        raise InputError("--all-raters is an overlap already: leave --overlap out")
+        raise InputError("--all-raters and --overlap exclude each other: leave one out")
     if plan.scatter and plan.blocks == "units":
-        raise InputError("--overlap-unit is about blocks: give --blocks cn or hs, or leave it out")
+        raise InputError("--overlap-unit needs blocks: give --blocks cn or hs, or leave it out")
     if plan.review is None and plan.more_than is not None:
-        raise InputError("--max-distance says what is reviewed: give --review ROUND, or leave it out")
+        raise InputError("--max-distance needs a review: give --review ROUND, or leave it out")
     if plan.review is not None:
         if several or plan.all_raters or plan.sample is not None or plan.without or plan.blocks != "units":
-            raise InputError("a review takes no --blocks, overlaps, --sample-size and --exclude-round: leave them out")
+            raise InputError("--review excludes --blocks, --overlap, --sample-size and --exclude-round: leave them out")
         if campaign.task.labels and plan.more_than is not None:
             raise InputError(f"{campaign.task.name} has labels, which have no distance: leave --max-distance out")
     for other in (*plan.without, *([plan.review] if plan.review else [])):
         if other not in campaign.rounds() or other == name:
             known = ", ".join(each for each in campaign.rounds() if each != name) or "none"
-            raise InputError(f"{campaign.folder} has no other round {other!r}, only {known}: name one of these")
+            raise InputError(f"{campaign.folder} has no other round {other!r}, expected one of {known}")
 
 
 def items_of(assignments: Iterable[Assignment], units: Mapping[str, Unit]) -> dict[str, list[str]]:
-    """Returns what each rater of a round judges: rater -> units, without anchors and what was withdrawn."""
+    """Returns the units of each rater in a round, without gold questions and withdrawn units."""
     found: dict[str, list[str]] = {}
     for each in assignments:
         theirs = found.setdefault(each.rater, [])

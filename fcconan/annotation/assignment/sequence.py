@@ -1,4 +1,4 @@
-"""In which order raters judge: sessions of a bearable length, anchors among the units, replies on changing sides."""
+"""Order of each rater's units: sessions, gold questions at random positions, and sides of replies."""
 
 import math
 import zlib
@@ -14,25 +14,27 @@ from fcconan.errors import InputError
 
 
 @dataclass(frozen=True)
-class Sittings:
-    """How work is cut.
+class Sessions:
+    """The sessions of a round.
 
     Attributes:
-        size: Units in a session at most, anchors among them; None for one session.
-        anchors: Anchors in every session.
+        size: Maximum number of units in a session, gold questions included; None for one session.
+        anchors: Number of gold questions in a session.
     """
 
     size: int | None = None
     anchors: int = 0
 
-    def sessions(self, units: int) -> list[int]:
-        """Returns how many of a number of units each session holds; they differ by one at most.
+    def sizes(self, units: int) -> list[int]:
+        """Returns the number of units in each session; the numbers differ by at most one.
 
         Raises:
-            InputError: Anchors leave no room for units.
+            InputError: Gold questions fill the sessions.
         """
         if self.size is not None and self.size <= self.anchors:
-            raise InputError(f"sessions of {self.size} have no room beside {self.anchors} anchors: make them longer")
+            raise InputError(
+                f"sessions of {self.size} units are too short for {self.anchors} gold questions: make them longer"
+            )
         number = math.ceil(units / (self.size - self.anchors)) if self.size is not None else min(units, 1)
         return [units // number + (session < units % number) for session in range(number)]
 
@@ -43,33 +45,34 @@ def in_order(
     seed: int,
     blocks: Mapping[str, str] | None = None,
     anchors: Sequence[str] = (),
-    sittings: Sittings = Sittings(),
+    sessions: Sessions = Sessions(),
     swap: bool = False,
     seen: Collection[Key] = (),
     ends: Mapping[str, tuple[int, int]] | None = None,
     strict: bool = True,
 ) -> dict[str, list[Assignment]]:
-    """Puts what each rater judges into a random order of the rater's own.
+    """Arranges the units of each rater in a random order.
 
-    The units of a block follow each other. Anchors stand at random places of every session; each rater gets those that
-    the fewest others have, no rater gets one twice.
+    Units of a block follow each other. Gold questions are at random positions of every session. Each rater gets the
+    gold
+    questions with the fewest other raters, and none twice.
 
     Args:
         judged: Rater -> units.
-        seed: Of the orders, with the rater's pseudonym: a rater's order does not depend on what others judge.
-        blocks: Unit -> block; every unit is one of its own by default.
-        anchors: Ids of anchors.
-        sittings: The lengths of sessions.
-        swap: Whether units are comparisons, of which every rater sees half swapped, and every unit half of its raters.
-        seen: Raters and units that they had before; a set.
-        ends: Rater -> last position and session of what they have already; new ones follow.
-        strict: Whether to complain if there are too few anchors; otherwise there are fewer of them.
+        seed: Seed of the orders, combined with the pseudonym: a rater's order does not depend on other raters.
+        blocks: Unit -> block; by default, every unit is its own block.
+        anchors: Ids of gold questions.
+        sessions: Sessions of the round.
+        swap: Whether units are comparisons. Half of each rater's, and half of each unit's, are swapped.
+        seen: Set of raters and units that were assigned before.
+        ends: Rater -> last position and session so far; new ones follow.
+        strict: Whether too few gold questions are an error; otherwise fewer are assigned.
 
     Returns:
         Rater -> assignments in their order.
 
     Raises:
-        InputError: There are too few anchors, or they leave no room.
+        InputError: There are too few gold questions, or they fill the sessions.
     """
     known = set(anchors)
     had = Counter(anchor for _, anchor in seen if anchor in known)
@@ -77,12 +80,12 @@ def in_order(
     found: dict[str, list[Assignment]] = {}
     for rater, unit_ids in judged.items():
         generator = np.random.default_rng([seed, zlib.crc32(rater.encode())])
-        sizes = sittings.sessions(len(unit_ids))
+        sizes = sessions.sizes(len(unit_ids))
         unseen = [anchor for anchor in anchors if (rater, anchor) not in seen]
-        needed = sittings.anchors * len(sizes)
+        needed = sessions.anchors * len(sizes)
         if needed > len(unseen) and strict:
             raise InputError(
-                f"{rater} needs {needed} anchors and has {len(unseen)} left: give fewer, or longer sessions"
+                f"{rater} needs {needed} gold questions, but {len(unseen)} are left: give fewer, or longer sessions"
             )
         mixed = [unseen[each] for each in generator.permutation(len(unseen))]
         chosen = sorted(mixed, key=lambda anchor: had[anchor])[:needed]
@@ -93,7 +96,7 @@ def in_order(
         generator.shuffle(chosen)
         for number, size in enumerate(sizes, start=1):
             own, queue = queue[:size], queue[size:]
-            share, chosen = chosen[: sittings.anchors], chosen[sittings.anchors :]
+            share, chosen = chosen[: sessions.anchors], chosen[sessions.anchors :]
             for unit_id in _among(own, share, generator):
                 position += 1
                 found[rater].append(Assignment(rater, unit_id, position, session + number))
@@ -119,7 +122,7 @@ def _shuffled(unit_ids: Sequence[str], blocks: Mapping[str, str], generator: np.
 
 
 def _among(units: Sequence[str], anchors: Sequence[str], generator: np.random.Generator) -> list[str]:
-    """Puts anchors at random places among units."""
+    """Inserts gold questions at random positions."""
     length = len(units) + len(anchors)
     places = set(generator.choice(length, size=len(anchors), replace=False).tolist())
     rest, known = iter(units), iter(anchors)
@@ -129,21 +132,22 @@ def _among(units: Sequence[str], anchors: Sequence[str], generator: np.random.Ge
 def sides(judgements: Sequence[Key], seed: int) -> set[Key]:
     """Chooses the comparisons that are shown with their second reply first.
 
-    Of every rater's, and of every unit's judgements, half are chosen; of an odd number one more or one less. Raters and
-    units are the two sides of a graph and judgements its edges. With edges that make every degree even, it falls into
-    closed walks, all of even length, along which every second edge is chosen.
+    Half of the judgements of every rater, and half of those of every unit, are chosen; of an odd number, one more or
+    one
+    less. Raters and units are the two sides of a bipartite graph, and judgements its edges. Additional edges make every
+    degree even. The graph then decomposes into closed walks of even length, and every second edge of a walk is chosen.
 
     Args:
         judgements: Raters and units.
-        seed: Of the walks.
+        seed: Seed of the walks.
 
     Returns:
-        The judgements that are swapped.
+        The swapped judgements.
     """
     generator = np.random.default_rng([seed, len(judgements)])
     edges: list[tuple[tuple[int, str], tuple[int, str]]] = [((0, rater), (1, unit)) for rater, unit in judgements]
     degrees = Counter(node for edge in edges for node in edge)
-    extra_rater, extra_unit = (2, "rater"), (2, "unit")  # no rater's or unit's name, as these have another first part
+    extra_rater, extra_unit = (2, "rater"), (2, "unit")  # distinct from all raters and units
     odd = [node for node, degree in degrees.items() if degree % 2]
     edges += [(node, extra_unit) if node[0] == 0 else (extra_rater, node) for node in odd]
     if sum(edge[1] == extra_unit for edge in edges) % 2:

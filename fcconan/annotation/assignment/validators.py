@@ -1,4 +1,4 @@
-"""Who validates what: active validators who neither annotated nor decided a unit."""
+"""Assignment of units to active validators who neither annotated nor decided them."""
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
@@ -11,23 +11,23 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from fcconan.annotation.assignment.allocation import Group, place
 from fcconan.annotation.assignment.assignments import draw_numbers, permissions
-from fcconan.annotation.assignment.rounds import check_made_so, made_how, others_rounds, write_round
-from fcconan.annotation.assignment.sequence import Sittings, in_order, last_places
+from fcconan.annotation.assignment.rounds import assigned_elsewhere, check_same_options, recorded_options, write_round
+from fcconan.annotation.assignment.sequence import Sessions, in_order, last_places
 from fcconan.annotation.campaigns import MAIN, VALIDATION, Assignment, Campaign, Key, Row
 from fcconan.annotation.validation import ShownAssignment, shown_assignments, validated_things
 from fcconan.errors import InputError
 
 
 class Options(BaseModel):
-    """How the round is made, as `rounds/validation.json` keeps it.
+    """The options of the validation round, as in `rounds/validation.json`.
 
     Attributes:
-        sample: How many units; None for all.
-        twice: The share, of the units that nobody was asked about before, that two get.
-        session_size: How many units come in one sitting; None for one sitting.
-        rounds: The rounds in which replies were graded, or patterns of their names.
-        seed: Of all draws; None for one that follows from the campaign's.
-        two: The units that two are to judge, as they were drawn.
+        sample: Number of units; None for all.
+        twice: Share of new units with two validators.
+        session_size: Maximum number of units in a session; None for one session.
+        rounds: Rounds in which replies were graded, or patterns of their names.
+        seed: Seed of the round; None for one derived from the campaign's seed.
+        two: Units with two validators.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
@@ -42,15 +42,15 @@ class Options(BaseModel):
 
 @dataclass(frozen=True)
 class Plan:
-    """Who validates what.
+    """The assignments of the validation round.
 
     Attributes:
-        assignments: The whole round.
-        shown: Rows with `rater`, `unit_id` and what is shown: `label`, or `grades` by aspect.
-        n_new: Assignments that this plan adds.
-        n_withdrawn: Assignments that it takes back.
-        short: Units that lack a validator, all who are active having had a part in them.
-        two: Units of the round that two are to judge.
+        assignments: All assignments of the round.
+        shown: Rows with `rater`, `unit_id` and the shown `label`, or `grades` by aspect.
+        n_new: Number of new assignments.
+        n_withdrawn: Number of newly withdrawn assignments.
+        short: Units that lack a validator, as all active ones had a part in them.
+        two: Units of the round with two validators.
     """
 
     assignments: list[Assignment]
@@ -62,33 +62,33 @@ class Plan:
 
 
 def options_of(campaign: Campaign, given: Mapping[str, Any], *, again: bool = False) -> Options:
-    """Returns how the round is to be made: as it is said now, and otherwise as it was made before.
+    """Returns the options of the round: given ones, and recorded ones for the rest.
 
     Args:
         campaign: The campaign.
-        given: Fields of `Options`; None for what is not said.
-        again: Whether the round may be continued in another way than it was made.
+        given: Fields of `Options`; None for options that are not given.
+        again: Whether given options may differ from the recorded ones.
 
     Raises:
-        InputError: The round was made in another way, and `again` is not given; or what is kept of it is damaged.
+        InputError: Options differ and `again` is false, or the recorded options are damaged.
     """
     said = {name: value for name, value in given.items() if value is not None}
     made = _made(campaign)
     if VALIDATION in campaign.rounds() and not again:
-        todo = "leave that out, or give --extend to extend the round in the new way"
-        check_made_so(campaign, VALIDATION, made.model_dump(), said, todo)
+        todo = "leave these options out, or give --extend to extend the round with them"
+        check_same_options(campaign, VALIDATION, made.model_dump(), said, todo)
     return made.model_copy(update=said)
 
 
 def _made(campaign: Campaign) -> Options:
-    """How the round was made; the usual way if there is none, or nothing says so."""
+    """Returns the recorded options of the round; the defaults if it does not exist or has no record."""
     if VALIDATION not in campaign.rounds():
         return Options()
     try:
-        return Options.model_validate(made_how(campaign, VALIDATION))
+        return Options.model_validate(recorded_options(campaign, VALIDATION))
     except ValidationError as error:
         where = campaign.folder / "rounds" / f"{VALIDATION}.json"
-        raise InputError(f"{where} does not say how a round was made: take the file from a backup") from error
+        raise InputError(f"{where} has no valid options of a round: restore the file from a backup") from error
 
 
 def plan_validation(
@@ -100,27 +100,33 @@ def plan_validation(
     rounds: Sequence[str] = (MAIN,),
     seed: int = 0,
 ) -> Plan:
-    """Assigns units to active validators who neither annotated nor decided them, as equally as that allows.
+    """Assigns units to active validators who neither annotated nor decided them, with balanced loads.
 
-    The sample follows from the seed and the ids alone, so that a later plan, with more units decided, keeps the units
-    drawn before. Assignments that hold keep their places. Withdrawn are those that showed something else than would be
-    shown now and, once another validator takes them over, those without an answer of validators who are not active any
-    more. A unit that lost validators gets as many as it was to have.
+    The sample depends only on the seed and the ids, so a later plan with more units retains the units drawn before.
+    Valid
+    assignments keep their positions. Assignments are withdrawn if their label or grades have changed, or if they are
+    open,
+    their validator is inactive, and another validator takes them over. A unit that lost validators gets its intended
+    number
+    of validators again.
 
     Args:
-        campaign: A campaign with final labels, or with grades.
+        campaign: A campaign with final labels or grades.
         sample: Number of units; None for all.
-        twice: Share, of the units without any validator yet, that two get.
-        session_size: Number of units in a session; None for one session.
+        twice: Share of units without a validator so far that get two.
+        session_size: Maximum number of units in a session; None for one session.
         rounds: Rounds in which replies were graded.
-        seed: Seed of all draws.
+        seed: Seed of the round.
+
+    Returns:
+        The assignments.
 
     Raises:
-        InputError: There is nothing to validate, no validator, or fewer units or validators than the options need.
+        InputError: There is nothing to validate, no validator is active, or the options need more units or validators.
     """
     things, validators = validated_things(campaign, rounds), campaign.active("validator")
     _check(campaign, things, validators, sample, rounds)
-    # Ranks by each unit's own id draw the same units when others have joined them.
+    # Ranked by hashed id: the sample does not change when other units are added.
     drawn = set(sorted(things, key=lambda unit: sha256(f"{seed}:{unit}".encode()).digest())[:sample])
     before = shown_assignments(campaign, things)
     known = {each.unit for each in before}
@@ -138,7 +144,7 @@ def plan_validation(
     ordered = in_order(
         judged,
         seed=seed,
-        sittings=Sittings(session_size),
+        sessions=Sessions(session_size),
         swap=campaign.task.unit == "comparison",
         ends=last_places(kept),
     )
@@ -165,7 +171,7 @@ def _placed(
     twice: float,
     seed: int,
 ) -> dict[str, Group]:
-    """Places units with validators who had no part in them, as equally as that allows; some new units get two."""
+    """Allocates units to validators who had no part in them, with balanced loads; some new units get two."""
     barred = _barred(campaign) | {(each.rater, each.unit) for each in before}
     permitted = permissions(wanted, validators, barred)
     groups = {unit: Group((unit,), permitted[unit], number) for unit, number in wanted.items()}
@@ -180,7 +186,9 @@ def _placed(
 def _kept(
     before: Sequence[ShownAssignment], left: Collection[ShownAssignment], lacking: Mapping[str, int]
 ) -> list[Assignment]:
-    """The assignments there were, some of them withdrawn; validators who left keep units that no other can take."""
+    """Returns the earlier assignments, some of them withdrawn; inactive validators keep units that no other can
+    take.
+    """
     lacking = Counter(lacking)
     kept = []
     for each in reversed(before):
@@ -192,26 +200,26 @@ def _kept(
     return kept[::-1]
 
 
-def write_plan(campaign: Campaign, plan: Plan, options: Options = Options()) -> None:  # noqa: B008, it cannot be changed
+def write_plan(campaign: Campaign, plan: Plan, options: Options = Options()) -> None:  # noqa: B008, immutable
     """Writes the round; call it within `campaign.changing`.
 
     Args:
         campaign: The campaign.
-        plan: Who validates what.
-        options: How it was made.
+        plan: Assignments of the round.
+        options: Options of the round.
 
     Raises:
-        OSError: It cannot be written.
+        OSError: The round cannot be written.
     """
     how = options.model_copy(update={"two": plan.two}).model_dump()
     write_round(campaign, VALIDATION, plan.assignments, how, plan.shown)
 
 
 def _barred(campaign: Campaign) -> set[Key]:
-    """Who had a part in which unit: all who were assigned it, answered it or decided it."""
+    """Returns raters and units that must not be assigned: units that the rater was assigned, answered or decided."""
     decided = {(each.by, each.unit_id) for each in campaign.decisions().values()}
     answered = {each.key for each in campaign.history() if each.round != VALIDATION}
-    return decided | answered | others_rounds(campaign, VALIDATION)
+    return decided | answered | assigned_elsewhere(campaign, VALIDATION)
 
 
 def _check(
@@ -220,9 +228,9 @@ def _check(
     if not things:
         todo = f"none of {len(campaign.decisions())} decisions is a label; run `fcconan annotate adjudicate`"
         if campaign.task.aspects:
-            todo = f"import grades in all of {', '.join(campaign.aspects)}, or name other rounds with --round"
+            todo = f"import grades in all of {', '.join(campaign.aspects)}, or choose other rounds with --round"
         raise InputError(f"{campaign.folder} has nothing to validate: {todo}")
     if not validators:
-        raise InputError(f"{campaign.folder} has no active validator: let one join with `fcconan annotate raters`")
+        raise InputError(f"{campaign.folder} has no active validator: add one with `fcconan annotate raters`")
     if sample is not None and not 0 < sample <= len(things):
-        raise InputError(f"--sample-size is {sample}, expected 1 to {len(things)}: so many units can be validated")
+        raise InputError(f"--sample-size is {sample}, expected 1 to {len(things)}, the number of units to validate")

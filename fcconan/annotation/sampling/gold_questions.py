@@ -1,4 +1,4 @@
-"""Units whose right answer is known: anchors, which are mixed into the work, and the questions of a quiz before it."""
+"""Units with known answers: gold questions, mixed into the sessions, and the questions of the qualification test."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal
@@ -16,19 +16,17 @@ _KEYS = {"hs.jsonl": "hs_id", "cn.jsonl": "cn_id", "replies.jsonl": "reply_id"}
 
 
 def add_known(material: Material, rows: Iterable[Row], role: KnownRole, task: Task) -> Material:
-    """Adds units whose right answer is known.
+    """Adds units with known answers.
 
     Args:
-        material: The units so far.
-        rows: With `hate_speech`; with `counter_narrative` (pairs), `text` (replies), or `text_a` and `text_b`
-            (comparisons); and with the right answer: `label`, or a column for every aspect, of which one at least is
-            filled in.
-        role: What they are for.
-        task: What is asked.
+        material: Content of the campaign so far.
+        rows: Rows with `hate_speech`; with `counter_narrative` (pairs), `text` (replies), or `text_a` and `text_b`
+            (comparisons); and with the known answer: `label`, or columns of aspects, of which at least one has a value.
+        role: `anchor` for gold questions, `quiz` for the qualification test.
+        task: Task of the campaign.
 
     Raises:
-        InputError: A text or the answer is missing or not one of the task's, a unit is there already, or there are no
-            rows.
+        InputError: A text or answer is missing or not valid, a unit exists already, or there are no rows.
     """
     roles = {unit.unit_id: unit.role for unit in material.units}
     units = list(material.units)
@@ -38,15 +36,16 @@ def add_known(material: Material, rows: Iterable[Row], role: KnownRole, task: Ta
         known = _answer(row, task, place)
         unit, added = _UNITS[task.unit](row, role, known, place)
         if unit.unit_id in roles:
-            what = {"item": "judged in the campaign", "anchor": "an anchor", "quiz": "in the quiz"}
-            raise InputError(f"{place} is {what[roles[unit.unit_id]]} already: choose another one")
+            names = {"item": "a unit", "anchor": "a gold question", "quiz": "a question of the qualification test"}
+            raise InputError(f"{place} is already {names[roles[unit.unit_id]]} of the campaign: choose another one")
         roles[unit.unit_id] = role
         units.append(unit)
         for name, text in added:
             texts.setdefault(name, {}).setdefault(text[_KEYS[name]], text)
     n_added = len(units) - len(material.units)
     if not n_added:
-        raise InputError(f"the file of the {role} has no rows: give some, or leave it out")
+        option = {"anchor": "--gold", "quiz": "--qualification"}[role]
+        raise InputError(f"the file of {option} has no rows: add rows, or leave {option} out")
     counts = material.made_from["counts"] | {role: n_added}
     return Material(
         units, {name: list(found.values()) for name, found in texts.items()}, material.made_from | {"counts": counts}
@@ -54,11 +53,11 @@ def add_known(material: Material, rows: Iterable[Row], role: KnownRole, task: Ta
 
 
 def unit_of(a: Mapping[str, Any], b: Mapping[str, Any] | None = None, **about: Any) -> Unit:
-    """Returns the unit of a reply, or of the comparison of two.
+    """Returns the unit of a reply, or of a comparison of two replies.
 
     Args:
-        a: The row of a reply.
-        b: That of the other one.
+        a: Row of a reply.
+        b: Row of the second reply; None for a unit of one reply.
         about: Further attributes of the unit.
     """
     key, other = a["reply_id"], None if b is None else b["reply_id"]
@@ -78,7 +77,7 @@ def _answer(row: Row, task: Task, place: str) -> dict[str, Any]:
         known[question.name] = right if isinstance(right, str) else float(right)
     if not known:
         names = ", ".join(question.name for question in questions)
-        raise InputError(f"{place} has no right answer: fill in one or more of {names}")
+        raise InputError(f"{place} has no known answer: add one or more of {names}")
     return known
 
 

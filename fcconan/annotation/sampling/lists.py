@@ -7,7 +7,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, Literal
 
 from fcconan.annotation.campaigns import SETTINGS, Row, Settings, Unit, create
-from fcconan.annotation.sampling.combinations import DRAW_CN, DRAW_HS, Material, draw, even_number, prove_new
+from fcconan.annotation.sampling.combinations import DRAW_CN, DRAW_HS, Material, check_disjoint, draw, round_to_multiple
 from fcconan.annotation.sampling.corpus import Corpus, spoken_pairs, text_in, words_of
 from fcconan.annotation.sampling.gold_questions import unit_of
 from fcconan.data import (
@@ -37,17 +37,17 @@ def read_list(file: Path, columns: Mapping[str, str] | None = None) -> Iterator[
     """Yields the rows of a file of rows, or the lines of a text file as rows with `text`.
 
     Args:
-        file: A file that ends in .txt, or a file of rows.
-        columns: Name of a column here -> its name in the file; columns that the file lacks are ignored.
+        file: A file with the suffix .txt, or a file of rows.
+        columns: Name of a column -> its name in the file; columns that the file lacks are ignored.
 
     Raises:
-        InputError: The file cannot be read, or is of another kind.
+        InputError: The file cannot be read, or has another format.
     """
     if file.suffix == ".txt":
         yield from _lines(file)
         return
     if file.suffix not in SUFFIXES:
-        raise InputError(f"{file} is no list: expected a file whose name ends in .txt, {', '.join(SUFFIXES)}")
+        raise InputError(f"{file} has another format, expected a file with the suffix .txt, {', '.join(SUFFIXES)}")
     yield from open_table("rows", [file], rename=columns, complete=False)
 
 
@@ -58,14 +58,14 @@ def _lines(file: Path) -> Iterator[PlacedRow]:
 
 
 def list_texts(rows: Iterable[Row], side: Side) -> list[Row]:
-    """Returns the texts of a list with their ids, in its order.
+    """Returns the texts of a list with ids and metadata, in its order.
 
     Args:
-        rows: With a column `text`, or `hate_speech` (`counter_narrative`).
-        side: Whether they are HS or CNs.
+        rows: Rows with a column `text`, or `hate_speech` (`counter_narrative`).
+        side: `hs` or `cn`.
 
     Returns:
-        Rows with `hs_id` (`cn_id`), `text` and what else the list says about them.
+        Rows with `hs_id` (`cn_id`), `text` and metadata.
 
     Raises:
         InputError: A text is missing.
@@ -93,21 +93,21 @@ def pair_lists(
     """Makes the units of a campaign on the pairs of two lists.
 
     Args:
-        hs: Of `list_texts`.
-        cns: Of `list_texts`.
-        corpus: Pairs that are left out.
-        n_hs: How many HS are drawn; None for all, in their order.
-        n_cns: How many CNs are drawn; None for all, in their order, or for as many as divide evenly.
-        divisible_by: What the number of pairs must be a multiple of.
-        seed: Of the draws.
+        hs: HS, as returned by `list_texts`.
+        cns: CNs, as returned by `list_texts`.
+        corpus: Corpus whose pairs are left out.
+        n_hs: Number of HS to sample; None for all, in their order.
+        n_cns: Number of CNs to sample; None for all, in their order, or for the largest number that the divisor allows.
+        divisible_by: Divisor of the number of pairs.
+        seed: Seed of the samples.
 
     Raises:
-        InputError: A list is shorter than asked for, or the number of pairs is no multiple.
+        InputError: A list is shorter than requested, or the number of pairs is not a multiple of the divisor.
     """
     different = {"hs": _different(hs), "cn": _different(cns)}
     if n_hs is not None and n_hs > len(different["hs"]):
         found = len(different["hs"])
-        raise InputError(f"{n_hs} HS are asked for, but the list has {found} different ones: ask for fewer")
+        raise InputError(f"{n_hs} HS are requested, but the list has {found} different ones: give a smaller --hs")
     chosen_hs = _drawn(different["hs"], "hs_id", n_hs, seed, DRAW_HS)
     as_given = n_cns is None and divisible_by == 1
     order = _drawn(different["cn"], "cn_id", None if as_given else len(different["cn"]), seed, DRAW_CN)
@@ -119,7 +119,7 @@ def pair_lists(
     how = f"the list has {len(order)} different ones"
     if known:
         how += f", and {len(known)} of their pairs occur in the corpus"
-    chosen = order[: even_number(n_cns, pairs, divisible_by=divisible_by, how=how)]
+    chosen = order[: round_to_multiple(n_cns, pairs, divisible_by=divisible_by, how=how)]
     texts = {"hs.jsonl": chosen_hs, "cn.jsonl": chosen}
     combinations = [(one["hs_id"], other["cn_id"]) for one in chosen_hs for other in chosen]
     units = [Unit(make_pair_id(*pair), hs_id=pair[0], cn_id=pair[1]) for pair in combinations if pair not in known]
@@ -136,7 +136,7 @@ def pair_lists(
         counts["dropped_as_existing"] = len(combinations) - len(units)
     counts["pairs"] = len(units)
     if corpus is not None:
-        counts |= prove_new(units, texts, corpus)
+        counts |= check_disjoint(units, texts, corpus)
     made_from = {"kind": "lists", "hs": n_hs, "cns": n_cns, "divisible_by": divisible_by, "counts": counts}
     return Material(units, texts, made_from)
 
@@ -166,14 +166,14 @@ def _known(hs: Sequence[Row], cns: Sequence[Row], corpus: Corpus | None) -> set[
 
 
 def reply_units(replies: Iterable[Row], context: Sequence[str] = ()) -> Material:
-    """Makes a unit of every reply that has words.
+    """Makes a unit of every reply with words.
 
     Args:
-        replies: Complete rows, as `fcconan.data.tables.open_table` gives them.
-        context: What the task shows beside the texts.
+        replies: Complete rows, as returned by `fcconan.data.open_table`.
+        context: Further columns that the task shows.
 
     Raises:
-        InputError: No reply has words, or none has what the task shows.
+        InputError: No reply has words, or none has a column that the task shows.
     """
     rows, counts = _read(replies, context)
     units = [unit_of(row) for row in rows]
@@ -183,18 +183,18 @@ def reply_units(replies: Iterable[Row], context: Sequence[str] = ()) -> Material
 def comparison_units(
     replies: Iterable[Row], context: Sequence[str] = (), *, n_pairs: int | None = None, seed: int = 0
 ) -> Material:
-    """Makes units of the pairs of systems' replies to the same item.
+    """Makes units from pairs of systems' replies to the same item.
 
-    Pairs with the same text twice are left out, as `fcconan judge compare` asks nobody about them.
+    Pairs of equal texts are left out, as in `fcconan judge compare`.
 
     Args:
-        replies: Complete rows, as `fcconan.data.tables.open_table` gives them.
-        context: What the task shows beside the texts.
-        n_pairs: Number of pairs that connect all systems (`fcconan.judging.budgeted_pairs`); None for all pairs.
-        seed: Of the choice.
+        replies: Complete rows, as returned by `fcconan.data.open_table`.
+        context: Further columns that the task shows.
+        n_pairs: Number of pairs, which connect all systems (`fcconan.judging.budgeted_pairs`); None for all pairs.
+        seed: Seed of the selection.
 
     Raises:
-        InputError: Nothing can be compared, there are fewer pairs than asked for, or so few cannot connect all systems.
+        InputError: There are no pairs, fewer pairs than requested, or too few to connect all systems.
     """
     rows, counts = _read(replies, context)
     possible = identical = 0
@@ -204,12 +204,12 @@ def comparison_units(
     found = possible - identical
     if n_pairs is not None and n_pairs > found:
         raise InputError(
-            f"{n_pairs} comparisons are asked for, but there are {found} ({identical} of {possible} pairs have "
-            f"the same text twice): ask for {found} or fewer"
+            f"{n_pairs} comparisons are requested, but there are {found} ({identical} of {possible} pairs have "
+            f"two equal texts): give --pairs {found} or fewer"
         )
     wanted: Iterator[Pair] = all_pairs(rows)
     if n_pairs is not None:
-        budgeted_pairs(rows, budget=n_pairs, seed=seed)  # refuses a number that cannot connect the systems
+        budgeted_pairs(rows, budget=n_pairs, seed=seed)  # raises InputError for too few pairs
         wanted = budgeted_pairs(rows, budget=possible, seed=seed)
     chosen = list(islice((pair for pair in wanted if not _identical(pair)), n_pairs))
     if n_pairs is not None:
@@ -231,10 +231,10 @@ def _read(replies: Iterable[Row], context: Sequence[str]) -> tuple[list[Row], di
         kept = {name: row.get(name) for name in (*REPLY.kinds, "background")}
         rows.append({name: value for name, value in kept.items() if value not in (None, "", [])})
     if not rows:
-        raise InputError(f"none of {empty} replies has a word: check the column of their text")
+        raise InputError(f"none of {empty} replies has a word: check the column of the texts")
     wordless = next((row for row in rows if is_blank(row.get("hate_speech", ""))), None)
     if wordless is not None:
-        raise InputError(f"the reply {wordless['reply_id']} has no hate speech: fill it in, or remove the reply")
+        raise InputError(f"the reply {wordless['reply_id']} has no hate speech: add it, or remove the reply")
     texts = {(row["item_id"], normalise(row["text"])) for row in rows}
     counts = {
         "replies": len(rows) + empty,
@@ -247,7 +247,7 @@ def _read(replies: Iterable[Row], context: Sequence[str]) -> tuple[list[Row], di
         if name in context:
             counts[f"without_{name}"] = without = sum(name not in row for row in rows)
             if without == len(rows):
-                raise InputError(f"the task shows {name}, which no reply has: name the column, or take another task")
+                raise InputError(f"the task shows {name}, which no reply has: map the column, or choose another task")
     return rows, counts
 
 
@@ -256,7 +256,7 @@ def _identical(pair: Pair) -> bool:
 
 
 def _check_connected(pairs: Sequence[Pair], rows: Sequence[Mapping[str, Any]]) -> None:
-    """Checks what pairs that were left out as identical may have undone."""
+    """Checks that the pairs still connect all systems without those of equal texts."""
     group = {str(row["system"]): {str(row["system"])} for row in rows}
     for pair in pairs:
         together = group[str(pair.a["system"])] | group[str(pair.b["system"])]
@@ -264,26 +264,26 @@ def _check_connected(pairs: Sequence[Pair], rows: Sequence[Mapping[str, Any]]) -
     first = next(iter(group))
     apart = next((system for system in group if first not in group[system]), None)
     if apart is not None:
-        raise InputError(f"{len(pairs)} comparisons do not connect {first} and {apart}: ask for more")
+        raise InputError(f"{len(pairs)} comparisons do not connect {first} and {apart}: increase --pairs")
 
 
 def make_once(folder: Path, settings: Settings, task: Task, material: Material, guidelines: str | None = None) -> bool:
-    """Makes a campaign, unless it is there already as it would be made.
+    """Creates a campaign, unless the same campaign exists.
 
-    What later steps wrote into the folder makes no difference.
+    Files of later steps are not compared.
 
     Args:
-        folder: Of the campaign.
-        settings: For `campaign.yaml`, without `made_from`.
-        task: What is asked.
-        material: What the campaign is made of.
-        guidelines: As for `create`.
+        folder: Folder of the campaign.
+        settings: Content of `campaign.yaml`, without `made_from`.
+        task: Annotation task.
+        material: Content of the campaign.
+        guidelines: Guidelines for raters, as for `create`.
 
     Returns:
-        Whether it was made.
+        Whether the campaign was created.
 
     Raises:
-        InputError: Something else is there.
+        InputError: The folder has other content.
         OSError: The folder cannot be written.
     """
     settings = settings.model_copy(update={"made_from": material.made_from})
@@ -295,5 +295,5 @@ def make_once(folder: Path, settings: Settings, task: Task, material: Material, 
         for file in sorted(fresh.iterdir()):
             kept = folder / file.name
             if not kept.is_file() or kept.read_bytes() != file.read_bytes():
-                raise InputError(f"{folder} holds a campaign with another {file.name}: choose another folder")
+                raise InputError(f"{folder} has a campaign with another {file.name}: choose another folder")
     return False

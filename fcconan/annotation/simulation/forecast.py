@@ -1,8 +1,8 @@
-"""The forecast of a campaign before any judgement: time, pay and yield, by simulation (Monte Carlo).
+"""Forecast of a campaign before any judgement: time, pay and yield, by Monte Carlo simulation.
 
-Every repetition plants another truth, draws its annotators and validators from those that are described, nobody twice
-before everybody is there once, lets them answer, resolves the votes by the rule of `adjudicate` and sorts pairs by the
-tier rule, as the campaign itself will. Who judges what comes from `assign`.
+Every repetition draws ground truth, annotators and validators, simulates their answers, resolves the votes by the rule
+of `adjudicate`, and sorts pairs by the tier rule, as the campaign itself does. Each described rater is drawn once
+before any is drawn twice. Units are allocated as by `assign`.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -33,17 +33,17 @@ Integers = npt.NDArray[np.int64]
 Truths = npt.NDArray[np.bool_]
 HOUR = 3600.0
 PERCENTILES = (2.5, 97.5)
-_FEWEST = 4  # of which quartiles say something
+_FEWEST = 4  # minimum number of times for quartiles
 
 
 @dataclass(frozen=True)
 class Pace:
-    """How long raters take for a unit.
+    """The time that raters need for a unit.
 
     Attributes:
-        seconds: The mean, pauses left out; None where nothing was measured.
-        measured: Units whose time is in the mean; 0 of a pace that was given.
-        pauses: Units whose time was left out.
+        seconds: Mean without pauses; None without measurements.
+        measured: Number of units in the mean; 0 for a given value.
+        pauses: Number of units left out as pauses.
     """
 
     seconds: float | None
@@ -52,13 +52,14 @@ class Pace:
 
 
 def measured_pace(answers: Iterable[Answer]) -> Pace:
-    """Returns the pace at which units were judged.
+    """Returns the measured time for a unit.
 
-    A tool gives a time for a unit, which stands with each of its answers, so the longest counts. A time beyond the
-    third quartile by more than three times the distance of the quartiles is a pause.
+    Tools record one time for a unit, stored with each of its answers; the maximum counts. A time above the third
+    quartile
+    by more than three interquartile ranges is a pause.
 
     Args:
-        answers: Of any rounds.
+        answers: Answers of any rounds.
     """
     times: dict[tuple[str, str, str], float] = {}
     for answer in answers:
@@ -75,15 +76,15 @@ def measured_pace(answers: Iterable[Answer]) -> Pace:
 
 
 def effort(units: int, pace: Pace, pay_per_hour: float | None = None) -> Row:
-    """Estimates time and pay.
+    """Computes time and pay.
 
     Args:
         units: Number of units.
         pace: Time for a unit.
-        pay_per_hour: In any currency.
+        pay_per_hour: Pay per hour, in any currency.
 
     Returns:
-        `units`, `hours` (None if the pace is not known) and `pay` (None without hours or pay per hour).
+        `units`, `hours` (None without a time) and `pay` (None without hours or pay per hour).
     """
     hours = None if pace.seconds is None else units * pace.seconds / HOUR
     pay = None if hours is None or pay_per_hour is None else hours * pay_per_hour
@@ -92,14 +93,14 @@ def effort(units: int, pace: Pace, pay_per_hour: float | None = None) -> Row:
 
 @dataclass(frozen=True)
 class Panel:
-    """Who might judge, and what for.
+    """The raters and rules of a forecast.
 
     Attributes:
-        annotators: Of whom each repetition draws; everybody once before anybody twice.
-        validators: The same for validators.
-        n_validators: How many validators there are; 0 for no validation.
-        positive_rate: Of two labels, the share of the last one.
-        rule: The tier rule; None where there are no tiers.
+        annotators: Models of annotators, each drawn once before any is drawn twice.
+        validators: Models of validators, drawn likewise.
+        n_validators: Number of validators; 0 for no validation.
+        positive_rate: Share of units with the last of two labels.
+        rule: Tier rule; None without tiers.
     """
 
     annotators: Sequence[Behaviour]
@@ -110,7 +111,7 @@ class Panel:
 
 
 def simulated_pace(panel: Panel) -> Pace:
-    """Returns the mean time of the annotators; None seconds if one has none."""
+    """Returns the mean time of the annotators; its seconds are None if an annotator has none."""
     medians = [each.seconds for each in panel.annotators]
     if any(each is None for each in medians):
         return Pace(None)
@@ -128,33 +129,33 @@ def expected(
     repetitions: int = 100,
     seed: int = 0,
 ) -> dict[str, Row]:
-    """Simulates campaigns of one kind.
+    """Simulates campaigns with one team and overlap.
 
     Args:
-        campaign: Whose units are judged; its raters and answers do not count.
-        panel: Who might judge.
-        n_raters: How many annotators there are.
+        campaign: Campaign whose units are judged; its raters and answers are not used.
+        panel: Raters and rules.
+        n_raters: Number of annotators.
         overlap: Number of raters -> share of the units, as for `assign`.
-        pace: How long a unit takes, validators included.
-        pay_per_hour: In any currency.
-        repetitions: How many campaigns.
-        seed: Of all draws.
+        pace: Time for a unit, also of validators.
+        pay_per_hour: Pay per hour, in any currency.
+        repetitions: Number of simulated campaigns.
+        seed: Seed of the simulation.
 
     Returns:
-        Measure -> `mean`, `low` and `high` (95 % of campaigns lie between them) and `n_undefined` (campaigns without a
-        value, which the others leave out); None where no campaign has a value. Measures are `judgements`,
-        `validations`, `hours`, `pay`; of labels `kappa` (Cohen's, the mean over pairs of raters for whom it is
-        defined), `alpha` (Krippendorff's, nominal), `discarded` units, `size X` and `error X` (share of wrong labels)
-        of every tier X and of `all` labels; of grades `alpha` (interval) and `error` (root mean square distance of a
-        unit's mean grade from the right one), as means over aspects.
+        Measure -> `mean`, `low` and `high` (95 % of the campaigns are in between) and `n_undefined` (campaigns without
+        a value, which are left out); values are None if no campaign has one. Measures are `judgements`, `validations`,
+        `hours` and `pay`. Labels: `kappa` (Cohen's, the mean over pairs of raters with a defined value), `alpha`
+        (Krippendorff's, nominal), `discarded` units, `size X` and `error X` (share of wrong labels) of every tier X and
+        of `all` labels. Grades: `alpha` (interval) and `error` (root mean square distance of a unit's mean grade from
+        the true one), as means over aspects.
 
     Raises:
-        InputError: The overlap cannot be had, or there are more than two labels.
+        InputError: The overlap is not possible, or there are more than two labels.
     """
     task = campaign.task
     units = campaign.items()
     if task.unit == "pair" and task.labels and len(truths_of(task)) != 2:
-        raise InputError(f"the task {task.name} has the labels {', '.join(truths_of(task))}: only two can be planned")
+        raise InputError(f"the task {task.name} has the labels {', '.join(truths_of(task))}: expected two labels")
     who = [f"rater-{number}" for number in range(n_raters)]
     judged = distribute(units, who, overlap=overlap, seed=seed)
     rows = [(at, who.index(rater)) for at, unit in enumerate(units) for rater in judged[unit.unit_id]]
@@ -174,7 +175,7 @@ def expected(
 def _labels(
     task: Task, units: Sequence[Unit], rows: Integers, panel: Panel, n_raters: int, generator: np.random.Generator
 ) -> Row:
-    """One campaign on labels; rows are positions of unit and rater of each judgement, shape (judgements, 2)."""
+    """Simulates a campaign on labels; rows are the unit and rater of each judgement, shape (judgements, 2)."""
     said, right = answers_of(task), truths_of(task)
     team = _team(panel.annotators, n_raters, generator)
     difference = None
@@ -211,7 +212,7 @@ def _labels(
 
 
 def _team(described: Sequence[Behaviour], size: int, generator: np.random.Generator) -> list[Behaviour]:
-    """Draws raters: each of those described once before any twice, the rest by chance, in any order."""
+    """Draws raters in random order; each described one is drawn once before any is drawn twice."""
     n = len(described)
     chosen = [*np.tile(np.arange(n), size // n), *generator.permutation(n)[: size % n]]
     return [described[each] for each in generator.permutation(np.array(chosen, np.int64))]
@@ -225,7 +226,7 @@ def _drawn(
     difference: Floats | None,
     generator: np.random.Generator,
 ) -> Integers:
-    """Draws answers, as positions in `answers_of`; -1 where raters skip. Shape (rows,)."""
+    """Draws answers, as positions in `answers_of`; -1 if skipped. Shape (rows,)."""
     names = answers_of(task)
     shares = np.empty((len(rows), len(names)))
     swapped = generator.random(len(rows)) < 0.5
@@ -246,7 +247,7 @@ def _drawn(
 
 
 def _counts(votes: Integers, rows: Integers, units: int, said: int) -> Integers:
-    """Votes by unit and answer; shape (units, answers)."""
+    """Counts votes by unit and answer; shape (units, answers)."""
     given = votes >= 0
     cell = rows[given, 0] * said + votes[given]
     return np.bincount(cell, minlength=units * said).reshape(units, said).astype(np.int64)
@@ -256,8 +257,8 @@ def _resolved(counts: Integers, said: Sequence[str]) -> tuple[Integers, Integers
     """Applies the rule of `adjudicate`.
 
     Returns:
-        Labels of units, as positions in `said`, -1 for discarded; the position of each unit's votes among the
-        different ones; and these.
+        Labels of units as indices of answers, -1 for discarded; the index of each unit's combination of votes;
+        and the distinct combinations.
     """
     kinds, kind = np.unique(counts, axis=0, return_inverse=True)
     ballots = [[name for name, number in zip(said, row, strict=True) for _ in range(number)] for row in kinds.tolist()]
@@ -267,7 +268,7 @@ def _resolved(counts: Integers, said: Sequence[str]) -> tuple[Integers, Integers
 
 
 def _tiers(rule: TierRule, ballots: Sequence[Sequence[str]], kind: Integers, valid: Truths) -> list[tuple[str, Truths]]:
-    """The units of each tier, from the best to the broadest."""
+    """Returns the units of each tier, from the best to the broadest."""
     first = np.full((len(ballots), 2), len(rule.names))  # the best tier by votes and confirmation
     for at, ballot in enumerate(ballots):
         if (label := resolve(ballot)[0]) is not None:
@@ -278,7 +279,7 @@ def _tiers(rule: TierRule, ballots: Sequence[Sequence[str]], kind: Integers, val
 
 
 def _kappa(votes: Integers, rows: Integers, units: int, raters: int, said: int) -> float:
-    """Cohen's kappa, the mean over the pairs of raters for whom it is defined; nan without any."""
+    """Returns Cohen's kappa, the mean over pairs of raters with a defined value; nan if there are none."""
     given = votes >= 0
     one_hot = np.zeros((units, raters, said))
     one_hot[rows[given, 0], rows[given, 1], votes[given]] = 1.0
@@ -295,7 +296,7 @@ def _kappa(votes: Integers, rows: Integers, units: int, raters: int, said: int) 
 def _grades(
     task: Task, all_units: Sequence[Unit], rows: Integers, panel: Panel, n_raters: int, generator: np.random.Generator
 ) -> Row:
-    """One campaign on grades, as `_labels`."""
+    """Simulates a campaign on grades, like `_labels`."""
     units = len(all_units)
     team = _team(panel.annotators, n_raters, generator)
     alphas, errors = [], []

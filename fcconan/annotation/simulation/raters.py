@@ -1,7 +1,7 @@
-"""How simulated raters answer: their accuracy, bias and doubts, from a file or from options.
+"""Models of simulated annotators: accuracy, bias and doubts, from a file or from options.
 
-default: {accuracy: 0.9, not_sure: 0.05}          everybody
-validators: {accuracy: 0.95}                      what is different for all validators
+default: {accuracy: 0.9, not_sure: 0.05}          all raters
+validators: {accuracy: 0.95}                      differences of all validators
 raters:
   annotator-3: {accuracy: 0.6, bias: {appropriate: 0.2}}
 """
@@ -24,22 +24,21 @@ Floats = npt.NDArray[np.float64]
 
 
 class Behaviour(BaseModel):
-    """How a rater answers.
+    """The model of an annotator.
 
     Attributes:
-        accuracy: How often a label is right that was given with a look at the texts; other labels are equally often.
-        bias: Label -> share of the labels that are this one whatever is right (of comparisons: of the order as shown,
-            so `a` favours the first reply); aspect -> what is added to every grade.
-        not_sure: The share of units on which the answer is `not_sure`, if the task has that.
-        skip: The share of units that are skipped.
-        confusion: Right label -> what is said -> share, in place of `accuracy`, `bias` and `not_sure`.
-        noise: The standard deviation of a grade before it is rounded.
-        sharpness: Of comparisons of replies of known strength: by how much the logarithm of the odds grows with the
-            difference of the strengths.
-        ties: Of such comparisons: the weight of a tie (Davidson 1970); 0 for none.
-        trusting: Of validators: how often they agree without a look.
-        within: Of validators of grades: how far from their own a grade may be for them to agree.
-        seconds: The median time for a unit; None where no time is measured.
+        accuracy: Probability that a considered label is correct; other labels have equal probabilities.
+        bias: Label -> share of answers that are this label independent of the unit (comparisons: in the shown order, so
+            `a` favours the first reply); aspect -> constant added to every grade.
+        not_sure: Share of units with the answer `not_sure`, if the task has this label.
+        skip: Share of skipped units.
+        confusion: Correct label -> answer -> probability; replaces `accuracy`, `bias` and `not_sure`.
+        noise: Standard deviation of a grade before rounding.
+        sharpness: Comparisons with known strengths: slope of the log odds in the difference of the strengths.
+        ties: Comparisons with known strengths: weight of a tie (Davidson 1970); 0 for none.
+        trusting: Validators: probability of agreeing without an own judgement.
+        within: Validators of grades: maximum distance from their own grade at which they agree.
+        seconds: Median time for a unit; None if no time is recorded.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
@@ -60,17 +59,17 @@ class Behaviour(BaseModel):
     def _shares(self) -> "Behaviour":
         for label, row in (self.confusion or {}).items():
             if min(row.values(), default=-1) < 0 or abs(sum(row.values()) - 1) > 1e-6:
-                raise ValueError(f"what is said where {label} is right is {row}: give shares that make 1")
+                raise ValueError(f"the shares of answers to {label} are {row}: give shares with the sum 1")
         return self
 
 
 class Behaviours(BaseModel):
-    """The file: what is said of everybody, of validators and of single raters, the later over the earlier.
+    """The file of annotator models; more specific values override general ones.
 
     Attributes:
-        default: Of everybody.
-        validators: Of all validators.
-        raters: By pseudonym.
+        default: Model of all raters.
+        validators: Differences of all validators.
+        raters: Differences of single raters, by pseudonym.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -80,7 +79,7 @@ class Behaviours(BaseModel):
     raters: dict[str, Behaviour] = {}
 
     def of(self, rater: str, role: Role) -> Behaviour:
-        """Returns how a rater answers."""
+        """Returns the model of a rater."""
         parts = [self.default, *([self.validators] if role == "validator" else []), self.raters.get(rater, Behaviour())]
         given: dict[str, Any] = {}
         for part in parts:
@@ -89,13 +88,13 @@ class Behaviours(BaseModel):
 
 
 def read_behaviours(path: Path) -> Behaviours:
-    """Reads the file of annotators.
+    """Reads a file of annotator models.
 
     Raises:
-        InputError: It cannot be read, or does not follow the format; the message names the line.
+        InputError: The file cannot be read, or has another format; the message names the line.
     """
     if not path.is_file():
-        raise InputError(f"there is no file {path}: check --annotator-model")
+        raise InputError(f"the file {path} does not exist: check --annotator-model")
     file = YamlFile(path)
     try:
         return Behaviours.model_validate(file.data)
@@ -108,14 +107,14 @@ def read_behaviours(path: Path) -> Behaviours:
 
 
 def behaviours_of(campaign: Campaign, described: Behaviours) -> dict[str, Behaviour]:
-    """Returns how each rater of a campaign answers.
+    """Returns the model of each rater of a campaign.
 
     Raises:
-        InputError: Somebody is described who is not there, or a bias or confusion names what the task does not have.
+        InputError: The file describes an unknown rater, or a bias or confusion has an unknown label or aspect.
     """
     there: Mapping[str, Rater] = campaign.raters()
     if unknown := described.raters.keys() - there.keys():
-        raise InputError(f"{min(unknown)} is described and no rater of {campaign.folder}: remove it, or add the rater")
+        raise InputError(f"{min(unknown)} is not a rater of {campaign.folder}: remove it, or add the rater")
     found = {name: described.of(name, rater.role) for name, rater in there.items()}
     for name, behaviour in found.items():
         check_names(campaign.task, name, behaviour)
@@ -123,12 +122,13 @@ def behaviours_of(campaign: Campaign, described: Behaviours) -> dict[str, Behavi
 
 
 def named_raters(campaign: Campaign, described: Behaviours, role: Role) -> list[str]:
-    """Returns who of a role is known by name: who joined and has not left; before anybody joined, who is described.
+    """Returns the known raters of a role: those who joined and have not left; before any rater joined, those in the
+    file.
 
-    Then whoever has a name such as `validator-1`, as `fcconan annotate raters` gives it, is a validator.
+    In a file, names such as `validator-1`, as `fcconan annotate raters` gives them, are validators.
 
     Raises:
-        InputError: People joined, and somebody is described who is not among them.
+        InputError: Raters have joined, and the file describes an unknown one.
     """
     if there := campaign.raters():
         behaviours_of(campaign, described)
@@ -137,42 +137,45 @@ def named_raters(campaign: Campaign, described: Behaviours, role: Role) -> list[
 
 
 def check_names(task: Task, rater: str, behaviour: Behaviour) -> None:
-    """Checks that a behaviour names labels or aspects of the task, and leaves room for an answer.
+    """Checks that a model has labels or aspects of the task, and valid shares.
 
     Raises:
-        InputError: It does not.
+        InputError: It has not.
     """
     names = answers_of(task) if task.labels else [aspect.name for aspect in task.aspects]
     confusion = behaviour.confusion or {}
     named = {*behaviour.bias, *confusion, *(said for row in confusion.values() for said in row)}
     if unknown := named - set(names):
-        raise InputError(f"{rater}: the task {task.name} has no {min(unknown)}, only {', '.join(names)}: name these")
+        raise InputError(f"{rater}: the task {task.name} has no {min(unknown)}, expected one of {', '.join(names)}")
     if task.labels and (min(behaviour.bias.values(), default=0) < 0 or sum(behaviour.bias.values()) > 1):
-        raise InputError(f"{rater}: the shares of bias are {behaviour.bias}: give shares from 0 that make 1 at most")
+        raise InputError(
+            f"{rater}: the shares of bias are {behaviour.bias}: give shares from 0 with a sum of at most 1"
+        )
     if behaviour.confusion is not None and set(truths_of(task)) - set(behaviour.confusion):
         raise InputError(f"{rater}: give a row of confusion for each of {', '.join(truths_of(task))}")
 
 
 def answers_of(task: Task) -> list[str]:
-    """Returns what may be said in a task with labels: what can be right, then `not_sure`."""
+    """Returns the possible answers in a task with labels: the labels, then `not_sure`."""
     names = [label.name for label in task.labels]
     return [name for name in names if name != NOT_SURE] + [name for name in names if name == NOT_SURE]
 
 
 def truths_of(task: Task) -> list[str]:
-    """Returns what can be right in a task with labels."""
+    """Returns the labels that can be correct."""
     return [name for name in answers_of(task) if name != NOT_SURE]
 
 
 def label_shares(behaviour: Behaviour, task: Task) -> Floats:
-    """Returns how often a rater who does not skip says what.
+    """Returns the probabilities of a rater's answers that are not skipped.
 
     Args:
-        behaviour: The rater's.
+        behaviour: Model of the rater.
         task: A task with labels.
 
     Returns:
-        Shape (what can be right, what can be said), in the order of `answers_of`; each row sums to 1.
+        Probabilities by correct label and answer, in the order of `answers_of`; each row has the sum 1. Shape (labels,
+        answers).
     """
     said, right = answers_of(task), truths_of(task)
     if behaviour.confusion is not None:
@@ -184,18 +187,19 @@ def label_shares(behaviour: Behaviour, task: Task) -> Floats:
 
 
 def verdict_shares(behaviour: Behaviour, difference: Floats, task: Task) -> Floats:
-    """Returns how often a rater who does not skip says what of replies of known strength.
+    """Returns the probabilities of a rater's verdicts on replies of known strength.
 
-    Bradley and Terry's model with ties as Davidson (1970) adds them: with d = sharpness * difference, `a`, `b` and
-    `tie` are as exp(d / 2), exp(-d / 2) and the weight of ties.
+    The model is Bradley and Terry's with ties (Davidson 1970): with d = sharpness * difference, the weights of `a`, `b`
+    and
+    `tie` are exp(d / 2), exp(-d / 2) and `ties`.
 
     Args:
-        behaviour: The rater's.
-        difference: The strength of the reply shown as A less that of the other; shape (units,).
+        behaviour: Model of the rater.
+        difference: Strength of the reply shown as A minus strength of the other; shape (units,).
         task: A task of comparisons.
 
     Returns:
-        Shape (units, what can be said), in the order of `answers_of`; each row sums to 1.
+        Probabilities in the order of `answers_of`; each row has the sum 1. Shape (units, answers).
     """
     said = answers_of(task)
     half = np.clip(behaviour.sharpness * np.asarray(difference, np.float64) / 2, -300, 300)
@@ -205,13 +209,13 @@ def verdict_shares(behaviour: Behaviour, difference: Floats, task: Task) -> Floa
 
 
 def grades(behaviour: Behaviour, aspect: Aspect, right: Floats, generator: np.random.Generator) -> Floats:
-    """Returns grades: right ones with the rater's bias and noise, rounded and clipped to the scale.
+    """Returns simulated grades: true grades with bias and noise, rounded and clipped to the scale.
 
     Args:
-        behaviour: The rater's.
-        aspect: What is graded.
-        right: The right grades, which need not be on the scale's steps.
-        generator: Decides.
+        behaviour: Model of the rater.
+        aspect: Aspect of the grades.
+        right: True grades, not necessarily rounded.
+        generator: Source of randomness.
     """
     noise = generator.normal(0.0, 1.0, np.shape(right)) * behaviour.noise
     shifted = right + behaviour.bias.get(aspect.name, 0.0) + noise

@@ -1,8 +1,7 @@
-"""Fills in raters' sheets without people, so that a campaign can be tried from beginning to end.
+"""Simulated answers of raters, to test a campaign from beginning to end.
 
-What is right is planted: read from a file, or drawn from the campaign's seed, so that all its rounds have one truth.
-What a rater says of a unit follows from the seed, the round, the rater and the unit alone; it stays when others are
-assigned more or less.
+Ground truth is read from a file, or drawn from the campaign's seed; it is the same in all rounds. A rater's answer to a
+unit depends only on the seed, the round, the rater and the unit, and does not change with other assignments.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -34,23 +33,23 @@ from fcconan.judging import Task
 
 TRUTH = "truth.jsonl"
 POSITIVE_RATE = 0.17  # appropriate pairs in FC-CONAN, rounded
-SPREAD = 0.5  # of the logarithm of times
+SPREAD = 0.5  # standard deviation of the logarithm of times
 
 
 @dataclass(frozen=True)
 class Truth:
-    """What is right.
+    """The ground truth of a campaign.
 
     Attributes:
-        values: Unit -> aspect, or `label` -> label or grade.
-        strengths: Of comparisons: reply -> strength; empty where only the right verdicts are known.
+        values: Unit -> aspect, or `label` -> grade or label.
+        strengths: Comparisons: reply -> strength; empty if only the correct verdicts are known.
     """
 
     values: dict[str, dict[str, str | float]]
     strengths: dict[str, float] = field(default_factory=dict)
 
     def rows(self) -> list[Row]:
-        """Returns what `read_truth` reads."""
+        """Returns rows in the format of `read_truth`."""
         rows: list[Row] = [
             {"unit_id": unit, "aspect": aspect, "value": value}
             for unit, given in self.values.items()
@@ -60,17 +59,18 @@ class Truth:
 
 
 def draw_truth(campaign: Campaign, *, positive_rate: float = POSITIVE_RATE) -> Truth:
-    """Plants what is right, from the campaign's seed.
+    """Draws ground truth from the campaign's seed.
 
-    Of two labels, the last one in the task (`appropriate`) is right for exactly the given share of the units, rounded;
-    grades are even over the scale; strengths of replies are normal, and the right verdict is for the stronger one.
+    With two labels, exactly the given share of the units, rounded, has the last label of the task (`appropriate`).
+    Grades
+    are uniform on the scale. Strengths of replies are normal, and the stronger reply is the correct verdict.
 
     Args:
         campaign: The campaign.
-        positive_rate: From 0 to 1.
+        positive_rate: Share of units with the last label, from 0 to 1.
 
     Raises:
-        InputError: The rate is no share, or the task has more labels.
+        InputError: The task has more than two labels.
     """
     seed, task = derived_seed(campaign.settings.seed, "truth"), campaign.task
     units = campaign.units()
@@ -91,7 +91,9 @@ def draw_truth(campaign: Campaign, *, positive_rate: float = POSITIVE_RATE) -> T
     else:
         right = truths_of(task)
         if len(right) > 2:
-            raise InputError(f"the task {task.name} has the labels {', '.join(right)}: plant them with --truth FILE")
+            raise InputError(
+                f"the task {task.name} has the labels {', '.join(right)}: give ground truth with --truth FILE"
+            )
         ranked = sorted(units, key=lambda unit: sha256(f"{seed}\n{unit}".encode()).digest())
         positive = set(ranked[: round(positive_rate * len(ranked))])
         values = {unit: {LABEL: right[-1] if unit in positive else right[0]} for unit in units}
@@ -99,18 +101,18 @@ def draw_truth(campaign: Campaign, *, positive_rate: float = POSITIVE_RATE) -> T
 
 
 def read_truth(path: Path, campaign: Campaign) -> Truth:
-    """Reads what is right: rows of `unit_id` and `label`, or of `unit_id`, `aspect` and `value`.
+    """Reads ground truth: rows of `unit_id` and `label`, or of `unit_id`, `aspect` and `value`.
 
-    For `unit_id` there may be `pair_id`, `reply_id`, or `reply_a` and `reply_b`, for `label` `verdict`. Of comparisons,
-    rows of `reply_id` and `strength` are another way. Rows about anything else are left alone, as a file may be of a
-    larger dataset.
+    Instead of `unit_id`, rows may have `pair_id`, `reply_id`, or `reply_a` and `reply_b`; instead of `label`,
+    `verdict`.
+    Comparisons may have rows of `reply_id` and `strength`. Rows about units of other campaigns are ignored.
 
     Args:
         path: CSV, JSON lines or parquet.
-        campaign: The campaign, all whose units need a right answer; of anchors and quiz units it is known.
+        campaign: The campaign; all units except gold questions and qualification tests need ground truth.
 
     Raises:
-        InputError: It cannot be read, a value is none of the task's, or a unit has none.
+        InputError: The file cannot be read, a value is not valid for the task, or a unit has no value.
     """
     units, task = campaign.units(), campaign.task
     replies = {key for unit in units.values() for key in (unit.reply_a, unit.reply_b)}
@@ -130,27 +132,27 @@ def read_truth(path: Path, campaign: Campaign) -> Truth:
             values[key].setdefault(LABEL, _stronger(unit, strengths))
         values[key] |= unit.known or {}
         if lacking := [aspect for aspect in campaign.aspects if aspect not in values[key]]:
-            raise InputError(f"{path} has no right answer for {key} ({lacking[0]}): add it, or leave --truth out")
+            raise InputError(f"{path} has no ground truth for {key} ({lacking[0]}): add it, or leave --truth out")
     return Truth(values, strengths)
 
 
 def filled_in(
     campaign: Campaign, round_name: str, behaviours: Mapping[str, Behaviour], truth: Truth, *, seed: int
 ) -> dict[str, list[Row]]:
-    """Fills in the sheets of all raters of a round.
+    """Simulates the answers of all raters of a round.
 
     Args:
         campaign: The campaign.
-        round_name: The round.
-        behaviours: By rater.
-        truth: What is right.
-        seed: Of all draws.
+        round_name: Name of the round.
+        behaviours: Models of the raters.
+        truth: Ground truth.
+        seed: Seed of the answers.
 
     Returns:
-        Rater -> rows, as `annotate export --tool csv` writes them and `annotate import` reads them.
+        Rater -> rows, in the format of `annotate export --tool csv` and `annotate import`.
 
     Raises:
-        InputError: There is no such round.
+        InputError: The round does not exist.
     """
     theirs = task_view.of_raters(campaign, round_name)
     handout = task_view.Handout(campaign, round_name, task_view.text_names(theirs))
@@ -182,23 +184,23 @@ def filled_in(
 
 
 def sheets(found: Mapping[str, Sequence[Row]], round_name: str, truth: Truth) -> dict[str, str]:
-    """Returns the files to be written: a CSV sheet for every rater, and what is right."""
+    """Returns the files to write: a CSV sheet for every rater, and the ground truth."""
     files = {f"{round_name}-{rater}.csv": csv_sheets.as_csv(list(rows)) for rater, rows in found.items()}
     return files | {TRUTH: as_lines(truth.rows())}
 
 
 def right_shares(campaign: Campaign, found: Mapping[str, Sequence[Row]], truth: Truth, round_name: str) -> list[Row]:
-    """Counts what raters said.
+    """Counts simulated answers.
 
     Args:
         campaign: The campaign.
-        found: What `filled_in` returned.
-        truth: What is right.
-        round_name: The round.
+        found: Result of `filled_in`.
+        truth: Ground truth.
+        round_name: Name of the round.
 
     Returns:
-        Rows with `rater`, `units`, `skipped`, `not_sure`, and of the other answers: `right` (the share that is right)
-        for labels, or `off` (the mean distance from the right grade) for grades; `agree` for validators.
+        Rows with `rater`, `units`, `skipped` and `not_sure`. For the other answers: `right` (share of correct labels),
+        `off` (mean distance from the true grade), or `agree` (validators).
     """
     swapped = {(each.rater, each.unit_id): each for each in campaign.assignments(round_name)}
     units = campaign.units()
@@ -234,7 +236,7 @@ def _said(
     truth: Truth,
     generator: np.random.Generator,
 ) -> dict[str, str | float]:
-    """What a rater thinks of a unit, a verdict being about its own order of replies."""
+    """Returns the simulated answer of a rater; verdicts refer to the order of the unit."""
     right = truth.values[item.unit.unit_id]
     if by_label is None:
         found = {}
@@ -257,7 +259,7 @@ def _said(
 def _verdict(
     task: Task, was_shown: Row, said: Mapping[str, str | float], behaviour: Behaviour, generator: np.random.Generator
 ) -> dict[str, str | float]:
-    """What a validator says of what was shown; nothing where they are not sure themselves."""
+    """Returns the simulated answer of a validator; empty if the validator is not sure."""
     if generator.random() < behaviour.trusting:
         return {VERDICT: AGREE}
     if task.aspects:
@@ -276,7 +278,7 @@ def _stronger(unit: Unit, strengths: Mapping[str, float]) -> str:
 def _checked(where: str, task: Task, aspect: str, value: Any) -> str | float:
     if task.labels:
         if value not in truths_of(task):
-            raise InputError(f"{where}: {value!r} cannot be right, only {', '.join(truths_of(task))}: correct the row")
+            raise InputError(f"{where}: found {value!r}, expected one of {', '.join(truths_of(task))}: correct the row")
         return str(value)
     grade = task_view.finite(value, "value", where)
     low, high = task.aspect(aspect).scale

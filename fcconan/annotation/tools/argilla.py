@@ -1,11 +1,11 @@
-"""Argilla 2: a folder that `argilla.Dataset.from_disk` reads, and the records that come back.
+"""Argilla 2: export of a folder for `argilla.Dataset.from_disk`, and import of records.
 
     .argilla/dataset.json    name and guidelines
     .argilla/settings.json   fields, questions, metadata
-    records.json             one record a unit
+    records.json             one record for each unit
 
-What comes back is `dataset.records(with_responses=True).to_list(flatten=True)`, written as JSON. It says of every
-answer whether it was submitted, discarded or is a draft, which the files of `to_disk` do not.
+Answers are the JSON of `dataset.records(with_responses=True).to_list(flatten=True)`. It has the status of every answer
+(submitted, discarded or draft), which the files of `to_disk` lack.
 """
 
 from collections.abc import Iterable, Sequence
@@ -19,51 +19,52 @@ from fcconan.annotation.tools.task_view import COMMENT, IDS, SESSION, TEXTS, TIT
 from fcconan.errors import InputError
 
 RECORDS = "records.json"
-_HIGHEST_RATING = 10  # Argilla's, which also wants no negative one
+_HIGHEST_RATING = 10  # Argilla's limit; negative ratings are not supported either
 _LEAST_VISIBLE = 3
 _LONGEST_GUIDELINES, _LONGEST_DESCRIPTION = 10_000, 1_000  # characters
 _STATUSES = ("draft", "submitted", "discarded")
 _FLAT = "export it with `dataset.records(with_responses=True).to_list(flatten=True)`"
 
 
-def files(handout: Handout, rater: str, name: str, theirs: Sequence[Item]) -> dict[str, str]:
-    """Returns the content of the files of a rater's folder, by their paths.
+def files(handout: Handout, rater: str, name: str, items: Sequence[Item]) -> dict[str, str]:
+    """Returns the content of the files of a rater's folder, by path.
 
     Args:
-        handout: What raters get.
-        rater: The pseudonym.
+        handout: Content of the export.
+        rater: Pseudonym of the rater.
         name: Name of the rater's file or folder.
-        theirs: The items of the rater.
+        items: Items of the rater.
     """
     return {
         f"{name}/.argilla/dataset.json": as_json(dataset(handout, rater)),
-        f"{name}/.argilla/settings.json": as_json(settings(handout, theirs)),
-        f"{name}/{RECORDS}": as_json(records(handout, theirs)),
+        f"{name}/.argilla/settings.json": as_json(settings(handout, items)),
+        f"{name}/{RECORDS}": as_json(records(handout, items)),
     }
 
 
 def dataset(handout: Handout, rater: str) -> Row:
-    """Returns the content of `dataset.json`; a rater has a dataset of their own.
+    """Returns the content of `dataset.json`; each rater has a dataset.
 
     Args:
-        handout: What raters get.
-        rater: The pseudonym.
+        handout: Content of the export.
+        rater: Pseudonym of the rater.
     """
     return {"name": f"{handout.campaign.settings.name}-{handout.round}-{rater}", "status": "draft"} | _common(handout)
 
 
-def settings(handout: Handout, theirs: Sequence[Item]) -> Row:
-    """Returns the content of `settings.json`: labels are label questions, whole grades ratings, others texts.
+def settings(handout: Handout, items: Sequence[Item]) -> Row:
+    """Returns the content of `settings.json`. Labels are label questions, integer grades ratings, and other grades
+    texts.
 
     Args:
-        handout: What raters get.
-        theirs: The items of a rater; a field is required if all have a text there.
+        handout: Content of the export.
+        items: Items of a rater; a field is required if all of them have the text.
     """
     fields = [
         {
             "name": name,
             "title": TITLES[name],
-            "required": all(item.texts.get(name) for item in theirs),
+            "required": all(item.texts.get(name) for item in items),
             "description": None,
             "settings": {"type": "text", "use_markdown": False},
             "type": "text",
@@ -86,12 +87,12 @@ def settings(handout: Handout, theirs: Sequence[Item]) -> Row:
     }
 
 
-def records(handout: Handout, theirs: Iterable[Item]) -> list[Row]:
-    """Returns a rater's records in their order, shaped as `argilla.Record.to_dict` shapes them.
+def records(handout: Handout, items: Iterable[Item]) -> list[Row]:
+    """Returns a rater's records in order, in the format of `argilla.Record.to_dict`.
 
     Args:
-        handout: What raters get.
-        theirs: The items of a rater.
+        handout: Content of the export.
+        items: Items of a rater.
     """
     return [
         {
@@ -111,34 +112,35 @@ def records(handout: Handout, theirs: Iterable[Item]) -> list[Row]:
             "status": "pending",
             "_server_id": None,
         }
-        for item in theirs
+        for item in items
     ]
 
 
 def read(path: Path, exported: list[Row], campaign: Campaign) -> list[Given]:
-    """Reads records; what they say is checked by `fcconan.annotation.imports`.
+    """Reads records; their answers are checked by `fcconan.annotation.imports`.
 
-    A discarded response is a skip, and a draft not judged yet. Argilla exports no trace of a record that was discarded
-    before anything was chosen: it counts as not judged.
+    A discarded response is a skip; a draft is not an answer. Argilla does not export records that were discarded before
+    any
+    choice; they have no answer.
 
     Args:
         path: The file, for messages.
-        exported: Its content.
+        exported: Content of the file.
         campaign: The campaign.
 
     Raises:
-        InputError: A record was not exported by this package, or one does not say whether it was submitted.
+        InputError: A record was not exported by this package, or its responses lack a status.
     """
     found: list[Given] = []
     for place, record in enumerate(exported, start=1):
         where = f"record {place}"
         if "fields" in record:
-            raise InputError(f"{path}, {where}: it does not say whether its answers were submitted: {_FLAT}")
+            raise InputError(f"{path}, {where}: its answers have no status: {_FLAT}")
         ids = ids_in(f"{path}, {where}", record, IDS, "metadata")
         texts = {name: as_text(record[name]) for name in TEXTS if name in record}
         names = [question.name for question in task_view.questions(campaign, ids["round"])] + [COMMENT]
-        if beside := [name for name in names if name in record]:
-            raise InputError(f"{path}, {where}: {beside[0]} is no response: export JSON, not JSON-MIN; or {_FLAT}")
+        if plain := [name for name in names if name in record]:
+            raise InputError(f"{path}, {where}: {plain[0]} has no status: export JSON, not JSON-MIN; or {_FLAT}")
         by_user: dict[str, dict[str, tuple[Any, str]]] = {}
         try:
             for user, name, value, status in _responses(record, names):
@@ -193,7 +195,7 @@ def _question(question: Question) -> Row:
 
 
 def _options(question: Question) -> list[Row]:
-    """The options of a question; none for grades that Argilla's ratings cannot say."""
+    """Returns the options of a question; empty for grades that Argilla's ratings do not support."""
     if question.options:
         return [{"value": name, "text": name, "description": meaning} for name, meaning in question.options]
     if question.decimals or question.low < 0 or question.high > _HIGHEST_RATING:
@@ -213,7 +215,7 @@ def _as_question(name: str, title: str, description: str | None, held: Row, *, r
 
 
 def _common(handout: Handout) -> Row:
-    """Keys of both files; guidelines that are longer than Argilla takes are elsewhere."""
+    """Returns the keys of both files; guidelines longer than Argilla's limit are replaced by a pointer."""
     elsewhere = "The guidelines are too long for this place: please read guidelines.html, which you got with the "
     guide = handout.guide if len(handout.guide) <= _LONGEST_GUIDELINES else f"{elsewhere}invitation."
     strategy = {"strategy": "overlap", "min_submitted": 1}

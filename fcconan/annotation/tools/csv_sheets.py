@@ -1,15 +1,14 @@
-"""Sheets for any tool that opens CSV: a row for every unit, an empty cell for every question.
+"""CSV sheets: a row for every unit, an empty cell for every question.
 
-    campaign round rater unit_id text_sha session   which row it is
-    hate_speech counter_narrative ...               what is shown
-    suggested_label ...                             what a model would answer, if suggestions are given
-    label ...                                       to be filled in: a column for every question, such as
-                                                    agree_or_disagree of validators
-    comment skip                                    to be filled in if wanted; anything in `skip` but 0, no, false skips
+    campaign round rater unit_id text_sha session   identity of the row
+    hate_speech counter_narrative ...               texts
+    suggested_label ...                             suggestions of a model, if given
+    label ...                                       a column for every question, such as agree_or_disagree
+    comment skip                                    optional; `skip` is true except for 0, no and false
 
-A column `seconds` is read if there is one. A row in which nothing was filled in is not judged yet.
+A column `seconds` is read if it exists. A row without answers is open.
 
-Spreadsheets run what begins like a formula. Such a text has a `'` before it, which is taken off on the way back.
+Spreadsheets evaluate texts that begin like a formula. Such a text gets a `'` in front, which is removed by the import.
 """
 
 import csv
@@ -27,26 +26,26 @@ from fcconan.errors import InputError
 _NOT_SKIPPED = frozenset({"", "0", "0.0", "no", "false"})
 
 
-def files(handout: Handout, rater: str, name: str, theirs: Sequence[Item]) -> dict[str, str]:
-    """Returns the content of a rater's file by its name.
+def files(handout: Handout, rater: str, name: str, items: Sequence[Item]) -> dict[str, str]:
+    """Returns the content of a rater's file, by name.
 
     Args:
-        handout: What raters get.
-        rater: The pseudonym.
+        handout: Content of the export.
+        rater: Pseudonym of the rater.
         name: Name of the rater's file or folder.
-        theirs: The items of the rater.
+        items: Items of the rater.
     """
-    return {name: as_csv(sheet(handout, theirs))}
+    return {name: as_csv(sheet(handout, items))}
 
 
-def sheet(handout: Handout, theirs: Sequence[Item]) -> list[Row]:
-    """Returns the rows of a rater's sheet, to be filled in.
+def sheet(handout: Handout, items: Sequence[Item]) -> list[Row]:
+    """Returns the rows of a rater's sheet.
 
     Args:
-        handout: What raters get.
-        theirs: The items of a rater.
+        handout: Content of the export.
+        items: Items of a rater.
     """
-    suggested = [name for name in handout.questions if any(name in item.suggestions for item in theirs)]
+    suggested = [name for name in handout.questions if any(name in item.suggestions for item in items)]
     return [
         {
             **handout.ids(item),
@@ -54,41 +53,41 @@ def sheet(handout: Handout, theirs: Sequence[Item]) -> list[Row]:
             **{SUGGESTED + name: item.suggestions.get(name) for name in suggested},
             **dict.fromkeys([*handout.questions, COMMENT, SKIP]),
         }
-        for item in theirs
+        for item in items
     ]
 
 
 def as_csv(rows: Sequence[Mapping[str, Any]], columns: Sequence[str] | None = None) -> str:
-    """Returns rows as CSV, with the byte order mark without which Excel garbles accents, and formulas disarmed.
+    """Returns rows as CSV, with escaped formulas, and the byte order mark that Excel needs for UTF-8.
 
     Args:
         rows: The rows.
-        columns: The columns; None for those of the first row. What a row lacks is empty.
+        columns: The columns; None for those of the first row. Missing cells are empty.
     """
     names = list(rows[0] if columns is None else columns)
     file = io.StringIO(newline="")
     file.write("\ufeff")
-    writer = csv.writer(file, lineterminator="\r\n")  # so that cells with either kind of line end are quoted
+    writer = csv.writer(file, lineterminator="\r\n")  # cells with either kind of line end are quoted
     writer.writerow(names)
     writer.writerows([guarded(row.get(name)) for name in names] for row in rows)
     return file.getvalue()
 
 
 def read(path: Path, text: str, campaign: Campaign) -> list[Given]:
-    """Reads a sheet that was filled in.
+    """Reads a completed sheet.
 
     Args:
         path: The file, for messages.
-        text: Its content.
+        text: Content of the file.
         campaign: The campaign, for its questions.
 
     Raises:
-        InputError: It is no such sheet, lacks a column or has one too many, or breaks off.
+        InputError: The file is not a sheet, lacks a column, has an unknown column, or is incomplete.
     """
     given = []
     for number, cells in csv_rows(path, text):
         where = f"row {number}"
-        # A comment was never guarded.
+        # Comments are not escaped by the export.
         row = {name: cell if name == COMMENT else unguarded(cell) for name, cell in cells.items()}
         names = [question.name for question in task_view.questions(campaign, as_text(row.get("round")))]
         _check_columns(path, where, row, names)
@@ -109,7 +108,7 @@ def read(path: Path, text: str, campaign: Campaign) -> list[Given]:
 def _check_columns(path: Path, where: str, row: Mapping[str, Any], asked: list[str]) -> None:
     needed = [*IDS, *asked]
     if missing := [name for name in needed if name not in row]:
-        raise InputError(f"{path}, {where}: there is no column {', '.join(missing)}: import the sheet with its columns")
+        raise InputError(f"{path}, {where}: missing column {', '.join(missing)}: import the sheet with all its columns")
     allowed = {*needed, *task_view.TEXTS, COMMENT, SKIP, SECONDS, SESSION}
     if unknown := [name for name in row if name not in allowed and not name.startswith(SUGGESTED)]:
         raise InputError(

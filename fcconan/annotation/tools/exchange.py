@@ -1,4 +1,4 @@
-"""Export of sheets to annotation tools, with suggestions, and import of the answers."""
+"""Export of sheets to annotation tools, with suggestions, and reading of returned files."""
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,13 +16,13 @@ from fcconan.errors import InputError
 
 @dataclass(frozen=True)
 class Suggestions:
-    """What is suggested.
+    """Suggested answers.
 
     Attributes:
-        rater: Whose answers they are.
-        values: By unit and question, about the unit's own order of replies.
-        n_other: Rows about something that the campaign does not judge.
-        n_without: Rows without an answer.
+        rater: Rater of the suggestions.
+        values: Suggestions by unit and question; verdicts refer to the order of the unit.
+        n_other: Number of rows about other units.
+        n_without: Number of rows without an answer.
     """
 
     rater: str
@@ -32,14 +32,14 @@ class Suggestions:
 
 
 def read_suggestions(path: Path, campaign: Campaign, round_name: str) -> Suggestions:
-    """Reads a file of rows Vote, Rating or Comparison, as the campaign's unit wants them.
+    """Reads suggestions: rows Vote, Rating or Comparison, according to the campaign's task.
 
     Raises:
-        InputError: It cannot be read, lacks raters, has several, two answers to one question, an answer
-            that the task does not know, or is about nothing in the campaign.
+        InputError: The file cannot be read, lacks raters, has several, has two answers to a question or one that is not
+            valid, or has no row about a unit of the campaign.
     """
     if round_name == VALIDATION:
-        raise InputError("a round of validation takes no suggestions: it shows labels that people agreed on")
+        raise InputError("--suggestions cannot be used in the validation round, which shows final labels: leave it out")
     asked = {question.name: question for question in questions(campaign, round_name)}
     units = campaign.units()
     raters: set[str] = set()
@@ -51,9 +51,9 @@ def read_suggestions(path: Path, campaign: Campaign, round_name: str) -> Suggest
             raise InputError(f"{where}: no rater: give votes, ratings or comparisons with their rater")
         raters.add(str(row["rater"]))
         if len(raters) > 1:
-            raise InputError(f"{where}: a second rater ({', '.join(sorted(raters))}): keep the rows of one of them")
+            raise InputError(f"{where}: a second rater ({', '.join(sorted(raters))}): give the rows of one rater")
         unit_id, (question, answer) = unit_named(row) or "", answer_in(row)
-        reverse = ":".join(reversed(unit_id.split(":")))  # of a comparison, its replies in the other order
+        reverse = ":".join(reversed(unit_id.split(":")))  # a comparison in the other order
         if unit_id not in units and reverse in units:
             unit_id, answer = reverse, OTHER_WAY.get(answer, answer)
         if unit_id not in units or question not in asked:
@@ -68,12 +68,12 @@ def read_suggestions(path: Path, campaign: Campaign, round_name: str) -> Suggest
             except ValueError as error:
                 raise InputError(f"{where}: {error}: correct or remove the row") from error
     if not any(values.values()):
-        raise InputError(f"{path} has no answer to anything that {campaign.folder} judges: nothing to suggest")
+        raise InputError(f"{path} has no answer about a unit of {campaign.folder}: give answers about its units")
     return Suggestions(raters.pop(), values, n_other, n_without)
 
 
 def suggest(items: list[Item], suggestions: Suggestions) -> Iterator[Item]:
-    """Yields the items with what is suggested for each, about the order in which its replies are shown."""
+    """Yields the items with their suggestions, which refer to the order in which replies are shown."""
     for item in items:
         found = suggestions.values.get(item.unit.unit_id, {})
         yield replace(
@@ -87,11 +87,11 @@ TOOLS = tuple(_FILES)
 
 @dataclass(frozen=True)
 class Export:
-    """What is handed out.
+    """The files of an export.
 
     Attributes:
         files: Content by path within the folder.
-        handed: Of every rater: the file or folder that is theirs, and what they judge.
+        handed: Rater -> file or folder, and items.
     """
 
     files: dict[str, str]
@@ -107,23 +107,23 @@ def export(
     suggestions: Suggestions | None = None,
     unanswered: bool = False,
 ) -> Export:
-    """Returns the files for the raters of a round: one each, and the guidelines.
+    """Returns the files for the raters of a round: one for each rater, and the guidelines.
 
     Args:
         campaign: The campaign.
         tool: One of `TOOLS`.
-        round_name: The round.
-        raters: Whose; None for all.
-        suggestions: What to suggest.
-        unanswered: Whether to leave out what has been answered.
+        round_name: Name of the round.
+        raters: Raters to export; None for all.
+        suggestions: Suggested answers.
+        unanswered: Whether answered units are left out.
 
     Raises:
-        InputError: There is no such round or rater, or nothing to hand out.
+        InputError: The round does not exist, a rater has no units in it, or there is nothing to export.
     """
     theirs = task_view.of_raters(campaign, round_name, list(raters) if raters else None, unanswered=unanswered)
     if suggestions is not None:
         theirs = {rater: list(suggest(items, suggestions)) for rater, items in theirs.items()}
-    # Of the whole round, so that a file does not change with whose files are written beside it.
+    # Texts of the whole round: a rater's file does not depend on the selection of raters.
     texts = task_view.text_names({"": task_view.items(campaign, round_name)})
     guide = guidelines.guidelines(campaign, round_name, tool)
     files = {guidelines.FILE: guide, "guidelines.html": guidelines.as_page(guide, campaign)}
@@ -137,14 +137,14 @@ def export(
 
 
 def write(folder: Path, files: Mapping[str, str]) -> bool:
-    """Writes files into a folder, none of them in the place of something else.
+    """Writes files into a folder, without replacing others.
 
     Returns:
-        Whether anything was written; not where all are there already.
+        Whether anything was written; false if all files exist.
 
     Raises:
-        InputError: One of them is there with another content: somebody may have filled it in.
-        OSError: They cannot be written.
+        InputError: A file exists with other content, which may contain answers.
+        OSError: The files cannot be written.
     """
     missing = []
     for name, content in files.items():
@@ -152,26 +152,26 @@ def write(folder: Path, files: Mapping[str, str]) -> bool:
         if not path.exists():
             missing.append(path)
         elif not path.is_file() or path.read_bytes() != content.encode():
-            raise InputError(f"{path} is there with another content, perhaps somebody's work: choose another place")
+            raise InputError(f"{path} exists with other content, perhaps with answers: choose another folder")
     for path in missing:
         path.parent.mkdir(parents=True, exist_ok=True)
-        # `write_whole` translates no line ends on this system; a sheet has its own.
+        # `write_whole` does not convert line ends.
         write_whole(path, files[str(path.relative_to(folder))])
     return bool(missing)
 
 
 def read_file(path: Path, campaign: Campaign) -> GivenFile:
-    """Reads a file that was handed back, of whatever tool it is.
+    """Reads a returned file of any tool.
 
     Args:
         path: CSV, Label Studio's JSON export, or Argilla's records as JSON.
         campaign: The campaign.
 
     Raises:
-        InputError: It cannot be read, or is of no tool that is known.
+        InputError: The file cannot be read, or its format is unknown.
     """
     if not path.is_file():
-        raise InputError(f"there is no file {path}: give what raters handed back")
+        raise InputError(f"the file {path} does not exist: give returned files")
     content = path.read_bytes()
     text = decoded(path, content)
     suffix = path.suffix.lower()

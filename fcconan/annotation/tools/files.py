@@ -1,4 +1,4 @@
-"""Files that raters return: their reading, and their answers before any check."""
+"""Returned files: reading, and answers before checks."""
 
 import codecs
 import csv
@@ -15,17 +15,17 @@ from fcconan.errors import InputError
 
 @dataclass(frozen=True)
 class Given:
-    """What a file says about one unit of one rater, not checked yet.
+    """The unchecked answers of a rater to a unit.
 
     Attributes:
-        where: Its place in the file: `row 3`, `task 17`.
-        ids: By the names in `task_view.IDS`.
-        texts: What the file says was shown, by name.
-        values: Answers by question; what has none is left out.
+        where: Position in the file: `row 3`, `task 17`.
+        ids: Ids by the names in `task_view.IDS`.
+        texts: Shown texts by name, according to the file.
+        values: Answers by question; questions without an answer have no entry.
         skipped: Whether the rater skipped the unit.
-        comment: What the rater remarked.
-        seconds: How long the unit took.
-        users: Whom the tool names as the one who answered; several names of one person.
+        comment: Comment of the rater.
+        seconds: Time for the unit.
+        users: Names of the user in the tool; all belong to one person.
     """
 
     where: str
@@ -40,13 +40,13 @@ class Given:
 
 @dataclass(frozen=True)
 class GivenFile:
-    """A file as read.
+    """A returned file.
 
     Attributes:
         path: The file.
-        sha256: Of its content.
-        tool: Which format it has.
-        units: What it says.
+        sha256: Hash of the content.
+        tool: Format of the file.
+        units: Answers by unit.
     """
 
     path: Path
@@ -58,15 +58,15 @@ class GivenFile:
 Row = dict[str, Any]
 _SEPARATORS = (",", ";", "\t")
 _LONGEST = 300  # characters of a problem in a message: a cell may hold anything
-_FORMULA = re.compile(r"'*[=+\-@\t\r]")  # with the marks that such a text has already, so that all come back
+_FORMULA = re.compile(r"'*[=+\-@\t\r]")  # also texts that are escaped already, so that escaping can be reversed
 CUT_OFF = "the file was cut off or edited by hand; export it from the tool again"
 
 
 def decoded(path: Path, content: bytes) -> str:
-    """Returns a file's content as text: UTF-8, or UTF-16 with a byte order mark, as some spreadsheets write.
+    """Decodes the content of a file: UTF-8, or UTF-16 with a byte order mark, as written by some spreadsheets.
 
     Raises:
-        InputError: It is neither.
+        InputError: The content has another encoding.
     """
     wide = content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
     try:
@@ -76,28 +76,27 @@ def decoded(path: Path, content: bytes) -> str:
 
 
 def guarded(cell: Any) -> Any:
-    """Returns a cell for CSV: a text that a spreadsheet may take for a formula with a `'` before it."""
+    """Returns a cell for CSV; a text that a spreadsheet may take for a formula gets a `'` in front."""
     return "'" + cell if isinstance(cell, str) and _FORMULA.match(cell) else cell
 
 
 def unguarded(cell: str) -> str:
-    """Returns what `guarded` was given."""
+    """Reverses `guarded`."""
     return cell[1:] if cell.startswith("'") and _FORMULA.match(cell) else cell
 
 
 def csv_rows(path: Path, text: str) -> Iterator[tuple[int, Row]]:
-    """Reads CSV with commas, semicolons or tabs, whatever a spreadsheet made of it.
+    """Reads CSV with commas, semicolons or tabs.
 
     Args:
         path: The file, for messages.
-        text: Its content.
+        text: Content of the file.
 
     Yields:
-        Number and cells by column of every row that is not empty; the header is row 1, as in a spreadsheet.
+        Number and cells by column of every non-empty row; the header is row 1, as in a spreadsheet.
 
     Raises:
-        InputError: There is no header, two columns have one name, or a row has too few or too many
-            cells.
+        InputError: The header is missing, two columns have the same name, or a row has too few or too many cells.
     """
     head = text.partition("\n")[0]
     csv.field_size_limit(2**31 - 1)
@@ -105,10 +104,10 @@ def csv_rows(path: Path, text: str) -> Iterator[tuple[int, Row]]:
     number = 1
     try:
         header = [name.strip() for name in next(reader, [])]
-        while header and not header[-1]:  # spreadsheets keep the cells of columns that were emptied
+        while header and not header[-1]:  # spreadsheets export the cells of emptied columns
             header.pop()
         if len(set(header)) < len(header) or not header:
-            found = "two columns have one name" if header else "there is no header"
+            found = "two columns have the same name" if header else "the header is missing"
             raise InputError(f"{path}: {found}: export it from the tool again")
         for number, cells in enumerate(reader, start=2):
             if not any(cells):
@@ -124,11 +123,11 @@ def json_list(path: Path, text: str) -> list[Row]:
     """Reads a JSON list of objects.
 
     Raises:
-        InputError: It is none.
+        InputError: The content is not a JSON list of objects.
     """
     try:
         data = json.loads(text, object_pairs_hook=_object)
-        if "\\ud" in text.lower():  # half a character cannot be written
+        if "\\ud" in text.lower():  # lone surrogates cannot be encoded
             json.dumps(data, ensure_ascii=False).encode()
     except (ValueError, RecursionError) as error:
         raise InputError(f"{path}: not JSON ({error}): {CUT_OFF}") from error
@@ -141,16 +140,16 @@ def ids_in(place: str, data: Row, names: Sequence[str], holder: str) -> dict[str
     """Returns the ids of a task or record.
 
     Args:
-        place: File and place in it, for messages.
-        data: The values by name.
+        place: File and position, for messages.
+        data: Values by name.
         names: Names of the ids.
-        holder: Name of the part of the record that holds them, for messages.
+        holder: Name of the part of the record with the ids, for messages.
 
     Raises:
         InputError: An id is missing.
     """
     if missing := [name for name in names if name not in data]:
-        raise InputError(f"{place}: no {', '.join(missing)} in its {holder}: import what `annotate export` made")
+        raise InputError(f"{place}: no {', '.join(missing)} in its {holder}: import files of `annotate export`")
     return {name: as_text(data[name]) for name in names}
 
 
@@ -162,16 +161,16 @@ def _object(pairs: list[tuple[str, Any]]) -> Row:
 
 
 def as_text(value: Any) -> str:
-    """Returns a cell as text; nothing is an empty text."""
+    """Returns a cell as stripped text; None as an empty text."""
     return "" if value is None else str(value).strip()
 
 
 def as_json(data: Any) -> str:
-    """Returns data as JSON that people can read."""
+    """Returns data as indented JSON."""
     return json.dumps(data, indent=1, ensure_ascii=False) + "\n"
 
 
 def listed(problems: Sequence[str]) -> str:
-    """Returns the first three problems for a message, and how many more there are."""
+    """Returns the first three problems for a message, and the number of others."""
     more = f"; and {len(problems) - 3} more" if len(problems) > 3 else ""
     return "; ".join(each[:_LONGEST] for each in problems[:3]) + more

@@ -1,4 +1,4 @@
-"""The guidelines of a round: the campaign's own, those of the catalogue, or what follows from the task."""
+"""Guidelines of a round: the campaign's own, those of the catalogue, or generated from the task."""
 
 import html
 
@@ -11,16 +11,17 @@ FILE = "guidelines.md"
 
 
 def guidelines(campaign: Campaign, round_name: str, tool: str = "label-studio") -> str:
-    """Returns what raters are told, as Markdown.
+    """Returns the guidelines for raters, as Markdown.
 
-    It is the file `guidelines.md` of the campaign, if it has one; else that of the catalogue, if the campaign's task is
-    the catalogue's unchanged; else what follows from the task alone, so that guidelines never contradict the task. In a
-    round that shows raters something, a few lines before it explain that, and where it is found.
+    They are the campaign's file `guidelines.md` if it exists; otherwise those of the catalogue, if the campaign's task
+    equals the task in the catalogue; otherwise text generated from the task, so that guidelines never contradict the
+    task.
+    In rounds with further information, such as reviews, an introduction explains it.
 
     Args:
         campaign: The campaign.
-        round_name: The round.
-        tool: What raters judge in; sheets have columns in place of headings.
+        round_name: Name of the round.
+        tool: Annotation tool; sheets have columns instead of headings.
     """
     where = f"in the column `{SHOWN}`" if tool == "csv" else f'under "{TITLES[SHOWN]}"'
     if campaign.shown(round_name) is None and round_name != VALIDATION:
@@ -30,25 +31,25 @@ def guidelines(campaign: Campaign, round_name: str, tool: str = "label-studio") 
 
 
 def as_html(markdown: str) -> str:
-    """Returns Markdown as a piece of an HTML page; HTML in it is shown as it stands."""
+    """Converts Markdown to an HTML fragment; HTML in it is escaped."""
     from markdown_it import MarkdownIt
 
     return str(MarkdownIt("commonmark", {"html": False}).enable("table").render(markdown))
 
 
 def as_page(markdown: str, campaign: Campaign) -> str:
-    """Returns Markdown as an HTML page that needs no other file."""
+    """Converts Markdown to an HTML page without references to other files."""
     title, language = html.escape(campaign.task.title), html.escape(campaign.settings.language)
     return campaign_template("page.html").format(language=language, title=title, body=as_html(markdown))
 
 
 def campaign_template(name: str) -> str:
-    """Returns a text of the catalogue that campaigns write, such as `care.md` or `recipe.yaml`."""
+    """Returns a template of the catalogue for campaigns, such as `care.md` or `recipe.yaml`."""
     return (content_folder() / "annotations" / "campaigns" / name).read_text(encoding="utf-8")
 
 
 def meanings(question: Question) -> list[tuple[str, str]]:
-    """Returns what every label or grade means, in order."""
+    """Returns labels or grades with their meanings, in order."""
     return list(question.options) or [(str(grade), meaning) for grade, meaning in question.grades]
 
 

@@ -1,7 +1,7 @@
-"""Label Studio: the labelling configuration, tasks with predictions, and its JSON export.
+"""Label Studio: labelling configuration, tasks with predictions, and reading of its JSON export.
 
-Label Studio's open edition lets everybody see every task of a project, so each rater gets a project of their own: the
-same configuration and instructions, and the tasks of one rater in their order.
+In Label Studio's open edition, all users see all tasks of a project. Each rater therefore gets a project with the same
+configuration and instructions, and the rater's tasks in order.
 """
 
 import xml.etree.ElementTree as ET
@@ -17,29 +17,29 @@ from fcconan.errors import InputError
 _LONGEST_TITLE = 50
 
 
-def files(handout: Handout, rater: str, name: str, theirs: Sequence[Item]) -> dict[str, str]:
+def files(handout: Handout, rater: str, name: str, items: Sequence[Item]) -> dict[str, str]:
     """Returns the content of the project's files and of a rater's tasks, by name.
 
     Args:
-        handout: What raters get.
-        rater: The pseudonym.
+        handout: Content of the export.
+        rater: Pseudonym of the rater.
         name: Name of the rater's file or folder.
-        theirs: The items of the rater.
+        items: Items of the rater.
     """
     return {
         "config.xml": configuration(handout),
         "project.json": as_json(project(handout)),
-        name: as_json(tasks(handout, theirs)),
+        name: as_json(tasks(handout, items)),
     }
 
 
 def configuration(handout: Handout) -> str:
     """Returns the labelling configuration as XML.
 
-    Labels are `Choices`, grades from 1 in whole numbers `Rating`, other grades `Number`.
+    Labels are `Choices`, integer grades from 1 `Rating`, and other grades `Number`.
 
     Args:
-        handout: What raters get.
+        handout: Content of the export.
     """
     view = ET.Element("View")
     for name in handout.texts:
@@ -63,7 +63,7 @@ def project(handout: Handout) -> Row:
     """Returns the body of the request that creates a project.
 
     Args:
-        handout: What raters get.
+        handout: Content of the export.
     """
     return {
         "title": f"{handout.campaign.settings.name} {handout.round}"[:_LONGEST_TITLE],
@@ -79,15 +79,15 @@ def project(handout: Handout) -> Row:
     }
 
 
-def tasks(handout: Handout, theirs: Iterable[Item]) -> list[Row]:
-    """Returns a rater's tasks in their order.
+def tasks(handout: Handout, items: Iterable[Item]) -> list[Row]:
+    """Returns a rater's tasks in order.
 
     Args:
-        handout: What raters get.
-        theirs: The items of a rater.
+        handout: Content of the export.
+        items: Items of a rater.
     """
     found = []
-    for item in theirs:
+    for item in items:
         task: Row = {"data": handout.ids(item) | handout.shown(item)}
         if item.suggestions:
             about, asked = handout.about, handout.questions
@@ -98,12 +98,12 @@ def tasks(handout: Handout, theirs: Iterable[Item]) -> list[Row]:
 
 
 def as_result(question: Question, value: str | float, about: str) -> Row:
-    """Returns an answer as an entry of `result`, as Label Studio has it in predictions and annotations.
+    """Returns an answer as an entry of `result` in Label Studio's predictions and annotations.
 
     Args:
         question: The question.
         value: The answer.
-        about: The text that the control is attached to.
+        about: Name of the text to which the control is attached.
     """
     kind = _kind(question)
     held = {"choices": [value]} if kind == "choices" else {kind: value}
@@ -111,14 +111,14 @@ def as_result(question: Question, value: str | float, about: str) -> Row:
 
 
 def read(path: Path, exported: list[Row]) -> list[Given]:
-    """Reads Label Studio's JSON export; what it says is checked by `fcconan.annotation.imports`.
+    """Reads Label Studio's JSON export; its answers are checked by `fcconan.annotation.imports`.
 
-    A task without annotations is not judged yet; a cancelled annotation is a skip, unless the same user has answered
-    since.
+    A task without annotations is open. A cancelled annotation is a skip, unless the same user has another annotation of
+    the task.
 
     Args:
         path: The file, for messages.
-        exported: Its content.
+        exported: Content of the file.
 
     Raises:
         InputError: A task was not exported by this package, or an annotation cannot be read.
@@ -198,5 +198,5 @@ def _header(parent: ET.Element, text: str, size: int) -> None:
 
 
 def _literal(text: str) -> str:
-    """A text that Label Studio does not read as the name of a variable."""
+    """Escapes a text that Label Studio may read as a variable."""
     return " ".join(text.split()).replace("$", "\uff04")

@@ -1,4 +1,4 @@
-"""What a rater is shown and asked, whatever the tool."""
+"""Texts and questions that a rater sees, for all tools."""
 
 import json
 import math
@@ -28,27 +28,27 @@ TITLES = {
     "reply_b": "Reply B",
     SHOWN: "For your information",
 }
-ENDS = {"csv": ".csv", "label-studio": ".json", "argilla": ""}  # of a rater's file, by tool
-VERDICT = "agree_or_disagree"  # what validators are asked about a label, which is no label itself
-# What validators answer, and what it means.
+ENDS = {"csv": ".csv", "label-studio": ".json", "argilla": ""}  # suffix of a rater's file, by tool
+VERDICT = "agree_or_disagree"  # question for validators
+# Answers of validators and their meanings.
 VERDICTS = (("agree", "What is shown is right."), ("disagree", "Something else would be right."))
 OTHER_WAY = {"a": "b", "b": "a"}
 
 
 @dataclass(frozen=True)
 class Question:
-    """One thing that is asked about every unit.
+    """A question about every unit.
 
     Attributes:
-        name: The aspect, or `label`; of validators `agree_or_disagree`.
-        title: A heading.
-        text: What is asked.
-        options: Of a choice: what may be chosen, and what it means; empty for a grade.
-        low: The lowest grade.
-        high: The highest grade.
-        decimals: How many a grade may have.
-        grades: What every whole grade means.
-        about_order: Whether the answer names one of two replies by its place, so that it turns with their order.
+        name: Aspect, or `label`; `agree_or_disagree` for validators.
+        title: Heading.
+        text: Text of the question.
+        options: Options of a choice, with their meanings; empty for a grade.
+        low: Lowest grade.
+        high: Highest grade.
+        decimals: Number of decimals of a grade.
+        grades: Integer grades, with their meanings.
+        about_order: Whether the answer depends on the order of two replies.
     """
 
     name: str
@@ -62,15 +62,15 @@ class Question:
     about_order: bool = False
 
     def value(self, given: Any) -> str | float:
-        """Returns an answer as it is kept: the label's name, or the grade.
+        """Parses an answer: the name of a label, or a grade.
 
-        Labels are read whatever their case, since spreadsheets capitalise words; a grade may have a decimal comma.
+        Labels are read regardless of their case, as spreadsheets capitalise words. Grades may have a decimal comma.
 
         Args:
-            given: What the tool says.
+            given: Value in the tool.
 
         Raises:
-            ValueError: The value does not answer the question; the message says what is expected.
+            ValueError: The value is not a valid answer; the message states the expected values.
         """
         if self.options:
             names = [name for name, _ in self.options]
@@ -89,14 +89,13 @@ class Question:
 
 @dataclass(frozen=True)
 class Item:
-    """A unit as one rater sees it.
+    """A unit as shown to a rater.
 
     Attributes:
-        assignment: Whose it is, and in which order it comes.
-        unit: What is judged.
-        texts: What is shown, by name, in the order in which it is read; the replies of a comparison as shown, so the
-            second one is `reply_a` where the assignment is swapped.
-        suggestions: What a model would answer, by question, about the order as shown.
+        assignment: Assignment of the unit.
+        unit: The unit.
+        texts: Shown texts by name, in reading order. If the assignment is swapped, `reply_a` is the second reply.
+        suggestions: Suggested answers by question, for the shown order.
     """
 
     assignment: Assignment
@@ -106,26 +105,26 @@ class Item:
 
     @cached_property
     def text_sha(self) -> str:
-        """12 hexadecimal digits that change with the texts, but not with their white space."""
+        """Hash of the texts, see `text_sha`."""
         return text_sha(self.texts)
 
 
 def text_sha(texts: Mapping[str, str]) -> str:
-    """Returns 12 hexadecimal digits of the sha256 of what is shown, each text normalised (version 1)."""
+    """Returns 12 hexadecimal digits of the sha256 of the shown texts, each normalised (version 1)."""
     return short_hash(*(f"{name}={normalise(texts[name])}" for name in texts))
 
 
 def turned(value: Any, assignment: Assignment, unit: Unit) -> Any:
-    """Returns a verdict about the shown order as one about the unit's own order, or the other way round."""
+    """Converts a verdict between the shown order and the order of the unit."""
     swapped = assignment.swapped and unit.reply_b is not None
     return OTHER_WAY.get(value, value) if swapped and isinstance(value, str) else value
 
 
 def questions(campaign: Campaign, round_name: str) -> list[Question]:
-    """Returns what is asked about every unit of a round.
+    """Returns the questions about every unit of a round.
 
     Raises:
-        InputError: An aspect has the name of a column that every export has.
+        InputError: An aspect has the name of a column of the export.
     """
     if round_name == VALIDATION:
         return [Question(VERDICT, "Validation", "Do you agree with the answer that is shown?", VERDICTS)]
@@ -137,7 +136,7 @@ def questions(campaign: Campaign, round_name: str) -> list[Question]:
 
 
 def task_questions(task: Task) -> list[Question]:
-    """Returns what a task asks about every unit."""
+    """Returns the questions of a task about every unit."""
     if task.labels:
         options = tuple((label.name, label.meaning) for label in task.labels)
         return [Question(LABEL, task.title, task.question, options, about_order=task.unit == "comparison")]
@@ -156,10 +155,10 @@ def task_questions(task: Task) -> list[Question]:
 
 
 def items(campaign: Campaign, round_name: str) -> list[Item]:
-    """Returns what every rater of a round sees, each rater's in their order, withdrawn assignments included.
+    """Returns the items of a round by position, withdrawn assignments included.
 
     Raises:
-        InputError: There is no such round, or a unit or text of it is missing.
+        InputError: The round does not exist, or a unit or text is missing.
     """
     units, rows = campaign.units(), campaign.texts()
     shown = campaign.shown(round_name)
@@ -176,16 +175,16 @@ def items(campaign: Campaign, round_name: str) -> list[Item]:
 def of_raters(
     campaign: Campaign, round_name: str, raters: list[str] | None = None, *, unanswered: bool = False
 ) -> dict[str, list[Item]]:
-    """Returns what is handed to raters: their items, without what was withdrawn from them.
+    """Returns the items of each rater, without withdrawn ones.
 
     Args:
         campaign: The campaign.
-        round_name: The round.
-        raters: Whose; None for all, in the order in which they joined.
-        unanswered: Whether to leave out what has an answer to every question, a skip included.
+        round_name: Name of the round.
+        raters: Raters to include; None for all, in the order in which they joined.
+        unanswered: Whether completely answered or skipped units are left out.
 
     Raises:
-        InputError: There is no such round or rater in it, or nothing to hand out.
+        InputError: The round does not exist, a rater has no units in it, or no units are left.
     """
     asked = [question.name for question in questions(campaign, round_name)]
     answered = campaign.answers(round_name) if unanswered else {}
@@ -199,22 +198,22 @@ def of_raters(
     for rater in raters or ():
         if rater not in found:
             have = ", ".join(found) or "none"
-            raise InputError(f"the round {round_name} has nothing for {rater!r}, only for {have}: name one of these")
+            raise InputError(f"the round {round_name} has no units of {rater!r}, expected one of {have}")
     if not found:
-        raise InputError(f"the round {round_name} has nothing left to judge: nothing to export")
+        raise InputError(f"the round {round_name} has no open units: there is nothing to export")
     return {rater: theirs for rater, theirs in found.items() if raters is None or rater in raters}
 
 
 @dataclass(frozen=True)
 class Handout:
-    """What the raters of a round get in one tool.
+    """The content of an export for the raters of a round.
 
     Attributes:
         campaign: The campaign.
-        round: The round.
-        texts: Names of the texts that are shown, in reading order.
-        guide: The guidelines as Markdown.
-        agent: The rater whose answers are suggested; None without suggestions.
+        round: Name of the round.
+        texts: Names of the shown texts, in reading order.
+        guide: Guidelines as Markdown.
+        agent: Rater of the suggestions; None without suggestions.
     """
 
     campaign: Campaign
@@ -225,46 +224,46 @@ class Handout:
 
     @cached_property
     def questions(self) -> dict[str, Question]:
-        """The questions of the round by their names."""
+        """Questions of the round by name."""
         return {question.name: question for question in questions(self.campaign, self.round)}
 
     @property
     def about(self) -> str:
-        """The text that questions are about: the last one that is judged."""
+        """Name of the last judged text, to which controls are attached."""
         return [name for name in self.texts if name != SHOWN][-1]
 
     def ids(self, item: Item) -> dict[str, Any]:
-        """Returns ids that tell an item from all others, by the names in `IDS`, and its session."""
+        """Returns the ids of an item, by the names in `IDS`, and its session."""
         each = item.assignment
         values = (self.campaign.settings.name, self.round, each.rater, each.unit_id, item.text_sha, each.session)
         return dict(zip((*IDS, SESSION), values, strict=True))
 
     def shown(self, item: Item) -> dict[str, str]:
-        """Returns all texts by name, empty where the item has none."""
+        """Returns all texts by name, empty if the item has none."""
         return {name: item.texts.get(name, "") for name in self.texts}
 
 
 def text_names(all_items: Mapping[str, list[Item]]) -> list[str]:
-    """Returns the names of the texts that any item has, in reading order."""
+    """Returns the names of the texts of any item, in reading order."""
     used = {name for theirs in all_items.values() for item in theirs for name in item.texts}
     return [name for name in TEXTS if name in used]
 
 
 def file_name(round_name: str, rater: str, tool: str) -> str:
-    """Returns the name of the file, or of Argilla's folder, that is handed to a rater."""
+    """Returns the name of a rater's file, or of a rater's Argilla folder."""
     return f"{round_name}-{rater}{ENDS[tool]}"
 
 
 def shown_texts(
     campaign: Campaign, assignment: Assignment, unit: Unit, rows: Mapping[str, Row]
 ) -> Iterator[tuple[str, str]]:
-    """Yields name and text of what is shown of a unit; of a swapped comparison the second reply is `reply_a`.
+    """Yields names and texts that are shown for a unit; in a swapped comparison, `reply_a` is the second reply.
 
     Args:
         campaign: The campaign.
-        assignment: The assignment that shows it.
+        assignment: Assignment of the unit.
         unit: The unit.
-        rows: Rows of HS, CNs and replies by their ids.
+        rows: Rows of HS, CNs and replies by id.
 
     Raises:
         InputError: A text is missing.
@@ -294,7 +293,7 @@ def shown_texts(
 
 
 def _as_text(row: Row, assignment: Assignment, unit: Unit) -> str:
-    """A line for everything that is shown: a label, the grades of others."""
+    """Returns further information, such as a label or other grades, as lines of text."""
     lines = []
     for name, value in row.items():
         if value is None:
@@ -311,15 +310,15 @@ def _listed(value: Any) -> str:
 
 
 def finite(value: Any, name: str, place: str) -> float:
-    """Returns a cell as a number.
+    """Parses a cell as a finite number.
 
     Args:
         value: The cell.
-        name: What it is called, for messages.
+        name: Name of the value, for messages.
         place: File and row, for messages.
 
     Raises:
-        InputError: It is no finite number.
+        InputError: The cell is not a finite number.
     """
     found = number(value)
     if found is None or not math.isfinite(found):
@@ -328,7 +327,7 @@ def finite(value: Any, name: str, place: str) -> float:
 
 
 def number(given: Any) -> float | None:
-    """Returns a cell as a number, a decimal comma read as a point; None if it is none."""
+    """Parses a cell as a number, also with a decimal comma; None if it is not a number."""
     if isinstance(given, str):
         given = given.strip().replace(",", ".")
     if isinstance(given, bool) or not isinstance(given, str | int | float):
