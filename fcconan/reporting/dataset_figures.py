@@ -12,7 +12,7 @@ APPROPRIATE = LABELS[1]
 
 
 def all_tables(sources: Sequence[Source]) -> list[Table]:
-    """Returns every table of figures that the folder has rows for."""
+    """Returns the tables of counts for which the folder has rows."""
     tiers = tiers_of(sources)
     found = [
         rows_table(sources),

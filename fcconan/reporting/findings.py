@@ -11,7 +11,7 @@ from fcconan.scoring import PRIMARY
 
 
 def significance(test: Row | None, families: Rows) -> str:
-    """Says whether a difference is significant, by its p value corrected for all tests of its family."""
+    """Returns whether a difference is significant, in words, by its p value corrected for its family of tests."""
     if test is None or test["p_corrected"] is None:
         return "this was not tested"
     family = next((each for each in families if each["name"] == test["family"]), None)

@@ -4,7 +4,7 @@ A service opens a connection, and its models through it:
 
     with connected("rate", {"replies": sources}, options, client=client) as connection:
         model = connection.open(options.model)
-        if options.dry_run: ...  # `fcconan.models.Rehearsal` counts what would be sent
+        if options.dry_run: ...  # `fcconan.models.Rehearsal` counts the requests
         result = {..., "used": usage_of([model])}
         notices = notices_of([model])
 
@@ -45,7 +45,7 @@ class Connection:
     Attributes:
         options: How models are called, and how much they may cost.
         run: Which stored answers may be used; None for all.
-        client: A client, or a model, of the user's own; it takes the place of the endpoint.
+        client: A client or model of the user, which replaces the endpoint.
         shared_limit: The cost limit of a larger run that this one is part of.
     """
 
@@ -112,15 +112,15 @@ class Connection:
             template: The prompt format of a local model; None for its own chat template.
 
         Raises:
-            InputError: There is no such model, or the options do not go together.
+            InputError: The model is not found, or the options contradict each other.
         """
         from fcconan.models import Client, EndpointModel, ReplayModel
 
         kind, _, rest = name.partition(":")
         if name == LEXICAL:
-            raise InputError("lexical is no model but a baseline of `fcconan judge rate` only: name a model")
+            raise InputError("lexical is a baseline of `fcconan judge rate`; expected a language model: name one")
         if kind == LEARNED:
-            raise InputError(f"{name} is a learned rater, which only `fcconan judge rate` uses: name a model")
+            raise InputError(f"{name} is a learned rater for `fcconan judge rate`; expected a language model: name one")
         if not name.strip() or (kind in ("replay", "local") and not rest):
             raise InputError(
                 f"{name!r} names no model: give a name at the endpoint, local:FOLDER_OR_NAME, or replay:FILE"

@@ -42,10 +42,10 @@ MOST_SAMPLES = 10_000  # answers of a model to one question
 
 
 class RateOptions(JudgeOptions, RatingPrompt, Background, Sharding):
-    """Which models rate replies, and how."""
+    """Options of `rate`: models, task, rating method and endpoint."""
 
     model: tuple[str, ...] = option(
-        help=f"Language model: {MODEL_HELP}; learned:FOLDER of `judge train`; or lexical. Repeat it for several.",
+        help=f"Language model: {MODEL_HELP}; learned:FOLDER of `judge train`; or lexical.",
         short="-m",
         metavar="NAME",
         role="model",
@@ -92,13 +92,17 @@ def rate(
 
     Args:
         replies: Rows of replies: files, folders, names, data frames, datasets or mappings.
-        options: The configuration.
+        options: The options.
         out: The file of ratings; without one, they are returned in memory.
         features_from: Rows of the ratings that a learned rater was trained with; for other models they have no use.
-        client: An own `fcconan.models.Client`, which sends the requests; or an own model with `name`, `configuration`
-            (everything that changes its answers) and `replies(calls)`, which takes the place of the model at the
-            endpoint.
-        progress: Receives the numbers of rated and of all replies.
+        client: A `fcconan.models.Client` of the user, which sends the requests; or a model of the user, which replaces
+            the endpoint. A model has a `name`, a `configuration` (all settings that change its answers) and a method
+            `replies(calls)`.
+        progress: Function that receives the number of rated replies and of all replies.
+
+    Returns:
+        The ratings (`ratings()`). The main table has one row for each rater and aspect, with the columns `rater`,
+        `aspect`, `n`, `n_missing`, `missing` (counts by reason), `mean` and `bounds`.
 
     Raises:
         InputError: A source cannot be read, or options do not go together.

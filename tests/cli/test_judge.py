@@ -733,8 +733,8 @@ STUB = "rate replies.csv --model stub --out out.csv"
             "audit --ratings replies.csv --self-judge stub",
             "Invalid value for '--self-judge': found 'stub', expected RATER=SYSTEM.",
         ),
-        ("show", "file of answers not found: "),
-        ("show --response-cache none", "file of answers not found: none; give the --response-cache of a run"),
+        ("show", "response cache not found: "),
+        ("show --response-cache none", "response cache not found: none; give the --response-cache of a run"),
         ("prompt --task nonsense", f"unknown task 'nonsense': {TASKS}"),
         (
             "prompt --rating-method none",

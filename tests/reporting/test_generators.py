@@ -173,6 +173,6 @@ def test_a_system_without_any_text_is_named_where_pairs_never_met() -> None:
     ]
     results = {"rank": rank_systems(comparisons), "ratings": {}, "comparisons": {}}
     notes = sections_of(ABOUT, results, ROWS)[0].notes
-    assert notes[-1] == "Without any reply, and so never compared: b. Pairs with such a system never met."
+    assert notes[-1] == "Systems without any reply, which are not compared: b."
     spoken = [ROWS[0], {**ROWS[1], "text": "They return every book."}]
     assert not any("never compared" in note for note in sections_of(ABOUT, results, spoken)[0].notes)

@@ -308,9 +308,9 @@ def test_the_command_prints_notes_and_both_populations() -> None:
 def test_hollow_dots_are_published_figures_or_references() -> None:
     own, printed, reference = Dot("a", 0.5), Dot("p (published)", 0.5, is_grey=True), Dot("b", 0.5, is_grey=True)
     assert hollow_note([own]) == ""
-    assert hollow_note([own, printed]) == "; hollow dots are published figures"
+    assert hollow_note([own, printed]) == "; hollow dots are published values"
     assert hollow_note([reference, own]) == "; hollow dots ignore the message"
-    assert hollow_note([reference, printed]) == "; hollow dots are published figures or ignore the message"
+    assert hollow_note([reference, printed]) == "; hollow dots are published values or ignore the message"
 
 
 @needs_chromium

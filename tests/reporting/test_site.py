@@ -123,7 +123,7 @@ def test_results_of_one_dataset_are_told_apart(results: Path, tmp_path: Path) ->
         (
             "rank.json",
             '{"win_matrix": 1, "systems": []}',
-            "rank.json is not what `fcconan rank` of this version writes",
+            "rank.json is not a result of `fcconan rank` of this version",
         ),
         (None, "", "none is not there: give a folder of"),
     ],

@@ -1,4 +1,4 @@
-"""Recognises what a report is made from: results that verbs wrote with `--json`, and the folders that verbs write."""
+"""Inputs of a report: results of commands as JSON, and folders that commands write."""
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
