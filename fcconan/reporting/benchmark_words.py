@@ -84,13 +84,13 @@ def label_notes(result: Result) -> list[str]:
         )
     if has(result, "judged_only"):
         said.append(
-            "Judged only: for each HS, CNs without a judgement are removed from rankings and catalogue, so that they do "
-            "not lower a score."
+            "Judged only: for each HS, CNs without a judgement are removed from rankings and catalogue, so that they "
+            "do not lower a score."
         )
     if has(result, "message_auc"):
         said.append(
-            "Message AUC: probability that a CN scores higher for an HS to which it is appropriate than for another HS. "
-            "A system that ignores the message has 0.5."
+            "Message AUC: probability that a CN scores higher for an HS to which it is appropriate than for another "
+            "HS. A system that ignores the message has 0.5."
         )
     if said:
         limits = ["if annotators were assigned by CN, generic replies cannot be distinguished from lenient annotators"]

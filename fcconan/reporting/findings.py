@@ -98,7 +98,7 @@ def correlation_finding(result: Row, judges: Sequence[Sequence[str]]) -> str:
     named = [row for row in judges if not row[0].startswith("(") and row[1] != MISSING]
     if not named:
         return "No judge has a value for every aspect."
-    said = f"{named[0][0]} follows people best, with a mean correlation of {named[0][1]}"
+    said = f"{named[0][0]} agrees best with people, with a mean correlation of {named[0][1]}"
     if len(named) == 1:
         return f"{said}; no other has a value for every aspect." if len(judges) > 1 else f"{said}."
     pair = {named[0][0], named[1][0]}

@@ -1,8 +1,8 @@
 """Heat maps of correlations, agreement, tournaments and differences.
 
 The background colours are in `heat.css`: ten steps to either side of a neutral one, equally far apart in OKLab, so that
-equal differences look equal. Orange and blue are distinguishable with any kind of colour blindness. There is one set for
-light pages and one for dark pages; text is readable on all of them.
+equal differences look equal. Orange and blue are distinguishable with any kind of colour blindness. There is one set
+for light pages and one for dark pages; text is readable on all of them.
 """
 
 import math

@@ -324,7 +324,7 @@ def _finding(result: Row, means: Sequence[tuple[str, str]]) -> str:
     if len(named) < 2:
         return "No two raters have a value for every aspect on as many rows."
     (first, best), (second, next_best) = named[:2]
-    said = f"{first} follows people best, with a mean correlation of {best}; {second} has {next_best}"
+    said = f"{first} agrees best with people, with a mean correlation of {best}; {second} has {next_best}"
     tests = [row for row in result["tests"] if {row["a"], row["b"]} == {first, second}]
     if not tests:
         return f"{said}: this was not tested."

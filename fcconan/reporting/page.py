@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 MARK, MARKED = b'<meta name="generator" content="fcconan">', 1_000  # in the first bytes of each page
 TEXTS_WARNING = "The messages are hate speech, and replies may repeat it; reading them can be distressing."
-INVENTED_WARNING = "The messages speak of invented peoples, but as hate speech does, and replies may repeat it."
+INVENTED_WARNING = "The messages imitate hate speech against invented peoples, and replies may repeat it."
 
 
 @dataclass(frozen=True)

@@ -185,8 +185,8 @@ def leaderboard_section(result: Row) -> Section:
     """Returns a leaderboard as a part of a page."""
     notes = [
         *result.get("notes", ()),
-        "Intervals are bootstrap intervals over items. Missing ratings are left out and counted; counts that differ are "
-        "in the order of the columns.",
+        "Intervals are bootstrap intervals over items. Missing ratings are left out and counted; counts that differ "
+        "are in the order of the columns.",
     ]
     tables = [*leaderboard_tables(result), *difference_tables(result, every=True), *powered_tables(result, every=True)]
     return Section("Leaderboard", notes, tables)
@@ -228,8 +228,8 @@ def correlation_section(result: Row, title: str = "Correlation with people") -> 
         "Chance is the expected value of random ratings. One person is the value of one annotator against the mean of "
         "the others: a judge above it agrees with the mean better than a person does.",
         "Intervals are bootstrap intervals over items. A group with constant ratings has no coefficient and is counted "
-        "as constant. Rows in a group of fewer than two (given length: four) are counted as too few. Counts that differ "
-        "are in the order of the coefficients.",
+        "as constant. Rows in a group of fewer than two (given length: four) are counted as too few. Counts that "
+        "differ are in the order of the coefficients.",
     ]
     if result["rows"]:
         notes.append(

@@ -331,7 +331,8 @@ def test_passages_are_none_of_a_dataset_with_knowledge(replies: Path, server: Se
         (
             says("x"),
             ("--aspect", "relevance", "--rating-method", "prometheus"),
-            "4 of 4 are no_reference; name a column with --rename references=COLUMN, or choose a method without references",
+            "4 of 4 are no_reference; name a column with --rename references=COLUMN, or "
+            "choose a method without references",
         ),
         (
             lambda body, number: Action(400, {"error": {"message": "No \x1b]0;such\x07 field"}}),

@@ -217,7 +217,7 @@ def test_without_texts_no_byte_of_one_is_anywhere(results: Path, site: Path, tmp
     for text in (QUERIES["q1"], QUERIES["q3"], CORPUS["c1"], CORPUS["c3"], HS[0], HS[1], CN[0], CN[3]):
         assert json.dumps(text)[1:-1].encode() in given, text
         assert " ".join(text.split()[:3]).encode() not in left_out, text
-    assert (out / "index.html").read_text().count("The pages hold ids and labels, and no text.") == 1
+    assert (out / "index.html").read_text().count("The pages contain ids and labels, no texts.") == 1
     assert 'id="show-texts"' not in (out / "retrieval.html").read_text()
 
 
