@@ -39,7 +39,7 @@ class Scale(NamedTuple):
         return round(100 * min(1.0, max(0.0, share)), 2)
 
 
-class Dots(NamedTuple):
+class ForestPlot(NamedTuple):
     """A plot of values that share an axis.
 
     Attributes:
@@ -112,4 +112,4 @@ def forest_plot(
     if len(dots) > MOST:
         title += f"; the first {MOST} of {len(dots)}"
     rows = dots[:MOST]
-    return macro("dots_figure", Dots(title, rows, scale_of(rows, origin), line, line_name))
+    return macro("dots_figure", ForestPlot(title, rows, scale_of(rows, origin), line, line_name))

@@ -15,7 +15,7 @@ from fcconan.reporting.benchmark_words import (
 )
 from fcconan.reporting.elements import markup
 from fcconan.reporting.findings import retrieval_finding
-from fcconan.reporting.forest_plots import Dot, Dots, forest_plot, hollow_note, scale_of
+from fcconan.reporting.forest_plots import Dot, ForestPlot, forest_plot, hollow_note, scale_of
 from fcconan.reporting.heat_maps import difference_map, heat_maps
 from fcconan.reporting.html_tables import View
 from fcconan.reporting.label_tables import (
@@ -208,7 +208,7 @@ def _averages(result: Results, published: Published | None) -> "Markup | None":
     return forest_plot(f"Averages with {percent(result)} intervals", dots, line=chance, line_name="chance")
 
 
-def _dots(result: Results, partition: str) -> list[tuple[str, Dots]]:
+def _dots(result: Results, partition: str) -> list[tuple[str, ForestPlot]]:
     """Returns a plot for every metric, whose scale is the same on all partitions."""
     found = []
     for metric in result["settings"]["metrics"]:
@@ -217,7 +217,7 @@ def _dots(result: Results, partition: str) -> list[tuple[str, Dots]]:
         chance = result["chance"]["partitions"][partition].get(metric)
         title = f"{metric_title(metric)} on {partition}, with {percent(result)} intervals"
         title += hollow_note(by_part[partition])
-        found.append((metric, Dots(title, by_part[partition], scale, chance, "chance")))
+        found.append((metric, ForestPlot(title, by_part[partition], scale, chance, "chance")))
     return found
 
 

@@ -208,8 +208,8 @@ class _Replies:
         template = options.chat_format()
         items = self._items()
         names = [each for each in (options.model, options.judge) if each is not None]
-        models = [self.connection.open(names[0], beside=names, template=template)]
-        models += [self.connection.open(each, beside=names) for each in names[1:]]
+        models = [self.connection.open(names[0], sharing=names, template=template)]
+        models += [self.connection.open(each, sharing=names) for each in names[1:]]
         plan = self._plan(strategy, decoding, prompt)
         plan.prepare(items)
         if self.connection.options.dry_run:

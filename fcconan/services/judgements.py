@@ -128,9 +128,9 @@ def rate(
     notice = None if items is None else background_notice(items, knowledge)
     notes = () if notice is None else (notice,)
     with connected("rate", {"replies": replies}, options, client=client) as connection:
-        beside = names if options.panel is not None else ()
+        sharing = names if options.panel is not None else ()
         own = {name: _own_judge(name, plan, options, features_from) for name in names if not _is_asked(name)}
-        opened = [connection.open(each, beside=beside) if _is_asked(each) else None for each in names]
+        opened = [connection.open(each, sharing=sharing) if _is_asked(each) else None for each in names]
         if options.dry_run:
             return RateResult(_dry_run(opened, plan, knowledge, rows, options), notes=notes)
         judges = _judges(names, opened, own, plan, knowledge, options.rater_name)

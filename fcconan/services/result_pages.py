@@ -73,7 +73,7 @@ def report(
     folder = Path(out)
     paths = [built_folder(each) for each in ([inputs] if isinstance(inputs, str | Path) else inputs)]
     left_out: list[str] = []
-    found = find_inputs(paths, tell=left_out.append)
+    found = find_inputs(paths, on_skip=left_out.append)
     target = folder.resolve()
     for path in (*paths, *(each.path for each in found)):
         if path.resolve().is_relative_to(target) or (path.is_dir() and target.is_relative_to(path.resolve())):

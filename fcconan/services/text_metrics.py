@@ -160,7 +160,7 @@ def metrics(
         InputError: A source or a model cannot be read, a metric is unknown, or the file cannot be written.
 
     Examples:
-        >>> rows = [{"system": "A", "hate_speech": "They never return a book.", "text": "The library says they do."}]
+        >>> rows = [{"system": "A", "hate_speech": "They keep our books.", "text": "They return them every month."}]
         >>> result = metrics(rows, MetricsOptions(metric=("length-words",)))
         >>> result.to_frame()[["system", "metric", "value"]].values.tolist()
         [['A', 'length-words', 5.0]]

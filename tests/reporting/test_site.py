@@ -83,7 +83,7 @@ def test_every_kind_is_recognised_by_what_it_holds(results: Path, tmp_path: Path
     (tmp_path / "any name.json").write_bytes((results / "rank.json").read_bytes())
     said: list[str] = []
     file = results / "bench" / "results.json"  # the same as in the folder, without rankings
-    again = find_inputs([tmp_path / "any name.json", file, results / "bench", results], tell=said.append)
+    again = find_inputs([tmp_path / "any name.json", file, results / "bench", results], on_skip=said.append)
     assert [(each.kind, each.path.name) for each in again][:1] == [("bench", "bench")]
     assert [each.path.name for each in again if each.kind == "rank"] == ["any name.json"]
     assert len(again) == len(found)

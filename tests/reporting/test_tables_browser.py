@@ -9,8 +9,8 @@ from typing import Literal
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from fcconan.reporting.dataset_pages import dataset_page
-from fcconan.reporting.ledger import ledger_page
 from fcconan.reporting.page import Page as ReportPage, Section, write_page
+from fcconan.reporting.reproduced_values import reproduction_page
 from fcconan.reporting.scores import correlation_page
 from fcconan.reporting.tables import Table, latex_lines, markdown_lines
 from tests.browsing import accessibility_problems, needs_chromium, visit
@@ -96,7 +96,9 @@ def test_maps_are_chosen_and_figures_filtered(browser: Browser, tmp_path: Path) 
         expect(page.locator("#announcement")).to_contain_text("This coefficient is not computed at this level")
         page.get_by_label("Level").select_option("pooled")
         is_accessible(page, "dark")
-    write_page(tmp_path / "ledger.html", ledger_page({"rows": [asdict(each) for each in CELLS], "signature": "s|1"}))
+    write_page(
+        tmp_path / "ledger.html", reproduction_page({"rows": [asdict(each) for each in CELLS], "signature": "s|1"})
+    )
     with visit(browser, tmp_path / "ledger.html") as page:
         part = page.locator("details", has=page.locator("summary", has_text=re.compile("^Every value$"))).locator(
             "div.table"

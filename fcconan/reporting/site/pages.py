@@ -10,9 +10,9 @@ from fcconan.reporting.benchmark_reports import DETAILS, RESULT, as_json, tables
 from fcconan.reporting.dataset_pages import dataset_page
 from fcconan.reporting.generators import SCORED, generators_page
 from fcconan.reporting.judge_benchmark import judge_page
-from fcconan.reporting.ledger import ledger_page
 from fcconan.reporting.page import Page, day_of
 from fcconan.reporting.plots import figures
+from fcconan.reporting.reproduced_values import reproduction_page
 from fcconan.reporting.retrieval import retrieval_page
 from fcconan.reporting.scores import agreement_page, correlation_page, leaderboard_page, tournament_page
 from fcconan.reporting.site.inputs import MANIFEST, SUITE, Input, read_json
@@ -109,7 +109,7 @@ _SCORES: dict[str, Callable[[Any], Page]] = {
     "leaderboard": leaderboard_page,
     "metrics": metrics_page,
     "judge-benchmark": judge_page,
-    "reproduce": lambda rows: ledger_page({"rows": rows}),
+    "reproduce": lambda rows: reproduction_page({"rows": rows}),
 }
 _VERBS = {"dataset": "build", "generators": "evaluate-generators", "judge-benchmark": "judge benchmark"}
 _PAGES: dict[str, Callable[[Input, bool], Page]] = {

@@ -43,7 +43,7 @@ def difference(cell: Cell) -> Difference | None:
     return Difference(f"{apart:+.{decimals}f}", round(abs(apart) / printed.unit, 1))
 
 
-def ledger_page(result: Row) -> Page:
+def reproduction_page(result: Row) -> Page:
     """Returns the reproduction table as a page.
 
     Args:
