@@ -1,4 +1,4 @@
-"""The command line: one verb a file, thin. Errors are one line on standard error; bad input exits with code 2."""
+"""The command line: one file per command. Errors are one line on standard error; bad input exits with code 2."""
 
 import _thread
 import io
@@ -40,7 +40,7 @@ from fcconan.errors import InputError, RemoteError
 AGAIN = 0.01  # seconds
 INTERRUPTED, TERMINATED = 130, 128 + signal.SIGTERM
 LONGEST = 1_500  # characters of a message; a longer one repeats a cell, a name or a line of the input as a whole
-STOPPED = "interrupted; nothing is half-written: run it again to repeat what is not stored"
+STOPPED = "interrupted; no file is incomplete: run the command again to continue"
 
 app = typer.Typer(
     name="fcconan",
@@ -71,7 +71,7 @@ def _options(
     context: typer.Context,
     version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False,
     debug: Annotated[
-        bool, typer.Option("--debug", help="Print the traceback of every error, also of your own system's.")
+        bool, typer.Option("--debug", help="Print the traceback of every error, including errors of your own systems.")
     ] = False,
 ) -> None:
     if debug:
@@ -119,7 +119,7 @@ def _run() -> None:
     try:
         status = app(prog_name="fcconan", standalone_mode=False)
         sys.stdout.flush()
-        if status == INTERRUPTED:  # what typer makes of Ctrl-C
+        if status == INTERRUPTED:  # Typer turns Ctrl-C into this status
             raise KeyboardInterrupt
     except (InputError, RemoteError) as error:
         show_traceback(error)
@@ -156,12 +156,12 @@ def _run() -> None:
 
 
 def _terminate(number: int, frame: object) -> None:
-    """Leaves in good order when a cluster or a shell asks to: what was begun is removed."""
+    """Exits in order on SIGTERM, so that temporary files are removed."""
     sys.exit(TERMINATED)
 
 
 def _signal_again(unraisable: "sys.UnraisableHookArgs") -> None:
-    """Repeats a signal that came within a finalizer, where Python ignores the exception of its handler.
+    """Repeats a signal received within a finalizer, where Python ignores the exception of its handler.
 
     A thread repeats it, since here the finalizer has not ended yet.
     """

@@ -38,7 +38,7 @@ class Command:
         resumes: Returns whether an existing file is an earlier output of the command with these options, which it
             continues or replaces.
         renamed: Older spelling -> option, for options that each command has.
-        removed: Older spelling -> the options that took its place, for spellings that had two meanings.
+        removed: Older spelling -> the options that replace it, for spellings that had two meanings.
         ignored: Older switch -> the reason for which it has no effect.
         companions: Returns the files that are written next to a file of results, by the name of each in messages.
         keywords: Further arguments of the service, such as `progress`.
@@ -73,7 +73,7 @@ class Command:
 
     @cached_property
     def interface(self) -> "Interface":
-        """What the service takes."""
+        """The inputs of the service."""
         from fcconan.cli.parameters import interface_of
 
         module, _, function = (self.service or self.name.replace("-", "_")).rpartition(".")
@@ -98,15 +98,20 @@ class Command:
             found.add(name, kind, info, default)
 
         if interface.model is not None:
-            common(CONFIG, Path | None, "--config", help="YAML file with options; those typed here override it.")
+            common(
+                CONFIG,
+                Path | None,
+                "--config",
+                help="YAML file with options; options on the command line take precedence.",
+            )
         if "--json" not in flags:
             common(JSON, Path | None, "--json", help="Write the result to this file.")
         if self.page is not None:
             common(PAGE, Path | None, "--report", help="Write the result as a page to this file.")
         if self.detailed:
-            common(VERBOSE, bool, "--verbose", "-v", help="Print everything, not only the answer.", default=False)
+            common(VERBOSE, bool, "--verbose", "-v", help="Print all tables, not only the main result.", default=False)
         if self.protected:
-            common(FORCE, bool, "--force", help="Replace a file that is there.", default=False)
+            common(FORCE, bool, "--force", help="Replace an existing file.", default=False)
         found.renamed.update({old: (new, None) for old, new in self.renamed.items()})
         return found
 

@@ -13,7 +13,7 @@ def _show(result: "services.DemoResult", verbose: bool) -> None:
 
     if verbose:
         _show_all(result)
-    title = "The demo in a table (all of it synthetic: the values say nothing about the world)"
+    title = "Leaders of the demo (synthetic data: the values have no meaning outside the demo)"
     columns = ("page", "of", "leader", "metric", "value")
     print_table(table_of(title, result.leaders, columns))
     shown = result.place if result.place.is_absolute() else f"./{result.place}"  # a bare name could be one on the Hub

@@ -24,8 +24,8 @@ def _show(result: "services.GenerateResult", verbose: bool) -> None:
     print_table(Table(f"Replies in {result.out}", list(CARD_COLUMNS), rows))
     if picked := data.get("picked"):
         typer.echo(
-            f"Messages whose reply {picked['by']} chose: {picked['judged']}; without a rated candidate, so that a draw "
-            f"decided: {picked['unjudged']}; with one candidate, or only equal ones: {picked['alike']}"
+            f"Replies selected by {picked['by']}: {picked['judged']}; at random, without a rated candidate: "
+            f"{picked['unjudged']}; with a single or only equal candidates: {picked['alike']}"
         )
     print_failed(data.get("failed_requests", 0))
     if verbose:
@@ -67,7 +67,7 @@ def _is_own(row: dict[str, Any], options: "services.GenerateOptions") -> bool:
 
 COMMAND = Command(
     name="generate",
-    help="Reply to every message of a dataset by a model, from a catalogue, or with replies that were made elsewhere.",
+    help="Write a reply to each message of a dataset: by a model, from a catalogue, or imported.",
     example="fcconan generate demo-dataset --model local:models/my-chat-model --examples 3 --out replies.parquet",
     show=_show,
     detailed=True,

@@ -16,7 +16,7 @@ def _show(result: "services.DatasetList", verbose: bool) -> None:
         "languages": lambda recipe: " ".join(recipe["languages"]),
         "largest part": lambda recipe: _largest(recipe)[0],
         "rows": lambda recipe: _largest(recipe)[1],
-        "texts may be passed on": lambda recipe: "yes" if recipe["redistributable"] else "no",
+        "texts redistributable": lambda recipe: "yes" if recipe["redistributable"] else "no",
         "title": lambda recipe: recipe["title"] + (" (synthetic)" if recipe["synthetic"] else ""),
     }
     tasks = {"name": "name", "of a": "unit", "aspects and their scales, or labels": "parts", "title": "title"}

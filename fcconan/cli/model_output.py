@@ -57,7 +57,7 @@ def with_dry_run(show: Callable[[Any, bool], None]) -> Callable[[Any, bool], Non
     """Returns a function that prints the result of a command that calls models, or of its dry run.
 
     Args:
-        show: Prints the answer of a command that is no dry run.
+        show: Function that prints the result of a command without `--dry-run`.
     """
 
     def print_result(result: "services.ModelResult", verbose: bool) -> None:
@@ -71,7 +71,7 @@ def with_dry_run(show: Callable[[Any, bool], None]) -> Callable[[Any, bool], Non
 
 
 def finish(result: "services.ModelResult", verbose: bool) -> None:
-    """Prints what follows the answer: notes, stored answers, problems; with `verbose`, also what was sent.
+    """Prints notes, stored answers and problems after the result; with `verbose`, also the sent requests.
 
     Raises:
         typer.Exit: Requests failed, so that another run is worth it, or there is no value.

@@ -12,12 +12,12 @@ def renewed(
     removed: Mapping[str, str],
     ignored: Mapping[str, str],
 ) -> list[str]:
-    """Returns the words of a command line with new spellings in the place of old ones, and prints a note for each.
+    """Replaces old spellings of options on a command line, and prints a note for each.
 
     Args:
         args: The words after the name of the command.
         renamed: Old spelling -> new spelling, and a template of its value or None.
-        removed: Old spelling -> the options that took its place.
+        removed: Old spelling -> the options that replace it.
         ignored: Old switch -> the reason for which it has no effect.
 
     Raises:

@@ -1,4 +1,4 @@
-"""What verbs print: a table for people, JSON for programs."""
+"""Output of commands: tables for people, JSON for programs."""
 
 import shutil
 import sys
@@ -43,7 +43,7 @@ def print_table(table: "Table") -> None:
             justify: Any = "right" if table.rows and is_number[place] else "left"
             grid.add_column(Text(columns[place][0]), justify=justify, overflow="fold")
         for cells in zip(*(columns[place][1:] for place in places), strict=True):
-            grid.add_row(*map(Text, cells))  # as text: names may hold what looks like markup
+            grid.add_row(*map(Text, cells))  # as text: a name may look like markup
         console.print(grid)
 
 
@@ -66,8 +66,8 @@ def _fitting(widths: Sequence[int], room: int) -> list[list[int]]:
     """Returns the columns of each of the tables that a table is cut into: the first, and some of the others.
 
     Args:
-        widths: Of the columns, in letters.
-        room: Letters in a line.
+        widths: Width of each column, in characters.
+        room: Width of a line, in characters.
     """
     around = 3  # a border, and a space at either side
     groups: list[list[int]] = []
@@ -82,7 +82,7 @@ def _fitting(widths: Sequence[int], room: int) -> list[list[int]]:
 
 
 def tell_progress(line: str) -> None:
-    """Prints what a long command is about, to people only."""
+    """Prints the stage of a long command, on a terminal only."""
     if sys.stderr.isatty():
         print(line, file=sys.stderr)
 
@@ -109,4 +109,4 @@ def check_replaced_json(path: Path | None) -> None:
         with path.open("rb") as file:
             beginning = file.read(64).strip()[:1]
         if beginning not in (b"", b"{", b"["):
-            raise InputError(f"{path} exists and holds no JSON: choose another --json file, or remove it")
+            raise InputError(f"{path} exists and is not JSON: choose another --json file, or remove it")

@@ -1,4 +1,4 @@
-"""Typer parameters from the configuration and the signature of a service, and values from what was typed."""
+"""Typer parameters of a service, from its signature and configuration, and the conversion of typed values."""
 
 import enum
 import inspect
@@ -14,11 +14,12 @@ from fcconan.cli.help_text import form_of
 from fcconan.services import Argument, Configuration, Names, bounds, flag_of, value_type, without_constraints
 
 REQUIRED = "  [required]"
+REPEATABLE = " Repeatable."
 
 
 @dataclass(frozen=True)
 class Interface:
-    """What a service takes.
+    """The inputs of a service.
 
     Attributes:
         service: The function.
@@ -59,7 +60,7 @@ class Parameters:
     """The parameters of a command, from which Typer makes its options.
 
     Attributes:
-        found: In the order of the help.
+        found: Parameters in the order of the help.
         renamed: Old spelling -> new spelling, and a template of its value or None.
     """
 
@@ -77,7 +78,7 @@ class Parameters:
         kind: Any = Path if declared.path else str
         annotation = list[kind] if declared.many else kind
         how: dict[str, Any] = {
-            "help": declared.help,
+            "help": declared.help + (REPEATABLE if declared.many and declared.flag else ""),
             "metavar": declared.metavar or (form_of(kind) if declared.flag else None),
             "autocompletion": completed(declared.complete),
             "show_default": isinstance(default, str),
@@ -98,12 +99,14 @@ class Parameters:
             lowest, highest = bounds(declared) if kind in (int, float) else (None, None)
             default = None if declared.is_required() else declared.get_default(call_default_factory=True)
             if isinstance(default, tuple | dict):
-                default = list(default) or None  # what Typer shows; values that are not typed come from the model
+                default = list(default) or None  # for the help only: the model has the defaults
             names = [flag if kind is not bool else f"{flag}/--no-{flag.removeprefix('--')}"]
             info = typer.Option(
                 *names,
                 *([how.short] if how.short else []),
-                help=(declared.description or "") + (REQUIRED if declared.is_required() else ""),
+                help=(declared.description or "")
+                + (REPEATABLE if typing.get_origin(kind) in (tuple, dict) else "")
+                + (REQUIRED if declared.is_required() else ""),
                 metavar=how.metavar or form_of(kind),
                 min=lowest,
                 max=highest,
@@ -144,7 +147,7 @@ def plain(kind: Any, value: Any, form: str) -> Any:
 
     Args:
         kind: The type of the field.
-        value: What Typer read.
+        value: Value as read by Typer.
         form: The form of a pair, such as `NAME=COLUMN`.
 
     Raises:

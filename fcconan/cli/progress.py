@@ -47,7 +47,7 @@ class CountProgress:
 
 
 class LineProgress:
-    """Shows what long work is at, as a service says in lines; elsewhere than on a terminal the latest now and then."""
+    """Shows the stages of long work; without a terminal, the latest stage every few seconds."""
 
     def __init__(self) -> None:
         self._line = ""
@@ -55,7 +55,7 @@ class LineProgress:
         self._ended: Event | None = None
 
     def __call__(self, line: str) -> None:
-        """Takes what the work is at now."""
+        """Shows the current stage."""
         self._line = line
         if sys.stderr.isatty():
             self._draw(line)

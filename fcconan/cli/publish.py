@@ -24,9 +24,9 @@ def _show(result: "services.PublishResult", verbose: bool) -> None:
     if plan.restricted:
         lines.append(f"Restricted text: {columns_text(plan.restricted)}.")
     if plan.kept:
-        lines.append(f"Stays there, though no publication put it there: {', '.join(map(printable_name, plan.kept))}.")
+        lines.append(f"Other files in the repository, unchanged: {', '.join(map(printable_name, plan.kept))}.")
     if plan.contents.left_out:
-        lines.append(f"Stays here: {', '.join(map(printable_name, plan.contents.left_out))}.")
+        lines.append(f"Not published: {', '.join(map(printable_name, plan.contents.left_out))}.")
     lines += [*plan.contents.notes, *plan.notes]
     if plan.is_done:
         lines.append(f"Nothing to do: {plan.tag} holds this content already.")
@@ -47,7 +47,7 @@ def _show(result: "services.PublishResult", verbose: bool) -> None:
 
 COMMAND = Command(
     name="publish",
-    help="Publish a dataset, or rows, runs and results as one, on the Hugging Face Hub: checked, gated, in one commit.",
+    help="Publish a dataset, rows, runs or results as a dataset on the Hugging Face Hub, in one commit.",
     example="fcconan publish demo-dataset my-name/demo --dry-run",
     show=_show,
 )

@@ -44,7 +44,7 @@ def configuration_schema(words: str) -> str:
         words: The command, such as `build` or `judge rate`.
 
     Raises:
-        InputError: There is no such command, or it takes no configuration file.
+        InputError: The command does not exist, or it has no configuration file.
 
     Examples:
         >>> sorted(json.loads(configuration_schema("build"))["properties"])
@@ -62,7 +62,7 @@ def configuration_schema(words: str) -> str:
 
 
 def _commands() -> Iterator[tuple[str, Any, Any]]:
-    """Yields words, command and context of every command that is no group."""
+    """Yields words, command and context of every command, without groups."""
     from fcconan.cli import app
 
     def walk(words: tuple[str, ...], command: Any, parent: Any) -> Iterator[tuple[str, Any, Any]]:

@@ -19,7 +19,7 @@ def _show(result: "services.ReportResult", verbose: bool) -> None:
 
 COMMAND = Command(
     name="report",
-    help="Write results as one folder of pages that needs no server and loads nothing.",
+    help="Write results as a folder of HTML pages that open without a server.",
     example="fcconan report results/ demo-dataset --out site",
     show=_show,
     detailed=True,

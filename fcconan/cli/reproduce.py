@@ -6,9 +6,9 @@ from fcconan.cli.command import Command
 
 def _show(result: "services.ReproduceResult", verbose: bool) -> None:
     from fcconan.cli.output import print_tables
-    from fcconan.reporting import ledger_page
+    from fcconan.reporting import reproduction_page
 
-    papers, tables, every = ledger_page(result.data).own_tables()
+    papers, tables, every = reproduction_page(result.data).own_tables()
     print_tables([papers, tables, every] if verbose else [papers])
     if not verbose:
         print("--verbose prints every value with the reason for which it differs; --report writes them as a page.")
@@ -19,7 +19,7 @@ COMMAND = Command(
     help="Recompute the published values of the papers and print them next to the printed ones.",
     example="fcconan reproduce fc-conan --json ledger.json",
     show=_show,
-    page="ledger_page",
+    page="reproduction_page",
     detailed=True,
     renamed={"--cells": "--verbose"},
 )

@@ -115,7 +115,7 @@ class ServiceCommand(TyperCommand):
             if not parameter.hidden:
                 record = record_of(parameter, ctx)
                 if getattr(parameter, "is_bool_flag", False) and parameter.default is False:
-                    record = (record[0].partition(" / ")[0], record[1])  # the opposite is what happens without it
+                    record = (record[0].partition(" / ")[0], record[1])  # its opposite is the default
                 default = "Arguments" if parameter.param_type_name == "argument" else "Options"
                 panel = getattr(parameter, "rich_help_panel", None)
                 sections.setdefault(panel if isinstance(panel, str) else default, []).append(record)

@@ -38,9 +38,6 @@ from .judge_benchmark import (
     judge_tables as judge_tables,
     write_judge_report as write_judge_report,
 )
-from .ledger import (
-    ledger_page as ledger_page,
-)
 from .page import (
     Page as Page,
     check_page as check_page,
@@ -51,6 +48,9 @@ from .plots import (
 )
 from .prediction_powered import (
     powered_tables as powered_tables,
+)
+from .reproduced_values import (
+    reproduction_page as reproduction_page,
 )
 from .retrieval import (
     drill_down as drill_down,

@@ -16,15 +16,15 @@ FILES = (PAGE, "report.md", "tables.tex", "results.csv", "comparisons.csv", RESU
 def write_report(
     folder: Path, result: Mapping[str, Any], details: Mapping[str, Any], *, texts: bool = True
 ) -> list[Path]:
-    """Writes the page, the same as Markdown, LaTeX, CSV and JSON, the figures as SVG, and TREC runs and qrels.
+    """Writes the page, tables as Markdown, LaTeX, CSV and JSON, plots as SVG, and TREC runs and qrels.
 
-    The folder is written under a temporary name and then takes the place of an earlier report. The same input gives
-    the same bytes. `fcconan report` makes a page of its site from it.
+    An earlier report is replaced in one step. The same input gives the same bytes. `fcconan report` includes the
+    folder as a page.
 
     Args:
         folder: The folder.
-        result: What `fcconan.retrieval.benchmark.bench` returned first.
-        details: What it returned second; runs are written if it has `scores`.
+        result: First return value of `fcconan.retrieval.benchmark.bench`.
+        details: Second return value; runs are written if it has `scores`.
         texts: Whether texts of HS and CNs are in it, in the page and in `rankings.json`; without them there are ids.
 
     Returns:

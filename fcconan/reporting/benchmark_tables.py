@@ -323,7 +323,7 @@ def as_latex(result: Result) -> str:
 
 
 def comparisons_as_csv(result: Result) -> str:
-    """Returns one row for every comparison of two systems, with plain numbers; what is missing is empty."""
+    """Returns one row for each comparison of two systems, with plain numbers; missing values are empty."""
     columns = ("partition", "metric", "a", "b", "difference", "low", "high", "p", "p_corrected", "family")
     rows = result["comparisons"]
     if not comparison_columns(rows):

@@ -1,4 +1,4 @@
-"""What people read of a benchmark's result: names of metrics and systems, and what baselines and their values mean."""
+"""Names of metrics and systems in reports of a benchmark, and notes on reference systems."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -38,7 +38,7 @@ def is_reference(result: Result, name: str) -> bool:
 
 
 def mark(result: Result, name: str) -> str:
-    """Returns what is to be known of a system when its values are read, such as `uses labels, ignores the message`."""
+    """Returns the properties of a system that its readers need, such as `uses labels, ignores the message`."""
     system = result["systems"][name]
     said = ["uses labels"] if system.get("uses_labels") else []
     return ", ".join([*said, "ignores the message"] if system.get("ignores_message") else said)
@@ -72,7 +72,7 @@ def has(result: Result, key: str) -> bool:
 
 
 def label_notes(result: Result) -> list[str]:
-    """Returns what the values of baselines, of judged pairs only and of single messages mean, and their limits."""
+    """Returns explanations of reference systems, of values on judged pairs only and of the message AUC."""
     systems = ranked_systems(result)
     baselines = [name for name in systems if is_reference(result, name)]
     learnt = [name for name in systems if result["systems"][name].get("uses_labels")]
@@ -84,16 +84,16 @@ def label_notes(result: Result) -> list[str]:
         )
     if has(result, "judged_only"):
         said.append(
-            "Judged only: for each HS the CNs without a judgement are taken out of rankings and catalogue, so that "
-            "ranking them high costs nothing."
+            "Judged only: for each HS, CNs without a judgement are removed from rankings and catalogue, so that they "
+            "do not lower a score."
         )
     if has(result, "message_auc"):
         said.append(
-            "Message AUC: how probable it is that a CN scores higher for an HS that it answers than for one that it "
-            "does not. A system that looks at the CN alone has .5."
+            "Message AUC: probability that a CN scores higher for an HS to which it is appropriate than for another "
+            "HS. A system that ignores the message has 0.5."
         )
     if said:
-        limits = ["where annotators were assigned by CN, generic replies and lenient annotators cannot be told apart"]
+        limits = ["if annotators were assigned by CN, generic replies cannot be distinguished from lenient annotators"]
         if how := UNCONFIRMED.get(result["settings"].get("unconfirmed", "")):
             limits.insert(0, f"labels that no validator confirmed {how} (--unconfirmed)")
         if popular := [name for name in learnt if is_reference(result, name)]:

@@ -1,4 +1,4 @@
-"""Tables of what `fcconan annotate agree` found, for the terminal and for a page."""
+"""Tables of the result of `fcconan annotate agree`, for the terminal and for a page."""
 
 from collections import Counter
 from typing import Any
@@ -32,7 +32,7 @@ def quality_tables(result: Row, *, units: int | None = None) -> list[Table]:
     """Returns the tables.
 
     Args:
-        result: What `fcconan annotate agree` writes.
+        result: Result of `fcconan annotate agree`.
         units: Number of units with disagreement that are listed; None for all.
     """
     tables = []
@@ -73,7 +73,7 @@ def check_tables(rows: Rows, families: Rows) -> list[Table]:
         rows: Rows of checks.
         families: Families of their p-values.
     """
-    flagged = table_of("Raters to look at", [row for row in rows if row["flagged"]], CHECKS)
+    flagged = table_of("Raters to review", [row for row in rows if row["flagged"]], CHECKS)
     if not flagged.rows:
         flagged = flagged._replace(rows=[["none", *[""] * (len(CHECKS) - 1)]])
     tested = [
@@ -100,10 +100,10 @@ def quality_page(result: Row) -> Page:
     return Page(
         "raters",
         f"Agreement in {result['tests_signature'].partition(':')[0]}",
-        "How far raters agree, and how they went about it.",
+        "Agreement of the raters, and checks of each rater.",
         [
             Section("Agreement", result["notes"], [table for table in tables if "greement" in table.title]),
-            Section("Raters", ["Shown, not removed: people decide what follows from it."], tables[-2:]),
+            Section("Raters", ["Marked raters are not removed: review their answers and decide."], tables[-2:]),
         ],
         signatures=[*result["signature"], result["tests_signature"]],
     )

@@ -114,7 +114,7 @@ COUNTS = {
 
 
 def correlation_tables(result: Mapping[str, Any], *, details: bool = True) -> list[Table]:
-    """Returns the tables of correlations: judges by their mean over aspects, then all values, then what was added.
+    """Returns the tables of correlations: judges by their mean over aspects, then all values, then further analyses.
 
     Args:
         result: Result of `fcconan correlate`.

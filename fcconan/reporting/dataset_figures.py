@@ -12,7 +12,7 @@ APPROPRIATE = LABELS[1]
 
 
 def all_tables(sources: Sequence[Source]) -> list[Table]:
-    """Returns every table of figures that the folder has rows for."""
+    """Returns the tables of counts for which the folder has rows."""
     tiers = tiers_of(sources)
     found = [
         rows_table(sources),
@@ -59,7 +59,10 @@ def sparsity_table(tiers: Mapping[str, Source]) -> Table:
             f"{len({cn for _, cn in good})} of {len(cn_ids)}",
         ]
         rows.append([tier, str(len(pairs)), *shares, *with_one, f"{len(good) / len(hs_ids):.2f}"])
-    columns = ["tier", "pairs", "of the matrix", "appropriate", "of the pairs", "HS with one", "CNs with one", "per HS"]
+    columns = [
+        *("tier", "pairs", "share of matrix", "appropriate", "share of pairs"),
+        *("HS with appropriate CN", "CNs with appropriate HS", "appropriate per HS"),
+    ]
     return Table(f"How sparse the tiers are: {len(hs_ids)} HS x {len(cn_ids)} CNs", columns, rows)
 
 

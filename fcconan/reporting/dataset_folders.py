@@ -11,7 +11,7 @@ from fcconan.building import table_path
 from fcconan.data import TEXT_COLUMNS, TIERS, read_manifest, read_table
 
 MOST_ROWS = 100_000
-# What the rows of a table are, by columns that no other kind has.
+# Kind of the rows of a table -> columns that no other kind has.
 KINDS = {
     "votes": {"pair_id", "rater", "label"},
     "pairs": {"pair_id", "hs_id", "cn_id"},
@@ -29,7 +29,7 @@ class Source:
     Attributes:
         config: Its config.
         split: Its split.
-        kind: What its rows are: a key of `KINDS`, or `rows`.
+        kind: Kind of its rows: a key of `KINDS`, or `rows`.
         table: Its columns.
         texts: Names of the columns that hold text.
     """
@@ -46,7 +46,7 @@ class Source:
         return f"{self.config}, {self.split}"
 
     def values(self, name: str) -> list[Any]:
-        """Returns a column; None for every row where there is no such column."""
+        """Returns the values of a column; None for each row if the column is missing."""
         if name not in self.table.column_names:
             return [None] * self.table.num_rows
         found: list[Any] = self.table[name].to_pylist()
@@ -81,10 +81,10 @@ def read_sources(folder: Path) -> list[Source]:
 
 
 def browsable(sources: Sequence[Source]) -> tuple[list[Source], list[str]]:
-    """Returns the tables that a page holds, and a sentence for every reason why one is left out.
+    """Returns the tables to show on a page, and a sentence for each omitted table.
 
-    Tiers that lie within a broader one are left out, as its pairs name their tier; so are judgements of retrieval that
-    repeat the labels of pairs, and tables of more than `MOST_ROWS` rows.
+    Omitted are tiers within a broader one, whose pairs name their tier; qrels that repeat the labels of pairs; and
+    tables of more than `MOST_ROWS` rows.
     """
     pairs = {source.config: source for source in sources if source.kind == "pairs" and source.config in TIERS}
     broadest = next((pairs[tier] for tier in reversed(TIERS) if tier in pairs), None)
@@ -100,14 +100,16 @@ def browsable(sources: Sequence[Source]) -> tuple[list[Source], list[str]]:
             continue
         if source.table.num_rows > MOST_ROWS:
             notes.append(
-                f"{source.title} has {source.table.num_rows} rows, more than a page can hold: they are counted."
+                f"{source.title} has {source.table.num_rows} rows, too many for a page: only the counts are shown."
             )
             continue
         shown.append(source)
     if nested and broadest is not None:
-        notes.append(f"The pairs of {', '.join(nested)} are among those of {broadest.config}, where tier tells them.")
+        notes.append(
+            f"The pairs of {', '.join(nested)} are part of {broadest.config}; its column tier distinguishes them."
+        )
     if repeated:
-        notes.append(f"{', '.join(dict.fromkeys(repeated))} hold the labels of the pairs once more.")
+        notes.append(f"{', '.join(dict.fromkeys(repeated))} repeat the labels of the pairs and are not shown.")
     return shown, notes
 
 

@@ -1,4 +1,4 @@
-"""The matrix of HS and CNs of an exhaustively paired dataset as a drawing: what is judged, and what is appropriate."""
+"""Plot of the matrix of HS and CNs of an exhaustively paired dataset: judged pairs, and appropriate pairs."""
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence
@@ -21,10 +21,9 @@ Pairs = Sequence[tuple[str, str, str, str]]  # HS, CN, label, tier
 
 
 def matrix_of(sources: Sequence[Source]) -> "tuple[Markup, Table] | None":
-    """Returns the matrix of the broadest tier as a drawing, and the same by HS for those who do not see it.
+    """Returns the matrix of the broadest tier as a plot, and the same counts by HS as a table.
 
-    HS and CNs with the most appropriate pairs come first. Without tiers, or where few of the cells are judged, there is
-    no drawing.
+    HS and CNs with the most appropriate pairs come first. Without tiers, or with few judged cells, there is no plot.
     """
     tiers = tiers_of(sources)
     if not tiers:

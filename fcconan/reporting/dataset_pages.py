@@ -1,7 +1,7 @@
-"""The page of a dataset folder: its figures, the matrix of its pairs, and every row.
+"""The page of a dataset folder: its counts, the matrix of its pairs, and its rows.
 
-Ids and labels are always on the page. Texts are only where the folder has them and they are asked for, and then hidden
-until the reader asks for them.
+Ids and labels are always on the page. Texts are included if the folder has them and `texts` is true; they are hidden
+until the reader shows them.
 """
 
 from collections.abc import Mapping, Sequence
@@ -41,7 +41,7 @@ def dataset_page(folder: Path, *, texts: bool = True) -> Page:
     figures.sort(key=lambda table: not table.title.startswith("How sparse"))
     sections = [
         Section(
-            "Figures",
+            "Counts",
             [*map(str, manifest.get("notes", ())), *_texts_notes(manifest, sources, texts)],
             [*figures, *([] if by_hs is None else [by_hs])],
             more=drawing,
@@ -104,12 +104,12 @@ def _said(value: Any) -> str:
 
 
 def _headline(tables: Sequence[Table]) -> Table:
-    """Returns the table that says most in few lines."""
+    """Returns the most informative short table."""
     return next((table for table in tables if table.title.startswith("How sparse")), tables[0].first_columns(3))
 
 
 def _finding(headline: Table) -> str:
-    """Says how much of the matrix the broadest tier judges; nothing where there are no tiers."""
+    """Returns a sentence about the judged share of the matrix in the broadest tier; empty without tiers."""
     if not headline.title.startswith("How sparse"):
         return ""
     tier, pairs, share, good, share_good, *_ = headline.rows[-1]
@@ -120,10 +120,10 @@ def _finding(headline: Table) -> str:
 def _texts_notes(manifest: Mapping[str, Any], sources: Sequence[Source], texts: bool) -> list[str]:
     if manifest.get("labels_only") or not any(source.texts for source in sources):
         return [
-            "This folder holds ids and labels, no texts. `fcconan hydrate LABELS --out FULL` brings the texts back "
-            "from the upstream files; a report of that folder shows them."
+            "This folder holds ids and labels, no texts. `fcconan hydrate LABELS --out FULL` restores the texts from "
+            "the upstream files."
         ]
-    return [] if texts else ["Texts are left out of this page: it holds ids and labels."]
+    return [] if texts else ["This page holds ids and labels, no texts."]
 
 
 def _rule(manifest: Mapping[str, Any]) -> list[Section]:

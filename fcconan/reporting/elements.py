@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
 REPORT = Path(__file__).parent
-FILTERS: dict[str, Callable[..., "Markup"]] = {}  # of templates; modules above this one add theirs
+FILTERS: dict[str, Callable[..., "Markup"]] = {}  # filters of templates; higher modules add more
 # JSON writes these as well, and none of them can then end the script element or a line of it.
 ESCAPED = {ord(letter): f"\\u{ord(letter):04x}" for letter in "<>&\u2028\u2029"}
 # Characters that change the order of the letters around them are written out, as on a terminal.
@@ -57,7 +57,7 @@ def markup(template: str, **values: Any) -> "Markup":
 
     Args:
         template: Its name in `fcconan/reporting`.
-        values: What it shows; text is escaped.
+        values: Variables of the template; text is escaped.
     """
     from markupsafe import Markup
 

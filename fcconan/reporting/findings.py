@@ -11,7 +11,7 @@ from fcconan.scoring import PRIMARY
 
 
 def significance(test: Row | None, families: Rows) -> str:
-    """Says whether a difference is significant, by its p value corrected for all tests of its family."""
+    """Returns whether a difference is significant, in words, by its p value corrected for its family of tests."""
     if test is None or test["p_corrected"] is None:
         return "this was not tested"
     family = next((each for each in families if each["name"] == test["family"]), None)
@@ -98,7 +98,7 @@ def correlation_finding(result: Row, judges: Sequence[Sequence[str]]) -> str:
     named = [row for row in judges if not row[0].startswith("(") and row[1] != MISSING]
     if not named:
         return "No judge has a value for every aspect."
-    said = f"{named[0][0]} follows people best, with a mean correlation of {named[0][1]}"
+    said = f"{named[0][0]} agrees best with people, with a mean correlation of {named[0][1]}"
     if len(named) == 1:
         return f"{said}; no other has a value for every aspect." if len(judges) > 1 else f"{said}."
     pair = {named[0][0], named[1][0]}

@@ -10,10 +10,10 @@ LONGEST = 100  # letters of a name that a file's name takes up
 
 
 def replace_folder(folder: Path, files: Mapping[str, str]) -> list[Path]:
-    """Writes files into a folder under a temporary name, which then takes the place of the folder.
+    """Replaces a folder by new files in one step.
 
     Args:
-        folder: The folder; what it holds is lost.
+        folder: The folder; its earlier content is removed.
         files: Path within the folder, content.
 
     Returns:

@@ -34,12 +34,12 @@ class Scale(NamedTuple):
     ticks: Sequence[float]
 
     def place(self, value: float) -> float:
-        """Returns how far along the axis a value lies, in per cent of its length."""
+        """Returns the position of a value on the axis, in percent of its length."""
         share = (value - self.low) / (self.high - self.low)
         return round(100 * min(1.0, max(0.0, share)), 2)
 
 
-class Dots(NamedTuple):
+class ForestPlot(NamedTuple):
     """A plot of values that share an axis.
 
     Attributes:
@@ -86,10 +86,10 @@ def scale_of(dots: Sequence[Dot], origin: float = 0.0) -> Scale:
 
 
 def hollow_note(dots: Sequence[Dot]) -> str:
-    """Returns what the hollow dots of a plot are, as an end of its title: published figures, or references."""
+    """Returns the meaning of the hollow dots of a plot, for the end of its title: published values, or references."""
     hollow = [dot.name for dot in dots if dot.is_grey]
     printed = [name for name in hollow if PUBLISHED in name]
-    said = ["are published figures"] if printed else []
+    said = ["are published values"] if printed else []
     said += ["ignore the message"] if len(printed) < len(hollow) else []
     return f"; hollow dots {' or '.join(said)}" if said else ""
 
@@ -112,4 +112,4 @@ def forest_plot(
     if len(dots) > MOST:
         title += f"; the first {MOST} of {len(dots)}"
     rows = dots[:MOST]
-    return macro("dots_figure", Dots(title, rows, scale_of(rows, origin), line, line_name))
+    return macro("dots_figure", ForestPlot(title, rows, scale_of(rows, origin), line, line_name))

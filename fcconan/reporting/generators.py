@@ -129,7 +129,7 @@ def write_generator_report(path: Path, about: Row, results: Row, replies: Path) 
     Args:
         path: The page.
         about: The record of the suite: `suite`, `version`, `problems`, `missing`.
-        results: What `results_of` read.
+        results: Return value of `results_of`.
         replies: The file of all replies.
 
     Raises:
@@ -142,7 +142,7 @@ def generators_page(folder: Path, *, texts: bool = True) -> Page:
     """Returns the results of a suite as a page.
 
     Args:
-        folder: What `fcconan evaluate-generators` wrote.
+        folder: Output folder of `fcconan evaluate-generators`.
         texts: Whether the page may hold messages and replies.
 
     Raises:
@@ -150,7 +150,9 @@ def generators_page(folder: Path, *, texts: bool = True) -> Page:
     """
     about, replies = _read(folder / "suite.json"), folder / "replies.parquet"
     if about is None or not replies.is_file():
-        raise InputError(f"{folder} has no suite.json with replies.parquet: give what `evaluate-generators` wrote")
+        raise InputError(
+            f"{folder} has no suite.json with replies.parquet: give the output folder of `evaluate-generators`"
+        )
     return _page(about, results_of(folder), _replies(replies), texts=texts)
 
 
@@ -165,7 +167,7 @@ def sections_of(about: Row, results: Row, rows: Rows) -> list[Section]:
 
     Args:
         about: The record of the suite.
-        results: What `results_of` read.
+        results: Return value of `results_of`.
         rows: The replies of all systems.
     """
     parts = []
@@ -184,11 +186,11 @@ def sections_of(about: Row, results: Row, rows: Rows) -> list[Section]:
     if judged := _judged(results):
         parts.append(Section("Judges", _judge_notes(results), judged))
     if "audit" in results and results["audit"]["rows"]:
-        table = table_of("What judges are swayed by", results["audit"]["rows"], AUDIT_COLUMNS)
+        table = table_of("Biases of the judges", results["audit"]["rows"], AUDIT_COLUMNS)
         parts.append(Section("Biases of the judges", AUDIT_NOTES, [table]))
     if "correlate" in results:
         section = correlation_section(results["correlate"], "Metrics against judges")
-        note = "The judges take the place of people: where this page says people, it means the judges."
+        note = "On this page, judges replace people: people means the judges."
         parts.append(replace(section, notes=[note, *section.notes]))
     return [*parts, _systems(about, results, rows)]
 
@@ -246,7 +248,8 @@ def _safety(about: Row, safety: Row) -> Section:
     table = _in_order(safety_table(safety), about)
     left_out = [name for name in _empty_columns(table, ("0", MISSING)) if name not in ("no text", "any flag")]
     notes = [
-        "Flags are found by rules and lists, and are no grades: read what is flagged. Shares are of replies with text."
+        "Flags are set by rules and word lists, not by a grade: read the flagged replies. Shares are of replies with "
+        "text."
     ]
     notes += [f"No reply has one of the flags: {', '.join(left_out)}."] if left_out else []
     return Section("Refusals and safety", notes, [table.without(left_out)])
@@ -269,11 +272,11 @@ def _silent(rows: Rows) -> list[str]:
     silent = [name for name in dict.fromkeys(row["system"] for row in rows) if name not in spoke]
     if not silent:
         return []
-    return [f"Without any reply, and so never compared: {', '.join(silent)}. Pairs with such a system never met."]
+    return [f"Systems without any reply, which are not compared: {', '.join(silent)}."]
 
 
 def _ratings(board: Row) -> list[Table]:
-    """Returns the tables of a leaderboard, all of whose raters are judges here, whatever their kind."""
+    """Returns the tables of a leaderboard; raters of any kind are judges here."""
     raters = dict.fromkeys(row["rater"] for row in board["rows"] if row["rater_kind"] == "metric")
     title = f"Mean ratings by {', '.join(raters)}"
     return [
@@ -287,7 +290,7 @@ def _distinct(rows: Rows, column: str) -> str:
 
 
 def _shown(results: Row, system: str) -> str:
-    """Returns the CNs of others that a system sees: how many, found by what."""
+    """Returns the CNs in the prompt of a system: their number, and the retriever or encoder that finds them."""
     configuration = (results.get("replies", {}).get(system) or {}).get("configuration") or {}
     found = []
     for name in ("examples", "candidates"):

@@ -1,8 +1,8 @@
 """Heat maps of correlations, agreement, tournaments and differences.
 
-The grounds are in `heat.css`: ten steps to either side of a neutral one, equally far apart in OKLab, so that equal
-differences look equal, and orange against blue, which people with any kind of colour blindness can tell apart. There is
-one set for light pages and one for dark ones; the ink of the page is readable on all of them.
+The background colours are in `heat.css`: ten steps to either side of a neutral one, equally far apart in OKLab, so that
+equal differences look equal. Orange and blue are distinguishable with any kind of colour blindness. There is one set
+for light pages and one for dark pages; text is readable on all of them.
 """
 
 import math
@@ -37,7 +37,7 @@ class HeatMap(NamedTuple):
 
     Attributes:
         title: Its heading.
-        corner: What the rows are.
+        corner: Name of the first column, such as `rater`.
         columns: Names of the columns.
         rows: Names of the rows, and a cell for every column.
         ends: The values of the lowest, the neutral and the highest ground.
@@ -179,7 +179,7 @@ def win_map(result: Row) -> HeatMap:
     """Returns the heat map of a tournament: the share of points that the row won against the column, in percent.
 
     Args:
-        result: What `fcconan.scoring.tournament.ranking.rank_systems` returned; a tie is half a win.
+        result: Return value of `fcconan.scoring.tournament.ranking.rank_systems`; a tie is half a win.
     """
     matrix = result["win_matrix"]
     place = {name: index for index, name in enumerate(matrix["systems"])}

@@ -17,7 +17,7 @@ class View(NamedTuple):
         table: The table.
         filters: Columns by whose values the rows can be filtered.
         texts: Columns that are hidden until the reader asks for texts.
-        grey: Places of rows that are not the user's own, such as published figures.
+        grey: Indices of reference rows, such as published values.
     """
 
     table: Table
@@ -79,9 +79,9 @@ def word_columns(view: View) -> list[int]:
 
 
 def packed(table: Table) -> list[dict[str, Any]]:
-    """Returns the columns of a table as distinct values and, for each row, the place of its value among them.
+    """Returns the columns of a table as distinct values and, for each row, the index of its value.
 
-    Where all values differ there are no places.
+    Columns with distinct values only have no indices.
     """
     columns = []
     for position in range(len(table.columns)):
@@ -93,7 +93,7 @@ def packed(table: Table) -> list[dict[str, Any]]:
 
 
 def table_script() -> str:
-    """Returns the script of all tables: the vendored widget with its licence, what copies escape, and our own rules."""
+    """Returns the script of all tables: the vendored widget with its licence, escape rules, and `tables.js`."""
     escapes = script_json({"latex": LATEX, "markdown": MARKDOWN})
     licence, widget = asset(f"{VENDORED}/LICENSE.txt"), asset(f"{VENDORED}/dataTables.min.js")
     return f"/*\n{licence}*/\n{widget}\nconst ESCAPES = {escapes};\n{asset('tables.js')}"

@@ -141,8 +141,8 @@ _CURVE_NOTE = (
     "of larger ones, and raters share the subsets."
 )
 _CONTROL_NOTE = (
-    "Controls see only what their names say. With permuted labels a rater learns from, and is evaluated on, people's "
-    "ratings of other rows: a value far from 0 would be a leak."
+    "The name of a control lists its only inputs. With permuted labels, a rater is trained and evaluated on people's "
+    "ratings of other rows: a value far from 0 would indicate leakage."
 )
 _ROWS_NOTE = (
     f"Raters of fewer than {NEARLY_ALL:.0%} of the rows are compared with people on other rows: they come last, in "
@@ -208,7 +208,7 @@ def _doubtful(result: Row) -> list[Table]:
 def _by_rater(title: str, rows: Rows) -> Table:
     """Returns raters by their mean over aspects; one without a value for each aspect has no mean and comes last.
 
-    Raters of few of the rows are set apart: they come after all others, and `rows` says of how many.
+    Raters with few of the rows come after all others, and `rows` has both numbers.
     """
     aspects = list(dict.fromkeys(row["aspect"] for row in rows))
     own: dict[str, dict[str, Row]] = {}
@@ -316,7 +316,7 @@ def _transfer(result: Row) -> list[Table]:
         "in folds": lambda row: number(row["value_in_folds"]),
         "rows": "n",
     }
-    return [table_of("Pooled Spearman on what was held out", result["transfer"], columns)] if result["transfer"] else []
+    return [table_of("Pooled Spearman on the held-out rows", result["transfer"], columns)] if result["transfer"] else []
 
 
 def _finding(result: Row, means: Sequence[tuple[str, str]]) -> str:
@@ -324,7 +324,7 @@ def _finding(result: Row, means: Sequence[tuple[str, str]]) -> str:
     if len(named) < 2:
         return "No two raters have a value for every aspect on as many rows."
     (first, best), (second, next_best) = named[:2]
-    said = f"{first} follows people best, with a mean correlation of {best}; {second} has {next_best}"
+    said = f"{first} agrees best with people, with a mean correlation of {best}; {second} has {next_best}"
     tests = [row for row in result["tests"] if {row["a"], row["b"]} == {first, second}]
     if not tests:
         return f"{said}: this was not tested."

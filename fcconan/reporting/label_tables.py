@@ -1,4 +1,4 @@
-"""Tables of what a benchmark's values owe to its labels: all CNs and judged pairs side by side, learning curves."""
+"""Tables of the effect of labels on a benchmark: all CNs and judged pairs side by side, learning curves."""
 
 from collections.abc import Mapping
 from typing import Any

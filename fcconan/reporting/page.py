@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 MARK, MARKED = b'<meta name="generator" content="fcconan">', 1_000  # in the first bytes of each page
 TEXTS_WARNING = "The messages are hate speech, and replies may repeat it; reading them can be distressing."
-INVENTED_WARNING = "The messages speak of invented peoples, but as hate speech does, and replies may repeat it."
+INVENTED_WARNING = "The messages imitate hate speech against invented peoples, and replies may repeat it."
 
 
 @dataclass(frozen=True)
@@ -57,13 +57,13 @@ class Page:
         title: Its heading; plain text.
         lead: A sentence below the heading; plain text.
         sections: Its parts.
-        body: Elements that take the place of the sections.
+        body: Elements that replace the sections.
         parts: Id and title of every part of the body that the head of the page links to.
         label: The text of links to it; default: the title.
         data: JSON in the element `data`, which its scripts read.
         scripts: Names of files in `fcconan/reporting` that run after those of all pages.
         headline: The table that the overview of a site shows of it.
-        leader: Place of the leader in the headline: the first row that is no reference.
+        leader: Index of the leader in the headline: the first row that is not a reference.
         notice: A content notice below the heading.
         tables: Tables that can be downloaded as CSV; default: all of its sections without texts.
         signatures: Signatures of its results, at its foot.
@@ -149,7 +149,7 @@ def render(page: Page, links: Sequence[Link] = (), *, site: str = "", downloads:
         style=Markup(asset("site/site.css") + asset("heat.css")),
         data=Markup(script_json(page.data)) if page.data else None,
         script=Markup(script),
-        policy=f"sha256-{digest}",  # no other script runs, whatever a name or a text holds
+        policy=f"sha256-{digest}",  # no other script runs, even from a name or a text
     )
 
 
@@ -184,14 +184,15 @@ def texts_notice(dataset: Mapping[str, Any]) -> str | None:
     """Returns the notice at the head of a page that holds a dataset's texts; None where they are invented.
 
     Args:
-        dataset: With `synthetic` and `redistributable`, as manifests have them.
+        dataset: Mapping with `synthetic` and `redistributable`, as in manifests.
     """
     if dataset.get("synthetic"):
         return None
-    said = "This page holds hate speech and replies to it, hidden until you ask for them."
+    said = "This page contains hate speech and replies to it, hidden until you show them."
     if not dataset.get("redistributable"):
         said += (
-            " They may not be passed on: do not publish this page. fcconan report --no-texts writes one with ids only."
+            " The texts may not be redistributed: do not publish this page. fcconan report --no-texts writes a page "
+            "with ids only."
         )
     return said
 
@@ -202,6 +203,6 @@ def texts_gate(dataset: Mapping[str, Any]) -> "Markup":
     Scripts ask `report.textsShown()` and are called by `report.onTexts(callback)`; before that no text is on the page.
 
     Args:
-        dataset: With `synthetic`, as manifests have it.
+        dataset: Mapping with `synthetic`, as in manifests.
     """
     return macro("gate", INVENTED_WARNING if dataset.get("synthetic") else TEXTS_WARNING)

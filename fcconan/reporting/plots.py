@@ -17,15 +17,14 @@ from fcconan.retrieval import ends_of, ranked_systems
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# Okabe and Ito's colours, which people with any kind of colour blindness can tell apart; the darkest are apart in
-# lightness, too.
+# Okabe and Ito's colours, distinguishable with any kind of colour blindness; the darkest also differ in lightness.
 COLOURS = ("#0072B2", "#E69F00", "#56B4E9", "#D55E00", "#009E73", "#CC79A7", "#F0E442", "#7F7F7F")
 INK, GRID = "#1D2430", "#D9DEE6"
 FIGURES = {"figure-1-hit-ratio": "hit_rate", "figure-2-mrr": "mrr"}
 LEARNING = ("learning-curves-hs", "learning-curves-judgements")
 NAMES = (*FIGURES, "sparsity", *LEARNING)
 PALE = 0.45  # of the bars of systems that ignore the message
-MARKERS, DASHES = "osD^vPX*", ("-", "--", "-.", ":")  # so that colour is not all that tells lines apart
+MARKERS, DASHES = "osD^vPX*", ("-", "--", "-.", ":")  # lines differ in more than colour
 LONGEST_NAME = 30
 CHANCE: dict[str, Any] = {"linewidth": 1.0, "linestyle": (0, (4, 3))}
 HIGHEST = 1.5  # times the loss before training: a loss that rises higher would leave no room for the others
@@ -176,7 +175,7 @@ def curve_plot(report: Mapping[str, Any]) -> str:
     """Returns the losses of a fine-tuning by epoch as an SVG element.
 
     Args:
-        report: What `fcconan.generation.finetuning.search.Finetuner.run` returned.
+        report: Return value of `fcconan.generation.finetuning.search.Finetuner.run`.
     """
     from matplotlib.ticker import MaxNLocator
 

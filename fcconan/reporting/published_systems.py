@@ -1,4 +1,4 @@
-"""Published systems next to the user's own: what papers printed, in grey, with its source."""
+"""Published systems next to the user's own, in grey, with their source."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -14,11 +14,11 @@ CUTOFF = 10  # of the metrics of Table 4 of the FC-CONAN paper
 
 
 class Published(NamedTuple):
-    """Printed figures that belong into a table.
+    """Published values for a table.
 
     Attributes:
         source: The paper and its table.
-        rows: Name of each row, and its printed figures by the column of the table.
+        rows: Name of each row -> its published values by column of the table.
     """
 
     source: str
@@ -64,7 +64,7 @@ def with_published(table: Table, published: Published | None, column: str) -> Vi
 
     Args:
         table: The table of the user's own systems.
-        published: What is added.
+        published: The published rows.
         column: The column that orders the rows, the highest first.
     """
     if published is None:
@@ -85,7 +85,7 @@ def with_published_dots(dots: Sequence[Dot], published: Published | None, column
 
     Args:
         dots: The user's own systems.
-        published: What is added.
+        published: The published rows.
         column: The column of the table that is plotted.
     """
     if published is None:
@@ -113,6 +113,6 @@ def _printed(name: str, table: str, columns: Mapping[str, str], by: str = "") ->
 
 
 def _dataset(result: Row) -> str:
-    """Returns the name of the dataset that figures come from, as their signature has it."""
+    """Returns the name of the dataset in the signature of a result."""
     found = re.search(r"\|data:([^|@]*)@", str(result.get("signature", "")))
     return found[1] if found else ""

@@ -76,10 +76,10 @@ if (document.getElementById("queries")) (() => {
     const section = make("section"), head = make("h3", `${name}: `), ranking = make("ol");
     const value = valueOf(name, query), failure = look(data.failures, name, query);
     section.dataset.system = name;
-    head.append(make("output", value === null ? "no figure" : value.toFixed(3)));
+    head.append(make("output", value === null ? "no value" : value.toFixed(3)));
     section.append(head);
     (look(data.runs, name, places.get(query)) || []).forEach((place) => ranking.append(entry(query, data.ids[place])));
-    if (data.seeded.includes(name)) section.append(make("p", "figure: mean over seeds; list: the first seed", "hint"));
+    if (data.seeded.includes(name)) section.append(make("p", "value: mean over seeds; ranking: first seed", "hint"));
     if (failure !== undefined) section.append(make("p", `failed: ${failure}`, "failure"));
     else if (!ranking.children.length) section.append(make("p", "nothing was ranked", "hint"));
     section.append(ranking);
@@ -119,7 +119,7 @@ if (document.getElementById("queries")) (() => {
     list.replaceChildren(...rows.slice(0, limit).map(choice));
     more.hidden = rows.length <= limit;
     if (rows.length) show(rows.some((row) => row.query === chosen) ? chosen : rows[0].query);
-    else detail.replaceChildren(make("p", names.length ? "No HS has a figure here: none has an appropriate CN." : "Choose a system.", "hint"));
+    else detail.replaceChildren(make("p", names.length ? "No HS has a value here, as none has an appropriate CN." : "Choose a system.", "hint"));
   };
   partition.addEventListener("change", fill);
   metric.addEventListener("change", fill);

@@ -1,4 +1,4 @@
-"""A benchmark's result as a page: leaderboard, plots, tables, and every HS with what every system ranked for it."""
+"""The page of a retrieval benchmark: leaderboard, plots, tables, and the rankings of each HS."""
 
 import json
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ from fcconan.reporting.benchmark_words import (
 )
 from fcconan.reporting.elements import markup
 from fcconan.reporting.findings import retrieval_finding
-from fcconan.reporting.forest_plots import Dot, Dots, forest_plot, hollow_note, scale_of
+from fcconan.reporting.forest_plots import Dot, ForestPlot, forest_plot, hollow_note, scale_of
 from fcconan.reporting.heat_maps import difference_map, heat_maps
 from fcconan.reporting.html_tables import View
 from fcconan.reporting.label_tables import (
@@ -49,7 +49,7 @@ def retrieval_page(result: Results, data: Mapping[str, Any] | None, plots: Plots
 
     Args:
         result: The benchmark's result.
-        data: What `drill_down` returned; None leaves out what every system ranked for every HS.
+        data: Return value of `drill_down`; None omits the rankings of each HS.
         plots: Name to title and SVG.
         texts: Whether the page holds the texts of HS and CNs.
     """
@@ -121,7 +121,7 @@ def retrieval_page(result: Results, data: Mapping[str, Any] | None, plots: Plots
 
 
 def _leader(result: Results) -> int:
-    """Returns the place of the first system that reads the message; 0 where none does."""
+    """Returns the index of the first system that reads the message; 0 if none does."""
     places = [place for place, name in enumerate(ranked_systems(result)) if not is_reference(result, name)]
     return places[0] if places else 0
 
@@ -142,7 +142,7 @@ def _greyed(result: Results, shown: Table | View) -> View:
 
 
 def drill_down(result: Results, details: Mapping[str, Any], *, texts: bool = True) -> dict[str, Any]:
-    """Returns what the page needs to show the rankings of every HS.
+    """Returns the rankings of each HS, for the page.
 
     Args:
         result: The benchmark's result.
@@ -171,12 +171,12 @@ def drill_down(result: Results, details: Mapping[str, Any], *, texts: bool = Tru
 
 
 def without_texts(data: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns what `drill_down` returned, with ids only."""
+    """Returns the data of `drill_down` with ids only."""
     return {**data, "queries": dict.fromkeys(data["queries"], ""), "corpus": {}}
 
 
 def _packed(data: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns what `drill_down` returned in a quarter of the bytes: each id once, elsewhere its place in a list.
+    """Returns the data of `drill_down` in a compact form: each id once, and its index elsewhere.
 
     `order` and `ids` are the ids of HS and of ranked CNs; a system's runs and values are lists in the order of the HS.
     """
@@ -208,7 +208,7 @@ def _averages(result: Results, published: Published | None) -> "Markup | None":
     return forest_plot(f"Averages with {percent(result)} intervals", dots, line=chance, line_name="chance")
 
 
-def _dots(result: Results, partition: str) -> list[tuple[str, Dots]]:
+def _dots(result: Results, partition: str) -> list[tuple[str, ForestPlot]]:
     """Returns a plot for every metric, whose scale is the same on all partitions."""
     found = []
     for metric in result["settings"]["metrics"]:
@@ -217,7 +217,7 @@ def _dots(result: Results, partition: str) -> list[tuple[str, Dots]]:
         chance = result["chance"]["partitions"][partition].get(metric)
         title = f"{metric_title(metric)} on {partition}, with {percent(result)} intervals"
         title += hollow_note(by_part[partition])
-        found.append((metric, Dots(title, by_part[partition], scale, chance, "chance")))
+        found.append((metric, ForestPlot(title, by_part[partition], scale, chance, "chance")))
     return found
 
 

@@ -34,7 +34,7 @@ def safety_report(rows: Iterable[Row], *, confidence: float = 0.95) -> dict[str,
     Args:
         rows: Replies with `system`, `hs_id`, `hate_speech` and `text`. Where `flags` is missing or None, they are found
             here, in the language `language` if there is such a column; whether a reply was cut is not known then.
-        confidence: Of the intervals.
+        confidence: Confidence level of the intervals.
 
     Returns:
         `confidence`, `unit`, and `systems`: for each `replies` (those with a text), `messages`, `missing` (how many
@@ -93,7 +93,7 @@ def _share(values: list[bool], messages: list[str], confidence: float) -> dict[s
     if not values:
         return {"count": 0, "share": None, "low": None, "high": None}
     share = sum(values) / len(values)
-    if len(set(messages)) == 1:  # one message, however many replies: as little as one reply tells
+    if len(set(messages)) == 1:  # replies to one message count as one observation
         low, high = wilson(share, 1, confidence)
     else:
         low, high = share_interval(np.array(values, dtype=float), [codes_of(messages)], confidence)

@@ -43,7 +43,7 @@ STRENGTH: Columns = {"Bradley-Terry": lambda row: with_interval(row["bradley_ter
 
 
 def tournament_tables(result: Row, *, every: bool = False, details: bool = True) -> list[Table]:
-    """Returns the ranking, the differences between systems, the matrix of wins, and what else `fcconan rank` found.
+    """Returns the ranking, the differences between systems, the matrix of wins, and further analyses.
 
     Args:
         result: Result of `fcconan rank`.
@@ -74,7 +74,7 @@ def tournament_tables(result: Row, *, every: bool = False, details: bool = True)
             "comparisons": "n",
             "without lengths": "n_without_length",
         }
-        tables.append(table_of("What the length of replies adds to the log odds", [controlled], weight))
+        tables.append(table_of("Effect of reply length on the log odds", [controlled], weight))
         if controlled["systems"]:
             columns: Columns = {"system": "name", **STRENGTH}
             tables.append(table_of("At equal length of replies", controlled["systems"], columns))
@@ -104,7 +104,7 @@ def agreement_tables(rows: Rows, *, pairs: bool = True) -> list[Table]:
     """Returns agreement, a table for every set of coefficients: a line for an aspect and its raters, if it has several.
 
     Args:
-        rows: What `fcconan.scoring.agreement.measure_agreement` returned.
+        rows: Return value of `fcconan.scoring.agreement.measure_agreement`.
         pairs: Whether pairs of raters have lines, too.
     """
     names = list(dict.fromkeys(row["coefficient"] for row in rows))
@@ -185,8 +185,8 @@ def leaderboard_section(result: Row) -> Section:
     """Returns a leaderboard as a part of a page."""
     notes = [
         *result.get("notes", ()),
-        "Intervals are over items; missing ratings are left out and counted: once where all columns have as many, "
-        "otherwise in the order of the columns.",
+        "Intervals are bootstrap intervals over items. Missing ratings are left out and counted; counts that differ "
+        "are in the order of the columns.",
     ]
     tables = [*leaderboard_tables(result), *difference_tables(result, every=True), *powered_tables(result, every=True)]
     return Section("Leaderboard", notes, tables)
@@ -202,7 +202,7 @@ def beside_published(section: Section, published: Published | None, column: str)
 
     Args:
         section: The section.
-        published: What is added; None adds nothing.
+        published: The published rows; None adds nothing.
         column: The column that orders the rows.
     """
     if published is None:
@@ -225,16 +225,16 @@ def correlation_section(result: Row, title: str = "Correlation with people") -> 
         *result.get("notes", ()),
         "pooled: over all replies. per_item: the mean over items of the coefficient among the replies to one. "
         "per_system: the same among the replies of one system. system_means: between the means of systems.",
-        "Chance is the value to expect of ratings dealt out at random, one person that of one annotator against the "
-        "mean of the others: a judge above it follows the mean better than a person does.",
-        "Intervals are over items, each with all its systems. A group in which people or the metric are constant has "
-        "no coefficient and is counted; a rating without a value is missing, never a number. Rows in a group of fewer "
-        "than two (given length: four) are too few. Counts that differ are in the order of the coefficients.",
+        "Chance is the expected value of random ratings. One person is the value of one annotator against the mean of "
+        "the others: a judge above it agrees with the mean better than a person does.",
+        "Intervals are bootstrap intervals over items. A group with constant ratings has no coefficient and is counted "
+        "as constant. Rows in a group of fewer than two (given length: four) are counted as too few. Counts that "
+        "differ are in the order of the coefficients.",
     ]
     if result["rows"]:
         notes.append(
-            "The first table is in the order of the mean over aspects, signs included: a metric of quality falls "
-            "where people see a fault. A mean is over all aspects or is missing."
+            "The first table is sorted by the mean over aspects, with signs: a metric of quality correlates negatively "
+            "with ratings of faults. A mean needs a value for each aspect."
         )
     maps = correlation_maps(result["rows"])
     return Section(title, notes, correlation_tables(result), more=heat_maps(maps))
@@ -244,7 +244,7 @@ def agreement_section(result: Row) -> Section:
     """Returns agreement as a part of a page.
 
     Args:
-        result: With `rows` and `notes`.
+        result: Mapping with `rows` and `notes`.
     """
     notes = [
         *agreement_notes(result),
@@ -264,7 +264,7 @@ def tournament_page(result: Row) -> Page:
     """Returns a tournament as a page.
 
     Args:
-        result: What `fcconan.scoring.tournament.ranking.rank_systems` returned.
+        result: Return value of `fcconan.scoring.tournament.ranking.rank_systems`.
     """
     verdicts, items = counted(result["n_verdicts"], "verdict"), counted(result["n_items"], "item")
     section = tournament_section(result, "Ranking")
@@ -285,7 +285,7 @@ def correlation_page(result: Row) -> Page:
     """Returns correlations as a page: a leaderboard of judges, heat maps, and every table.
 
     Args:
-        result: What `fcconan correlate` found.
+        result: Result of `fcconan correlate`.
     """
     section = correlation_section(result, "Judges and metrics")
     first = section.own_tables()[0] if result["rows"] else None
@@ -295,7 +295,7 @@ def correlation_page(result: Row) -> Page:
     return Page(
         "judges",
         "Correlation with people",
-        "How well models and metrics follow people.",
+        "Agreement of models and metrics with people's ratings.",
         [beside_published(section, published, "mean")],
         signatures=_signatures(result),
         headline=next(iter(section.own_tables()), None),
@@ -309,7 +309,7 @@ def agreement_page(result: Row) -> Page:
     """Returns agreement as a page.
 
     Args:
-        result: With `rows`, `notes`, and a `signature` for each aspect.
+        result: Mapping with `rows`, `notes`, and a `signature` for each aspect.
     """
     rows: Rows = result["rows"]
     own = [row for row in rows if row["level"] == "overall" and row["coefficient"] == rows[0]["coefficient"]]
@@ -317,7 +317,7 @@ def agreement_page(result: Row) -> Page:
     return Page(
         "agreement",
         "Agreement",
-        "How far raters agree.",
+        "Agreement of the raters.",
         [agreement_section(result)],
         signatures=list(dict.fromkeys(result["signature"].values())),
         headline=next(iter(agreement_tables(rows, pairs=False)), None),
@@ -329,7 +329,7 @@ def leaderboard_page(result: Row) -> Page:
     """Returns a leaderboard as a page.
 
     Args:
-        result: What `fcconan leaderboard` found.
+        result: Result of `fcconan leaderboard`.
     """
     section, column = leaderboard_section(result), first_column(result["rows"])
     return Page(

@@ -1,12 +1,12 @@
 "use strict";
-// Every table: DataTables sorts, filters and pages it. A missing figure comes last both ways; copies hold the rows found.
+// Every table: DataTables sorts, filters and pages it. Missing values come last in both orders; copies have the rows found.
 (() => {
   const LONG = 25, MOST_PRINTED = 2000;
   const { make, MISSING, say, collator } = report;
   const isMissing = (cell) => cell === MISSING || cell.startsWith(`${MISSING} (`); // with a reason or without
   const numberIn = (cell) => { const found = /-?\d[\d,]*(\.\d+)?(e[-+]?\d+)?/.exec(cell); return found ? Number(found[0].replaceAll(",", "")) : null; };
   const last = (compare) => (a, b) => (a === null || b === null ? (a === null) - (b === null) : compare(a, b));
-  DataTable.type("figure", { order: { pre: (cell) => (isMissing(cell) ? null : numberIn(cell)), asc: last((a, b) => a - b), desc: last((a, b) => b - a) } });
+  DataTable.type("number", { order: { pre: (cell) => (isMissing(cell) ? null : numberIn(cell)), asc: last((a, b) => a - b), desc: last((a, b) => b - a) } });
   DataTable.type("words", { order: { pre: (cell) => (isMissing(cell) ? null : cell), asc: last(collator.compare), desc: last((a, b) => collator.compare(b, a)) } });
   const MARKUP = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };
   const escaped = (text) => text.replace(/[&<>"]/g, (letter) => MARKUP[letter]); // cells are text, never markup
@@ -66,7 +66,7 @@
       layout: { topStart: null, topEnd: null, top: long ? "search" : null, bottom: null, bottomStart: long || filters.length ? "info" : null, bottomEnd: long ? "paging" : null },
       language: { search: "Rows with", info: "Rows _START_ to _END_ of _TOTAL_", infoEmpty: "No row", zeroRecords: "No row is found.", infoFiltered: "found in _MAX_" },
       columns: names.map((_, place) => ({
-        type: place === 0 || words.has(place) ? "words" : "figure", cellType: place === 0 ? "th" : "td", className: words.has(place) ? "text" : "",
+        type: place === 0 || words.has(place) ? "words" : "number", cellType: place === 0 ? "th" : "td", className: words.has(place) ? "text" : "",
         orderSequence: place === 0 || words.has(place) ? ["asc", "desc"] : ["desc", "asc"], visible: !texts.includes(place), searchable: true,
         createdCell: (cell) => { if (place === 0) cell.scope = "row"; },
         render: (cell, kind) => (kind === "display" || kind === "filter" ? (texts.includes(place) ? `<bdi>${escaped(cell)}</bdi>` : escaped(cell)) : cell),
@@ -99,7 +99,7 @@
     }
     part.append(tools);
   };
-  // What is closed waits until it is opened.
+  // Closed tables are enhanced when they are opened.
   const enhanceOpen = (within) => {
     for (const part of within.querySelectorAll("div.table")) if (!part.closest("details:not([open])")) enhance(part);
   };

@@ -5,7 +5,7 @@ from fcconan.reporting.tables import MISSING, Row, Rows, Table, number, table_of
 
 
 def metrics_table(rows: Rows) -> Table:
-    """Returns what `fcconan metrics` found: the values of every system."""
+    """Returns the values of each system in a result of `fcconan metrics`."""
     values: dict[str, dict[str, Row]] = {}
     for row in rows:
         name = row["metric"] + (" (low is better)" if row["higher_is_better"] is False else "")
@@ -50,7 +50,7 @@ def metrics_page(result: Row) -> Page:
     """Returns the metrics of replies as a page.
 
     Args:
-        result: What `fcconan metrics` found.
+        result: Result of `fcconan metrics`.
     """
     table = metrics_table(result["rows"])
     return Page(

@@ -1,4 +1,4 @@
-"""Active learning: the next queue of units, of which many are likely to be positive and some are drawn at random."""
+"""Active learning: the next queue of units, with likely positives and a random sample."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,17 +14,17 @@ if TYPE_CHECKING:
 
 
 class QueueOptions(CampaignSeed):
-    """How the next queue is chosen."""
+    """Options of `queue_units`: scores of units, the target, and the size of the queue."""
 
     scores: tuple[Path, ...] = option(
         (),
-        help="Scores of a retriever or judge: a TREC run, or rows; repeat it for several.",
+        help="Scores of a retriever or judge: a TREC run, or rows.",
         metavar="FILE",
         role="read",
     )
     queue_size: int = count_option("Units in the next queue.", 50, renamed=("--batch",))
     random_share: float = share_option(
-        "Share of units drawn at random once likely positives get rare: fewer before, up to half after.",
+        "Share of randomly drawn units; it adapts to the number of likely positives, up to one half.",
         0.2,
         rare=True,
     )
@@ -35,7 +35,7 @@ class QueueOptions(CampaignSeed):
     confidence: float = option(0.95, help="Confidence level of intervals, below 1.", rare=True, gt=0, lt=1)
     budget: int | None = option(
         None,
-        help="Of grades: replies to rate in total, chosen at random so that systems' means get short intervals.",
+        help="Total number of replies to grade, sampled for short intervals of the systems' means.",
         ge=1,
     )
     encoder: str | None = option(
@@ -44,14 +44,14 @@ class QueueOptions(CampaignSeed):
         metavar="NAME",
     )
     allow_pending: bool = option(
-        False, help="Make a queue although the last one is not answered yet.", renamed=("--while-open",)
+        False, help="Make a queue even if the last one has unanswered units.", renamed=("--while-open",)
     )
     status_only: bool = option(False, help="Print the state of the search and make no queue.", renamed=("--show",))
 
 
 @dataclass(frozen=True, repr=False)
 class QueueResult(CampaignResult):
-    """The state of the search and the queue that was made; its main table has one row for each count and estimate.
+    """The state of the search, and the new queue. The main table has one row for each count and each estimate.
 
     Attributes:
         notes: Sentences about the scores, the new queue and pending answers.
@@ -60,24 +60,28 @@ class QueueResult(CampaignResult):
     notes: Sequence[str]
 
     def rows(self) -> list[dict[str, Any]]:
-        """Returns the counts of units and the values of the estimate, if there is one, each with its name."""
+        """Returns the counts of units and the values of the estimate: columns `name` and `value`."""
         values = {**self.data["units"], **self.data["estimate"]}
         return [{"name": name, "value": value} for name, value in values.items()]
 
 
 def queue_units(campaign: CampaignFolder, options: QueueOptions = QueueOptions()) -> QueueResult:
-    """Makes the next queue: likely positives by a model of the labels so far, and units that are drawn at random.
+    """Makes the next queue of units: likely positives, ranked by a model of the labels so far, and a random sample.
 
-    It also estimates the recall from the random draws. With a budget it selects replies to grade at random instead,
-    with known probabilities, for short intervals of systems' means. No queue is made while answers to the last one are
-    pending.
+    The random sample gives an estimate of the recall. With a budget, the queue is a random sample of replies to grade,
+    with known probabilities, for short intervals of the systems' means. No queue is made while answers to the last one
+    are pending.
 
     Args:
         campaign: The folder of the campaign.
-        options: The configuration.
+        options: The options.
+
+    Returns:
+        The counts of units (`data["units"]`), the estimate of the recall (`data["estimate"]`), and whether to continue
+        (`data["decision"]`). The main table has the columns `name` and `value`.
 
     Raises:
-        InputError: Scores cannot be read, the target is no label or grade of the task, or no rater is active.
+        InputError: Scores cannot be read, the target is not a label or grade of the task, or no rater is active.
 
     Examples:
         >>> found = queue_units(answered, QueueOptions(status_only=True))
@@ -101,7 +105,7 @@ def queue_units(campaign: CampaignFolder, options: QueueOptions = QueueOptions()
     if options.budget is not None:
         return _selection(opened, options, options.budget)
     if known_probabilities(opened):
-        raise InputError(f"the queue of {opened.folder} selects replies for short intervals: give --budget, as before")
+        raise InputError(f"the queue of {opened.folder} was made with --budget: give --budget again")
     wanted = read_positive(options.positive, opened.task)
     units = opened.units()
     scores = [score for path in options.scores for score in read_scores(path, units, wanted)]
@@ -113,7 +117,7 @@ def queue_units(campaign: CampaignFolder, options: QueueOptions = QueueOptions()
         data = queue_summary(queue, None, **how)
         may_go_on = options.allow_pending or not queue.waiting
         if not options.status_only and may_go_on and (queue.left or queue.relieved):
-            encoder, why = options.encoder, "as asked for"
+            encoder, why = options.encoder, "from --encoder"
             if encoder is None:
                 encoder, why = usual_encoder(opened.settings.language)
             made = step(
@@ -136,16 +140,14 @@ def queue_units(campaign: CampaignFolder, options: QueueOptions = QueueOptions()
 
 
 def _selection(opened: "Campaign", options: QueueOptions, budget: int) -> QueueResult:
-    """Makes the next queue of replies whose goal is short intervals.
+    """Makes the next queue of replies for short intervals of the systems' means.
 
     Raises:
-        InputError: As `queue_units`, the units are no replies with grades, or options of the search were given.
+        InputError: As `queue_units`; or the units are not replies with grades; or options of the search were given.
     """
     from fcconan.annotation import ReplyQueue, derived_seed, read_scores, select_replies, selection_summary
 
-    options.refuse(
-        *("positive", "target_recall", "random_share", "confidence", "encoder"), why="--budget searches no positives"
-    )
+    options.refuse(*("positive", "target_recall", "random_share", "confidence", "encoder"), why="not for --budget")
     units = opened.units()
     made = None
     with opened.changing():
@@ -165,13 +167,13 @@ def _selection(opened: "Campaign", options: QueueOptions, budget: int) -> QueueR
         data = selection_summary(queue if made is None else ReplyQueue(opened), made, budget)
     notes = []
     if made is not None:
-        notes.append(f"{made.round} is new: {len(made.drawn)} replies selected, {len(made.passed)} passed.")
+        notes.append(f"New round {made.round}: {len(made.drawn)} replies selected, {len(made.passed)} not selected.")
     elif queue.waiting:
-        notes.append(f"{len(queue.waiting)} replies wait for answers: import them, or give --allow-pending.")
+        notes.append(f"{len(queue.waiting)} replies have no answer yet: import answers, or give --allow-pending.")
     elif data["state"] == "done":
         notes.append(
-            f"No further reply is selected: {queue.n_selected} were, and the budget is {budget}. Publish with `fcconan "
-            "annotate tier`, and give `fcconan leaderboard` a judge."
+            f"No further reply is selected: the budget is {budget}, and {queue.n_selected} were selected. Write the "
+            "dataset with `fcconan annotate tier`, then run `fcconan leaderboard --predicted-by JUDGE`."
         )
     return QueueResult(data, opened.settings.name, notes)
 
@@ -180,30 +182,30 @@ def _notes(data: dict[str, Any], new: str | None, folder: Path) -> list[str]:
     """Returns sentences about the scores, the new queue, and pending answers."""
     units = data["units"]
     notes = [
-        f"{score['name']}: {score['missing']} units have no score and are taken as average, "
-        f"{score['unknown']} scores are of no unit."
+        f"{score['name']}: {score['missing']} units have no score and get the mean; "
+        f"{score['unknown']} scores belong to no unit."
         for score in data["scores"]
         if score["missing"] or score["unknown"]
     ]
     if new is not None:
         counts = data["batch"]
-        again = f", {counts['again']} of raters who left" if counts["again"] else ""
-        notes.append(f"{new} is new: {counts['likely']} likely, {counts['drawn']} drawn by chance{again}.")
+        again = f", {counts['again']} from raters who left" if counts["again"] else ""
+        notes.append(f"New round {new}: {counts['likely']} likely positives, {counts['drawn']} random units{again}.")
         if counts["answered"]:
-            notes.append(f"{counts['answered']} of them were answered in other rounds and are given to no rater.")
+            notes.append(f"{counts['answered']} of them have answers from other rounds and are not assigned.")
     elif units["waiting"]:
         notes.append(
-            f"{units['waiting']} units wait for answers, so there is no new batch: import them, or give "
+            f"{units['waiting']} units have no answer yet, so no queue is made: import answers, or give "
             "--allow-pending."
         )
     if units["stuck"]:
         notes.append(
-            f"{units['stuck']} units wait for a rater who never had them, and the estimate with them: let "
-            f"one join with `fcconan annotate raters {folder} --join PSEUDONYM`."
+            f"{units['stuck']} units need another rater before the estimate is complete: add one with "
+            f"`fcconan annotate raters {folder} --join PSEUDONYM`."
         )
     if units["outside_not_answered"]:
         notes.append(
-            f"{units['outside_not_answered']} units were given out before the queue began and are not "
-            "answered yet: import their answers."
+            f"{units['outside_not_answered']} units were assigned before the first queue and have no answer yet: "
+            "import their answers."
         )
     return notes

@@ -1,4 +1,4 @@
-"""Final labels of units: by the votes, by rule, or by a person; and their validation."""
+"""Final labels of units, and their validation."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,13 +22,13 @@ from fcconan.services.options import MOST_RESAMPLES
 if TYPE_CHECKING:
     from fcconan.annotation import Campaign, Decision, Outcome
 
-NO_GRADES = "Grades are not adjudicated: every rater's stay as they are."
+NO_GRADES = "The task has grades, which are not adjudicated: the grades of each rater are published."
 
 
 class AdjudicateOptions(Rounds):
-    """How votes become labels, and what a person decides."""
+    """Options of `adjudicate`: the rule that turns votes into labels, and decisions of a person."""
 
-    allow_pending: bool = option(False, help="Decide also units that raters still have to answer.", renamed=("--now",))
+    allow_pending: bool = option(False, help="Also decide units with pending answers.", renamed=("--now",))
     aggregation: Literal["rule", "dawid-skene"] = option(
         "rule", help="Aggregation of votes: the rule of the task, or Dawid and Skene's model.", renamed=("--method",)
     )
@@ -39,7 +39,7 @@ class AdjudicateOptions(Rounds):
         "Write disagreements to this CSV file for a person to decide.", role="write", renamed=("--export",)
     )
     all_conflicts: bool = option(
-        False, help="Export also disagreements that the rule resolves.", rare=True, renamed=("--all",)
+        False, help="Also export disagreements that the rule resolves.", rare=True, renamed=("--all",)
     )
     import_decisions: Path | None = file_option("Read decisions of a person from this CSV file.", renamed=("--import",))
     decided_by: str | None = option(
@@ -50,18 +50,18 @@ class AdjudicateOptions(Rounds):
 
 @dataclass(frozen=True, repr=False)
 class AdjudicateResult(CampaignResult):
-    """How many units have which label; its main table has one row for each label and reason.
+    """The number of units by label. The main table has one row for each label and each reason.
 
     Attributes:
         outcome: The decisions; None for a task with grades.
-        notes: Sentences about decisions of persons and about exported conflicts.
+        notes: Sentences about decisions of persons and about exported disagreements.
     """
 
     outcome: "Outcome | None"
     notes: Sequence[str]
 
     def rows(self) -> list[dict[str, Any]]:
-        """Returns the number of units by label, by reason of their label or discard, and without a decision."""
+        """Returns the number of units by label, by decision and by reason of discard."""
         data = self.data
         kinds = {"label": data["labels"], "decided": data["decided"], "discarded": data["discarded"]}
         kinds["no decision yet"] = {name: data[name] for name in ("waiting", "not_assigned")}
@@ -73,14 +73,18 @@ class AdjudicateResult(CampaignResult):
 
 
 def adjudicate(campaign: CampaignFolder, options: AdjudicateOptions = AdjudicateOptions()) -> AdjudicateResult:
-    """Decides the final label of each unit by its votes, by rule or by a person, and discards units without a label.
+    """Determines the final label of each unit from its votes, by rule or by a person, and discards the others.
 
     Args:
         campaign: The folder of the campaign.
-        options: The configuration.
+        options: The options.
+
+    Returns:
+        The number of units by label (`data["labels"]`), by kind of decision (`data["decided"]`) and by reason of
+        discard (`data["discarded"]`). The main table has one row for each of these counts.
 
     Raises:
-        InputError: There is no such round or it has no answers, or the file of decisions cannot be used.
+        InputError: The round does not exist or has no answers, or the file of decisions cannot be used.
 
     Examples:
         >>> adjudicate(answered).to_dict()["labels"]
@@ -101,8 +105,8 @@ def adjudicate(campaign: CampaignFolder, options: AdjudicateOptions = Adjudicate
     file, person = options.import_decisions, options.decided_by
     if (file is None) != (person is None):
         raise InputError(
-            "--import-decisions and --decided-by go together: give the file and the pseudonym of the person who "
-            "filled it in"
+            "--import-decisions needs --decided-by, and the other way round: give the file and the pseudonym of the "
+            "person who filled it in"
         )
     opened = Campaign(Path(campaign))
     if opened.task.aspects and options.export_conflicts is None and file is None:
@@ -146,7 +150,8 @@ def _imported(file: Path, person: str, imported: "list[Decision]", outcome: "Out
     units = {each.unit_id for each in imported}
     if others := sorted({each.by for each in outcome.decisions if each.unit_id in units} - {person}):
         notes.append(
-            f"Those that {', '.join(others)} had made before remain theirs: --allow-changes makes them {person}'s."
+            f"Earlier decisions of {', '.join(others)} are unchanged: --allow-changes replaces them by those of "
+            f"{person}."
         )
     return notes
 
@@ -155,31 +160,32 @@ def _about_persons(outcome: "Outcome") -> list[str]:
     """Returns sentences about unusual decisions of persons."""
     notes = []
     if outcome.needless:
-        notes.append(f"{len(outcome.needless)} units that a person decided are no conflict now; their decision stays.")
+        notes.append(
+            f"{len(outcome.needless)} units with a decision of a person have no disagreement now; the decision applies."
+        )
     if outcome.other_votes:
         notes.append(
-            f"{len(outcome.other_votes)} decisions of persons were made on other votes, the first on "
-            f"{outcome.other_votes[0]}; they stay: --export-conflicts lists them, and importing it confirms or "
-            "changes them."
+            f"The votes have changed since {len(outcome.other_votes)} decisions of persons, the first on "
+            f"{outcome.other_votes[0]}. The decisions still apply: --export-conflicts lists them for confirmation."
         )
     if outcome.own_raters:
-        notes.append(f"{len(outcome.own_raters)} units were decided by a person who had rated them.")
+        notes.append(f"{len(outcome.own_raters)} units were decided by one of their own raters.")
     return notes
 
 
 def _exported(file: Path, listed: int, campaign: "Campaign") -> str:
-    """Returns a sentence about a file of conflicts."""
+    """Returns a sentence about a file of disagreements."""
     from fcconan.annotation import DISCARD, final_labels
 
     allowed = ", ".join([*final_labels(campaign), DISCARD])
     return (
-        f"{file}: {listed} units to decide. Write one of {allowed} under `decision`, or leave it empty for the rule; "
-        f"then give --import-decisions {file} --decided-by PSEUDONYM."
+        f"{file}: {listed} units to decide. Write one of {allowed} into the column `decision`, or leave it empty for "
+        f"the rule; then give --import-decisions {file} --decided-by PSEUDONYM."
     )
 
 
 class ValidateOptions(RoundSize):
-    """How the round of validators is made; omitted options are those of an existing round."""
+    """Options of `validate`: the round of validators. Omitted options are those of an existing round."""
 
     overlap: dict[Annotated[int, Field(ge=2, le=2)], Annotated[float, Field(ge=0, le=1)]] = option(
         {},
@@ -192,7 +198,7 @@ class ValidateOptions(RoundSize):
     )
     round: tuple[str, ...] = option(
         (),
-        help="Round in which replies were graded, or a pattern such as 'queue-*'; repeat it. Default: main.",
+        help="Rounds with the grades of replies, or a pattern such as 'queue-*'; default: main.",
         metavar="NAME",
     )
     resamples: int = option(10_000, help="Resamples of the bootstrap; 0 gives no intervals.", ge=0, le=MOST_RESAMPLES)
@@ -200,11 +206,11 @@ class ValidateOptions(RoundSize):
 
 @dataclass(frozen=True, repr=False)
 class ValidateResult(CampaignResult):
-    """How many labels validators confirmed; its main table has one row for each label and state.
+    """The number of labels that validators confirmed. The main table has one row for each label and state.
 
     Attributes:
-        total: The number of units with a label or grades.
-        meanings: Sentences that explain states that occur.
+        total: Number of units with a label or grades.
+        meanings: Explanations of the states that occur.
     """
 
     total: int
@@ -223,16 +229,21 @@ class ValidateResult(CampaignResult):
 
 
 def validate(campaign: CampaignFolder, options: ValidateOptions = ValidateOptions()) -> ValidateResult:
-    """Assigns final labels to validators who had no part in them, and counts those that validators confirmed.
+    """Assigns final labels to independent validators, and counts the labels that they confirm.
 
-    The first call makes the round `validation`; later calls count its answers, and extend it on request.
+    The first call makes the round `validation`. Later calls count its answers; with `extend` they also add units.
 
     Args:
         campaign: The folder of the campaign.
-        options: The configuration.
+        options: The options.
+
+    Returns:
+        The number of units by state (`data["units"]`), by label (`data["labels"]`) and by validator
+        (`data["validators"]`), and the agreement of the validators. The main table has the columns `label`, `state`,
+        `units` and `share`.
 
     Raises:
-        InputError: There is nothing to validate or no validator, or the round exists and was made with other options.
+        InputError: There is nothing to validate, there is no validator, or the round was made with other options.
 
     Examples:
         >>> found = validate(answered, ValidateOptions(resamples=0)).to_frame()
@@ -275,11 +286,11 @@ def validate(campaign: CampaignFolder, options: ValidateOptions = ValidateOption
             )
             if exists or plan.n_new:
                 write_plan(opened, plan, how)
-            notes.append(f"{plan.n_new} assignments are new, {plan.n_withdrawn} are withdrawn.")
+            notes.append(f"{plan.n_new} new assignments, {plan.n_withdrawn} withdrawn.")
             if plan.short:
-                notes.append(f"{len(plan.short)} units lack a validator: all who are active had a part in them.")
+                notes.append(f"{len(plan.short)} units lack an independent validator: add validators.")
         else:
-            notes.append(f"The round {VALIDATION} exists already: --extend adds to it.")
+            notes.append(f"The round {VALIDATION} exists: --extend adds units to it.")
         summary = validation_summary(opened, rounds=rounds, resamples=options.resamples, seed=seed)
     meanings = [f"{state}: {STATES[state]}." for state in ("split", "outdated") if summary["units"][state]]
     return ValidateResult({"notes": notes} | summary, opened.settings.name, len(labelled), meanings)

@@ -25,20 +25,20 @@ from fcconan.services.rows import (
 if TYPE_CHECKING:
     from fcconan.scoring import RatedByMany, RatedReplies
 
-# Notes on tables in which single units are resampled.
+# Notes on tables without known items, where the bootstrap resamples single units.
 UNKNOWN_ITEMS = {
-    "reply": "Nothing says which item each reply answers, so single replies are resampled: intervals are too narrow "
-    "where an item has several. Give --replies, or a column item_id.",
-    "pair": "The ids of the pairs do not have the form HS:CN, so single pairs are resampled: intervals are too narrow "
-    "where an HS message has several.",
+    "reply": "The items of the replies are not known, so the bootstrap resamples single replies: intervals are too "
+    "narrow if items have several replies. Give --replies, or a column item_id.",
+    "pair": "The ids of the pairs do not have the form HS:CN, so the bootstrap resamples single pairs: intervals are "
+    "too narrow if messages have several pairs.",
 }
 
 
 class AgreeOptions(WideRowSelection, Bootstrap):
-    """Which raters are compared, and by which coefficients."""
+    """Options of `agree`: raters, aspects, coefficients, and the bootstrap."""
 
-    aspect: tuple[str, ...] = option((), help="An aspect; repeat it for several. Default: all.")
-    rater: tuple[str, ...] = option((), help="A rater; repeat it for several. Default: all people, or all raters.")
+    aspect: tuple[str, ...] = option((), help="Aspects to compare; default: all.")
+    rater: tuple[str, ...] = option((), help="Raters to compare; default: all people, or all raters if none is human.")
     coefficient: tuple[
         Literal[
             "raw",
@@ -51,7 +51,7 @@ class AgreeOptions(WideRowSelection, Bootstrap):
             "krippendorff_interval",
         ],
         ...,
-    ] = option((), help="Coefficient of agreement, see docs/scores.md; repeat it. Default: all that fit.")
+    ] = option((), help="Coefficients of agreement (docs/scores.md); default: all that fit the values.")
     scale: str | None = option(
         None, help="Scale of whole grades where rows have none, such as 1,5.", rare=True, metavar="LOW,HIGH"
     )
@@ -59,12 +59,12 @@ class AgreeOptions(WideRowSelection, Bootstrap):
         None, help="Kind of rows; default: the kind that the sources hold.", rare=True, renamed=("--rows",)
     )
     pair_intervals: bool | None = option(
-        None, help="Compute intervals for pairs of raters; default: for up to 10 raters.", rare=True
+        None, help="Compute intervals for each pair of raters; default: for up to 10 raters.", rare=True
     )
 
 
 class AgreeResult(Result):
-    """Agreement of all raters and of each pair, by aspect and coefficient."""
+    """Agreement of all raters and of each pair of raters. The main table has one row per aspect and coefficient."""
 
     @property
     def signature(self) -> str:
@@ -72,7 +72,7 @@ class AgreeResult(Result):
         return " ".join(self.signature_lines())
 
     def signature_lines(self) -> list[str]:
-        """Returns the signature of each aspect; those that are equal once."""
+        """Returns the distinct signatures of the aspects."""
         return list(dict.fromkeys(self.data["signature"].values()))
 
 
@@ -80,17 +80,22 @@ def agree(
     sources: Annotated[Source, SOURCES],
     options: AgreeOptions = AgreeOptions(),
     *,
-    replies: Annotated[Source | None, replies_argument("Rated replies, which give the items.", rare=True)] = None,
+    replies: Annotated[Source | None, replies_argument("Rated replies, with their items.", rare=True)] = None,
 ) -> AgreeResult:
-    """Measures how far raters agree: on ratings, on verdicts between replies, or on labels of pairs.
+    """Measures the agreement of raters: on ratings, on verdicts between replies, or on labels of pairs.
 
     Args:
         sources: Rows of ratings, comparisons or votes: files, folders, names, data frames, datasets or mappings.
-        options: The configuration.
-        replies: Rows that describe the rated replies; by default those of the same dataset, or columns of the ratings.
+        options: The options.
+        replies: Rows of the rated replies; by default those of the same dataset, or columns of the ratings.
+
+    Returns:
+        The coefficients. The main table has one row for each aspect, coefficient and group of raters (`level` is
+        `overall` or `pair`), with `value`, the interval `low` and `high`, the number of ratings `n`, and for a missing
+        value the `reason`.
 
     Raises:
-        InputError: A source cannot be read, fewer than two raters are left, or a coefficient does not fit the values.
+        InputError: A source cannot be read, there are fewer than two raters, or a coefficient does not fit the values.
 
     Examples:
         >>> votes = [
@@ -161,7 +166,7 @@ def _judgements(rows: Table, replies: Table | None) -> "Table | RatedReplies":
     if rows.kind == "ratings":
         return rated_replies(rows, replies)
     if replies is not None:
-        raise InputError(f"{rows.kind} name their items themselves: leave --replies out")
+        raise InputError(f"{rows.kind} have items of their own: leave --replies out")
     return rows
 
 
@@ -171,7 +176,7 @@ def _coefficients(chosen: Sequence[str], table: "RatedByMany") -> list[str]:
     for name in found:
         if not table.ordered and name.endswith(("linear", "quadratic", "ordinal", "interval")):
             raise InputError(
-                f"{name} weighs distances, and the values of these rows have no order: choose from "
+                f"{name} needs ordered values, and these values have no order: choose from "
                 f"{', '.join(table.coefficients)}"
             )
     return found
@@ -189,20 +194,20 @@ def _scale(given: str) -> tuple[int, int]:
 
 
 def _notes(table: "RatedByMany", *, resampled: bool, has_intervals: bool) -> list[str]:
-    """Returns sentences about raters that are left out, and about scales and intervals."""
+    """Returns sentences about omitted raters, scales and intervals."""
     notes = []
     if table.left_out:
-        notes.append(f"Only people are compared, not {_few(table.left_out)}: --rater chooses others.")
+        notes.append(f"Only people are compared, not {_few(table.left_out)}: --rater selects raters.")
     if not table.scale_known:
         grades = _few([f"{grade:g}" for grade in table.domain])
         notes.append(
-            f"{table.aspect}: the rows give no scale of whole grades, so the grades that occur ({grades}) are taken "
-            "as it; --scale gives one."
+            f"{table.aspect}: the rows have no scale of whole grades, so the grades that occur ({grades}) are used as "
+            "the scale; --scale sets one."
         )
     if resampled and table.unit in UNKNOWN_ITEMS:
         notes.append(UNKNOWN_ITEMS[table.unit])
     if resampled and not has_intervals:
-        notes.append(f"{len(table.raters)} raters: pairs have no intervals; ask for them with --pair-intervals.")
+        notes.append(f"{len(table.raters)} raters: pairs have no intervals; --pair-intervals computes them.")
     return notes
 
 

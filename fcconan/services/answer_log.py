@@ -15,23 +15,25 @@ from fcconan.services.results import Result
 
 
 class AnswerLogOptions(Configuration):
-    """Which stored answers are shown."""
+    """Options of `show_answers`: the response cache, and a selection of its answers."""
 
     response_cache: Path | None = option(
         None,
-        help="Response cache: the file of paid answers; default: in the cache folder.",
+        help="File of the response cache; default: in the cache folder.",
         metavar="FILE",
         role="read",
         renamed=("--journal",),
     )
-    contains: str | None = option(None, help="Show only answers whose prompt or text contains this.", metavar="TEXT")
+    contains: str | None = option(
+        None, help="Show only answers whose prompt or text contains this text.", metavar="TEXT"
+    )
     only_model: str | None = option(
         None, help="Show and count answers of this model only.", metavar="NAME", renamed=("--model",)
     )
     last: int = option(5, help="Number of latest answers to show.", ge=1, renamed=("--limit",))
     merge: tuple[Path, ...] = option(
         (),
-        help="Response cache of another machine to import first; repeat it for several.",
+        help="Response caches of other machines to import first.",
         rare=True,
         metavar="FILE",
         role="read",
@@ -40,18 +42,18 @@ class AnswerLogOptions(Configuration):
 
 @dataclass(frozen=True, repr=False)
 class AnswerLog(Result):
-    """Stored answers; the main table has a row of counts for each model.
+    """Stored answers. The main table has one row for each model.
 
     Attributes:
-        answers: The latest answers, oldest first: request, response, and when it came.
-        merged: Number of new answers of each imported file.
+        answers: The latest answers, oldest first: request, response and time.
+        merged: Number of new answers by imported file.
     """
 
     answers: Sequence[Mapping[str, Any]]
     merged: Mapping[str, int]
 
     def rows(self) -> list[dict[str, Any]]:
-        """Returns model, number of answers, and tokens of prompts and completions."""
+        """Returns the columns `model`, `answers`, `prompt_tokens` and `completion_tokens`."""
         return [{"model": name, **counts} for name, counts in self.data["models"].items()]
 
     @property
@@ -61,13 +63,17 @@ class AnswerLog(Result):
 
 
 def show_answers(options: AnswerLogOptions = AnswerLogOptions()) -> AnswerLog:
-    """Returns the latest stored answers of language models, and counts answers and tokens.
+    """Reads the latest stored answers of language models, and counts answers and tokens by model.
 
     Args:
-        options: The configuration.
+        options: The options.
+
+    Returns:
+        The latest answers (`answers`). The main table has one row for each model, with the columns `model`, `answers`,
+        `prompt_tokens` and `completion_tokens`.
 
     Raises:
-        InputError: There is no such file, it holds something else, or no answer of the model.
+        InputError: The file does not exist, is not a response cache, or has no answer of the model.
 
     Examples:
         >>> import tempfile
@@ -83,7 +89,7 @@ def show_answers(options: AnswerLogOptions = AnswerLogOptions()) -> AnswerLog:
     path = cache_path(options.response_cache)
     merged = {str(other): Answers(path).merge(other) for other in options.merge}
     if not path.is_file() and not store_path(path).is_file():
-        raise InputError(f"file of answers not found: {path}; give the --response-cache of a run")
+        raise InputError(f"response cache not found: {path}; give the --response-cache of a run")
     counts: dict[str, Counter[str]] = {}
     others: set[str] = set()
     last: deque[dict[str, Any]] = deque(maxlen=options.last)
@@ -102,12 +108,12 @@ def show_answers(options: AnswerLogOptions = AnswerLogOptions()) -> AnswerLog:
         if options.contains is None or options.contains in text:
             last.append(record)
     if others and not counts:
-        raise InputError(f"found no answer of {options.only_model!r}: known are {', '.join(sorted(others))}")
+        raise InputError(f"found no answer of {options.only_model!r}: choose from {', '.join(sorted(others))}")
     models = {name: dict(each) for name, each in counts.items()}
     return AnswerLog({"journal": str(path), "models": models}, list(last), merged)
 
 
 def model_of(record: Mapping[str, Any]) -> str:
-    """Returns the model that a stored request names."""
+    """Returns the name of the model in a stored request."""
     request = record["request"]
     return str(request.get("body", request).get("model") or request.get("model"))

@@ -26,10 +26,10 @@ MOST_RATERS = 10_000
 
 
 class RosterOptions(Configuration):
-    """Which raters join and leave."""
+    """Options of `update_raters`: raters to add, and raters who leave."""
 
-    join: tuple[str, ...] = option((), help="Pseudonym of a rater who joins or returns; repeat it.", metavar="NAME")
-    leave: tuple[str, ...] = option((), help="Pseudonym of a rater who leaves; repeat it.", metavar="NAME")
+    join: tuple[str, ...] = option((), help="Pseudonym of a rater who joins or returns.", metavar="NAME")
+    leave: tuple[str, ...] = option((), help="Pseudonym of a rater who leaves.", metavar="NAME")
     role: Literal["annotator", "validator"] = option("annotator", help="Role of raters who join.")
     invited: bool = option(False, help="Require raters who join to pass the qualification test.")
     add_annotators: int = count_option(
@@ -55,14 +55,19 @@ class RosterResult(CampaignResult):
 
 
 def update_raters(campaign: CampaignFolder, options: RosterOptions = RosterOptions()) -> RosterResult:
-    """Lists raters, some of whom join or leave; `assign` with `reassign` gives open work to others.
+    """Lists the raters of a campaign, adds raters and marks raters as left.
+
+    `assign` with `reassign` assigns the open units of raters who left to other raters.
 
     Args:
         campaign: The folder of the campaign.
-        options: The configuration.
+        options: The options.
+
+    Returns:
+        All raters. The main table has the columns `rater`, `role`, `state` and `was` (the state before).
 
     Raises:
-        InputError: The folder holds no campaign, or a rater cannot join or leave.
+        InputError: The folder does not hold a campaign, or a rater cannot join or leave.
 
     Examples:
         >>> found = update_raters(campaign, RosterOptions(leave=("velmari-3",), add_validators=1))
@@ -97,7 +102,7 @@ def update_raters(campaign: CampaignFolder, options: RosterOptions = RosterOptio
 
 
 class AssignOptions(RoundSize, GoldQuestions, EffortOptions):
-    """How a round is made or changed."""
+    """Options of `assign`: the units and raters of a round, or a change of the round."""
 
     round: str = option(
         "main",
@@ -109,7 +114,7 @@ class AssignOptions(RoundSize, GoldQuestions, EffortOptions):
     )
     overlap: dict[Annotated[int, Field(ge=2, le=3)], Annotated[float, Field(ge=0, le=1)]] = option(
         {},
-        help="Share of units that this number of raters judge, such as 2=0.2; repeat it.",
+        help="Share of units that this number of raters judge, such as 2=0.2.",
         metavar="RATERS=SHARE",
         renamed=(("--twice", "2={}"), ("--thrice", "3={}")),
     )
@@ -121,7 +126,7 @@ class AssignOptions(RoundSize, GoldQuestions, EffortOptions):
     )
     all_raters: bool = option(False, help="Assign all units of the round to all raters.")
     exclude_round: tuple[str, ...] = option(
-        (), help="Round whose units are left out; repeat it.", rare=True, metavar="NAME", renamed=("--without",)
+        (), help="Round whose units are left out.", rare=True, metavar="NAME", renamed=("--without",)
     )
     gold_per_session: int = count_option(
         "Gold questions in each session.", 0, least=0, rare=True, renamed=("--anchors-per-session",)
@@ -157,7 +162,7 @@ _OF_ROUNDS = (
 
 
 class AssignResult(CampaignResult):
-    """The work of each rater; or, with `qualify`, how each did in the qualification test."""
+    """The units of each rater; with `qualify`, the result of each rater in the qualification test."""
 
     table: ClassVar[str] = "raters"
 
@@ -165,11 +170,15 @@ class AssignResult(CampaignResult):
 def assign(campaign: CampaignFolder, options: AssignOptions = AssignOptions()) -> AssignResult:
     """Assigns units to raters in a round, or reassigns open units, or decides which invited raters qualify.
 
-    A round that was made with the same options is returned as it is.
+    The same call again returns the existing round.
 
     Args:
         campaign: The folder of the campaign.
-        options: The configuration.
+        options: The options.
+
+    Returns:
+        The work of each rater. The main table has the columns `rater`, `units`, `anchors` (gold questions),
+        `sessions`, `open`, `hours` and `pay`. With `qualify`, it has the results of the qualification test.
 
     Raises:
         InputError: Options contradict each other, the round was made with other options, or it cannot be made.
@@ -220,7 +229,7 @@ def _check(options: AssignOptions) -> None:
     if step is not None:
         unused = [name for name in _OF_ROUNDS if name != "session_size" or options.reassign]
         further = ["qualify"] if options.reassign else []
-        options.refuse(*unused, *further, why=f"{step} keeps the units and orders as they are")
+        options.refuse(*unused, *further, why=f"{step} changes neither units nor orders")
 
 
 def _qualified(campaign: "Campaign", options: AssignOptions) -> dict[str, Any]:
@@ -243,18 +252,18 @@ def _made(
     name = options.round
     if options.reassign:
         moved = reassign(campaign, name, skipped=options.reassign_skipped, relieve=options.rebalance, seed=options.seed)
-        notes = [f"{moved.moved} assignments are new, {moved.withdrawn} are withdrawn."]
+        notes = [f"{moved.moved} new assignments, {moved.withdrawn} withdrawn."]
         if moved.waiting:
             notes.append(
-                f"{len(moved.waiting)} units of raters who left or skipped stay where they are: every active rater "
-                "has had them."
+                f"{len(moved.waiting)} units of raters who left or skipped them cannot be reassigned: each active "
+                "rater has had them."
             )
         return notes, {}, moved.assignments
     if name == QUALIFICATION:
         return [], {}, quiz_round(campaign, session_size=options.session_size, seed=options.seed)
     assignments, is_new = make_round(campaign, name, plan)
     if not is_new:
-        notes = [f"The round {name} exists already, made in the same way: nothing changed."]
+        notes = [f"The round {name} exists with the same options: nothing changed."]
         return notes, {}, assignments
     if options.review is None:
         return [], {}, assignments

@@ -35,11 +35,11 @@ def _metric_names() -> list[str]:
 
 
 class BenchOptions(Baseline, Endpoint):
-    """Which systems are benchmarked, and how they are scored."""
+    """Options of `bench`: systems, protocol, metrics and significance tests."""
 
     system: tuple[str, ...] = option(
         (),
-        help="Retrieval system to run: one of the suite, or module:factory; default: all offline ones. Repeatable.",
+        help="Retrieval system to run: one of the suite, or module:factory; default: all offline ones.",
         short="-s",
         metavar="NAME",
         complete=names_by("fcconan.retrieval.system_names"),
@@ -47,10 +47,10 @@ class BenchOptions(Baseline, Endpoint):
     encoder: tuple[str, ...] = option(
         (),
         help="Encoder to rank with: minilm, or a sentence-transformers model (folder or Hub name); NAME=MODEL names "
-        "the system. Repeatable.",
+        "the system.",
         metavar="[NAME=]MODEL",
     )
-    run: tuple[Path, ...] = option((), help="TREC run file to score. Repeatable.", metavar="FILE", role="read")
+    run: tuple[Path, ...] = option((), help="TREC run file to score.", metavar="FILE", role="read")
     suite: Path | None = option(
         None, help="Suite file whose systems are added to those of this package.", metavar="FILE", role="read"
     )
@@ -64,7 +64,7 @@ class BenchOptions(Baseline, Endpoint):
     )
     metric: tuple[str, ...] = option(
         (),
-        help="Retrieval metric, such as ndcg@10, or another metric of ranx. Repeatable.",
+        help="Retrieval metric, such as ndcg@10, or another metric of ranx.",
         metavar="NAME",
         complete=_metric_names,
     )
@@ -76,10 +76,10 @@ class BenchOptions(Baseline, Endpoint):
         renamed=("--report",),
     )
     seed: int = option(0, help="Seed of ties, bootstrap and tests.", ge=0, le=LARGEST_SEED)
-    partition: tuple[str, ...] = option((), help="Score on this partition only. Repeatable.", rare=True, metavar="NAME")
+    partition: tuple[str, ...] = option((), help="Score on this partition only.", rare=True, metavar="NAME")
     qrels: dict[str, Path] = option(
         {},
-        help="Further partition with TREC relevance judgements. Repeatable.",
+        help="Further partition with TREC relevance judgements.",
         rare=True,
         metavar="NAME=FILE",
         role="read",
@@ -166,19 +166,22 @@ def bench(
 ) -> BenchResult:
     """Runs retrieval systems on a dataset and scores them, with intervals, tests and chance level.
 
-    Under protocol `sound`, training pairs that paraphrase what is evaluated are removed before any system sees them.
+    Under protocol `sound`, training pairs that paraphrase an evaluated message are removed from the training data.
 
     Args:
         dataset: A folder or name of a dataset; or judged pairs as a data frame, a `datasets.Dataset` or mappings, with
             `hate_speech`, `counter_narrative` and `label`; then there are no training pairs.
-        options: The configuration. Without any system, in it or in `systems`, all offline systems run.
-        systems: One own system or several: objects with a `name` and a method `rank(queries, corpus, k)`, classes or
-            functions that make one (of the training pairs, if a parameter is called `train`), or runs of ranx.
+        options: The options. Without a system in `options` or `systems`, all offline systems run.
+        systems: One or several systems of your own: objects with a `name` and a method `rank(queries, corpus, k)`;
+            classes or functions that return such an object (a parameter `train` receives the training pairs); or runs
+            of ranx.
         qrels: Further partitions: name -> `Qrels` of ranx, or query id -> corpus id -> relevance.
-        progress: Receives a line at each stage and, during long requests, every few seconds.
+        progress: Function that receives a line of text at each stage.
 
     Returns:
-        The result; after a dry run, the requests that would be sent.
+        The scores. The main table is the leaderboard: one row per system with the columns `system`, `average`, its
+        interval `average_low` and `average_high`, the primary metric with its interval, and `n_failed`. `scores()` has
+        one row per system, partition and metric. After a dry run, the result has the requests of each model.
 
     Raises:
         InputError: The dataset, a system or an option cannot be used.
@@ -311,7 +314,7 @@ def _systems(maker: "Maker", options: BenchOptions, added: Sequence[str], *, def
 
     Args:
         maker: Makes systems.
-        options: The configuration.
+        options: The options.
         added: Names of the systems in the user's suite.
         defaults: Whether the offline systems run if the configuration names none.
     """
@@ -352,7 +355,7 @@ def _own(maker: "Maker", given: Any) -> "Retriever":
 
 def _reused(kept: "KeptRuns | None") -> list[str]:
     dates = kept.dates if kept is not None else {}
-    return [f"{name}: a kept run of {date}, from answers of then; --fresh asks again" for name, date in dates.items()]
+    return [f"{name}: cached run of {date}; --fresh repeats its requests" for name, date in dates.items()]
 
 
 def _study(

@@ -33,7 +33,7 @@ class BenchResult(Result):
         details: Texts, labels, runs and scores of each query, which reports are made from.
         own: Names of systems that are not of this package.
         notices: Sentences about stored responses, and about different models that responded under one name.
-        reused: A sentence for each run of a system behind an endpoint that came from the cache.
+        reused: A sentence for each cached run of a system behind an endpoint.
         used: Requests, tokens and cost of each model in this run.
         report: The folder of the report, or None.
     """
@@ -48,7 +48,7 @@ class BenchResult(Result):
 
     @property
     def signature(self) -> str:
-        """Everything that changes the numbers, in one line."""
+        """All settings that change the values, in one line."""
         return f"fcconan:{fcconan.__version__}|bench:dry-run" if self.is_dry_run else str(self.data["signature"])
 
     def rows(self) -> Sequence[Mapping[str, Any]]:

@@ -14,14 +14,14 @@ from fcconan.services.rows import Source, listed, names_of, rows_argument, wante
 
 
 class AuditOptions(PartSelection, Bootstrap):
-    """How judges are audited."""
+    """Options of `audit`: a selection of rows, and the bootstrap."""
 
     resamples: int = option(
         10_000, help="Resamples of the bootstrap over HS.", group=BOOTSTRAP, ge=100, le=MOST_RESAMPLES
     )
     self_judge: dict[str, str] = option(
         {},
-        help="Judge that is the model behind a judged system; repeat it for several.",
+        help="Judge that uses the same model as a judged system.",
         metavar="RATER=SYSTEM",
         renamed=("--own",),
     )
@@ -49,9 +49,14 @@ def audit(
 
     Args:
         ratings: Rows of ratings: files, folders, names, data frames, datasets or mappings.
-        options: The configuration.
+        options: The options.
         comparisons: Rows of comparisons.
-        replies: Rows of the judged replies, for their texts and systems.
+        replies: Rows of the judged replies, with their texts and systems.
+
+    Returns:
+        The findings. The main table has one row for each judge, check and aspect, with `value`, the interval `low` and
+        `high`, the value of an unbiased judge (`baseline`), the number of judgements `n`, and for a missing value the
+        `reason`.
 
     Raises:
         InputError: There is nothing to audit, or a source cannot be read.

@@ -83,7 +83,7 @@ def _expected(options: Any, model: type[Configuration]) -> str:
 
 
 def _in_python(message: str, model: type[Configuration], declared: Mapping[str, Any]) -> str:
-    """Returns a message that names options as Python does: `max_cost` in the place of `--max-cost`."""
+    """Returns a message with the names of options in Python: `max_cost` for `--max-cost`."""
     flags = {flag_of(name, how): name for name, (_, how) in model.describe().items()}
     for name, kind in declared.items():
         flags |= {flag_of(name, each): name for each in get_args(kind) if isinstance(each, Argument)}

@@ -43,7 +43,7 @@ class CampaignSeed(Configuration):
 
     seed: int | None = option(
         None,
-        help="Seed of all random choices; default: it follows from the seed of the campaign.",
+        help="Seed of all random choices; default: derived from the seed of the campaign.",
         metavar="INTEGER",
         ge=0,
         le=LARGEST_SEED,
@@ -62,13 +62,13 @@ class Rounds(Configuration):
 
     round: tuple[str, ...] = option(
         ("main",),
-        help="Round whose answers count, or a pattern such as 'queue-*'; repeat it, the last one takes precedence.",
+        help="Rounds whose answers count, or a pattern such as 'queue-*'; the last one takes precedence.",
         metavar="NAME",
     )
 
 
 class GoldQuestions(Configuration):
-    """When an answer to a gold question is correct, and how many have to be."""
+    """Criteria of gold questions: the pass mark, and the tolerance of a correct answer."""
 
     pass_mark: float = share_option("Share of gold questions that must be answered correctly.", 0.8, rare=True)
     tolerance: float = option(
@@ -82,7 +82,7 @@ class GoldQuestions(Configuration):
 
 
 class EffortOptions(Configuration):
-    """How long a unit takes, and what an hour costs."""
+    """Time per unit, and hourly pay."""
 
     seconds_per_unit: float | None = option(
         None, help="Time per unit for estimates; default: as measured or simulated.", rare=True, metavar="SECONDS", ge=0
@@ -115,14 +115,14 @@ def check_outside(campaign: Path, out: Path) -> None:
         InputError: It is.
     """
     if out.resolve().is_relative_to(campaign.resolve()):
-        raise InputError(f"{out} is in the folder of the campaign, which holds the campaign only: choose another --out")
+        raise InputError(f"{out} is in the folder of the campaign: choose another --out, outside the campaign")
 
 
 class StatusOptions(Configuration):
     """Which rounds are shown."""
 
     round: tuple[str, ...] = option(
-        (), help="Round to show, or a pattern such as 'queue-*'; repeat it. Default: all.", metavar="NAME"
+        (), help="Rounds to show, or a pattern such as 'queue-*'; default: all.", metavar="NAME"
     )
 
 
@@ -143,14 +143,18 @@ class StatusResult(CampaignResult):
 
 
 def campaign_status(campaign: CampaignFolder, options: StatusOptions = StatusOptions()) -> StatusResult:
-    """Returns who has returned what, what is open, and the command that comes next.
+    """Returns the returned and open units of each rater, and the next command.
 
     Args:
         campaign: The folder of the campaign.
-        options: The configuration.
+        options: The options.
+
+    Returns:
+        The progress. The main table has one row for each round and rater, with the columns `round`, `rater`, `state`,
+        `assigned`, `returned`, `skipped` and `open`. `data["next"]` has the next command and its reason.
 
     Raises:
-        InputError: The folder holds no campaign, or there is no such round.
+        InputError: The folder does not hold a campaign, or the round does not exist.
 
     Examples:
         >>> found = campaign_status(campaign)

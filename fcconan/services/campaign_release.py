@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class TierOptions(Rounds):
-    """What is published, and how its pairs are graded."""
+    """Options of `tier`: the published rounds, and the rule of the tiers."""
 
     tier_rule: str | None = option(
         None,
@@ -28,10 +28,10 @@ class TierOptions(Rounds):
 
 @dataclass(frozen=True, repr=False)
 class TierResult(CampaignResult):
-    """What was published; its main table has one row for each split of the dataset.
+    """The written dataset. The main table has one row for each split.
 
     Attributes:
-        written: The files, and what is not in them.
+        written: The files, and the counts of omitted units.
     """
 
     written: "Written"
@@ -55,7 +55,10 @@ def tier(
     Args:
         campaign: The folder of the campaign.
         out: The folder to write; data files of the same campaign are replaced.
-        options: The configuration.
+        options: The options.
+
+    Returns:
+        The files and counts. The main table has the columns `config`, `split` and `rows`.
 
     Raises:
         InputError: The tier rule cannot be used, the campaign cannot be published as it is, or the folder holds
@@ -74,7 +77,7 @@ def tier(
     notes = list(written.published.notes)
     if written.unvalidated:
         notes.append(
-            f"No label was validated, so tiers that ask for it are empty: run `fcconan annotate validate {campaign}`."
+            f"No label was validated, so tiers that require it are empty: run `fcconan annotate validate {campaign}`."
         )
     data = {
         "recipe": str(written.recipe),

@@ -25,7 +25,7 @@ Row = dict[str, Any]
 
 
 class CampaignOptions(Seed, PartSelection):
-    """What is judged."""
+    """Options of `new_campaign`: the task, and the sources of the units."""
 
     task: str = option(
         help="Annotation task: a name of the catalogue, a file or a folder.", metavar="NAME|FILE", complete=task_names
@@ -95,11 +95,11 @@ class CampaignOptions(Seed, PartSelection):
 
 @dataclass(frozen=True, repr=False)
 class NewCampaignResult(CampaignResult):
-    """The units of a new campaign; its main table has one row for each count of what was kept and left out.
+    """The units of a new campaign. The main table has one row for each count of selected and omitted units.
 
     Attributes:
         title: A line with the name, the folder and the number of units.
-        notes: Sentences about the choice of neighbours, and whether the campaign was there already.
+        notes: Sentences about the choice of neighbours, and about an existing campaign.
     """
 
     title: str
@@ -120,16 +120,19 @@ def new_campaign(
     corpus: Any = None,
     replies: Any = None,
 ) -> NewCampaignResult:
-    """Makes the folder of a campaign. The same call again changes nothing; another one needs another folder.
+    """Makes the folder of an annotation campaign. The same call again changes nothing.
 
     Args:
-        campaign: The folder; it must not exist, be empty, or hold the campaign that the same options made.
-        options: The configuration.
-        corpus: The pairs as a data frame, a `datasets.Dataset` or rows, in place of the option `corpus`.
-        replies: The same for replies.
+        campaign: The folder; it must be new, empty, or a campaign with the same options.
+        options: The options.
+        corpus: The pairs as a data frame, a `datasets.Dataset` or rows, instead of the option `corpus`.
+        replies: The replies in one of these forms, instead of the option `replies`.
+
+    Returns:
+        The counts of units. The main table has the columns `name`, `number` and `meaning`.
 
     Raises:
-        InputError: The sources are not what the task judges, cannot be read, or the folder holds something else.
+        InputError: The sources do not fit the task or cannot be read, or the folder has other content.
 
     Examples:
         >>> found = new_campaign(folder / "duels", CampaignOptions(task="pairwise", replies="demo", pairs=6))
@@ -163,7 +166,7 @@ def new_campaign(
     guidelines = task_path(options.task).with_name("guidelines.md")
     text = guidelines.read_text(encoding="utf-8") if guidelines.is_file() else None
     if not make_once(folder, settings, task, made, text):
-        notes.append(f"{folder} was there already, as these arguments make it: nothing was changed")
+        notes.append(f"{folder} exists with the same options: nothing was changed")
     data = {"campaign": str(folder), **settings.model_dump(), "made_from": made.made_from}
     title = f"Campaign {settings.name} in {folder}: {len(made.units)} units of {task.name} ({task.unit})"
     return NewCampaignResult(data, settings.name, title, notes)
@@ -259,10 +262,10 @@ def _selection(options: CampaignOptions) -> dict[str, str]:
 
 
 def _check_sources(task: "Task", options: CampaignOptions, *, corpus: Any, replies: Any) -> None:
-    """Checks that the sources are what the task judges, and that every option has an effect.
+    """Checks that the sources fit the task, and that every option has an effect.
 
     Raises:
-        InputError: They are not, or one has none.
+        InputError: The sources do not fit, or an option has no effect.
     """
     of_pairs = corpus is not None or options.hs_file is not None or options.cn_file is not None
     if task.unit == "pair":

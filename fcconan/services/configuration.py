@@ -1,7 +1,7 @@
 """Configurations of services: each option is declared once, as a field of a model.
 
 The Python signature, the options of the command, the schema of `--config FILE.yaml` and the option reference follow
-from the model. What a service reads comes before the configuration and is declared in its signature, by `argument`.
+from the model. The inputs of a service precede the configuration in its signature and are declared by `argument`.
 """
 
 import typing
@@ -91,7 +91,7 @@ argument = Argument
 
 
 def names_by(function: str) -> Names:
-    """Returns what calls a function of another package, which is imported when the shell completes a value.
+    """Returns a function that imports and calls a function of another package, for shell completion.
 
     Examples:
         >>> names_by("fcconan.data.recipe_names")()[:3]
@@ -189,8 +189,8 @@ class Configuration(BaseModel):
         except ValidationError as error:
             raise ConfigurationError(type(self), error) from None
 
-    # Without this mark, pydantic calls the constructor above for nested configurations and files too, and the place of
-    # an error within the file is lost.
+    # Without this mark, pydantic also calls the constructor above for nested configurations and files, and errors lose
+    # their location within the file.
     __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]
 
     def __init_subclass__(cls, **options: Any) -> None:
@@ -296,11 +296,11 @@ def open_configuration(path: Path, has_subset: bool = False) -> YamlFile:
         has_subset: Whether there is an option `--subset`, the former `--config`.
 
     Raises:
-        InputError: There is no such file, or it is no mapping in YAML.
+        InputError: The file does not exist, or is not a mapping in YAML.
     """
     if not path.exists():
         hint = ", or the part of a dataset by --subset" if has_subset and not path.suffix else ""
-        raise InputError(f"found no configuration file {path}: give a YAML file{hint}")
+        raise InputError(f"configuration file not found: {path}; give a YAML file{hint}")
     return YamlFile(path)
 
 

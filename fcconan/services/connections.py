@@ -4,7 +4,7 @@ A service opens a connection, and its models through it:
 
     with connected("rate", {"replies": sources}, options, client=client) as connection:
         model = connection.open(options.model)
-        if options.dry_run: ...  # `fcconan.models.Rehearsal` counts what would be sent
+        if options.dry_run: ...  # `fcconan.models.Rehearsal` counts the requests
         result = {..., "used": usage_of([model])}
         notices = notices_of([model])
 
@@ -45,7 +45,7 @@ class Connection:
     Attributes:
         options: How models are called, and how much they may cost.
         run: Which stored answers may be used; None for all.
-        client: A client, or a model, of the user's own; it takes the place of the endpoint.
+        client: A client or model of the user, which replaces the endpoint.
         shared_limit: The cost limit of a larger run that this one is part of.
     """
 
@@ -102,25 +102,24 @@ class Connection:
             answers.prepare()
         return answers.epoch
 
-    def open(self, name: str, *, beside: Sequence[str] = (), template: "Format | None" = None) -> "Model":
+    def open(self, name: str, *, sharing: Sequence[str] = (), template: "Format | None" = None) -> "Model":
         """Returns the model of a name.
 
         Args:
             name: See `MODEL_HELP`.
-            beside: All models, including this one, whose answers are awaited in turn. They share the limits of
-                requests, of which each has at least one.
+            sharing: All models that share the limits of requests, including this one; each gets at least one request.
             template: The prompt format of a local model; None for its own chat template.
 
         Raises:
-            InputError: There is no such model, or the options do not go together.
+            InputError: The model is not found, or the options contradict each other.
         """
         from fcconan.models import Client, EndpointModel, ReplayModel
 
         kind, _, rest = name.partition(":")
         if name == LEXICAL:
-            raise InputError("lexical is no model but a baseline of `fcconan judge rate` only: name a model")
+            raise InputError("lexical is a baseline of `fcconan judge rate`; expected a language model: name one")
         if kind == LEARNED:
-            raise InputError(f"{name} is a learned rater, which only `fcconan judge rate` uses: name a model")
+            raise InputError(f"{name} is a learned rater for `fcconan judge rate`; expected a language model: name one")
         if not name.strip() or (kind in ("replay", "local") and not rest):
             raise InputError(
                 f"{name!r} names no model: give a name at the endpoint, local:FOLDER_OR_NAME, or replay:FILE"
@@ -140,7 +139,7 @@ class Connection:
         if self.client is not None and not isinstance(self.client, Client):
             return self.client
         further = request_fields(self.options.request_field)
-        client = self.client or self.client_of(name, **self._shares(name, beside))
+        client = self.client or self.client_of(name, **self._shares(name, sharing))
         return EndpointModel(client, name, structured=self.options.structured_output, further=further)
 
     def client_of(self, model: str, kind: "type[Client] | None" = None, **how: Any) -> "Client":
@@ -160,14 +159,14 @@ class Connection:
         budget = Budget(self.cost_limit, price)
         return (kind or Client)(**calling(self.options, self.answers()) | how, budget=budget)
 
-    def _shares(self, name: str, beside: Sequence[str]) -> dict[str, Any]:
+    def _shares(self, name: str, sharing: Sequence[str]) -> dict[str, Any]:
         """Returns the part of the limits of requests that a model has among those whose answers are awaited in turn."""
-        sharing = [each for each in beside if is_at_endpoint(each)] or [name]
-        share, more = divmod(self.options.concurrency, len(sharing))
+        names = [each for each in sharing if is_at_endpoint(each)] or [name]
+        share, more = divmod(self.options.concurrency, len(names))
         limit = self.options.requests_per_minute
         return {
-            "concurrency": max(1, share + (sharing.index(name) < more)),
-            "requests_per_minute": None if limit is None else limit / len(sharing),
+            "concurrency": max(1, share + (names.index(name) < more)),
+            "requests_per_minute": None if limit is None else limit / len(names),
         }
 
 

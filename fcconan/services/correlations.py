@@ -81,8 +81,8 @@ def score_rankings(
     if len(counts := sorted({row["n_groups"] for row in rows})) > 1:
         common = max(row["n_groups_common"] for row in rows)
         notes.append(
-            f"Judges score all replies of {counts[0]} to {counts[-1]} items: compare them on the {common} that are "
-            "common to all who score any; they stand in that order."
+            f"Judges score all replies of {counts[0]} to {counts[-1]} items: compare them on their {common} common "
+            "items, by which the rows are sorted."
         )
     signature = ranking_signature(population=population, raters=humans, aspect=aspect, **bootstrap)
     return {"signature": signature, "notes": notes, "rows": [], "ndcg": rows}
@@ -92,20 +92,20 @@ SWAPS = 10_000  # of permutation tests where there is no bootstrap
 
 
 class CorrelateOptions(WideRowSelection, Bootstrap):
-    """Which ratings are compared, how, and what else is computed."""
+    """Options of `correlate`: raters, aspects, levels, coefficients and tests."""
 
-    human: tuple[str, ...] = option((), help="Rater who represents people; repeat it. Default: all people.")
+    human: tuple[str, ...] = option((), help="Raters who represent people; default: all people.")
     rater: tuple[str, ...] = option(
-        (), help="Model or metric to correlate with people; repeat it. Default: all.", renamed=("--metric",)
+        (), help="Models and metrics to correlate with people; default: all.", renamed=("--metric",)
     )
-    aspect: tuple[str, ...] = option((), help="An aspect; repeat it for several. Default: all that people rated.")
+    aspect: tuple[str, ...] = option((), help="Aspects to correlate; default: all that people rated.")
     level: tuple[Literal["pooled", "per_item", "per_system", "system_means"], ...] = option(
-        (), help="Level of correlation, see docs/scores.md; repeat it. Default: all."
+        (), help="Levels of correlation (docs/scores.md); default: all."
     )
     coefficient: tuple[
         Literal["pearson", "spearman", "kendall_b", "kendall_c", "pairwise_accuracy", "pairwise_accuracy_calibrated"],
         ...,
-    ] = option((), help="Coefficient of correlation; repeat it. Default: pearson, spearman and kendall_b.")
+    ] = option((), help="Coefficients of correlation; default: pearson, spearman and kendall_b.")
     tests: Literal["reply", "item", "williams"] | None = option(
         None, help="Test of differences between raters: permutation by reply or item, or Williams."
     )
@@ -166,10 +166,15 @@ def correlate(
     Args:
         ratings: Rows of ratings: files, folders, names, data frames, datasets or mappings. A `ScoreTable` is
             correlated by `fcconan.scoring.correlate`, whose list of rows is returned.
-        options: The configuration.
+        options: The options.
         replies: Rows that describe the rated replies; by default those of the same dataset, or columns of the ratings.
-        arguments: For a `ScoreTable` only: the keyword arguments of `fcconan.scoring.correlate`, which are `levels`,
-            `coefficients`, `resamples`, `seed` and `confidence`.
+        arguments: Keyword arguments of `fcconan.scoring.correlate` (`levels`, `coefficients`, `resamples`, `seed` and
+            `confidence`), for a `ScoreTable` only.
+
+    Returns:
+        The correlations. The main table has one row for each `metric` (model or metric), `aspect`, `level` and
+        `coefficient`, with `value`, the interval `low` and `high`, the value of random ratings (`chance`), that of one
+        person (`ceiling`), the number of ratings `n`, and for a missing value the `reason`.
 
     Raises:
         InputError: A source cannot be read, people or other raters are missing, options do not fit together, or a

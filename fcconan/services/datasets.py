@@ -146,6 +146,10 @@ class CroissantResult(Result):
 def list_datasets() -> DatasetList:
     """Lists the datasets that can be built, with their sizes and terms, and the annotation tasks.
 
+    Returns:
+        The datasets. The main table has the columns `name`, `title`, `kind`, `languages`, `synthetic`,
+        `redistributable`, `rows`, `summary` and `terms`; `tasks` lists the annotation tasks.
+
     Raises:
         InputError: A recipe or a task of the catalogue cannot be read.
 
@@ -201,8 +205,11 @@ def build(
     Args:
         recipe: A recipe, or the name or file of one.
         out: The folder to write.
-        options: The configuration.
+        options: The options.
         progress: Whether to show progress; by default where standard error is a terminal.
+
+    Returns:
+        The release folder (`folder`) and its manifest. The main table has the columns `config`, `split` and `rows`.
 
     Raises:
         InputError: The recipe, an upstream file, the counts or the output folder cannot be used. The output folder is
@@ -233,15 +240,15 @@ def hydrate(
     Args:
         folder: The labels-only folder, or the name of such a dataset on the Hub, which is downloaded.
         out: The folder to write.
-        options: The configuration.
+        options: The options.
         progress: Whether to show progress; by default where standard error is a terminal.
 
     Returns:
         The comparison; nothing was written if its `folder` is None.
 
     Raises:
-        InputError: The folder is no labels-only release, its recipe is unknown, or the Hub or upstream cannot be
-            reached.
+        InputError: The folder is not a labels-only release, its recipe is unknown, or the Hub or an upstream source
+            cannot be reached.
 
     Examples:
         >>> import tempfile
@@ -277,12 +284,12 @@ def croissant(
 
     Args:
         folder: The release folder.
-        options: The configuration.
+        options: The options.
         json_file: The file that the description will be written to, for the path from there to the folder; by default,
             it will be in the folder. It is not written: see `CroissantResult.to_json`.
 
     Raises:
-        InputError: The folder is no release, or its card cannot be read.
+        InputError: The folder is not a release, or its card cannot be read.
 
     Examples:
         >>> import tempfile

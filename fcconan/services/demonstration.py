@@ -54,7 +54,7 @@ class DemoResult(BuildResult):
         ratings: Counts of the ratings by a rater that was trained on the simulated people; each is out of fold.
         ratings_file: The file of these ratings.
         tables: Judges against the simulated people, and the tournament.
-        leaders: For each page of the report its leader: page, kind, name, metric and value.
+        leaders: Leader of each page of the report: page, kind, name, metric and value.
         index: The overview of the report.
     """
 
@@ -77,7 +77,7 @@ def run_demo(
 
     Args:
         out: The folder of the dataset.
-        options: The configuration.
+        options: The options.
         progress: Receives a line at each stage.
 
     Raises:

@@ -1,4 +1,4 @@
-"""Clients of the models that a benchmark calls, one for each model, and what is reported of them at the end."""
+"""Clients of the models that a benchmark calls, one for each model, and the summary of their requests."""
 
 import time
 from collections.abc import Callable
@@ -42,7 +42,7 @@ class EndpointClients:
         return self._models[model].client
 
     def dry_run(self) -> list[dict[str, Any]]:
-        """Returns what each model would be sent, with its cost if there are prices."""
+        """Returns the requests of each model, with their cost if there are prices; nothing is sent."""
         clients: dict[str, Any] = {name: model.client for name, model in self._models.items()}
         return [
             client.summary(name, self._connection.options.prices)
@@ -51,7 +51,7 @@ class EndpointClients:
         ]
 
     def used(self) -> list[dict[str, Any]]:
-        """Returns what each model was sent in this run; see `usage_of`."""
+        """Returns the sent requests of each model in this run; see `usage_of`."""
         return usage_of(self._models.values())
 
     def notices(self) -> Notices:

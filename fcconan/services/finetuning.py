@@ -70,7 +70,7 @@ class FinetuneOptions(PartSelection):
     )
     learning_rate: tuple[Annotated[float, Gt(0), Lt(LARGEST_RATE)], ...] = option(
         (),
-        help="Learning rate to try; repeat it: the one with the lowest validation perplexity is used.",
+        help="Learning rate to try; the one with the lowest validation perplexity is used.",
         rare=True,
         metavar="FLOAT",
     )
@@ -113,7 +113,7 @@ class FinetuneOptions(PartSelection):
     )
     evaluation: tuple[str, ...] = option(
         (),
-        help="Evaluation data whose messages must not occur in training; repeat it for several datasets.",
+        help="Evaluation data whose messages must not occur in training.",
         metavar="DATASET[:CONFIG[:SPLIT]]",
     )
     leave_out_evaluation: bool = option(
@@ -176,7 +176,7 @@ def finetune(
     Args:
         dataset: A folder, the name of a dataset, or a file of pairs.
         out: The folder of the new model. It must not exist, be empty, or hold an earlier state of the same training.
-        options: The configuration.
+        options: The options.
         progress: Receives notices in the course of the training, such as a batch that did not fit the memory.
 
     Raises:

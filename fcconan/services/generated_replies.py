@@ -84,9 +84,13 @@ def generate(
     Args:
         dataset: Messages: a folder, the name of a dataset, a file, a data frame, a `datasets.Dataset` or mappings.
         out: The file of replies.
-        options: The configuration.
-        client: A client or a model of the user's own, in place of the endpoint; or the connection of a larger run.
-        progress: Receives the numbers of written and of all replies.
+        options: The options.
+        client: A client or model of the user instead of the endpoint; or the connection of a larger run.
+        progress: Function that receives the number of written replies and of all replies.
+
+    Returns:
+        A summary. The main table has one row for each system, with the columns `system`, `strategy`, `n`, `n_missing`,
+        `missing` (counts by reason), `refusals`, `flags` and `mean_words`. The replies are in the file `out`.
 
     Raises:
         InputError: Options do not go together, or the data, a model or a file cannot be used.
@@ -117,7 +121,7 @@ def generate(
 
 @dataclass(frozen=True)
 class _Replies:
-    """One run, with its dataset at hand."""
+    """One run of `generate` on an opened dataset."""
 
     dataset: Path
     out: Path
@@ -134,7 +138,7 @@ class _Replies:
         if strategy is not None and strategy in BY_MODEL:
             return self._by_model(strategy)
         if self.connection.options.dry_run:
-            raise InputError("--dry-run counts what a model would be asked, and none is: leave it out")
+            raise InputError("--dry-run counts requests to a model, and this strategy calls none: leave it out")
         make = {None: self._import, RETRIEVAL: self._retrieve, REFERENCE: self._references}[strategy]
         return self._finished(make())
 
@@ -204,8 +208,8 @@ class _Replies:
         template = options.chat_format()
         items = self._items()
         names = [each for each in (options.model, options.judge) if each is not None]
-        models = [self.connection.open(names[0], beside=names, template=template)]
-        models += [self.connection.open(each, beside=names) for each in names[1:]]
+        models = [self.connection.open(names[0], sharing=names, template=template)]
+        models += [self.connection.open(each, sharing=names) for each in names[1:]]
         plan = self._plan(strategy, decoding, prompt)
         plan.prepare(items)
         if self.connection.options.dry_run:
@@ -240,7 +244,7 @@ class _Replies:
     def _rehearsed(
         self, models: "list[Model]", plan: "Plan", judged: "JudgePlan | None", items: "list[Item]"
     ) -> GenerateResult:
-        """Counts what models would be asked."""
+        """Counts the requests to models."""
         from fcconan.generation import ModelGenerator
         from fcconan.models import Rehearsal
 

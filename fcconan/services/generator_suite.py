@@ -43,7 +43,7 @@ _FEWEST_RESAMPLES = 100  # of the audit, which has no point without intervals
 
 
 class GeneratorSuiteOptions(Endpoint):
-    """How the models of a suite are called."""
+    """Options of `evaluate_generators`: the endpoint of the models, and limits of cost."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -95,7 +95,7 @@ def evaluate_generators(
     Args:
         suite: A suite file, or the name of an embedded suite.
         out: The folder of results.
-        options: The configuration.
+        options: The options.
         json_file: The file that the result will be written to, for the check that it replaces nothing. It is not
             written: see `GeneratorSuiteResult.to_json`.
         client: A client or a model of the user's own, in place of the endpoint.
@@ -168,7 +168,7 @@ class _Evaluation:
         )
 
     def rehearse(self) -> GeneratorSuiteResult:
-        """Counts what the models of all steps would be asked, and writes nothing.
+        """Counts the requests to the models of all steps, and writes nothing.
 
         Raises:
             InputError: Something in the suite cannot be used.

@@ -25,7 +25,7 @@ NOTES = (
 
 
 class JudgeBenchmarkOptions(RowSelection, Bootstrap):
-    """Which raters are compared on which rows, and how."""
+    """Options of `benchmark_judges`: the suite of raters, the rows, and the bootstrap."""
 
     suite: Path | None = option(
         None,
@@ -74,7 +74,7 @@ def benchmark_judges(
 
     Args:
         ratings: Ratings by people, models and metrics: a dataset, files, data frames or mappings.
-        options: The configuration.
+        options: The options.
         replies: Rows of the rated replies; by default those of the same dataset.
         progress: Receives a line before each rater.
 
@@ -183,7 +183,7 @@ def _people(source: Source, splits: list[str], options: JudgeBenchmarkOptions) -
 
 
 def _counts(rows: "BenchmarkRows") -> dict[str, Any]:
-    """Returns what the results rest on."""
+    """Returns the numbers of rows, messages and leakage groups of the results."""
     from collections import Counter
 
     table = rows.table

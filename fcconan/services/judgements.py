@@ -42,10 +42,10 @@ MOST_SAMPLES = 10_000  # answers of a model to one question
 
 
 class RateOptions(JudgeOptions, RatingPrompt, Background, Sharding):
-    """Which models rate replies, and how."""
+    """Options of `rate`: models, task, rating method and endpoint."""
 
     model: tuple[str, ...] = option(
-        help=f"Language model: {MODEL_HELP}; learned:FOLDER of `judge train`; or lexical. Repeat it for several.",
+        help=f"Language model: {MODEL_HELP}; learned:FOLDER of `judge train`; or lexical.",
         short="-m",
         metavar="NAME",
         role="model",
@@ -92,13 +92,17 @@ def rate(
 
     Args:
         replies: Rows of replies: files, folders, names, data frames, datasets or mappings.
-        options: The configuration.
+        options: The options.
         out: The file of ratings; without one, they are returned in memory.
         features_from: Rows of the ratings that a learned rater was trained with; for other models they have no use.
-        client: An own `fcconan.models.Client`, which sends the requests; or an own model with `name`, `configuration`
-            (everything that changes its answers) and `replies(calls)`, which takes the place of the model at the
-            endpoint.
-        progress: Receives the numbers of rated and of all replies.
+        client: A `fcconan.models.Client` of the user, which sends the requests; or a model of the user, which replaces
+            the endpoint. A model has a `name`, a `configuration` (all settings that change its answers) and a method
+            `replies(calls)`.
+        progress: Function that receives the number of rated replies and of all replies.
+
+    Returns:
+        The ratings (`ratings()`). The main table has one row for each rater and aspect, with the columns `rater`,
+        `aspect`, `n`, `n_missing`, `missing` (counts by reason), `mean` and `bounds`.
 
     Raises:
         InputError: A source cannot be read, or options do not go together.
@@ -124,9 +128,9 @@ def rate(
     notice = None if items is None else background_notice(items, knowledge)
     notes = () if notice is None else (notice,)
     with connected("rate", {"replies": replies}, options, client=client) as connection:
-        beside = names if options.panel is not None else ()
+        sharing = names if options.panel is not None else ()
         own = {name: _own_judge(name, plan, options, features_from) for name in names if not _is_asked(name)}
-        opened = [connection.open(each, beside=beside) if _is_asked(each) else None for each in names]
+        opened = [connection.open(each, sharing=sharing) if _is_asked(each) else None for each in names]
         if options.dry_run:
             return RateResult(_dry_run(opened, plan, knowledge, rows, options), notes=notes)
         judges = _judges(names, opened, own, plan, knowledge, options.rater_name)

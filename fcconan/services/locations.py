@@ -1,4 +1,4 @@
-"""Datasets and files by the names that users give, and the check that no command overwrites what it reads."""
+"""Datasets and files by name, and the check that no command overwrites its input."""
 
 import hashlib
 import json
@@ -25,8 +25,8 @@ def check_files(
         folders: Folders of which every file counts: passages, local models.
 
     Raises:
-        InputError: Two options name one file, a result would take the place of a device or a pipe or of something that
-            is read, or it would go into a folder that is read or into the folder of a release.
+        InputError: Two options name one file, a result would replace a device, a pipe or an input, or a result would be
+            written into an input folder or a release.
     """
     inputs = [path for path in read if path is not None]
     whole = [path for path in folders if path is not None and path.is_dir()]
@@ -35,7 +35,7 @@ def check_files(
         if path is None or not path.name:
             continue
         if path.exists() and not path.is_file() and not path.is_dir():  # it would be replaced by a file
-            raise InputError(f"{path} is no file: choose another {option}")
+            raise InputError(f"{path} is a device or pipe; expected a file: choose another {option}")
         for folder in (*inputs, *path.resolve().parents):
             if path.resolve().is_relative_to(folder.resolve()) and _is_release(folder):
                 raise InputError(
@@ -90,7 +90,7 @@ def dataset_folder(name: str | Path) -> Path:
     """Returns the path of a file or folder of a name.
 
     An existing path comes first, then a dataset of the catalogue, then a dataset on the Hub (`owner/name`), which is
-    downloaded. Anything else is returned as it is; its reader says what it lacks.
+    downloaded. Any other name is returned unchanged, and its reader raises the error.
 
     Args:
         name: A path or a name.
@@ -110,7 +110,7 @@ def built_folder(name: str | PathLike[str]) -> Path:
     """Returns a path as it is, and for the name of a dataset of the catalogue the folder that it is built into.
 
     An existing path comes first. A dataset is built into the cache (`$FCCONAN_CACHE`) on first use, and reused as long
-    as its recipe and the version of this package are the same. A line on stderr says that it is built.
+    as its recipe and the version of this package are the same. A note on stderr reports the build.
 
     Args:
         name: A path or a name.
@@ -131,7 +131,7 @@ def built_folder(name: str | PathLike[str]) -> Path:
 
 
 def cached_folder(name: str) -> Path:
-    """Returns where the dataset of a recipe is kept in the cache: another folder for another recipe or version."""
+    """Returns the folder of a dataset in the cache; it depends on the recipe and the version of the package."""
     from fcconan.data import cache_folder, recipe_path
 
     recipe = hashlib.sha256(recipe_path(name).read_bytes()).hexdigest()[:12]

@@ -26,11 +26,11 @@ _OF_TEXT = re.compile(r"content.{0,30}(?:filter|policy|management)|moderation|sa
 _ADVICE = {
     "no_hate_speech": "name the column of the messages with --rename hate_speech=COLUMN",
     "empty_reply": "name the column of the replies with --rename text=COLUMN",
-    "no_reference": "name a column with --rename references=COLUMN, or choose what needs no reference",
+    "no_reference": "name a column with --rename references=COLUMN, or choose a method without references",
     "no_background": "give --background FOLDER, or --rename background=COLUMN",
     "no_logprobs": "--logprobs needs an endpoint that gives log-probabilities, and answers that are a grade alone",
     "bad_request": "check the model's name and options such as --temperature, --max-tokens and --no-structured-output",
-    "connection": "check --base-url and whether the server runs; the same command goes on",
+    "connection": "check --base-url and whether the server runs; the same command then continues",
     "too_long": "the texts do not fit the model: choose one with a longer context",
     "truncated": "raise --max-tokens; models that think before they answer need thousands",
     "empty": "raise --max-tokens, if the model thinks before it answers",
@@ -103,7 +103,7 @@ def why_nothing(event: str, missing: Mapping[str, int], watched: Iterable[Any], 
     Args:
         event: The missing result, such as `stub:rubric rated nothing`.
         missing: Reason -> number of requests.
-        watched: The models; those that are no `WatchedModel` are ignored.
+        watched: The models; only each `WatchedModel` is used.
         expected: The form of an answer that the prompt requests.
     """
     ((reason, number),) = Counter(missing).most_common(1)
@@ -204,15 +204,15 @@ def check_yaml_target(out: Path, kind: str) -> None:
 
     Args:
         out: The file.
-        kind: What it is, for messages.
+        kind: Name of the kind of file, for messages.
 
     Raises:
-        InputError: It cannot.
+        InputError: The file cannot be written.
     """
     from fcconan.data import may_be_written
 
     if out.suffix not in (".yaml", ".yml") or out.is_dir():
-        raise InputError(f"{out} is no {kind}: expected a name that ends in .yaml")
+        raise InputError(f"{out} cannot be a {kind}: expected a name that ends in .yaml")
     if not may_be_written(out):
         raise InputError(f"{out} cannot be written: choose another --out, in a folder that is there")
 
@@ -248,7 +248,7 @@ def written(
 
 
 def dry_run_of(rehearsals: "Iterable[Rehearsal]", prices: Path | None) -> dict[str, Any]:
-    """Returns the JSON object of a dry run: what each model would be asked; a token is estimated as four bytes.
+    """Returns the JSON object of a dry run: the requests to each model, with a token estimated as four bytes.
 
     Raises:
         InputError: A model has no price.

@@ -15,9 +15,9 @@ BOOTSTRAP, ROWS, ENDPOINT, DECODING = "Confidence intervals", "Selection of rows
 
 
 class Seed(Configuration):
-    """The seed of everything that is drawn at random."""
+    """The seed of all random choices."""
 
-    seed: int = option(0, help="Seed of everything that is drawn at random.", ge=0, le=LARGEST_SEED)
+    seed: int = option(0, help="Seed of all random choices.", ge=0, le=LARGEST_SEED)
 
 
 class Bootstrap(Configuration, group=BOOTSTRAP):
@@ -48,16 +48,16 @@ class Baseline(Configuration):
 class RowSelection(Configuration, group=ROWS):
     """Which rows of a source are read, and how its columns are called."""
 
-    split: str | None = option(None, help="Split of a dataset; required where it has several.", metavar="NAME")
+    split: str | None = option(None, help="Split of the dataset; required if it has several.", metavar="NAME")
     rename: dict[str, str] = option(
         {},
-        help="The name of a column in the files; repeat it for several columns.",
+        help="Columns with another name in the files, such as text=reply.",
         metavar="NAME=COLUMN",
         renamed=("--column",),
     )
     filter: dict[str, tuple[str, ...]] = option(
         {},
-        help="Only rows with this value; repeat it for several values or columns.",
+        help="Use only rows with this value; several values of a column are alternatives.",
         metavar="COLUMN=VALUE",
         renamed=("--where",),
     )
@@ -91,7 +91,7 @@ class PartSelection(RowSelection, group=ROWS):
         metavar="NAME",
     )
     split: str | None = option(
-        None, help="Split of a dataset; required where it has several.", rare=True, metavar="NAME"
+        None, help="Split of the dataset; required if it has several.", rare=True, metavar="NAME"
     )
 
 
@@ -100,7 +100,7 @@ class WideRowSelection(RowSelection, group=ROWS):
 
     wide_column: dict[str, str] = option(
         {},
-        help="For files with one column per rater; repeat it for each rater and aspect.",
+        help="Column of a rater, for files with one column per rater.",
         rare=True,
         metavar="RATER[:ASPECT]=COLUMN",
         renamed=("--value",),
@@ -144,7 +144,7 @@ class Calls(Configuration, group=ENDPOINT):
     max_cost: float | None = option(
         None, help="Stop before this run costs more, in the unit of --prices.", metavar="FLOAT", ge=0
     )
-    dry_run: bool = option(False, help="Print what would be done and its cost; change and send nothing.")
+    dry_run: bool = option(False, help="Print the planned requests and their cost; send and change nothing.")
 
 
 class Endpoint(Calls, group=ENDPOINT):
@@ -155,7 +155,7 @@ class Endpoint(Calls, group=ENDPOINT):
     )
     response_cache: Path | None = option(
         None,
-        help="Response cache: the file of paid answers; default: in the cache folder.",
+        help="File of the response cache; default: in the cache folder.",
         rare=True,
         metavar="FILE",
         role="write",

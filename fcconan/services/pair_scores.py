@@ -26,7 +26,7 @@ JUDGE = "judge"
 
 
 class PairScoreOptions(Calls, Parallel):
-    """How pairs are scored, which are kept, and where the work is done."""
+    """Options of `score_pairs`: the scorer, the selection of pairs, and parallel processing."""
 
     scorer: str = option(
         help="Scorer of pairs: tfidf, minilm, an encoder, a retrieval system, module:factory, or judge.", metavar="NAME"
@@ -98,7 +98,7 @@ def score_pairs(
     Args:
         sources: The folder of a campaign or of a dataset, a dataset's name, a file of pairs; or two files of texts.
         out: The folder to write; a run that was interrupted continues there.
-        options: The configuration.
+        options: The options.
         executor: A `concurrent.futures.Executor` or a Dask client for the work; its workers see the folder `out`.
         progress: Receives the number of scored pairs and of all pairs.
 
@@ -117,7 +117,7 @@ def score_pairs(
     out, portion = Path(out), options.portion
     is_parallel = (options.jobs or 1) > 1 or options.scheduler is not None or executor is not None
     if is_parallel and options.max_cost is not None:
-        raise InputError("--max-cost is kept by one process: give --concurrency instead of --jobs or --scheduler")
+        raise InputError("--max-cost works in one process only: give --concurrency instead of --jobs or --scheduler")
     scorer = _scorer(options)
     opened = None if options.model is None else _opened(options.model, options)
     lists = read_lists([dataset_folder(each) for each in sources])

@@ -82,7 +82,7 @@ def compare(
 
     Args:
         replies: Rows of replies: files, folders, names, data frames, datasets or mappings.
-        options: The configuration.
+        options: The options.
         out: The file of comparisons; without one, they are returned in memory.
         client: An own client or model, as in `rate`.
         progress: Receives the numbers of compared and of all pairs.

@@ -41,7 +41,7 @@ def task_option(default: str | None, *, rare: bool = False) -> Any:
 
 
 class JudgeOptions(Decoding, PartSelection, Endpoint):
-    """What `rate` and `compare` have in common: the rater's name, sampling, the rows, and the endpoint."""
+    """Common options of `rate` and `compare`: the rater's name, sampling, the rows and the endpoint."""
 
     rater_name: str | None = option(
         None,
@@ -74,12 +74,10 @@ class RatingPrompt(_OwnPrompt):
     rating_method: RatingMethod | None = option(
         None, help="Method of rating; default: rubric.", group=PROMPT, renamed=("--strategy",)
     )
-    aspect: tuple[str, ...] = option(
-        (), help="Use only this aspect of the task; repeat it for several.", group=PROMPT, metavar="NAME"
-    )
+    aspect: tuple[str, ...] = option((), help="Use only this aspect of the task.", group=PROMPT, metavar="NAME")
     steps: tuple[Path, ...] = option(
         (),
-        help="Calibrated evaluation steps of an aspect for auto-cseval; repeat it for each aspect.",
+        help="Calibrated evaluation steps of an aspect for auto-cseval.",
         group=PROMPT,
         rare=True,
         metavar="FILE",
@@ -144,7 +142,7 @@ def task_of(name: str, aspects: Sequence[str] = ()) -> "Task":
         aspects: The aspects; none for all.
 
     Raises:
-        InputError: There is no such task or aspect.
+        InputError: The task or the aspect does not exist.
     """
     from fcconan.judging import load_rubric
 
@@ -250,7 +248,7 @@ def show_prompt(
     """Returns the messages that a model would be sent; without a dataset, with variables for the texts.
 
     Args:
-        options: The configuration.
+        options: The options.
         dataset: Replies, of which the first complete one fills the prompt.
 
     Raises:

@@ -24,11 +24,11 @@ class PublishOptions(Configuration):
     )
     private: bool = option(False, help="Make the repository private.")
     gated: Literal["auto", "manual"] | None = option(
-        None, help="Readers must ask for access, which is given at once (auto) or by hand (manual)."
+        None, help="Require readers to request access, granted at once (auto) or by hand (manual)."
     )
     may_redistribute: bool = option(
         False,
-        help="You have the right to pass restricted text on; it goes to a private or gated repository only.",
+        help="Confirm the right to redistribute restricted text in a private or gated repository.",
         flag="--i-may-redistribute",
     )
     labels_only: bool = option(False, help="Leave out the text columns of rows.", group=ROWS)
@@ -47,7 +47,7 @@ class PublishOptions(Configuration):
     drop_column: tuple[str, ...] = option(
         (),
         rare=True,
-        help="Leave this column of rows out; repeat it for several columns.",
+        help="Leave this column of rows out.",
         group=ROWS,
         metavar="COLUMN",
     )
@@ -55,7 +55,7 @@ class PublishOptions(Configuration):
 
 @dataclass(frozen=True, repr=False)
 class PublishResult(Result):
-    """What was published, or would be after a dry run; its main table has one row for each file.
+    """A publication, or its plan after a dry run. The main table has one row for each file.
 
     Attributes:
         publication: Plan and outcome.
@@ -92,7 +92,7 @@ def publish(
     Args:
         source: A folder that `build` wrote; or a file of rows, a TREC run, a result (JSON), or a folder of such files.
         repo_id: `owner/name`.
-        options: The configuration.
+        options: The options.
 
     Raises:
         InputError: The folder, the options, the token or the repository cannot be used; nothing was committed.

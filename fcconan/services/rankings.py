@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 
 
 class LeaderboardOptions(WideRowSelection, Baseline, Bootstrap):
-    """Which ratings count, and which differences are tested."""
+    """Options of `leaderboard`: raters, aspects, tests of differences, and the bootstrap."""
 
     rater: tuple[str, ...] = option(
-        (), help="A rater, or people for the mean of all people; repeat it for several. Default: all."
+        (), help="Raters whose ratings count, or people for the mean of all people; default: all."
     )
-    aspect: tuple[str, ...] = option((), help="An aspect; repeat it for several. Default: all with a scale.")
+    aspect: tuple[str, ...] = option((), help="Aspects to show; default: all with a scale.")
     primary_aspect: str | None = option(
         None,
         help="Aspect of the primary tests; default: the unified score, or the first aspect of a rater.",
@@ -37,7 +37,7 @@ class LeaderboardOptions(WideRowSelection, Baseline, Bootstrap):
         metavar="ASPECT",
         renamed=("--primary",),
     )
-    human: tuple[str, ...] = option((), help="Rater of --wide-column who is a person; repeat it.", rare=True)
+    human: tuple[str, ...] = option((), help="Raters of --wide-column who are people.", rare=True)
     predicted_by: str | None = option(
         None,
         help="Rater of all replies, where people rated few: add estimates by prediction-powered inference.",
@@ -75,12 +75,17 @@ def leaderboard(
 
     Args:
         ratings: Rows of ratings: files, folders, names, data frames, datasets or mappings.
-        options: The configuration.
-        replies: Rows that describe the rated replies; by default those of the same dataset, or columns of the ratings.
+        options: The options.
+        replies: Rows of the rated replies; by default those of the same dataset, or columns of the ratings.
+
+    Returns:
+        The mean ratings. The main table has one row for each rater, aspect and system, best system first, with
+        `value`, the interval `low` and `high`, and the number of ratings `n`. `data["comparisons"]` has the tests of
+        differences.
 
     Raises:
-        InputError: A source cannot be read, a rater, aspect or baseline is not in the ratings, or the ratings that
-            predict people's are of replies that a learned rater learned from.
+        InputError: A source cannot be read; a rater, aspect or baseline is not in the ratings; or a learned rater in
+            `predicted_by` rated its own training replies.
 
     Examples:
         >>> rated = [
@@ -119,10 +124,10 @@ def leaderboard(
         baseline=options.baseline,
         **options.bootstrap,
     )
-    notes = _notes(rated, {} if aspects else left_out(rated, found))  # who chose aspects knows which are left out
+    notes = _notes(rated, {} if aspects else left_out(rated, found))
     notes += system_test_notes(tests, families)
     if tests and not rated.knows_items:
-        notes.append("Not all rows say the items of the replies, by which systems are compared: --replies names them.")
+        notes.append("Some rows have no item, and systems are compared by item: give the items with --replies.")
     signature = leaderboard_signature(
         rated,
         population=population(about, table),
@@ -193,9 +198,9 @@ def _notes(rated: "RatedReplies", left_out: dict[str, list[str]]) -> list[str]:
 
 
 class RankOptions(WideRowSelection, Baseline, Bootstrap):
-    """Which verdicts count, and what is computed of them."""
+    """Options of `rank`: raters, further analyses, and the bootstrap."""
 
-    rater: tuple[str, ...] = option((), help="Use only the verdicts of this rater; repeat it for several.")
+    rater: tuple[str, ...] = option((), help="Raters whose verdicts count; default: all.")
     majority: bool = option(False, help="Use one verdict for each pair of replies: that of more than half the raters.")
     between_raters: Literal["share", "bradley_terry"] | None = option(
         None, help="Score of systems that is correlated between raters.", rare=True
@@ -222,8 +227,13 @@ def rank(
 
     Args:
         comparisons: Rows of comparisons: files, folders, names, data frames, datasets or mappings.
-        options: The configuration.
+        options: The options.
         replies: Rows of the compared replies, for `length_control`; by default those of the same dataset.
+
+    Returns:
+        The ranking. The main table has one row for each system, best first, with the columns `name`, `points`,
+        `share` (percent of points) with `share_low` and `share_high`, `bradley_terry` (strength in log odds) with
+        `low` and `high`, `wins`, `losses` and `ties`. `data["comparisons"]` has the tests of differences.
 
     Raises:
         InputError: A source cannot be read, no verdict is readable, or options do not fit together.

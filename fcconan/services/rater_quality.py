@@ -1,4 +1,4 @@
-"""How far raters agree, and who drifts, answers without reading or fails gold questions."""
+"""Agreement of the raters of a campaign, and checks of each rater."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -69,10 +69,10 @@ def check_raters(campaign: CampaignFolder, options: RaterQualityOptions = RaterQ
 
     Args:
         campaign: The folder of the campaign.
-        options: The configuration.
+        options: The options.
 
     Raises:
-        InputError: There is no such round, it has no answers, or it is the round of validators.
+        InputError: The round does not exist, has no answers, or is the round of validators.
 
     Examples:
         >>> found = check_raters(answered, RaterQualityOptions(resamples=0)).to_frame()
@@ -116,7 +116,7 @@ def _measured(
 
     if VALIDATION in rounds:
         raise InputError(
-            f"in the round {VALIDATION} people agree or disagree with a label, which is no label: see "
+            f"the round {VALIDATION} has answers of validators; expected labels or grades: see "
             "`fcconan annotate validate`"
         )
     votes = votes_of(campaign, rounds)

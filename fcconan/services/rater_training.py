@@ -30,18 +30,16 @@ RARE_FEATURES_FROM = rows_argument("--features-from", _FEATURES_FROM, many=True,
 
 
 class TrainRaterOptions(PartSelection):
-    """What a rater learns, from which features, and how it is cross-fitted."""
+    """Options of `train_rater`: aspects, features and cross-fitting."""
 
-    aspect: tuple[str, ...] = option((), help="An aspect; repeat it for several. Default: all that people rated.")
+    aspect: tuple[str, ...] = option((), help="Aspects to learn; default: all that people rated.")
     encoder: str = option(
         "minilm",
         help="Encoder of the texts: minilm (packaged), a sentence-transformers model, or none.",
         metavar="NAME",
         role="model",
     )
-    feature_rater: tuple[str, ...] = option(
-        (), help="Use only this rater of --features-from; repeat it for several. Default: all.", metavar="NAME"
-    )
+    feature_rater: tuple[str, ...] = option((), help="Raters of --features-from to use; default: all.", metavar="NAME")
     folds: int = option(10, help="Folds of the cross-fitting.", rare=True, ge=2, le=1000)
     fold_by: Literal["group", "system", "round"] = option(
         "group", help="Replies that are held out together: those of a leakage group of HS, a system, or a round."
@@ -53,7 +51,7 @@ class TrainRaterOptions(PartSelection):
 
 @dataclass(frozen=True, repr=False)
 class TrainRaterResult(Result):
-    """What was trained, as `about` in `rater.json` says; its main table is the out-of-fold agreement with people.
+    """A trained rater (`about` in `rater.json`). The main table has its out-of-fold agreement with people.
 
     Attributes:
         folder: The folder of the rater.
@@ -85,7 +83,7 @@ def train_rater(
 
     Args:
         replies: Rows of replies: files, folders, names, data frames, datasets or mappings.
-        options: The configuration.
+        options: The options.
         out: The folder to write; it must be new or empty.
         ratings: Rows of people's ratings; by default those of the datasets among the replies.
         features_from: Rows of ratings by judges or metrics, which become features.
@@ -200,7 +198,7 @@ def _of_raters(ratings: "Table", raters: Sequence[str]) -> Iterator[Mapping[str,
     """Yields the ratings of some raters, or all of them.
 
     Raises:
-        InputError: In the end, if there are none of one of these.
+        InputError: A rater has no ratings; raised at the end.
     """
     lacking = dict.fromkeys(raters)
     for row in ratings:
@@ -221,7 +219,7 @@ def encoder_of(name: str, device: str | None) -> "Encoder | None":
 
     if name == NO_ENCODER:
         return None
-    if name != MINILM and "/" not in name and not Path(name).is_dir():  # the Hub would be asked for a long time
+    if name != MINILM and "/" not in name and not Path(name).is_dir():  # a request to the Hub would take long
         raise InputError(
             f"--encoder {name} is neither {MINILM}, {NO_ENCODER} nor a folder: give one of these, or a "
             "sentence-transformers model as owner/model"
@@ -230,7 +228,7 @@ def encoder_of(name: str, device: str | None) -> "Encoder | None":
 
 
 def saved_encoder(encoder: "Encoder") -> dict[str, Any]:
-    """Returns what the folder of a rater says of its encoder: its name, and the hash of the weights of a folder."""
+    """Returns the record of an encoder in the folder of a rater: its name, and the hash of local weights."""
     return {"name": encoder.name, **encoder.configuration}
 
 

@@ -1,4 +1,4 @@
-"""Sentences about written replies: what is missing, and the reason."""
+"""Sentences about missing replies and their reasons."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -26,7 +26,7 @@ def notes_of(result: Mapping[str, Any], plan: "Plan | None" = None) -> list[str]
         reason = getattr(plan and plan.background, "nothing", "nothing was found")
         notes.append(f"{without} {of} have no background knowledge ({reason}): they have no reply.")
     if without := counts["missing"].get(NO_CANDIDATES):
-        notes.append(f"{without} {of} have no CN in the pool that is no near-duplicate of theirs: they have no reply.")
+        notes.append(f"{without} {of} have no reply: all CNs in the pool belong to near-duplicates of the message.")
     wanted = None if plan is None or plan.examples is None else plan.examples.configuration.get("k")
     if wanted is not None:
         fewer = sum(number for shown, number in counts["examples_shown"].items() if int(shown) < wanted)

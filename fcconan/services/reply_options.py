@@ -1,4 +1,4 @@
-"""The configuration of `generate`: its options, what they mean together, and the strategies to which they apply."""
+"""The options of `generate`, their combinations, and the strategies to which they apply."""
 
 from typing import TYPE_CHECKING, ClassVar, Literal
 
@@ -20,7 +20,7 @@ RETRIEVER, ENCODER, JUDGE_TASK = "tfidf", "minilm", "multi-aspect"
 SHOWN = 3  # examples, and retrieved CNs
 MOST_CANDIDATES = 10_000
 BY_MODEL = ("zero-shot", FEW_SHOT, GROUNDED, CONDITIONED)
-# The options that say how replies are made, and the strategies to which each applies.
+# Options of the generation method, and the strategies to which each applies.
 METHOD: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(
         "model prompt prompt_format decoding temperature top_p top_k max_tokens stop candidates selection judge "
@@ -37,7 +37,7 @@ METHOD: dict[str, tuple[str, ...]] = {
 
 
 class GenerateOptions(Background, Decoding, PartSelection, Endpoint):
-    """How replies are made, by a model, a catalogue or people; and which messages are answered."""
+    """Options of `generate`: the messages, and the source of the replies."""
 
     structured_output: ClassVar[bool] = True  # type: ignore[misc]  # replies are plain text, so there is no option
 
@@ -83,9 +83,7 @@ class GenerateOptions(Background, Decoding, PartSelection, Endpoint):
         None, help="Share of probability of nucleus sampling.", rare=True, metavar="FLOAT", gt=0, le=1
     )
     top_k: int | None = option(None, help="Number of most likely tokens to sample from.", rare=True, ge=1)
-    stop: tuple[str, ...] = option(
-        (), help="Text before which a reply ends; \\n is a line break; repeat it for several texts.", rare=True
-    )
+    stop: tuple[str, ...] = option((), help="Text before which a reply ends; \\n is a line break.", rare=True)
     seed: int = option(0, help="Seed of all random choices.", ge=0)
     candidates: int | None = option(
         None, help="Replies to sample for each message.", rare=True, ge=1, le=MOST_CANDIDATES
@@ -104,9 +102,7 @@ class GenerateOptions(Background, Decoding, PartSelection, Endpoint):
         complete=names_by("fcconan.data.task_names"),
         role="read",
     )
-    judge_aspect: tuple[str, ...] = option(
-        (), help="Aspect by which candidates are rated; repeat it for several.", rare=True, metavar="NAME"
-    )
+    judge_aspect: tuple[str, ...] = option((), help="Aspect by which candidates are rated.", rare=True, metavar="NAME")
     examples: int | None = option(None, help="Few-shot examples in the prompt; default: 3.", rare=True, ge=1)
     encoder: str | None = option(
         None,
@@ -191,10 +187,10 @@ class GenerateOptions(Background, Decoding, PartSelection, Endpoint):
         return settings.with_(**given) if given else settings
 
     def chat_format(self) -> "Format | None":
-        """Returns the format that takes the place of the model's chat template; None for its own.
+        """Returns the format that replaces the model's chat template; None for the template of the model.
 
         Raises:
-            InputError: There is no such format, or the model is no local one.
+            InputError: The format does not exist, or the model is not local.
         """
         if self.prompt_format is None:
             return None

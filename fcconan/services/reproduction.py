@@ -56,10 +56,14 @@ def reproduce(
 
     Args:
         papers: Short names of papers; none for all.
-        options: The configuration.
+        options: The options.
+
+    Returns:
+        The values. The main table has one row for each published value, with the columns `paper`, `table`, `row`,
+        `column`, `published`, `recomputed`, `status` and `note`.
 
     Raises:
-        InputError: There is no such paper, or a dataset cannot be built.
+        InputError: The paper is unknown, or a dataset cannot be built.
 
     Examples:
         >>> found = reproduce(["multi-aspect"])

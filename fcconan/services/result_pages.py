@@ -52,7 +52,10 @@ def report(
     Args:
         inputs: Folders that commands wrote, JSON results, or folders of these.
         out: The folder to write. It must be new, empty, or an earlier report.
-        options: The configuration.
+        options: The options.
+
+    Returns:
+        The pages. The main table has the columns `page`, `shows` and `from`; `index` is the overview.
 
     Raises:
         InputError: An input cannot be shown, or the folder would replace something else.
@@ -70,11 +73,11 @@ def report(
     folder = Path(out)
     paths = [built_folder(each) for each in ([inputs] if isinstance(inputs, str | Path) else inputs)]
     left_out: list[str] = []
-    found = find_inputs(paths, tell=left_out.append)
+    found = find_inputs(paths, on_skip=left_out.append)
     target = folder.resolve()
     for path in (*paths, *(each.path for each in found)):
         if path.resolve().is_relative_to(target) or (path.is_dir() and target.is_relative_to(path.resolve())):
-            raise InputError(f"{folder} would take the place of {path}, or lie in it: choose another --out")
+            raise InputError(f"{folder} would replace the input {path} or be inside it: choose another --out")
     check_site(folder)
     pages = pages_of(found, texts=options.texts)
     written = write_site(folder, pages, title=options.title, texts=options.texts)

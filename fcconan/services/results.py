@@ -73,7 +73,7 @@ class Result:
 
     @property
     def signature(self) -> str:
-        """Everything that changes the numbers, in one line."""
+        """All settings that change the values, in one line."""
         return str(self.data["signature"])
 
     def source_rows(self) -> Any:

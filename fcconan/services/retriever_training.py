@@ -35,7 +35,7 @@ class RetrieverTrainingOptions(Configuration):
 
 @dataclass(frozen=True, repr=False)
 class RetrieverTrainingResult(Result):
-    """What was done, as `training.json` in the folder has it; its main table is the cross-validation.
+    """A training run, as in `training.json` of the folder. The main table has the cross-validation.
 
     Attributes:
         folder: The folder of the model.
@@ -74,7 +74,7 @@ def train_retriever(
     Args:
         dataset: A folder or name of a dataset.
         out: The folder to write; it must be new or empty.
-        options: The configuration.
+        options: The options.
         progress: Receives a line at each stage.
 
     Raises:

@@ -58,10 +58,10 @@ def listed(sources: Source) -> list[Any]:
 
 
 def run_name(source: Source, split: str | None = None) -> Path | str:
-    """Returns how a run that goes on later names its source: a path or name, or the hash of rows in memory.
+    """Returns the name of a source in the record of a resumable run: a path or name, or the hash of rows in memory.
 
     Raises:
-        InputError: It is no source.
+        InputError: The value is not a source.
     """
     if isinstance(source, str | PathLike):
         return Path(source)
@@ -101,7 +101,7 @@ def open_rows(
     people: Collection[str] = (),
     replies: Table | None = None,
 ) -> Table:
-    """Opens rows as a configuration says.
+    """Opens the rows that a configuration selects.
 
     Args:
         kind: `replies`, `ratings`, `comparisons` or `votes`.
@@ -162,7 +162,7 @@ def _without_in_sample(ratings: Iterable[Mapping[str, Any]]) -> Iterator[Mapping
     """Yields ratings.
 
     Raises:
-        InputError: In the end, if a learned rater had seen a reply or its message in training.
+        InputError: A learned rater rated a reply or message of its training data; raised at the end.
     """
     seen: dict[str, int] = {}
     for row in ratings:
@@ -171,8 +171,8 @@ def _without_in_sample(ratings: Iterable[Mapping[str, Any]]) -> Iterator[Mapping
         yield row
     for rater, number in seen.items():
         raise InputError(
-            f"{number} ratings by {rater} are of replies that it learned from (provenance is in_sample), so their "
-            "agreement with people says nothing: remove these rows, or train the rater on other replies"
+            f"{number} ratings by {rater} are of its own training replies (provenance is in_sample), so they cannot be "
+            "compared with people: remove these rows, or train the rater on other replies"
         )
 
 

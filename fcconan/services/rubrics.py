@@ -59,7 +59,7 @@ def draft_rubric(
 
     Args:
         aspect: Name of the aspect.
-        options: The configuration.
+        options: The options.
         out: The task file; without one, the task is returned only.
         client: An own client or model, as in `rate`.
 

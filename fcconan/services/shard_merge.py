@@ -70,7 +70,7 @@ def _paths(files: Path | str | Sequence[Path | str]) -> list[Path]:
     """Returns the paths of the files to merge.
 
     Raises:
-        InputError: There is none, or one is no path.
+        InputError: The list is empty, or an entry is not a path.
     """
     given: Any = [files] if isinstance(files, str | PathLike) else files
     is_list = isinstance(given, Sequence) and len(given) > 0

@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 
 
 class SheetOptions(Configuration):
-    """Which sheets are written."""
+    """Options of `export_sheets`: format, round and raters."""
 
     tool: Literal["csv", "label-studio", "argilla"] = option("csv", help="Format of the sheets.")
     round: str = option("main", help="Round of the campaign.", metavar="NAME")
-    rater: tuple[str, ...] = option((), help="Only the sheet of this rater; repeat it.", metavar="NAME")
+    rater: tuple[str, ...] = option((), help="Only the sheet of this rater.", metavar="NAME")
     suggestions: Path | None = file_option("Votes, ratings or comparisons to show as suggestions.")
     unanswered: bool = option(False, help="Export only units without an answer.")
 
@@ -44,10 +44,10 @@ def export_sheets(
     Args:
         campaign: The folder of the campaign.
         out: The folder to write. Files that are there and have another content are refused.
-        options: The configuration.
+        options: The options.
 
     Raises:
-        InputError: There is no such round or rater, nothing is left to answer, or a file is there with other content.
+        InputError: The round or rater does not exist, all units have answers, or a file exists with other content.
 
     Examples:
         >>> export_sheets(campaign, folder / "sheets").to_frame()[["rater", "units"]].values.tolist()
@@ -83,7 +83,7 @@ def export_sheets(
 
 
 class ImportOptions(Configuration):
-    """What is accepted."""
+    """Options of `import_answers`: accepted rounds and changes."""
 
     round: str | None = option(None, help="Refuse files of other rounds.", metavar="NAME")
     user_map: Path | None = file_option(
@@ -100,7 +100,7 @@ class ImportOptions(Configuration):
 
 @dataclass(frozen=True, repr=False)
 class ImportResult(CampaignResult):
-    """What each file held.
+    """The imported files. The main table has one row for each file.
 
     Attributes:
         paths: The files.
@@ -125,12 +125,12 @@ def import_answers(
     ],
     options: ImportOptions = ImportOptions(),
 ) -> ImportResult:
-    """Checks what raters returned and adds the answers of all files to the campaign, or none.
+    """Checks the returned files of raters, and adds their answers to the campaign: those of all files or of none.
 
     Args:
         campaign: The folder of the campaign.
         files: The files.
-        options: The configuration.
+        options: The options.
 
     Raises:
         InputError: A file cannot be read, belongs to another campaign or round, or holds a wrong answer.

@@ -58,7 +58,7 @@ class SimulateOptions(CampaignSeed, EffortOptions):
     )
     bias: dict[str, Annotated[float, Field(ge=-MOST_GRADES, le=MOST_GRADES)]] = option(
         {},
-        help="Bias of simulated raters towards a label or in an aspect; repeat it.",
+        help="Bias of simulated raters towards a label or in an aspect.",
         rare=True,
         metavar="LABEL=SHARE|ASPECT=SHIFT",
     )
@@ -67,14 +67,14 @@ class SimulateOptions(CampaignSeed, EffortOptions):
     )
     team_size: tuple[Annotated[int, Field(ge=1, le=MOST_RATERS)], ...] = option(
         (),
-        help="Size of a team to estimate; repeat it. Default: 3, 6 and 9.",
+        help="Size of a team to estimate; default: 3, 6 and 9.",
         group=ESTIMATE,
         metavar="N",
         renamed=("--team",),
     )
     overlap_plan: tuple[str, ...] = option(
         (),
-        help="Overlap to estimate, such as 2=0.2,3=0.05; repeat it.",
+        help="Overlap to estimate, such as 2=0.2,3=0.05.",
         group=ESTIMATE,
         rare=True,
         metavar="2=SHARE[,3=SHARE]",
@@ -136,12 +136,12 @@ def simulate(
     out: Annotated[Path | str | None, output("Folder for filled-in sheets and truth.jsonl.")] = None,
     options: SimulateOptions = SimulateOptions(),
 ) -> SimulateResult:
-    """Fills in the sheets of raters who err as described, or estimates what a campaign would cost and yield.
+    """Fills in sheets with simulated answers, or estimates the cost and the results of a campaign.
 
     Args:
         campaign: The folder of the campaign.
         out: The folder to write; None with `estimate`.
-        options: The configuration.
+        options: The options.
 
     Raises:
         InputError: Options contradict each other, a file cannot be read, or a sheet is there with other content.
@@ -278,7 +278,7 @@ def _people(
     for behaviour in found:
         check_names(campaign.task, f"a simulated {role}", behaviour)
     key = "validators" if role == "validator" and described.validators.model_fields_set else "default"
-    people = [*named, f"{size - len(named)} as `{key}` says"] if size > len(named) else named
+    people = [*named, f"{size - len(named)} as in `{key}`"] if size > len(named) else named
     drawn = ", not all of them in each simulated campaign" if size < len(named) else ""
     return found, [f"{size} {role}{'s' * (size > 1)}: {', '.join(people)}{drawn}."] if size else []
 

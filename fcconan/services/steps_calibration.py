@@ -139,7 +139,7 @@ def calibrate(
 
     Args:
         replies: Rows of replies: files, folders, names, data frames, datasets or mappings.
-        options: The configuration.
+        options: The options.
         out: The file of steps; a log is written next to it.
         ratings: Rows of people's ratings; by default those of the datasets among the replies.
         client: An own client or model, as in `rate`.
@@ -256,7 +256,7 @@ def _people(replies: "Table", sources: Source, ratings: Source | None, options: 
         table = open_table("ratings", replies.folders, split=options.split)
     else:
         name = names_of(sources)
-        raise InputError(f"{name} is no dataset folder, so it has no ratings: give people's ratings with --ratings")
+        raise InputError(f"{name} is not a dataset folder and has no ratings: give people's ratings with --ratings")
     return mean_of_people(table, options.aspect, raters=list(options.rater) or None)
 
 

@@ -87,7 +87,7 @@ JUDGES: dict[str, tuple[type[Configuration], Callable[..., Any]]] = {
 
 
 class SuiteSteps:
-    """Generates, rates and compares as a suite says.
+    """The steps of a suite that generate, rate and compare.
 
     Args:
         loaded: The suite.
@@ -119,17 +119,17 @@ class SuiteSteps:
 
     @cached_property
     def dataset_content(self) -> str:
-        """A digest of the dataset, as it is when it is first asked for."""
+        """A digest of the dataset, computed once."""
         return content_of(self.dataset)
 
     @cached_property
     def terms(self) -> dict[str, bool]:
-        """What a release says of its texts, `synthetic` and `redistributable`; nothing else is known to be so."""
+        """Whether the texts are `synthetic` and `redistributable`, as in the manifest; false without a manifest."""
         from fcconan.data import MANIFEST, read_manifest
 
         is_release = (self.dataset / MANIFEST).is_file()
-        told = read_manifest(self.dataset) if is_release else {}
-        return {name: told.get(name) is True for name in ("synthetic", "redistributable")}
+        manifest = read_manifest(self.dataset) if is_release else {}
+        return {name: manifest.get(name) is True for name in ("synthetic", "redistributable")}
 
     def generate(self, name: str, out: Path, connection: Connection, limit: int | None) -> GenerateResult:
         """Has a system reply to the messages.
@@ -206,14 +206,14 @@ class SuiteSteps:
         return metrics(str(self.replies), options, out=out, novelty_against=against)
 
     def files_of(self, name: str) -> list[Path]:
-        """Returns what a system's step writes: replies, summary and card."""
+        """Returns the files of a system's step: replies, summary and card."""
         from fcconan.generation import card_path
 
         rows = self.out / REPLIES / f"{name}.parquet"
         return [rows, rows.with_name(f"{name}.json"), card_path(rows)]
 
     def key_of_system(self, name: str) -> str:
-        """Returns a digest of all that a system's replies depend on, as it is when it is first asked for."""
+        """Returns a digest of all inputs of a system's replies, computed once."""
         suite, options = self.suite, self.systems[name]
         if name not in self._keys:
             self._keys[name] = key_of(
@@ -244,7 +244,7 @@ class SuiteSteps:
         return {"epoch": epoch} if epoch else {}
 
     def model(self, name: str) -> Any:
-        """Returns what changes the answers of a model; for one that cannot be opened, why."""
+        """Returns the configuration of a model, or the reason why it cannot be opened."""
         if name not in self._opened:
             try:
                 self._opened[name] = name if name == LEXICAL else self.connection.open(name).configuration
@@ -271,7 +271,7 @@ def models_in(options: Mapping[str, Any]) -> list[str]:
 
 
 def _makers_of(options: Entry) -> list[str]:
-    """Returns digests of the files that say what a retriever is: the list of retrievers, and a factory's module."""
+    """Returns digests of the files that define a retriever: the list of retrievers, and the module of a factory."""
     retriever = options.get("retriever") or ""
     if not ({"retriever", "top"} & options.keys() or options.get("strategy") == "retrieval"):
         return []
@@ -280,7 +280,7 @@ def _makers_of(options: Entry) -> list[str]:
     if colon and not Path(retriever).exists():
         try:
             spec = find_spec(module)
-        except Exception:  # whatever a user's package raises; the rehearsal complains of it
+        except Exception:  # any error of a user's package; the dry run reports it
             spec = None
         if spec is not None and spec.has_location and spec.origin is not None:
             files.append(Path(spec.origin))
@@ -300,7 +300,7 @@ def rehearsed(suite: SuiteSteps, steps: Steps, folder: Path, *, whole: bool) -> 
         whole: Whether all messages are taken, and not the first one only.
 
     Returns:
-        What models would be asked, and whether all replies are written already.
+        The requests to models, and whether all replies are written already.
 
     Raises:
         InputError: A step cannot be done.

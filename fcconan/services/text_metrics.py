@@ -39,11 +39,11 @@ def metric_names() -> list[str]:
 
 
 class MetricsOptions(RowSelection, Parallel):
-    """Which metrics are computed, and by which models."""
+    """Options of `metrics`: metrics, their models, and parallel processing."""
 
     metric: tuple[str, ...] = option(
         (),
-        help="Text metric, see docs/scores.md; repeat it for several. Default: all that need no model.",
+        help="Text metrics (docs/scores.md); default: all that need no model.",
         metavar="NAME",
         complete=metric_names,
     )
@@ -69,7 +69,7 @@ class MetricsOptions(RowSelection, Parallel):
     )
     question: dict[str, str] = option(
         {},
-        help="Question of UniEval with {text}, {reference} or {message}; repeat it for several.",
+        help="Question of UniEval with {text}, {reference} or {message}.",
         group=MODELS,
         rare=True,
         metavar="NAME=QUESTION",
@@ -147,16 +147,20 @@ def metrics(
 
     Args:
         replies: Rows of replies: files, folders, names, data frames, datasets or mappings.
-        options: The configuration.
-        out: File of ratings to write; None for none.
-        novelty_against: The CNs that a system was trained on; with them, novelty is computed, too.
-        executor: A `concurrent.futures.Executor` or a Dask client for the work.
+        options: The options.
+        out: File of ratings to write; None for no file.
+        novelty_against: Training CNs of the systems, against which novelty is computed.
+        executor: A `concurrent.futures.Executor` or a Dask client for parallel processing.
+
+    Returns:
+        The values. The main table has one row for each system and metric, with the columns `metric`, `system`, `value`,
+        `reason`, `higher_is_better`, `n`, `n_missing` and `signature`. `ratings` has one row for each reply and metric.
 
     Raises:
         InputError: A source or a model cannot be read, a metric is unknown, or the file cannot be written.
 
     Examples:
-        >>> rows = [{"system": "A", "hate_speech": "They never return a book.", "text": "The library says they do."}]
+        >>> rows = [{"system": "A", "hate_speech": "They keep our books.", "text": "They return them every month."}]
         >>> result = metrics(rows, MetricsOptions(metric=("length-words",)))
         >>> result.to_frame()[["system", "metric", "value"]].values.tolist()
         [['A', 'length-words', 5.0]]

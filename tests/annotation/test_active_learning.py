@@ -514,7 +514,7 @@ def test_a_unit_that_nobody_may_judge_waits_for_somebody_else(tmp_path: Path, ru
     told = queue_summary(queue, None, target=0.9, confidence=0.95)
     assert (told["state"], told["decision"], told["units"]["judged"]) == ("stuck", "go_on", 19)
     assert (told["estimate"]["n_draws"], told["estimate"]["left"]) == (2, 1)
-    assert "1 units wait for a rater who never had them" in run_cli("annotate", "queue", campaign.folder).stdout
+    assert "1 units need another rater" in run_cli("annotate", "queue", campaign.folder).stdout
     campaign.write("raters.jsonl", [Rater("r1"), Rater("r2")])
     _, last = make(campaign)
     assert last is not None and (last.again, last.chosen) == ([barred], [])
@@ -716,22 +716,22 @@ def test_the_command_makes_a_round_once_and_says_where_the_queue_stands(tmp_path
     command = ("annotate", "queue", campaign.folder, "--scores", scores, "--queue-size", 6, "--encoder", "tfidf")
     first = run_cli(*command, "--json", tmp_path / "q.json")
     assert first.returncode == 0, first.stderr
-    assert "queue-1 is new: 3 likely, 3 drawn by chance." in first.stdout
-    assert "18 units have no score and are taken as average, 0 scores are of no unit" in first.stdout
+    assert "New round queue-1: 3 likely positives, 3 random units." in first.stdout
+    assert "18 units have no score and get the mean; 0 scores belong to no unit" in first.stdout
     told = json.loads((tmp_path / "q.json").read_text(encoding="utf-8"))
     assert (told["state"], told["decision"]) == ("batch", "go_on")
     assert told["batch"] == {"likely": 3, "drawn": 3, "again": 0, "answered": 0}
     assert told["estimate"]["unseen"] is None
     before = (campaign.folder / "rounds" / "queue-1.jsonl").read_bytes()
     again = run_cli(*command)
-    assert "6 units wait for answers, so there is no new batch" in again.stdout
+    assert "6 units have no answer yet, so no queue is made" in again.stdout
     assert (campaign.folder / "rounds" / "queue-1.jsonl").read_bytes() == before
     assert Campaign(campaign.folder).rounds() == ["queue-1"]
     answer(campaign, "queue-1", ["hs-0:cn-0"])
     shown = run_cli(*command, "--status-only", "--json", tmp_path / "q.json")
     told = json.loads((tmp_path / "q.json").read_text(encoding="utf-8"))
     assert told["state"] == "ready" and told["units"]["judged"] == 6 and "queue-2" not in shown.stdout
-    assert "queue-2 is new" in run_cli(*command).stdout
+    assert "New round queue-2" in run_cli(*command).stdout
     wrong = run_cli(*command, "--positive", "fine")
     assert (wrong.returncode, wrong.stderr.count("\n")) == (2, 1)
 
@@ -743,7 +743,7 @@ def test_units_that_another_round_gave_out_are_not_called_judged(tmp_path: Path,
     campaign.write("answers.jsonl", [Answer(MAIN, "r1", each, LABEL, NO) for each in items[:3]])
     said = run_cli("annotate", "queue", campaign.folder, "--json", tmp_path / "q.json")
     assert (said.returncode, said.stderr) == (0, "")
-    assert "17 units were given out before the queue began and are not answered yet" in said.stdout
+    assert "17 units were assigned before the first queue and have no answer yet" in said.stdout
     assert "stop" not in said.stdout and "is judged" not in said.stdout
     assert json.loads((tmp_path / "q.json").read_text(encoding="utf-8"))["decision"] == "not_answered"
     answer(campaign, MAIN, [])

@@ -154,7 +154,10 @@ def test_grades_are_not_adjudicated(tmp_path: Path, run_cli: RunCli) -> None:
         final_labels(campaign)
     done = run_cli("annotate", "adjudicate", tmp_path / "c", "--json", tmp_path / "n.json")
     said, following = done.stdout.splitlines()
-    assert (done.returncode, said) == (0, "Grades are not adjudicated: every rater's stay as they are.")
+    assert (done.returncode, said) == (
+        0,
+        "The task has grades, which are not adjudicated: the grades of each rater are published.",
+    )
     assert following.startswith(f"Next: fcconan annotate tier {tmp_path / 'c'} --out FOLDER (")
     assert json.loads((tmp_path / "n.json").read_text())["labels"] == {}
     assert run_cli("annotate", "adjudicate", tmp_path / "c", "--export-conflicts", tmp_path / "x.csv").returncode == 2
@@ -166,7 +169,9 @@ def test_the_conflict_list_goes_to_a_person_and_comes_back(tmp_path: Path, run_c
     done = run_cli("annotate", "adjudicate", tmp_path / "c", "--export-conflicts", file)
     assert done.returncode == 0
     said = done.stdout.partition("conflicts.csv: ")[2].split("\n")
-    assert said[0].startswith(f"3 units to decide. Write one of {NO}, {YES}, discard under `decision`, or leave it emp")
+    assert said[0].startswith(
+        f"3 units to decide. Write one of {NO}, {YES}, discard into the column `decision`, or leave it emp"
+    )
     assert file.read_bytes().startswith(b"\xef\xbb\xbf")  # without it Excel garbles accents
     rows = list(csv.DictReader(file.read_text(encoding="utf-8-sig").splitlines()))
     assert [row["unit_id"] for row in rows] == ["hs-1:cn-1", "hs-2:cn-2", "hs-5:cn-5"]
@@ -342,7 +347,7 @@ def test_whose_decisions_are_can_be_corrected(tmp_path: Path, run_cli: RunCli) -
     assert imported("typo", "22- ").startswith("2 decisions of typo.\n")
     assert imported("typo", "2 0 ", "--allow-changes").startswith("2 decisions of typo.\n")
     kept = imported("chair", "2   ")
-    assert kept.startswith("1 decisions of chair.\nThose that typo had made before remain theirs: --allow-changes ")
+    assert kept.startswith("1 decisions of chair.\nEarlier decisions of typo are unchanged: --allow-changes ")
     mended = imported("chair", "2 2 ", "--allow-changes")
     assert mended.startswith("2 decisions of chair.\n") and "typo" not in mended
     assert [(each.label, each.by) for each in campaign.decisions().values()] == [
@@ -437,7 +442,7 @@ def test_options_that_go_together(tmp_path: Path, run_cli: RunCli) -> None:
     labelled(tmp_path / "c", "0")
     done = run_cli("annotate", "adjudicate", tmp_path / "c", "--decided-by", "chair")
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
-    assert "--import-decisions and --decided-by go together" in done.stderr
+    assert "--import-decisions needs --decided-by" in done.stderr
 
 
 def test_an_answer_of_somebody_unknown_is_no_vote(tmp_path: Path) -> None:

@@ -19,11 +19,11 @@ def test_decisions_on_other_votes_are_said_and_listed_until_somebody_confirms_th
     file = tmp_path / "anew.csv"
     said = run_cli(*command, "--export-conflicts", file).stdout
     assert (
-        "1 decisions of persons were made on other votes, the first on hs-1:cn-1; they stay: --export-conflicts lists"
+        "The votes have changed since 1 decisions of persons, the first on hs-1:cn-1. The decisions still apply: "
         in said
     )
     assert "2 units to decide. Write" in said
     done = run_cli(*command, "--import-decisions", file, "--decided-by", "other-chair")
-    assert (done.returncode, "on other votes" in done.stdout) == (0, False)
+    assert (done.returncode, "votes have changed" in done.stdout) == (0, False)
     first = campaign.decisions()["hs-1:cn-1"]
     assert (first.label, first.by, first.votes) == (YES, "chair", f"{NO} {NO}")

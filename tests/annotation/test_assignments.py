@@ -282,12 +282,12 @@ def test_the_command_assigns_once_and_says_how_evenly(tmp_path: Path, run_cli: R
     file = tmp_path / "ombrey" / "rounds" / "main.jsonl"
     before = file.read_bytes()
     again = run_cli(*command)
-    assert "The round main exists already, made in the same way: nothing changed." in again.stdout
+    assert "The round main exists with the same options: nothing changed." in again.stdout
     how = tmp_path / "ombrey" / "rounds" / "main.json"
     recorded = json.loads(how.read_text())
     assert recorded.pop("algorithm") == 2
     how.write_text(json.dumps(recorded))  # as version 1 wrote it
-    assert "made in the same way: nothing changed." in run_cli(*command).stdout
+    assert "with the same options: nothing changed." in run_cli(*command).stdout
     other = run_cli(*command, "--blocks", "cn")
     assert other.returncode == 2
     assert "has a round main, made with blocks units (now cn): give another --round" in other.stderr
@@ -305,10 +305,10 @@ def test_the_command_assigns_once_and_says_how_evenly(tmp_path: Path, run_cli: R
         (("--rebalance",), "--rebalance: only for --reassign; leave it out"),
         (
             ("--reassign", "--overlap", "2=.2", "--sample-size", 3),
-            "--overlap, --sample-size: --reassign keeps ",
+            "--overlap, --sample-size: --reassign changes ",
         ),
-        (("--reassign", "--session-size", 5), "--session-size: --reassign keeps the units and orders"),
-        (("--reassign", "--qualify"), "--qualify: --reassign keeps the units and orders"),
+        (("--reassign", "--session-size", 5), "--session-size: --reassign changes neither units nor orders"),
+        (("--reassign", "--qualify"), "--qualify: --reassign changes neither units nor orders"),
         (("--all-raters", "--overlap", "2=0.2"), "--all-raters and --overlap exclude each other"),
         (("--overlap-unit", "unit"), "--overlap-unit needs blocks"),
         (("--max-distance", 2), "--max-distance needs a review"),

@@ -374,14 +374,14 @@ def test_the_command(tmp_path: Path, run_cli: RunCli) -> None:
         "Agreement of pairs of raters",
         "Agreement over subsets",
         "Units with most disagreement: 10 of 10",
-        "Raters to look at",
+        "Raters to review",
         "All checks of raters (tests in each family, p corrected by holm: drift 2 (smallest possible 0.039))",
     ]
     assert all(title in page.read_text() for title in titles)
     every = run_cli("annotate", "agree", tmp_path / "c", "--resamples", 50, "--verbose").stdout
     assert "Not checked: fast: no_seconds 3" in every and all(f"{title}\n" in every for title in titles)
     shown = [title for title in titles if f"{title}\n" in done.stdout]
-    assert shown == ["Agreement of all raters", "Units with most disagreement: 10 of 10", "Raters to look at"]
+    assert shown == ["Agreement of all raters", "Units with most disagreement: 10 of 10", "Raters to review"]
 
 
 def test_families_of_checks_state_their_number_of_tests_and_the_smallest_p(tmp_path: Path, run_cli: RunCli) -> None:

@@ -171,10 +171,10 @@ def test_weights_reach_the_leaderboard(tmp_path: Path) -> None:
         _answer(campaign, campaign.read(FILE, Batch)[-1], grades)
     done = queue_units(campaign.folder, options)
     assert done.data["state"] == "done"
-    assert done.notes[0].startswith("No further reply is selected: 36 were, and the budget is 36. Publish with")
+    assert done.notes[0].startswith("No further reply is selected: the budget is 36, and 36 were selected. Write the")
     less = queue_units(campaign.folder, QueueOptions(budget=20))
     assert less.data["units"]["selected"] == 36
-    assert less.notes[0].startswith("No further reply is selected: 36 were, and the budget is 20. Publish with")
+    assert less.notes[0].startswith("No further reply is selected: the budget is 20, and 36 were selected. Write the")
     assert progress_of(Campaign(campaign.folder)).next.command.endswith("c --budget N")
     tier(campaign.folder, tmp_path / "data", TierOptions(round=("queue-*",), synthetic=True))
     build(str(tmp_path / "data" / "recipe.yaml"), tmp_path / "built", BuildOptions())
@@ -194,10 +194,10 @@ def test_weights_reach_the_leaderboard(tmp_path: Path) -> None:
 
 def test_what_the_queue_refuses(tmp_path: Path) -> None:
     campaign = _campaign(tmp_path / "c")
-    with pytest.raises(InputError, match=r"positive: .*budget searches no positives; leave it out"):
+    with pytest.raises(InputError, match=r"positive: .*not for .*budget; leave it out"):
         queue_units(campaign.folder, QueueOptions(budget=5, positive="relevance>=4"))
     _step(campaign, 10, 5)
-    with pytest.raises(InputError, match=r"selects replies for short intervals: give .*budget, as before"):
+    with pytest.raises(InputError, match=r"was made with .*budget: give .*budget again"):
         queue_units(campaign.folder, QueueOptions(positive="relevance>=4"))
     other = _campaign(tmp_path / "other")
     other.write(FILE, [Batch("queue-1", "relevance>=4", 0, [], [], [], [], [], [])])

@@ -444,7 +444,7 @@ def test_the_command_gives_away_what_is_open(tmp_path: Path, run_cli: RunCli) ->
     run_cli("annotate", "raters", folder, "--leave", "rater-3", "--join", "rater-4")
     done = run_cli("annotate", "assign", folder, "--reassign", "--json", tmp_path / "again.json")
     assert done.returncode == 0, done.stderr
-    assert "13 assignments are new, 13 are withdrawn." in done.stdout
+    assert "13 new assignments, 13 withdrawn." in done.stdout
     loads = {row["rater"]: row["units"] for row in json.loads((tmp_path / "again.json").read_text())["raters"]}
     assert loads["rater-3"] == 0
     assert loads["rater-4"] == 13

@@ -575,7 +575,7 @@ def test_new_from_a_file_of_pairs(tmp_path: Path, write: Write, run_cli: RunCli)
     assert "pairs existing by text" in first.stdout
     again = run_cli(*base, "--corpus", corpus, *options)
     assert again.returncode == 0
-    assert "was there already, as these arguments make it: nothing was changed" in again.stdout
+    assert "exists with the same options: nothing was changed" in again.stdout
     refused = run_cli(*base, "--corpus", corpus, *options, "--seed", 5)
     assert refused.returncode == 2
     assert "has a campaign with another campaign.yaml: choose another folder" in refused.stderr

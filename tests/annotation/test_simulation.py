@@ -390,7 +390,7 @@ def test_before_anybody_joins_a_plan_has_who_is_described_once_and_others_by_def
     run = run_cli(*arguments)
     assert (run.returncode, run.stderr) == (0, "")
     assert run.stdout[run.stdout.index("4 validators:") :].startswith(
-        "4 validators: 4 as `validators` says.\n4 annotators: annotator-3, 3 as `default` says.\n1 annotator: annot"
+        "4 validators: 4 as in `validators`.\n4 annotators: annotator-3, 3 as in `default`.\n1 annotator: annot"
     )
     designs = json.loads((tmp_path / "p.json").read_text())["designs"]
     assert [each["measures"]["error bronze"]["mean"] for each in designs] == [0.25, 1.0]

@@ -407,13 +407,13 @@ def test_the_command_makes_the_round_once_and_sums_it_up(tmp_path: Path, run_cli
     done = run_cli("annotate", "validate", tmp_path / "c", "--overlap", "2=0.5", "--json", tmp_path / "v.json")
     assert done.returncode == 0, done.stderr
     assert json.loads((tmp_path / "v.json").read_text())["units"]["missing"] == 4
-    assert "6 assignments are new, 0 are withdrawn." in done.stdout
+    assert "6 new assignments, 0 withdrawn." in done.stdout
     files = [tmp_path / "c" / "rounds" / f"{VALIDATION}.jsonl", tmp_path / "c" / SHOWN]
     before = [file.read_bytes() for file in files]
     done = run_cli("annotate", "validate", tmp_path / "c", "--overlap", "2=0.5")
-    assert "The round validation exists already: --extend adds to it." in done.stdout
+    assert "The round validation exists: --extend adds units to it." in done.stdout
     done = run_cli("annotate", "validate", tmp_path / "c", "--extend")
-    assert "0 assignments are new" in done.stdout
+    assert "0 new assignments" in done.stdout
     assert [file.read_bytes() for file in files] == before
     for each in campaign.assignments(VALIDATION):
         answer(campaign, each.rater, int(each.unit_id[3]), "agree" if each.position == 1 else None)
@@ -448,7 +448,7 @@ def test_again_keeps_to_how_the_round_was_made(tmp_path: Path, run_cli: RunCli) 
         "has a round validation, made with sample 4 (now 6), twice 0.0 (now 0.5): leave these options out"
         in refused.stderr
     )
-    assert "2 assignments are new" in run_cli(*command, "--extend", "--sample-size", 6).stdout
+    assert "2 new assignments" in run_cli(*command, "--extend", "--sample-size", 6).stdout
     assert json.loads(made.read_text()) == how | {"sample": 6}
     # Fewer units than were drawn have a label now: this is no new wish.
     campaign.write("decisions.jsonl", list(campaign.decisions().values())[:5])

@@ -124,7 +124,9 @@ def test_items_are_resampled_with_all_their_replies() -> None:
     alone = _result()
     assert "|bootstrap:50-by-reply|" in alone["signature"]["relevance"]
     assert (alone["rows"][0]["n_items"], len(alone["notes"])) == (6, 1)
-    assert alone["notes"][0].startswith("Nothing says which item each reply answers, so single replies are resampled")
+    assert alone["notes"][0].startswith(
+        "The items of the replies are not known, so the bootstrap resamples single replies"
+    )
     assert alone["notes"][0] in fcconan("agree", "x.csv").stdout
     assert _result("--resamples", 0)["notes"] == []
     write_rows(Path("replies.csv"), rows[:6])
@@ -151,7 +153,9 @@ def test_labels_of_pairs_are_resampled_by_hs_message() -> None:
     assert "|bootstrap:50-by-item|" in result["signature"]["votes"]
     result = found(["p1", "p2", "p3"])
     assert result["rows"][0]["n_items"] == 3
-    assert result["notes"][0].startswith("The ids of the pairs do not have the form HS:CN, so single pairs are resa")
+    assert result["notes"][0].startswith(
+        "The ids of the pairs do not have the form HS:CN, so the bootstrap resamples single pa"
+    )
     assert "|bootstrap:50-by-pair|" in result["signature"]["votes"]
 
 
@@ -160,7 +164,7 @@ def test_pairs_of_many_raters_have_intervals_on_request() -> None:
     result = _result("--coefficient", "raw")
     assert [row["level"] for row in result["rows"] if row["low"] is not None] == ["overall"]
     assert "|bootstrap:50-by-item-overall-only|" in result["signature"]["relevance"]
-    assert result["notes"] == ["11 raters: pairs have no intervals; ask for them with --pair-intervals."]
+    assert result["notes"] == ["11 raters: pairs have no intervals; --pair-intervals computes them."]
     result = _result("--coefficient", "raw", "--pair-intervals")
     assert (len([row for row in result["rows"] if row["low"] is not None]), result["notes"]) == (56, [])
     assert "|bootstrap:50-by-item|" in result["signature"]["relevance"]
@@ -216,12 +220,12 @@ BOTH = [*ratings("anna", ANNA), *ratings("ben", BEN)]
         (
             verdicts("anna", [("i1", "A", "B", "a")]),
             ["--coefficient", "cohen_linear"],
-            "cohen_linear weighs distances, and the values of these rows have no order: choose from raw, cohen, fleiss",
+            "cohen_linear needs ordered values, and these values have no order: choose from raw, cohen, fleiss",
         ),
         (
             verdicts("anna", [("i1", "A", "B", "a")]),
             ["--replies", "x.csv"],
-            "comparisons name their items themselves: leave --replies out",
+            "comparisons have items of their own: leave --replies out",
         ),
         (
             verdicts("anna", [("i1", "A", "B", "a")]),
@@ -268,8 +272,8 @@ def test_one_rater_and_two_are_named() -> None:
 def test_a_scale_that_the_rows_do_not_say_is_noted() -> None:
     write_rows(Path("x.csv"), [{**row, "low": "", "high": ""} for row in BOTH if row["value"] != 4])
     result = _result("--coefficient", "raw")
-    note = "relevance: the rows give no scale of whole grades, so the grades that occur (1, 2, 3, 5) are taken as it; "
-    assert result["notes"] == [note + "--scale gives one."]
+    note = "relevance: the rows have no scale of whole grades, so the grades that occur (1, 2, 3, 5) are used as "
+    assert result["notes"] == [note + "the scale; --scale sets one."]
     assert "|domain:1,2,3,5-as-given|" in result["signature"]["relevance"]
     result = _result("--coefficient", "raw", "--scale", "1,5")
     assert (result["notes"], "|domain:1,2,3,4,5|" in result["signature"]["relevance"]) == ([], True)
@@ -282,7 +286,7 @@ def test_judges_are_left_out_of_verdicts_where_people_gave_some() -> None:
     write_rows(Path("x.csv"), [*rows, *judged])
     result = _result("--coefficient", "raw")
     assert [(row["raters"], row["value"]) for row in result["rows"]] == [(["anna", "ben"], 1.0)] * 2
-    assert result["notes"] == ["Only people are compared, not judge: --rater chooses others."]
+    assert result["notes"] == ["Only people are compared, not judge: --rater selects raters."]
     assert _result("--coefficient", "raw", "--rater", "anna", "--rater", "judge")["notes"] == []
     # One person alone agrees with nobody.
     write_rows(Path("x.csv"), [*rows[:2], *judged])

@@ -272,12 +272,12 @@ def test_a_folder_is_hydrated_into_one_whose_name_is_no_unicode(tmp_path: Path) 
         (
             signal.SIGINT,
             130,
-            "fcconan: interrupted; nothing is half-written: run it again to repeat what is not stored\n",
+            "fcconan: interrupted; no file is incomplete: run the command again to continue\n",
         ),
         (
             signal.SIGTERM,
             143,
-            "fcconan: interrupted; nothing is half-written: run it again to repeat what is not stored\n",
+            "fcconan: interrupted; no file is incomplete: run the command again to continue\n",
         ),
     ],
     ids=["SIGINT", "SIGTERM"],

@@ -440,8 +440,7 @@ def test_judges_of_different_items_are_said_to_be_and_compared_on_common_ones() 
     write_rows(Path("x.csv"), [*rows, *second])
     result = _result("--ranks", "rank")
     assert result["notes"][1] == (
-        "Judges score all replies of 1 to 2 items: compare them on the 1 that are common to all who score any; they "
-        "stand in that order."
+        "Judges score all replies of 1 to 2 items: compare them on their 1 common items, by which the rows are sorted."
     )
     sound = {row["metric"]: row for row in result["ndcg"] if row["protocol"] == "sound"}
     assert sound["k"]["value"] == 1 > sound["j"]["value"]

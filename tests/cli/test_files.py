@@ -32,7 +32,10 @@ def test_results_replace_nothing_that_is_read(demo: Path, tmp_path: Path) -> Non
 
 def test_results_replace_no_pipe(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
-    assert _refused(tmp_path / "pipe") == f"{tmp_path / 'pipe'} is no file: choose another --json"
+    assert (
+        _refused(tmp_path / "pipe")
+        == f"{tmp_path / 'pipe'} is a device or pipe; expected a file: choose another --json"
+    )
 
 
 def test_json_replaces_json_only(tmp_path: Path) -> None:
@@ -41,5 +44,5 @@ def test_json_replaces_json_only(tmp_path: Path) -> None:
         file.write_text(content, encoding="utf-8")
         check_replaced_json(file)
     file.write_text("reply_id,text\n", encoding="utf-8")
-    with pytest.raises(InputError, match=r"mine.csv exists and holds no JSON: choose another --json file, or remove"):
+    with pytest.raises(InputError, match=r"mine.csv exists and is not JSON: choose another --json file, or remove"):
         check_replaced_json(file)

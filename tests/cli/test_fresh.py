@@ -235,7 +235,7 @@ def test_bench_asks_again_and_keeps_no_older_run(
     today = datetime.now(UTC).date().isoformat()
     again = fcconan("bench", tmp_path / "demo", *systems).stdout.splitlines()
     assert [line for line in again if "--fresh" in line] == [
-        f"gpt-4o: a kept run of {today}, from answers of then; --fresh asks again"
+        f"gpt-4o: cached run of {today}; --fresh repeats its requests"
     ]
     told = fcconan("bench", tmp_path / "demo", *systems, "--no-cache").stdout
     assert f": {first} of {first} answers were stored ones, of " in told

@@ -254,7 +254,7 @@ def test_what_needs_no_judge_is_counted(server: Server) -> None:
     done = by_stub(server, "--decoding", "best-of-5", "--judge", "judge", "--judge-task", "cseval")
     assert done.status == 0
     assert summary()["picked"] == {"by": "judge:rubric", "judged": 0, "unjudged": 0, "alike": 3}
-    assert "; with one candidate, or only equal ones: 3" in done.stdout
+    assert "; with a single or only equal candidates: 3" in done.stdout
 
 
 def test_a_judge_that_rates_nothing_leaves_it_to_a_draw_and_fails(server: Server) -> None:
@@ -418,7 +418,7 @@ def test_few_pairs_are_few_examples_and_no_candidates_at_all(server: Server) -> 
     assert summary()["systems"][0]["examples_shown"] == {"0": 1, "1": 2}
     done = generate("--strategy", "retrieval", *few, "--force")
     assert done.status == 1
-    said = "1 of 3 messages have no CN in the pool that is no near-duplicate of theirs: they have no reply."
+    said = "1 of 3 messages have no reply: all CNs in the pool belong to near-duplicates of the message."
     assert said in done.stdout
     assert f"- {said}" in Path("replies.jsonl.card.md").read_text()
     assert [row["reason"] for row in rows()] == ["no_candidates", None, None]
@@ -572,7 +572,10 @@ def test_killed_in_the_middle_it_goes_on_and_writes_the_same(demo: Path, tiny: P
             "--strategy reference --examples 3",
             "--examples: only for --strategy few-shot or grounded or retrieval-conditioned; leave it out",
         ),
-        ("--strategy reference --dry-run", "--dry-run counts what a model would be asked, and none is: leave it out"),
+        (
+            "--strategy reference --dry-run",
+            "--dry-run counts requests to a model, and this strategy calls none: leave it out",
+        ),
         (
             "--replies theirs.jsonl --model stub",
             "--model: --replies names replies that exist already; leave it out",

@@ -733,8 +733,8 @@ STUB = "rate replies.csv --model stub --out out.csv"
             "audit --ratings replies.csv --self-judge stub",
             "Invalid value for '--self-judge': found 'stub', expected RATER=SYSTEM.",
         ),
-        ("show", "file of answers not found: "),
-        ("show --response-cache none", "file of answers not found: none; give the --response-cache of a run"),
+        ("show", "response cache not found: "),
+        ("show --response-cache none", "response cache not found: none; give the --response-cache of a run"),
         ("prompt --task nonsense", f"unknown task 'nonsense': {TASKS}"),
         (
             "prompt --rating-method none",
@@ -743,12 +743,15 @@ STUB = "rate replies.csv --model stub --out out.csv"
         ("prompt --dataset none", "none is neither a dataset folder nor a file of rows: "),
         ("prompt --prompt blind.yaml", "blind.yaml: the prompt does not show the reply; put {{counter_narrative}} "),
         ("calibrate replies.csv --aspect kindness --model stub --out out.yaml", "the task cseval has no aspect "),
-        ("calibrate replies.csv --aspect relevance --model stub --out out.txt", "out.txt is no file of steps: "),
+        ("calibrate replies.csv --aspect relevance --model stub --out out.txt", "out.txt cannot be a file of steps: "),
         (
             "calibrate replies.csv --aspect relevance --model stub --out out.yaml",
-            "replies.csv is no dataset folder",
+            "replies.csv is not a dataset folder",
         ),
-        ("rubric kind --definition x --model stub --out out.txt", "out.txt is no task file: expected a name that ends"),
+        (
+            "rubric kind --definition x --model stub --out out.txt",
+            "out.txt cannot be a task file: expected a name that ends",
+        ),
         (
             "rubric Kind! --definition x --model stub --out out.yaml",
             "no rubric can be drafted for the aspect 'Kind!'",

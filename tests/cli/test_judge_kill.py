@@ -148,7 +148,7 @@ def test_interrupted_it_leaves_no_half_written_file_and_goes_on(
         run.process.send_signal(number)
         status, stdout, stderr = run.end()
         assert (status, stdout) == (128 + number, "")
-        told = "fcconan: interrupted; nothing is half-written: run it again to repeat what is not stored\n"
+        told = "fcconan: interrupted; no file is incomplete: run the command again to continue\n"
         assert stderr == told
         assert [path.name for path in tmp_path.iterdir()] == ["journal"]  # the answers, and no ratings
         known, before = finished(journal), len(server.requests)

@@ -77,7 +77,7 @@ def _by_a_person(columns: Iterable[str]) -> str:
         ),
         (
             f"{RATE} --out x.csv --config pairs",
-            "found no configuration file pairs: give a YAML file, or the part of a dataset by --subset",
+            "configuration file not found: pairs; give a YAML file, or the part of a dataset by --subset",
         ),
         (f"{COMPARE} --out replies.csv", "replies.csv is read, and --out would destroy it: choose another --out"),
         (
@@ -157,7 +157,7 @@ def test_only_rows_of_the_same_rater_and_shard_are_replaced(
     before, sent = Path("out.csv").read_bytes(), len(server.requests)
     assert before.count(b"\n") > 1
     assert run(second).complaint == "out.csv exists already: choose another --out, or replace it with --force"
-    assert run(first).status == 0  # the same command goes on
+    assert run(first).status == 0  # the same command then continues
     assert (Path("out.csv").read_bytes(), len(server.requests)) == (before, sent)
     assert run(f"{second} --force").status == 0
 
@@ -257,8 +257,8 @@ def test_what_killed_processes_left_of_a_file_is_removed(replies: Path, server: 
             "--rating-method: the lexical baseline counts words and asks no model; leave it out",
         ),
         ("rate replies.csv --model lexical --out x.csv --max-tokens 9", "--max-tokens: the lexical baseline counts "),
-        ("compare replies.csv --model lexical --out x.csv", "lexical is no model but a baseline of `fcconan judge rat"),
-        ("rubric kindness --definition x --model lexical --out x.yaml", "lexical is no model but a baseline of `fcco"),
+        ("compare replies.csv --model lexical --out x.csv", "lexical is a baseline of `fcconan judge rat"),
+        ("rubric kindness --definition x --model lexical --out x.yaml", "lexical is a baseline of `fcco"),
         (
             "prompt --task pairwise --rating-method g-eval",
             "--rating-method: only for `fcconan judge rate`, and this is a comparison; l",
@@ -331,7 +331,8 @@ def test_passages_are_none_of_a_dataset_with_knowledge(replies: Path, server: Se
         (
             says("x"),
             ("--aspect", "relevance", "--rating-method", "prometheus"),
-            "4 of 4 are no_reference; name a column with --rename references=COLUMN, or choose what needs no reference",
+            "4 of 4 are no_reference; name a column with --rename references=COLUMN, or "
+            "choose a method without references",
         ),
         (
             lambda body, number: Action(400, {"error": {"message": "No \x1b]0;such\x07 field"}}),
@@ -406,7 +407,7 @@ def test_a_run_that_reaches_no_endpoint_is_stopped(server: Server) -> None:
     done = rate(dataset, server, "--aspect", "relevance", "--concurrency", 1, "--retries", 0)
     assert done.status == 2
     assert done.stderr.startswith("fcconan: the first 20 requests to stub reached no endpoint (")
-    assert done.stderr.endswith("check --base-url and whether the server runs; the same command goes on\n")
+    assert done.stderr.endswith("check --base-url and whether the server runs; the same command then continues\n")
     assert 20 <= len(server.requests) < 60
     assert not Path("out.parquet").exists()
 

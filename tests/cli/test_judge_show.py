@@ -32,4 +32,4 @@ def test_a_model_without_answers_is_refused_with_those_that_have_some(tmp_path: 
     shown = fcconan("judge", "show", "--response-cache", tmp_path / "answers", "--only-model", "oak")
     assert shown.status == 0 and "elm" not in shown.stdout
     refused = fcconan("judge", "show", "--response-cache", tmp_path / "answers", "--only-model", "ash")
-    assert refused.complaint == "found no answer of 'ash': known are elm, oak"
+    assert refused.complaint == "found no answer of 'ash': choose from elm, oak"

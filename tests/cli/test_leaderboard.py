@@ -89,7 +89,7 @@ def test_a_column_for_each_rater() -> None:
     result = _result("--wide-column", "people=h", "--wide-column", "bleu=m", "--human", "people")
     assert {row["reason"] for row in result["comparisons"]} == {"no_common_items"}
     assert result["notes"] == [
-        "Not all rows say the items of the replies, by which systems are compared: --replies names them."
+        "Some rows have no item, and systems are compared by item: give the items with --replies."
     ]
     found = [(row["rater"], row["rater_kind"], row["system"], row["value"]) for row in result["rows"]]
     assert found == [

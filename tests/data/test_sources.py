@@ -561,12 +561,12 @@ def test_a_cache_in_which_no_folder_can_be_made_is_named(upstream: Upstream, mon
         (
             signal.SIGINT,
             130,
-            "fcconan: interrupted; nothing is half-written: run it again to repeat what is not stored\n",
+            "fcconan: interrupted; no file is incomplete: run the command again to continue\n",
         ),
         (
             signal.SIGTERM,
             143,
-            "fcconan: interrupted; nothing is half-written: run it again to repeat what is not stored\n",
+            "fcconan: interrupted; no file is incomplete: run the command again to continue\n",
         ),
     ],
     ids=["SIGINT", "SIGTERM"],

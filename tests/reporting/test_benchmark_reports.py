@@ -187,8 +187,8 @@ def test_content_notice(synthetic: bool, redistributable: bool, texts: bool, not
         result["dataset"] |= {"synthetic": synthetic, "redistributable": redistributable}
 
     text = page(change, texts=texts)
-    assert ("This page holds hate speech" in text) == notice
-    assert ("may not be passed on" in text) == warning
+    assert ("This page contains hate speech" in text) == notice
+    assert ("may not be redistributed" in text) == warning
     assert ('id="show-texts"' in text) == texts
 
 

@@ -62,7 +62,7 @@ def test_a_table_is_sorted_by_mouse_and_keyboard(retrieval: Page) -> None:
     average.locator("[role=button]").press("Enter")
     expect(average).to_have_attribute("aria-sort", "ascending")
     expect(names).to_have_text([chance, RANDOM, partial, AWKWARD, failed])  # missing last
-    expect(retrieval.locator("#said")).to_have_text("Sorted by avg, ascending.")
+    expect(retrieval.locator("#announcement")).to_have_text("Sorted by avg, ascending.")
 
 
 def test_the_slider_moves_by_keyboard_and_takes_plot_table_and_rankings_along(retrieval: Page) -> None:
@@ -102,7 +102,7 @@ def test_texts_are_shown_to_those_who_ask_and_are_never_markup(retrieval: Page) 
     assert first.locator("li").all_text_contents() == [f"✓ {CORPUS['c1']}", f"? {EVIL}", f"? {CORPUS['c3']}"]
     queries.nth(1).click()
     assert retrieval.locator("#query-detail > p").text_content() == EVIL
-    assert "no figure" in (retrieval.locator(f"section[data-system={RANDOM}] h3").text_content() or "")
+    assert "no value" in (retrieval.locator(f"section[data-system={RANDOM}] h3").text_content() or "")
     assert retrieval.evaluate("window.evil") is None
     shows.press("Enter")
     assert retrieval.locator("#query-detail > p").text_content() == "q2"

@@ -63,7 +63,7 @@ def test_rows_have_filters_and_their_texts_wait(folder: Path) -> None:
     shown, notes = browsable(read_sources(folder))
     names = ["bronze", "queries", "votes", "replies", "ratings", "comparisons", "labels"]
     assert [source.config for source in shown] == names
-    assert notes == ["The pairs of diamond, gold, silver are among those of bronze, where tier tells them."]
+    assert notes == ["The pairs of diamond, gold, silver are part of bronze; its column tier distinguishes them."]
     pairs = rows_table(shown[0], texts=True)
     assert pairs.table.columns[:4] == ["pair_id", "hate_speech", "counter_narrative", "hs_id"]
     assert pairs.texts == ("hate_speech", "counter_narrative")
@@ -84,7 +84,7 @@ def test_a_table_that_no_page_can_hold_is_counted(folder: Path, monkeypatch: pyt
     sources = read_sources(folder)
     shown, notes = browsable(sources)
     assert [source.config for source in shown] == ["queries", "replies", "ratings", "comparisons", "labels"]
-    assert "votes, test has 9 rows, more than a page can hold: they are counted." in notes
+    assert "votes, test has 9 rows, too many for a page: only the counts are shown." in notes
     assert any(table.title == "Votes" for table in all_tables(sources))
 
 

@@ -68,7 +68,8 @@ def test_judges_without_a_mean_do_not_lead() -> None:
     board = [["a", "0.750"], ["b", "0.500"], ["c", "–"], ["(chance)", "–"]]
     tests = [_test(0.01, a="a", b="b"), _test(0.5, a="b", b="a"), _test(0.01, a="a", b="c")]
     assert correlation_finding({"tests": tests}, board) == (
-        "a follows people best, with a mean correlation of 0.750; b has 0.500: significant in 1 of 2 corrected tests."
+        "a agrees best with people, with a mean correlation of 0.750; b has 0.500: "
+        "significant in 1 of 2 corrected tests."
     )
     assert correlation_finding({}, board[2:]) == "No judge has a value for every aspect."
     assert correlation_finding({}, [board[0], board[2]]).endswith("0.750; no other has a value for every aspect.")

@@ -89,7 +89,7 @@ def test_a_site_without_texts_has_none_of_messages_or_replies(tmp_path: Path) ->
         write_site(out, pages_of(find_inputs([suite]), texts=texts), texts=texts)
         held = "".join(path.read_text(encoding="utf-8") for path in out.rglob("*") if path.is_file())
         assert ("Ombrey" in held, "They \\u003c" in held) == (texts, texts)
-        assert ("They may not be passed on: do not publish this page." in held) == texts
+        assert ("The texts may not be redistributed: do not publish this page." in held) == texts
 
 
 def test_results_are_what_is_there(tmp_path: Path) -> None:
@@ -173,6 +173,6 @@ def test_a_system_without_any_text_is_named_where_pairs_never_met() -> None:
     ]
     results = {"rank": rank_systems(comparisons), "ratings": {}, "comparisons": {}}
     notes = sections_of(ABOUT, results, ROWS)[0].notes
-    assert notes[-1] == "Without any reply, and so never compared: b. Pairs with such a system never met."
+    assert notes[-1] == "Systems without any reply, which are not compared: b."
     spoken = [ROWS[0], {**ROWS[1], "text": "They return every book."}]
     assert not any("never compared" in note for note in sections_of(ABOUT, results, spoken)[0].notes)

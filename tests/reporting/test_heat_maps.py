@@ -20,8 +20,8 @@ from fcconan.reporting.heat_maps import (
     heat_maps,
     win_map,
 )
-from fcconan.reporting.ledger import difference, ledger_page
 from fcconan.reporting.page import render
+from fcconan.reporting.reproduced_values import difference, reproduction_page
 from fcconan.reporting.scores import agreement_page, correlation_page, tournament_page
 from fcconan.reproduction.ledger import Cell
 from fcconan.scoring.tournament.ranking import rank_systems
@@ -260,7 +260,7 @@ def test_figures_of_the_ledger_stand_by_their_distance(tmp_path: Path) -> None:
         None,
         None,
     ]
-    page = ledger_page({"rows": [asdict(each) for each in CELLS], "signature": "s|1"})
+    page = reproduction_page({"rows": [asdict(each) for each in CELLS], "signature": "s|1"})
     papers, tables, every = page.own_tables()
     assert page.finding == "2 of 5 values are exact."
     assert papers.rows == [["fc-conan", "2", "0", "2", "1", "0", "5", "0"]]

@@ -233,8 +233,8 @@ def test_notes_say_what_baselines_and_values_mean_and_their_limits() -> None:
     )
     assert judged.startswith("Judged only: ") and message.startswith("Message AUC: ")
     assert limits == (
-        "Limits: labels that no validator confirmed are left out (--unconfirmed); where annotators were assigned by "
-        "CN, generic replies and lenient annotators cannot be told apart; popularity cannot rank a CN without a "
+        "Limits: labels that no validator confirmed are left out (--unconfirmed); if annotators were assigned by "
+        "CN, generic replies cannot be distinguished from lenient annotators; popularity cannot rank a CN without a "
         "judgement."
     )
     text = as_markdown(result)
@@ -246,7 +246,7 @@ def test_notes_say_what_baselines_and_values_mean_and_their_limits() -> None:
         result["settings"]["unconfirmed"] = how
         assert f"confirmed {said} (" in label_notes(result)[-1]
     del result["settings"]["unconfirmed"]
-    assert label_notes(result)[-1].startswith("Limits: where annotators")
+    assert label_notes(result)[-1].startswith("Limits: if annotators")
 
 
 def test_the_answer_has_both_populations_and_reports_have_every_table() -> None:
@@ -308,9 +308,9 @@ def test_the_command_prints_notes_and_both_populations() -> None:
 def test_hollow_dots_are_published_figures_or_references() -> None:
     own, printed, reference = Dot("a", 0.5), Dot("p (published)", 0.5, is_grey=True), Dot("b", 0.5, is_grey=True)
     assert hollow_note([own]) == ""
-    assert hollow_note([own, printed]) == "; hollow dots are published figures"
+    assert hollow_note([own, printed]) == "; hollow dots are published values"
     assert hollow_note([reference, own]) == "; hollow dots ignore the message"
-    assert hollow_note([reference, printed]) == "; hollow dots are published figures or ignore the message"
+    assert hollow_note([reference, printed]) == "; hollow dots are published values or ignore the message"
 
 
 @needs_chromium

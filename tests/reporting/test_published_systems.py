@@ -54,7 +54,7 @@ def test_a_page_shows_them_in_grey_and_downloads_hold_the_user_s_own() -> None:
     page = retrieval_page(paper_result(), None, {})
     text = render(page)
     assert '<tr class="grey"><th scope="row">sbert-mpnet (published)</th><td>0.3283</td>' in text
-    assert text.count('<div class="dot-row grey"') == 12 and "hollow dots are published figures" in text
+    assert text.count('<div class="dot-row grey"') == 12 and "hollow dots are published values" in text
     assert "https://hal.science/hal-05538818" in text
     assert not any("published" in row[0] for table in page.own_tables() for row in table.rows)
     assert "(published)" not in render(retrieval_page(example_result(), None, {}))

@@ -246,7 +246,7 @@ def test_the_weight_of_length_stands_with_its_interval_and_scale(reason: str | N
         del lengths["2C"]
     result = rank_systems(rows, lengths=lengths, resamples=0)
     tables = {table.title: table for table in tournament_tables(result)}
-    weight = tables["What the length of replies adds to the log odds"]
+    weight = tables["Effect of reply length on the log odds"]
     assert weight.columns == ["weight", "low", "high", "scale in words", "comparisons", "without lengths"]
     shown = f"{result['length_controlled']['weight']:.2f}" if reason is None else f"– ({reason})"
     scale = {None: "3.00", "equal_lengths": "0.00", "disconnected": "–"}[reason]

@@ -83,7 +83,7 @@ def test_every_kind_is_recognised_by_what_it_holds(results: Path, tmp_path: Path
     (tmp_path / "any name.json").write_bytes((results / "rank.json").read_bytes())
     said: list[str] = []
     file = results / "bench" / "results.json"  # the same as in the folder, without rankings
-    again = find_inputs([tmp_path / "any name.json", file, results / "bench", results], tell=said.append)
+    again = find_inputs([tmp_path / "any name.json", file, results / "bench", results], on_skip=said.append)
     assert [(each.kind, each.path.name) for each in again][:1] == [("bench", "bench")]
     assert [each.path.name for each in again if each.kind == "rank"] == ["any name.json"]
     assert len(again) == len(found)
@@ -123,7 +123,7 @@ def test_results_of_one_dataset_are_told_apart(results: Path, tmp_path: Path) ->
         (
             "rank.json",
             '{"win_matrix": 1, "systems": []}',
-            "rank.json is not what `fcconan rank` of this version writes",
+            "rank.json is not a result of `fcconan rank` of this version",
         ),
         (None, "", "none is not there: give a folder of"),
     ],
@@ -217,7 +217,7 @@ def test_without_texts_no_byte_of_one_is_anywhere(results: Path, site: Path, tmp
     for text in (QUERIES["q1"], QUERIES["q3"], CORPUS["c1"], CORPUS["c3"], HS[0], HS[1], CN[0], CN[3]):
         assert json.dumps(text)[1:-1].encode() in given, text
         assert " ".join(text.split()[:3]).encode() not in left_out, text
-    assert (out / "index.html").read_text().count("The pages hold ids and labels, and no text.") == 1
+    assert (out / "index.html").read_text().count("The pages contain ids and labels, no texts.") == 1
     assert 'id="show-texts"' not in (out / "retrieval.html").read_text()
 
 

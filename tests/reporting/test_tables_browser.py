@@ -9,8 +9,8 @@ from typing import Literal
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from fcconan.reporting.dataset_pages import dataset_page
-from fcconan.reporting.ledger import ledger_page
 from fcconan.reporting.page import Page as ReportPage, Section, write_page
+from fcconan.reporting.reproduced_values import reproduction_page
 from fcconan.reporting.scores import correlation_page
 from fcconan.reporting.tables import Table, latex_lines, markdown_lines
 from tests.browsing import accessibility_problems, needs_chromium, visit
@@ -71,7 +71,7 @@ def test_a_long_table_is_paged_searched_sorted_and_copied(browser: Browser, tmp_
         part.get_by_label("Rows with").fill("[10")
         expect_rows(part, ["s_10", *(f"s_{place}" for place in range(100, 110))])
         part.locator("thead th").nth(1).locator("[role=button]").press("Enter")
-        expect(page.locator("#said")).to_have_text("Sorted by figure, descending.")
+        expect(page.locator("#announcement")).to_have_text("Sorted by figure, descending.")
         found = part.locator("tbody tr").all()
         assert [row.locator("td").first.text_content() for row in found[:3]] == ["6.5", "5.5", "4.5"]
         page.evaluate("navigator.clipboard.writeText = async (text) => { window.copied = text; }")
@@ -80,7 +80,7 @@ def test_a_long_table_is_paged_searched_sorted_and_copied(browser: Browser, tmp_
         page.wait_for_function("window.copied")
         assert page.evaluate("window.copied").rstrip().split("\n") == latex_lines(shown)
         part.get_by_role("button", name="Copy as Markdown").press("Enter")
-        expect(page.locator("#said")).to_have_text("Copied 11 rows as Markdown.")
+        expect(page.locator("#announcement")).to_have_text("Copied 11 rows as Markdown.")
         assert page.evaluate("window.copied").splitlines() == markdown_lines(shown)
         is_accessible(page, "light", "dark")
 
@@ -88,15 +88,17 @@ def test_a_long_table_is_paged_searched_sorted_and_copied(browser: Browser, tmp_
 def test_maps_are_chosen_and_figures_filtered(browser: Browser, tmp_path: Path) -> None:
     write_page(tmp_path / "maps.html", correlation_page({"rows": ROWS, "signature": "s|1"}))
     with visit(browser, tmp_path / "maps.html") as page:
-        expect(page.locator("figure.heat:visible figcaption")).to_have_text("spearman with people, pooled")
+        expect(page.locator(".heat:visible figcaption")).to_have_text("spearman with people, pooled")
         page.get_by_label("Level").select_option("per_item")
-        expect(page.locator("figure.heat:visible td")).to_have_text(["0.25", ""])
+        expect(page.locator(".heat:visible td")).to_have_text(["0.25", ""])
         page.get_by_label("Coefficient").select_option("pairwise_accuracy")
-        expect(page.locator("figure.heat:visible")).to_have_count(0)
-        expect(page.locator("#said")).to_contain_text("There is no such map")
+        expect(page.locator(".heat:visible")).to_have_count(0)
+        expect(page.locator("#announcement")).to_contain_text("This coefficient is not computed at this level")
         page.get_by_label("Level").select_option("pooled")
         is_accessible(page, "dark")
-    write_page(tmp_path / "ledger.html", ledger_page({"rows": [asdict(each) for each in CELLS], "signature": "s|1"}))
+    write_page(
+        tmp_path / "ledger.html", reproduction_page({"rows": [asdict(each) for each in CELLS], "signature": "s|1"})
+    )
     with visit(browser, tmp_path / "ledger.html") as page:
         part = page.locator("details", has=page.locator("summary", has_text=re.compile("^Every value$"))).locator(
             "div.table"

@@ -85,7 +85,7 @@ def test_help_is_short() -> None:
     assert repr(fcconan.RankOptions(majority=True, seed=0)) == "RankOptions(majority=True)"
     documented = inspect.getdoc(fcconan.RankOptions) or ""
     assert "\n\nOptions:\n    baseline: " in documented
-    assert "\n    rater: Use only the verdicts of this rater; repeat it for several.\n" in documented
+    assert "\n    rater: Raters whose verdicts count; default: all.\n" in documented
     assert schema_of(fcconan.RankOptions)["description"] == documented.partition("\n")[0]
 
 

@@ -200,7 +200,7 @@ def test_what_is_given_comes_before_the_file(tmp_path: Path) -> None:
         Grove.from_values({"trees": 11, "resamples": 2}, open_configuration(_write(tmp_path, "people: ombrey\n")))
     with pytest.raises(InputError, match=r"line 2: seed: "):
         Grove.from_values({"resamples": 2}, file)
-    with pytest.raises(InputError, match=r"^found no configuration file"):
+    with pytest.raises(InputError, match=r"^configuration file not found"):
         open_configuration(tmp_path / "none.yaml")
 
 

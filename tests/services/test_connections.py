@@ -51,12 +51,12 @@ def test_a_panel_shares_the_limits_of_requests(tmp_path: Path, monkeypatch: pyte
     monkeypatch.setenv("OPENAI_API_KEY", "a-key-of-this-test")
     names = ["one", "lexical", "two", "three"]
     connection = _connection(tmp_path, concurrency=8, requests_per_minute=300.0)
-    opened: list[Any] = [connection.open(name, beside=names) for name in names if name != "lexical"]
+    opened: list[Any] = [connection.open(name, sharing=names) for name in names if name != "lexical"]
     assert [each.client.concurrency for each in opened] == [3, 3, 2]
     assert [each.client.gap for each in opened] == [0.6] * 3  # seconds; 0.2 for all
     alone: Any = connection.open("one")
     assert (alone.client.concurrency, alone.client.gap) == (8, 0.2)
-    few: list[Any] = [_connection(tmp_path, concurrency=1).open(name, beside=names) for name in names[2:]]
+    few: list[Any] = [_connection(tmp_path, concurrency=1).open(name, sharing=names) for name in names[2:]]
     assert [each.client.concurrency for each in few] == [1, 1]
 
 

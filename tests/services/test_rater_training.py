@@ -80,7 +80,7 @@ def test_ratings_that_are_in_sample_are_refused(demo: Path, folder: Path) -> Non
     stored = pd.read_parquet(folder / "out-of-fold.parquet")
     stored.loc[:2, "provenance"] = "in_sample"
     stored.loc[0, "value"] = None
-    refused = pytest.raises(InputError, match=r"^2 ratings by learned:quick are of replies that it learned from")
+    refused = pytest.raises(InputError, match=r"^2 ratings by learned:quick are of its own training replies")
     with refused:
         correlate([demo, stored], POOLED)
     with refused:  # errors of the judge on replies that it learned from correct nothing

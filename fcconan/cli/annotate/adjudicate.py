@@ -18,7 +18,7 @@ def _show(result: "services.AdjudicateResult", verbose: bool) -> None:
 
 COMMAND = Command(
     name="adjudicate",
-    help="Decide the final label of every unit by the votes, by rule or by a person; discard units without a label.",
+    help="Determine the final label of each unit from its votes, by rule or by a person; discard the others.",
     example="fcconan annotate adjudicate my-campaign --export-conflicts conflicts.csv",
     show=_show,
     detailed=True,

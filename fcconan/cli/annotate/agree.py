@@ -21,7 +21,7 @@ def _show(result: "services.RaterQualityResult", verbose: bool) -> None:
 
 COMMAND = Command(
     name="agree",
-    help="Measure how far raters agree, and show who drifts, answers without reading or fails gold questions.",
+    help="Measure the agreement of raters, and check each rater for drift, speed, constant answers and gold questions.",
     service="check_raters",
     example="fcconan annotate agree my-campaign --report agreement.html",
     show=_show,

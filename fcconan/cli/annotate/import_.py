@@ -40,7 +40,7 @@ def _note(imported: "Imported") -> str:
 
 COMMAND = Command(
     name="import",
-    help="Check what raters returned and add it to the campaign: all files or none.",
+    help="Check the returned files of raters and add their answers to the campaign: those of all files or of none.",
     service="import_answers",
     example="fcconan annotate import my-campaign returned/*.csv",
     show=_show,

@@ -9,8 +9,8 @@ from fcconan import services
 from fcconan.cli.command import Command
 
 _DECISIONS = {
-    "go_on": "go on: the target is not reached, as far as the draws can tell",
-    "probably_reached": "the target is probably reached; the interval does not say so yet",
+    "go_on": "continue: by the random sample, the target is not reached",
+    "probably_reached": "the target is probably reached, but the interval still includes lower values",
     "reached": "stop: the target is reached",
     "all_judged": "stop: every unit is judged",
 }
@@ -40,13 +40,13 @@ def _values(data: Mapping[str, Any]) -> dict[str, Any]:
         "judged": units["judged"],
         "waiting for answers": units["waiting"],
         "positives found": known["found"],
-        "drawn by chance": known["n_draws"],
-        "positives unseen": "not known yet" if known["unseen"] is None else f"{known['unseen']:.0f}",
-        f"positives unseen, {interval}": f"{known['low']} to {known['high']}",
+        "random units": known["n_draws"],
+        "positives not found": "not known yet" if known["unseen"] is None else f"{known['unseen']:.0f}",
+        f"positives not found, {interval}": f"{known['low']} to {known['high']}",
         "recall": _percent(known["recall"]),
         f"recall, {interval}": recall if known["n_draws"] else _percent(None),
     }
-    further = {"given out before the queue": units["outside"], "skipped by all": units["skipped"]}
+    further = {"assigned before the first queue": units["outside"], "skipped by all": units["skipped"]}
     return values | {meaning: number for meaning, number in further.items() if number}
 
 
@@ -56,7 +56,7 @@ def _percent(share: float | None) -> str:
 
 COMMAND = Command(
     name="queue",
-    help="Give raters the next queue: likely positives by a model of the labels so far, and some at random.",
+    help="Make the next queue of units: likely positives, ranked by a model of the labels so far, and a random sample.",
     service="queue_units",
     example="fcconan annotate queue my-campaign --scores minilm.trec --scores judge.parquet --queue-size 100",
     show=_show,

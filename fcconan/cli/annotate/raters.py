@@ -15,7 +15,7 @@ def _show(result: "services.RosterResult", verbose: bool) -> None:
 
 COMMAND = Command(
     name="raters",
-    help="List raters, who join and leave under pseudonyms; `assign --reassign` gives open work to others.",
+    help="List the raters of a campaign, add raters by pseudonym, and mark raters as left.",
     service="update_raters",
     example="fcconan annotate raters my-campaign --add-annotators 9 --add-validators 4",
     show=_show,

@@ -46,7 +46,7 @@ def _cell(name: str, row: Mapping[str, Any]) -> str | None:
 
 COMMAND = Command(
     name="simulate",
-    help="Answer for raters who err as described, to try a campaign; or estimate its cost, agreement and label errors.",
+    help="Simulate the answers of raters to try out a campaign, or estimate its cost, agreement and label errors.",
     example="fcconan annotate simulate my-campaign --out returned --accuracy 0.85 --bias appropriate=0.1",
     show=_show,
 )

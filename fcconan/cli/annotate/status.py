@@ -27,7 +27,7 @@ def _show(result: "services.StatusResult", verbose: bool) -> None:
 
 COMMAND = Command(
     name="status",
-    help="Show who has returned what, what is open, and the command that comes next.",
+    help="Show the returned and open units of each rater, and the next command.",
     service="campaign_status",
     example="fcconan annotate status my-campaign",
     show=_show,

@@ -23,7 +23,7 @@ def _show(result: "services.ValidateResult", verbose: bool) -> None:
 
 COMMAND = Command(
     name="validate",
-    help="Assign final labels to validators who had no part in them, and count the labels that they confirm.",
+    help="Assign final labels to independent validators, and count the labels that they confirm.",
     example="fcconan annotate validate my-campaign --sample-size 4000 --overlap 2=0.1",
     show=_show,
     detailed=True,

@@ -34,8 +34,8 @@ def _show(result: "services.CalibrateResult", verbose: bool) -> None:
     summary = found.parts["report"]
     if shared := summary["shared_texts"]:
         print(
-            f"{shared} of {summary['examples']} replies of the report part have a text that another part holds, too: "
-            "too many HS share their replies to be kept apart"
+            f"{shared} of {summary['examples']} replies of the report part have the same text as a reply of another "
+            "part: too many HS share replies for disjoint parts"
         )
     if number := result.data["failed_requests"]:
         print(f"{failed(number)}, which may have changed the result: run the command again")

@@ -6,7 +6,7 @@ from typing import Any
 
 
 def holds(*schemas: str) -> Callable[[Path, Any], bool]:
-    """Returns a function that says whether a file is empty or an earlier output of the same models.
+    """Returns a function that checks whether a file is empty or an earlier output of the same models.
 
     Such an output has all columns, no row of a person, no rater who is another model, and no item of another shard.
 

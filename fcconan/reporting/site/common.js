@@ -1,5 +1,5 @@
 "use strict";
-// What the scripts of all pages share.
+// Functions for the scripts of all pages.
 const report = (() => {
   const data = document.getElementById("data");
   const make = (name, text, className) => {
@@ -8,13 +8,13 @@ const report = (() => {
     if (className) element.className = className;
     return element;
   };
-  // Tells people who hear the page what has changed; a later call takes the place of an earlier one.
+  // Announces changes to screen readers; a later call replaces an earlier one.
   let waiting;
   const say = (text) => {
     clearTimeout(waiting);
-    waiting = setTimeout(() => { document.getElementById("said").textContent = text; }, 250);
+    waiting = setTimeout(() => { document.getElementById("announcement").textContent = text; }, 250);
   };
-  // Texts are shown once somebody asks for them.
+  // Texts are hidden until the reader shows them.
   const gate = document.getElementById("show-texts"), listeners = [];
   let shown = false;
   if (gate) gate.addEventListener("click", () => {
@@ -28,7 +28,7 @@ const report = (() => {
   if (menu) menu.addEventListener("click", () => {
     menu.setAttribute("aria-expanded", String(menu.parentElement.classList.toggle("open")));
   });
-  // On paper everything that can be opened is open, but for what a warning keeps closed.
+  // On paper all parts are open, except texts behind a warning.
   const opened = [];
   addEventListener("beforeprint", () => {
     for (const part of document.querySelectorAll("details:not([open], .warned, .warned details)")) {

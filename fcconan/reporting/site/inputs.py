@@ -1,4 +1,4 @@
-"""Recognises what a report is made from: results that verbs wrote with `--json`, and the folders that verbs write."""
+"""Inputs of a report: results of commands as JSON, and folders that commands write."""
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -32,7 +32,7 @@ class Input:
     data: Any = None
 
 
-def find_inputs(paths: Sequence[Path], *, tell: Callable[[str], None] = lambda line: None) -> list[Input]:
+def find_inputs(paths: Sequence[Path], *, on_skip: Callable[[str], None] = lambda line: None) -> list[Input]:
     """Recognises files and folders by their content, and orders them by kind.
 
     A result that is there twice, as a file and in the folder of `bench --report-folder`, is one input: that with more
@@ -40,7 +40,7 @@ def find_inputs(paths: Sequence[Path], *, tell: Callable[[str], None] = lambda l
 
     Args:
         paths: Files and folders. A folder of several results gives all of them: its files, and folders directly in it.
-        tell: Receives a line for each part of these folders that is left out, with the reason.
+        on_skip: Receives a line for each part of these folders that is left out, with the reason.
 
     Raises:
         InputError: One of them is not there, cannot be read, or is nothing that a report shows.
@@ -49,7 +49,7 @@ def find_inputs(paths: Sequence[Path], *, tell: Callable[[str], None] = lambda l
     for path in paths:
         if not path.exists():
             raise InputError(f"{path} is not there: give {EXPECTED}")
-        recognised = list(_inputs(path, tell))
+        recognised = list(_inputs(path, on_skip))
         if not recognised and (path / CAMPAIGN).is_file():
             raise InputError(f"{path} is a running campaign: give the dataset that `fcconan build` makes of its tiers")
         if not recognised:
@@ -57,10 +57,10 @@ def find_inputs(paths: Sequence[Path], *, tell: Callable[[str], None] = lambda l
         for each in recognised:
             found.setdefault(each.path.resolve(), each)  # named twice, it is shown once
     kinds = [*_KEYS, "generators", "dataset"]
-    return sorted(_once(found.values(), tell), key=lambda each: kinds.index(each.kind))
+    return sorted(_once(found.values(), on_skip), key=lambda each: kinds.index(each.kind))
 
 
-def _once(found: Iterable[Input], tell: Callable[[str], None]) -> list[Input]:
+def _once(found: Iterable[Input], on_skip: Callable[[str], None]) -> list[Input]:
     """Returns inputs, of those that hold the same result the one that is a folder, or else the first."""
     kept: dict[str, Input] = {}
     for each in found:
@@ -71,11 +71,11 @@ def _once(found: Iterable[Input], tell: Callable[[str], None]) -> list[Input]:
             kept[same] = each
         if before is not None:
             less = before if kept[same] is each else each
-            tell(f"{less.path} holds the same result as {kept[same].path}: it is shown once")
+            on_skip(f"{less.path} holds the same result as {kept[same].path}: it is shown once")
     return list(kept.values())
 
 
-def _inputs(path: Path, tell: Callable[[str], None]) -> Iterator[Input]:
+def _inputs(path: Path, on_skip: Callable[[str], None]) -> Iterator[Input]:
     one = _input(path)
     if one is not None:
         yield one
@@ -87,7 +87,7 @@ def _inputs(path: Path, tell: Callable[[str], None]) -> Iterator[Input]:
             if inner is not None:
                 yield inner
             else:
-                tell(f"{child} is left out: it holds nothing that a report shows")
+                on_skip(f"{child} is left out: it holds nothing that a report shows")
 
 
 def _input(path: Path) -> Input | None:

@@ -10,9 +10,9 @@ from fcconan.reporting.benchmark_reports import DETAILS, RESULT, as_json, tables
 from fcconan.reporting.dataset_pages import dataset_page
 from fcconan.reporting.generators import SCORED, generators_page
 from fcconan.reporting.judge_benchmark import judge_page
-from fcconan.reporting.ledger import ledger_page
 from fcconan.reporting.page import Page, day_of
 from fcconan.reporting.plots import figures
+from fcconan.reporting.reproduced_values import reproduction_page
 from fcconan.reporting.retrieval import retrieval_page
 from fcconan.reporting.scores import agreement_page, correlation_page, leaderboard_page, tournament_page
 from fcconan.reporting.site.inputs import MANIFEST, SUITE, Input, read_json
@@ -20,10 +20,10 @@ from fcconan.reporting.text_metrics import metrics_page
 
 
 def pages_of(inputs: Sequence[Input], *, texts: bool) -> list[Page]:
-    """Returns a page for every input, in their order; the names of inputs tell pages apart that have one label.
+    """Returns a page for each input, in their order; file names distinguish pages with the same label.
 
     Args:
-        inputs: What was recognised.
+        inputs: The recognised inputs.
         texts: Whether texts may be shown, where there are any.
 
     Raises:
@@ -38,7 +38,7 @@ def pages_of(inputs: Sequence[Input], *, texts: bool) -> list[Page]:
                 raise
             verb = _VERBS.get(each.kind, each.kind)
             raise InputError(
-                f"{each.path} is not what `fcconan {verb}` of this version writes ({type(error).__name__}: {error}): "
+                f"{each.path} is not a result of `fcconan {verb}` of this version ({type(error).__name__}: {error}): "
                 "write it again"
             ) from error
         pages.append(replace(page, date=day_of(_moment(each))))
@@ -60,11 +60,11 @@ def _moment(each: Input) -> float:
 def bench_page(
     result: Mapping[str, Any], rankings: Mapping[str, Any] | None, trec: Mapping[str, str], *, texts: bool = True
 ) -> Page:
-    """Returns a benchmark as a page with its downloads: the result, tables, figures, runs and qrels.
+    """Returns a benchmark as a page with its downloads: the result, tables, plots, runs and qrels.
 
     Args:
         result: The benchmark's result.
-        rankings: What `fcconan.reporting.retrieval.drill_down` returned, if it is there.
+        rankings: Return value of `fcconan.reporting.retrieval.drill_down`, or None.
         trec: Path, and content of every TREC file.
         texts: Whether texts may be shown.
     """
@@ -109,7 +109,7 @@ _SCORES: dict[str, Callable[[Any], Page]] = {
     "leaderboard": leaderboard_page,
     "metrics": metrics_page,
     "judge-benchmark": judge_page,
-    "reproduce": lambda rows: ledger_page({"rows": rows}),
+    "reproduce": lambda rows: reproduction_page({"rows": rows}),
 }
 _VERBS = {"dataset": "build", "generators": "evaluate-generators", "judge-benchmark": "judge benchmark"}
 _PAGES: dict[str, Callable[[Input, bool], Page]] = {

@@ -24,14 +24,13 @@ _NUMBERS = re.compile(r" \([^()]*\d[^()]*\)|: \d.*| for all \d+")
 def write_site(folder: Path, pages: Sequence[Page], *, title: str = "Report", texts: bool = True) -> list[Path]:
     """Writes a folder of pages that works from a disk: no page loads anything.
 
-    It is written under a temporary name and then takes the place of an earlier site. The same input gives the same
-    bytes.
+    An earlier site is replaced in one step. The same input gives the same bytes.
 
     Args:
         folder: The folder.
         pages: The pages, in the order of the navigation.
-        title: Of the site.
-        texts: Whether texts were let in, which the overview says.
+        title: Title of the site.
+        texts: Whether the pages may contain texts, as stated in the overview.
 
     Returns:
         The files, the overview first.
@@ -75,7 +74,7 @@ def _listed(path: Path) -> list[str]:
 
 
 def _unique(pages: Sequence[Page]) -> list[Page]:
-    """Returns pages no two of which share a file or what links to them say."""
+    """Returns the pages with unique file names and unique labels."""
     taken, labels = {INDEX.removesuffix(".html"), DOWNLOADS}, set[str]()
     named = []
     for page in pages:

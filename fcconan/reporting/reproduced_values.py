@@ -1,4 +1,4 @@
-"""The ledger of reproduced figures as a page: every figure, to be filtered and sorted, and how many there are."""
+"""The reproduction table as a page: all published values next to recomputed ones, and their counts."""
 
 import math
 from collections import Counter
@@ -12,20 +12,20 @@ from fcconan.reproduction import STATUSES, Cell, counts, figure, from_print, loa
 
 MEANINGS = {
     "exact": "equal in all printed digits",
-    "rounding": "the paper cut it off, or rounded it to one or two further digits first and then again",
-    "differs": "another value; the note says from which rows it comes, and the reason if one was found",
-    "needs_model": "a model has to be run that cannot be had here",
+    "rounding": "the paper truncated the value, or rounded it twice",
+    "differs": "another value; the note gives its rows, and the reason if it is known",
+    "needs_model": "needs a model that is not available here",
     "not_released": "the data were not published",
 }
 FILTERS = ("paper", "table", "status")
 
 
 class Difference(NamedTuple):
-    """How far a recomputed figure is from the printed one.
+    """Difference of a recomputed value and the printed one.
 
     Attributes:
-        text: Recomputed minus printed, to two digits more than are printed.
-        digits: The distance in ones of the last printed digit; 0.5 is what rounding may do.
+        text: Recomputed minus printed, with two digits more than printed.
+        digits: Absolute difference in units of the last printed digit; rounding causes up to 0.5.
     """
 
     text: str
@@ -33,7 +33,7 @@ class Difference(NamedTuple):
 
 
 def difference(cell: Cell) -> Difference | None:
-    """Returns how far a recomputed figure is from the printed one; None where there is none, or a bound is printed."""
+    """Returns the difference of a recomputed and a printed value; None for a missing value or a printed bound."""
     printed = figure(cell.published)
     if cell.recomputed is None or not math.isfinite(cell.recomputed) or printed.bound:
         return None
@@ -43,8 +43,8 @@ def difference(cell: Cell) -> Difference | None:
     return Difference(f"{apart:+.{decimals}f}", round(abs(apart) / printed.unit, 1))
 
 
-def ledger_page(result: Row) -> Page:
-    """Returns the ledger as a page.
+def reproduction_page(result: Row) -> Page:
+    """Returns the reproduction table as a page.
 
     Args:
         result: `rows`, as `fcconan reproduce` writes them, and `signature`, if it is known.
@@ -53,8 +53,8 @@ def ledger_page(result: Row) -> Page:
     papers, tables = _counts(cells)
     meanings = [f"{status}: {MEANINGS[status]}." for status in STATUSES]
     notes = [
-        "difference: recomputed minus published. last digits: the difference in ones of the last printed digit, "
-        "whatever the scale of the value; the largest come first.",
+        "difference: recomputed minus published. last digits: the absolute difference in units of the last printed "
+        "digit; the largest come first.",
     ]
     return Page(
         "reproduction",
