@@ -11,8 +11,8 @@ import numpy as np
 from fcconan.data import RATER_KINDS, cell_number, id_of, is_missing, required_id
 from fcconan.errors import InputError
 from fcconan.scoring.arrays import Floats, Row
-from fcconan.scoring.names import known_names
-from fcconan.scoring.reply_facts import ReplyFacts, note_kind, row_place
+from fcconan.scoring.names import check_names
+from fcconan.scoring.reply_metadata import ReplyMetadata, record_kind, row_place
 from fcconan.scoring.score_table import ScoreTable
 from fcconan.scoring.significance.intervals import means
 
@@ -26,7 +26,7 @@ Scale = tuple[float, float]
 
 
 @dataclass
-class _Series:
+class _AspectRatings:
     """The ratings of one aspect by one rater.
 
     Attributes:
@@ -125,10 +125,10 @@ class RatedReplies:
     """
 
     def __init__(self, ratings: Iterable[Row], replies: Iterable[Row] | None = None, *, partial: bool = False) -> None:
-        self._series: dict[tuple[str, str], _Series] = {}
+        self._series: dict[tuple[str, str], _AspectRatings] = {}
         self._kinds: dict[str, str] = {}
         self._states_kinds = False
-        told, positions, selected = ReplyFacts(), dict[str, int](), dict[int, float]()
+        told, positions, selected = ReplyMetadata(), dict[str, int](), dict[int, float]()
         for number, row in enumerate(ratings, start=1):
             place = row_place(row, "rating", number)
             reply = told.add(row, place)
@@ -146,7 +146,7 @@ class RatedReplies:
         for series in self._series.values():
             series.check()
         if replies is not None:
-            told.complete(ReplyFacts(replies), partial=partial)
+            told.complete(ReplyMetadata(replies), partial=partial)
         self.replies, self.lengths = [*told.facts], told.lengths()
         self.knows_items, self.knows_systems = told.know("item_id"), told.know("system")
         self.items = [own.get("item_id", reply) for reply, own in told.facts.items()]
@@ -154,17 +154,17 @@ class RatedReplies:
         self.probabilities = np.array([selected.get(at, np.nan) for at in range(len(positions))]) if selected else None
         self.missing = {key: series.missing for key, series in self._series.items() if series.missing}
 
-    def _series_of(self, row: Row, place: str) -> _Series:
+    def _series_of(self, row: Row, place: str) -> _AspectRatings:
         """Returns the series that a row belongs to."""
         rater, aspect = required_id(row, "rater", place), required_id(row, "aspect", place)
         stated = id_of(row, "rater_kind", place)
         self._states_kinds |= stated is not None
-        note_kind(self._kinds, rater, stated or HUMAN, place)
+        record_kind(self._kinds, rater, stated or HUMAN, place)
         if (rater, aspect) not in self._series:
-            self._series[rater, aspect] = _Series(self._kinds[rater], rater, aspect)
+            self._series[rater, aspect] = _AspectRatings(self._kinds[rater], rater, aspect)
         return self._series[rater, aspect]
 
-    def _rated(self, aspect: str, names: Sequence[str] | None) -> list[_Series]:
+    def _rated(self, aspect: str, names: Sequence[str] | None) -> list[_AspectRatings]:
         """Returns the ratings of an aspect by these raters; None for all people."""
         return [
             series
@@ -245,9 +245,9 @@ class RatedReplies:
         Raises:
             InputError: There are no such ratings, or people's scales differ.
         """
-        known_names("rater", [*(people or ()), *(metrics or ())], self.raters())
+        check_names("rater", [*(people or ()), *(metrics or ())], self.raters())
         rated = self.aspects(names=people)
-        chosen = list(known_names("aspect", rated if aspects is None else aspects, rated))
+        chosen = list(check_names("aspect", rated if aspects is None else aspects, rated))
         if not chosen:
             raise InputError(
                 f"no rating is by people, only by {', '.join(self.raters())}: name those who represent people "
@@ -290,7 +290,7 @@ class RatedReplies:
 
         Args:
             table: What `table` made.
-            people: As given to `table`.
+            people: See `table`.
         """
         about = set(zip(table.metrics, table.aspect_of, strict=True))
         found: list[dict[str, Any]] = []
@@ -312,7 +312,7 @@ class RatedReplies:
 
         Args:
             table: What `table` made.
-            people: As given to `table`.
+            people: See `table`.
 
         Raises:
             InputError: None is.
@@ -338,18 +338,18 @@ class RatedReplies:
             whole[[everyone.index(name) for name in names], aspect] = values
         return whole
 
-    def _array(self, chosen: Sequence[_Series]) -> Floats:
+    def _array(self, chosen: Sequence[_AspectRatings]) -> Floats:
         array = np.full((len(chosen), len(self.replies)), np.nan)
         for row, series in zip(array, chosen, strict=True):
             row[list(series.values)] = list(series.values.values())
         return array
 
 
-def _is_person(series: _Series, people: Sequence[str] | None) -> bool:
+def _is_person(series: _AspectRatings, people: Sequence[str] | None) -> bool:
     return series.kind == HUMAN if people is None else series.rater in people
 
 
-def _metric_name(series: _Series, aspects: Sequence[str]) -> str:
+def _metric_name(series: _AspectRatings, aspects: Sequence[str]) -> str:
     """A metric with several values for a reply, such as precision and recall, is as many metrics."""
     whole = series.aspect in aspects or series.aspect in WHOLE_REPLY
     return series.rater if whole else f"{series.rater}:{series.aspect}"

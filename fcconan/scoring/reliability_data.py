@@ -9,9 +9,9 @@ from fcconan.data import VOTE_LABELS, id_of, required_id
 from fcconan.errors import InputError
 from fcconan.scoring.agreement import AGREEMENT_COEFFICIENTS, LARGEST_DOMAIN
 from fcconan.scoring.arrays import Floats, Row
-from fcconan.scoring.names import known_names
+from fcconan.scoring.names import check_names
 from fcconan.scoring.ratings import HUMAN, RatedReplies
-from fcconan.scoring.reply_facts import row_place
+from fcconan.scoring.reply_metadata import row_place
 from fcconan.scoring.tournament.preferences import CODES, NO_RATER, pair_items, read_verdicts, verdict_table
 
 LARGEST_SCALE = 1_000_000  # all whole numbers of a scale are held in memory
@@ -103,7 +103,7 @@ def tables_of(
 
 
 def _by(rows: Sequence[Row], whose: Sequence[str], raters: Sequence[str]) -> list[Row]:
-    known_names("rater", raters, dict.fromkeys(whose))
+    check_names("rater", raters, dict.fromkeys(whose))
     return [row for name, row in zip(whose, rows, strict=True) if name in raters]
 
 
@@ -111,9 +111,9 @@ def _ratings(
     rated: RatedReplies, aspects: Sequence[str] | None, raters: Sequence[str] | None, scale: tuple[int, int] | None
 ) -> list[RatedByMany]:
     several = (names for kinds in ((HUMAN,), (HUMAN, "model")) if len(names := rated.raters(kinds)) > 1)
-    names = list(known_names("rater", next(several, rated.raters()) if raters is None else raters, rated.raters()))
+    names = list(check_names("rater", next(several, rated.raters()) if raters is None else raters, rated.raters()))
     found = rated.aspects(names=names)
-    known_names(f"aspect of {', '.join(names)}", aspects or (), found)
+    check_names(f"aspect of {', '.join(names)}", aspects or (), found)
     models = [name for name in rated.raters(("model",)) if raters is None and name not in names]
     tables = []
     items, unit = (rated.items, "item") if rated.knows_items else (None, "reply")

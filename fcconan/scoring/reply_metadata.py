@@ -16,7 +16,7 @@ def row_place(row: Row, kind: str, number: int) -> str:
     return str(getattr(row, "place", f"{kind} {number}"))
 
 
-def note_kind(kinds: dict[str, str], rater: str, kind: str | None, place: str) -> None:
+def record_kind(kinds: dict[str, str], rater: str, kind: str | None, place: str) -> None:
     """Records the kind of a rater, if a row states it.
 
     Args:
@@ -37,7 +37,7 @@ def note_kind(kinds: dict[str, str], rater: str, kind: str | None, place: str) -
         )
 
 
-class ReplyFacts:
+class ReplyMetadata:
     """The metadata of replies, in the order in which rows name them.
 
     Args:
@@ -71,7 +71,7 @@ class ReplyFacts:
                     _merge(own, reply, column, value)
         return reply
 
-    def complete(self, known: "ReplyFacts", *, partial: bool) -> None:
+    def complete(self, known: "ReplyMetadata", *, partial: bool) -> None:
         """Adds what is known about these replies.
 
         Args:
