@@ -1,4 +1,4 @@
-"""Ratings from rows to arrays: who gave which reply what, with every missing value counted by its reason."""
+"""Ratings of replies as arrays, with counts of missing values by reason."""
 
 import math
 from collections import Counter
@@ -32,13 +32,13 @@ class _AspectRatings:
     Attributes:
         kind: Kind of the rater.
         rater: The rater.
-        aspect: What was rated.
+        aspect: The aspect.
         values: Position of the reply -> value; nan is missing.
         missing: Reason -> number of ratings without a value.
         scales: The scales that rows state.
-        lowest: The lowest value with the place of its row.
-        highest: The highest value with the place of its row.
-        praise: Whether a high value is praise, with the place of the first row that states it.
+        lowest: The lowest value with the location of its row.
+        highest: The highest value with the location of its row.
+        praise: Whether a high value is good, with the location of the first row that states it.
     """
 
     kind: str
@@ -94,14 +94,14 @@ class _AspectRatings:
 
 
 class RatedReplies:
-    """Ratings of replies by people, models and metrics, and what is known about the replies.
+    """Ratings of replies by people, models and metrics, with the metadata of the replies.
 
     Args:
         ratings: Rows with `reply_id`, `rater`, `rater_kind` (`human`, `model` or `metric`), `aspect` and `value`, and
             where they are there `low`, `high`, `higher_is_better` and `reason`. The kind is `human` where it is not
-            stated. They may tell what `replies` tells, too.
+            stated. They may also have the columns of `replies`.
         replies: Rows with `reply_id`, and where they are there `item_id`, `system`, `hs_id` and `text`; None where only
-            the ratings tell of them. A reply may have several rows if they do not contradict each other.
+            the ratings have metadata. A reply may have several rows if they do not contradict each other.
         partial: Whether ratings that name item and system themselves may rate replies that are not among `replies`.
 
     Attributes:
@@ -176,8 +176,8 @@ class RatedReplies:
         """Returns the people who rated an aspect, and their ratings, shape (people, replies); nan is missing.
 
         Args:
-            aspect: What was rated.
-            names: These raters, of whatever kind; None for all people.
+            aspect: The aspect.
+            names: Names of the raters, of any kind; None for all people.
 
         Raises:
             InputError: Their scales differ, or whether a high rating is praise.
@@ -207,17 +207,17 @@ class RatedReplies:
         return scales.pop() if len(scales) == 1 else None
 
     def scaled_aspects(self) -> list[str]:
-        """Returns what was rated on a scale, in the order of the ratings: by people, or by all without any."""
+        """Returns the aspects that people (without people, all raters) rated on a scale, in order of the ratings."""
         people = self.raters((HUMAN,)) or self.raters()
         scaled = (series for series in self._series.values() if series.scale is not None)
         return list(dict.fromkeys(series.aspect for series in scaled if series.rater in people))
 
     def higher_is_better(self, aspect: str, names: Sequence[str]) -> bool:
-        """Tells whether a high rating of an aspect by these raters is praise; it is where the rows do not say."""
+        """Returns whether a high rating of an aspect by these raters is good; true if the rows do not state it."""
         return all(series.praise[0] for series in self._rated(aspect, names) if series.praise)
 
     def aspects(self, *, names: Sequence[str] | None = None) -> list[str]:
-        """Returns what raters with these names, or all people, rated, in the order of the ratings."""
+        """Returns the aspects that the named raters, or all people, rated, in the order of the ratings."""
         wanted = self.raters((HUMAN,)) if names is None else names
         return list(dict.fromkeys(series.aspect for series in self._series.values() if series.rater in wanted))
 
@@ -232,18 +232,18 @@ class RatedReplies:
         aspects: Sequence[str] | None = None,
         metrics: Sequence[str] | None = None,
     ) -> ScoreTable:
-        """Sets what models and metrics say beside the mean of people's ratings.
+        """Merges the values of models and metrics with the mean of people's ratings.
 
-        A reply has people's mean if one of them rated it. A metric none of whose aspects people rated, such as one with
-        a `score`, stands beside every aspect; of a judge who rates some of theirs, other aspects are left out.
+        A reply has people's mean if one of them rated it. A metric whose aspects people did not rate, such as one with
+        a `score`, is compared with every aspect. Of a judge that shares aspects with people, others are left out.
 
         Args:
             people: The raters who count as people; None for those of kind `human`.
-            aspects: What people rated; None for all of it.
-            metrics: The others; None for all raters who are no people.
+            aspects: Aspects that people rated; None for all.
+            metrics: Names of models and metrics; None for all raters except people.
 
         Raises:
-            InputError: There are no such ratings, or people's scales differ.
+            InputError: There are no matching ratings, or people's scales differ.
         """
         check_names("rater", [*(people or ()), *(metrics or ())], self.raters())
         rated = self.aspects(names=people)
@@ -286,10 +286,10 @@ class RatedReplies:
         )
 
     def missing_in(self, table: ScoreTable, people: Sequence[str] | None = None) -> list[dict[str, Any]]:
-        """Returns how many of the ratings that a table is made of have no value: rows by rater, aspect and reason.
+        """Counts the missing values among the ratings of a table, by rater, aspect and reason.
 
         Args:
-            table: What `table` made.
+            table: Result of `table`.
             people: See `table`.
         """
         about = set(zip(table.metrics, table.aspect_of, strict=True))
@@ -308,10 +308,10 @@ class RatedReplies:
         return sorted(found, key=lambda row: (row["rater"], row["aspect"], row["reason"]))
 
     def on_one_scale(self, table: ScoreTable, people: Sequence[str] | None = None) -> ScoreTable:
-        """Returns the part of a table that `table` made whose metrics are on people's scale.
+        """Returns a table of the metrics that are on people's scale.
 
         Args:
-            table: What `table` made.
+            table: Result of `table`.
             people: See `table`.
 
         Raises:

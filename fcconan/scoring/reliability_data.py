@@ -1,4 +1,4 @@
-"""What several raters said of the same things, as `fcconan.scoring.agreement` takes it."""
+"""Reliability data: ratings of the same units by several raters, as `fcconan.scoring.agreement` takes them."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -20,19 +20,19 @@ NOMINAL_COEFFICIENTS: tuple[str, ...] = ("raw", "cohen", "fleiss", "krippendorff
 
 @dataclass(frozen=True)
 class RatedByMany:
-    """What raters said of one aspect.
+    """Reliability data of one aspect.
 
     Attributes:
-        aspect: What was rated; None for verdicts and labels.
-        raters: Their names.
-        values: Shape (raters, things); nan is missing.
+        aspect: The aspect; None for verdicts and labels.
+        raters: Names of the raters.
+        values: Ratings, shape (raters, units); nan is missing.
         domain: All values of the scale.
-        coefficients: Those that fit the scale.
+        coefficients: Coefficients that fit the scale.
         ordered: Whether the scale has an order, which weighted coefficients need.
-        items: The item of each thing; None where it is not known, so that each thing is an item of its own.
-        unit: What is resampled: `item`, or where items are not known `reply` or `pair`.
-        scale_known: Whether the domain is that of a scale, and not the values that were given.
-        left_out: Models that are not compared, because several people are and no raters were chosen.
+        items: Item of each unit; None if unknown, so that each unit is an item of its own.
+        unit: Unit of the bootstrap: `item`, or `reply` or `pair` if items are unknown.
+        scale_known: Whether the domain is that of a known scale; otherwise it has the values that occur.
+        left_out: Models that are not compared, because no raters were chosen and several are people.
     """
 
     aspect: str | None
@@ -55,13 +55,13 @@ def tables_of(
     raters: Sequence[str] | None = None,
     scale: tuple[int, int] | None = None,
 ) -> list[RatedByMany]:
-    """Reads what raters said.
+    """Reads reliability data.
 
     Args:
         kind: `ratings`, `comparisons` or `votes`.
         rows: Rows of that kind. The item of a rated reply is that of the rows, if all have one, or that which
             `RatedReplies` knows; that of a pair of which the id has the form `<HS id>:<CN id>` is its HS message.
-        aspects: Of ratings; None for all.
+        aspects: Aspects of ratings; None for all.
         raters: Whose; None for all people, or where fewer than two are people for all people and models, or for all
             raters where fewer than two are one of them.
         scale: Lowest and highest whole grade of ratings whose rows do not say it.

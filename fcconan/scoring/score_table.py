@@ -171,7 +171,7 @@ def complete_rows(table: ScoreTable, x: Floats, y: Floats, pairs: Sequence[tuple
     """Yields pairs of variables that lack the same rows, with the rows that they have.
 
     Args:
-        table: Of the items and systems.
+        table: Table with the items and systems.
         x: Shape (metrics, rows); nan is missing.
         y: Shape (aspects, rows).
         pairs: Positions in x and y.
