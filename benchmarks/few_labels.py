@@ -34,7 +34,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.stats import binom
 
-from fcconan.scoring.prediction_powered import PartlyRated, PoweredEstimate, partly_rated, powered_estimate
+from fcconan.scoring.prediction_powered import PartlyRated, PoweredEstimate, powered_estimate, summarise_ratings
 from fcconan.scoring.significance.intervals import means
 
 Floats = npt.NDArray[np.float64]
@@ -75,7 +75,7 @@ def simulated(generator: np.random.Generator, n: int, judge: str, *, paired: boo
             rated = generator.random(n_items) < chances
         else:
             rated = np.isin(np.arange(n_items), order[:n] if paired else generator.permutation(n_items)[:n])
-        sample = partly_rated(
+        sample = summarise_ratings(
             np.where(rated, grades, np.nan), judged, np.arange(n_items), n_items, probabilities=chances
         )
         assert sample is not None
@@ -188,7 +188,7 @@ def widths(folder: Path, files: list[Path], names: list[str], seed: int) -> Rows
             drawn = generator.permutation(len(people))[: round(SHARE * len(people))]
             few[drawn] = people[drawn]
             samples = {
-                name: partly_rated(few[own], judged[own], items_of[own], int(items.max()) + 1)
+                name: summarise_ratings(few[own], judged[own], items_of[own], int(items.max()) + 1)
                 for name, own in groups.items()
             }
             for name, sample in samples.items():
@@ -274,7 +274,7 @@ def _selected(
             selected = block[systematic_sample(chances[block], generator)]
             grades[selected] = people[selected]
         samples = [
-            partly_rated(grades[own], judged[own], items[own], int(items.max()) + 1, probabilities=chances[own])
+            summarise_ratings(grades[own], judged[own], items[own], int(items.max()) + 1, probabilities=chances[own])
             for own in masks
         ]
         if groups is None and samples[0] is not None:

@@ -39,7 +39,7 @@ WRITTEN = {
     "fcconan.scoring.correlation.metric_tests": ["MetricTest"],
     "fcconan.scoring.correlation.stability": ["Stability"],
     "fcconan.scoring.correlation.ndcg": ["RankingScore"],
-    "fcconan.scoring.leaderboards": ["Standing"],
+    "fcconan.scoring.leaderboards": ["LeaderboardRow"],
     "fcconan.judging.calibration.scores": ["Score"],
     "fcconan.judging.comparison.summary": ["ComparisonSummary"],
     "fcconan.annotation.active_learning.stopping": ["Estimate"],

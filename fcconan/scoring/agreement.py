@@ -17,17 +17,18 @@ import numpy.typing as npt
 import fcconan
 from fcconan.errors import InputError
 from fcconan.scoring.arrays import Flags, Floats, Ints
-from fcconan.scoring.names import bootstrap_parts, joined_parts, known_names
+from fcconan.scoring.names import bootstrap_parts, check_names, join_parts
 from fcconan.scoring.significance.intervals import CHUNK, divided, draws as all_draws, percentile_interval
 
-# What places values on a line, given the scale and how often each value occurs; None where all values differ alike.
-_PLACES: dict[str, Callable[[Floats, Floats], Floats | None]] = {
+# Level of measurement -> function of the scale and the totals of its values that gives each value a position, whose
+# squared differences are the disagreements; None where all different values disagree equally.
+_POSITIONS: dict[str, Callable[[Floats, Floats], Floats | None]] = {
     "nominal": lambda scale, totals: None,
     # The values ranked between two values, the two themselves by half.
     "ordinal": lambda scale, totals: np.cumsum(totals, axis=-1) - totals / 2,
     "interval": lambda scale, totals: scale,
 }
-LEVELS = tuple(_PLACES)
+LEVELS = tuple(_POSITIONS)
 AGREEMENT_COEFFICIENTS = (
     "raw",
     "cohen",
@@ -40,7 +41,7 @@ AGREEMENT_COEFFICIENTS = (
 )
 REASONS = ("one_rater", "too_few_pairs", "no_variation", "undefined_pair")
 LARGEST_DOMAIN = 101
-PANEL = 10  # of more raters, pairs have intervals only if that is asked for: 100 raters are 4950 pairs
+LARGEST_PANEL = 10  # raters whose pairs have intervals by default; 100 raters are 4950 pairs
 Statistic = Callable[[Floats], Floats]
 
 
@@ -61,23 +62,24 @@ class Alpha:
 
 @dataclass(frozen=True)
 class _Terms:
-    """What a coefficient is made of.
+    """Terms whose sums determine a coefficient.
 
     Attributes:
-        sums: What each item that counts adds; shape (items, terms).
-        statistic: The coefficient of such sums, shape (..., terms) to (...); nan where it is undefined.
-        reason: Why the coefficient is undefined, where it is.
-        kept: Which of the rated things these are; None for all.
+        sums: Contributions of the included units; shape (units, terms).
+        statistic: Function from sums of terms, shape (..., terms), to the coefficient, shape (...); nan where it is
+            undefined.
+        reason: Reason of an undefined coefficient.
+        included: Whether each rated unit is included; None if all are.
     """
 
     sums: Floats
     statistic: Statistic
     reason: str = "no_variation"
-    kept: Flags | None = None
+    included: Flags | None = None
 
     def by_item(self, items: Ints) -> Floats:
-        """Returns what each item adds with all its things: shape (items, terms)."""
-        own = items if self.kept is None else items[self.kept]
+        """Sums the contributions of the units of each item; shape (items, terms)."""
+        own = items if self.included is None else items[self.included]
         order = np.argsort(own, kind="stable")
         starts = np.flatnonzero(np.diff(own[order], prepend=-1))
         return np.asarray(np.add.reduceat(self.sums[order], starts, axis=0), dtype=np.float64)
@@ -87,18 +89,18 @@ def cohen_kappa(first: Sequence[str], second: Sequence[str]) -> float | None:
     """Computes Cohen's kappa of two raters, unweighted (Cohen 1960).
 
     Args:
-        first: The labels that the first rater gave, item by item.
-        second: The labels that the second rater gave to the same items.
+        first: Labels by the first rater, item by item.
+        second: Labels by the second rater of the same items.
 
     Returns:
-        Kappa, or None where it is undefined: no items, or both raters constant and equal.
+        Kappa; None where it is undefined: without items, or if both raters always give the same label.
 
     Raises:
         ValueError: The lists differ in length.
     """
     items = len(first)
     if items != len(second):
-        raise ValueError(f"found {items} and {len(second)} labels, expected as many")
+        raise ValueError(f"found {items} and {len(second)} labels, expected equal numbers")
     observed = sum(a == b for a, b in zip(first, second, strict=True))
     by_chance = sum(first.count(label) * second.count(label) for label in set(first))
     if by_chance == items * items:
@@ -110,8 +112,8 @@ def krippendorff_alpha(units: Sequence[Sequence[float]], *, level: str) -> Alpha
     """Computes Krippendorff's alpha (Krippendorff 2011, "Computing Krippendorff's Alpha-Reliability").
 
     Args:
-        units: The values that each unit received, from any raters; units with fewer than two values do not count.
-        level: `nominal`, `ordinal` or `interval`.
+        units: Values of each unit, from any raters; units with fewer than two values are ignored.
+        level: Level of measurement: `nominal`, `ordinal` or `interval`.
 
     Raises:
         ValueError: The level is unknown.
@@ -125,12 +127,12 @@ def krippendorff_alpha(units: Sequence[Sequence[float]], *, level: str) -> Alpha
 
 
 def alpha_of_counts(counts: Floats, scale: Floats, *, level: str) -> Alpha:
-    """Computes Krippendorff's alpha of values that are counted already.
+    """Computes Krippendorff's alpha from counts of values.
 
     Args:
-        counts: How often each unit received each value, shape (units, values).
-        scale: The values in ascending order; all of the scale, or those that occur.
-        level: As for `krippendorff_alpha`.
+        counts: Number of times that each unit received each value, shape (units, values).
+        scale: Values in ascending order: all of the scale, or those that occur.
+        level: See `krippendorff_alpha`.
 
     Raises:
         ValueError: The level is unknown.
@@ -158,63 +160,64 @@ def measure_agreement(
     confidence: float = 0.95,
     pair_intervals: bool | None = None,
 ) -> list[dict[str, Any]]:
-    """Computes how far raters agree, overall and for every pair of them.
+    """Measures agreement between raters, overall and for every pair of raters.
 
-    A thing counts if two of the raters rated it; for Fleiss' kappa, which needs as many ratings of every thing, if as
-    many rated it as rated the thing with most ratings. Overall, `raw` is the share of equal pairs of ratings of one
-    thing, and Cohen's kappas are means over the pairs of raters, missing if one of them is (Light, 1971). The weights
-    of `cohen_linear` and `cohen_quadratic` are distances of values (Cohen, 1968): those of whole grades without a gap
-    are distances of positions, as in other packages. Alpha is Krippendorff's (2011).
+    A unit (a reply, a labelled pair, a pair of replies) counts if at least two of the raters rated it. Fleiss' kappa
+    needs equal numbers of ratings and uses the units with the largest number of ratings. Overall, `raw` is the share of
+    equal pairs among all pairs of ratings of the same unit. Overall Cohen's kappas are means over pairs of raters
+    (Light, 1971), missing if one of them is. The weights of `cohen_linear` and `cohen_quadratic` are distances of
+    values (Cohen, 1968): for consecutive whole grades they equal the distances of positions that other packages use.
+    Alpha is Krippendorff's (2011).
 
     Args:
-        values: Shape (raters, things); nan is missing. Labels are coded as numbers.
-        domain: All values of the scale in ascending order, also those that no rater gave; at most 101.
-        items: The item of each thing, such as the HS message of a reply. Items are resampled with all their things,
-            because raters' errors on things of one item are alike. None where each thing is an item of its own.
-        coefficients: Some of `AGREEMENT_COEFFICIENTS`.
-        raters: Their names; by default `rater-1`, `rater-2`, ...
-        aspect: What was rated, for the rows.
-        resamples: Of the items; 0 for no intervals.
-        seed: Decides the draws.
-        confidence: Of the percentile intervals.
-        pair_intervals: Whether pairs of raters have intervals, too; None for those of at most `PANEL` raters.
+        values: Ratings, shape (raters, units); nan is missing. Labels are coded as numbers.
+        domain: All values of the scale in ascending order, including those that no rater gave; at most 101.
+        items: Item of each unit, such as the HS message of a reply. Items are resampled with all their units, because
+            raters' errors on units of one item are correlated. None if each unit is an item of its own.
+        coefficients: Coefficients, from `AGREEMENT_COEFFICIENTS`.
+        raters: Names of the raters; by default `rater-1`, `rater-2`, ...
+        aspect: Aspect that the rows name.
+        resamples: Number of resamples of the items; 0 for no intervals.
+        seed: Seed of the bootstrap.
+        confidence: Confidence level of the intervals.
+        pair_intervals: Whether pairs of raters have intervals, too; None: if there are at most `LARGEST_PANEL` raters.
 
     Returns:
         Rows with `aspect`, `coefficient`, `level` (`overall` or `pair`), `raters` (names), `value`, `low`, `high`, `n`
-        (things that count), `n_items` (their items), `n_missing` (things with a rating that do not count),
-        `n_undefined` (resamples without a value, which the interval leaves out) and `reason` (one of `REASONS` where
-        there is no value). One item has no interval.
+        (units that count), `n_items` (their items), `n_missing` (rated units that do not count), `n_undefined`
+        (resamples without a value, which the interval leaves out) and `reason` (one of `REASONS` where there is no
+        value). A single item has no interval.
 
     Raises:
-        InputError: The array is not of that shape, a value is not in the domain, or a name is wrong.
+        InputError: The array has another shape, a value is outside the domain, or a name is unknown or repeated.
     """
-    table = _checked(values, domain)
+    table = _check_ratings(values, domain)
     names = [f"rater-{number + 1}" for number in range(len(table))] if raters is None else [*raters]
     if len(names) != len(table) or len(set(names)) < len(names):
-        raise InputError(f"found {len(table)} rows of ratings and the raters {names}: give each row a name of its own")
-    coefficients = known_names("coefficient", coefficients, AGREEMENT_COEFFICIENTS)
+        raise InputError(f"found {len(table)} rows of ratings and the raters {names}: give each row a different name")
+    coefficients = check_names("coefficient", coefficients, AGREEMENT_COEFFICIENTS)
     if items is not None and len(items) != table.shape[1]:
-        raise InputError(f"found {len(items)} items of {table.shape[1]} things that were rated: give each one its item")
+        raise InputError(f"found {len(items)} items for {table.shape[1]} rated units: give one item for each unit")
     numbers = {item: number for number, item in enumerate(dict.fromkeys(items or ()))}
     own = np.arange(table.shape[1]) if items is None else np.array([numbers[item] for item in items], dtype=np.int64)
     scale = np.asarray(domain, dtype=np.float64)
-    everybody = tuple(range(len(table)))
-    pairs = [*combinations(everybody, 2)]
-    drawn = dict.fromkeys(pairs, resamples if has_pair_intervals(len(table), pair_intervals) else 0)
+    all_raters = tuple(range(len(table)))
+    pairs = [*combinations(all_raters, 2)]
+    n_resamples = dict.fromkeys(pairs, resamples if has_pair_intervals(len(table), pair_intervals) else 0)
     found = {
-        who: list(_rows(table[list(who)], own, scale, coefficients, draws, seed, confidence))
-        for who, draws in (drawn | {everybody: resamples}).items()
+        group: list(_rows(table[list(group)], own, scale, coefficients, n, seed, confidence))
+        for group, n in (n_resamples | {all_raters: resamples}).items()
     }
     return [
-        {"aspect": aspect, "coefficient": row["coefficient"], "level": level, "raters": [names[i] for i in who]} | row
-        for level, who in [("overall", everybody), *(("pair", pair) for pair in pairs)]
-        for row in found[who]
+        {"aspect": aspect, "coefficient": row["coefficient"], "level": level, "raters": [names[i] for i in group]} | row
+        for level, group in [("overall", all_raters), *(("pair", pair) for pair in pairs)]
+        for row in found[group]
     ]
 
 
-def has_pair_intervals(raters: int, asked: bool | None = None) -> bool:
-    """Tells whether pairs of raters get intervals: the choice of the caller, otherwise only on small panels."""
-    return raters <= PANEL if asked is None else asked
+def has_pair_intervals(raters: int, requested: bool | None = None) -> bool:
+    """Returns whether pairs of raters get intervals: as requested, by default only on small panels."""
+    return raters <= LARGEST_PANEL if requested is None else requested
 
 
 def agreement_signature(
@@ -228,17 +231,17 @@ def agreement_signature(
     pair_intervals: bool = True,
     scale_known: bool = True,
 ) -> str:
-    """Returns the short string that names everything that changes the figures of `measure_agreement`.
+    """Returns the signature of `measure_agreement`, which names everything that changes its values.
 
     Args:
-        domain: As for `measure_agreement`.
-        population: What was rated: the dataset with its fingerprint, or the file.
-        unit: What is resampled: `item`, or `reply` or `pair` where items are not known.
-        resamples: As for `measure_agreement`.
-        seed: As for `measure_agreement`.
-        confidence: As for `measure_agreement`.
+        domain: See `measure_agreement`.
+        population: Source of the rows: a dataset with its fingerprint, or a file.
+        unit: Unit of the bootstrap: `item`, or `reply` or `pair` where items are unknown.
+        resamples: See `measure_agreement`.
+        seed: See `measure_agreement`.
+        confidence: See `measure_agreement`.
         pair_intervals: Whether pairs of raters have intervals.
-        scale_known: Whether the domain is that of a scale, and not the values that were given.
+        scale_known: Whether the domain is that of a known scale; otherwise it has the values that occur.
     """
     unit += "" if pair_intervals else "-overall-only"
     parts = {
@@ -249,23 +252,23 @@ def agreement_signature(
         "missing": "left-out",
         "cohen-overall": "mean-of-pairs",
     }
-    return joined_parts(parts | bootstrap_parts(resamples, seed, confidence, unit=unit))
+    return join_parts(parts | bootstrap_parts(resamples, seed, confidence, unit=unit))
 
 
-def _checked(values: npt.ArrayLike, domain: Sequence[float]) -> Floats:
+def _check_ratings(values: npt.ArrayLike, domain: Sequence[float]) -> Floats:
     scale, table = [float(value) for value in domain], np.asarray(values, dtype=np.float64)
     if not 0 < len(scale) <= LARGEST_DOMAIN or not np.isfinite(scale).all() or sorted(set(scale)) != scale:
         raise InputError(
             f"the domain is {[*domain][:10]}, {len(scale)} values: give 1 to {LARGEST_DOMAIN} numbers, ascending"
         )
     if table.ndim != 2 or not len(table):
-        raise InputError(f"the ratings have the shape {table.shape}, expected (raters, items): give one row a rater")
+        raise InputError(f"the ratings have the shape {table.shape}, expected (raters, units): give one row per rater")
     outside = np.argwhere(~(np.isnan(table) | np.isin(table, scale)))
     if len(outside):
         rater, item = outside[0].tolist()
         raise InputError(
             f"ratings outside the domain: {len(outside)}, the first is {table[rater, item]:g} by rater {rater + 1} "
-            f"for item {item + 1}, expected one of {', '.join(f'{value:g}' for value in scale)}: correct them, or "
+            f"for unit {item + 1}, expected one of {', '.join(f'{value:g}' for value in scale)}: correct them, or "
             "set them to nan"
         )
     return table
@@ -289,7 +292,7 @@ def _rows(
         yield from ({"coefficient": name} | row | {"reason": reason} for name in coefficients)
         return
     counted = table[:, given > 1]
-    found = {name: _TERMS[name](counted, scale) for name in coefficients}
+    found = {name: _COEFFICIENTS[name](counted, scale) for name in coefficients}
     sums = {name: terms.by_item(items[given > 1]) for name, terms in found.items()}
     draws = _bootstrap(found, sums, resamples, seed)
     for name, terms in found.items():
@@ -309,7 +312,7 @@ def _rows(
 
 
 def _bootstrap(found: dict[str, _Terms], sums: dict[str, Floats], resamples: int, seed: int) -> dict[str, Floats]:
-    """Coefficients of resampled items; coefficients of equally many items share the draws."""
+    """Computes coefficients of resampled items; coefficients with the same number of items share the resamples."""
     draws: dict[str, Floats] = {}
     for n in {len(each) for each in sums.values()} if resamples else ():
         if n < 2:
@@ -326,7 +329,7 @@ def _bootstrap(found: dict[str, _Terms], sums: dict[str, Floats], resamples: int
 
 
 def _counts(table: Floats, scale: Floats) -> Floats:
-    """How often each value was given to each item; shape (items, values)."""
+    """Counts the ratings of each unit by value; shape (units, values)."""
     counts = np.zeros((table.shape[1], len(scale)))
     for column, value in enumerate(scale):
         counts[:, column] = (table == value).sum(axis=0)
@@ -334,7 +337,7 @@ def _counts(table: Floats, scale: Floats) -> Floats:
 
 
 def _raw(table: Floats, scale: Floats) -> _Terms:
-    """Equal pairs of ratings of one thing, of all such pairs."""
+    """Share of equal pairs among all pairs of ratings of the same unit."""
     counts = _counts(table, scale)
     given = counts.sum(axis=1)
     equal, pairs = (counts * (counts - 1)).sum(axis=1), given * (given - 1)
@@ -346,8 +349,8 @@ def _fleiss(table: Floats, scale: Floats) -> _Terms:
     counts = _counts(table, scale)
     given = counts.sum(axis=1)
     most = given.max()
-    kept = given == most
-    counts = counts[kept]
+    complete = given == most
+    counts = counts[complete]
     equal = (counts * (counts - 1)).sum(axis=1, keepdims=True) / (most * (most - 1))
 
     def statistic(sums: Floats) -> Floats:
@@ -355,7 +358,7 @@ def _fleiss(table: Floats, scale: Floats) -> _Terms:
         by_chance = (sums[..., 1:] ** 2).sum(axis=-1) / most**2
         return divided(sums[..., 0] * n - by_chance, n * n - by_chance)
 
-    return _Terms(np.concatenate([equal, counts], axis=1), statistic, kept=kept)
+    return _Terms(np.concatenate([equal, counts], axis=1), statistic, included=complete)
 
 
 def _cohen(table: Floats, scale: Floats, weigh: Callable[[Floats], Floats]) -> _Terms:
@@ -380,19 +383,19 @@ def _cohen(table: Floats, scale: Floats, weigh: Callable[[Floats], Floats]) -> _
 
 
 def _krippendorff(counts: Floats, scale: Floats, level: str) -> _Terms:
-    """Krippendorff (2011): disagreement seen in the coincidences of values, over that expected from their totals."""
+    """Krippendorff (2011): observed disagreement of coincident values over that expected from their totals."""
     given = counts.sum(axis=1)
     occurring = counts.sum(axis=0) > 0
     counts, scale = counts[:, occurring], scale[occurring]
     size = len(scale)
     rows, columns = np.triu_indices(size, k=1)
-    # Twice: a coincidence of two values is one of the second with the first, too.
+    # Twice, because the matrix of coincidences is symmetric.
     coincidences = 2 * counts[:, rows] * counts[:, columns] / (given - 1)[:, None]
 
     def statistic(sums: Floats) -> Floats:
         totals, observed = sums[..., :size], sums[..., size:]
-        place = _PLACES[level](scale, totals)
-        difference = np.ones(len(rows)) if place is None else (place[..., rows] - place[..., columns]) ** 2
+        position = _POSITIONS[level](scale, totals)
+        difference = np.ones(len(rows)) if position is None else (position[..., rows] - position[..., columns]) ** 2
         expected = 2 * (totals[..., rows] * totals[..., columns] * difference).sum(axis=-1)
         return 1 - divided((observed * difference).sum(axis=-1) * (totals.sum(axis=-1) - 1), expected)
 
@@ -403,8 +406,8 @@ def _alpha(table: Floats, scale: Floats, level: str) -> _Terms:
     return _krippendorff(_counts(table, scale), scale, level)
 
 
-# What each coefficient is made of, from things that two or more of the raters rated, and the scale.
-_TERMS: dict[str, Callable[[Floats, Floats], _Terms]] = {
+# Coefficient -> function from the ratings of units that two or more raters rated, and the scale, to its terms.
+_COEFFICIENTS: dict[str, Callable[[Floats, Floats], _Terms]] = {
     "raw": _raw,
     "cohen": partial(_cohen, weigh=np.sign),
     "cohen_linear": partial(_cohen, weigh=np.abs),

@@ -1,4 +1,4 @@
-"""Systems by few ratings of people and a judge's ratings of all replies: means, differences, and a plan."""
+"""Means and differences of systems from few ratings by people and a judge's ratings of all replies; sample sizes."""
 
 import math
 from collections.abc import Sequence
@@ -11,31 +11,31 @@ from fcconan.data import counted
 from fcconan.errors import InputError
 from fcconan.scoring.arrays import Floats
 from fcconan.scoring.correlation.levels import UNKNOWN
-from fcconan.scoring.leaderboards import PEOPLE, UNIFIED, Series, rated_series
-from fcconan.scoring.names import joined_parts, known_names
+from fcconan.scoring.leaderboards import PEOPLE, UNIFIED, RaterScores, rater_scores
+from fcconan.scoring.names import check_names, join_parts
 from fcconan.scoring.prediction_powered import (
     FEWEST_ITEMS,
     ROUNDING,
     PoweredEstimate,
-    partly_rated,
     powered_estimate,
+    summarise_ratings,
 )
 from fcconan.scoring.ratings import HUMAN, RatedReplies
 from fcconan.scoring.significance.families import system_pairs
 
 POWER = 0.8  # probability with which a planned interval excludes 0
-FEW = 30  # ratings by people, below which a lambda above 1 is worth a warning
-SHIFTED = 4.0  # standard errors between the judge's means of rated and of all replies that are worth a warning
+FEW = 30  # ratings by people below which a lambda above 1 gives a warning
+SHIFTED = 4.0  # distance of the judge's means of rated and of all replies, in standard errors, that gives a warning
 
 
 @dataclass(frozen=True)
 class LabelPlan:
-    """Ratings by people that separate two systems: the interval of a difference excludes 0 in 80 % of samples.
+    """Number of ratings by people for which the interval of a difference excludes 0 in 80 % of samples.
 
     Attributes:
-        difference: The difference to detect, in points of the scale.
-        people: Ratings of the two systems' replies without a judge.
-        with_judge: Ratings with the judge's values of the replies that are there; None if these replies are too few.
+        difference: True difference to detect, in points of the scale.
+        people: Number of ratings of the two systems' replies without a judge.
+        with_judge: Number of ratings with the judge's values of the existing replies; None if these are too few.
     """
 
     difference: float
@@ -48,12 +48,12 @@ class PoweredRow:
     """The mean of a system, or the difference of two systems, for one aspect.
 
     Attributes:
-        aspect: What was rated, or `unified`.
+        aspect: The aspect, or `unified`.
         a: The system.
         b: The system whose mean is subtracted; None for a mean.
-        higher_is_better: Whether a high rating is praise.
-        estimate: The estimate; None if people rated no reply, of a difference no reply of one of the systems.
-        plan: Ratings that separate the two systems; None for a mean, without a plan, and without an interval.
+        higher_is_better: Whether a high rating is good.
+        estimate: The estimate; None if people rated no reply of the system, or of one of the two systems.
+        plan: Ratings that separate the two systems; None for a mean, and without a plan or an interval.
     """
 
     aspect: str
@@ -64,7 +64,7 @@ class PoweredRow:
     plan: LabelPlan | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """Returns the row without nesting; numbers that are not known are None."""
+        """Returns the row as a flat mapping; unknown numbers are None."""
         known = dict.fromkeys(field.name for field in fields(PoweredEstimate)) | {"reason": "not_rated"}
         if self.estimate is not None:
             known = asdict(self.estimate)
@@ -86,30 +86,30 @@ def powered_rows(
     confidence: float = 0.95,
     separate: float | None = None,
 ) -> list[PoweredRow]:
-    """Estimates people's mean of each system, and differences, from few ratings of people and a judge's of all replies.
+    """Estimates systems' mean ratings by people, and their differences, with a judge's ratings of all replies.
 
-    Every reply counts once in a mean, and a difference is that of two means. It is paired for items that both systems
-    answer; for other items it assumes that both systems' items are from one population.
+    Every reply counts once in a mean. Differences of two means are paired for items that both systems answer; for other
+    items they assume that the items of both systems are from one population.
 
     Args:
-        rated: The ratings; `probabilities` weight those of people.
-        judge: Rater of all replies. One with a single aspect that people did not rate predicts every aspect.
-        aspects: Aspects, as `leaderboard` takes them.
+        rated: The ratings; `probabilities` weight those by people.
+        judge: Rater of all replies. A judge whose only aspect people did not rate predicts every aspect.
+        aspects: See `leaderboard`.
         baseline: System that all others are compared with; None for all pairs.
         confidence: Confidence of the intervals.
         separate: Difference to plan for, in points of the scale; None for no plan.
 
     Returns:
-        By aspect the means, in the order of the systems' names, then the differences.
+        For each aspect the means, in the order of the systems' names, then the differences.
 
     Raises:
-        InputError: People rated nothing, or the judge is unknown, a person, or rated no aspect that people rated.
+        InputError: There are no ratings by people; or the judge is unknown, a person, or shares no aspect with people.
     """
     people = rated.raters((HUMAN,))
     if not people:
-        raise InputError(f"no rating is by people, only by {', '.join(rated.raters())}: name people with --human")
-    known_names("rater", [judge], [name for name in rated.raters() if name not in people])
-    series = rated_series(rated, aspects=aspects, raters=[PEOPLE])
+        raise InputError(f"found ratings by {', '.join(rated.raters())}, expected some by people: name them by --human")
+    check_names("rater", [judge], [name for name in rated.raters() if name not in people])
+    series = rater_scores(rated, aspects=aspects, raters=[PEOPLE])
     predictions = _predictions(rated, judge, series)
     systems = sorted({*rated.systems} - {UNKNOWN})
     pairs = [(systems[a], systems[b]) for a, b in system_pairs(systems, baseline)]
@@ -122,7 +122,7 @@ def powered_rows(
             continue
         chances = _probabilities(rated, each.values)
         of_system = {
-            system: partly_rated(
+            system: summarise_ratings(
                 each.values[own],
                 judged[own],
                 item[own],
@@ -146,53 +146,53 @@ def powered_rows(
     return found
 
 
-def _predictions(rated: RatedReplies, judge: str, series: Sequence[Series]) -> dict[str, Floats]:
-    """Returns the judge's values for each aspect of people, of shape (replies,), high where people's are."""
+def _predictions(rated: RatedReplies, judge: str, series: Sequence[RaterScores]) -> dict[str, Floats]:
+    """Returns the judge's values for each aspect of people, shape (replies,), in the direction of people's scale."""
     own = rated.aspects(names=[judge])
     wanted = [each.aspect for each in series if each.aspect != UNIFIED]
     if not set(own) & set(wanted) and len(own) == 1:
-        values, praise = rated.people(own[0], [judge])[1][0], rated.higher_is_better(own[0], [judge])
-        found = {each.aspect: (values, praise) for each in series}
+        values, is_better = rated.people(own[0], [judge])[1][0], rated.higher_is_better(own[0], [judge])
+        found = {each.aspect: (values, is_better) for each in series}
     else:
         found = {
             each.aspect: (each.values, each.higher_is_better)
-            for each in rated_series(rated, aspects=wanted, raters=[judge])
+            for each in rater_scores(rated, aspects=wanted, raters=[judge])
         }
-    praised = {each.aspect: each.higher_is_better for each in series}
+    directions = {each.aspect: each.higher_is_better for each in series}
     return {
-        aspect: values if praise == praised[aspect] else -values
-        for aspect, (values, praise) in found.items()
-        if aspect in praised
+        aspect: values if is_better == directions[aspect] else -values
+        for aspect, (values, is_better) in found.items()
+        if aspect in directions
     }
 
 
 def _probabilities(rated: RatedReplies, people: Floats) -> Floats | None:
-    """Returns the probabilities of selection, of shape (replies,); None if all are equal."""
+    """Returns the selection probabilities, shape (replies,); None if all are equal."""
     if rated.probabilities is None:
         return None
     unknown = ~np.isfinite(rated.probabilities)
     if n_unknown := int((np.isfinite(people) & unknown).sum()):
         raise InputError(
-            f"{n_unknown} replies that people rated have no selection_probability, others have: state it for all of "
-            "them, or leave out those that were not selected at random"
+            f"{n_unknown} replies that people rated lack a selection_probability, others have one: state it for all "
+            "of them, or leave out replies that were not selected at random"
         )
     return np.where(unknown, 1.0, rated.probabilities)
 
 
 def label_plan(known: PoweredEstimate, difference: float, *, confidence: float = 0.95) -> LabelPlan | None:
-    """Returns how many ratings by people separate two systems, alone and with the judge.
+    """Computes the number of ratings by people that separate two systems, alone and with the judge.
 
     With n ratings the variance of the difference is K / n from people alone, and K ((1 - r) / n + r / N) with the
-    judge's values of N replies, r being the share of the variance that the judge explains. n is the smallest number
-    for which the variance is (difference / (z(confidence) + z(power)))^2 at most.
+    judge's values of N replies, where r is the share of the variance that the judge explains. The result is the
+    smallest n with a variance of at most (difference / (z(confidence) + z(power)))^2.
 
     Args:
-        known: The estimate of a difference.
-        difference: The true difference to detect, in points of the scale.
+        known: Estimate of the difference.
+        difference: True difference to detect, in points of the scale.
         confidence: Confidence of the interval.
 
     Returns:
-        None if the estimate has no interval.
+        The numbers of ratings; None if the estimate has no interval.
     """
     from scipy.stats import norm
 
@@ -209,7 +209,7 @@ def label_plan(known: PoweredEstimate, difference: float, *, confidence: float =
 
 
 def powered_notes(rated: RatedReplies, judge: str, rows: Sequence[PoweredRow]) -> list[str]:
-    """Returns sentences about what the estimates assume, and about ratings that do not count.
+    """Returns sentences about the assumptions of the estimates and about doubtful ones.
 
     Args:
         rated: The ratings.
@@ -222,32 +222,34 @@ def powered_notes(rated: RatedReplies, judge: str, rows: Sequence[PoweredRow]) -
     if shifted:
         names = ", ".join(dict.fromkeys(f"{row.a} ({row.aspect})" for row in shifted[:3]))
         notes.append(
-            f"{judge} rates the replies that people rated otherwise than the rest, by more than {SHIFTED:g} standard "
-            f"errors: {names}. They are hardly a random selection, and the intervals may not hold."
+            f"The mean of {judge} differs between the replies that people rated and all replies by more than "
+            f"{SHIFTED:g} standard errors: {names}. The rated replies are hardly a random selection, so the intervals "
+            "may be wrong."
         )
     steep = [row for row in rows if row.estimate and row.estimate.n < FEW and row.estimate.power > 1 + ROUNDING]
     if steep:
         first = steep[0]
         named = f"{first.a}{'' if first.b is None else f' - {first.b}'} ({first.aspect})"
         notes.append(
-            f"Few ratings by people decide how {judge} counts: lambda is above 1 in {counted(len(steep), 'estimate')} "
-            f"from fewer than {FEW} ratings, such as {named}. More ratings may change it much."
+            f"Few ratings by people determine the weight of {judge}: lambda is above 1 in "
+            f"{counted(len(steep), 'estimate')} from fewer than {FEW} ratings, such as {named}. More ratings may "
+            "change it considerably."
         )
     if missing := max((row.estimate.n_unjudged for row in rows if row.estimate is not None), default=0):
-        notes.append(f"Replies without a rating by {judge} count with its mean; a row has {missing} of them at most.")
+        notes.append(f"Replies without a rating by {judge} count with its mean; a row has at most {missing} of them.")
     if any(row.plan is not None and row.plan.with_judge is None for row in rows):
-        notes.append("Where no number of ratings is shown for the judge, more replies are needed than it has rated.")
+        notes.append("An empty number of ratings with the judge means that more replies are needed than it has rated.")
     return notes
 
 
 def powered_signature(signature: str, judge: str, *, baseline: str | None, weighted: bool) -> str:
-    """Returns the signature of estimates: that of the ratings, and everything else that changes them.
+    """Returns the signature of prediction-powered estimates, which extends that of the ratings.
 
     Args:
         signature: Signature of the leaderboard.
         judge: Rater of all replies.
-        baseline: As for `powered_rows`.
-        weighted: Whether ratings by people are weighted by probabilities of selection.
+        baseline: See `powered_rows`.
+        weighted: Whether ratings by people are weighted by selection probabilities.
     """
     parts = {
         "predicted-by": judge,
@@ -256,4 +258,4 @@ def powered_signature(signature: str, judge: str, *, baseline: str | None, weigh
         "weights": "inverse-probability" if weighted else "equal",
         "pairs": "all" if baseline is None else f"against-{baseline}",
     }
-    return f"{signature}|{joined_parts(parts)}"
+    return f"{signature}|{join_parts(parts)}"

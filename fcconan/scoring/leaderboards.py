@@ -1,4 +1,4 @@
-"""Systems by the ratings of their replies: the mean of every aspect, and one score of them all."""
+"""Systems by the ratings of their replies: the mean of every aspect, and the unified score."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from fcconan.data import RATER_KINDS
 from fcconan.errors import InputError
 from fcconan.scoring.arrays import Floats
 from fcconan.scoring.correlation.levels import UNKNOWN
-from fcconan.scoring.names import bootstrap_parts, joined_parts, known_names
+from fcconan.scoring.names import bootstrap_parts, check_names, join_parts
 from fcconan.scoring.ratings import HUMAN, RatedReplies
 from fcconan.scoring.significance.intervals import bootstrap_means, divided, finite, means, percentile_interval
 
@@ -20,22 +20,22 @@ _ENDS = (1.0, 5.0)
 
 
 @dataclass(frozen=True)
-class Standing:
+class LeaderboardRow:
     """The mean rating of a system's replies.
 
     Attributes:
         rater: `people` for the mean of all people, or the name of a model or metric.
         rater_kind: `human`, `model` or `metric`.
-        aspect: What was rated, or `unified`.
-        system: Who wrote the replies.
-        value: None without a rating.
+        aspect: The aspect, or `unified`.
+        system: System that wrote the replies.
+        value: Mean rating; None without a rating.
         low: Lower end of the percentile interval over items; None with fewer than two.
-        high: Upper end.
-        n: Replies with a value.
-        n_items: Items that they answer.
-        n_missing: Replies of the system without one.
-        higher_is_better: Whether a high value is praise.
-        scale: Lowest and highest grade, 1 and 5 of the unified score; None without both.
+        high: Upper end of the interval.
+        n: Number of replies with a value.
+        n_items: Number of items that they answer.
+        n_missing: Number of the system's replies without a value.
+        higher_is_better: Whether a high value is good.
+        scale: Lowest and highest grade; 1 and 5 for the unified score, None if unknown.
     """
 
     rater: str
@@ -53,16 +53,16 @@ class Standing:
 
 
 @dataclass(frozen=True)
-class Series:
-    """The value of every reply, by one rater for one aspect.
+class RaterScores:
+    """The values of all replies by one rater for one aspect.
 
     Attributes:
         rater: `people`, or the name of a model or metric.
         kind: `human`, `model` or `metric`.
-        aspect: What was rated, or `unified`.
-        higher_is_better: Whether a high value is praise.
-        scale: Lowest and highest grade; None without both.
-        values: Shape (replies,); nan is missing.
+        aspect: The aspect, or `unified`.
+        higher_is_better: Whether a high value is good.
+        scale: Lowest and highest grade; None if unknown.
+        values: Values of the replies, shape (replies,); nan is missing.
     """
 
     rater: str
@@ -74,27 +74,27 @@ class Series:
 
 
 def unified(values: Floats, scales: Sequence[tuple[float, float]], higher_is_better: Sequence[bool]) -> Floats:
-    """Computes one score for every reply: the mean of its aspects, each from 1, the worst, to 5 (CSEval, eq. 2).
+    """Computes the unified score of every reply: the mean of its aspects, rescaled to 1 (worst) to 5 (CSEval, eq. 2).
 
     Args:
-        values: Shape (aspects, replies); nan is missing.
+        values: Values of the aspects, shape (aspects, replies); nan is missing.
         scales: Lowest and highest grade of every aspect.
-        higher_is_better: Of every aspect.
+        higher_is_better: Whether a high value is good, for every aspect.
 
     Returns:
         Shape (replies,); nan where an aspect is missing.
     """
     total = np.zeros(values.shape[1])
-    for own, (low, high), praise in zip(values, scales, higher_is_better, strict=True):
+    for own, (low, high), is_better in zip(values, scales, higher_is_better, strict=True):
         share = (own - low) / (high - low)
-        total += _ENDS[0] + (_ENDS[1] - _ENDS[0]) * (share if praise else 1 - share)
+        total += _ENDS[0] + (_ENDS[1] - _ENDS[0]) * (share if is_better else 1 - share)
     return total / len(values)
 
 
 def one_score(rated: RatedReplies, rater: str) -> Floats:
-    """Returns one score of every reply by a rater, the higher the better; shape (replies,), nan is missing.
+    """Returns a single score of every reply by a rater, the higher the better; shape (replies,), nan is missing.
 
-    It is the unified score of the aspects that the rater has a scale for, or the value of the only other one.
+    It is the unified score of the rater's aspects with a scale. Without any, it is the value of the only aspect.
 
     Raises:
         InputError: The rater is unknown, or several aspects have no scale.
@@ -102,11 +102,14 @@ def one_score(rated: RatedReplies, rater: str) -> Floats:
     aspects = rated.aspects(names=[rater])
     scaled = {aspect: scale for aspect in aspects if (scale := rated.scale(aspect, [rater])) is not None}
     if not aspects or (not scaled and len(aspects) > 1):
-        raise InputError(f"{rater} rated {', '.join(aspects) or 'nothing'}, expected aspects with a scale, or only one")
+        raise InputError(
+            f"{rater} rated {', '.join(aspects) or 'nothing'}, expected aspects with a scale, or a single aspect: "
+            "add the columns low and high"
+        )
     chosen = list(scaled) or aspects
     values = np.stack([rated.people(aspect, [rater])[1][0] for aspect in chosen])
-    praise = [rated.higher_is_better(aspect, [rater]) for aspect in chosen]
-    return unified(values, list(scaled.values()), praise) if scaled else values[0] * (1 if praise[0] else -1)
+    is_better = [rated.higher_is_better(aspect, [rater]) for aspect in chosen]
+    return unified(values, list(scaled.values()), is_better) if scaled else values[0] * (1 if is_better[0] else -1)
 
 
 def leaderboard(
@@ -117,26 +120,26 @@ def leaderboard(
     resamples: int = 10_000,
     seed: int = 0,
     confidence: float = 0.95,
-) -> list[Standing]:
+) -> list[LeaderboardRow]:
     """Averages ratings by system, best first; systems without a rating come last.
 
     Args:
         rated: The ratings.
-        aspects: Those to show and to unify; None for all that people, or else all raters, rated on a scale. A metric
-            whose aspects are none of these, such as `score`, shows its own.
-        raters: `people`, or names; None for people and everybody else.
-        resamples: Of the items, each with all its replies; 0 for no intervals.
-        seed: Decides the draws; all systems share them.
-        confidence: Of the intervals.
+        aspects: Aspects to show and to unify; None for all aspects that people (without people, all raters) rated on a
+            scale. A metric without any of these aspects, such as one with a `score`, shows its own.
+        raters: `people`, or names of raters; None for people and all other raters.
+        resamples: Number of resamples of the items, each with all its replies; 0 for no intervals.
+        seed: Seed of the bootstrap; all systems share its resamples.
+        confidence: Confidence level of the intervals.
 
     Returns:
-        By rater and aspect, the unified score first. A rater who lacks an aspect, or rated other aspects only, has no
-        unified score.
+        Rows by rater and aspect, the unified score first. A rater without ratings for one of the aspects has no unified
+        score.
 
     Raises:
-        InputError: A rater or aspect is unknown, or the systems are not known.
+        InputError: A rater or aspect is unknown, or all systems are unknown.
     """
-    series = rated_series(rated, aspects=aspects, raters=raters)
+    series = rater_scores(rated, aspects=aspects, raters=raters)
     names, sums = item_sums(rated, series)
     ends = np.full((2, len(series), len(names)), np.nan)
     if resamples:
@@ -150,7 +153,7 @@ def leaderboard(
             n, answered = int(count.sum()), int((count > 0).sum())
             low, high = (finite(end) if answered > 1 else None for end in interval)
             rows.append(
-                Standing(
+                LeaderboardRow(
                     rater=each.rater,
                     rater_kind=each.kind,
                     aspect=each.aspect,
@@ -170,29 +173,29 @@ def leaderboard(
     return found
 
 
-def rated_series(
+def rater_scores(
     rated: RatedReplies, *, aspects: Sequence[str] | None = None, raters: Sequence[str] | None = None
-) -> list[Series]:
-    """Returns the values that a leaderboard averages: by rater and aspect, the unified score first.
+) -> list[RaterScores]:
+    """Returns the values that a leaderboard averages, by rater and aspect, the unified score first.
 
     Args:
         rated: The ratings.
-        aspects: The aspects, as `leaderboard` takes them.
-        raters: The raters, as `leaderboard` takes them.
+        aspects: See `leaderboard`.
+        raters: See `leaderboard`.
 
     Raises:
         InputError: As `leaderboard`.
     """
     if not rated.knows_systems or {*rated.systems} == {UNKNOWN}:
-        raise InputError("the rows do not say which system wrote each reply: give the replies, or a column `system`")
-    people, everybody = rated.raters((HUMAN,)), rated.raters()
-    known = [PEOPLE, *everybody] if people else everybody
-    others = [each for each in everybody if each not in people]
-    names = known_names("rater", [*([PEOPLE] if people else []), *others] if raters is None else raters, known)
-    aspects = None if aspects is None else known_names("aspect", aspects, rated.aspects(names=everybody))
-    series: list[Series] = []
+        raise InputError("the systems of the replies are unknown: give the replies, or a column `system`")
+    people, all_raters = rated.raters((HUMAN,)), rated.raters()
+    known = [PEOPLE, *all_raters] if people else all_raters
+    others = [each for each in all_raters if each not in people]
+    names = check_names("rater", [*([PEOPLE] if people else []), *others] if raters is None else raters, known)
+    aspects = None if aspects is None else check_names("aspect", aspects, rated.aspects(names=all_raters))
+    series: list[RaterScores] = []
     for name in names:
-        # A rater may be called `people`, too; where there are people, the name is theirs.
+        # A single rater may also be called `people`; if there are ratings by people, the name means all of these.
         members = people if name == PEOPLE and people else [name]
         series += _series(rated, name, members, rated.scaled_aspects() if aspects is None else aspects, aspects is None)
     if not series:
@@ -200,16 +203,16 @@ def rated_series(
     return series
 
 
-def left_out(rated: RatedReplies, standings: Sequence[Standing]) -> dict[str, list[str]]:
-    """Returns what raters of a leaderboard rated that is not in it, by rater: aspects without people's scale.
+def left_out(rated: RatedReplies, rows: Sequence[LeaderboardRow]) -> dict[str, list[str]]:
+    """Returns the rated aspects that are not in a leaderboard, because they lack a scale, by rater.
 
     Args:
         rated: The ratings.
-        standings: What `leaderboard` made of them.
+        rows: Result of `leaderboard`.
     """
-    shown = {(row.rater, row.aspect) for row in standings}
+    shown = {(row.rater, row.aspect) for row in rows}
     people, found = rated.raters((HUMAN,)), dict[str, list[str]]()
-    for name in dict.fromkeys(row.rater for row in standings):
+    for name in dict.fromkeys(row.rater for row in rows):
         aspects = rated.aspects(names=people if name == PEOPLE and people else [name])
         if lost := [aspect for aspect in aspects if (name, aspect) not in shown]:
             found[name] = lost
@@ -218,31 +221,31 @@ def left_out(rated: RatedReplies, standings: Sequence[Standing]) -> dict[str, li
 
 def _series(
     rated: RatedReplies, name: str, members: Sequence[str], aspects: Sequence[str], others: bool
-) -> list[Series]:
-    """Returns what a rater says, the unified score first; about other aspects only if it rated none of these."""
+) -> list[RaterScores]:
+    """Returns the values of a rater, the unified score first; other aspects only if it rated none of the given ones."""
     kind = next(kind for kind in RATER_KINDS if members[0] in rated.raters((kind,)))
     rated_by = rated.aspects(names=members)
     own = [aspect for aspect in aspects if aspect in rated_by] or (rated_by if others else [])
     values = [means(rated.people(aspect, members)[1], axis=0) for aspect in own]
-    praise = [rated.higher_is_better(aspect, members) for aspect in own]
+    is_better = [rated.higher_is_better(aspect, members) for aspect in own]
     known = [rated.scale(aspect, members) for aspect in own]
     scales = [scale for scale in known if scale is not None]
-    found = [Series(name, kind, *each) for each in zip(own, praise, known, values, strict=True)]
+    found = [RaterScores(name, kind, *each) for each in zip(own, is_better, known, values, strict=True)]
     if own == list(aspects) and len(scales) == len(aspects) > 1 and all(np.isfinite(each).any() for each in values):
-        return [Series(name, kind, UNIFIED, True, _ENDS, unified(np.stack(values), scales, praise)), *found]
+        return [RaterScores(name, kind, UNIFIED, True, _ENDS, unified(np.stack(values), scales, is_better)), *found]
     return found
 
 
-def item_sums(rated: RatedReplies, series: Sequence[Series]) -> tuple[list[str], Floats]:
-    """Returns the systems in alphabetical order, and sums over their replies to each item, in the order of item ids.
+def item_sums(rated: RatedReplies, series: Sequence[RaterScores]) -> tuple[list[str], Floats]:
+    """Returns the systems, sorted by name, and sums over their replies to each item, sorted by item id.
 
     Args:
         rated: The ratings.
-        series: What `rated_series` returned.
+        series: Result of `rater_scores`.
 
     Returns:
-        The names, and the sums of the values [0] and the numbers of replies with a value [1], of shape (2, series,
-        systems, items).
+        The names; and an array of shape (2, series, systems, items) with the sums of the values [0] and the numbers of
+        replies with a value [1].
     """
     items, item = np.unique(np.asarray(rated.items), return_inverse=True)
     names = sorted({*rated.systems} - {UNKNOWN})
@@ -268,16 +271,16 @@ def leaderboard_signature(
     seed: int,
     confidence: float,
 ) -> str:
-    """Returns the short string that names everything that changes the figures of `leaderboard`.
+    """Returns the signature of `leaderboard`, which names everything that changes its values.
 
     Args:
         rated: The ratings.
-        population: What the rows are, in the words of whoever read them.
-        aspects: Those that the unified score is made of.
-        raters: As given to `leaderboard`.
-        resamples: As given to `leaderboard`.
-        seed: As given to `leaderboard`.
-        confidence: As given to `leaderboard`.
+        population: Source of the rows, as the signature names it.
+        aspects: Aspects of the unified score.
+        raters: See `leaderboard`.
+        resamples: See `leaderboard`.
+        seed: See `leaderboard`.
+        confidence: See `leaderboard`.
     """
     parts = {
         "fcconan": fcconan.__version__,
@@ -290,4 +293,4 @@ def leaderboard_signature(
         "unified": "+".join(aspects) if len(aspects) > 1 else "none",
         "missing": "left-out",
     }
-    return joined_parts(parts | bootstrap_parts(resamples, seed, confidence))
+    return join_parts(parts | bootstrap_parts(resamples, seed, confidence))

@@ -1,4 +1,4 @@
-"""Names that users choose among, and signatures, which name what changes a result."""
+"""Checks of names that users give, and the parts of signatures."""
 
 from collections.abc import Collection, Iterable, Mapping
 
@@ -6,13 +6,13 @@ from fcconan.data import did_you_mean
 from fcconan.errors import InputError
 
 
-def known_names(kind: str, names: Iterable[str], known: Collection[str]) -> tuple[str, ...]:
-    """Returns names, once each.
+def check_names(kind: str, names: Iterable[str], known: Collection[str]) -> tuple[str, ...]:
+    """Checks that names are known, and returns each once.
 
     Args:
-        kind: What they name, for the message.
-        names: The names.
-        known: All names that there are.
+        kind: Kind of the names, for the message.
+        names: Names to check.
+        known: All known names.
 
     Raises:
         InputError: A name is unknown.
@@ -26,7 +26,7 @@ def known_names(kind: str, names: Iterable[str], known: Collection[str]) -> tupl
     return chosen
 
 
-def joined_parts(parts: Mapping[str, object]) -> str:
+def join_parts(parts: Mapping[str, object]) -> str:
     """Returns the parts of a signature as one string, `part:value|...`."""
     return "|".join(f"{part}:{value}" for part, value in parts.items())
 
@@ -36,8 +36,8 @@ def bootstrap_parts(resamples: int, seed: int, confidence: float, *, unit: str =
 
     Args:
         resamples: Number of resamples.
-        seed: Their seed.
+        seed: Seed of the resamples.
         confidence: Confidence level of the intervals.
-        unit: What is resampled.
+        unit: Unit that is resampled.
     """
     return {"bootstrap": f"{resamples}-by-{unit}", "confidence": f"{confidence:g}", "seed": seed}

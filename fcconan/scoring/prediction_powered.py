@@ -10,9 +10,9 @@ Jordan and Zrnic, "Prediction-powered inference", Science 2023). Lambda is chose
 mean over unrated replies: with n of N replies rated and equal weights, its lambda is this one times (1 - n / N).
 
 Errors are summed over the replies to an item before they are squared, so the variance is cluster-robust: replies to one
-item may depend on each other in any way. Those of a difference are subtracted item by item, so that it is paired where
-two systems answer the same items. For w, multiples of the inverse probabilities suffice (a Hajek mean). Zrnic and
-Candes, "Active statistical inference", 2024, choose replies with such probabilities.
+item may depend on each other in any way. Errors of a difference are subtracted item by item, so it is paired where two
+systems answer the same items. For w, multiples of the inverse probabilities suffice (a Hajek mean). Zrnic and Candes,
+"Active statistical inference", 2024, choose replies with such probabilities.
 """
 
 import math
@@ -22,26 +22,26 @@ import numpy as np
 
 from fcconan.scoring.arrays import Floats, Ints
 
-FEWEST_ITEMS = 2  # rated items of an estimate
+FEWEST_ITEMS = 2  # smallest number of rated items with an interval
 ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
 class PartlyRated:
-    """Ratings of one system, or the difference of two, reduced to what estimates need.
+    """Sufficient statistics of the ratings of one system, or of the difference of two.
 
     Attributes:
         people: Weighted mean of the ratings by people.
-        shift: Mean of the judge over all replies, less its weighted mean over the rated ones.
-        influence: What each item adds to the error of `people`; shape (items,).
-        shift_influence: What each item adds to the error of `shift`; shape (items,).
-        judge_influence: What it would add to the error of the judge's mean over rated replies; shape (items,).
-        leverage: Share of the weight of the rated replies that each item has; shape (items,).
-        effective_items: Rated items of equal weight that would be as many, 1 / sum of squared shares (Kish, 1965).
-        n_items: Items of the rated replies; of a difference, of the system with fewer.
-        n: Replies that people rated.
-        n_all: All replies.
-        n_unjudged: Replies without a rating by the judge.
+        shift: Mean of the judge over all replies minus its weighted mean over the rated replies.
+        influence: Contribution of each item to the error of `people`; shape (items,).
+        shift_influence: Contribution of each item to the error of `shift`; shape (items,).
+        judge_influence: Contribution of each item to the error of the judge's mean over rated replies; shape (items,).
+        leverage: Share of each item in the weights of the rated replies; shape (items,).
+        effective_items: Effective number of rated items, 1 / sum of squared shares (Kish, 1965).
+        n_items: Number of items of the rated replies; of a difference, that of the system with fewer.
+        n: Number of replies that people rated.
+        n_all: Number of all replies.
+        n_unjudged: Number of replies without a rating by the judge.
     """
 
     people: float
@@ -57,9 +57,9 @@ class PartlyRated:
     n_unjudged: int
 
     def __sub__(self, other: "PartlyRated") -> "PartlyRated":
-        """Returns the difference of two systems, whose items have the same numbers.
+        """Returns the difference of two systems, whose items are numbered in the same way.
 
-        Degrees of freedom follow the system with fewer rated items: with different items that is the safe choice.
+        Degrees of freedom are those of the system with fewer rated items, the conservative choice for different items.
         """
         return PartlyRated(
             self.people - other.people,
@@ -76,7 +76,7 @@ class PartlyRated:
         )
 
 
-def partly_rated(
+def summarise_ratings(
     people: Floats,
     judged: Floats,
     items: Ints,
@@ -84,18 +84,18 @@ def partly_rated(
     *,
     probabilities: Floats | None = None,
 ) -> PartlyRated | None:
-    """Reduces ratings. A reply without a rating by the judge counts with the judge's mean, which keeps estimates valid.
+    """Computes the statistics that estimates need. Missing ratings by the judge are replaced by its mean.
 
     Args:
-        people: Ratings by people; nan for replies that they did not rate. Shape (replies,).
-        judged: Ratings by the judge; nan is missing. Shape (replies,).
-        items: Item of each reply, from 0. Shape (replies,).
+        people: Ratings by people, shape (replies,); nan for replies that people did not rate.
+        judged: Ratings by the judge, shape (replies,); nan is missing.
+        items: Item of each reply, from 0; shape (replies,).
         n_items: Number of items.
-        probabilities: Probability with which each reply was selected to be rated, or any multiple; None if all are
-            equal. Shape (replies,).
+        probabilities: Selection probability of each reply, or any multiple of it, shape (replies,); None if all are
+            equal.
 
     Returns:
-        None without a reply that people rated.
+        The statistics; None without a reply that people rated.
     """
     there, rated = np.isfinite(judged), np.isfinite(people)
     if not rated.any():
@@ -109,7 +109,7 @@ def partly_rated(
         return np.bincount(items, terms, n_items).astype(np.float64)
 
     def of_rated(ratings: Floats, mean: float) -> Floats:
-        # Sums of equal ratings are rounded: their errors are 0 exactly, so that no slope is fitted to rounding errors.
+        # The errors of equal ratings are set to 0, so that no slope is fitted to rounding errors.
         return by_item(part * (ratings - mean) if np.ptp(ratings[rated]) > 0 else np.zeros(len(part)))
 
     judge_influence, leverage = of_rated(values, mean_of_rated), by_item(part)
@@ -130,25 +130,25 @@ def partly_rated(
 
 @dataclass(frozen=True)
 class PoweredEstimate:
-    """A mean, or a difference of two, from people and a judge, and from people alone.
+    """A mean, or a difference of two means, from people and a judge, and from people alone.
 
     Attributes:
-        value: The estimate.
+        value: Estimate from people and the judge.
         low: Lower end of its interval; None with a reason.
-        high: Upper end.
-        power: Lambda.
-        people: The estimate from people alone.
-        people_low: Lower end of its interval; None with a reason.
-        people_high: Upper end.
-        n: Replies that people rated.
-        n_items: Their items; of a difference, of the system with fewer.
-        n_all: All replies.
-        n_unjudged: Replies without a rating by the judge.
+        high: Upper end of its interval; None with a reason.
+        power: Lambda, the weight of the judge.
+        people: Estimate from people alone.
+        people_low: Lower end of the interval of `people`; None with a reason.
+        people_high: Upper end of the interval of `people`; None with a reason.
+        n: Number of replies that people rated.
+        n_items: Number of their items; of a difference, that of the system with fewer.
+        n_all: Number of all replies.
+        n_unjudged: Number of replies without a rating by the judge.
         explained: Share of the variance of people's ratings that the judge explains, adjusted for lambda; at least 0.
-        shift: Distance between the judge's means of rated and of all replies, in standard errors; None where it is 0 by
-            construction. Large values say that the rated replies are no random selection.
-        n_effective: Number of ratings by people that would give as short an interval without the judge.
-        reason: Why there is no interval: `too_few_items`, or `constant` if people gave one grade only.
+        shift: Difference between the judge's means of rated and of all replies, in standard errors; None if it is 0 by
+            construction. Large values indicate that the rated replies are not a random selection.
+        n_effective: Number of ratings by people that would give an equally short interval without the judge.
+        reason: Reason of a missing interval: `too_few_items`, or `constant` if people gave only one grade.
     """
 
     value: float
@@ -169,32 +169,34 @@ class PoweredEstimate:
 
     @property
     def width_ratio(self) -> float | None:
-        """Width of the interval, relative to that of people alone; None without an interval."""
+        """Width of the interval relative to that from people alone; None without an interval."""
         return None if self.n_effective is None else math.sqrt(self.n / self.n_effective)
 
 
-def power_of(ratings: PartlyRated) -> float:
-    """Returns the estimated best lambda: the slope of people's ratings on the judge's, over the items of rated replies.
+def estimate_lambda(ratings: PartlyRated) -> float:
+    """Estimates the best lambda: the slope of people's ratings on the judge's, over the items of rated replies.
 
-    It is 0 for a judge that contradicts people, and has no upper limit, because a judge may have another scale. PPI++
-    divides by the judge's variance over all replies instead, which is less precise if judge and people agree closely.
+    It is 0 for a judge that correlates negatively with people. It has no upper limit, because a judge may have another
+    scale. PPI++ divides by the judge's variance over all replies, which is less precise if judge and people agree
+    closely.
     """
     spread = float(ratings.judge_influence @ ratings.judge_influence)
     return max(0.0, float(ratings.influence @ ratings.judge_influence) / spread) if spread > 0 else 0.0
 
 
 def powered_estimate(ratings: PartlyRated, *, confidence: float = 0.95, power: float | None = None) -> PoweredEstimate:
-    """Estimates a mean, or a difference of two systems, with intervals from Student's distribution over rated items.
+    """Estimates a mean, or a difference of two systems, with intervals from Student's t over rated items.
 
-    The variance is the sum of squared errors of the items, each divided by 1 - leverage (HC2; with equal weights that
-    is the usual G / (G - 1) for G rated items), and there are G - 1 degrees of freedom. A chosen lambda costs one more:
-    the variance grows by (G - 1) / (G - 2), and by shift^2 times the variance of lambda. With unequal weights G is the
-    effective number of items. If the interval is not shorter than that of people alone, lambda is 0: it is never wider.
+    The variance is the sum of squared errors of the items, each divided by 1 - leverage (HC2; with equal weights the
+    usual G / (G - 1) for G rated items), with G - 1 degrees of freedom. An estimated lambda costs one more degree of
+    freedom: the variance is multiplied by (G - 1) / (G - 2), and shift^2 times the variance of lambda is added. With
+    unequal weights G is the effective number of items. Lambda is 0 if the interval would not be shorter than that from
+    people alone.
 
     Args:
         ratings: The ratings.
         confidence: Confidence of the intervals.
-        power: A fixed lambda; None to choose it.
+        power: Fixed lambda; None to estimate it.
     """
     from scipy.stats import t
 
@@ -209,7 +211,7 @@ def powered_estimate(ratings: PartlyRated, *, confidence: float = 0.95, power: f
         return float(t.ppf((1 + confidence) / 2, freedom)) * math.sqrt(variance)
 
     alone = half_width(ratings.influence, 1)
-    own, width = (power_of(ratings), math.inf) if power is None else (power, 0.0)
+    own, width = (estimate_lambda(ratings), math.inf) if power is None else (power, 0.0)
     residual = ratings.influence + own * ratings.shift_influence
     if power is not None:
         width = half_width(residual, 1)
@@ -246,7 +248,7 @@ def powered_estimate(ratings: PartlyRated, *, confidence: float = 0.95, power: f
 
 
 def _explained(ratings: PartlyRated) -> float:
-    """Returns the adjusted squared correlation of people and judge over rated items; 0 for a judge that contradicts."""
+    """Returns the adjusted squared correlation of people and judge over rated items; 0 for a negative correlation."""
     people, judge = ratings.influence, ratings.judge_influence
     spread = float(people @ people) * float(judge @ judge)
     product = float(people @ judge)

@@ -1,4 +1,4 @@
-"""Ratings from rows to arrays: who gave which reply what, with every missing value counted by its reason."""
+"""Ratings of replies as arrays, with counts of missing values by reason."""
 
 import math
 from collections import Counter
@@ -11,8 +11,8 @@ import numpy as np
 from fcconan.data import RATER_KINDS, cell_number, id_of, is_missing, required_id
 from fcconan.errors import InputError
 from fcconan.scoring.arrays import Floats, Row
-from fcconan.scoring.names import known_names
-from fcconan.scoring.reply_facts import ReplyFacts, note_kind, row_place
+from fcconan.scoring.names import check_names
+from fcconan.scoring.reply_metadata import ReplyMetadata, record_kind, row_place
 from fcconan.scoring.score_table import ScoreTable
 from fcconan.scoring.significance.intervals import means
 
@@ -26,19 +26,19 @@ Scale = tuple[float, float]
 
 
 @dataclass
-class _Series:
+class _AspectRatings:
     """The ratings of one aspect by one rater.
 
     Attributes:
         kind: Kind of the rater.
         rater: The rater.
-        aspect: What was rated.
+        aspect: The aspect.
         values: Position of the reply -> value; nan is missing.
         missing: Reason -> number of ratings without a value.
         scales: The scales that rows state.
-        lowest: The lowest value with the place of its row.
-        highest: The highest value with the place of its row.
-        praise: Whether a high value is praise, with the place of the first row that states it.
+        lowest: The lowest value with the location of its row.
+        highest: The highest value with the location of its row.
+        praise: Whether a high value is good, with the location of the first row that states it.
     """
 
     kind: str
@@ -94,14 +94,14 @@ class _Series:
 
 
 class RatedReplies:
-    """Ratings of replies by people, models and metrics, and what is known about the replies.
+    """Ratings of replies by people, models and metrics, with the metadata of the replies.
 
     Args:
         ratings: Rows with `reply_id`, `rater`, `rater_kind` (`human`, `model` or `metric`), `aspect` and `value`, and
             where they are there `low`, `high`, `higher_is_better` and `reason`. The kind is `human` where it is not
-            stated. They may tell what `replies` tells, too.
+            stated. They may also have the columns of `replies`.
         replies: Rows with `reply_id`, and where they are there `item_id`, `system`, `hs_id` and `text`; None where only
-            the ratings tell of them. A reply may have several rows if they do not contradict each other.
+            the ratings have metadata. A reply may have several rows if they do not contradict each other.
         partial: Whether ratings that name item and system themselves may rate replies that are not among `replies`.
 
     Attributes:
@@ -125,10 +125,10 @@ class RatedReplies:
     """
 
     def __init__(self, ratings: Iterable[Row], replies: Iterable[Row] | None = None, *, partial: bool = False) -> None:
-        self._series: dict[tuple[str, str], _Series] = {}
+        self._series: dict[tuple[str, str], _AspectRatings] = {}
         self._kinds: dict[str, str] = {}
         self._states_kinds = False
-        told, positions, selected = ReplyFacts(), dict[str, int](), dict[int, float]()
+        told, positions, selected = ReplyMetadata(), dict[str, int](), dict[int, float]()
         for number, row in enumerate(ratings, start=1):
             place = row_place(row, "rating", number)
             reply = told.add(row, place)
@@ -146,7 +146,7 @@ class RatedReplies:
         for series in self._series.values():
             series.check()
         if replies is not None:
-            told.complete(ReplyFacts(replies), partial=partial)
+            told.complete(ReplyMetadata(replies), partial=partial)
         self.replies, self.lengths = [*told.facts], told.lengths()
         self.knows_items, self.knows_systems = told.know("item_id"), told.know("system")
         self.items = [own.get("item_id", reply) for reply, own in told.facts.items()]
@@ -154,17 +154,17 @@ class RatedReplies:
         self.probabilities = np.array([selected.get(at, np.nan) for at in range(len(positions))]) if selected else None
         self.missing = {key: series.missing for key, series in self._series.items() if series.missing}
 
-    def _series_of(self, row: Row, place: str) -> _Series:
+    def _series_of(self, row: Row, place: str) -> _AspectRatings:
         """Returns the series that a row belongs to."""
         rater, aspect = required_id(row, "rater", place), required_id(row, "aspect", place)
         stated = id_of(row, "rater_kind", place)
         self._states_kinds |= stated is not None
-        note_kind(self._kinds, rater, stated or HUMAN, place)
+        record_kind(self._kinds, rater, stated or HUMAN, place)
         if (rater, aspect) not in self._series:
-            self._series[rater, aspect] = _Series(self._kinds[rater], rater, aspect)
+            self._series[rater, aspect] = _AspectRatings(self._kinds[rater], rater, aspect)
         return self._series[rater, aspect]
 
-    def _rated(self, aspect: str, names: Sequence[str] | None) -> list[_Series]:
+    def _rated(self, aspect: str, names: Sequence[str] | None) -> list[_AspectRatings]:
         """Returns the ratings of an aspect by these raters; None for all people."""
         return [
             series
@@ -176,8 +176,8 @@ class RatedReplies:
         """Returns the people who rated an aspect, and their ratings, shape (people, replies); nan is missing.
 
         Args:
-            aspect: What was rated.
-            names: These raters, of whatever kind; None for all people.
+            aspect: The aspect.
+            names: Names of the raters, of any kind; None for all people.
 
         Raises:
             InputError: Their scales differ, or whether a high rating is praise.
@@ -207,17 +207,17 @@ class RatedReplies:
         return scales.pop() if len(scales) == 1 else None
 
     def scaled_aspects(self) -> list[str]:
-        """Returns what was rated on a scale, in the order of the ratings: by people, or by all without any."""
+        """Returns the aspects that people (without people, all raters) rated on a scale, in order of the ratings."""
         people = self.raters((HUMAN,)) or self.raters()
         scaled = (series for series in self._series.values() if series.scale is not None)
         return list(dict.fromkeys(series.aspect for series in scaled if series.rater in people))
 
     def higher_is_better(self, aspect: str, names: Sequence[str]) -> bool:
-        """Tells whether a high rating of an aspect by these raters is praise; it is where the rows do not say."""
+        """Returns whether a high rating of an aspect by these raters is good; true if the rows do not state it."""
         return all(series.praise[0] for series in self._rated(aspect, names) if series.praise)
 
     def aspects(self, *, names: Sequence[str] | None = None) -> list[str]:
-        """Returns what raters with these names, or all people, rated, in the order of the ratings."""
+        """Returns the aspects that the named raters, or all people, rated, in the order of the ratings."""
         wanted = self.raters((HUMAN,)) if names is None else names
         return list(dict.fromkeys(series.aspect for series in self._series.values() if series.rater in wanted))
 
@@ -232,22 +232,22 @@ class RatedReplies:
         aspects: Sequence[str] | None = None,
         metrics: Sequence[str] | None = None,
     ) -> ScoreTable:
-        """Sets what models and metrics say beside the mean of people's ratings.
+        """Merges the values of models and metrics with the mean of people's ratings.
 
-        A reply has people's mean if one of them rated it. A metric none of whose aspects people rated, such as one with
-        a `score`, stands beside every aspect; of a judge who rates some of theirs, other aspects are left out.
+        A reply has people's mean if one of them rated it. A metric whose aspects people did not rate, such as one with
+        a `score`, is compared with every aspect. Of a judge that shares aspects with people, others are left out.
 
         Args:
             people: The raters who count as people; None for those of kind `human`.
-            aspects: What people rated; None for all of it.
-            metrics: The others; None for all raters who are no people.
+            aspects: Aspects that people rated; None for all.
+            metrics: Names of models and metrics; None for all raters except people.
 
         Raises:
-            InputError: There are no such ratings, or people's scales differ.
+            InputError: There are no matching ratings, or people's scales differ.
         """
-        known_names("rater", [*(people or ()), *(metrics or ())], self.raters())
+        check_names("rater", [*(people or ()), *(metrics or ())], self.raters())
         rated = self.aspects(names=people)
-        chosen = list(known_names("aspect", rated if aspects is None else aspects, rated))
+        chosen = list(check_names("aspect", rated if aspects is None else aspects, rated))
         if not chosen:
             raise InputError(
                 f"no rating is by people, only by {', '.join(self.raters())}: name those who represent people "
@@ -286,11 +286,11 @@ class RatedReplies:
         )
 
     def missing_in(self, table: ScoreTable, people: Sequence[str] | None = None) -> list[dict[str, Any]]:
-        """Returns how many of the ratings that a table is made of have no value: rows by rater, aspect and reason.
+        """Counts the missing values among the ratings of a table, by rater, aspect and reason.
 
         Args:
-            table: What `table` made.
-            people: As given to `table`.
+            table: Result of `table`.
+            people: See `table`.
         """
         about = set(zip(table.metrics, table.aspect_of, strict=True))
         found: list[dict[str, Any]] = []
@@ -308,11 +308,11 @@ class RatedReplies:
         return sorted(found, key=lambda row: (row["rater"], row["aspect"], row["reason"]))
 
     def on_one_scale(self, table: ScoreTable, people: Sequence[str] | None = None) -> ScoreTable:
-        """Returns the part of a table that `table` made whose metrics are on people's scale.
+        """Returns a table of the metrics that are on people's scale.
 
         Args:
-            table: What `table` made.
-            people: As given to `table`.
+            table: Result of `table`.
+            people: See `table`.
 
         Raises:
             InputError: None is.
@@ -338,18 +338,18 @@ class RatedReplies:
             whole[[everyone.index(name) for name in names], aspect] = values
         return whole
 
-    def _array(self, chosen: Sequence[_Series]) -> Floats:
+    def _array(self, chosen: Sequence[_AspectRatings]) -> Floats:
         array = np.full((len(chosen), len(self.replies)), np.nan)
         for row, series in zip(array, chosen, strict=True):
             row[list(series.values)] = list(series.values.values())
         return array
 
 
-def _is_person(series: _Series, people: Sequence[str] | None) -> bool:
+def _is_person(series: _AspectRatings, people: Sequence[str] | None) -> bool:
     return series.kind == HUMAN if people is None else series.rater in people
 
 
-def _metric_name(series: _Series, aspects: Sequence[str]) -> str:
+def _metric_name(series: _AspectRatings, aspects: Sequence[str]) -> str:
     """A metric with several values for a reply, such as precision and recall, is as many metrics."""
     whole = series.aspect in aspects or series.aspect in WHOLE_REPLY
     return series.rater if whole else f"{series.rater}:{series.aspect}"

@@ -1,4 +1,4 @@
-"""What several raters said of the same things, as `fcconan.scoring.agreement` takes it."""
+"""Reliability data: ratings of the same units by several raters, as `fcconan.scoring.agreement` takes them."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -9,9 +9,9 @@ from fcconan.data import VOTE_LABELS, id_of, required_id
 from fcconan.errors import InputError
 from fcconan.scoring.agreement import AGREEMENT_COEFFICIENTS, LARGEST_DOMAIN
 from fcconan.scoring.arrays import Floats, Row
-from fcconan.scoring.names import known_names
+from fcconan.scoring.names import check_names
 from fcconan.scoring.ratings import HUMAN, RatedReplies
-from fcconan.scoring.reply_facts import row_place
+from fcconan.scoring.reply_metadata import row_place
 from fcconan.scoring.tournament.preferences import CODES, NO_RATER, pair_items, read_verdicts, verdict_table
 
 LARGEST_SCALE = 1_000_000  # all whole numbers of a scale are held in memory
@@ -20,19 +20,19 @@ NOMINAL_COEFFICIENTS: tuple[str, ...] = ("raw", "cohen", "fleiss", "krippendorff
 
 @dataclass(frozen=True)
 class RatedByMany:
-    """What raters said of one aspect.
+    """Reliability data of one aspect.
 
     Attributes:
-        aspect: What was rated; None for verdicts and labels.
-        raters: Their names.
-        values: Shape (raters, things); nan is missing.
+        aspect: The aspect; None for verdicts and labels.
+        raters: Names of the raters.
+        values: Ratings, shape (raters, units); nan is missing.
         domain: All values of the scale.
-        coefficients: Those that fit the scale.
+        coefficients: Coefficients that fit the scale.
         ordered: Whether the scale has an order, which weighted coefficients need.
-        items: The item of each thing; None where it is not known, so that each thing is an item of its own.
-        unit: What is resampled: `item`, or where items are not known `reply` or `pair`.
-        scale_known: Whether the domain is that of a scale, and not the values that were given.
-        left_out: Models that are not compared, because several people are and no raters were chosen.
+        items: Item of each unit; None if unknown, so that each unit is an item of its own.
+        unit: Unit of the bootstrap: `item`, or `reply` or `pair` if items are unknown.
+        scale_known: Whether the domain is that of a known scale; otherwise it has the values that occur.
+        left_out: Models that are not compared, because no raters were chosen and several are people.
     """
 
     aspect: str | None
@@ -55,13 +55,13 @@ def tables_of(
     raters: Sequence[str] | None = None,
     scale: tuple[int, int] | None = None,
 ) -> list[RatedByMany]:
-    """Reads what raters said.
+    """Reads reliability data.
 
     Args:
         kind: `ratings`, `comparisons` or `votes`.
         rows: Rows of that kind. The item of a rated reply is that of the rows, if all have one, or that which
             `RatedReplies` knows; that of a pair of which the id has the form `<HS id>:<CN id>` is its HS message.
-        aspects: Of ratings; None for all.
+        aspects: Aspects of ratings; None for all.
         raters: Whose; None for all people, or where fewer than two are people for all people and models, or for all
             raters where fewer than two are one of them.
         scale: Lowest and highest whole grade of ratings whose rows do not say it.
@@ -103,7 +103,7 @@ def tables_of(
 
 
 def _by(rows: Sequence[Row], whose: Sequence[str], raters: Sequence[str]) -> list[Row]:
-    known_names("rater", raters, dict.fromkeys(whose))
+    check_names("rater", raters, dict.fromkeys(whose))
     return [row for name, row in zip(whose, rows, strict=True) if name in raters]
 
 
@@ -111,9 +111,9 @@ def _ratings(
     rated: RatedReplies, aspects: Sequence[str] | None, raters: Sequence[str] | None, scale: tuple[int, int] | None
 ) -> list[RatedByMany]:
     several = (names for kinds in ((HUMAN,), (HUMAN, "model")) if len(names := rated.raters(kinds)) > 1)
-    names = list(known_names("rater", next(several, rated.raters()) if raters is None else raters, rated.raters()))
+    names = list(check_names("rater", next(several, rated.raters()) if raters is None else raters, rated.raters()))
     found = rated.aspects(names=names)
-    known_names(f"aspect of {', '.join(names)}", aspects or (), found)
+    check_names(f"aspect of {', '.join(names)}", aspects or (), found)
     models = [name for name in rated.raters(("model",)) if raters is None and name not in names]
     tables = []
     items, unit = (rated.items, "item") if rated.knows_items else (None, "reply")

@@ -12,15 +12,15 @@ from fcconan.scoring.arrays import Floats, Ints
 
 @dataclass(frozen=True)
 class ScoreTable:
-    """Values of metrics beside those of people; a row is a reply, and nan is missing.
+    """Values of metrics and of people; a row is a reply, and nan is missing.
 
     Attributes:
         metrics: Names of the metrics (or judges).
-        aspects: Names of what people rated.
-        metric_values: Shape (metrics, rows).
+        aspects: Names of the aspects that people rated.
+        metric_values: Values of the metrics, shape (metrics, rows).
         human_values: Mean ratings by people, shape (aspects, rows).
-        items: What each reply answers (an HS with its reference); shape (rows,).
-        systems: Who wrote each reply; shape (rows,).
+        items: Item of each reply (an HS with its reference); shape (rows,).
+        systems: System of each reply; shape (rows,).
         lengths: Length of each reply, for partial correlations; shape (rows,).
         annotators: Ratings of each person, for the human ceiling; shape (people, aspects, rows).
         about: The aspect that each row of `metric_values` speaks of, None for all; by default all do. A judge that
@@ -132,7 +132,7 @@ def _positions(names: Sequence[str | int]) -> Ints:
 
 
 @dataclass(frozen=True)
-class Part:
+class CompleteRows:
     """Rows on which all given pairs of variables are complete.
 
     Attributes:
@@ -155,7 +155,7 @@ class Part:
     pairs: list[tuple[int, int]]
     rows: Ints
 
-    def select(self, chosen: Ints) -> "Part":
+    def select(self, chosen: Ints) -> "CompleteRows":
         """Returns some of the rows."""
         return replace(
             self,
@@ -167,11 +167,11 @@ class Part:
         )
 
 
-def parts(table: ScoreTable, x: Floats, y: Floats, pairs: Sequence[tuple[int, int]]) -> Iterator[Part]:
+def complete_rows(table: ScoreTable, x: Floats, y: Floats, pairs: Sequence[tuple[int, int]]) -> Iterator[CompleteRows]:
     """Yields pairs of variables that lack the same rows, with the rows that they have.
 
     Args:
-        table: Of the items and systems.
+        table: Table with the items and systems.
         x: Shape (metrics, rows); nan is missing.
         y: Shape (aspects, rows).
         pairs: Positions in x and y.
@@ -183,4 +183,4 @@ def parts(table: ScoreTable, x: Floats, y: Floats, pairs: Sequence[tuple[int, in
     for key, own in alike.items():
         rows = np.flatnonzero(np.frombuffer(key, dtype=np.bool_))
         sizes = (len(table.item_names), len(table.system_names))
-        yield Part(x[:, rows], y[:, rows], table.item[rows], table.system[rows], *sizes, own, rows)
+        yield CompleteRows(x[:, rows], y[:, rows], table.item[rows], table.system[rows], *sizes, own, rows)

@@ -1,4 +1,4 @@
-"""Tests of differences between systems, paired by item: is one system better than another?
+"""Paired tests of differences between systems.
 
 A pair is compared on the items for which both systems have a value. The sign of every item's difference is flipped at
 random (Smucker, Allan and Carterette, 2007), one sign per item for all tests, and p is adjusted by max-T within
@@ -12,8 +12,8 @@ import numpy as np
 
 from fcconan.data import counted
 from fcconan.scoring.arrays import Floats, Ints
-from fcconan.scoring.leaderboards import item_sums, rated_series
-from fcconan.scoring.names import joined_parts, known_names
+from fcconan.scoring.leaderboards import item_sums, rater_scores
+from fcconan.scoring.names import check_names, join_parts
 from fcconan.scoring.ratings import RatedReplies
 from fcconan.scoring.significance.families import (
     EXPLORATORY,
@@ -32,7 +32,7 @@ from fcconan.scoring.significance.intervals import bootstrap_means, divided, fin
 
 DRAWS = 10_000  # of the tests where there is no bootstrap
 DRAWN = 8_000_000  # resampled differences that are held at once: 64 MB
-FEWEST_ITEMS = 2  # with one item p is 1, whatever the difference
+FEWEST_ITEMS = 2  # with a single item p is always 1
 WIN_RATE = "win_rate"
 REASONS = ("no_common_items", "too_few_items")
 
@@ -45,7 +45,7 @@ class SystemTest:
         a: The first system.
         b: The second system.
         rater: Rater of the values; None for verdicts, which count together.
-        aspect: What was rated, `unified`, or `win_rate` for verdicts.
+        aspect: The aspect, `unified`, or `win_rate` for verdicts.
         higher_is_better: Whether a positive difference means that `a` is better.
         difference: Mean over the items that both systems have of the value of `a` minus that of `b`; None with a
             reason.
@@ -74,13 +74,13 @@ class SystemTest:
 
 
 @dataclass(frozen=True)
-class Measure:
+class SystemDifferences:
     """Differences between systems by one rater for one aspect.
 
     Attributes:
-        rater: As in `SystemTest`.
-        aspect: As in `SystemTest`.
-        higher_is_better: As in `SystemTest`.
+        rater: See `SystemTest`.
+        aspect: See `SystemTest`.
+        higher_is_better: See `SystemTest`.
         family: Name of the family of its tests.
         differences: Shape (pairs, items); nan where a system has no value.
     """
@@ -122,8 +122,8 @@ def compare_rated(
     Raises:
         InputError: As `leaderboard`; or the primary aspect is unknown, or the baseline is unknown.
     """
-    series = rated_series(rated, aspects=aspects, raters=raters)
-    known_names("primary aspect", () if primary is None else [primary], dict.fromkeys(each.aspect for each in series))
+    series = rater_scores(rated, aspects=aspects, raters=raters)
+    check_names("primary aspect", () if primary is None else [primary], dict.fromkeys(each.aspect for each in series))
     systems, (sums, counts) = item_sums(rated, series)
     pairs = system_pairs(systems, baseline)
     first, second = ([pair[side] for pair in pairs] for side in (0, 1))
@@ -135,14 +135,16 @@ def compare_rated(
     for each, values in zip(series, divided(sums, counts), strict=True):
         family = PRIMARY if each.aspect == chosen[each.rater] else EXPLORATORY
         name = f"{each.rater}, {family}"
-        measures.append(Measure(each.rater, each.aspect, each.higher_is_better, name, values[first] - values[second]))
+        measures.append(
+            SystemDifferences(each.rater, each.aspect, each.higher_is_better, name, values[first] - values[second])
+        )
     raters = list(chosen)
     measures.sort(key=lambda each: (raters.index(str(each.rater)), each.aspect != chosen[str(each.rater)]))
-    return compare_measures(measures, systems, pairs, resamples=resamples, seed=seed, confidence=confidence)
+    return compare_differences(measures, systems, pairs, resamples=resamples, seed=seed, confidence=confidence)
 
 
-def compare_measures(
-    measures: Sequence[Measure],
+def compare_differences(
+    measures: Sequence[SystemDifferences],
     systems: Sequence[str],
     pairs: Pairs,
     *,
@@ -211,7 +213,7 @@ def _intervals(differences: Floats, resamples: int, seed: int, confidence: float
     return ends
 
 
-def _family(name: str, measures: Sequence[Measure], n_items: Ints, draws: int) -> Family:
+def _family(name: str, measures: Sequence[SystemDifferences], n_items: Ints, draws: int) -> Family:
     members = [place for place, each in enumerate(measures) if each.family == name]
     n_tests, units = int((n_items[members] >= FEWEST_ITEMS).sum()), int(n_items[members].max())
     aspects = ", ".join(measures[place].aspect for place in members)
@@ -220,7 +222,7 @@ def _family(name: str, measures: Sequence[Measure], n_items: Ints, draws: int) -
 
 
 def system_test_notes(tests: Sequence[SystemTest], families: Sequence[Family]) -> list[str]:
-    """Returns sentences about the tests that cannot be significant, whatever the differences are.
+    """Returns sentences about the tests that cannot be significant for any difference.
 
     Args:
         tests: The tests.
@@ -237,8 +239,8 @@ def system_test_notes(tests: Sequence[SystemTest], families: Sequence[Family]) -
 def verdict_differences(wins: Floats, pairs: Pairs) -> Floats:
     """Computes differences between systems' win rates on every item: points per comparison, from 0 to 1.
 
-    Two systems are compared by what both of them met on the item: each other, and every system that both were compared
-    with. Where all systems of an item met equally often, this is the difference between their points per comparison.
+    Two systems are compared by their comparisons on the item with each other and with common opponents. If all systems
+    of an item met equally often, this is the difference between their points per comparison.
 
     Args:
         wins: How often i beat j on each item, a tie being half a win for both; shape (items, systems, systems).
@@ -267,7 +269,7 @@ def sign_flip_signature(
         families: Families of the tests.
         by: Rule that divides the tests into families.
         draws: Number of random signs.
-        baseline: As for `system_pairs`.
+        baseline: See `system_pairs`.
     """
     parts = {
         "test": "sign-flip",
@@ -276,4 +278,4 @@ def sign_flip_signature(
         "pairs": "all" if baseline is None else f"against-{baseline}",
         **family_parts(families, by),
     }
-    return f"{signature}|{joined_parts(parts)}"
+    return f"{signature}|{join_parts(parts)}"

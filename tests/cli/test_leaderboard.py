@@ -163,7 +163,7 @@ def test_bad_options_are_refused(options: list[str], message: str) -> None:
 def test_bad_rows_are_refused() -> None:
     write_rows(Path("x.csv"), [{key: row[key] for key in row if key != "system"} for row in ROWS])
     assert fcconan("leaderboard", "x.csv").complaint == (
-        "the rows do not say which system wrote each reply: give the replies, or a column `system`"
+        "the systems of the replies are unknown: give the replies, or a column `system`"
     )
     write_rows(Path("x.csv"), [{**ROWS[0], "value": 9}])
     assert fcconan("leaderboard", "x.csv").complaint.startswith("x.csv, row 1: anna rated relevance 9, expected 1 to 5")

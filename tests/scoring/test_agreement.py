@@ -119,7 +119,7 @@ def test_kappa_without_items_or_without_variation_is_missing(labels: list[str]) 
 
 @pytest.mark.parametrize(("first", "second"), [(["a"], []), (["a", "b"], ["a", "b", "b"])])
 def test_kappa_of_lists_of_different_length_is_refused(first: list[str], second: list[str]) -> None:
-    with pytest.raises(ValueError, match=f"^found {len(first)} and {len(second)} labels, expected as many$"):
+    with pytest.raises(ValueError, match=f"^found {len(first)} and {len(second)} labels, expected equal numbers$"):
         cohen_kappa(first, second)
 
 
@@ -324,14 +324,14 @@ def test_one_half_grade_hardly_moves_a_weighted_kappa() -> None:
 @pytest.mark.parametrize(
     ("values", "domain", "settings", "message"),
     [
-        ([[1, 6], [1, 2]], [1, 2, 3], {}, "ratings outside the domain: 1, the first is 6 by rater 1 for item 2"),
+        ([[1, 6], [1, 2]], [1, 2, 3], {}, "ratings outside the domain: 1, the first is 6 by rater 1 for unit 2"),
         (
             [[1, 2], [1, math.inf]],
             [1, 2],
             {},
-            "the first is inf by rater 2 for item 2, expected one of 1, 2: correct them",
+            "the first is inf by rater 2 for unit 2, expected one of 1, 2: correct them",
         ),
-        ([1, 2], [1, 2], {}, r"the ratings have the shape \(2,\), expected \(raters, items\)"),
+        ([1, 2], [1, 2], {}, r"the ratings have the shape \(2,\), expected \(raters, units\)"),
         ([], [1, 2], {}, r"the ratings have the shape \(0,\)"),
         ([[1]], [], {}, r"the domain is \[\], 0 values: give 1 to 101 numbers, ascending"),
         ([[1]], [2, 1], {}, r"the domain is \[2, 1\], 2 values"),
@@ -339,7 +339,7 @@ def test_one_half_grade_hardly_moves_a_weighted_kappa() -> None:
         ([[1]], [1, math.nan], {}, r"the domain is \[1, nan\]"),
         ([[1]], list(range(102)), {}, "102 values: give 1 to 101"),
         ([[1], [1]], [1], {"raters": ["Ada"]}, r"found 2 rows of ratings and the raters \['Ada'\]"),
-        ([[1], [1]], [1], {"raters": ["Ada", "Ada"]}, "give each row a name of its own"),
+        ([[1], [1]], [1], {"raters": ["Ada", "Ada"]}, "give each row a different name"),
         ([[1]], [1], {"coefficients": ["kappa"]}, "unknown coefficient 'kappa': known are raw, cohen"),
     ],
 )
@@ -375,7 +375,7 @@ def test_things_of_one_item_have_no_interval() -> None:
 
 
 def test_every_thing_has_one_item() -> None:
-    with pytest.raises(InputError, match=r"^found 1 items of 2 things that were rated: give each one its item$"):
+    with pytest.raises(InputError, match=r"^found 1 items for 2 rated units: give one item for each unit$"):
         measure_agreement([[1, 1], [2, 1]], [1, 2], items=["i1"])
 
 

@@ -13,8 +13,8 @@ from fcconan.scoring.tournament.bradley_terry import (
     components,
     connected,
     length_controlled,
+    score_tournament,
     separated,
-    standings,
     strengths,
 )
 
@@ -151,7 +151,7 @@ def test_intervals_hold_the_truth_in_19_of_20_simulations() -> None:
     generator = np.random.default_rng(5)
     simulations, hits = 250, 0
     for simulation in range(simulations):
-        found = standings(_simulated(generator, truth, 200), 0.01, 300, simulation)
+        found = score_tournament(_simulated(generator, truth, 200), 0.01, 300, simulation)
         low, high = percentile_interval(found.drawn_strengths)
         hits += int(((low <= truth) & (truth <= high)).sum())
     assert hits / (simulations * len(truth)) == pytest.approx(0.95, abs=0.015)
@@ -161,7 +161,7 @@ def test_resampled_counts_are_the_means_of_bootstrap_means_bit_by_bit_and_copied
     per_item = np.random.default_rng(0).integers(0, 3, size=(2000, 12, 12)) / 2
     tracemalloc.start()
     try:
-        found = standings(per_item, 0.01, 30, 1)
+        found = score_tournament(per_item, 0.01, 30, 1)
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
@@ -257,7 +257,7 @@ def test_resamples_that_connect_nothing_have_no_strengths() -> None:
     # Systems 0 and 1 met on the first item only, 1 and 2 on the second only.
     per_item = np.zeros((2, 3, 3))
     per_item[0, 0, 1] = per_item[1, 1, 2] = 1.0
-    found = standings(per_item, 0.01, 200, 0)
+    found = score_tournament(per_item, 0.01, 200, 0)
     undefined = np.isnan(found.drawn_strengths)
     assert (undefined.all(axis=1) == undefined.any(axis=1)).all()
     assert 60 < undefined.all(axis=1).sum() < 140  # half of the resamples draw one item twice

@@ -21,7 +21,7 @@ from fcconan.scoring.correlation.coefficients import (
     scale_of,
 )
 from fcconan.scoring.correlation.weighted import WeightedCoefficients, resampled
-from fcconan.scoring.names import known_names
+from fcconan.scoring.names import check_names
 
 Floats = npt.NDArray[np.float64]
 
@@ -203,4 +203,4 @@ def test_thresholds_follow_the_differences_and_not_their_rounding() -> None:
 
 def test_unknown_coefficients_are_refused() -> None:
     with pytest.raises(InputError, match=r"^unknown coefficient 'spearmans': did you mean 'spearman'\?"):
-        known_names("coefficient", ["pearson", "spearmans"], COEFFICIENTS)
+        check_names("coefficient", ["pearson", "spearmans"], COEFFICIENTS)

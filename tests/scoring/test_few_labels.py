@@ -14,7 +14,7 @@ from fcconan import LeaderboardOptions, leaderboard
 from fcconan.errors import InputError
 from fcconan.reporting import leaderboard_page, powered_tables
 from fcconan.scoring.few_labels import label_plan, powered_notes, powered_rows
-from fcconan.scoring.prediction_powered import PoweredEstimate, partly_rated, powered_estimate
+from fcconan.scoring.prediction_powered import PoweredEstimate, powered_estimate, summarise_ratings
 from fcconan.scoring.ratings import RatedReplies
 from tests.cli.judging import fcconan
 
@@ -52,7 +52,7 @@ def _all(aspect: str = "tone", seed: int = 1, **more: Any) -> list[Row]:
 
 
 def _direct(people: dict[str, Any], judged: dict[str, Any]) -> dict[str, PoweredEstimate]:
-    samples = {system: partly_rated(people[system], judged[system], np.arange(ITEMS), ITEMS) for system in people}
+    samples = {system: summarise_ratings(people[system], judged[system], np.arange(ITEMS), ITEMS) for system in people}
     a, b = samples["A"], samples["B"]
     assert a is not None and b is not None
     return {"A": powered_estimate(a), "B": powered_estimate(b), "AB": powered_estimate(a - b)}
@@ -124,7 +124,7 @@ def test_weights_are_inverse_probabilities() -> None:
         each["selection_probability"] = (
             None if each["reply_id"] == rows[3]["reply_id"] else each["selection_probability"]
         )
-    with pytest.raises(InputError, match="1 replies that people rated have no selection_probability, others have"):
+    with pytest.raises(InputError, match="1 replies that people rated lack a selection_probability, others have one"):
         powered_rows(RatedReplies(weighted), "judge")
 
 
@@ -190,7 +190,7 @@ def test_a_plan_holds_in_simulated_worlds() -> None:
             truth = generator.normal(mean, 1, n_all)
             judged = truth + generator.normal(0, 0.7, n_all)
             people = np.where(np.arange(n_all) < n // 2, truth, nan)
-            samples.append(partly_rated(people, judged, np.arange(n_all), n_all))
+            samples.append(summarise_ratings(people, judged, np.arange(n_all), n_all))
         first, second = samples
         assert first is not None and second is not None
         return powered_estimate(first - second)
@@ -212,14 +212,17 @@ def test_notes_warn_of_a_selection_that_is_not_random() -> None:
     rows = [*_rows("anna", "tone", people, rater_kind="human"), *_rows("judge", "tone", judged)]
     rated = RatedReplies(rows)
     notes = powered_notes(rated, "judge", powered_rows(rated, "judge"))
-    assert len(notes) == 2 and "by more than 4 standard errors: A (tone). They are hardly a random" in notes[1]
+    assert (
+        len(notes) == 2
+        and "by more than 4 standard errors: A (tone). The rated replies are hardly" in notes[1]
+    )
     rated = RatedReplies(_all())
     assert len(powered_notes(rated, "judge", powered_rows(rated, "judge"))) == 1
     missing = RatedReplies(
         [row for row in _all() if (row["rater"], row["reply_id"]) != ("judge", _all()[0]["reply_id"])]
     )
     notes = powered_notes(missing, "judge", powered_rows(missing, "judge"))
-    assert notes[1:] == ["Replies without a rating by judge count with its mean; a row has 1 of them at most."]
+    assert notes[1:] == ["Replies without a rating by judge count with its mean; a row has at most 1 of them."]
 
 
 def test_a_note_names_a_lambda_above_1_from_few_ratings() -> None:
@@ -241,8 +244,8 @@ def test_a_note_names_a_lambda_above_1_from_few_ratings() -> None:
 
     # 12 ratings of each system, 24 of both, and a judge whose scale is a fifth of people's.
     assert notes(0.2)[1:] == [
-        "Few ratings by people decide how judge counts: lambda is above 1 in 3 estimates from fewer than 30 ratings, "
-        "such as A (tone). More ratings may change it much."
+        "Few ratings by people determine the weight of judge: lambda is above 1 in 3 estimates from fewer than 30 "
+        "ratings, such as A (tone). More ratings may change it considerably."
     ]
     assert len(notes(2.0)) == 1
     assert "lambda is above 1 in 2 estimates" in notes(0.2, copies=2)[1]  # 24 and 24, and 48 of the difference
@@ -273,7 +276,7 @@ def test_what_is_refused(options: Row, message: str) -> None:
 
 
 def test_nobody_who_rated_is_a_person() -> None:
-    with pytest.raises(InputError, match="no rating is by people, only by judge"):
+    with pytest.raises(InputError, match="found ratings by judge, expected some by people"):
         powered_rows(RatedReplies(_rows("judge", "tone", _values()[1])), "judge")
 
 

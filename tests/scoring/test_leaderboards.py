@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from fcconan.errors import InputError
-from fcconan.scoring.leaderboards import Standing, leaderboard, leaderboard_signature, unified
+from fcconan.scoring.leaderboards import LeaderboardRow, leaderboard, leaderboard_signature, unified
 from fcconan.scoring.ratings import RatedReplies
 
 Row = dict[str, Any]
@@ -34,7 +34,7 @@ ROWS = [
 RATED = RatedReplies(ROWS, ABOUT)
 
 
-def _named(rows: list[Standing], rater: str, aspect: str) -> list[Standing]:
+def _named(rows: list[LeaderboardRow], rater: str, aspect: str) -> list[LeaderboardRow]:
     return [row for row in rows if (row.rater, row.aspect) == (rater, aspect)]
 
 
@@ -150,7 +150,7 @@ def test_what_is_not_there_is_refused(options: dict[str, Any], message: str) -> 
 
 
 def test_unknown_systems_are_refused() -> None:
-    with pytest.raises(InputError, match=r"^the rows do not say which system wrote each reply: give the replies"):
+    with pytest.raises(InputError, match=r"^the systems of the replies are unknown: give the replies"):
         leaderboard(RatedReplies(ROWS))
 
 

@@ -25,7 +25,7 @@ from fcconan.scoring.correlation.coefficients import (
 )
 from fcconan.scoring.correlation.levels import LEVELS, PER_ITEM, PER_SYSTEM, POOLED, SYSTEM_MEANS
 from fcconan.scoring.correlation.metric_tests import permutation_families, permutation_signature, permutation_tests
-from fcconan.scoring.correlation.permutation_kernels import Comparison, comparison, standardised
+from fcconan.scoring.correlation.permutation_kernels import Comparison, prepare_comparison, standardised
 from fcconan.scoring.correlation.permuted_ranks import SwappedRanks
 from fcconan.scoring.correlation.williams import williams_signature, williams_test, williams_tests
 from fcconan.scoring.score_table import ScoreTable
@@ -57,7 +57,7 @@ def _metrics(kind: str) -> tuple[Floats, Floats, Floats]:
 def test_differences_after_swaps_equal_scipy(kind: str, level: str) -> None:
     first, second, people = _metrics(kind)
     swapped = np.random.default_rng(0).integers(2, size=(35, 6), dtype=np.int8)
-    made = comparison(level, (first, second), people, ITEM, SYSTEM, [*SCIPY])
+    made = prepare_comparison(level, (first, second), people, ITEM, SYSTEM, [*SCIPY])
     found = made.differences(swapped)
     one, other = standardised(first), standardised(second)
     for column, own in enumerate(swapped.T):
@@ -71,7 +71,7 @@ def test_differences_after_swaps_equal_scipy(kind: str, level: str) -> None:
 def test_a_system_of_two_replies_counts_and_one_of_a_single_reply_does_not() -> None:
     people, system = np.array([[1.0, 2, 1, 2, 3, 1]]), np.array([0, 0, 1, 1, 1, 2])
     first, second = np.array([1.0, 2, 1, 3, 2, 0]), np.array([2.0, 1, 1, 2, 3, 5])
-    made = comparison(PER_SYSTEM, (first, second), people, system, system, [KENDALL_B])
+    made = prepare_comparison(PER_SYSTEM, (first, second), people, system, system, [KENDALL_B])
     found = made.differences(np.array([[0, 1]] * 6, dtype=np.int8))[KENDALL_B]
     # Systems of two and three replies: 1 and 1/3 for the first metric, -1 and 1 for the second.
     np.testing.assert_allclose(found, [[2 / 3, -2 / 3]], atol=1e-15)
@@ -87,7 +87,7 @@ def _accuracy(x: Floats, y: Floats) -> float:
 def test_tau_c_and_accuracy_after_swaps_equal_scipy_and_a_count_of_pairs(kind: str) -> None:
     first, second, people = _metrics(kind)
     swapped = np.random.default_rng(3).integers(2, size=(35, 5), dtype=np.int8)
-    made = comparison(POOLED, (first, second), people, ITEM, SYSTEM, [KENDALL_C, ACCURACY])
+    made = prepare_comparison(POOLED, (first, second), people, ITEM, SYSTEM, [KENDALL_C, ACCURACY])
     found = made.differences(swapped)
     one, other = standardised(first), standardised(second)
     for column, own in enumerate(swapped.T):
@@ -103,7 +103,7 @@ def test_items_too_large_to_list_all_swaps_equal_scipy(monkeypatch: pytest.Monke
     monkeypatch.setattr("fcconan.scoring.correlation.permutation_kernels.LARGEST_LISTED", 2)
     first, second, people = _metrics("mixed")
     swapped = np.random.default_rng(0).integers(2, size=(35, 6), dtype=np.int8)
-    made = comparison(PER_ITEM, (first, second), people, ITEM, SYSTEM, [*SCIPY])
+    made = prepare_comparison(PER_ITEM, (first, second), people, ITEM, SYSTEM, [*SCIPY])
     found = made.differences(swapped)
     one, other = standardised(first), standardised(second)
     for column, own in enumerate(swapped.T):
@@ -182,7 +182,7 @@ def test_swaps_that_take_an_outlier_away_keep_their_digits() -> None:
     first[0], second[1] = 1e6, 1.0
     swapped = np.eye(12, 3, dtype=np.int8)
     swapped[1:, 2] = 1
-    made = comparison(POOLED, (first, second), people, group, group, [PEARSON])
+    made = prepare_comparison(POOLED, (first, second), people, group, group, [PEARSON])
     found = made.differences(swapped)[PEARSON][0]
     one, other = standardised(first), standardised(second)
     for column, own in enumerate(swapped.T):
@@ -437,7 +437,7 @@ def test_equal_metrics_differ_in_five_of_a_hundred_worlds(name: str) -> None:
     for _ in range(worlds):
         people = generator.integers(1, 6, size=rows).astype(np.float64)
         first, second = people + 2 * generator.standard_normal((2, rows))
-        made = comparison(POOLED, (first, second), people[None], group, group, [name])
+        made = prepare_comparison(POOLED, (first, second), people[None], group, group, [name])
         small += _p_values(made, swapped, name) <= 0.05
     assert abs(small / worlds - 0.05) < 4 * math.sqrt(0.05 * 0.95 / worlds)
 
@@ -453,7 +453,7 @@ def test_swapping_items_keeps_its_level_where_the_replies_to_an_item_resemble_ea
     for _ in range(worlds):
         people = generator.standard_normal(items)[item] + 0.3 * generator.standard_normal(items * size)
         first, second = people + generator.standard_normal((2, items))[:, item]
-        made = comparison(POOLED, (first, second), people[None], group, group, [PEARSON])
+        made = prepare_comparison(POOLED, (first, second), people[None], group, group, [PEARSON])
         small["item"] += _p_values(made, by_item, PEARSON) <= 0.05
         small["reply"] += _p_values(made, by_reply, PEARSON) <= 0.05
     assert abs(small["item"] / worlds - 0.05) < 4 * math.sqrt(0.05 * 0.95 / worlds)
@@ -471,7 +471,7 @@ def test_power_is_above_that_of_the_unpaired_bootstrap() -> None:
         people = generator.standard_normal(rows)
         first = people + generator.standard_normal(rows)
         second = first + 0.7 * generator.standard_normal(rows)
-        made = comparison(POOLED, (first, second), people[None], group, group, [PEARSON])
+        made = prepare_comparison(POOLED, (first, second), people[None], group, group, [PEARSON])
         ours += _p_values(made, swapped, PEARSON) <= 0.05
         difference = np.subtract(
             _weighted_pearson(first, people, draws[0]), _weighted_pearson(second, people, draws[1])

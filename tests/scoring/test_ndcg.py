@@ -177,7 +177,7 @@ def test_annotators_are_ranked_anew_among_the_replies_that_count(protocol: str) 
         ([0.0, 1.0], SOUND, "a rank is 0 in a group of 2 replies, expected 1"),
         ([1.0, 3.0], SOUND, "a rank is 3 in a group of 2"),
         ([1.0, 2.0], "papers", "unknown protocol .papers."),
-        ([1.0], SOUND, "expected one for each reply"),
+        ([1.0], SOUND, "expected one per reply"),
     ],
 )
 def test_bad_ranks_are_refused(ranks: list[float], protocol: str, message: str) -> None:

@@ -9,7 +9,13 @@ import numpy.typing as npt
 import pytest
 from scipy import stats
 
-from fcconan.scoring.prediction_powered import PartlyRated, PoweredEstimate, partly_rated, power_of, powered_estimate
+from fcconan.scoring.prediction_powered import (
+    PartlyRated,
+    PoweredEstimate,
+    estimate_lambda,
+    powered_estimate,
+    summarise_ratings,
+)
 
 Floats = npt.NDArray[np.float64]
 nan = math.nan
@@ -27,7 +33,7 @@ def ppi() -> Any:
 
 def _sample(people: Floats, judged: Floats, items: Any = None, **more: Any) -> PartlyRated:
     numbers = np.arange(len(people)) if items is None else np.asarray(items)
-    found = partly_rated(people, judged, numbers, int(numbers.max()) + 1, **more)
+    found = summarise_ratings(people, judged, numbers, int(numbers.max()) + 1, **more)
     assert found is not None
     return found
 
@@ -66,7 +72,7 @@ def test_lambda_and_intervals_are_those_of_ppi_python(ppi: Any) -> None:
     n, n_all = 60, 400
     people, judged = _world(2, n, n_all)
     judged = _matched(judged, n)
-    own = power_of(_sample(people, judged))
+    own = estimate_lambda(_sample(people, judged))
     found = powered_estimate(_sample(people, judged), power=own)
     low, high = ppi.ppi_mean_ci(people[:n], judged[:n], judged[n:], alpha=0.05)  # it chooses lambda
     value = float(np.squeeze(ppi.ppi_mean_pointestimate(people[:n], judged[:n], judged[n:])))
@@ -83,7 +89,7 @@ def test_lambda_is_near_that_of_ppi_python_where_variances_differ(ppi: Any) -> N
     n, n_all = 4_000, 40_000
     people, judged = _world(3, n, n_all)
     theirs = ppi._calc_lam_glm(people[:n], judged[:n], judged[n:], np.eye(1), clip=True)
-    assert power_of(_sample(people, judged)) * (1 - n / n_all) == pytest.approx(theirs, rel=0.03)
+    assert estimate_lambda(_sample(people, judged)) * (1 - n / n_all) == pytest.approx(theirs, rel=0.03)
 
 
 def test_weighted_estimates_are_those_of_ppi_python(ppi: Any) -> None:
@@ -112,7 +118,7 @@ def test_an_estimate_by_hand() -> None:
     """
     people, judged = np.array([1.0, 3, 2, 6, nan, nan]), np.arange(1.0, 7)
     sample = _sample(people, judged)
-    assert power_of(sample) == pytest.approx(1.4, abs=1e-12)
+    assert estimate_lambda(sample) == pytest.approx(1.4, abs=1e-12)
     assert powered_estimate(sample, power=1.4).value == pytest.approx(4.4, abs=1e-12)
     # Of 14 squared deviations of people, 1.4 * 7 = 9.8 are explained; adjusted: 1 - (1 - .7) * 3 / 2.
     assert powered_estimate(sample).explained == pytest.approx(0.55, abs=1e-12)
@@ -149,7 +155,7 @@ def test_a_judge_that_does_not_help_leaves_people_alone(judge: str) -> None:
     noise = np.random.default_rng(11).normal(size=100)
     judged = {"contradicts": -judged, "constant": judged * 0 + 2, "missing": judged * nan, "noise": noise}[judge]
     found = powered_estimate(_sample(people, judged))
-    assert judge == "noise" or power_of(_sample(people, judged)) == 0.0
+    assert judge == "noise" or estimate_lambda(_sample(people, judged)) == 0.0
     assert (found.power, found.value, found.n_effective) == (0.0, found.people, 20)
     assert (found.low, found.high) == (found.people_low, found.people_high)
     assert found.n_unjudged == (100 if judge == "missing" else 0)
@@ -213,7 +219,7 @@ def test_an_unpaired_difference_adds_variances() -> None:
     people, judged = _world(12, 80, 80)
     a = _sample(people[:30], judged[:30], np.arange(30))
     b = _sample(people[30:], judged[30:], np.arange(30, 80))
-    padded = partly_rated(people[:30], judged[:30], np.arange(30), 80)
+    padded = summarise_ratings(people[:30], judged[:30], np.arange(30), 80)
     assert padded is not None
     found = powered_estimate(padded - b)
     variance = people[:30].var() / 29 + people[30:].var() / 49
@@ -224,7 +230,7 @@ def test_an_unpaired_difference_adds_variances() -> None:
 
 def test_too_few_or_equal_ratings_have_no_interval() -> None:
     judged = np.arange(6.0)
-    assert partly_rated(np.full(6, nan), judged, np.arange(6), 6) is None
+    assert summarise_ratings(np.full(6, nan), judged, np.arange(6), 6) is None
     one = powered_estimate(_sample(np.array([3.0, 3, nan, nan, nan, nan]), judged, [0, 0, 1, 2, 3, 4]))
     assert (one.reason, one.low, one.n_effective, one.value) == ("too_few_items", None, None, 3.0)
     equal = powered_estimate(_sample(np.array([3.0, 3, 3, nan, nan, nan]), judged))

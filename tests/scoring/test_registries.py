@@ -8,7 +8,7 @@ import pytest
 from fcconan.parsing.parsers import _VERDICTS
 from fcconan.parsing.results import Verdict
 from fcconan.scoring import REFERENCE_COMBINATIONS, WILLIAMS
-from fcconan.scoring.agreement import _TERMS, AGREEMENT_COEFFICIENTS
+from fcconan.scoring.agreement import _COEFFICIENTS, AGREEMENT_COEFFICIENTS
 from fcconan.scoring.correlation.coefficients import COEFFICIENTS
 from fcconan.scoring.correlation.levels import LEVELS
 from fcconan.scoring.correlation.metric_tests import UNITS
@@ -45,7 +45,7 @@ def test_a_literal_lists_its_registry(listed: set[str], registry: Collection[str
 
 
 def test_every_coefficient_of_agreement_has_its_terms_in_the_same_order() -> None:
-    assert tuple(_TERMS) == AGREEMENT_COEFFICIENTS
+    assert tuple(_COEFFICIENTS) == AGREEMENT_COEFFICIENTS
 
 
 def test_every_text_metric_belongs_to_one_family() -> None:

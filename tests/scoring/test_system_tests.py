@@ -15,9 +15,9 @@ from fcconan.errors import InputError
 from fcconan.scoring.ratings import RatedReplies
 from fcconan.scoring.significance.families import Family, family_parts, floor_notes, system_pairs
 from fcconan.scoring.system_tests import (
-    Measure,
+    SystemDifferences,
     SystemTest,
-    compare_measures,
+    compare_differences,
     compare_rated,
     sign_flip_signature,
     system_test_notes,
@@ -331,7 +331,7 @@ def test_signatures_name_families_and_floors() -> None:
 
 
 def test_without_pairs_there_is_no_test() -> None:
-    assert compare_measures([Measure(None, "x", True, "f", np.zeros((0, 3)))], ["A"], []) == ([], [])
+    assert compare_differences([SystemDifferences(None, "x", True, "f", np.zeros((0, 3)))], ["A"], []) == ([], [])
     assert compare_rated(RatedReplies(_rated({"A": [1, 2]}))) == ([], [])
 
 
@@ -346,8 +346,8 @@ def _error_rate(worlds: int, better: int, resamples: int) -> tuple[int, int, int
         values[:better] += 1.2
         graded = np.clip(np.round(values + 3), 1, 5)
         apart = np.array([graded[a] - graded[b] for a, b in pairs])
-        tests, _ = compare_measures(
-            [Measure(None, "x", True, "f", apart)], "ABCDEF", pairs, resamples=resamples, seed=world
+        tests, _ = compare_differences(
+            [SystemDifferences(None, "x", True, "f", apart)], "ABCDEF", pairs, resamples=resamples, seed=world
         )
         is_true = [(a < better) != (b < better) for a, b in pairs]
         found = [test.p_corrected is not None and test.p_corrected <= 0.05 for test in tests]

@@ -18,7 +18,7 @@ from fcconan.scoring.text.corpus import Distinct, Length
 from fcconan.scoring.text.evaluation import OF_REFERENCES, TEXT_METRICS, score_systems, score_texts
 from fcconan.scoring.text.novelty import Novelty
 from fcconan.scoring.text.overlap import Bleu, Rouge
-from fcconan.scoring.text.scores import Metric, Series, Unit, signature
+from fcconan.scoring.text.scores import Metric, Unit, UnitScores, signature
 from tests.parallel.pickling import Pickling
 
 REPLIES = [
@@ -46,9 +46,9 @@ class Given(Metric):
         self.values, self.needs_reference, self.needs_message = values, references, messages
         self.seen: list[Unit] = []
 
-    def score(self, units: Sequence[Unit], *, batch_size: int, progress: bool | None) -> list[Series]:
+    def score(self, units: Sequence[Unit], *, batch_size: int, progress: bool | None) -> list[UnitScores]:
         self.seen = list(units)
-        return [Series("given", np.array(self.values), signature("given"), truncated=frozenset(range(len(units))))]
+        return [UnitScores("given", np.array(self.values), signature("given"), truncated=frozenset(range(len(units))))]
 
 
 @pytest.mark.parametrize("several", ["max", "mean", "joint"])

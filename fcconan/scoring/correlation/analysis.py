@@ -24,21 +24,21 @@ from fcconan.scoring.correlation.levels import (
     at_level,
     evaluate,
 )
-from fcconan.scoring.names import bootstrap_parts, joined_parts, known_names
-from fcconan.scoring.score_table import Part, ScoreTable, parts
+from fcconan.scoring.names import bootstrap_parts, check_names, join_parts
+from fcconan.scoring.score_table import CompleteRows, ScoreTable, complete_rows
 from fcconan.scoring.significance.intervals import divided, finite, percentile_interval
 
-FEWEST = 3  # rows without which an annotator does not count: two rows correlate by 1 or -1, whatever they say
+FEWEST = 3  # rows that an annotator needs to count: the correlation of two rows is always 1 or -1
 
 
 @dataclass(frozen=True)
 class Ceiling:
-    """A human ceiling and what it rests on.
+    """A human ceiling with its numbers of rows and annotators.
 
     Attributes:
         value: Mean over annotators, each weighted by the rows shared with others; None where no annotator counts.
-        n: These rows, summed over the annotators that count.
-        n_annotators: Annotators that count.
+        n: Number of these rows, summed over the annotators that count.
+        n_annotators: Number of annotators that count.
     """
 
     value: float | None
@@ -50,12 +50,12 @@ NONE = Ceiling(None, 0, 0)
 
 
 def weighted_ceiling(values: Sequence[float], rows: Sequence[int]) -> Ceiling:
-    """Averages annotators' values, each weighted by the rows it rests on; nan and fewer than 3 rows do not count."""
-    kept = [(value, n) for value, n in zip(values, rows, strict=True) if n >= FEWEST and np.isfinite(value)]
-    if not kept:
+    """Averages annotators' values, weighted by their numbers of rows; nan and fewer than 3 rows do not count."""
+    valid = [(value, n) for value, n in zip(values, rows, strict=True) if n >= FEWEST and np.isfinite(value)]
+    if not valid:
         return NONE
-    counted, weights = zip(*kept, strict=True)
-    return Ceiling(float(np.average(counted, weights=weights)), sum(weights), len(kept))
+    counted, weights = zip(*valid, strict=True)
+    return Ceiling(float(np.average(counted, weights=weights)), sum(weights), len(valid))
 
 
 def human_ceilings(table: ScoreTable, level: str, coefficients: Sequence[str]) -> dict[tuple[str, str], Ceiling]:
@@ -64,7 +64,7 @@ def human_ceilings(table: ScoreTable, level: str, coefficients: Sequence[str]) -
     Args:
         table: The values; without `annotators` the result is empty.
         level: One of `LEVELS`.
-        coefficients: From `fcconan.scoring.correlation.coefficients`.
+        coefficients: Coefficients, from `fcconan.scoring.correlation.coefficients`.
 
     Returns:
         The ceiling by aspect and coefficient.
@@ -76,7 +76,7 @@ def human_ceilings(table: ScoreTable, level: str, coefficients: Sequence[str]) -
     collected: dict[tuple[str, str], list[tuple[float, int]]] = {}
     for ratings, given in zip(table.annotators, there, strict=True):
         mean = divided(total - np.where(given, ratings, 0.0), number - given)
-        for part in parts(table, ratings, mean, [(aspect, aspect) for aspect in range(len(table.aspects))]):
+        for part in complete_rows(table, ratings, mean, [(aspect, aspect) for aspect in range(len(table.aspects))]):
             values = evaluate(level, part, coefficients).values()
             for name in coefficients:
                 for (_, aspect), value in zip(part.pairs, values[name], strict=True):
@@ -93,32 +93,33 @@ class Correlation:
 
     Attributes:
         metric: The metric.
-        aspect: What people rated.
+        aspect: Aspect that people rated.
         level: One of `LEVELS`.
-        coefficient: Its name.
-        value: None where it is undefined.
-        low: Lower end of the interval; None where the value is, where the rows are of fewer than two items (for
-            `per_item`: fewer than two items have a value), and where no resample has a value.
-        high: Upper end.
-        n: Rows that have both values, in groups that are large enough; `n`, `n_rows_too_few` and `n_missing` add up to
-            all rows.
-        n_groups: Groups that the value is the mean of; for `system_means`, the systems; 1 for `pooled`.
-        n_constant: Groups of two rows or more in which the metric or people are constant: there is no coefficient.
-        n_too_few: Groups with fewer than two rows (given length: four); for `system_means`, 1 where there are so few
-            systems.
-        n_rows_too_few: Rows that have both values, in such groups.
-        n_missing: Rows that lack the metric's value or people's.
-        n_missing_metric: Of these, rows that people rated.
-        n_undefined_resamples: Resamples without a value, which the interval leaves out.
-        chance: The value to expect of values dealt out at random: 0, or the pairwise accuracy within the groups. None
-            for the calibrated accuracy: its threshold would be fitted to every deal, which has no closed form, and the
-            accuracy by chance under the held threshold is too low.
-        ceiling: The mean over annotators of one against the mean of the others, weighted by the rows of each; None
-            without two annotators who share 3 rows.
-        n_ceiling: The rows that the ceiling rests on, summed over annotators.
-        n_annotators: The annotators that the ceiling rests on.
+        coefficient: Name of the coefficient.
+        value: The coefficient, or the mean over groups; None where it is undefined.
+        low: Lower end of the interval. None without a value, with rows of fewer than two items (for `per_item`: fewer
+            than two items with a value), and if no resample has a value.
+        high: Upper end of the interval.
+        n: Number of rows with both values in large enough groups. `n`, `n_rows_too_few` and `n_missing` add up to the
+            number of all rows.
+        n_groups: Number of groups in the mean; for `system_means`, the number of systems; 1 for `pooled`.
+        n_constant: Number of groups of two rows or more without a coefficient, because the metric or people are
+            constant in them.
+        n_too_few: Number of groups with fewer than two rows (given length: four); for `system_means`, 1 if there are
+            that few systems.
+        n_rows_too_few: Number of rows with both values in such groups.
+        n_missing: Number of rows that lack the metric's value or people's.
+        n_missing_metric: Number of these rows that people rated.
+        n_undefined_resamples: Number of resamples without a value, which the interval leaves out.
+        chance: Expected value for randomly permuted values: 0, or the pairwise accuracy within the groups. None for the
+            calibrated accuracy: its threshold would be fitted to every permutation, which has no closed form, and the
+            accuracy by chance under the fixed threshold is too low.
+        ceiling: Mean over annotators of the coefficient of one annotator with the mean of the others, weighted by the
+            rows of each; None without two annotators who share 3 rows.
+        n_ceiling: Number of rows behind the ceiling, summed over annotators.
+        n_annotators: Number of annotators behind the ceiling.
         threshold: Tie threshold of the calibrated accuracy.
-        reason: Why there is no value: `no_rows`, `too_few` or `constant`.
+        reason: Reason of a missing value: `no_rows`, `too_few` or `constant`.
     """
 
     metric: str
@@ -155,16 +156,16 @@ def correlate(
 ) -> list[Correlation]:
     """Correlates every metric with every aspect.
 
-    Intervals are percentile intervals over resampled items, each with all its systems; all pairs share the draws. The
-    threshold of the calibrated accuracy is fitted once and held.
+    Intervals are percentile intervals over resampled items, each with all its systems; all pairs share the resamples.
+    The threshold of the calibrated accuracy is fitted once, to the data, and is the same in all resamples.
 
     Args:
         table: The values.
-        levels: From `LEVELS`.
-        coefficients: From `fcconan.scoring.correlation.coefficients.COEFFICIENTS`.
-        resamples: How many; 0 for no intervals.
-        seed: Decides the draws.
-        confidence: Of the intervals.
+        levels: Levels, from `LEVELS`.
+        coefficients: Coefficients, from `fcconan.scoring.correlation.coefficients.COEFFICIENTS`.
+        resamples: Number of resamples; 0 for no intervals.
+        seed: Seed of the bootstrap.
+        confidence: Confidence level of the intervals.
 
     Returns:
         Rows by level, coefficient, aspect and metric.
@@ -172,11 +173,11 @@ def correlate(
     Raises:
         InputError: A level or a coefficient is unknown.
     """
-    names, found = known_names("coefficient", coefficients, COEFFICIENTS), []
-    for level in known_names("level", levels, LEVELS):
+    names, found = check_names("coefficient", coefficients, COEFFICIENTS), []
+    for level in check_names("level", levels, LEVELS):
         own = at_level(table, level)
         ceilings = human_ceilings(own, level, names)
-        for part in parts(own, own.metric_values, own.human_values, own.pairs):
+        for part in complete_rows(own, own.metric_values, own.human_values, own.pairs):
             values = evaluate(level, part, names)
             for position, row in level_rows(own, level, part, values, part.pairs, resamples, seed, confidence):
                 ceiling = ceilings.get((row.aspect, row.coefficient), NONE)
@@ -188,16 +189,16 @@ def correlate(
 def correlation_signature(
     table: ScoreTable, *, population: str = "", resamples: int = 10_000, seed: int = 0, confidence: float = 0.95
 ) -> str:
-    """Returns the short string that names everything that changes the figures.
+    """Returns the signature of `correlate`, which names everything that changes its values.
 
     Args:
-        table: The values, which are named by a hash.
-        population: What the rows are, in the words of whoever read them.
-        resamples: As given to `correlate`.
-        seed: As given to `correlate`.
-        confidence: As given to `correlate`.
+        table: The values; the signature has a hash of them.
+        population: Source of the rows, as the signature names it.
+        resamples: See `correlate`.
+        seed: See `correlate`.
+        confidence: See `correlate`.
     """
-    return joined_parts(data_parts(table, population) | bootstrap_parts(resamples, seed, confidence))
+    return join_parts(data_parts(table, population) | bootstrap_parts(resamples, seed, confidence))
 
 
 def data_parts(table: ScoreTable, population: str) -> dict[str, object]:
@@ -221,7 +222,7 @@ def data_parts(table: ScoreTable, population: str) -> dict[str, object]:
 def level_rows(
     table: ScoreTable,
     level: str,
-    part: Part,
+    part: CompleteRows,
     values: LevelValues,
     pairs: Sequence[tuple[int, int]],
     resamples: int,
@@ -234,13 +235,13 @@ def level_rows(
     Args:
         table: The whole table.
         level: One of `LEVELS`.
-        part: The rows that the values are of.
-        values: What the level made of them.
+        part: Rows behind the values.
+        values: Values of the level on these rows.
         pairs: Metric and aspect of the value at each position.
-        resamples: How many; 0 for no intervals.
-        seed: Decides the draws.
-        confidence: Of the intervals.
-        left_out: Complete rows that are not in the part, because their groups are too small.
+        resamples: Number of resamples; 0 for no intervals.
+        seed: Seed of the bootstrap.
+        confidence: Confidence level of the intervals.
+        left_out: Number of complete rows that are not in the part, because their groups are too small.
     """
     n_items = len(np.unique(part.item))
     draws = values.resample(resamples, seed) if resamples and n_items > 1 else {}
@@ -256,7 +257,7 @@ def level_rows(
             reason = None
             if value is None:
                 reason = "no_rows" if n_there == 0 else "constant" if constant else "too_few"
-            # All resamples of one item are that item: its interval would have no width.
+            # All resamples of a single item are equal: the interval would have no width.
             resampled = ends is not None and value is not None and (defined if level == PER_ITEM else n_items) > 1
             low, high = (finite(end[position]) for end in ends) if ends and resampled else (None, None)
             yield (
@@ -283,14 +284,14 @@ def level_rows(
             )
 
 
-def _chance(level: str, part: Part, position: int, coefficient: str) -> float | None:
+def _chance(level: str, part: CompleteRows, position: int, coefficient: str) -> float | None:
     if coefficient == CALIBRATED:
         return None
     return finite(accuracy_chance(level, part, part.pairs[position])) if coefficient == ACCURACY else 0.0
 
 
 def in_order(rows: list[Correlation], table: ScoreTable, coefficients: Sequence[str]) -> list[Correlation]:
-    """Sorts rows by level, coefficient, aspect and metric, each as given."""
+    """Sorts rows by level, coefficient, aspect and metric, each in the order of the arguments."""
     return sorted(
         rows,
         key=lambda row: (

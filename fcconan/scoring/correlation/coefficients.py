@@ -1,6 +1,6 @@
-"""Correlation coefficients of many small groups at once, their values by chance, middle ranks and tie calibration.
+"""Correlation coefficients of many small groups at once, their chance levels, mid-ranks and tie calibration.
 
-All pairs of a group are compared, so a group costs the square of its rows; `weighted_coefficients` does large ones.
+All pairs of a group are compared, so the cost grows with the square of its rows; `weighted` handles large groups.
 """
 
 from collections.abc import Iterator, Sequence
@@ -13,11 +13,11 @@ from fcconan.scoring.arrays import Flags, Floats, Ints
 def middle_ranks(values: Floats) -> Floats:
     """Returns ranks from 1, the lowest value's; equal values share the mean of their ranks (Kendall, 1945).
 
-    In half of scipy's time for some hundred values, which a bootstrap feels. Where rows stand there several times,
+    It takes half of the time of scipy for some hundred values, which matters in a bootstrap. For repeated rows,
     `fcconan.scoring.correlation.weighted` ranks many resamples at once in a twentieth of the time.
 
     Args:
-        values: Shape (rows,); without nan.
+        values: Values without nan; shape (rows,).
 
     Returns:
         The same shape.
@@ -36,19 +36,19 @@ CALIBRATED = "pairwise_accuracy_calibrated"
 COEFFICIENTS = (PEARSON, SPEARMAN, KENDALL_B, KENDALL_C, ACCURACY, CALIBRATED)
 
 DIGITS = 13  # equal means of different numbers may differ in their last digit
-LARGEST = 2_000_000  # pairs of rows held at once
-SMALL = 32  # rows of a group whose pairs are cheaper to list than to search
+LARGEST = 2_000_000  # pairs of rows in memory
+SMALL = 32  # rows of a group up to which listing all pairs is faster than searching
 
 
 def scale_of(values: Floats) -> float:
-    """The power of two next to the largest absolute value: what `rounded` measures against; 1 where all are 0."""
+    """Returns the power of two next to the largest absolute value, the scale of `rounded`; 1 if all values are 0."""
     largest = np.abs(values).max(initial=0.0)
     return float(np.ldexp(1.0, int(np.frexp(largest)[1]) - 1)) if largest > 0 else 1.0
 
 
 def rounded(means: Floats, scale: float) -> Floats:
-    """Rounds means of numbers as large as the scale, so that equal means are equal whatever the unit of the numbers."""
-    # Powers of two divide and multiply without any rounding of their own.
+    """Rounds means relative to the scale of the values, so that equal means stay equal in every unit."""
+    # Division and multiplication by powers of two are exact.
     found: Floats = np.round(means / scale, DIGITS) * scale
     return found
 
@@ -57,18 +57,18 @@ def group_coefficients(x: Floats, y: Floats, names: Sequence[str], *, threshold:
     """Computes coefficients within groups of one size.
 
     Pearson (1895), Spearman (1904, with middle ranks), Kendall's tau-b (1945) and Stuart's tau-c (1953); pairwise
-    accuracy counts a pair as right when both order it alike or both tie it (acc_eq of Deutsch et al., 2023, "Ties
+    accuracy counts a pair as right if both order it the same way or both tie it (acc_eq of Deutsch et al., 2023, "Ties
     Matter", section 6).
 
     Args:
-        x: Values of the metric, shape (groups, rows of a group); complete.
+        x: Values of the metric, shape (groups, rows of a group); without nan.
         y: Values of people, the same shape.
-        names: From `COEFFICIENTS`.
-        threshold: The calibrated accuracy takes differences of the metric up to it as ties.
+        names: Coefficients, from `COEFFICIENTS`.
+        threshold: Largest difference of the metric that the calibrated accuracy counts as a tie.
 
     Returns:
-        By name, shape (groups,); nan where a group is constant in either, or has fewer than two rows. Accuracy is
-        defined for constant groups.
+        Coefficient -> values, shape (groups,); nan where a group is constant in either, or has fewer than two rows.
+        Accuracy is defined for constant groups.
     """
     results = {name: np.full(len(x), np.nan) for name in names}
     size = x.shape[1]
@@ -96,7 +96,7 @@ def _some_groups(x: Floats, y: Floats, names: Sequence[str], threshold: float) -
     untied_x, untied_y = (np.abs(sign).sum(axis=(1, 2)) for sign in (sign_x, sign_y))
     varied = (untied_x > 0) & (untied_y > 0)
     if SPEARMAN in names:
-        # The sum of a row's signs is twice the distance of its middle rank from the mean rank.
+        # The sum of a row's signs is twice the difference of its mid-rank from the mean rank.
         results[SPEARMAN] = _cosine(sign_x.sum(axis=2), sign_y.sum(axis=2), varied)
     score = np.einsum("gij,gij->g", sign_x, sign_y)
     if KENDALL_B in names:
@@ -129,15 +129,15 @@ def _distinct(values: Floats) -> Floats:
 
 
 def accuracy_by_chance(x: Floats, y: Floats, *, threshold: float = 0.0) -> Floats:
-    """Pairwise accuracy to expect when the metric's values are dealt out at random within each group.
+    """Computes the expected pairwise accuracy if the metric's values are permuted at random within each group.
 
-    A pair is tied by the metric with the share of its tied pairs, and otherwise ordered either way alike: this is the
-    exact mean over all permutations.
+    It is the exact mean over all permutations: the metric ties a pair with a probability equal to the share of its tied
+    pairs, and otherwise orders it in either direction with equal probability.
 
     Args:
-        x: Values of the metric, shape (groups, rows of a group); complete.
+        x: Values of the metric, shape (groups, rows of a group); without nan.
         y: Values of people, the same shape.
-        threshold: Differences of the metric up to it are ties.
+        threshold: Largest difference of the metric that counts as a tie.
 
     Returns:
         Shape (groups,); nan with fewer than two rows.
@@ -159,13 +159,13 @@ def _tied(values: Floats, threshold: float) -> Floats:
 
 
 def lowest_tied(ordered: Floats, threshold: float) -> Ints:
-    """For every value, the position of the first one whose difference from it is within the threshold.
+    """Returns, for every value, the position of the first value whose difference from it is within the threshold.
 
     Args:
         ordered: Values in ascending order.
-        threshold: Differences up to it, as floating-point subtraction gives them, are ties.
+        threshold: Largest difference, as floating-point subtraction gives it, that counts as a tie.
     """
-    # Searching for `value - threshold` would round otherwise than the difference that the threshold was taken from.
+    # Searching for `value - threshold` would be rounded in another way than the differences themselves.
     low, high = np.zeros(len(ordered), dtype=np.int64), np.arange(len(ordered))
     while (low < high).any():
         middle = (low + high) // 2
@@ -175,7 +175,7 @@ def lowest_tied(ordered: Floats, threshold: float) -> Ints:
     return low
 
 
-SAMPLED_PAIRS = 200_000  # pairs that are looked at
+SAMPLED_PAIRS = 200_000  # pairs from which a threshold is fitted
 
 
 def groups_by_size(group: Ints, n_groups: int) -> Iterator[tuple[Ints, Ints]]:
@@ -191,13 +191,13 @@ def groups_by_size(group: Ints, n_groups: int) -> Iterator[tuple[Ints, Ints]]:
 def calibrated_threshold(x: Floats, y: Floats, group: Ints, *, seed: int = 0) -> float:
     """Finds the tie threshold with the highest mean pairwise accuracy (Deutsch et al., 2023, "Ties Matter", section 7).
 
-    A threshold fitted to the rows that it is scored on flatters the metric a little; all metrics are treated alike.
+    A threshold that is fitted to the evaluated rows overestimates accuracy slightly, for all metrics.
 
     Args:
-        x: Values of the metric, shape (rows,); complete.
+        x: Values of the metric, shape (rows,); without nan.
         y: Values of people.
-        group: Only pairs within a group count, and groups count alike; shape (rows,), from 0.
-        seed: Decides which pairs are looked at where there are more than 200,000.
+        group: Group of each row, from 0; shape (rows,). Only pairs within a group count, and all groups count equally.
+        seed: Seed of the sample of pairs if there are more than 200,000.
 
     Returns:
         The smallest of the best thresholds: 0, or the difference of a pair. 0 without a pair.
@@ -208,8 +208,8 @@ def calibrated_threshold(x: Floats, y: Floats, group: Ints, *, seed: int = 0) ->
     difference = np.abs(x[first] - x[second])
     order = np.argsort(difference, kind="stable")
     difference = difference[order]
-    alike = np.sign(x[first] - x[second]) * np.sign(y[first] - y[second]) > 0
-    gain = (weight * ((y[first] == y[second]).astype(np.float64) - alike))[order]
+    concordant = np.sign(x[first] - x[second]) * np.sign(y[first] - y[second]) > 0
+    gain = (weight * ((y[first] == y[second]).astype(np.float64) - concordant))[order]
     last = np.flatnonzero(np.append(np.diff(difference) > 0, True))
     gains = np.cumsum(gain)[last]
     thresholds = difference[last]

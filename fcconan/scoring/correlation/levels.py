@@ -1,7 +1,9 @@
-"""Correlation at its four levels, which are different quantities.
+"""Correlation at four levels, which are different quantities.
 
-`pooled` takes all rows together; `per_item` is the mean of the coefficients within an HS instance, `per_system` the
-mean of those within a system; `system_means` correlates the mean values of the systems.
+- `pooled`: one coefficient of all rows.
+- `per_item`: the mean of the coefficients within HS instances.
+- `per_system`: the mean of the coefficients within systems.
+- `system_means`: the coefficient of the systems' mean values.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -20,18 +22,18 @@ from fcconan.scoring.correlation.coefficients import (
     scale_of,
 )
 from fcconan.scoring.correlation.weighted import WeightedCoefficients, resampled
-from fcconan.scoring.score_table import Part, ScoreTable
+from fcconan.scoring.score_table import CompleteRows, ScoreTable
 from fcconan.scoring.significance.intervals import bootstrap_means, divided, means
 
 Combine = Callable[[Floats], Floats]
 
 POOLED, PER_ITEM, PER_SYSTEM, SYSTEM_MEANS = "pooled", "per_item", "per_system", "system_means"
 LEVELS = (POOLED, PER_ITEM, PER_SYSTEM, SYSTEM_MEANS)
-UNKNOWN = "unknown"  # stands where the system of a reply is not known
+UNKNOWN = "unknown"  # the system of a reply without one
 
 
 def at_level(table: ScoreTable, level: str) -> ScoreTable:
-    """Returns a table of what counts at a level: replies of no known system are missing at the levels of systems."""
+    """Returns the table for a level: at the levels of systems, replies of unknown systems are missing."""
     known = np.asarray(table.systems, dtype=str) != UNKNOWN
     if level not in (PER_SYSTEM, SYSTEM_MEANS) or known.all():
         return table
@@ -41,14 +43,15 @@ def at_level(table: ScoreTable, level: str) -> ScoreTable:
 
 @dataclass(frozen=True)
 class LevelValues:
-    """What a level makes of some pairs of variables.
+    """Coefficients of pairs of variables at a level.
 
     Attributes:
-        groups: By coefficient, the values within the groups that have two rows or more; shape (pairs, groups).
+        groups: Coefficient -> values within the groups that have two rows or more; shape (pairs, groups).
         thresholds: Tie threshold of each pair.
-        n_too_few: Groups of the whole table that have fewer than two of the rows.
-        n_rows_too_few: Rows of these groups.
-        resample: Takes a number of resamples and a seed; by coefficient, means over the groups, (pairs, resamples).
+        n_too_few: Number of groups of the whole table that have fewer than two of the rows.
+        n_rows_too_few: Number of rows in these groups.
+        resample: Function from a number of resamples and a seed to the resampled means over the groups; coefficient ->
+            shape (pairs, resamples).
     """
 
     groups: Mapping[str, Floats]
@@ -58,7 +61,7 @@ class LevelValues:
     resample: Callable[[int, int], Mapping[str, Floats]]
 
     def values(self) -> dict[str, Floats]:
-        """Means over the groups that have a value, by coefficient; shape (pairs,)."""
+        """Returns the means over the groups that have a value; coefficient -> shape (pairs,)."""
         return {name: means(values, axis=1) for name, values in self.groups.items()}
 
 
@@ -67,14 +70,17 @@ def group_of(level: str, item: Ints, system: Ints) -> Ints:
     return {POOLED: np.zeros_like(item), PER_ITEM: item, PER_SYSTEM: system}[level]
 
 
-def evaluate(level: str, part: Part, coefficients: Sequence[str], combine: Combine | None = None) -> LevelValues:
+def evaluate(
+    level: str, part: CompleteRows, coefficients: Sequence[str], combine: Combine | None = None
+) -> LevelValues:
     """Computes coefficients at a level, and prepares their bootstrap over HS instances.
 
     Args:
         level: One of `LEVELS`.
         part: The rows.
-        coefficients: From `fcconan.scoring.correlation.coefficients`.
-        combine: Makes other values out of those of the pairs, (pairs, ...) to (values, ...), within each group.
+        coefficients: Coefficients, from `fcconan.scoring.correlation.coefficients`.
+        combine: Function that is applied to the coefficients of the pairs within each group; shape (pairs, ...) to
+            (values, ...). None for the coefficients themselves.
     """
     merge = combine or (lambda values: values)
     if level == PER_ITEM:
@@ -114,13 +120,13 @@ def evaluate(level: str, part: Part, coefficients: Sequence[str], combine: Combi
     )
 
 
-def _thresholds(part: Part, group: Ints, coefficients: Sequence[str]) -> list[float]:
+def _thresholds(part: CompleteRows, group: Ints, coefficients: Sequence[str]) -> list[float]:
     if CALIBRATED not in coefficients:
         return [0.0] * len(part.pairs)
     return [calibrated_threshold(part.x[metric], part.y[aspect], group) for metric, aspect in part.pairs]
 
 
-def _per_item(part: Part, coefficients: Sequence[str], merge: Combine) -> LevelValues:
+def _per_item(part: CompleteRows, coefficients: Sequence[str], merge: Combine) -> LevelValues:
     thresholds = _thresholds(part, part.item, coefficients)
     found = {name: np.full((len(part.pairs), part.n_items), np.nan) for name in coefficients}
     sizes = np.bincount(part.item, minlength=part.n_items)
@@ -138,7 +144,7 @@ def _per_item(part: Part, coefficients: Sequence[str], merge: Combine) -> LevelV
     return LevelValues(large, thresholds, int((sizes < 2).sum()), int((sizes == 1).sum()), resample)
 
 
-def _system_means(part: Part, coefficients: Sequence[str], merge: Combine) -> LevelValues:
+def _system_means(part: CompleteRows, coefficients: Sequence[str], merge: Combine) -> LevelValues:
     used = np.unique(part.system)
     shape = (len(used), part.n_items)
     cell = np.searchsorted(used, part.system) * part.n_items + part.item
@@ -167,7 +173,7 @@ def _system_means(part: Part, coefficients: Sequence[str], merge: Combine) -> Le
     def across(weights: Floats) -> dict[str, Floats]:
         drawn_x, drawn_y = of_systems(weights)
         found = {name: np.full((len(part.pairs), weights.shape[1]), np.nan) for name in coefficients}
-        there = (counts @ weights > 0).T  # a resample may hold no row of a system
+        there = (counts @ weights > 0).T  # a resample may lack a system
         for pattern in np.unique(there, axis=0):
             columns = np.flatnonzero((there == pattern).all(axis=1))
             for position, ((metric, aspect), threshold) in enumerate(zip(part.pairs, thresholds, strict=True)):
@@ -186,8 +192,8 @@ def _system_means(part: Part, coefficients: Sequence[str], merge: Combine) -> Le
     )
 
 
-def accuracy_chance(level: str, part: Part, pair: tuple[int, int]) -> float:
-    """Mean over the groups of the pairwise accuracy by chance; nan where no group has two rows."""
+def accuracy_chance(level: str, part: CompleteRows, pair: tuple[int, int]) -> float:
+    """Returns the mean over groups of the pairwise accuracy by chance; nan if no group has two rows."""
     x, y = part.x[pair[0]], part.y[pair[1]]
     if level == SYSTEM_MEANS:
         count = np.bincount(part.system)

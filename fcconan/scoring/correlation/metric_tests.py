@@ -1,12 +1,12 @@
-"""Does one metric follow people better than another? Tests by random swaps of their values.
+"""Permutation tests: does one metric agree with people better than another?
 
 PERM-BOTH (Deutsch et al., 2021, "A Statistical Analysis of Summarization Evaluation Metrics Using Resampling Methods",
-section 4) puts both metrics on one scale and swaps their values reply by reply at random; the difference of the two
-coefficients is compared with those after the swaps. Swapping whole items (their PERM-INPUT) keeps the replies to one HS
-together and is the safer choice where they resemble each other.
+section 4) standardises both metrics and swaps their values at random, reply by reply. The difference of the two
+coefficients is compared with those after the swaps. PERM-INPUT swaps whole items and keeps the replies to one HS
+together. It is the safer choice, because replies to one HS resemble each other.
 
-All pairs of metrics share the swaps, so p is adjusted by max-T (`fcconan.scoring.significance`). A family is all
-pairs for one aspect, level and coefficient: the comparisons that one column of a table of correlations invites.
+All pairs of metrics share the swaps, so p is adjusted by max-T (`fcconan.scoring.significance`). A family is all pairs
+for one aspect, level and coefficient: the comparisons within one column of a table of correlations.
 """
 
 import os
@@ -23,8 +23,8 @@ from fcconan.scoring.arrays import Floats, Ints, Swaps
 from fcconan.scoring.correlation.analysis import DEFAULT_COEFFICIENTS, data_parts
 from fcconan.scoring.correlation.coefficients import CALIBRATED, COEFFICIENTS
 from fcconan.scoring.correlation.levels import LEVELS, POOLED, at_level
-from fcconan.scoring.correlation.permutation_kernels import Comparison, comparison
-from fcconan.scoring.names import joined_parts, known_names
+from fcconan.scoring.correlation.permutation_kernels import Comparison, prepare_comparison
+from fcconan.scoring.names import check_names, join_parts
 from fcconan.scoring.score_table import ScoreTable
 from fcconan.scoring.significance.families import (
     CORRECTION,
@@ -37,11 +37,11 @@ from fcconan.scoring.significance.families import (
 )
 from fcconan.scoring.significance.intervals import TOLERANCE
 
-UNITS = {"reply": "perm_both", "item": "perm_input"}  # what is swapped, and the name of the test
-BLOCK = 256  # swaps held at once
-ROWS = 600_000  # rows of pairs of metrics that are prepared at once: about 250 MB for 4 aspects
-DIFFERENCES = 25_000_000  # differences after swaps that are held at once, of one aspect at least: 200 MB
-BY = "aspect-level-coefficient"  # the rule that makes families
+UNITS = {"reply": "perm_both", "item": "perm_input"}  # unit that is swapped -> name of the test
+BLOCK = 256  # swaps in memory
+ROWS = 600_000  # rows of pairs of metrics in memory: about 250 MB for 4 aspects
+DIFFERENCES = 25_000_000  # differences after swaps in memory (one aspect at least): 200 MB
+BY = "aspect-level-coefficient"  # definition of a family, for signatures
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,17 +51,17 @@ class MetricTest:
     Attributes:
         a: The first metric.
         b: The second metric.
-        aspect: What people rated.
+        aspect: Aspect that people rated.
         level: One of `LEVELS`.
-        coefficient: Its name.
+        coefficient: Name of the coefficient.
         test: `perm_both`, `perm_input` or `williams`.
-        difference: The coefficient of `a` minus that of `b`, on the rows that have both; None where one is undefined.
-        p: (c + 1) / (n + 1) for the swaps, never 0; None with the difference.
+        difference: Coefficient of `a` minus that of `b`, on the rows that have both; None if one is undefined.
+        p: p value, for swaps (c + 1) / (n + 1), never 0; None without a difference.
         p_corrected: p adjusted within the family: by max-T for swaps, by Holm's method for `williams`.
-        n: Rows that have both metrics and people's value.
-        n_units: Replies or items of these rows, whose values are swapped together; None for `williams`.
-        n_undefined: Swaps after which a coefficient is undefined; they count against a difference.
-        reason: Why there is no p: `no_rows`, `too_few` or `constant`; for `williams` also `degenerate`, where both
+        n: Number of rows with both metrics and a value by people.
+        n_units: Number of replies or items of these rows, whose values are swapped together; None for `williams`.
+        n_undefined: Number of swaps after which a coefficient is undefined; they count against a difference.
+        reason: Reason of a missing p: `no_rows`, `too_few` or `constant`; for `williams` also `degenerate`, if both
             coefficients are defined and determine each other.
     """
 
@@ -94,25 +94,26 @@ def permutation_tests(
     seed: int = 0,
     unit: str = "reply",
 ) -> list[MetricTest]:
-    """Compares all pairs of metrics for every aspect by random swaps; all pairs share the swaps.
+    """Compares all pairs of metrics for every aspect by random swaps, which all pairs share.
 
-    Where all ways to swap are not more than `swaps`, each is taken once, and p is exact.
+    If there are at most `swaps` different swaps, each is used once, and p is exact.
 
     Args:
         table: The values.
-        levels: From `LEVELS`.
-        coefficients: From `COEFFICIENTS`, except the calibrated accuracy, whose thresholds belong to one metric each.
-        swaps: How many.
-        seed: Decides them.
-        unit: What is swapped: `reply` (PERM-BOTH) or `item` (PERM-INPUT).
+        levels: Levels, from `LEVELS`.
+        coefficients: Coefficients, from `COEFFICIENTS`. The calibrated accuracy is not available, because its threshold
+            belongs to one metric.
+        swaps: Number of random swaps.
+        seed: Seed of the swaps.
+        unit: Unit that is swapped: `reply` (PERM-BOTH) or `item` (PERM-INPUT).
 
     Raises:
         InputError: A level, a coefficient or the unit is unknown.
     """
-    names = known_names("coefficient", coefficients, [each for each in COEFFICIENTS if each != CALIBRATED])
-    known_names("unit", [unit], UNITS)
+    names = check_names("coefficient", coefficients, [each for each in COEFFICIENTS if each != CALIBRATED])
+    check_names("unit", [unit], UNITS)
     rows: list[MetricTest] = []
-    for level in known_names("level", levels, LEVELS):
+    for level in check_names("level", levels, LEVELS):
         whole = at_level(table, level)
         compared = compared_pairs(whole)
         at_once = max(1, DIFFERENCES // max(1, len(compared) * len(names) * swaps))
@@ -134,15 +135,15 @@ def permutation_signature(
     seed: int = 0,
     unit: str = "reply",
 ) -> str:
-    """Returns the short string that names everything that changes the figures of `permutation_tests`.
+    """Returns the signature of `permutation_tests`, which names everything that changes its values.
 
     Args:
-        table: The values, which are named by a hash.
-        families: What `permutation_families` returned.
-        population: What the rows are, in the words of whoever read them.
-        swaps: As given to `permutation_tests`.
-        seed: As given to `permutation_tests`.
-        unit: As given to `permutation_tests`.
+        table: The values; the signature has a hash of them.
+        families: Result of `permutation_families`.
+        population: Source of the rows, as the signature names it.
+        swaps: See `permutation_tests`.
+        seed: See `permutation_tests`.
+        unit: See `permutation_tests`.
     """
     parts = {
         **data_parts(table, population),
@@ -152,15 +153,15 @@ def permutation_signature(
         **family_parts(families, BY),
         "seed": seed,
     }
-    return joined_parts(parts)
+    return join_parts(parts)
 
 
 def permutation_families(tests: Sequence[MetricTest], *, swaps: int = 10_000) -> list[Family]:
     """Returns the families of tests by random swaps.
 
     Args:
-        tests: What `permutation_tests` returned.
-        swaps: Number of swaps that it was given.
+        tests: Result of `permutation_tests`.
+        swaps: See `permutation_tests`.
     """
     found, members = metric_families(tests, CORRECTION), members_of_families(tests)
     for at, family in enumerate(found):
@@ -170,11 +171,11 @@ def permutation_families(tests: Sequence[MetricTest], *, swaps: int = 10_000) ->
 
 
 def metric_families(tests: Sequence[MetricTest], correction: str) -> list[Family]:
-    """Returns the families of tests between metrics, in their order, without a smallest p.
+    """Returns the families of tests between metrics, in their order, without the smallest possible p.
 
     Args:
         tests: The tests.
-        correction: How p was adjusted.
+        correction: Method that adjusted p.
     """
     return [
         Family(name, "all pairs of metrics", sum(tests[each].p is not None for each in members), None, correction)
@@ -206,13 +207,13 @@ def _prepared(
     compared: Mapping[tuple[int, int], Sequence[int]],
     chosen: Container[int],
 ) -> Iterator[_Prepared]:
-    """Yields two metrics and the chosen aspects for which they lack the same rows."""
+    """Yields pairs of metrics with the chosen aspects that share their missing rows."""
     for (first, second), aspects in compared.items():
         both = np.isfinite(table.metric_values[[first, second]]).all(axis=0)
-        alike: dict[bytes, list[int]] = {}
+        by_pattern: dict[bytes, list[int]] = {}
         for aspect in [each for each in aspects if each in chosen]:
-            alike.setdefault((both & np.isfinite(table.human_values[aspect])).tobytes(), []).append(aspect)
-        for key, own in alike.items():
+            by_pattern.setdefault((both & np.isfinite(table.human_values[aspect])).tobytes(), []).append(aspect)
+        for key, own in by_pattern.items():
             rows = np.flatnonzero(np.frombuffer(key, dtype=np.bool_))
             metrics = table.metric_values[first, rows], table.metric_values[second, rows]
             people = table.human_values[own][:, rows]
@@ -221,12 +222,12 @@ def _prepared(
                 second,
                 own,
                 rows,
-                comparison(level, metrics, people, table.item[rows], table.system[rows], names),
+                prepare_comparison(level, metrics, people, table.item[rows], table.system[rows], names),
             )
 
 
 def compared_pairs(table: ScoreTable) -> dict[tuple[int, int], list[int]]:
-    """Returns pairs of metrics with the aspects that both speak of."""
+    """Returns pairs of metrics with the aspects that both rate."""
     compared: dict[tuple[int, int], list[int]] = {}
     for aspect in range(len(table.aspects)):
         for pair in combinations([metric for metric, own in table.pairs if own == aspect], 2):
@@ -236,7 +237,7 @@ def compared_pairs(table: ScoreTable) -> dict[tuple[int, int], list[int]]:
 
 @dataclass(frozen=True)
 class _Swapped:
-    """A test whose p is not adjusted yet, and its differences after the swaps, of shape (swaps,)."""
+    """A test before adjustment, and its differences after the swaps, shape (swaps,)."""
 
     test: MetricTest
     differences: Floats
@@ -246,7 +247,7 @@ def _swapped(
     table: ScoreTable, batch: list[_Prepared], level: str, names: Sequence[str], swaps: int, seed: int, unit: str
 ) -> list[_Swapped]:
     observed = [each.comparison.differences(np.zeros((len(each.rows), 1), dtype=np.int8)) for each in batch]
-    # Each thread multiplies its own small matrices, which BLAS would spread over threads of its own.
+    # Each thread multiplies small matrices; the threads of BLAS would compete with these.
     with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(os.cpu_count()) as threads:
         blocks = [list(threads.map(partial(_differences, drawn), batch)) for drawn in _draws(table, swaps, seed, unit)]
     found = []
@@ -274,7 +275,7 @@ def _test(
 ) -> MetricTest:
     there = bool(np.isfinite(difference))
     undefined = np.isnan(after)
-    # Equal differences may differ in their last digits.
+    # Equal differences may differ by rounding errors.
     at_least = (np.abs(after) >= abs(difference) - TOLERANCE) | undefined
     n_rows = len(prepared.rows)
     n_units = n_rows if unit == "reply" else len(np.unique(table.item[prepared.rows]))
@@ -296,7 +297,7 @@ def _test(
 
 
 def _adjusted(found: list[_Swapped]) -> list[MetricTest]:
-    """Adjusts p within families by max-T; a test's own undefined swaps count against it, as they do in its p."""
+    """Adjusts p within families by max-T; undefined swaps of a test count against it, as they do in its p."""
     rows = [each.test for each in found]
     for all_members in members_of_families(rows).values():
         members = [each for each in all_members if rows[each].difference is not None]
@@ -304,7 +305,7 @@ def _adjusted(found: list[_Swapped]) -> list[MetricTest]:
             continue
         observed = np.abs(np.array([rows[each].difference for each in members], dtype=np.float64))
         drawn = np.abs(np.stack([found[each].differences for each in members]))
-        # The swap that swaps nothing is one of all; without it a scale could be 0 where the difference is not.
+        # The observed difference is included: without it, the scale could be 0 although the difference is not.
         squares = np.nansum(drawn**2, axis=1) + observed**2
         scale = np.sqrt(squares / (np.isfinite(drawn).sum(axis=1) + 1))
         scale[scale <= TOLERANCE] = 1.0
@@ -315,7 +316,7 @@ def _adjusted(found: list[_Swapped]) -> list[MetricTest]:
 
 
 def _draws(table: ScoreTable, swaps: int, seed: int, unit: str) -> Iterator[Swaps]:
-    """Yields swaps of shape (rows, some swaps): all ways to swap if these are not more, otherwise random ones."""
+    """Yields swaps, shape (rows, block of swaps): all different swaps if there are few, otherwise random ones."""
     n_units = len(table.items) if unit == "reply" else len(table.item_names)
     generator = np.random.default_rng(seed)
     every = all_flips(n_units, swaps)

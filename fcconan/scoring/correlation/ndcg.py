@@ -1,4 +1,4 @@
-"""NDCG of the order in which a metric puts replies that people ranked, with its chance level."""
+"""NDCG of a metric's order of replies against ranks by people, with its chance level."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from fcconan.errors import InputError
 from fcconan.scoring.arrays import Flags, Floats, Ints
 from fcconan.scoring.correlation.analysis import FEWEST, NONE, Ceiling
 from fcconan.scoring.correlation.coefficients import LARGEST, groups_by_size, middle_ranks
-from fcconan.scoring.names import bootstrap_parts, joined_parts, known_names
+from fcconan.scoring.names import bootstrap_parts, check_names, join_parts
 from fcconan.scoring.significance.intervals import bootstrap_means, divided, means, percentile_interval
 
 SOUND, PAPER = "sound", "paper"
@@ -19,11 +19,12 @@ SOUND, PAPER = "sound", "paper"
 def ndcg(gains: Floats, scores: Floats) -> Floats:
     """Normalised discounted cumulative gain of whole rankings, with linear gain (Järvelin and Kekäläinen, 2002).
 
-    Tied scores share the mean of their gains: the mean over all orders of the tied (McSherry and Najork, 2008).
+    Tied scores share the mean of their discounts, which gives the mean over all orders of the tied replies (McSherry
+    and Najork, 2008).
 
     Args:
-        gains: Shape (groups, rows of a group); 0 or more.
-        scores: The same shape; the highest comes first.
+        gains: Gains of 0 or more, shape (groups, rows of a group).
+        scores: Scores, highest first; the same shape.
 
     Returns:
         Shape (groups,); nan where all gains are 0.
@@ -43,9 +44,10 @@ def ndcg(gains: Floats, scores: Floats) -> Floats:
 
 
 def ndcg_by_chance(gains: Floats) -> Floats:
-    """The exact mean of NDCG over all orders of each group; shape (groups, rows of a group) to (groups,).
+    """Computes the exact mean of NDCG over all orders of each group; shape (groups, rows of a group) to (groups,).
 
-    Every reply is equally likely to be at every rank, so that it is the mean gain at all discounts.
+    Every reply is equally likely at every rank: the mean is the mean gain times the sum of the discounts, over the
+    ideal.
     """
     discounts = 1 / np.log2(np.arange(2, gains.shape[1] + 2))
     return divided(gains.mean(axis=1) * discounts.sum(), _ideal(gains, discounts))
@@ -57,26 +59,26 @@ def _ideal(gains: Floats, discounts: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class RankingScore:
-    """How well a metric orders the replies to one HS.
+    """Quality of a metric's order of the replies to one HS.
 
     Attributes:
         metric: The metric.
         protocol: `sound` or `paper`.
-        value: Mean NDCG over groups; None where there is none.
+        value: Mean NDCG over groups; None without a complete group.
         low: Lower end of the interval over groups; None with fewer than two.
-        high: Upper end.
+        high: Upper end of the interval.
         chance: Mean NDCG of a random order, on the same groups.
-        ceiling: Mean NDCG of the mean of the others' ranks against one annotator's own, over all groups of the
-            annotators who share 3 ranked replies with others; None without two of them.
-        n_annotators: The annotators that the ceiling rests on.
-        n: Replies in the groups that count.
-        n_groups: Groups that count.
-        n_incomplete: Groups left out because the metric has no score for one of the replies.
-        n_missing: Replies without a score.
-        value_common: Mean NDCG over the groups that count for all metrics that have any; None where there is none.
-        chance_common: Mean NDCG of a random order, on these groups.
-        n_groups_common: These groups.
-        reason: Why there is no value: `no_rows` or `incomplete`.
+        ceiling: Mean NDCG of the order by the mean of the others' ranks against one annotator's ranks, over all groups
+            of the annotators who share 3 ranked replies with others; None without two of them.
+        n_annotators: Number of annotators behind the ceiling.
+        n: Number of replies in the complete groups.
+        n_groups: Number of complete groups.
+        n_incomplete: Number of groups left out because the metric has no score for one of the replies.
+        n_missing: Number of replies without a score.
+        value_common: Mean NDCG over the groups that are complete for all metrics with any; None without such a group.
+        chance_common: Mean NDCG of a random order, on these common groups.
+        n_groups_common: Number of common groups.
+        reason: Reason of a missing value: `no_rows` or `incomplete`.
     """
 
     metric: str
@@ -109,30 +111,29 @@ def ranking_scores(
     seed: int = 0,
     confidence: float = 0.95,
 ) -> list[RankingScore]:
-    """Scores the order of replies within each group against the ranks that people gave them.
+    """Scores the order of replies within each group against people's ranks.
 
     Args:
-        metrics: Names.
-        scores: Shape (metrics, rows); the higher the better; nan is missing.
-        ranks: People's ranks, shape (rows,): 1 is the best; means and ties are allowed. A reply without one is no part
-            of its group.
-        group: The item of each row.
-        annotators: Ranks of each person, for the ceiling; shape (people, rows). Whoever ranked replies of a group that
-            `ranks` leaves out is ranked again among the others.
-        protocol: Under `sound` the gain is the group's size plus 1 minus the rank: the best reply has the highest.
-            Under `paper` it is the rank number itself (CSEval, Table 2), by which the worst reply has the highest gain
-            and a metric that orders everything wrongly scores 1.
-        resamples: How many, of groups.
-        seed: Decides the draws.
-        confidence: Of the interval.
+        metrics: Names of the metrics.
+        scores: Scores, the higher the better, shape (metrics, rows); nan is missing.
+        ranks: People's ranks, shape (rows,): 1 is the best; means and ties are allowed. A reply without a rank does not
+            belong to its group.
+        group: Item of each row.
+        annotators: Ranks by each person, for the ceiling; shape (people, rows). If a person ranked replies without a
+            value in `ranks`, that person's other ranks in the group are computed again without them.
+        protocol: `sound`: the gain is the group's size plus 1 minus the rank, so the best reply has the highest gain.
+            `paper`: the gain is the rank (CSEval, Table 2), so the worst reply has the highest gain, and a metric that
+            orders all replies wrongly scores 1.
+        resamples: Number of resamples of the groups; 0 for no intervals.
+        seed: Seed of the bootstrap.
+        confidence: Confidence level of the intervals.
 
     Raises:
-        InputError: The shapes do not fit, the protocol is unknown, or a rank, also one annotator's, is below 1 or above
-            the group's size.
+        InputError: The shapes differ, the protocol is unknown, or a rank is below 1 or above the group's size.
     """
     if scores.shape != (len(metrics), len(group)) or ranks.shape != (len(group),):
-        raise InputError(f"scores have the shape {scores.shape} and ranks {ranks.shape}, expected one for each reply")
-    known_names("protocol", [protocol], (SOUND, PAPER))
+        raise InputError(f"scores have the shape {scores.shape} and ranks {ranks.shape}, expected one per reply")
+    check_names("protocol", [protocol], (SOUND, PAPER))
     if annotators is not None and annotators.shape[1:] != ranks.shape:
         raise InputError(f"annotators have the shape {annotators.shape}, expected (people, {len(group)})")
     ranked = np.flatnonzero(np.isfinite(ranks))
@@ -162,7 +163,7 @@ def ranking_scores(
             low, high = (float(end[0]) for end in percentile_interval(draws, confidence))
         reason = None
         if not there.any():
-            reason = "no_rows" if len(ranked) == 0 else "incomplete"  # no gain is 0, so whole groups have a value
+            reason = "no_rows" if len(ranked) == 0 else "incomplete"  # gains are above 0: complete groups have a value
         found.append(
             RankingScore(
                 metric=name,
@@ -191,7 +192,7 @@ def _mean(values: Floats) -> float | None:
 
 
 def _gains(ranks: Floats, rows: Ints, codes: Ints, n_groups: int, protocol: str) -> Floats:
-    """Gains of ranks given to some rows, whose groups are `codes[rows]` and as large as all of `codes` makes them."""
+    """Returns the gains of the ranks of some rows; `codes` has the groups of all rows, which determine their sizes."""
     sizes = np.bincount(codes, minlength=n_groups)[codes[rows]]
     _check_ranks(ranks, sizes)
     return ranks if protocol == PAPER else sizes + 1.0 - ranks
@@ -201,15 +202,15 @@ def _check_ranks(ranks: Floats, sizes: Ints) -> None:
     wrong = np.flatnonzero((ranks < 1) | (ranks > sizes))
     if len(wrong):
         raise InputError(
-            f"a rank is {ranks[wrong[0]]:g} in a group of {sizes[wrong[0]]} replies, expected 1 (the best) to their "
-            "number; rank every reply of a group"
+            f"a rank is {ranks[wrong[0]]:g} in a group of {sizes[wrong[0]]} replies, expected 1 (the best) to "
+            f"{sizes[wrong[0]]}; rank every reply of a group"
         )
 
 
-def _ceiling(annotators: Floats, kept: Flags, group: Ints, n_groups: int, protocol: str) -> Ceiling:
-    """Mean over annotators and groups; each annotator on the groups that they and the others ranked wholly."""
-    annotators = np.stack([_among_kept(own, kept, group) for own in annotators])[:, kept]
-    codes = group[kept]
+def _ceiling(annotators: Floats, included: Flags, group: Ints, n_groups: int, protocol: str) -> Ceiling:
+    """Mean over annotators and groups; each annotator on the groups that both they and the others ranked completely."""
+    annotators = np.stack([_rank_again(own, included, group) for own in annotators])[:, included]
+    codes = group[included]
     values: list[Floats] = []
     n_rows = 0
     for position, own in enumerate(annotators):
@@ -230,13 +231,13 @@ def _ceiling(annotators: Floats, kept: Flags, group: Ints, n_groups: int, protoc
     return Ceiling(float(np.concatenate(values).mean()), n_rows, len(values)) if values else NONE
 
 
-def _among_kept(own: Floats, kept: Flags, group: Ints) -> Floats:
-    """Ranks one annotator's kept replies again, with middle ranks, in groups of which a ranked reply is not kept."""
+def _rank_again(own: Floats, included: Flags, group: Ints) -> Floats:
+    """Ranks one annotator's included replies again, with mid-ranks, in groups where a ranked reply is excluded."""
     found = own.copy()
     given = np.isfinite(own)
     _check_ranks(own[given], np.bincount(group)[group[given]])
-    for each in np.unique(group[given & ~kept]):
-        rows = np.flatnonzero(given & kept & (group == each))
+    for each in np.unique(group[given & ~included]):
+        rows = np.flatnonzero(given & included & (group == each))
         found[rows] = middle_ranks(own[rows])
     return found
 
@@ -244,15 +245,15 @@ def _among_kept(own: Floats, kept: Flags, group: Ints) -> Floats:
 def ranking_signature(
     *, population: str, raters: Sequence[str], aspect: str, resamples: int, seed: int, confidence: float
 ) -> str:
-    """Returns the short string that names everything that changes the figures of `ranking_scores`.
+    """Returns the signature of `ranking_scores`, which names everything that changes its values.
 
     Args:
-        population: What was ranked: the dataset with its fingerprint, or the file.
-        raters: Who ranked.
-        aspect: What they called it.
-        resamples: As for `ranking_scores`.
-        seed: As for `ranking_scores`.
-        confidence: As for `ranking_scores`.
+        population: Source of the rows: a dataset with its fingerprint, or a file.
+        raters: Names of the people who ranked.
+        aspect: Name of the ranked aspect.
+        resamples: See `ranking_scores`.
+        seed: See `ranking_scores`.
+        confidence: See `ranking_scores`.
     """
     parts = {
         "fcconan": fcconan.__version__,
@@ -263,4 +264,4 @@ def ranking_signature(
         "ties": "expected",
         "incomplete": "left-out",
     }
-    return joined_parts(parts | bootstrap_parts(resamples, seed, confidence))
+    return join_parts(parts | bootstrap_parts(resamples, seed, confidence))

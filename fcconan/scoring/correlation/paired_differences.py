@@ -2,7 +2,7 @@
 
 from fcconan.scoring.correlation.coefficients import SPEARMAN
 from fcconan.scoring.correlation.levels import POOLED, at_level, evaluate
-from fcconan.scoring.score_table import ScoreTable, parts
+from fcconan.scoring.score_table import ScoreTable, complete_rows
 from fcconan.scoring.significance.intervals import finite, percentile_interval
 
 
@@ -26,20 +26,20 @@ def difference_interval(
         table: The values.
         first: Position of a metric.
         second: Position of another one.
-        aspect: Position of what people rated.
+        aspect: Position of the aspect.
         level: One of `LEVELS`.
-        coefficient: From `COEFFICIENTS`.
+        coefficient: One of `COEFFICIENTS`.
         resamples: Number of resamples; 0 for no interval.
         seed: Seed of the resamples.
         confidence: Confidence level.
 
     Returns:
-        The ends; None where there is no interval.
+        Lower and upper end; None without an interval.
     """
     known = at_level(table, level)
     x, y = known.metric_values[[first, second]], known.human_values[[aspect]]
     complete = x + 0 * x[::-1]  # nan where either metric is missing
-    for part in parts(known, complete, y, [(0, 0), (1, 0)]):
+    for part in complete_rows(known, complete, y, [(0, 0), (1, 0)]):
         values = evaluate(level, part, [coefficient], lambda each: each[:1] - each[1:])
         if resamples == 0 or len(set(part.item.tolist())) < 2:
             break

@@ -1,8 +1,8 @@
-"""Differences between two metrics after their values were swapped at random, many swaps at once.
+"""Differences between the coefficients of two metrics after random swaps of their values, many swaps at once.
 
-Pearson follows from sums over the swapped rows, which are products of a matrix. The ranks of both metrics are counted
-again after every swap (`permuted_ranks`); so are other coefficients, with 1 and 0 as the weights of values. Within an
-item, all ways to swap are listed.
+Pearson's coefficient follows from sums over the swapped rows, which are matrix products. Ranks of both metrics are
+computed again after every swap (`permuted_ranks`). Other coefficients are weighted ones, with weights of 1 and 0.
+Within an item, all different swaps are listed.
 """
 
 from collections.abc import Sequence
@@ -25,46 +25,46 @@ from fcconan.scoring.correlation.permuted_ranks import SwappedRanks
 from fcconan.scoring.correlation.weighted import LOST, WeightedCoefficients, weighted_pearson
 from fcconan.scoring.significance.intervals import divided, means
 
-LARGEST_LISTED = 8  # rows of an item, all of whose 2^n ways to swap are listed
-FEW_LEVELS = 32  # people's values that are gone through one by one
-DIGITS = 12  # equal standardised values of two metrics may differ in their last digit
+LARGEST_LISTED = 8  # rows of an item up to which all 2^n swaps are listed
+FEW_LEVELS = 32  # different values by people up to which a loop over them is fast
+DIGITS = 12  # digits of standardised values; equal values of two metrics may differ by rounding errors
 
 
 class Comparison(Protocol):
-    """Two metrics against some aspects, on the rows that all of them have."""
+    """Two metrics and some aspects, on the rows that have values of all of them."""
 
     def differences(self, swapped: Swaps) -> dict[str, Floats]:
-        """Computes first minus second metric after swaps.
+        """Computes the coefficient of the first metric minus that of the second after swaps.
 
         Args:
             swapped: 1 where a row is swapped, else 0; shape (rows, swaps).
 
         Returns:
-            By coefficient, shape (aspects, swaps); nan where one is undefined.
+            Coefficient -> differences, shape (aspects, swaps); nan where one of the two is undefined.
         """
         ...
 
 
 def standardised(values: Floats) -> Floats:
-    """Values with mean 0 and standard deviation 1, whatever their unit; a constant becomes 0."""
+    """Returns values with mean 0 and standard deviation 1; a constant becomes 0."""
     if len(values) == 0 or np.ptp(values) == 0:
         return np.zeros_like(values)
-    scaled = values / scale_of(values)  # the squares of tiny numbers are 0
+    scaled = values / scale_of(values)  # the squares of tiny numbers would be 0
     return np.round((scaled - scaled.mean()) / scaled.std(), DIGITS) + 0.0
 
 
-def comparison(
+def prepare_comparison(
     level: str, metrics: tuple[Floats, Floats], people: Floats, item: Ints, system: Ints, names: Sequence[str]
 ) -> Comparison:
     """Prepares two metrics for swaps.
 
     Args:
         level: One of `LEVELS`.
-        metrics: Their values, shape (rows,) each; complete.
-        people: Shape (aspects, rows); complete.
+        metrics: Values of the two metrics, shape (rows,) each; without nan.
+        people: Values of people, shape (aspects, rows); without nan.
         item: Position of each row's item.
         system: Position of each row's system.
-        names: The coefficients.
+        names: Coefficients.
     """
     first, second = (standardised(values) for values in metrics)
     if level == PER_ITEM:
@@ -100,13 +100,13 @@ class _Group:
         self.counted = [name for name in names if name != PEARSON and name not in self.ranked]
         if self.counted:
             values = np.concatenate([first, second])
-            self.order = np.argsort(values, kind="stable")  # in which the passes go over the rows
+            self.order = np.argsort(values, kind="stable")  # order in which the kernels read the rows
             own, both = np.arange(len(values)), np.tile(people, 2)[:, self.order]
             pairs = [(0, aspect) for aspect in range(len(people))]
             self.kernel = WeightedCoefficients(values[None, self.order], both, own, len(own), pairs, self.counted)
 
     def coefficients(self, swapped: Swaps) -> dict[str, Floats]:
-        """Computes the coefficients of both metrics; by name, shape (2, aspects, swaps)."""
+        """Computes the coefficients of both metrics; coefficient -> shape (2, aspects, swaps)."""
         found: dict[str, Floats] = {}
         if self.pearson is not None:
             found[PEARSON] = self.pearson.coefficients(swapped)
@@ -123,7 +123,7 @@ class _Group:
 
 
 class _SwappedPearson:
-    """Pearson's coefficients of two swapped metrics in one group, from sums over the swapped rows."""
+    """Pearson's coefficients of two metrics in one group after swaps, from sums over the swapped rows."""
 
     def __init__(self, first: Floats, second: Floats, people: Floats) -> None:
         self.metrics, self.size = (first, second), len(first)
@@ -139,7 +139,7 @@ class _SwappedPearson:
         for side, sign, metric in zip((0, 1), (1, -1), self.metrics, strict=True):
             value, square = metric.sum() + sign * sums[0], (metric**2).sum() + sign * sums[1]
             spread = square - value**2 / self.size
-            # The sums go over all rows of both metrics: an outlier that a swap took away leaves its rounding behind.
+            # The sums include all rows of both metrics: an outlier that a swap removes leaves its rounding error.
             lost = spread <= LOST * self.size
             above = (self.centred @ metric)[:, None] + sign * sums[2:]
             own = above / (np.sqrt(np.where(lost, np.nan, spread)) * self.norm)
@@ -152,7 +152,7 @@ class _SwappedPearson:
 
 
 def _norm(values: Floats, name: str) -> float:
-    """What a variable contributes to the denominator of a rank coefficient."""
+    """Returns the factor of a variable in the denominator of a rank coefficient."""
     size, counts = len(values), np.unique(values, return_counts=True)[1].astype(np.float64)
     squares = {
         SPEARMAN: (size**3 - size - (counts**3 - counts).sum()) / 12,
@@ -173,7 +173,7 @@ class _SystemMeans:
 
     def differences(self, swapped: Swaps) -> dict[str, Floats]:
         change = (self.change @ swapped).T
-        # Rounded, because systems whose means are equal must stay tied.
+        # Rounded, because systems with equal means must remain tied.
         values = [np.round(self.start[0] + change, DIGITS), np.round(self.start[1] - change, DIGITS)]
         found: dict[str, list[Floats]] = {name: [] for name in self.names}
         for people in self.people:
@@ -192,13 +192,13 @@ class _WithinItems:
         self.listed = [self._list(rows) if rows.shape[1] <= LARGEST_LISTED else None for rows in self.rows]
 
     def _list(self, rows: Ints) -> dict[str, Floats]:
-        """Coefficients of the first metric after every way to swap; shape (aspects, items, ways)."""
+        """Computes the coefficients of the first metric after every different swap; shape (aspects, items, swaps)."""
         size = rows.shape[1]
         ways = (np.arange(2**size)[:, None] >> np.arange(size)) & 1
         return self._after(rows, ways[None].astype(np.int8))
 
     def _after(self, rows: Ints, swapped: Swaps) -> dict[str, Floats]:
-        """Coefficients after swaps of shape (items or 1, ways, rows of an item)."""
+        """Computes the coefficients after swaps of shape (items or 1, swaps, rows of an item)."""
         values = np.where(swapped == 1, self.second[rows][:, None], self.first[rows][:, None])
         flat = values.reshape(-1, rows.shape[1])
         found: dict[str, list[Floats]] = {name: [] for name in self.names}

@@ -1,8 +1,8 @@
-"""Numerators and ties of rank coefficients of a metric some of whose values were swapped for those of another.
+"""Numerators and ties of rank coefficients after values of one metric are swapped for those of another.
 
-The values of both metrics are put in order once; after a swap each of them is there or not, so that one pass over them
-ranks one metric or counts its pairs, for a block of swaps side by side. The ranks of people stay as they are. All
-counts are whole numbers, which are exact.
+The values of both metrics are sorted once. After a swap each value is present or absent, so one pass over the sorted
+values ranks one metric, or counts its pairs, for a block of swaps at once. The ranks of people do not change. All
+counts are whole numbers, so they are exact.
 """
 
 import numpy as np
@@ -12,17 +12,17 @@ from fcconan.scoring.arrays import Floats, Swaps
 from fcconan.scoring.correlation.coefficients import KENDALL_B, SPEARMAN
 from fcconan.scoring.correlation.weighted import compiled
 
-Positions = npt.NDArray[np.int32]  # half the memory: every pair of metrics keeps its own
+Positions = npt.NDArray[np.int32]  # half the memory of 64 bits; every pair of metrics has its own array
 Counts = npt.NDArray[np.signedinteger]
 
-LARGEST_SMALL = 46_000  # rows whose pairs, and whose number times a rank, are below 2^31
+LARGEST_SMALL = 46_000  # rows up to which counts of pairs, and products of rows and ranks, are below 2^31
 
 
-# Numba unrolls the loops over lanes (the swaps of a block) where the rows are looked up before them.
+# Numba unrolls the loops over lanes (the swaps of a block) if the rows are looked up before them.
 
 
 def _count_ties(swapped: Swaps, row: Positions, kept: Swaps, ends: Positions, ties: Floats) -> None:
-    """Sums c^3 - c and c^2 - c over the values that stand c times, for both metrics; shape (4, lanes)."""
+    """Sums c^3 - c and c^2 - c over values that occur c times, for both metrics; shape (4, lanes)."""
     lanes = swapped.shape[1]
     count = np.zeros(lanes, dtype=np.int64)
     start = 0
@@ -44,7 +44,7 @@ def _count_ties(swapped: Swaps, row: Positions, kept: Swaps, ends: Positions, ti
 
 
 def _sum_ranks(swapped: Swaps, row: Positions, kept: Swaps, ends: Positions, level: Positions, sums: Counts) -> None:
-    """Sums twice the ranks of the metric, from their mean, over the levels of people; shape (levels, lanes)."""
+    """Sums twice the metric's ranks minus their mean over the levels of people; shape (levels, lanes)."""
     lanes = swapped.shape[1]
     weight, rank = np.zeros(lanes, dtype=sums.dtype), np.zeros(lanes, dtype=sums.dtype)
     before = np.full(lanes, -swapped.shape[0], dtype=sums.dtype)
@@ -74,7 +74,7 @@ def _score_pairs(
 ) -> None:
     """Counts concordant minus discordant pairs; shape (aspects, lanes).
 
-    A value is compared with the lower ones, of which the numbers up to every level of people are kept.
+    Each value is compared with all lower ones; `upto` counts these by level of people, cumulatively.
     """
     lanes = swapped.shape[1]
     n_aspects = level.shape[1]
@@ -105,12 +105,12 @@ def _score_pairs(
 
 
 class SwappedRanks:
-    """Two metrics whose values are swapped, against people.
+    """Rank statistics of two metrics with people after swaps of the metrics' values.
 
     Args:
-        first: Shape (rows,).
-        second: Shape (rows,).
-        people: Shape (aspects, rows).
+        first: Values of the first metric, shape (rows,).
+        second: Values of the second metric, shape (rows,).
+        people: Values of people, shape (aspects, rows).
     """
 
     def __init__(self, first: Floats, second: Floats, people: Floats) -> None:
@@ -118,20 +118,20 @@ class SwappedRanks:
         values = np.concatenate([first, second])
         order = np.argsort(values, kind="stable")
         self.row = (order % max(1, self.size)).astype(np.int32)
-        self.kept = (order < self.size).astype(np.int8)  # a value of the first metric is there unless it is swapped
+        self.kept = (order < self.size).astype(np.int8)  # a value of the first metric is present unless it is swapped
         self.ends = np.cumsum(np.unique(values, return_counts=True)[1]).astype(np.int32)
         levels, ranks, bounds = [], [], [0]
         for own in people:
             _, level, counts = np.unique(own, return_inverse=True, return_counts=True)
             levels.append(level.reshape(-1) + bounds[-1])
-            ranks.append(2.0 * np.cumsum(counts) - counts - self.size)  # twice the middle ranks, from their mean
+            ranks.append(2.0 * np.cumsum(counts) - counts - self.size)  # twice the mid-ranks minus their mean
             bounds.append(bounds[-1] + len(counts))
         self.level, self.bounds = np.stack(levels, axis=1).astype(np.int32), np.array(bounds, dtype=np.int32)
         self.ranks = ranks
         self.dtype = np.int32 if self.size <= LARGEST_SMALL else np.int64
 
     def numerators(self, swapped: Swaps, name: str) -> Floats:
-        """What the first metric has above the fraction bar after swaps.
+        """Computes the numerators of the first metric after swaps.
 
         Args:
             swapped: 1 where a row is swapped, else 0; shape (rows, swaps).
@@ -152,7 +152,7 @@ class SwappedRanks:
         return np.stack([own @ part for own, part in zip(self.ranks, parts, strict=True)]) / 4
 
     def norms(self, swapped: Swaps, name: str) -> Floats:
-        """What both metrics contribute to the denominators after swaps; shape (metrics, swaps)."""
+        """Computes the factors of both metrics in the denominators after swaps; shape (metrics, swaps)."""
         ties = np.zeros((4, swapped.shape[1]))
         compiled(_count_ties)(swapped, self.row, self.kept, self.ends, ties)
         squares = {

@@ -1,4 +1,4 @@
-"""How far a judge's ratings are from people's, system by system."""
+"""Errors of a judge's ratings against people's, by system."""
 
 from dataclasses import dataclass
 
@@ -17,20 +17,20 @@ class RatingError:
 
     Attributes:
         metric: The judge.
-        aspect: What people rated.
+        aspect: Aspect that people rated.
         system: The system whose replies are rated; None for all of them.
-        mean_absolute_error: None without a row.
+        mean_absolute_error: Mean absolute difference between judge and people; None without a row.
         mean_absolute_error_low: Lower end of the interval over items; None with fewer than two.
-        mean_absolute_error_high: Upper end.
-        chance: Mean absolute error to expect when the judge's ratings are dealt out at random over these replies.
+        mean_absolute_error_high: Upper end of the interval.
+        chance: Expected mean absolute error if the judge's ratings are permuted at random over these replies.
         ceiling: Mean absolute error of one annotator against the mean of the others, over all rows of the annotators
             who share 3 with others; None without two of them.
-        n_annotators: The annotators that the ceiling rests on.
-        bias: Mean of the judge's rating minus people's: above 0 where the judge is too generous.
+        n_annotators: Number of annotators behind the ceiling.
+        bias: Mean of the judge's rating minus people's; above 0 if the judge gives higher values.
         bias_low: Lower end of the interval.
-        bias_high: Upper end.
-        n: Rows with both values.
-        n_missing: Rows that lack one.
+        bias_high: Upper end of the interval.
+        n: Number of rows with both values.
+        n_missing: Number of rows that lack a value.
     """
 
     metric: str
@@ -52,15 +52,13 @@ class RatingError:
 def rating_errors(
     table: ScoreTable, *, resamples: int = 10_000, seed: int = 0, confidence: float = 0.95
 ) -> list[RatingError]:
-    """Computes mean absolute error and bias of every metric, for every system and for all of them.
-
-    It makes sense only for metrics on people's scale: give a table of those.
+    """Computes mean absolute error and bias of every metric, for every system and for all systems together.
 
     Args:
-        table: The values.
-        resamples: How many resamples of items; 0 for no intervals.
-        seed: Decides the draws.
-        confidence: Of the intervals.
+        table: The values, of metrics on people's scale only.
+        resamples: Number of resamples of the items; 0 for no intervals.
+        seed: Seed of the bootstrap.
+        confidence: Confidence level of the intervals.
     """
     selections: list[tuple[str | None, Flags]] = [(None, np.ones(len(table.items), dtype=np.bool_))]
     selections += [
@@ -103,11 +101,11 @@ def rating_errors(
 
 
 def _by_chance(x: Floats, y: Floats) -> float | None:
-    """Mean absolute difference of all pairs of a value of x and one of y."""
+    """Computes the mean absolute difference over all pairs of a value of x and a value of y."""
     if len(x) == 0:
         return None
     (x, of_x), (y, of_y) = (np.unique(each, return_counts=True) for each in (x, y))
-    # Through sums of the values below each, because all pairs at once may not fit.
+    # By cumulative sums, because all pairs may not fit into memory.
     below, total = np.concatenate([[0], np.cumsum(of_y)]), np.concatenate([[0.0], np.cumsum(y * of_y)])
     place = np.searchsorted(y, x)
     under = x * below[place] - total[place]

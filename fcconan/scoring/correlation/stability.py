@@ -1,4 +1,4 @@
-"""How a correlation varies over random samples of the rows."""
+"""Variation of correlations over random samples of the rows."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,25 +8,25 @@ import numpy as np
 from fcconan.scoring.arrays import Floats
 from fcconan.scoring.correlation.coefficients import COEFFICIENTS, SPEARMAN
 from fcconan.scoring.correlation.levels import POOLED, evaluate
-from fcconan.scoring.names import known_names
-from fcconan.scoring.score_table import ScoreTable, parts
+from fcconan.scoring.names import check_names
+from fcconan.scoring.score_table import ScoreTable, complete_rows
 
 
 @dataclass(frozen=True)
 class Stability:
-    """How a pooled coefficient varies over random samples of the rows.
+    """Variation of a pooled coefficient over random samples of the rows.
 
     Attributes:
         metric: The metric.
-        aspect: What people rated.
-        coefficient: Its name.
-        mean: Over the trials that have a value; None without one.
-        standard_deviation: Over the same trials, with n - 1; None below two.
-        lowest: The smallest.
-        highest: The largest.
-        n_trials: How many have a value.
-        n_undefined: How many have none.
-        sizes: The sample sizes.
+        aspect: Aspect that people rated.
+        coefficient: Name of the coefficient.
+        mean: Mean over the trials that have a value; None without one.
+        standard_deviation: Standard deviation over these trials, with n - 1; None below two.
+        lowest: Smallest value.
+        highest: Largest value.
+        n_trials: Number of trials with a value.
+        n_undefined: Number of trials without a value.
+        sizes: Sizes of the samples.
     """
 
     metric: str
@@ -51,18 +51,18 @@ def stability(
     """Averages pooled coefficients over random samples (CSEval, Appendix D: 13 sizes with 3 seeds).
 
     Args:
-        table: The values; every metric is sampled from the rows that it and people have.
-        coefficients: From `fcconan.scoring.correlation.coefficients.COEFFICIENTS`.
-        sizes: Rows of each sample; by default 100, 600, 1100, ... while there are so many, as in the paper. Sizes above
-            the rows that a pair has are left out for it, which `sizes` of its result shows.
-        seeds: Each draws one sample of each size.
+        table: The values; each metric is sampled from the rows that both it and people rated.
+        coefficients: Coefficients, from `fcconan.scoring.correlation.coefficients.COEFFICIENTS`.
+        sizes: Sizes of the samples; by default 100, 600, 1100, ... up to the number of rows, as in the paper. A pair
+            with fewer rows has fewer sizes, which its result lists.
+        seeds: Seeds of the samples; each gives one sample of each size.
 
     Raises:
         InputError: A coefficient is unknown.
     """
-    names, found = known_names("coefficient", coefficients, COEFFICIENTS), []
+    names, found = check_names("coefficient", coefficients, COEFFICIENTS), []
     wanted = range(100, len(table.items) + 1, 500) if sizes is None else sizes
-    for part in parts(table, table.metric_values, table.human_values, table.pairs):
+    for part in complete_rows(table, table.metric_values, table.human_values, table.pairs):
         used = tuple(size for size in wanted if 1 < size <= len(part.rows))
         trials: dict[str, list[Floats]] = {name: [] for name in names}
         for size in used:

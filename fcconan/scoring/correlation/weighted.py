@@ -1,11 +1,12 @@
-"""Coefficients of rows that stand there several times: many resamples or swaps at once, ties included, exactly.
+"""Coefficients of repeated rows, with ties: exact values of many resamples or swaps at once.
 
-A resample of HS instances is a whole number for every instance. Pearson needs weighted sums only, which are one matrix
-product. Ranks and concordant pairs are counted again in every resample, in one pass over the rows in the order of the
-metric, which resampling does not change; a block of resamples goes through the pass side by side. All counts are whole
-numbers below 2^53, so that ranks and pairs are exact. The passes are compiled by numba: NumPy has no running sum over
-rows that is fast for a block of resamples, and one call for each row of the data would cost more than the sums. The
-compiled code is kept on disk; the first call of all takes a few seconds.
+A resample of HS instances is a whole number (weight) for every instance. Pearson's coefficient needs only weighted
+sums, which are one matrix product. Ranks and concordant pairs are counted in every resample, in one pass over the rows.
+The pass follows the order of the metric, which resampling does not change, and handles a block of resamples at once.
+All counts are whole numbers below 2^53, so ranks and pairs are exact.
+
+Numba compiles the passes: NumPy has no running sum over rows that is fast for a block of resamples, and one NumPy call
+per row would cost more than the sums. The compiled code is cached on disk; the first call takes a few seconds.
 """
 
 import functools
@@ -30,21 +31,21 @@ from fcconan.scoring.significance.intervals import divided, draws
 
 Pairs = Sequence[tuple[int, int]]
 
-BLOCK = 64  # resamples that go through a pass together
+BLOCK = 64  # resamples of a block
 FEW_LEVELS = 12
-LOST = 1e-6  # a sum of squared deviations that is this share of the sum of squares has lost its digits
-AT_ONCE = 2_000_000  # weights of rows held at once, where sums have lost their digits
+LOST = 1e-6  # share of the sum of squares below which a sum of squared deviations is imprecise
+AT_ONCE = 2_000_000  # weights of rows in memory when imprecise sums are computed again
 
 
-# Numba unrolls the loops over lanes (the resamples of a block) where the rows are looked up before them.
+# Numba unrolls the loops over lanes (the resamples of a block) if the rows are looked up before them.
 
 
 def _rank_levels(
     weights: Floats, unit: Ints, order: Ints, ends: Ints, total: Floats, ranks: Floats, sums: Floats
 ) -> None:
-    """Writes the middle rank minus the mean rank of every level (run of equal values), and sums over the levels.
+    """Writes the mid-rank minus the mean rank of every level (run of equal values), and sums over the levels.
 
-    `sums` receives the squares of the ranks, the tied pairs, and the number of levels that are there; shape (3, lanes).
+    `sums` receives the sum of squared ranks, the tied pairs, and the number of levels present; shape (3, lanes).
     """
     lanes = weights.shape[1]
     before, here = np.zeros(lanes), np.zeros(lanes)
@@ -87,7 +88,7 @@ def _count_pairs(
 ) -> None:
     """Counts pairs that differ in x: concordant, discordant, and tied in y; shape (3, lanes).
 
-    A row is compared with the rows that entered before it, of which the weights up to every level of y are kept.
+    Each row is compared with the rows before it; `upto` has their weights by level of y, cumulatively.
     """
     lanes = weights.shape[1]
     upto = np.zeros((n_levels + 1, lanes))
@@ -113,7 +114,7 @@ def _count_pairs(
 def _count_pairs_of_many_levels(
     weights: Floats, unit: Ints, order: Ints, entered: Ints, level: Ints, n_levels: int, counts: Floats
 ) -> None:
-    """Does the same with the weights of the levels in a Fenwick tree, for variables of many levels."""
+    """Counts the same pairs for variables with many levels, with the weights of the levels in a Fenwick tree."""
     lanes = weights.shape[1]
     tree = np.zeros((n_levels + 1, lanes))
     total, lower, equal = np.zeros(lanes), np.zeros(lanes), np.zeros(lanes)
@@ -166,21 +167,21 @@ class _Ordered:
         self.ends = np.cumsum(counts)
 
     def entered(self, threshold: float) -> Ints:
-        """How many rows, in order, lie more than the threshold below each row; shape (rows,), in order."""
+        """Counts the rows that are more than the threshold below each row; shape (rows,), in sorted order."""
         starts = self.ends - np.diff(self.ends, prepend=0)
         return starts[lowest_tied(self.distinct, threshold)][self.level[self.order]]
 
 
 class WeightedCoefficients:
-    """Coefficients of pairs of variables whose rows are weighted by the unit that they belong to.
+    """Coefficients of pairs of variables whose rows have the weights of their units.
 
     Args:
-        x: Values of the metrics, shape (metrics, rows); complete.
-        y: Values of people, shape (aspects, rows); complete.
-        unit: The unit (HS instance) of every row, from 0; shape (rows,).
-        n_units: How many units there are; some may have no row.
+        x: Values of the metrics, shape (metrics, rows); without nan.
+        y: Values of people, shape (aspects, rows); without nan.
+        unit: Unit (HS instance) of every row, from 0; shape (rows,).
+        n_units: Number of units, including units without a row.
         pairs: Positions in x and y of the pairs to compute.
-        coefficients: Names from `fcconan.scoring.correlation.coefficients`.
+        coefficients: Coefficients, from `fcconan.scoring.correlation.coefficients`.
         thresholds: Tie threshold of every pair, for the calibrated accuracy.
     """
 
@@ -292,8 +293,8 @@ class _Moments:
     """Sums by unit from which Pearson's coefficient follows under any weights."""
 
     def __init__(self, x: Floats, y: Floats, unit: Ints, n_units: int, pairs: Pairs) -> None:
-        # Centred first: the sums of squares of values far from 0 would lose their digits. An outlier may move the mean
-        # far from all other values, but not the median.
+        # Centred first, because sums of squares of values far from 0 lose precision; at the median, because an
+        # outlier may move the mean far from all other values.
         x, y = (_from_median(values) for values in (x, y))
         self.x, self.y, self.unit = x, y, unit
         self.metric, self.aspect = (np.array([pair[side] for pair in pairs], dtype=np.int64) for side in (0, 1))
@@ -323,7 +324,7 @@ class _Moments:
 
 
 def _from_median(values: Floats) -> Floats:
-    """Subtracts a middle value of every row, so that values equal to it become exactly 0."""
+    """Subtracts a median value of every row, so that values equal to it become exactly 0."""
     if values.shape[1] == 0:
         return values
     middle = (values.shape[1] - 1) // 2
@@ -331,15 +332,15 @@ def _from_median(values: Floats) -> Floats:
 
 
 def weighted_pearson(x: Floats, y: Floats, weights: Floats) -> Floats:
-    """Pearson's coefficient from deviations, which keeps its digits where sums of squares do not.
+    """Computes Pearson's coefficient from deviations, which are more precise than sums of squares.
 
     Args:
-        x: Shape (rows,) or (rows, resamples).
-        y: The same.
-        weights: How often each row is there, shape (rows, resamples).
+        x: Values, shape (rows,) or (rows, resamples).
+        y: Values of the other variable, shape (rows,) or (rows, resamples).
+        weights: Number of times that each row occurs, shape (rows, resamples).
 
     Returns:
-        Shape (resamples,); nan where a variable is constant over the rows that are there.
+        Shape (resamples,); nan where a variable is constant over the rows with a weight above 0.
     """
     there, total = weights > 0, weights.sum(axis=0)
     varied = np.ones(weights.shape[1], dtype=np.bool_)
@@ -369,16 +370,17 @@ def _kendall(name: str, score: Floats, total: Floats, n_pairs: Floats, x: Floats
 def resampled(
     evaluate: Callable[[Floats], Mapping[str, Floats]], n_units: int, *, resamples: int, seed: int
 ) -> dict[str, Floats]:
-    """Evaluates under the draws of the bootstrap; the draws are those of `bootstrap_means` with the same seed.
+    """Evaluates a function of the weights of a bootstrap; resamples are those of `bootstrap_means` with the same seed.
 
     Args:
-        evaluate: Takes weights of shape (units, some resamples) and returns arrays of shape (..., some resamples).
-        n_units: How many units are drawn from, with replacement.
-        resamples: How many resamples.
-        seed: Decides the draws.
+        evaluate: Function from weights, shape (units, block of resamples), to arrays of shape (..., block of
+            resamples).
+        n_units: Number of units to resample.
+        resamples: Number of resamples.
+        seed: Seed of the bootstrap.
 
     Returns:
-        By name, shape (..., resamples).
+        Name -> values, shape (..., resamples).
     """
     parts: list[Mapping[str, Floats]] = []
     with ThreadPoolExecutor(os.cpu_count()) as threads:

@@ -16,8 +16,8 @@ from fcconan.scoring.correlation.metric_tests import (
     members_of_families,
     metric_families,
 )
-from fcconan.scoring.names import joined_parts, known_names
-from fcconan.scoring.score_table import ScoreTable, parts as complete_parts
+from fcconan.scoring.names import check_names, join_parts
+from fcconan.scoring.score_table import ScoreTable, complete_rows
 from fcconan.scoring.significance.families import family_parts
 from fcconan.scoring.significance.intervals import holm
 
@@ -25,7 +25,7 @@ WILLIAMS = "williams"
 HOLM = "holm"
 WILLIAMS_LEVELS = (POOLED, SYSTEM_MEANS)
 WILLIAMS_COEFFICIENTS = (PEARSON, SPEARMAN)
-ROUNDING = 1e-12  # what a correlation of 1 may lack, and what may be left of a denominator of 0
+ROUNDING = 1e-12  # tolerance for a correlation of 1 and a denominator of 0
 
 
 def williams_test(r_a: Floats, r_b: Floats, r_ab: Floats, n: int) -> tuple[Floats, Floats]:
@@ -35,11 +35,11 @@ def williams_test(r_a: Floats, r_b: Floats, r_ab: Floats, n: int) -> tuple[Float
         r_a: Correlation of the first metric with people.
         r_b: Correlation of the second metric with people.
         r_ab: Correlation of the two metrics.
-        n: How many independent observations.
+        n: Number of independent observations.
 
     Returns:
-        t with n - 3 degrees of freedom, and the two-sided p: 0 and 1 for metrics that correlate by 1, which cannot
-        differ; nan with n below 4 or where the three correlations are otherwise degenerate.
+        t with n - 3 degrees of freedom, and the two-sided p. They are 0 and 1 if the metrics correlate by 1; nan with n
+        below 4 or where the three correlations are otherwise degenerate.
     """
     from scipy.stats import t as student
 
@@ -62,18 +62,18 @@ def williams_tests(
 ) -> list[MetricTest]:
     """Compares all pairs of metrics for every aspect by Williams' test.
 
-    It takes observations as independent, which replies to one HS are not: PERM-INPUT needs no such assumption.
+    The test assumes independent observations. Replies to one HS are dependent; PERM-INPUT takes this into account.
 
     Args:
         table: The values.
-        levels: `pooled`, whose observations are the rows, or `system_means`, whose observations are the systems.
-        coefficients: `pearson`, for which the test was made, and `spearman`, for which it is an approximation.
+        levels: Levels: `pooled` (observations are rows) or `system_means` (observations are systems).
+        coefficients: `pearson`, for which the test was derived, or `spearman`, for which it is an approximation.
 
     Raises:
-        InputError: A level or a coefficient is none of these.
+        InputError: A level or a coefficient is unknown.
     """
-    known_names("level", levels, WILLIAMS_LEVELS)
-    known_names("coefficient", coefficients, WILLIAMS_COEFFICIENTS)
+    check_names("level", levels, WILLIAMS_LEVELS)
+    check_names("coefficient", coefficients, WILLIAMS_COEFFICIENTS)
     rows = []
     whole = table
     for level in levels:
@@ -82,7 +82,7 @@ def williams_tests(
             for aspect in aspects:
                 three = np.stack([*table.metric_values[[first, second]], table.human_values[aspect]])
                 three[:, ~np.isfinite(three).all(axis=0)] = np.nan
-                (part,) = complete_parts(table, three[:2], three[[2, 1]], [(0, 0), (1, 0), (0, 1)])
+                (part,) = complete_rows(table, three[:2], three[[2, 1]], [(0, 0), (1, 0), (0, 1)])
                 n = len(part.rows) if level == POOLED else len(np.unique(part.system))
                 for name, values in evaluate(level, part, coefficients).values().items():
                     p = float(williams_test(values[0], values[1], values[2], n)[1])
@@ -105,7 +105,7 @@ def williams_tests(
 
 
 def _holm_corrected(rows: list[MetricTest]) -> list[MetricTest]:
-    """Corrects p values within families by Holm's method: analytic tests have no draws for max-T."""
+    """Corrects p values within families by Holm's method: analytic tests have no resamples for max-T."""
     corrected = list(rows)
     for members in members_of_families(rows).values():
         p_values = np.array([np.nan if rows[each].p is None else rows[each].p for each in members], dtype=np.float64)
@@ -115,15 +115,15 @@ def _holm_corrected(rows: list[MetricTest]) -> list[MetricTest]:
 
 
 def williams_signature(table: ScoreTable, tests: Sequence[MetricTest], *, population: str = "") -> str:
-    """Returns the short string that names everything that changes the figures of `williams_tests`.
+    """Returns the signature of `williams_tests`, which names everything that changes its values.
 
     Args:
-        table: The values, which are named by a hash.
-        tests: What `williams_tests` returned.
-        population: What the rows are, in the words of whoever read them.
+        table: The values; the signature has a hash of them.
+        tests: Result of `williams_tests`.
+        population: Source of the rows, as the signature names it.
     """
     parts = {**data_parts(table, population), "test": WILLIAMS, "sides": 2}
-    return joined_parts(parts | family_parts(metric_families(tests, HOLM), BY))
+    return join_parts(parts | family_parts(metric_families(tests, HOLM), BY))
 
 
 def _williams_reason(n_rows: int, n_observations: int, defined: bool) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 
 from fcconan.errors import InputError
 from fcconan.scoring.arrays import Floats, Qrels
-from fcconan.scoring.names import known_names
+from fcconan.scoring.names import check_names
 from fcconan.scoring.retrieval.metrics import (
     NAMES,
     NOTHING,
@@ -45,11 +45,11 @@ def check_run(
     Queries that the run leaves out stay out: scoring counts them.
 
     Args:
-        name: Of the system, for complaints.
+        name: Name of the system, for messages.
         run: Query id to corpus ids with scores.
         queries: Query id to text.
         corpus: Corpus id to text.
-        not_in_catalogue: What to say of an id that the catalogue does not have.
+        not_in_catalogue: Message for an id that is not in the catalogue.
 
     Raises:
         InputError: An id is not of the dataset, a CN occurs twice for a query, or a score is not a finite number.
@@ -99,13 +99,13 @@ ALL_METRICS = (*TABLE_4, "precision@10", "recall@10", "f1@10", "accuracy@10")
 
 @dataclass(frozen=True)
 class Rule:
-    """What changes a figure besides the rankings and the judgements.
+    """The metrics and the conventions of their computation.
 
     Attributes:
         metrics: Names with cutoffs, such as `ndcg@10`; names that are not in `RETRIEVAL_METRICS` are ranx's.
         capped: Average precision is divided by min(k, positives), as in FC-CONAN's Table 4.
         all_queries: Queries without a positive count as 0; otherwise they are left out.
-        brackets: Compute what the figures would be if unjudged CNs were right.
+        brackets: Also compute the values if unjudged CNs were right.
     """
 
     metrics: tuple[str, ...] = TABLE_4
@@ -116,12 +116,12 @@ class Rule:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """What one system scored on one partition.
+    """The values of one system on one partition.
 
     Attributes:
         query_ids: The queries.
-        values: For every metric shape (queries,); nan where there is no figure: a failed query, or one without
-            a positive that the rule leaves out.
+        values: Metric -> values, shape (queries,); nan for a failed query, and for a query without a positive if the
+            rule leaves it out.
         unjudged_right: The same if every unjudged CN among the first k were right.
         judged: Share of the first k that is judged; shape (queries,).
         n_without_positive: Queries without a positive.
@@ -149,7 +149,7 @@ def metric_names(metrics: Sequence[str], k: int) -> tuple[str, ...]:
     names = []
     for metric in metrics:
         name, cutoff = parse_metric(metric, k)
-        known_names("metric", [name.split(".")[0]], [*RETRIEVAL_METRICS, *NAMES])
+        check_names("metric", [name.split(".")[0]], [*RETRIEVAL_METRICS, *NAMES])
         names.append(f"{name}@{cutoff}" if name in RETRIEVAL_METRICS else metric.strip())
     if not names:
         raise InputError("no metric is named: give one or more, such as ndcg@10")
@@ -170,12 +170,12 @@ def evaluate(
 
     Args:
         ordered: Query id to corpus ids, best first, ties broken.
-        qrels: Query id to corpus id to relevance; what is not there is unjudged and counts as wrong.
+        qrels: Query id to corpus id to relevance; CNs without an entry are unjudged and count as wrong.
         query_ids: The queries.
         n_corpus: Size of the catalogue.
         k: The cutoff of `judged` and of the counts.
-        rule: What to compute and how.
-        failed: Queries for which the system failed: they have no figure.
+        rule: Metrics and conventions.
+        failed: Queries for which the system failed: they have no value.
 
     Raises:
         InputError: ranx does not know a metric either.
@@ -224,7 +224,7 @@ def chance_levels(qrels: Qrels, query_ids: Sequence[str], *, n_corpus: int, rule
         qrels: Query id to corpus id to relevance.
         query_ids: The queries.
         n_corpus: Size of the catalogue.
-        rule: What to compute and how.
+        rule: Metrics and conventions.
 
     Returns:
         For every metric shape (queries,); nan where a query is left out, and for metrics without a closed form here.
@@ -256,14 +256,14 @@ def evaluate_run(
         metrics: Names, with cutoffs or without.
         k: The cutoff of names without one.
         n_corpus: Size of the catalogue, for `accuracy`; by default the CNs that are judged or ranked.
-        seed: Of the tie rule.
+        seed: Seed of the tie rule.
 
     Returns:
         The mean of every metric over the queries of the qrels that have a positive; a query that the run leaves out
         counts as 0.
 
     Raises:
-        InputError: A ranking holds a CN twice or a score that is no number; a metric is not known.
+        InputError: A ranking holds a CN twice or a score that is not a number; or a metric is unknown.
 
     Examples:
         >>> evaluate_run({"hs": {"cn1": 0.9, "cn2": 0.4}}, {"hs": {"cn2": 1}}, metrics=["mrr@10"])

@@ -39,7 +39,7 @@ def evaluate_judged(
         qrels: Query id to corpus id to relevance.
         query_ids: The queries.
         k: The cutoff of the counts.
-        rule: What to compute and how; `accuracy` is left out.
+        rule: Metrics and conventions; `accuracy` is left out.
         failed: Queries for which the system failed: they have no value.
     """
     condensed = {query: [key for key in ranking if key in qrels.get(query, {})] for query, ranking in ordered.items()}

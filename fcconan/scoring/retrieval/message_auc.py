@@ -1,4 +1,4 @@
-"""The message-specific score: whether a system knows which messages a CN answers, whatever it thinks of the CN.
+"""The message-specific score: does a system distinguish messages that a CN answers from others?
 
 A ranking metric compares the CNs of one HS, so that a system which only knows good CNs scores well without reading the
 HS. Here the HS of one CN are compared: how probable it is that an HS which the CN answers has a higher score than one
@@ -54,16 +54,16 @@ def message_auc(
     In a resample, a pair counts as often as its CN, its positive HS and its negative HS are drawn, multiplied.
 
     Args:
-        scores: Of one system; shape (HS, CNs) or (repeats, HS, CNs). nan where it gave no score, as for an HS on which
-            it failed: such a pair is left out. A CN that a system left out of its ranking is below all that it ranked:
-            -inf. Two scores of -inf are a tie.
+        scores: Scores of one system, shape (HS, CNs) or (repeats, HS, CNs). nan where it gave no score, as for an HS
+            on which it failed: such a pair is left out. A CN that is missing from a ranking is below all ranked
+            ones: -inf. Two scores of -inf are a tie.
         labels: 1 appropriate, 0 not, nan unjudged; shape (HS, CNs).
         folds: Shape (repeats, HS), for systems that learn from the labels of other HS: in each repeat, only HS of one
             fold are compared. Without an HS's own label, the scores of exactly the positive HS are lower, so that
             held-out scores compare only where they come from one model. To compare systems on the same pairs, give
             both the same folds. By default all HS are compared.
-        resamples: How many resamples.
-        confidence: Of the interval.
+        resamples: Number of resamples.
+        confidence: Confidence level of the intervals.
         seed: Decides the draws, which are the same for all systems and partitions of the same HS and CNs.
 
     Returns:
@@ -121,7 +121,7 @@ def message_auc_difference(a: MessageAUC, b: MessageAUC, *, confidence: float) -
     Args:
         a: Score of a system.
         b: Score of another one on the same HS and CNs, with the same seed and resamples.
-        confidence: Of the interval.
+        confidence: Confidence level of the intervals.
 
     Returns:
         The difference, and the ends of its interval; nan where one of the two has none.
@@ -181,5 +181,5 @@ def _weighted(of_positive: Floats, values: Floats, of_negative: Floats) -> Float
     """
     if values.shape[0] > values.shape[1]:
         values, of_positive, of_negative = values.T, of_negative, of_positive
-    # The product runs over the larger side; what it holds at once is as large as the draws of the smaller one.
+    # The product runs over the larger side, so it needs no more memory than the draws of the smaller side.
     return np.asarray(np.einsum("rp,rp->r", of_positive, of_negative @ values.T))

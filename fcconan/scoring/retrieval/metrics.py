@@ -1,10 +1,10 @@
 """Retrieval metrics at a cutoff, query by query, from one matrix of gains, or by ranx.
 
-Every metric is a pure function of what was ranked (`Ranked`). The figures are those of ranx wherever ranx defines the
-metric; `tests/scoring/test_retrieval.py` compares them with ranx and with trec_eval. `ap` as FC-CONAN's Table 4 has it
-divides by min(k, positives), ranx and trec_eval by the positives: both are here, under their own names.
+Every metric is a pure function of a ranking (`Ranked`). Values equal those of ranx if ranx defines the metric;
+`tests/scoring/test_retrieval.py` compares them with ranx and with trec_eval. FC-CONAN's Table 4 divides `ap` by
+min(k, positives), ranx and trec_eval by the positives; both versions are here, under their own names.
 
- ranx pairs queries by insertion order, sorts equal scores as it happens, raises on empty and missing queries, and
+ranx pairs queries by insertion order, sorts equal scores as it happens, raises on empty and missing queries, and
 compiles for up to a minute when first called. Here both sides have the same queries in the same order, scores are made
 from ranks, and a query without a ranking is given one that holds an unknown document only, so that every metric of it
 is 0.
@@ -29,7 +29,7 @@ NOTHING = -2
 
 @dataclass(frozen=True)
 class Ranked:
-    """What one system ranked, seen through the judgements of one partition.
+    """The rankings of one system with the judgements of one partition.
 
     Attributes:
         query_ids: The queries, in the dataset's order.
@@ -169,7 +169,7 @@ def f1(ranked: Ranked, k: int) -> Floats:
 
 
 def accuracy(ranked: Ranked, k: int) -> Floats:
-    """Share of the catalogue that is told right if the first k are called appropriate and the others not."""
+    """Share of the catalogue that is labelled correctly if the first k are called appropriate and the others not."""
     top = ranked.top(k)
     right = _hits(ranked, k).sum(axis=1)
     returned = (top != NOTHING).sum(axis=1)
@@ -245,7 +245,7 @@ def chance(ranked: Ranked, name: str, k: int, *, capped: bool = False) -> Floats
     """Expected value of a metric, query by query, if the catalogue is ranked at random; exact, in closed form.
 
     Args:
-        ranked: Gives the positives of every query and the size of the catalogue; what was ranked does not matter.
+        ranked: Gives the positives of every query and the size of the catalogue; the ranking itself does not matter.
         name: A key of `RETRIEVAL_METRICS`.
         k: The cutoff.
         capped: Divide average precision by min(k, positives).

@@ -20,7 +20,7 @@ from fcconan.scoring.retrieval.evaluation import Rule, own_values
 from fcconan.scoring.retrieval.metrics import NOTHING, UNJUDGED, Ranked, parse_metric
 from fcconan.scoring.significance.intervals import CHUNK, divided, draws
 
-OF_CNS = 1  # what tells the draws of CNs from those of HS
+OF_CNS = 1  # part of the seed for the draws of CNs, which separates them from those of HS
 
 
 def two_way_draws(n_hs: int, n_cns: int, resamples: int, seed: int) -> Iterator[tuple[Floats, Floats]]:
@@ -31,8 +31,8 @@ def two_way_draws(n_hs: int, n_cns: int, resamples: int, seed: int) -> Iterator[
     Args:
         n_hs: How many HS are drawn from, and drawn.
         n_cns: How many CNs are drawn from, and drawn.
-        resamples: How many resamples.
-        seed: Decides the draws.
+        resamples: Number of resamples.
+        seed: Seed of the bootstrap.
 
     Yields:
         How often every HS and every CN is drawn; shapes (some resamples, HS) and (some resamples, CNs).
@@ -59,23 +59,23 @@ def two_way_means(
 ) -> Floats:
     """Means of metrics over resampled HS and CNs, with the same draws for all systems.
 
-    A CN that is drawn w times stands w times at its place in every ranking and in the catalogue; a CN that is not
-    drawn is gone. Ideal rankings and numbers of positives follow; the catalogue keeps its size. An HS that is drawn w
+    A CN that is drawn w times is repeated w times at its rank in every ranking and in the catalogue; a CN that is not
+    drawn is absent. Ideal rankings and numbers of positives follow; the catalogue keeps its size. An HS that is drawn w
     times counts w times in the mean.
 
     Args:
-        orders: Of every system, query id to corpus ids, best first, ties broken; a query that is not there has an
-            empty ranking.
-        qrels: Query id to corpus id to relevance; what is not there is unjudged. CNs outside the catalogue are left
+        orders: Rankings of every system, query id to corpus ids, best first, ties broken; a query without an
+            entry has an empty ranking.
+        qrels: Query id to corpus id to relevance; CNs without an entry are unjudged. CNs outside the catalogue are left
             out.
         query_ids: The HS to draw from.
         corpus_ids: The catalogue to draw from.
         rule: The metrics, and what becomes of a query without a positive in the resample: left out, or counted as it is
             (`all_queries`).
         k: The cutoff of metrics without one.
-        resamples: How many resamples.
-        seed: Decides the draws.
-        failed: Of every system, the queries for which it failed, which are left out of its means; empty if none did.
+        resamples: Number of resamples.
+        seed: Seed of the bootstrap.
+        failed: Queries for which each system failed, which are left out of its means; empty if none did.
 
     Returns:
         Shape (resamples, systems, metrics); nan for a metric that only ranx computes, and in a resample without a
@@ -118,7 +118,7 @@ def _relevances(qrels: Qrels, query_ids: Sequence[str], places: Mapping[str, int
 
 
 def _places(order: Mapping[str, Sequence[str]], query_ids: Sequence[str], places: Mapping[str, int]) -> Ints:
-    """Returns the places in the catalogue of what was ranked, padded with -1; shape (HS, longest ranking)."""
+    """Returns the positions of the ranked CNs in the catalogue, padded with -1; shape (HS, longest ranking)."""
     rankings = [order.get(query, ()) for query in query_ids]
     found = np.full((len(query_ids), max(map(len, rankings))), -1, dtype=np.int64)
     for row, ranking in enumerate(rankings):
@@ -153,7 +153,7 @@ class _Batch:
 
     Attributes:
         resample: The resample of every row; shape (rows,).
-        hs: The place of its HS; shape (rows,).
+        hs: Position of the HS of every row; shape (rows,).
         times: How often the HS is drawn; shape (rows,).
     """
 
@@ -186,7 +186,7 @@ class _Batch:
         """Returns the means of a system.
 
         Args:
-            ranking: What it ranked; shape (HS, longest ranking).
+            ranking: Positions of its ranked CNs; shape (HS, longest ranking).
             gone: True where it failed; shape (HS,).
             rule: The metrics.
             depth: How many ranks they look at.

@@ -20,7 +20,7 @@ import numpy as np
 from fcconan.data import counted
 from fcconan.errors import InputError
 from fcconan.scoring.arrays import Floats, Ints, Swaps
-from fcconan.scoring.names import known_names
+from fcconan.scoring.names import check_names
 from fcconan.scoring.significance import intervals
 from fcconan.scoring.significance.intervals import TOLERANCE, divided
 
@@ -70,7 +70,7 @@ def all_flips(units: int, draws: int) -> Swaps | None:
 
     Args:
         units: Number of units.
-        draws: Number of draws that were asked for.
+        draws: Number of requested draws.
 
     Returns:
         Shape (2^(units - 1) - 1, units); 1 for a unit that is flipped.
@@ -234,7 +234,7 @@ def system_pairs(systems: Sequence[str], baseline: str | None = None) -> Pairs:
     """
     if baseline is None:
         return list(combinations(range(len(systems)), 2))
-    known_names("baseline system", [baseline], systems)
+    check_names("baseline system", [baseline], systems)
     if len(systems) < 2:
         raise InputError(f"there is one system, {baseline}: --baseline needs another one to compare it with")
     second = list(systems).index(baseline)

@@ -22,8 +22,8 @@ def bootstrap_means(values: Floats, *, resamples: int = 10_000, seed: int = 0) -
 
     Args:
         values: Shape (series, queries); nan is missing.
-        resamples: How many resamples.
-        seed: Decides the draws.
+        resamples: Number of resamples.
+        seed: Seed of the bootstrap.
 
     Returns:
         Shape (resamples, series); nan where all drawn values are missing.
@@ -43,15 +43,15 @@ def bootstrap_means(values: Floats, *, resamples: int = 10_000, seed: int = 0) -
 def draws(n_queries: int, resamples: int, seed: int | np.random.Generator) -> Iterator[Floats]:
     """Draws resamples of queries, with replacement, a bounded number of resamples at a time.
 
-    All functions that take the same seed and number of queries share these draws, whatever they compute of them.
+    All functions with the same seed and number of queries share these draws.
 
     Args:
-        n_queries: How many queries (or other units) are drawn from, and drawn.
-        resamples: How many resamples.
-        seed: Decides the draws; a generator goes on from where it is.
+        n_queries: Number of queries (or other units), and of draws per resample.
+        resamples: Number of resamples.
+        seed: Seed of the bootstrap, or a generator in its current state.
 
     Yields:
-        How often every query is drawn, whole numbers; shape (some resamples, queries).
+        Number of times that every query is drawn; shape (some resamples, queries).
     """
     generator = np.random.default_rng(seed)
     for size in chunks(n_queries, resamples):
@@ -138,8 +138,8 @@ def kendall_tau_interval(
         x: Per-query values in one partition; shape (systems, queries); nan is missing.
         y: Per-query values in the other; the same systems and queries.
         resamples: How many resamples; the same queries are drawn for both.
-        seed: Decides the draws.
-        confidence: Of the interval.
+        seed: Seed of the bootstrap.
+        confidence: Confidence level of the intervals.
 
     Returns:
         Kendall's tau-b of the means, and the ends of the interval; nan where the order is constant.

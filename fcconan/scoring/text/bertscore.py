@@ -11,7 +11,7 @@ import numpy as np
 
 from fcconan.errors import InputError
 from fcconan.scoring.text.models import Encoded, ModelOptions, ScoringModel, batches, reading, truncated
-from fcconan.scoring.text.scores import Metric, Reason, Series, Unit
+from fcconan.scoring.text.scores import Metric, Reason, Unit, UnitScores
 
 # The layers that agree best with people on translations, as the package bert-score lists them.
 LAYERS = {
@@ -45,10 +45,10 @@ class BertScore(Metric):
         model: A folder, or a name on the Hub, of any encoder.
         layer: Which hidden state, 0 being the embeddings; by default the one in `LAYERS`, for others the last.
         idf: Weigh tokens by their inverse document frequency in all references that are scored together.
-        options: As in `ModelOptions`.
+        options: See `ModelOptions`.
 
     Raises:
-        InputError: The model cannot be used, or it has no such layer.
+        InputError: The model cannot be used, or it lacks the layer.
     """
 
     needs_reference = True
@@ -66,7 +66,7 @@ class BertScore(Metric):
         self._layer, self._idf = layer, idf
         self.independent = not idf
 
-    def score(self, units: Sequence[Unit], *, batch_size: int, progress: bool | None) -> list[Series]:
+    def score(self, units: Sequence[Unit], *, batch_size: int, progress: bool | None) -> list[UnitScores]:
         """Scores pairs of a text and a reference."""
         texts = {text: self._encode(text) for unit in units for text in (unit.text, unit.reference)}
         special = set(self._model.tokenizer.all_special_ids) - {self._model.tokenizer.unk_token_id}
@@ -94,7 +94,7 @@ class BertScore(Metric):
         parts = {"layer": self._layer, "idf": idf, "rescaled": "no"}
         cut = truncated(encoded)
         return [
-            Series(name, row, self._model.signature(name, **parts), reasons=reasons, truncated=cut)
+            UnitScores(name, row, self._model.signature(name, **parts), reasons=reasons, truncated=cut)
             for name, row in zip(self.names, values, strict=True)
         ]
 
@@ -103,7 +103,7 @@ class BertScore(Metric):
         return self._model.encode(space + text.strip())
 
     def _frequencies(self, references: Sequence[str], texts: dict[str, Encoded]) -> tuple[dict[int, float], str]:
-        """Returns the inverse document frequencies of tokens, smoothed, and what the signature says of them."""
+        """Returns smoothed inverse document frequencies of tokens, and the part of the signature that names them."""
         if not self._idf:
             return {}, "no"
         held = Counter(token for text in references for token in set(texts[text].tokens))

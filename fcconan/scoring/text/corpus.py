@@ -9,8 +9,8 @@ from typing import Literal, get_args
 import numpy as np
 
 from fcconan.errors import InputError
-from fcconan.scoring.names import known_names
-from fcconan.scoring.text.scores import Corpus, Metric, Reason, Series, Unit, signature
+from fcconan.scoring.names import check_names
+from fcconan.scoring.text.scores import CorpusScore, Metric, Reason, Unit, UnitScores, signature
 from fcconan.scoring.text.tokenizers import Tokens, ngrams, tokeniser
 
 Windows = Literal["sliding", "blocks", "script"]
@@ -24,13 +24,13 @@ class Length(Metric):
     independent = True
     names = ("length-words", "length-characters")
 
-    def score(self, units: Sequence[Unit], *, batch_size: int, progress: bool | None) -> list[Series]:
+    def score(self, units: Sequence[Unit], *, batch_size: int, progress: bool | None) -> list[UnitScores]:
         """Scores units one by one."""
         words = np.array([len(unit.text.split()) for unit in units], dtype=np.float64)
         characters = np.array([len(unit.text) for unit in units], dtype=np.float64)
         return [
-            Series("length-words", words, signature("length-words", tok="white-space"), None),
-            Series("length-characters", characters, signature("length-characters", unit="code-point"), None),
+            UnitScores("length-words", words, signature("length-words", tok="white-space"), None),
+            UnitScores("length-characters", characters, signature("length-characters", unit="code-point"), None),
         ]
 
 
@@ -56,7 +56,7 @@ class Distinct(Metric):
         self.names = tuple(f"distinct-{order}" for order in orders)
         self._tokens, self._cut = tokens, tokeniser(tokens)
 
-    def score(self, units: Sequence[Unit], *, batch_size: int, progress: bool | None) -> list[Series]:
+    def score(self, units: Sequence[Unit], *, batch_size: int, progress: bool | None) -> list[UnitScores]:
         """Scores units one by one."""
         cut = [self._cut(unit.text) for unit in units]
         found = []
@@ -68,15 +68,17 @@ class Distinct(Metric):
                     reasons[place] = "too_short" if tokens else "no_words"
                 else:
                     values[place] = len(set(ngrams(tokens, order))) / (len(tokens) - order + 1)
-            found.append(Series(name, values, signature(name, tok=self._tokens), True, reasons))
+            found.append(UnitScores(name, values, signature(name, tok=self._tokens), True, reasons))
         return found
 
-    def corpus(self, series: Series, texts: Sequence[str], references: Sequence[Sequence[str]]) -> Corpus | None:
+    def corpus(
+        self, series: UnitScores, texts: Sequence[str], references: Sequence[Sequence[str]]
+    ) -> CorpusScore | None:
         """Computes the share over all texts together."""
         order = int(series.name.removeprefix("distinct-"))
         counts = Counter(gram for text in texts for gram in ngrams(self._cut(text), order))
         name = signature(series.name, tok=self._tokens, corpus="pooled")
-        return Corpus(len(counts) / counts.total(), name) if counts else Corpus(None, name, "no_values")
+        return CorpusScore(len(counts) / counts.total(), name) if counts else CorpusScore(None, name, "no_values")
 
 
 class RepetitionRate(Metric):
@@ -88,11 +90,11 @@ class RepetitionRate(Metric):
 
     Args:
         window: Words between white space in a window.
-        windows: `sliding`: every stretch of that many consecutive words, as the paper says. `blocks`: whole texts until
-            there are that many words, one block after the other, the last one shorter; a text with fewer than n words
-            is then an n-gram of its own. `script`: what the authors' script computes, which published figures come
-            from: blocks, but the last one counts twice if its last text completes it, and an n without repetition is
-            left out of the mean, so that a corpus without repeated 4-grams may score higher than one with a few.
+        windows: `sliding`: every run of that many consecutive words, as in the paper. `blocks`: consecutive blocks of
+            whole texts with that many words, the last one shorter; a text with fewer than n words is one n-gram.
+            `script`: the authors' script, the source of published values. It uses blocks, counts the last block twice
+            if its last text completes it, and leaves an n without repetition out of the mean. A corpus without repeated
+            4-grams may then score higher than one with a few.
 
     Raises:
         InputError: An argument is out of range.
@@ -104,22 +106,24 @@ class RepetitionRate(Metric):
     def __init__(self, *, window: int = 1000, windows: Windows = "sliding") -> None:
         if window < len(ORDERS):
             raise InputError(f"the window is {window} words: give {len(ORDERS)} or more")
-        known_names("kind of windows", [windows], get_args(Windows))
+        check_names("kind of windows", [windows], get_args(Windows))
         self._window, self._windows = window, windows
 
-    def score(self, units: Sequence[Unit], *, batch_size: int, progress: bool | None) -> list[Series]:
-        """Says that single texts have no rate."""
+    def score(self, units: Sequence[Unit], *, batch_size: int, progress: bool | None) -> list[UnitScores]:
+        """Returns missing values: single texts have no rate."""
         reasons: dict[int, Reason] = dict.fromkeys(range(len(units)), "corpus_only")
-        return [Series("repetition-rate", np.full(len(units), np.nan), self._signature(), False, reasons)]
+        return [UnitScores("repetition-rate", np.full(len(units), np.nan), self._signature(), False, reasons)]
 
-    def corpus(self, series: Series, texts: Sequence[str], references: Sequence[Sequence[str]]) -> Corpus | None:
+    def corpus(
+        self, series: UnitScores, texts: Sequence[str], references: Sequence[Sequence[str]]
+    ) -> CorpusScore | None:
         """Computes the rate."""
         rates = self.rates(texts)
         if rates is None:
-            return Corpus(None, self._signature(), "too_short" if texts else "no_values")
+            return CorpusScore(None, self._signature(), "too_short" if texts else "no_values")
         kept = [rate for rate in rates if rate > 0] if self._windows == "script" else rates
         value = 100 * float(np.prod(kept)) ** (1 / len(kept)) if kept else 0.0
-        return Corpus(value, self._signature())
+        return CorpusScore(value, self._signature())
 
     def rates(self, texts: Sequence[str]) -> list[float] | None:
         """Returns the four rates, from 0 to 1; None if there is no n-gram for some n."""

@@ -1,7 +1,7 @@
 """Scores of many texts by many metrics, with a signature for each; and the scores as rows.
 
-Nothing is downloaded but models that are named. A text without a value has nan and a reason, and is left out of the
-mean; what was left out is counted.
+Only the named models are downloaded. A text without a value has nan and a reason; it is left out of the mean and
+counted.
 """
 
 from collections import Counter
@@ -16,10 +16,19 @@ from fcconan.data import about_reply
 from fcconan.errors import InputError
 from fcconan.parallel import Workers
 from fcconan.scoring.arrays import Row
-from fcconan.scoring.names import known_names
+from fcconan.scoring.names import check_names
 from fcconan.scoring.text.corpus import Distinct, Length, RepetitionRate
 from fcconan.scoring.text.overlap import Bleu, Meteor, Rouge
-from fcconan.scoring.text.scores import REFERENCE_COMBINATIONS, Metric, Reason, Series, Several, TextScores, Unit, mean
+from fcconan.scoring.text.scores import (
+    REFERENCE_COMBINATIONS,
+    Metric,
+    Reason,
+    Several,
+    TextScores,
+    Unit,
+    UnitScores,
+    mean,
+)
 
 _FAMILIES: Mapping[str, Callable[[list[str]], Metric]] = {
     "bleu": lambda ends: Bleu([int(end) for end in ends]),
@@ -79,7 +88,7 @@ def score_texts(
         metrics: Names of `TEXT_METRICS`, or metrics with settings, such as `Bleu`, `BertScore(model)` or
             `Novelty(training)`. By default all of `TEXT_METRICS`; without references, those that need none.
         messages: The messages (HS) that the replies answer, for metrics that read them.
-        several: What the values for several references of a reply become: their `max` or their `mean`. `joint` is
+        several: Combination of the values for several references of a reply: their `max` or `mean`. `joint` is
             BLEU's own definition: counts are clipped at the largest of any reference, and the reference nearest in
             length counts for brevity; other metrics have the `max`, as in their libraries, and signatures say so. The
             value of the corpus in BLEU takes all references at once in any case.
@@ -131,7 +140,7 @@ def score_systems(
         InputError: As `score_texts`.
     """
     checked = {system: _checked(*given) for system, given in systems.items()}
-    known_names("combination of references", [several], REFERENCE_COMBINATIONS)
+    check_names("combination of references", [several], REFERENCE_COMBINATIONS)
     if batch_size < 1:
         raise InputError(f"batch_size is {batch_size}: give 1 or more")
     if metrics is None:
@@ -206,7 +215,7 @@ def _chosen(metrics: Sequence[str | Metric]) -> list[tuple[Metric, list[str]]]:
         if isinstance(metric, Metric):
             series.append((metric, list(metric.names)))
         else:
-            known_names("metric", [metric], TEXT_METRICS)
+            check_names("metric", [metric], TEXT_METRICS)
             family = next(each for each in _FAMILIES if metric == each or metric.startswith(f"{each}-"))
             if family not in families:
                 families[family] = []
@@ -279,7 +288,7 @@ def _whole(metric: Metric, parts: Sequence[_Measured], texts: _Texts) -> Iterato
         first = pieces[0]
         values = np.concatenate([piece.values for piece in pieces])
         reasons = tuple(reason for piece in pieces for reason in piece.reasons)
-        series = Series(first.name, values, first.signature, first.higher_is_better, counts=sums)
+        series = UnitScores(first.name, values, first.signature, first.higher_is_better, counts=sums)
         corpus = metric.corpus(series, *_pooled(texts, reasons))
         yield replace(
             first,
@@ -293,7 +302,7 @@ def _whole(metric: Metric, parts: Sequence[_Measured], texts: _Texts) -> Iterato
 
 
 def _per_text(
-    series: Series, owners: Sequence[int], given: Sequence[Reason | None], several: Several | None
+    series: UnitScores, owners: Sequence[int], given: Sequence[Reason | None], several: Several | None
 ) -> TextScores:
     """Makes values of texts from values of units; a text has one if one of its references gives one."""
     values = np.full(len(given), np.nan)
@@ -331,7 +340,7 @@ def rating_rows(replies: Sequence[Row], scores: Mapping[str, TextScores]) -> Ite
 
     Args:
         replies: Rows with `reply_id`, `system`, and item and HS where they are known.
-        scores: Series by name, with a value for each reply.
+        scores: UnitScores by name, with a value for each reply.
     """
     for name, series in scores.items():
         if "corpus_only" in series.reasons:
@@ -358,7 +367,7 @@ def summary_rows(
 
     Args:
         system: Name of the system.
-        scores: Series by name.
+        scores: UnitScores by name.
         population: The data, for signatures.
         is_portion: Whether these are some of the system's texts only; their value is then missing, with a reason.
     """

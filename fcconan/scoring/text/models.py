@@ -24,7 +24,7 @@ _OFFSET = (
     "mpnet",
     "roberta-prelayernorm",
 )
-_ENDLESS = 1_000_000  # what tokenizers name as their limit where they know none
+_ENDLESS = 1_000_000  # tokenizers without a limit state a larger number
 _UNUSED = ("pooler", "position_ids")  # weights that no metric reads
 
 
@@ -56,13 +56,13 @@ class ModelOptions(TypedDict, total=False):
 
 
 class ScoringModel:
-    """A model on this machine, in 32-bit floats and without dropout, so that it says the same each time.
+    """A model on this machine, deterministic: in 32-bit floats and without dropout.
 
     Args:
         model: A folder, or a name on the Hugging Face Hub.
-        kind: What is needed: `encoder` (any model with hidden states; of a sequence-to-sequence model its encoder),
+        kind: Kind of the model: `encoder` (any model with hidden states; of a sequence-to-sequence model its encoder),
             `sequence-to-sequence`, or `classifier` (of sequences).
-        options: As in `ModelOptions`.
+        options: See `ModelOptions`.
 
     Attributes:
         name: The folder's own name, or the name on the Hub.
@@ -93,7 +93,7 @@ class ScoringModel:
                 "sequence-to-sequence model, such as a BART or T5"
             )
         self.model: Any = self._load(source, commit, kind)
-        # The place of padding is masked, so any token will do.
+        # Padding is masked, so any token will do.
         self.padding = int(self.tokenizer.pad_token_id or 0)
         self.limit = self._limit(options.get("max_length"))
 
@@ -110,7 +110,7 @@ class ScoringModel:
             "classifier": "AutoModelForSequenceClassification",
         }
         level = transformers.utils.logging.get_verbosity()
-        transformers.utils.logging.set_verbosity_error()  # what it would warn of is an error below
+        transformers.utils.logging.set_verbosity_error()  # its warnings are errors below
         try:
             with loading(self.name):
                 model, report = getattr(transformers, makers[kind]).from_pretrained(
@@ -160,7 +160,7 @@ class ScoringModel:
         )
 
     def encode(self, text: str) -> Encoded:
-        """Returns the tokens of a text, cut to what the model takes."""
+        """Returns the tokens of a text, truncated to the limit of the model."""
         tokens = self.tokenizer(text, add_special_tokens=True, verbose=False)["input_ids"]
         if self.limit is None or len(tokens) <= self.limit:
             return Encoded(list(tokens), False)
@@ -236,7 +236,7 @@ def batches(lengths: Sequence[int], batch_size: int, *, what: str, progress: boo
     Args:
         lengths: Tokens of every row.
         batch_size: Rows of a batch.
-        what: Stands before the progress bar.
+        what: Label of the progress bar.
         progress: Whether to show it; by default where standard error is a terminal.
     """
     from tqdm import tqdm
@@ -252,10 +252,10 @@ def batches(lengths: Sequence[int], batch_size: int, *, what: str, progress: boo
 
 @contextmanager
 def reading(model: ScoringModel) -> Iterator[None]:
-    """Runs a model without gradients, and says what to do if it needs too much memory.
+    """Runs a model without gradients.
 
     Raises:
-        InputError: It does.
+        InputError: The memory does not suffice.
     """
     import torch
 

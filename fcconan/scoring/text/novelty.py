@@ -8,7 +8,7 @@ import numpy as np
 
 from fcconan.errors import InputError
 from fcconan.scoring.arrays import Floats
-from fcconan.scoring.text.scores import Metric, Reason, Series, Unit, signature
+from fcconan.scoring.text.scores import Metric, Reason, Unit, UnitScores, signature
 from fcconan.scoring.text.tokenizers import plain
 
 ROWS = 1_024  # texts compared at a time: with 5000 training texts their counts of shared words take some 50 MB
@@ -18,13 +18,13 @@ class Novelty(Metric):
     """1 - the largest Jaccard similarity of a text's set of words with that of a training text.
 
     Words are lower-cased, without ASCII punctuation, between white space. The value of the corpus is the mean over
-    texts. The ranking paper's figures follow from this.
+    texts, as in the ranking paper.
 
     Args:
         training: The training CNs; their order and how often each occurs do not matter.
 
     Raises:
-        InputError: No training text has a word, or one is no text.
+        InputError: No training text has a word, or one is not a string.
     """
 
     independent = True
@@ -44,7 +44,7 @@ class Novelty(Metric):
                 self._vocabulary.setdefault(word, len(self._vocabulary))
         self._training: Any = None
 
-    def score(self, units: Sequence[Unit], *, batch_size: int, progress: bool | None) -> list[Series]:
+    def score(self, units: Sequence[Unit], *, batch_size: int, progress: bool | None) -> list[UnitScores]:
         """Scores units one by one."""
         if self._training is None:
             self._training = self._matrix(self._sets).T.tocsr()
@@ -62,7 +62,7 @@ class Novelty(Metric):
             training=f"{len(self._sets)}-sets-{self._fingerprint}",
             similarity="jaccard",
         )
-        return [Series("novelty", values, name, None, reasons)]
+        return [UnitScores("novelty", values, name, None, reasons)]
 
     def _nearest(self, sets: Sequence[set[str]]) -> Floats:
         """Returns the largest Jaccard similarity of every set of words; shape (sets,)."""

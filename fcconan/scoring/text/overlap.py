@@ -9,8 +9,8 @@ from typing import Any, Literal
 import numpy as np
 
 from fcconan.errors import InputError
-from fcconan.scoring.names import known_names
-from fcconan.scoring.text.scores import Corpus, Metric, Reason, Series, Unit, signature
+from fcconan.scoring.names import check_names
+from fcconan.scoring.text.scores import CorpusScore, Metric, Reason, Unit, UnitScores, signature
 from fcconan.scoring.text.tokenizers import Tokens, tokeniser
 
 ROUGE_VARIANTS = ("1", "2", "l")
@@ -20,9 +20,9 @@ class Bleu(Metric):
     """BLEU (Papineni et al., 2002), from 0 to 1.
 
     The value of a text is nltk's, with its smoothing method 1 and, as in the multi-aspect paper, tokens between white
-    space. Its BLEU-3 had weights of .33; ours are thirds. A text shorter than the n-gram has a value: smoothing gives
-    it one. The value of the corpus is sacrebleu's divided by 100, with all references of a text at once and sacrebleu's
-    own tokeniser and smoothing, so it is no mean of the others.
+    space. The paper's BLEU-3 had weights of .33; here they are thirds. By smoothing, a text shorter than the n-gram has
+    a value, too. The value of the corpus is sacrebleu's divided by 100, with all references of a text at once and
+    sacrebleu's own tokeniser and smoothing. It is not the mean of the values of texts.
 
     Args:
         orders: The longest n-grams, one series for each; weights are uniform up to it.
@@ -48,14 +48,14 @@ class Bleu(Metric):
     ) -> None:
         if not orders or any(order not in (1, 2, 3, 4) for order in orders):
             raise InputError(f"orders of BLEU are {list(orders)}: give some of 1, 2, 3, 4")
-        known_names("tokeniser of sacrebleu", [corpus_tokens], ("13a", "none", "char", "intl", "zh"))
-        known_names("smoothing of sacrebleu", [corpus_smoothing], ("exp", "floor", "add-k", "none"))
+        check_names("tokeniser of sacrebleu", [corpus_tokens], ("13a", "none", "char", "intl", "zh"))
+        check_names("smoothing of sacrebleu", [corpus_smoothing], ("exp", "floor", "add-k", "none"))
         self.orders = tuple(orders)
         self.names = tuple(f"bleu-{order}" for order in orders)
         self._tokens, self._cut = tokens, tokeniser(tokens)
         self._corpus_tokens, self._corpus_smoothing = corpus_tokens, corpus_smoothing
 
-    def score(self, units: Sequence[Unit], *, batch_size: int, progress: bool | None) -> list[Series]:
+    def score(self, units: Sequence[Unit], *, batch_size: int, progress: bool | None) -> list[UnitScores]:
         """Scores units one by one."""
         from nltk.translate.bleu_score import SmoothingFunction, sentence_bleu
 
@@ -73,7 +73,7 @@ class Bleu(Metric):
             values[:, place] = sentence_bleu(references, text, weights=weights, smoothing_function=smooth)
         parts = {"tok": self._tokens, "case": "mixed", "smooth": "method1", "nltk": version("nltk")}
         return [
-            Series(name, row, signature(name, **parts), reasons=reasons)
+            UnitScores(name, row, signature(name, **parts), reasons=reasons)
             for name, row in zip(self.names, values, strict=True)
         ]
 
@@ -86,10 +86,12 @@ class Bleu(Metric):
         found = self._sacrebleu(max(self.orders), "none").corpus_score(list(texts), streams)
         return (found.sys_len, found.ref_len, *found.counts, *found.totals)
 
-    def corpus(self, series: Series, texts: Sequence[str], references: Sequence[Sequence[str]]) -> Corpus | None:
+    def corpus(
+        self, series: UnitScores, texts: Sequence[str], references: Sequence[Sequence[str]]
+    ) -> CorpusScore | None:
         """Computes sacrebleu's value of all texts together, from their counts."""
         if not texts:
-            return Corpus(None, signature(series.name, corpus="sacrebleu"), "no_values")
+            return CorpusScore(None, signature(series.name, corpus="sacrebleu"), "no_values")
         order, longest = int(series.name.removeprefix("bleu-")), max(self.orders)
         text_length, reference_length, *counts = series.counts
         metric = self._sacrebleu(order, self._corpus_smoothing)
@@ -103,7 +105,7 @@ class Bleu(Metric):
             smooth_method=self._corpus_smoothing,
             max_ngram_order=order,
         ).score
-        return Corpus(min(score / 100, 1.0), signature(f"{series.name}|{metric.get_signature()}|scale:1"))
+        return CorpusScore(min(score / 100, 1.0), signature(f"{series.name}|{metric.get_signature()}|scale:1"))
 
     def _sacrebleu(self, order: int, smoothing: str) -> Any:
         from sacrebleu.metrics.bleu import BLEU
@@ -138,12 +140,12 @@ class Rouge(Metric):
         stem: bool = True,
         tokens: Literal["a-z0-9"] | Tokens = "a-z0-9",
     ) -> None:
-        self._variants = known_names("variant of ROUGE", variants, ROUGE_VARIANTS)
+        self._variants = check_names("variant of ROUGE", variants, ROUGE_VARIANTS)
         self.names = tuple(f"rouge-{variant}" for variant in self._variants)
         self._stem, self._tokens = stem, tokens
         self._tokeniser = None if tokens == "a-z0-9" else tokeniser(tokens)
 
-    def score(self, units: Sequence[Unit], *, batch_size: int, progress: bool | None) -> list[Series]:
+    def score(self, units: Sequence[Unit], *, batch_size: int, progress: bool | None) -> list[UnitScores]:
         """Scores units one by one."""
         from rouge_score.rouge_scorer import RougeScorer
 
@@ -164,7 +166,7 @@ class Rouge(Metric):
         parts = {"measure": "f", "tok": self._tokens, "case": "lc", "stem": "porter" if self._stem else "no"}
         parts["rouge_score"] = version("rouge-score")
         return [
-            Series(name, row, signature(name, **parts), reasons=why)
+            UnitScores(name, row, signature(name, **parts), reasons=why)
             for name, row, why in zip(self.names, values, reasons, strict=True)
         ]
 
@@ -204,15 +206,15 @@ def _find_wordnet() -> Any:
 class Meteor(Metric):
     """METEOR (Lavie and Agarwal, 2007), as nltk computes it: alpha .9, beta 3, gamma .5.
 
-    nltk looks up in WordNet what is left of a word without its ending, so that many synonyms are not found.
+    nltk looks up stems in WordNet, so it does not find many synonyms.
 
     Args:
-        synonyms: Match synonyms after equal words and equal stems; by default if nltk finds WordNet on this machine.
-            Nothing is downloaded, and the signature says what was matched.
+        synonyms: Whether to match synonyms after equal words and equal stems; by default if nltk finds WordNet on this
+            machine. WordNet is not downloaded. The signature names the kinds of matches.
         tokens: The tokeniser.
 
     Raises:
-        InputError: Synonyms are asked for, and WordNet is not there.
+        InputError: Synonyms are requested, and WordNet is missing.
     """
 
     needs_reference = True
@@ -226,7 +228,7 @@ class Meteor(Metric):
                 "WordNet is not on this machine: run `python -m nltk.downloader wordnet`, or leave synonyms out"
             )
 
-    def score(self, units: Sequence[Unit], *, batch_size: int, progress: bool | None) -> list[Series]:
+    def score(self, units: Sequence[Unit], *, batch_size: int, progress: bool | None) -> list[UnitScores]:
         """Scores units one by one."""
         from nltk.translate.meteor_score import single_meteor_score
 
@@ -243,4 +245,4 @@ class Meteor(Metric):
                 reasons[place] = "no_words"
         match = "exact+stem" if wordnet is None else f"exact+stem+wordnet-{wordnet.get_version()}"
         name = signature("meteor", match=match, tok=self._tokens, case="lc", stem="porter", nltk=version("nltk"))
-        return [Series("meteor", values, name, reasons=reasons)]
+        return [UnitScores("meteor", values, name, reasons=reasons)]

@@ -1,4 +1,4 @@
-"""What a text metric is and what it gives: one value a text, one of the corpus, and a signature for each."""
+"""Text metrics and their results: one value per text, one of the corpus, and a signature for each."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -8,7 +8,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from fcconan.scoring.arrays import Floats
-from fcconan.scoring.names import joined_parts
+from fcconan.scoring.names import join_parts
 
 Several = Literal["max", "mean", "joint"]
 Reason = Literal[
@@ -26,7 +26,7 @@ REFERENCE_COMBINATIONS: tuple[Several, ...] = get_args(Several)
 
 @dataclass(frozen=True)
 class Unit:
-    """What one value is computed from: a text, one of its references and the message it answers, as the metric needs.
+    """The input of one value: a text and, if the metric needs them, one of its references and the message.
 
     Attributes:
         text: Never empty.
@@ -42,13 +42,13 @@ class Unit:
 
 
 @dataclass(frozen=True)
-class Series:
+class UnitScores:
     """One value for every unit, from a metric.
 
     Attributes:
-        name: For instance `rouge-l`.
-        values: Shape (units,); nan is undefined.
-        signature: All that changes the values.
+        name: Name of the series, such as `rouge-l`.
+        values: Values of the units, shape (units,); nan is undefined.
+        signature: Signature of the values.
         higher_is_better: None where neither end is good in itself.
         reasons: Why a unit has no value, by its position; `not_finite` where a nan has no entry.
         truncated: Positions of the units that the model did not read to the end.
@@ -65,13 +65,13 @@ class Series:
 
 
 @dataclass(frozen=True)
-class Corpus:
+class CorpusScore:
     """One value for all texts together.
 
     Attributes:
-        value: None where it is undefined.
-        signature: All that changes the value, besides the texts.
-        reason: Why it is undefined.
+        value: Value of the corpus; None if it is undefined.
+        signature: Signature of the value, without the texts.
+        reason: Reason of an undefined value.
     """
 
     value: float | None
@@ -81,14 +81,14 @@ class Corpus:
 
 @dataclass(frozen=True)
 class TextScores:
-    """What one metric says of many texts.
+    """The values of one metric for many texts.
 
     Attributes:
-        name: For instance `bertscore-f`.
+        name: Name of the series, such as `bertscore-f`.
         values: One a text; shape (texts,); nan is undefined.
         reasons: Why a text has no value; None where it has one.
         signature: All that changes the values, in the manner of sacrebleu.
-        corpus: The value of all texts together: their mean, or what the metric computes from the whole.
+        corpus: Value of all texts together: the mean, or a value that the metric computes from all texts.
         higher_is_better: None where neither end is good in itself.
         n_missing: Texts without a value.
         n_truncated: Texts that the model did not read to the end, or one of whose references it did not.
@@ -99,7 +99,7 @@ class TextScores:
     values: Floats
     reasons: tuple[Reason | None, ...]
     signature: str
-    corpus: Corpus
+    corpus: CorpusScore
     higher_is_better: bool | None
     n_missing: int
     n_truncated: int
@@ -114,7 +114,7 @@ class Metric(ABC):
         needs_reference: A unit is a pair of a text and one of its references.
         needs_message: A unit holds the message that the text answers.
         takes_empty: Empty texts have a value.
-        joins: It is defined for all references of a text at once; a unit then holds them all, if that is asked for.
+        joins: It is defined for all references of a text at once; with `joint`, a unit then has them all.
         independent: The value of a unit does not depend on other units, and the metric can be pickled: workers may
             compute parts of a text list.
     """
@@ -127,11 +127,11 @@ class Metric(ABC):
     independent = False
 
     @abstractmethod
-    def score(self, units: Sequence[Unit], *, batch_size: int, progress: bool | None) -> list[Series]:
+    def score(self, units: Sequence[Unit], *, batch_size: int, progress: bool | None) -> list[UnitScores]:
         """Scores units one by one.
 
         Args:
-            units: What to score; may be empty.
+            units: Units to score; may be empty.
             batch_size: How many units a model reads together.
             progress: Whether to show a progress bar; by default where standard error is a terminal.
 
@@ -148,7 +148,9 @@ class Metric(ABC):
         """
         return ()
 
-    def corpus(self, series: Series, texts: Sequence[str], references: Sequence[Sequence[str]]) -> Corpus | None:
+    def corpus(
+        self, series: UnitScores, texts: Sequence[str], references: Sequence[Sequence[str]]
+    ) -> CorpusScore | None:
         """Computes a value of all texts together; None if that is the mean of the values of texts.
 
         Args:
@@ -163,10 +165,10 @@ def signature(name: str, **parts: object) -> str:
     """Returns name and parts, `name|part:value|...`, with the version of this package at the end."""
     import fcconan
 
-    return f"{name}|{joined_parts({**parts, 'fcconan': fcconan.__version__})}"
+    return f"{name}|{join_parts({**parts, 'fcconan': fcconan.__version__})}"
 
 
-def mean(values: Floats) -> Corpus:
+def mean(values: Floats) -> CorpusScore:
     """Returns the mean over texts that have a value, without a signature."""
     there = values[np.isfinite(values)]
-    return Corpus(float(there.mean()), "") if len(there) else Corpus(None, "", "no_values")
+    return CorpusScore(float(there.mean()), "") if len(there) else CorpusScore(None, "", "no_values")

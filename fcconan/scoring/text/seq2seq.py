@@ -10,7 +10,7 @@ import numpy as np
 
 from fcconan.errors import InputError
 from fcconan.scoring.text.models import ModelOptions, ScoringModel, batches, reading, truncated
-from fcconan.scoring.text.scores import Metric, Series, Unit
+from fcconan.scoring.text.scores import Metric, Unit, UnitScores
 
 
 class BartScore(Metric):
@@ -21,7 +21,7 @@ class BartScore(Metric):
 
     Args:
         model: A folder, or a name on the Hub, of any sequence-to-sequence model (facebook/bart-large-cnn).
-        options: As in `ModelOptions`.
+        options: See `ModelOptions`.
 
     Raises:
         InputError: The model cannot be used.
@@ -34,7 +34,7 @@ class BartScore(Metric):
     def __init__(self, model: str | Path, **options: Unpack[ModelOptions]) -> None:
         self._model = ScoringModel(model, "sequence-to-sequence", **options)
 
-    def score(self, units: Sequence[Unit], *, batch_size: int, progress: bool | None) -> list[Series]:
+    def score(self, units: Sequence[Unit], *, batch_size: int, progress: bool | None) -> list[UnitScores]:
         """Scores pairs of a text and a reference."""
         texts = {text: self._model.encode(text) for unit in units for text in (unit.text, unit.reference)}
         encoded = [(texts[unit.text], texts[unit.reference]) for unit in units]
@@ -48,7 +48,7 @@ class BartScore(Metric):
                 values[1, places] = self._model.log_likelihoods(own, references).double().cpu().numpy()
         values[2] = (values[0] + values[1]) / 2
         return [
-            Series(name, row, self._model.signature(name, mean="tokens"), truncated=truncated(encoded))
+            UnitScores(name, row, self._model.signature(name, mean="tokens"), truncated=truncated(encoded))
             for name, row in zip(self.names, values, strict=True)
         ]
 
@@ -62,15 +62,15 @@ class Question(Metric):
     Args:
         model: A folder, or a name on the Hub, of any sequence-to-sequence model (MingZhong/unieval-dialog); or one that
             is loaded already, for several questions.
-        question: What the model reads, with the fields `{text}`, `{reference}` and `{message}` (the HS); a brace is
+        question: Input of the model, with the fields `{text}`, `{reference}` and `{message}` (the HS); a brace is
             written twice. A text too long for the model loses the end of the question, so put the texts last.
-        name: Of the series, for instance `unieval-coherence`.
+        name: Name of the series, such as `unieval-coherence`.
         yes: The answer that counts for the text. Of longer answers only the first tokens that differ are looked at.
         no: The answer that counts against it.
         options: As in `ModelOptions`, for a model that is not loaded.
 
     Raises:
-        InputError: The model or the question cannot be used, or the model cannot tell the answers apart.
+        InputError: The model or the question cannot be used, or both answers have the same tokens.
     """
 
     independent = True
@@ -112,7 +112,7 @@ class Question(Metric):
                 return first[:place], one, other
         raise InputError(f"{self._model.name} cannot tell {yes!r} from {no!r} by its tokens: give other answers")
 
-    def score(self, units: Sequence[Unit], *, batch_size: int, progress: bool | None) -> list[Series]:
+    def score(self, units: Sequence[Unit], *, batch_size: int, progress: bool | None) -> list[UnitScores]:
         """Asks the question of every unit."""
         import torch
 
@@ -130,4 +130,4 @@ class Question(Metric):
                 values[places] = share.cpu().numpy()
         digest = hashlib.sha256(self._question.encode("utf-8", "surrogatepass")).hexdigest()[:12]
         signature = self._model.signature(name, question=digest, answers=self._answers)
-        return [Series(name, values, signature, truncated=truncated([[row] for row in rows]))]
+        return [UnitScores(name, values, signature, truncated=truncated([[row] for row in rows]))]

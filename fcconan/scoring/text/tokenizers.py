@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from typing import Any, Literal
 
-from fcconan.scoring.names import known_names
+from fcconan.scoring.names import check_names
 
 Tokens = Literal["white-space", "plain", "13a", "treebank"]
 
@@ -59,7 +59,7 @@ def tokeniser(name: Tokens) -> Callable[[str], list[str]]:
     Raises:
         InputError: The tokeniser is unknown.
     """
-    known_names("tokeniser", [name], _TOKENISERS)
+    check_names("tokeniser", [name], _TOKENISERS)
     return _TOKENISERS[name]
 
 

@@ -7,9 +7,9 @@ from typing import Any, Literal, Unpack, get_args
 import numpy as np
 
 from fcconan.errors import InputError
-from fcconan.scoring.names import known_names
+from fcconan.scoring.names import check_names
 from fcconan.scoring.text.models import ModelOptions, ScoringModel, batches, reading, truncated
-from fcconan.scoring.text.scores import Metric, Series, Unit
+from fcconan.scoring.text.scores import Metric, Unit, UnitScores
 
 Activation = Literal["softmax", "sigmoid"]
 
@@ -22,12 +22,12 @@ class Toxicity(Metric):
     Args:
         model: A folder, or a name on the Hub, of any classifier of texts (unitary/toxic-bert).
         labels: The labels that mean toxic, by the names in the model's configuration.
-        activation: By default what the configuration says: sigmoid for several labels at once or a single one.
-        name: Of the series.
-        options: As in `ModelOptions`.
+        activation: Activation; None: that of the configuration, sigmoid for several labels at once or a single one.
+        name: Name of the series.
+        options: See `ModelOptions`.
 
     Raises:
-        InputError: The model cannot be used, or it has no such label.
+        InputError: The model cannot be used, or it lacks a label.
     """
 
     independent = True
@@ -41,7 +41,7 @@ class Toxicity(Metric):
         name: str = "toxicity",
         **options: Unpack[ModelOptions],
     ) -> None:
-        known_names("activation", () if activation is None else [activation], get_args(Activation))
+        check_names("activation", () if activation is None else [activation], get_args(Activation))
         self._model = ScoringModel(model, "classifier", **options)
         known = {str(label): int(place) for place, label in self._model.config.id2label.items()}
         asked = [labels] if isinstance(labels, str) else list(labels)
@@ -57,7 +57,7 @@ class Toxicity(Metric):
         if self._activation == "softmax" and len(self._places) == len(known):
             raise InputError(f"all labels of {self._model.name} are given, so every text has 1: give some of them")
 
-    def score(self, units: Sequence[Unit], *, batch_size: int, progress: bool | None) -> list[Series]:
+    def score(self, units: Sequence[Unit], *, batch_size: int, progress: bool | None) -> list[UnitScores]:
         """Classifies texts."""
         rows = [self._model.encode(unit.text) for unit in units]
         values = np.full(len(units), np.nan)
@@ -66,7 +66,7 @@ class Toxicity(Metric):
             with reading(self._model):
                 values[places] = self._probabilities([rows[place].tokens for place in places]).cpu().numpy()
         signature = self._model.signature(name, labels="+".join(self._labels), activation=self._activation)
-        return [Series(name, values, signature, False, truncated=truncated([[row] for row in rows]))]
+        return [UnitScores(name, values, signature, False, truncated=truncated([[row] for row in rows]))]
 
     def _probabilities(self, rows: Sequence[Sequence[int]]) -> Any:
         tokens, mask = self._model.pad(rows)

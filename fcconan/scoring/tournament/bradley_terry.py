@@ -1,7 +1,7 @@
 """Bradley-Terry strengths of systems from counts of wins: many fits at once, so that a bootstrap costs little.
 
 The model (Bradley and Terry, 1952): system i beats j with the probability 1 / (1 + exp(s_j - s_i)). A tie is half a win
-for each. Strengths are on the scale of natural log odds, and their mean is 0. What is maximised is
+for each. Strengths are on the scale of natural log odds, and their mean is 0. The objective to maximise is
 
     sum over i, j of  wins[i, j] * log(1 / (1 + exp(s_j - s_i)))  -  regularisation / 2 * sum over i of  s_i ** 2
 
@@ -35,7 +35,7 @@ def strengths(wins: Floats, *, regularisation: float = REGULARISATION, start: Fl
         start: Where to begin, shape (systems,); the result does not depend on it.
 
     Returns:
-        Strengths, shape (..., systems), of mean 0. They are comparable where `connected` says so only.
+        Strengths, shape (..., systems), of mean 0. They are comparable only where `connected` is true.
 
     Raises:
         ValueError: The regularisation is not above 0.
@@ -130,13 +130,13 @@ def _groups(same: Flags) -> list[list[int]]:
 
 
 @dataclass(frozen=True)
-class Standings:
-    """Shares and strengths of systems, and what they are in resamples of the items.
+class TournamentScores:
+    """Shares and strengths of systems, and their values in resamples of the items.
 
     Attributes:
         ranked: Positions of the systems with a readable verdict.
         groups: Positions of the systems that comparisons connect.
-        separated: What `separated` returns; empty where nothing connects the systems.
+        separated: Result of `separated`; empty if the comparisons do not connect all systems.
         met: How often each pair met; shape (pairs,), in the order of `itertools.combinations`.
         shares: Percent of all points; nan for a system without a readable verdict.
         strengths: nan where they cannot be compared.
@@ -154,14 +154,14 @@ class Standings:
     drawn_strengths: Floats
 
 
-def standings(per_item: Floats, regularisation: float, resamples: int, seed: int) -> Standings:
+def score_tournament(per_item: Floats, regularisation: float, resamples: int, seed: int) -> TournamentScores:
     """Computes shares and strengths, and resamples the items.
 
     Args:
         per_item: How often i beat j on each item, a tie being half a win for both; shape (items, systems, systems).
-        regularisation: As for `strengths`.
-        resamples: Of the items, with all their verdicts; one item has none.
-        seed: Decides the draws.
+        regularisation: See `strengths`.
+        resamples: Number of resamples of the items, each with all its verdicts; a single item is not resampled.
+        seed: Seed of the bootstrap.
     """
     wins = per_item.sum(axis=0)
     games = wins + wins.T
@@ -183,7 +183,7 @@ def standings(per_item: Floats, regularisation: float, resamples: int, seed: int
     shares, drawn_shares = (_shares(each.sum(axis=-1)) for each in (wins, sums))
     unranked = ~games.any(axis=1)
     shares[unranked], drawn_shares[:, unranked] = np.nan, np.nan
-    return Standings(
+    return TournamentScores(
         ranked,
         [[ranked[i] for i in group] for group in groups],
         [[ranked[i] for i in group] for group in apart],
@@ -198,7 +198,7 @@ def standings(per_item: Floats, regularisation: float, resamples: int, seed: int
 def _resampled(per_item: Floats, resamples: int, seed: int) -> Floats:
     """Sums over resampled items; shape (items, systems, systems) to (resamples, systems, systems).
 
-    They are the means of `bootstrap_means` times the number of items, without its copies of what may be large.
+    They are the means of `bootstrap_means` times the number of items, without its copies of large arrays.
     """
     count, size = per_item.shape[:2]
     sums, done = np.zeros((resamples, size, size)), 0
@@ -215,7 +215,7 @@ def _shares(points: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class LengthControlled:
-    """Strengths at equal length, and what length adds.
+    """Strengths at equal length, and the effect of length.
 
     Attributes:
         strengths: Shape (systems,), of mean 0.
@@ -260,9 +260,9 @@ def length_controlled(
         difference: Length of the first reply minus that of the second.
         items: Positions of the items, 0 to the number of items - 1.
         systems: How many systems there are.
-        regularisation: As in `strengths`.
-        resamples: Of the items.
-        seed: Decides the draws.
+        regularisation: See `strengths`.
+        resamples: Number of resamples of the items.
+        seed: Seed of the bootstrap.
 
     Returns:
         The estimate and its draws.
@@ -310,9 +310,9 @@ class _LengthModel:
     Args:
         design: A column for each system, 1 for the first and -1 for the second of a comparison, and the length; shape
             (comparisons, systems + 1).
-        outcome: As in `length_controlled`.
+        outcome: See `length_controlled`.
         penalty: Second derivatives that do not depend on the fit; shape (systems + 1, systems + 1).
-        regularisation: As in `strengths`.
+        regularisation: See `strengths`.
     """
 
     def __init__(self, design: Floats, outcome: Floats, penalty: Floats, regularisation: float) -> None:

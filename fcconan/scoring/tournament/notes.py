@@ -1,4 +1,4 @@
-"""What readers of a tournament should know, in words."""
+"""Notes on the limits of a tournament."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
@@ -12,10 +12,10 @@ MAJORITIES = "majorities"
 
 
 def tournament_notes(result: Mapping[str, Any]) -> list[str]:
-    """Says what is left out of a ranking, what is pooled in it, and what makes it unfair or uncertain.
+    """Returns notes on omitted verdicts, on pooling, and on causes of bias or uncertainty in a ranking.
 
     Args:
-        result: What `fcconan.scoring.tournament.ranking.rank_systems` makes, but for its notes.
+        result: Result of `rank_systems` without its notes.
     """
     return [*_left_out(result), *_pairs(result), *_pooled(result), *_verdicts(result), *_intervals(result)]
 

@@ -9,14 +9,14 @@ import numpy as np
 from fcconan.data import VERDICTS, id_of, required_id
 from fcconan.errors import InputError
 from fcconan.scoring.arrays import Flags, Floats, Ints, Row
-from fcconan.scoring.reply_facts import note_kind, row_place
+from fcconan.scoring.reply_metadata import record_kind, row_place
 
 Side = tuple[str, str | None]
 OUTCOME = {"a": 1.0, "tie": 0.5, "b": 0.0, "invalid": np.nan}
 SWAPPED = {"a": "b", "b": "a", "tie": "tie", "invalid": "invalid"}
 CODES = ("a", "b", "tie")
 NONE = -1  # no verdict
-NO_RATER = "rater"  # who judged where a row does not say it
+NO_RATER = "rater"  # the rater of rows without one
 
 
 @dataclass(frozen=True)
@@ -34,11 +34,11 @@ class Verdicts:
         rater: Positions of the raters.
         replies: Ids of the two replies; None where the row has none.
         unresolved: Whether an invalid verdict is one for want of a majority.
-        kinds: Of the raters, as in `fcconan.data.schemas.RATER_KINDS`; None where no row says it.
-        corpora: The items of each corpus, for rows with a column `corpus`.
-        n_repeated: Rows that say what an earlier row said, and count no second time.
-        n_both_orders: Verdicts that were given in both orders and made one.
-        n_flipped: Those of them whose orders disagreed, which makes a tie.
+        kinds: Kinds of the raters, from `fcconan.data.schemas.RATER_KINDS`; None if no row states the kind.
+        corpora: Items of each corpus, for rows with a column `corpus`.
+        n_repeated: Number of rows that repeat an earlier row and are ignored.
+        n_both_orders: Number of verdicts that were given in both orders and merged.
+        n_flipped: Number of these whose orders disagree, which makes a tie.
     """
 
     systems: tuple[str, ...]
@@ -79,9 +79,9 @@ class _Given(NamedTuple):
     """A row of comparisons.
 
     Attributes:
-        place: Where it stands, for complaints.
-        item: Its item.
-        rater: Who judged.
+        place: Place of the row, for messages.
+        item: The item.
+        rater: The rater.
         sides: System and reply of a and of b.
         verdict: `a`, `b`, `tie` or `invalid`.
         unresolved: Whether an invalid verdict is one for want of a majority.
@@ -97,7 +97,7 @@ class _Given(NamedTuple):
 
 @dataclass
 class _Judged:
-    """What one rater said of one pair of replies.
+    """The verdicts of one rater on one pair of replies.
 
     Attributes:
         turned: Whether the first row names the systems in the other order than the alphabetical one.
@@ -127,13 +127,13 @@ def read_verdicts(comparisons: Iterable[Row]) -> Verdicts:
     """Reads comparisons.
 
     A verdict that a rater repeats counts once. One that was given in both orders counts once, too: as a tie if the
-    orders disagree, as invalid if one of them is, which is what `fcconan judge compare` does. Rows that name no reply
+    orders disagree, as invalid if one of them is, as in `fcconan judge compare`. Rows that name no reply
     of a system are on the reply that other rows on that item and these two systems name.
 
     Args:
         comparisons: Rows with `item_id`, `system_a`, `system_b` and `verdict` (`a`, `b`, `tie` or `invalid`), and where
-            they are there `rater`, `rater_kind`, `reply_a`, `reply_b`, `corpus` and `reason`, of which `unresolved`
-            (there is no majority) is told apart from others.
+            they are there `rater`, `rater_kind`, `reply_a`, `reply_b`, `corpus` and `reason`. The reason `unresolved`
+            (there is no majority) is counted separately.
 
     Raises:
         InputError: There are none; or a row cannot be read, compares a system with itself, contradicts another one of
@@ -240,7 +240,7 @@ def _read(row: Row, place: str, homes: dict[str, tuple[str, str]], kinds: dict[s
                 f"{homes[reply][1]} to {homes[reply][0]}; give every reply an id of its own"
             )
     rater, kind = id_of(row, "rater", place) or NO_RATER, id_of(row, "rater_kind", place)
-    note_kind(kinds, rater, kind, place)
+    record_kind(kinds, rater, kind, place)
     return _Given(place, item, rater, sides, verdict, verdict == "invalid" and row.get("reason") == "unresolved")
 
 
@@ -251,12 +251,12 @@ def majority_votes(comparisons: Iterable[Row] | Verdicts, *, rater: str = "major
     verdict.
 
     Args:
-        comparisons: Rows, or what `read_verdicts` returned.
+        comparisons: Rows as `read_verdicts` takes them, or its result.
         rater: The name of the majority.
 
     Returns:
         Rows as `read_verdicts` takes them. Without such a majority the verdict is `invalid`, with the reason
-        `unresolved`; where all are invalid it is `no_verdicts`. `n_raters` says how many judged the pair.
+        `unresolved`; where all are invalid it is `no_verdicts`. `n_raters` is the number of raters of the pair.
 
     Raises:
         InputError: As `read_verdicts`.
@@ -286,7 +286,7 @@ def disagreement(comparisons: Iterable[Row] | Verdicts) -> dict[str, int]:
     """Counts how far raters agree on the pairs of replies that two or more of them judged.
 
     Args:
-        comparisons: Rows, or what `read_verdicts` returned.
+        comparisons: Rows as `read_verdicts` takes them, or its result.
 
     Returns:
         `n` (such pairs), which is the sum of `unanimous`, `majority` (more than half, not all, gave one verdict) and
@@ -314,10 +314,10 @@ def disagreement(comparisons: Iterable[Row] | Verdicts) -> dict[str, int]:
 def verdict_table(comparisons: Iterable[Row] | Verdicts) -> tuple[list[str], Floats]:
     """Returns verdicts as `fcconan.scoring.measure_agreement` takes them, with the domain (0, 1, 2): a, b, tie.
 
-    Sides are those of the row that comes first: Cohen's kappa depends on which system stands at which side.
+    Sides are those of the first row of a pair: Cohen's kappa depends on the order of the two systems.
 
     Args:
-        comparisons: Rows, or what `read_verdicts` returned.
+        comparisons: Rows as `read_verdicts` takes them, or its result.
 
     Returns:
         The raters, and their verdicts, shape (raters, pairs of replies); nan where a rater gave none or an invalid one.
@@ -334,7 +334,7 @@ def pair_items(comparisons: Iterable[Row] | Verdicts) -> list[str]:
     """Returns the item of every pair of replies, in the order of the columns of `verdict_table`.
 
     Args:
-        comparisons: Rows, or what `read_verdicts` returned.
+        comparisons: Rows as `read_verdicts` takes them, or its result.
 
     Raises:
         InputError: As `read_verdicts`.
@@ -347,7 +347,7 @@ def _as_verdicts(comparisons: Iterable[Row] | Verdicts) -> Verdicts:
 
 
 def _judged_pairs(verdicts: Verdicts) -> tuple[list[tuple[str, Side, Side]], Ints]:
-    """Returns item and sides of every pair of replies, as first seen, and what raters said of them.
+    """Returns item and sides of every pair of replies, as in its first row, and the raters' verdicts.
 
     Returns:
         The pairs, and positions in `CODES`, or the number after the last for an invalid verdict, or `NONE`; shape

@@ -1,8 +1,8 @@
 """Tournaments: from verdicts on pairs of replies to a ranking of systems.
 
 A system gets a point for every win and half a point for every tie; its share is the percentage of all points (Zubiaga
-et al., 2024, section 4.1). Shares compare systems fairly only where all pairs met equally often, so Bradley-Terry
-strengths stand beside them. Items are resampled with all their verdicts.
+et al., 2024, section 4.1). Shares compare systems fairly only if all pairs met equally often, so results also have
+Bradley-Terry strengths. Items are resampled with all their verdicts.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,24 +16,24 @@ import fcconan
 from fcconan.errors import InputError
 from fcconan.scoring.arrays import Flags, Floats, Row
 from fcconan.scoring.correlation.coefficients import KENDALL_B, PEARSON, SPEARMAN, group_coefficients
-from fcconan.scoring.names import bootstrap_parts, joined_parts, known_names
+from fcconan.scoring.names import bootstrap_parts, check_names, join_parts
 from fcconan.scoring.significance.families import PRIMARY, system_pairs
 from fcconan.scoring.significance.intervals import finite, percentile_interval
 from fcconan.scoring.system_tests import (
     DRAWS,
     WIN_RATE,
-    Measure,
-    compare_measures,
+    SystemDifferences,
+    compare_differences,
     sign_flip_signature,
     system_test_notes,
     verdict_differences,
 )
 from fcconan.scoring.tournament.bradley_terry import (
     REGULARISATION,
-    Standings,
+    TournamentScores,
     components,
     length_controlled,
-    standings,
+    score_tournament,
 )
 from fcconan.scoring.tournament.notes import tournament_notes
 from fcconan.scoring.tournament.preferences import OUTCOME, Verdicts, majority_votes, read_verdicts
@@ -59,31 +59,31 @@ def rank_systems(
     """Ranks systems by points, shares and Bradley-Terry strengths.
 
     Args:
-        comparisons: Rows as `read_verdicts` takes them, or what it returned. Verdicts of several raters are all
+        comparisons: Rows as `read_verdicts` takes them, or its result. Verdicts of several raters are all
             counted: choose raters, or take the majority, where they should not be.
-        population: What was compared, for the signature: the dataset with its fingerprint, or the file.
+        population: Source of the rows, for the signature: a dataset with its fingerprint, or a file.
         majority: Whether raters have one verdict together (`majority_votes`).
         lengths: Number of words of every reply by its id, for the length-controlled strengths; None for none.
         baseline: System that all others are tested against; None for all pairs.
         regularisation: Precision of the prior of the strengths (`fcconan.scoring.tournament.bradley_terry`); above 0.
-        resamples: Of the items; 0 for no intervals.
-        seed: Decides the draws.
-        confidence: Of the percentile intervals.
+        resamples: Number of resamples of the items; 0 for no intervals.
+        seed: Seed of the bootstrap.
+        confidence: Confidence level of the intervals.
 
     Returns:
         `signature`, `systems` (best first), `invalid`, `unresolved` (majorities that are none), `missing_pairs`,
         `missing_by_rater` (for raters who left out a pair of systems), `missing_by_corpus` (likewise), `rater_kinds`,
         `corpora` (items of each), and further counts, the matrices of wins and ties, and `notes` for people.
         `comparisons` (tests of differences between win rates, rows of `SystemTest`), `families` and `tests_signature`.
-        `bradley_terry`, with its interval `low` and `high`, is None where `reason` says why: `no_verdicts` (no readable
-        one) or `disconnected` (no comparisons connect all systems). `length_controlled`, where lengths are given, has
+        `bradley_terry`, with its interval `low` and `high`, is None with a `reason`: `no_verdicts` (no readable
+        verdict) or `disconnected` (no comparisons connect all systems). `length_controlled`, if lengths are given, has
         the `reason` `disconnected` or `equal_lengths` (length has no weight). Raters, kinds and corpora are those of
         the rows, with `majority`, too, except `raters`. Percentile intervals of few items are too narrow: in
         simulations of 20 items they held the truth in 92 % of the cases, of 80 or more in 94 %.
 
     Raises:
-        InputError: As `read_verdicts`; or no verdict is readable, a number is out of range, or the baseline is no
-            system.
+        InputError: As `read_verdicts`; or no verdict is readable, a number is out of range, or the baseline is
+            unknown.
 
     Examples:
         >>> won = [{"item_id": f"hs{n}", "system_a": "A", "system_b": "B", "verdict": "a"} for n in range(3)]
@@ -101,7 +101,7 @@ def rank_systems(
             "their reasons"
         )
     pairs = system_pairs(verdicts.systems, baseline)
-    fit = standings(verdicts.wins(), regularisation, resamples, seed)
+    fit = score_tournament(verdicts.wins(), regularisation, resamples, seed)
     matrix, single = _matrix(verdicts), len(fit.groups) == 1
     result: dict[str, Any] = {
         "signature": "",
@@ -140,8 +140,8 @@ def rank_systems(
     if lengths is not None:
         controlled = _length_controlled(verdicts, fit, lengths, result["settings"], confidence)
         result["length_controlled"] = {"unit": LENGTH_UNIT, **controlled}
-    measure = Measure(None, WIN_RATE, True, PRIMARY, verdict_differences(verdicts.wins(), pairs))
-    tests, families = compare_measures(
+    measure = SystemDifferences(None, WIN_RATE, True, PRIMARY, verdict_differences(verdicts.wins(), pairs))
+    tests, families = compare_differences(
         [measure], verdicts.systems, pairs, resamples=resamples, seed=seed, confidence=confidence
     )
     result["comparisons"] = [asdict(row) for row in tests]
@@ -178,7 +178,7 @@ def _signature(result: Mapping[str, Any], population: str) -> str:
     }
     if "length_controlled" in result:
         parts["length"] = LENGTH_UNIT
-    return joined_parts(parts)
+    return join_parts(parts)
 
 
 def _by_corpus(verdicts: Verdicts) -> Flags:
@@ -192,8 +192,8 @@ def _missing_by(verdicts: Verdicts, names: Sequence[str], parts: Flags) -> dict[
 
     Args:
         verdicts: All.
-        names: Of the parts.
-        parts: Which verdicts belong to each, shape (parts, verdicts).
+        names: Names of the parts.
+        parts: Whether each verdict belongs to each part, shape (parts, verdicts).
     """
     size, found = len(verdicts.systems), {}
     for name, own in zip(names, parts & ~np.isnan(verdicts.outcome), strict=True):
@@ -216,7 +216,9 @@ def _matrix(verdicts: Verdicts) -> dict[str, Any]:
     return {"systems": [*verdicts.systems], "wins": wins.tolist(), "ties": ties.tolist()}
 
 
-def _systems(verdicts: Verdicts, fit: Standings, matrix: Mapping[str, Any], confidence: float) -> list[dict[str, Any]]:
+def _systems(
+    verdicts: Verdicts, fit: TournamentScores, matrix: Mapping[str, Any], confidence: float
+) -> list[dict[str, Any]]:
     wins, ties = np.array(matrix["wins"]), np.array(matrix["ties"])
     low, high = _ends(fit.drawn_strengths, confidence)
     share_low, share_high = _ends(fit.drawn_shares, confidence)
@@ -257,7 +259,11 @@ def _ends(draws: Floats, confidence: float) -> tuple[list[float | None], list[fl
 
 
 def _length_controlled(
-    verdicts: Verdicts, fit: Standings, lengths: Mapping[str, float], settings: Mapping[str, Any], confidence: float
+    verdicts: Verdicts,
+    fit: TournamentScores,
+    lengths: Mapping[str, float],
+    settings: Mapping[str, Any],
+    confidence: float,
 ) -> dict[str, Any]:
     known = np.array([[lengths.get(reply, np.nan) if reply else np.nan for reply in pair] for pair in verdicts.replies])
     if np.isinf(known).any() or (known < 0).any():
@@ -324,12 +330,12 @@ def compare_raters(
     Each rater's table comes from all of that rater's verdicts; resamples draw from the items of all raters.
 
     Args:
-        comparisons: Rows as `read_verdicts` takes them, or what it returned.
+        comparisons: Rows as `read_verdicts` takes them, or its result.
         score: `share` or `bradley_terry`.
-        regularisation: As for `rank_systems`.
-        resamples: Of the items; 0 for no intervals.
-        seed: Decides the draws.
-        confidence: Of the percentile intervals.
+        regularisation: See `rank_systems`.
+        resamples: Number of resamples of the items; 0 for no intervals.
+        seed: Seed of the bootstrap.
+        confidence: Confidence level of the intervals.
 
     Returns:
         Rows with `a`, `b` (raters), `score`, `coefficient` (one of `CORRELATIONS`), `value`, `low`, `high`, `n`
@@ -339,12 +345,12 @@ def compare_raters(
     Raises:
         InputError: As `read_verdicts`; or the score is unknown.
     """
-    known_names("score", [score], SCORES)
+    check_names("score", [score], SCORES)
     _check(regularisation, resamples, confidence)
     verdicts = comparisons if isinstance(comparisons, Verdicts) else read_verdicts(comparisons)
     tables, draws = {}, {}
     for position, name in enumerate(verdicts.raters):
-        fit = standings(verdicts.wins(position), regularisation, resamples, seed)
+        fit = score_tournament(verdicts.wins(position), regularisation, resamples, seed)
         tables[name] = fit.shares if score == "share" else fit.strengths
         draws[name] = fit.drawn_shares if score == "share" else fit.drawn_strengths
     rows = []

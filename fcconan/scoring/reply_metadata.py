@@ -12,18 +12,18 @@ COLUMNS = ("item_id", "system", "hs_id", "text")
 
 
 def row_place(row: Row, kind: str, number: int) -> str:
-    """Returns the place of a row in messages: that of its file, or its number among rows of a kind."""
+    """Returns the location of a row for messages: file and row, or its number among rows of a kind."""
     return str(getattr(row, "place", f"{kind} {number}"))
 
 
-def note_kind(kinds: dict[str, str], rater: str, kind: str | None, place: str) -> None:
+def record_kind(kinds: dict[str, str], rater: str, kind: str | None, place: str) -> None:
     """Records the kind of a rater, if a row states it.
 
     Args:
         kinds: Rater -> kind.
         rater: The rater of the row.
         kind: The kind; None where the row states none.
-        place: The place of the row, for messages.
+        place: Location of the row, for messages.
 
     Raises:
         InputError: The kind is unknown, or another one than in an earlier row.
@@ -37,7 +37,7 @@ def note_kind(kinds: dict[str, str], rater: str, kind: str | None, place: str) -
         )
 
 
-class ReplyFacts:
+class ReplyMetadata:
     """The metadata of replies, in the order in which rows name them.
 
     Args:
@@ -71,8 +71,8 @@ class ReplyFacts:
                     _merge(own, reply, column, value)
         return reply
 
-    def complete(self, known: "ReplyFacts", *, partial: bool) -> None:
-        """Adds what is known about these replies.
+    def complete(self, known: "ReplyMetadata", *, partial: bool) -> None:
+        """Adds known metadata of these replies.
 
         Args:
             known: Metadata of all replies.
@@ -93,7 +93,7 @@ class ReplyFacts:
                 _merge(own, reply, column, value)
 
     def know(self, column: str) -> bool:
-        """Tells whether a column is known of every reply."""
+        """Returns whether a column is known for every reply."""
         return all(column in own for own in self.facts.values())
 
     def lengths(self) -> Floats | None:
