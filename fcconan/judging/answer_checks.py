@@ -15,7 +15,7 @@ _LEFT_OUT = re.compile(r"[\[(]?(?:\.{3}|…)[\])]?")
 _LONG_WORD = 5
 
 
-def cites(explanation: str | None, texts: Mapping[str, str]) -> bool:
+def cites_texts(explanation: str | None, texts: Mapping[str, str]) -> bool:
     """Tells whether an explanation cites: a phrase in quotation marks, of two words or more, that a text has.
 
     A single word counts if it is all that is quoted and has five letters or more. Case and spacing do not count, and
@@ -58,7 +58,7 @@ _INVISIBLE = re.compile(
 
 
 @lru_cache(maxsize=4096)  # a reply is searched for the verdict of every aspect and every judge
-def readable(text: str) -> str:
+def normalize_reply(text: str) -> str:
     """Returns a text as a model may read it: in NFKC, without invisible characters and backslashes before quotes."""
     if not text.isascii():
         text = "".join(character for character in text if unicodedata.category(character) != "Cf")
@@ -66,7 +66,9 @@ def readable(text: str) -> str:
     return re.sub(r"\\+(?=[\"'])", "", text)
 
 
-def copied(text: str, keys: Sequence[str], value: float | str | None, *, high: float | None = None) -> str | None:
+def find_copied_verdict(
+    text: str, keys: Sequence[str], value: float | str | None, *, high: float | None = None
+) -> str | None:
     """Returns the part of a text that gives a verdict, if the judge's verdict is the same; otherwise None.
 
     A verdict is written as judges write it (`"relevance": 5`, `Score - 5`, `a score of 5`, `5/5`, `5 stars`, `[[A]]`)
@@ -81,7 +83,7 @@ def copied(text: str, keys: Sequence[str], value: float | str | None, *, high: f
     """
     if value is None:
         return None
-    text = readable(text)
+    text = normalize_reply(text)
     if not _may_hold(text, value):
         return None
     verdict = _loosely(value) if isinstance(value, str) else None

@@ -34,7 +34,7 @@ def combine(judged: Sequence[Sequence[Row]], rule: Rule) -> list[Row]:
     return [_combine(rows, rule) for rows in zip(*judged, strict=True)]
 
 
-def rate_together(judges: Sequence[Any], replies: Any, rule: Rule) -> Iterator[list[Row]]:
+def rate_with_panel(judges: Sequence[Any], replies: Any, rule: Rule) -> Iterator[list[Row]]:
     """Yields, for one reply after the other, the rows of all judges and then those of the panel.
 
     Args:

@@ -21,7 +21,7 @@ _LEFT_OVER = re.compile(r"\{\{[^{}]{0,40}\}\}|\{\{\s*[A-Za-z_]\w*")
 
 
 @dataclass(frozen=True)
-class Prompt:
+class PromptTemplate:
     """Messages with `{{variables}}`.
 
     Attributes:
@@ -40,17 +40,19 @@ class Prompt:
         """12 hexadecimal digits that change with the prompt."""
         return hashlib.sha256(json.dumps(self.messages).encode()).hexdigest()[:12]
 
-    def filled(self, values: Mapping[str, str]) -> "Prompt":
+    def filled(self, values: Mapping[str, str]) -> "PromptTemplate":
         """Returns the prompt with some of its variables replaced for good; the others stay variables.
 
         Args:
             values: Texts by the names of variables. Braces in them do not become variables.
         """
-        return Prompt(
+        return PromptTemplate(
             tuple(
                 (
                     role,
-                    _VARIABLE.sub(lambda found: inert(values[found[1]]) if found[1] in values else found[0], content),
+                    _VARIABLE.sub(
+                        lambda found: separate_braces(values[found[1]]) if found[1] in values else found[0], content
+                    ),
                 )
                 for role, content in self.messages
             )
@@ -68,7 +70,7 @@ class Prompt:
         ]
 
 
-def inert(text: str) -> str:
+def separate_braces(text: str) -> str:
     """Returns a text in which no two opening braces touch, so that nothing in it is read as a variable."""
     return re.sub(r"\{(?=\{)", "{ ", text)
 
@@ -80,7 +82,7 @@ class _Message(BaseModel):
     content: Text
 
 
-def load_prompt(path: Path, *, known: Collection[str], needed: Collection[str]) -> Prompt:
+def load_prompt(path: Path, *, known: Collection[str], needed: Collection[str]) -> PromptTemplate:
     """Loads a prompt file: a YAML list of entries with `role` and `content`.
 
     Args:
@@ -100,7 +102,7 @@ def load_prompt(path: Path, *, known: Collection[str], needed: Collection[str]) 
     messages = [(each.role, each.content) for each in read]
     if not messages:
         raise InputError(f"{path}: the list of messages is empty; give one with `role` and `content`")
-    prompt = Prompt(tuple(messages))
+    prompt = PromptTemplate(tuple(messages))
     _check_variables(prompt, path, known, needed)
     return prompt
 
@@ -124,7 +126,7 @@ def dump_prompt(messages: Messages) -> str:
     return written
 
 
-def _check_variables(prompt: Prompt, path: Path, known: Collection[str], needed: Collection[str]) -> None:
+def _check_variables(prompt: PromptTemplate, path: Path, known: Collection[str], needed: Collection[str]) -> None:
     for role, content in prompt.messages:
         left = _LEFT_OVER.search(_VARIABLE.sub("", content))
         if left is not None:
@@ -157,7 +159,7 @@ def rating_prompt(
     grades: bool,
     steps: Mapping[str, Sequence[str]],
     explained: bool,
-) -> Prompt:
+) -> PromptTemplate:
     """Returns the prompt that asks for the grades of a reply.
 
     Args:
@@ -174,7 +176,7 @@ def rating_prompt(
     return _prompt(parts, _answer_line(aspects, form, explained=explained))
 
 
-def label_prompt(task: Task, *, meanings: bool) -> Prompt:
+def label_prompt(task: Task, *, meanings: bool) -> PromptTemplate:
     """Returns the prompt that asks for a label, told what every one means or not."""
     parts = [task.question]
     if meanings:
@@ -210,19 +212,19 @@ def grade_lines(aspect: Aspect) -> list[str]:
     return [f"{grade}: {meaning}" for grade, meaning in sorted(aspect.grades.items())]
 
 
-def numbered(steps: Sequence[str]) -> list[str]:
+def numbered_lines(steps: Sequence[str]) -> list[str]:
     """Returns steps as the lines of a numbered list."""
     return [f"{number}. {step}" for number, step in enumerate(steps, start=1)]
 
 
-def written(value: float, aspect: Aspect) -> str:
+def format_grade(value: float, aspect: Aspect) -> str:
     """Returns a grade with the decimals of its aspect."""
     return f"{value:.{aspect.decimals}f}"
 
 
-def _prompt(parts: Sequence[str], answer: str) -> Prompt:
-    asked = [inert(part) for part in parts]
-    return Prompt((("system", _ROLE), ("user", "\n\n".join([*asked, "Texts:\n{{texts}}", answer]))))
+def _prompt(parts: Sequence[str], answer: str) -> PromptTemplate:
+    asked = [separate_braces(part) for part in parts]
+    return PromptTemplate((("system", _ROLE), ("user", "\n\n".join([*asked, "Texts:\n{{texts}}", answer]))))
 
 
 def _rules(task: Task) -> list[str]:
@@ -234,17 +236,18 @@ def _describe(aspect: Aspect, *, several: bool, grades: bool, steps: Sequence[st
     kind = "a whole number" if aspect.decimals == 0 else f"a number with {aspect.decimals} decimals"
     better = "higher" if aspect.higher_is_better else "lower"
     lines.append(
-        f"Scale: {kind} from {written(aspect.low, aspect)} to {written(aspect.high, aspect)}; {better} is better."
+        f"Scale: {kind} from {format_grade(aspect.low, aspect)} to {format_grade(aspect.high, aspect)}; "
+        f"{better} is better."
     )
     if grades:
         lines += ["Grades:", *grade_lines(aspect)]
     if steps:
-        lines += ["Evaluation steps:", *numbered(steps)]
+        lines += ["Evaluation steps:", *numbered_lines(steps)]
     return "\n".join(lines)
 
 
 def _answer_line(aspects: Sequence[Aspect], form: Form, *, explained: bool) -> str:
-    spans = {f"a number from {written(each.low, each)} to {written(each.high, each)}" for each in aspects}
+    spans = {f"a number from {format_grade(each.low, each)} to {format_grade(each.high, each)}" for each in aspects}
     span = spans.pop() if len(spans) == 1 else "a number on the scale of its aspect"
     if form == "number":
         return f"Answer with the grade alone, {span}, and nothing else."

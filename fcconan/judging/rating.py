@@ -7,10 +7,10 @@ from dataclasses import replace
 from typing import Any, Protocol, TypeGuard, runtime_checkable
 
 from fcconan.data import LABELLED as LABELLED_SCHEMA, RATED as RATED_SCHEMA, Columns, about_reply, short_hash
-from fcconan.judging.answer_checks import cites, copied
-from fcconan.judging.outcomes import Outcome, RowReason, keys, read
-from fcconan.judging.strategies import TEXTS, Plan, Question, variables
-from fcconan.judging.streams import answered
+from fcconan.judging.answer_checks import cites_texts, find_copied_verdict
+from fcconan.judging.judgements import Judgement, RowReason, answer_keys, read_answers
+from fcconan.judging.strategies import TEXTS, RatingPlan, RatingQuestion, prompt_variables
+from fcconan.judging.streams import match_answers
 from fcconan.models import PASSING_REASONS, Call, Model, Reply, Sampling
 
 Row = dict[str, Any]
@@ -47,7 +47,7 @@ class ModelJudge:
         model: The model.
         plan: What it is asked.
         name: The rater's name; by default model and strategy, and what differs from the strategy's defaults: see
-            `name_of`.
+            `strategy_label`.
         background: Finds background knowledge for a row that has none of its own. What it finds by may stand in an
             attribute `configuration`.
 
@@ -61,13 +61,13 @@ class ModelJudge:
     def __init__(
         self,
         model: Model,
-        plan: Plan,
+        plan: RatingPlan,
         *,
         name: str | None = None,
         background: Callable[[Row], str | None] | None = None,
     ) -> None:
         self.model, self.plan = model, plan
-        self.name = name or f"{model.name}:{name_of(plan)}"
+        self.name = name or f"{model.name}:{strategy_label(plan)}"
         self._questions = plan.questions()
         self._texts = plan.texts
         self._background = background
@@ -90,11 +90,11 @@ class ModelJudge:
     def _calls(self, texts: dict[str, str], reason: RowReason | None) -> list[Call]:
         if reason is not None:
             return []
-        filled = variables(texts)
+        filled = prompt_variables(texts)
         return [
             Call(
                 question.prompt.render(filled),
-                _of_sample(question.sampling, sample),
+                _sampling_for(question.sampling, sample),
                 question.schema,
                 sample,
                 {**texts, "aspect": question.aspects[0].name if len(question.aspects) == 1 else ""},
@@ -115,7 +115,7 @@ class ModelJudge:
         """
         shown = ((row, self._shown(row)) for row in replies)
         asked = ((each, self._calls(*each[1])) for each in shown)
-        for (row, texts), answers in answered(self.model.name, self.model.replies, asked):
+        for (row, texts), answers in match_answers(self.model.name, self.model.replies, asked):
             yield self._rows(row, texts, answers)
 
     def _shown(self, row: Row) -> _Shown:
@@ -124,10 +124,10 @@ class ModelJudge:
         for name in self._texts:
             value = row.get(TEXTS[name])
             if name == "reference" and isinstance(value, list | tuple):
-                value = next((each for each in value if _has_words(each)), None)
-            if name == "background" and not _has_words(value) and self._background is not None:
+                value = next((each for each in value if _has_text(each)), None)
+            if name == "background" and not _has_text(value) and self._background is not None:
                 value = self._background(row)
-            if not _has_words(value):
+            if not _has_text(value):
                 return {}, _MISSING[name]
             texts[name] = value
         return texts, None
@@ -139,16 +139,16 @@ class ModelJudge:
         rest = iter(replies)
         for question in self._questions:
             if reason is not None:
-                outcomes = {name: Outcome(None, reason) for name in _names(question)}
+                outcomes = {name: Judgement(None, reason) for name in _names(question)}
             else:
                 said = [next(rest) for _ in range(question.samples)]
                 without = [reply.reason for reply in said if reply.text is None]
                 self.failed += sum(reason in PASSING_REASONS for reason in without)
-                outcomes = read(question, said, labels)
+                outcomes = read_answers(question, said, labels)
             rows += [self._row(row, name, outcome, question, texts) for name, outcome in outcomes.items()]
         return rows
 
-    def _row(self, row: Row, name: str, outcome: Outcome, question: Question, texts: Mapping[str, str]) -> Row:
+    def _row(self, row: Row, name: str, outcome: Judgement, question: RatingQuestion, texts: Mapping[str, str]) -> Row:
         reply = texts.get("counter_narrative", "")
         judged: Row = {
             "rater": self.name,
@@ -159,13 +159,13 @@ class ModelJudge:
             "n_samples": outcome.n_samples,
             "n_read": outcome.n_read,
             "retained_mass": outcome.retained_mass,
-            "cited": cites(outcome.explanation, texts) if question.cited and outcome.value is not None else None,
+            "cited": cites_texts(outcome.explanation, texts) if question.cited and outcome.value is not None else None,
         }
         if self.plan.task.labels:
             judged |= {
                 "pair_id": row.get("pair_id") or row.get("reply_id"),
                 "label": outcome.value,
-                "suspicious": copied(reply, ("label",), outcome.value),
+                "suspicious": find_copied_verdict(reply, ("label",), outcome.value),
             }
         else:
             aspect = self.plan.task.aspect(name)
@@ -178,13 +178,13 @@ class ModelJudge:
                 "low": aspect.scale[0],
                 "high": aspect.scale[1],
                 "higher_is_better": aspect.higher_is_better,
-                "suspicious": copied(reply, keys(aspect), given, high=aspect.scale[1]),
+                "suspicious": find_copied_verdict(reply, answer_keys(aspect), given, high=aspect.scale[1]),
                 **about_reply(row),
             }
         return {column: judged[column] for column in self.columns}
 
 
-def name_of(plan: Plan) -> str:
+def strategy_label(plan: RatingPlan) -> str:
     """Returns a strategy with what differs from its defaults: `g-eval-logprobs`, `rubric-5-samples-prompt-1a2b3c`.
 
     The task, its aspects and calibrated steps are not in it.
@@ -203,18 +203,18 @@ def name_of(plan: Plan) -> str:
     return "-".join([plan.strategy, *(name for name, differs in further.items() if differs)])
 
 
-def _has_words(value: object) -> TypeGuard[str]:
+def _has_text(value: object) -> TypeGuard[str]:
     """Whether this is a text of more than white space and invisible characters, such as U+200B."""
     return isinstance(value, str) and any(
         not each.isspace() and unicodedata.category(each) not in ("Cc", "Cf") for each in value
     )
 
 
-def _names(question: Question) -> list[str]:
+def _names(question: RatingQuestion) -> list[str]:
     return ["label"] if question.form == "label" else [aspect.name for aspect in question.aspects]
 
 
-def _of_sample(sampling: Sampling, sample: int) -> Sampling:
+def _sampling_for(sampling: Sampling, sample: int) -> Sampling:
     # Endpoints that honour a seed would give one answer for all samples.
     return sampling if sampling.seed is None or sample == 0 else replace(sampling, seed=sampling.seed + sample)
 

@@ -46,7 +46,7 @@ def load_rubric(name: str) -> Task:
     try:
         return _task(name, f"Rubrics of {path.name}", aspects)
     except ValidationError as error:
-        raise InputError(f"{path}: {_said(error)}") from error
+        raise InputError(f"{path}: {_problem(error)}") from error
 
 
 def _task(name: str, title: str, aspects: Sequence[Mapping[str, Any] | Aspect]) -> Task:
@@ -105,7 +105,7 @@ def _from_json(path: Path, text: str) -> Mapping[str, str]:
         alone = isinstance(found, dict) and "criteria" in found
         rubrics = _Rubrics.model_validate({"rubrics": {path.stem: found}} if alone else found).rubrics
     except ValidationError as error:
-        raise InputError(f"{path}: {_said(error)}; expected `rubrics` (aspect -> text), or `criteria`") from error
+        raise InputError(f"{path}: {_problem(error)}; expected `rubrics` (aspect -> text), or `criteria`") from error
     except ValueError as error:
         raise InputError(f"{path}: not JSON ({error}); correct it") from error
     return {title: rubric if isinstance(rubric, str) else rubric.lines() for title, rubric in rubrics.items()}
@@ -187,7 +187,7 @@ def draft_rubric(
     try:  # before anything is paid for
         rubric(definition, dict.fromkeys(range(low, high + 1), "?"), [])
     except ValidationError as error:
-        raise InputError(f"no rubric can be drafted for the aspect {name!r}: {_said(error)}") from error
+        raise InputError(f"no rubric can be drafted for the aspect {name!r}: {_problem(error)}") from error
     wanted = {
         "aspect": title,
         "measures": definition,
@@ -207,7 +207,7 @@ def draft_rubric(
         return rubric(asked.strip() or definition, drafted.grades, drafted.steps)
     except ValidationError as error:
         raise InputError(
-            f"{model.name} drafted no rubric ({_said(error)}): look at it with `fcconan judge show`, and try again"
+            f"{model.name} drafted no rubric ({_problem(error)}): see `fcconan judge show` and try again"
         ) from error
 
 
@@ -217,7 +217,7 @@ class _Draft(BaseModel):
     steps: list[Text] = []
 
 
-def _said(error: ValidationError) -> str:
+def _problem(error: ValidationError) -> str:
     last = error.errors()[-1]  # of a text or an object, what the object lacks
     where = ".".join(str(part) for part in last["loc"] if "[" not in str(part))  # pydantic's own names have brackets
     return ": ".join(filter(None, (where, last["msg"].removeprefix("Value error, "))))

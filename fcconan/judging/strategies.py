@@ -9,15 +9,15 @@ from typing import Any, Literal, get_args
 from fcconan.errors import InputError
 from fcconan.judging.prompts import (
     Form,
-    Prompt,
+    PromptTemplate,
+    format_grade,
     grade_lines,
     label_prompt,
     label_schema,
     load_prompt,
-    numbered,
+    numbered_lines,
     rating_prompt,
     rating_schema,
-    written,
 )
 from fcconan.judging.tasks import Aspect, Task
 from fcconan.models import Sampling
@@ -51,7 +51,7 @@ _ONE_DIGIT = (0, 9)
 
 
 @dataclass(frozen=True)
-class Question:
+class RatingQuestion:
     """One prompt, asked about every reply.
 
     Attributes:
@@ -66,7 +66,7 @@ class Question:
     """
 
     aspects: tuple[Aspect, ...]
-    prompt: Prompt
+    prompt: PromptTemplate
     sampling: Sampling
     form: Form
     schema: Mapping[str, Any] | None = None
@@ -76,7 +76,7 @@ class Question:
 
 
 @dataclass(frozen=True)
-class Plan:
+class RatingPlan:
     """Which questions a judge asks.
 
     Attributes:
@@ -108,7 +108,7 @@ class Plan:
     max_tokens: int | None = None
     seed: int | None = 0
 
-    def questions(self) -> list[Question]:
+    def questions(self) -> list[RatingQuestion]:
         """Returns the questions about one reply.
 
         Raises:
@@ -186,7 +186,7 @@ class Plan:
             if aspect.decimals or not _ONE_DIGIT[0] <= aspect.low < aspect.high <= _ONE_DIGIT[1]:
                 raise InputError(
                     f"log-probabilities weigh whole grades of one digit, and {aspect.name} has "
-                    f"{written(aspect.low, aspect)} to {written(aspect.high, aspect)}: take samples instead"
+                    f"{format_grade(aspect.low, aspect)} to {format_grade(aspect.high, aspect)}: take samples instead"
                 )
 
     @property
@@ -194,8 +194,8 @@ class Plan:
         return self.samples or (G_EVAL_SAMPLES if self.strategy == "g-eval" and not self.logprobs else 1)
 
     def _question(
-        self, aspects: tuple[Aspect, ...], prompt: Prompt, longest: int, schema: Mapping[str, Any] | None = None
-    ) -> Question:
+        self, aspects: tuple[Aspect, ...], prompt: PromptTemplate, longest: int, schema: Mapping[str, Any] | None = None
+    ) -> RatingQuestion:
         temperature = self.temperature if self.temperature is not None else (1.0 if self._samples > 1 else 0.0)
         sampling = Sampling(
             temperature=temperature,
@@ -204,7 +204,7 @@ class Plan:
             top_logprobs=TOP_LOGPROBS if self.logprobs else 0,
         )
         cited = self.strategy == "grounded"
-        return Question(aspects, prompt, sampling, self._form, schema, self._samples, self.logprobs, cited)
+        return RatingQuestion(aspects, prompt, sampling, self._form, schema, self._samples, self.logprobs, cited)
 
     def _steps(self, aspect: Aspect) -> Sequence[str]:
         if self.strategy != "auto-cseval":
@@ -221,7 +221,7 @@ class Plan:
             )
         return self.steps[aspect.name]
 
-    def _own_prompt(self, path: Path, aspects: tuple[Aspect, ...]) -> list[Question]:
+    def _own_prompt(self, path: Path, aspects: tuple[Aspect, ...]) -> list[RatingQuestion]:
         prompt = load_prompt(path, known=_KNOWN, needed=())
         if not prompt.variables & {"counter_narrative", "texts"}:
             raise InputError(f"{path}: the prompt does not show the reply; put {{{{counter_narrative}}}} into it")
@@ -243,7 +243,7 @@ class Plan:
                 "aspect": aspect.title,
                 "question": aspect.question,
                 "grades": "\n".join(grade_lines(aspect)),
-                "steps": "\n".join(numbered(steps)),
+                "steps": "\n".join(numbered_lines(steps)),
                 "low": str(aspect.low),
                 "high": str(aspect.high),
             }
@@ -254,7 +254,7 @@ class Plan:
 _KNOWN = frozenset({*TEXTS, *ASPECT_VARIABLES, "texts"})
 
 
-def variables(texts: Mapping[str, str]) -> dict[str, str]:
+def prompt_variables(texts: Mapping[str, str]) -> dict[str, str]:
     """Returns what a prompt about these texts is filled with: each text, and all as one JSON object.
 
     In JSON, nothing that a text says can end it.

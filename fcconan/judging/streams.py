@@ -11,7 +11,7 @@ Question = TypeVar("Question")
 Answer = TypeVar("Answer")
 
 
-def answered(
+def match_answers(
     name: str,
     answer: Callable[[Iterator[Question]], Iterable[Answer]],
     subjects: Iterable[tuple[Subject, Sequence[Question]]],

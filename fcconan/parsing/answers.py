@@ -10,19 +10,25 @@ from typing import NamedTuple, TypeVar
 
 from fcconan.errors import InputError
 from fcconan.models import whole_characters
-from fcconan.parsing.context import objection, objection_in_fields, other_choice, other_grade, refuses
+from fcconan.parsing.context import (
+    find_field_objection,
+    find_objection,
+    is_judge_refusal,
+    match_other_choice,
+    match_other_grade,
+)
 from fcconan.parsing.json_fields import (
     ANY_FIELD,
     PLACEHOLDER,
     STRING,
     WRAPPERS,
     Fields,
-    around,
-    content_of,
+    blank_strings,
+    field_patterns,
     find_fields,
-    outside_strings,
-    patterns,
-    plain_name,
+    mark_answers,
+    normalize_name,
+    read_value,
 )
 from fcconan.parsing.phrases import MARK
 from fcconan.parsing.results import AspectField, ParsedComparison, ParsedLabel, ParsedRating, Reason
@@ -72,11 +78,11 @@ def check_field(field: AspectField, *, keyed: bool) -> None:
         raise InputError(f"the scale is {low} to {high}: give two finite numbers, the lowest grade first")
     if field.decimals < 0:
         raise InputError(f"the number of decimals is {field.decimals}: give 0 or more")
-    if keyed and not (field.keys and all(plain_name(key) for key in field.keys)):
+    if keyed and not (field.keys and all(normalize_name(key) for key in field.keys)):
         raise InputError(f"the keys of the field are {list(field.keys)}: give at least one, and none that is blank")
 
 
-class Said(NamedTuple):
+class SplitOutput(NamedTuple):
     """The parts of an output, without code fences.
 
     Attributes:
@@ -90,7 +96,7 @@ class Said(NamedTuple):
     reason: Reason | None = None
 
 
-def answer_of(text: str) -> Said:
+def split_output(text: str) -> SplitOutput:
     """Tells what a model thought from what it answers.
 
     Raises:
@@ -98,14 +104,14 @@ def answer_of(text: str) -> Said:
     """
     if not isinstance(text, str):
         raise InputError(f"the output of the judge is {text!r:.80}, expected text: leave out what was not answered")
-    parts = without_thoughts(text)
+    parts = split_thinking(text)
     if parts is None:
-        return Said("", "", "truncated")
+        return SplitOutput("", "", "truncated")
     thought, answer = (_FENCE.sub("", part) for part in parts)
-    return Said(thought, answer, None if answer.strip() else "empty")
+    return SplitOutput(thought, answer, None if answer.strip() else "empty")
 
 
-def without_thoughts(text: str) -> tuple[str, str] | None:
+def split_thinking(text: str) -> tuple[str, str] | None:
     """Tells what precedes a `</think>` that no `<think>` belongs to from what follows all thinking.
 
     Returns:
@@ -133,13 +139,13 @@ def _end_of_thought(text: str) -> int:
     return end
 
 
-def unless_thought(found: _Parsed, thought: _Parsed) -> _Parsed:
+def reconcile_with_thinking(found: _Parsed, thought: _Parsed) -> _Parsed:
     """Returns the answer, unless what precedes it may be one, too, and differs: then there is no telling."""
     differs = thought.value not in (None, found.value) or thought.reason == "contradicted"
     return type(found)(None, "ambiguous") if found.value is not None and differs else found
 
 
-def _grade(content: str, field: AspectField, pattern: re.Pattern[str] = _GRADE_AND_WORDS) -> ParsedRating:
+def _read_grade(content: str, field: AspectField, pattern: re.Pattern[str] = _GRADE_AND_WORDS) -> ParsedRating:
     """Reads what a field, a line or the whole output holds."""
     content = content.strip(WRAPPERS)
     match = pattern.fullmatch(content)
@@ -149,7 +155,7 @@ def _grade(content: str, field: AspectField, pattern: re.Pattern[str] = _GRADE_A
         every = len(bounds) > 1 and (float(bounds[0]), float(bounds[-1])) == (low, high)
         if PLACEHOLDER.fullmatch(content) or (every and not _BETWEEN_GRADES.sub("", content)):
             return ParsedRating(None, "template")
-        return ParsedRating(None, "refusal" if objection(content, _never) == "refusal" else "not_a_number")
+        return ParsedRating(None, "refusal" if find_objection(content, _never) == "refusal" else "not_a_number")
     if match["top"] and float(match["top"]) != high:
         return ParsedRating(None, "other_scale")
     value = float(match["number"].replace("−", "-")) + 0.0  # -0.0 becomes 0.0
@@ -157,7 +163,7 @@ def _grade(content: str, field: AspectField, pattern: re.Pattern[str] = _GRADE_A
         return ParsedRating(None, "out_of_scale")
     if any(int(digit) for digit in (match["fraction"] or "")[field.decimals :]):
         return ParsedRating(None, "not_on_scale")
-    reason = objection(MARK + content[match.end("grade") :], other_grade(field.scale, value))
+    reason = find_objection(MARK + content[match.end("grade") :], match_other_grade(field.scale, value))
     return ParsedRating(value) if reason is None else ParsedRating(None, reason)
 
 
@@ -170,19 +176,21 @@ def _lines_with_digits(text: str, pattern: re.Pattern[str]) -> list[re.Match[str
     return [line for line in lines if any(character.isdigit() for character in _line(line))] or lines
 
 
-def _rated(value: re.Match[str], field: AspectField) -> ParsedRating:
+def _rate_value(value: re.Match[str], field: AspectField) -> ParsedRating:
     if (inner := value["inner"]) is not None:
         if value["end"] == "{":
             return ParsedRating(None, "not_a_number")
         inner = inner if value["end"] else "{" + inner
-        fields = find_fields(inner, patterns(_SCORE_KEYS)[0])
+        fields = find_fields(inner, field_patterns(_SCORE_KEYS)[0])
         scores = [each for _, each in fields.found if each["inner"] is None]
         if not scores:
             return ParsedRating(None, "not_a_number" if value["end"] else "truncated")
-        rating = _in_context(_agreed_rating([_rated(score, field) for score in scores]), MARK, fields.other, field)
-        return with_explanation(rating, _explanation(inner), field)
-    content, reason = content_of(value)
-    return _grade(content, field) if reason is None else ParsedRating(None, reason)
+        rating = _in_context(
+            _agree_on_rating([_rate_value(score, field) for score in scores]), MARK, fields.other, field
+        )
+        return add_explanation(rating, _explanation(inner), field)
+    content, reason = read_value(value)
+    return _read_grade(content, field) if reason is None else ParsedRating(None, reason)
 
 
 def read_field(
@@ -199,7 +207,7 @@ def read_field(
     """
     if not text:
         return ParsedRating(None, "no_field")
-    in_json, on_a_line = patterns(field.keys)
+    in_json, on_a_line = field_patterns(field.keys)
     fields = find_fields(text, in_json)
     lines = [] if cut else _lines_with_digits(fields.rest, on_a_line)
     if alone and not cut and not fields.found and not lines:
@@ -217,14 +225,14 @@ def _read_fields(
     thought: bool = False,
 ) -> ParsedRating:
     """The grade on which all fields and lines agree, if what is around them leaves it as it is."""
-    found = [_rated(value, field) for _, value in fields.found]
+    found = [_rate_value(value, field) for _, value in fields.found]
     every = _with_lines(found, [_line(line) for line in lines], field)
-    objected = objection_in_fields(fields.other, _never)
-    rating = _agreed_rating(every) if every else ParsedRating(None, objected or missing)
+    objected = find_field_objection(fields.other, _never)
+    rating = _agree_on_rating(every) if every else ParsedRating(None, objected or missing)
     if thought:
         return rating
     places = [value.span() for _, value in fields.found] + [line.span() for line in lines]
-    return _in_context(rating, around(fields.rest, places), fields.other, field, alone=alone)
+    return _in_context(rating, mark_answers(fields.rest, places), fields.other, field, alone=alone)
 
 
 def _in_context(
@@ -239,8 +247,8 @@ def _in_context(
     """Returns a grade unless the text or the fields around it take it back; of several aspects, others have grades."""
     if rating.value is None:
         return rating
-    differs = other_grade(field.scale, rating.value) if alone else _never
-    reason = objection_in_fields(other, differs) or objection(said, differs, inline=inline)
+    differs = match_other_grade(field.scale, rating.value) if alone else _never
+    reason = find_field_objection(other, differs) or find_objection(said, differs, inline=inline)
     return rating if reason is None else ParsedRating(None, reason)
 
 
@@ -250,19 +258,19 @@ def _never(_: str) -> int:
 
 def _with_lines(found: list[ParsedRating], lines: Sequence[str], field: AspectField) -> list[ParsedRating]:
     """Adds the grades of lines; where there are fields, only lines that hold a grade count (others may be prose)."""
-    grades = [_grade(line, field) for line in lines]
+    grades = [_read_grade(line, field) for line in lines]
     return [*found, *(each for each in grades if each.reason in (None, "refusal", "contradicted") or not found)]
 
 
 def _read_alone(text: str, field: AspectField) -> ParsedRating:
     """Reads a grade without the aspect's name, such as `4` or `Score: 4`, unless something else is rated as well."""
-    in_json, on_a_line = patterns(_ALONE_KEYS)
-    whole = _grade(text, field, _GRADE_ALONE)
+    in_json, on_a_line = field_patterns(_ALONE_KEYS)
+    whole = _read_grade(text, field, _GRADE_ALONE)
     if whole.reason not in ("not_a_number", "template"):
         return whole
     fields = find_fields(text, in_json)
     lines = list(on_a_line.finditer(fields.rest))
-    if not fields.found and (reason := objection_in_fields(fields.other, _never)):
+    if not fields.found and (reason := find_field_objection(fields.other, _never)):
         return ParsedRating(None, reason)
     others = len(_GRADED_LINE.findall(fields.rest)) > len(lines)
     if others or not {name for name, _ in fields.other} <= set(_EXPLANATION_KEYS):
@@ -270,9 +278,9 @@ def _read_alone(text: str, field: AspectField) -> ParsedRating:
     return _read_fields(fields, lines, field, "no_field")
 
 
-def unless_refused(found: _Parsed, text: str) -> _Parsed:
+def mark_refusal(found: _Parsed, text: str) -> _Parsed:
     """Returns what was found; where there is no answer because the judge refuses, the reason says so."""
-    if found.reason in _NOT_FOUND and refuses(text):
+    if found.reason in _NOT_FOUND and is_judge_refusal(text):
         return type(found)(None, "refusal")
     return found
 
@@ -288,10 +296,10 @@ def read_output(kind: type[_Parsed], text: str, read: Callable[[str, bool], _Par
     Raises:
         InputError: The output is no text.
     """
-    said = answer_of(text)
+    said = split_output(text)
     if said.reason is not None:
         return kind(None, said.reason)
-    return unless_refused(unless_thought(read(said.answer, False), read(said.thought, True)), said.answer)
+    return mark_refusal(reconcile_with_thinking(read(said.answer, False), read(said.thought, True)), said.answer)
 
 
 def read_without_key(
@@ -313,23 +321,23 @@ def read_without_key(
     fields = find_fields(text, ANY_FIELD)
     if _RESULT.search(fields.rest):
         return read_result(text, field, thought=thought)
-    scores = {plain_name(name) for name in (*_SCORE_KEYS, *_ANCHORS, *names)}
+    scores = {normalize_name(name) for name in (*_SCORE_KEYS, *_ANCHORS, *names)}
     found: dict[str, list[tuple[str, re.Match[str]]]] = {}
     other: list[tuple[str, str]] = []
     for name, value in fields.found if "{" in text else []:
         # An object counts by the `score` within it.
-        if (plain := plain_name(name)) in scores or (value["inner"] is not None and plain not in _EXPLANATION_KEYS):
-            if _rated(value, field).reason != "not_a_number":
+        if (plain := normalize_name(name)) in scores or (value["inner"] is not None and plain not in _EXPLANATION_KEYS):
+            if _rate_value(value, field).reason != "not_a_number":
                 found.setdefault(plain, []).append((name, value))
         else:
-            other.append((plain, content_of(value)[0]))
+            other.append((plain, read_value(value)[0]))
     if len(found) > 1:
         return ParsedRating(None, "ambiguous")
-    alone = _grade(text, field, _GRADE_ALONE)
+    alone = _read_grade(text, field, _GRADE_ALONE)
     if not found and alone.reason != "not_a_number":
         return alone
     read = Fields(next(iter(found.values()), []), other, fields.rest)
-    lines = _lines_with_digits(fields.rest, patterns(_ANCHORS)[1])
+    lines = _lines_with_digits(fields.rest, field_patterns(_ANCHORS)[1])
     return _read_fields(read, lines, field, "no_answer", thought=thought)
 
 
@@ -340,27 +348,27 @@ def read_result(text: str, field: AspectField, *, thought: bool = False) -> Pars
     if not marks:
         return ParsedRating(None, "no_answer")
     lines = [re.sub(r"^\((.*)\)$", r"\1", mark["line"].strip()) for mark in marks]
-    found = _agreed_rating([_grade(line, field, _GRADE_ALONE) for line in lines])
+    found = _agree_on_rating([_read_grade(line, field, _GRADE_ALONE) for line in lines])
     if not thought:
-        found = _in_context(found, around(rest, [mark.span() for mark in marks]), (), field, inline=True)
+        found = _in_context(found, mark_answers(rest, [mark.span() for mark in marks]), (), field, inline=True)
     feedback = re.sub(r"^\s*(?:feedback\s*:)?\s*", "", text[: marks[0].start()], flags=re.IGNORECASE).strip()
-    return with_explanation(found, whole_characters(feedback) or None, field)
+    return add_explanation(found, whole_characters(feedback) or None, field)
 
 
 def _explanation(text: str) -> str | None:
     """The first explanation among the fields of a text."""
-    for _, value in find_fields(text, patterns(_EXPLANATION_KEYS)[0]).found:
+    for _, value in find_fields(text, field_patterns(_EXPLANATION_KEYS)[0]).found:
         if value["string"] is not None:
-            return content_of(value)[0].strip() or None
+            return read_value(value)[0].strip() or None
     return None
 
 
-def explanation_of(text: str) -> str | None:
+def find_explanation(text: str) -> str | None:
     """The explanation in the object that holds the answer; with several objects there is no telling whose it is."""
     return _explanation(text) if text.count("{") == 1 else None
 
 
-def with_explanation(rating: ParsedRating, explanation: str | None, field: AspectField) -> ParsedRating:
+def add_explanation(rating: ParsedRating, explanation: str | None, field: AspectField) -> ParsedRating:
     """Adds the explanation. The lowest grade with dots for an explanation is the prompt's skeleton, not a grade."""
     if rating.value is None or explanation is None:
         return rating
@@ -391,46 +399,48 @@ def read_choice(
     Returns:
         The choice, or None and the reason why there is none.
     """
-    in_json, on_a_line = patterns((key,))
+    in_json, on_a_line = field_patterns((key,))
     fields = find_fields(text, in_json)
     found = [
-        _chosen(*(("", None) if value["inner"] is not None else content_of(value)), choices)
+        _match_choice(*(("", None) if value["inner"] is not None else read_value(value)), choices)
         for _, value in fields.found
     ]
     places = [value.span() for _, value in fields.found]
     for line in [] if cut else on_a_line.finditer(fields.rest):
-        chosen = _chosen(_line(line), None, choices)
+        chosen = _match_choice(_line(line), None, choices)
         if chosen[0] is not None or not fields.found:
             found.append(chosen)
             places.append(line.span())
-    if not cut and not found and plain_name(text) in choices:
-        return choices[plain_name(text)], None
+    if not cut and not found and normalize_name(text) in choices:
+        return choices[normalize_name(text)], None
     rest = fields.rest
     if marks is not None:
-        rest = outside_strings(text)
+        rest = blank_strings(text)
         for choice, place in marks(rest):
             found.append((choice, None))
             places.append(place)
-    value, reason = agreed_answer(found) if found else (None, "no_answer")
+    value, reason = agree_on_answer(found) if found else (None, "no_answer")
     if value is None or thought:
         return value, reason
-    differs = other_choice([name for name, choice in choices.items() if choice != value])
-    reason = objection_in_fields(fields.other, differs) or objection(
-        around(rest, places), differs, inline=marks is not None
+    differs = match_other_choice([name for name, choice in choices.items() if choice != value])
+    reason = find_field_objection(fields.other, differs) or find_objection(
+        mark_answers(rest, places), differs, inline=marks is not None
     )
     return (value, None) if reason is None else (None, reason)
 
 
-def _chosen(content: str, reason: Reason | None, choices: Mapping[str, _Value]) -> tuple[_Value | None, Reason | None]:
+def _match_choice(
+    content: str, reason: Reason | None, choices: Mapping[str, _Value]
+) -> tuple[_Value | None, Reason | None]:
     if reason is not None:
         return None, "unknown_label" if reason == "not_a_number" else reason
-    if plain_name(content) in choices:
-        return choices[plain_name(content)], None
-    is_list = {plain_name(part) for part in re.split("[|/,]", content)} == set(choices)
+    if normalize_name(content) in choices:
+        return choices[normalize_name(content)], None
+    is_list = {normalize_name(part) for part in re.split("[|/,]", content)} == set(choices)
     return None, "template" if is_list or PLACEHOLDER.fullmatch(content.strip()) else "unknown_label"
 
 
-def agreed_answer(found: Sequence[tuple[_Value | None, Reason | None]]) -> tuple[_Value | None, Reason | None]:
+def agree_on_answer(found: Sequence[tuple[_Value | None, Reason | None]]) -> tuple[_Value | None, Reason | None]:
     """Returns the one answer in all, or why there is none.
 
     Copies of the prompt and answers that were cut count only if there is nothing else.
@@ -439,7 +449,7 @@ def agreed_answer(found: Sequence[tuple[_Value | None, Reason | None]]) -> tuple
     return answers.pop() if len(answers) == 1 else (None, "ambiguous")
 
 
-def _agreed_rating(found: Sequence[ParsedRating]) -> ParsedRating:
+def _agree_on_rating(found: Sequence[ParsedRating]) -> ParsedRating:
     answers: list[tuple[float | None, Reason | None]] = [(each.value, each.reason) for each in found]
-    value, reason = agreed_answer(answers)
+    value, reason = agree_on_answer(answers)
     return next((each for each in found if (each.value, each.reason) == (value, reason)), ParsedRating(value, reason))

@@ -12,12 +12,12 @@ from collections.abc import Callable, Collection, Sequence
 from string import ascii_lowercase, ascii_uppercase
 
 from fcconan.parsing import phrases as words
-from fcconan.parsing.phrases import END, MARK, compiled
-from fcconan.parsing.refusals import refusal_kind
+from fcconan.parsing.phrases import END, MARK, compile_pattern
+from fcconan.parsing.refusals import find_refusal
 from fcconan.parsing.results import Reason
 
 # How many characters of another answer than the one that was read a text begins with.
-Differs = Callable[[str], int]
+AnswerMatcher = Callable[[str], int]
 
 _QUOTES = str.maketrans({**dict.fromkeys("’‘ʼ´", "'"), **dict.fromkeys("“”„«»", '"')})
 _LOWER = str.maketrans(ascii_uppercase, ascii_lowercase)  # of the same length, unlike `lower`
@@ -81,7 +81,7 @@ _LIST_ITEM = re.compile(r"\d{1,2}[.)]\s+\w")
 _NEXT_LINE = re.compile(r"\W{0,6}\n(?P<grade>[\W_]{0,4}\d(?:\.\d+)?(?: ?/ ?\d+)?[*_\"'` ]{0,4})(?:\n|$)")
 
 
-def objection(around: str, differs: Differs, *, inline: bool = True) -> Reason | None:
+def find_objection(around: str, differs: AnswerMatcher, *, inline: bool = True) -> Reason | None:
     """Returns why the answers in a text do not count, or None where the text leaves them as they are.
 
     Args:
@@ -101,7 +101,7 @@ def objection(around: str, differs: Differs, *, inline: bool = True) -> Reason |
         return "refusal"
     for mark in re.finditer(MARK, text):
         before, after = text[max(0, mark.start() - _NEAR) : mark.start()], text[mark.end() : mark.end() + _NEAR]
-        if _touched(before, after, cased[mark.end() : mark.end() + _NEAR], differs, inline):
+        if _is_withdrawn(before, after, cased[mark.end() : mark.end() + _NEAR], differs, inline):
             return "contradicted"
     return next(filter(None, (_taken_back(sentence, differs) for sentence in sentences)), None)
 
@@ -110,78 +110,80 @@ def _refused(sentence: str) -> bool:
     """Whether a sentence refuses in so many words."""
     if re.match(rf"\W*{words.SORRY}", sentence) or re.search(rf"(?<!\w)(?:i'm|i am) {words.SORRY}", sentence):
         return True
-    compared = " i " in f" {sentence} " and compiled(words.COMPARED).search(sentence)
-    return not compared and compiled(words.REFUSED).search(sentence) is not None
+    compared = " i " in f" {sentence} " and compile_pattern(words.COMPARED).search(sentence)
+    return not compared and compile_pattern(words.REFUSED).search(sentence) is not None
 
 
-def _taken_back(sentence: str, differs: Differs) -> Reason | None:
+def _taken_back(sentence: str, differs: AnswerMatcher) -> Reason | None:
     """Whether a sentence refuses, denies or corrects the answer."""
-    corrected = compiled(words.CORRECTION).search(sentence) is not None
-    if not compiled(words.ABOUT).search(sentence):
+    corrected = compile_pattern(words.CORRECTION).search(sentence) is not None
+    if not compile_pattern(words.ABOUT).search(sentence):
         return "contradicted" if corrected or _other_answer(sentence, differs) else None
     if corrected or _other_answer(sentence, differs):
         return "contradicted"
     if reason := _first_person(sentence):
         return reason
     for clause in _CLAUSE.split(sentence):
-        if compiled(words.THIS).match(clause):
+        if compile_pattern(words.THIS).match(clause):
             return "contradicted"
-        subject = compiled(words.SUBJECT).search(clause)
+        subject = compile_pattern(words.SUBJECT).search(clause)
         if subject is None:
             continue
-        if compiled(words.UNREAL).search(clause, subject.start()) or clause[subject.start() :].startswith("that's how"):
+        if compile_pattern(words.UNREAL).search(clause, subject.start()) or clause[subject.start() :].startswith(
+            "that's how"
+        ):
             return "contradicted"
-        if clause.endswith(" not") or compiled(words.COMPARED).search(clause):
+        if clause.endswith(" not") or compile_pattern(words.COMPARED).search(clause):
             continue
-        predicate = compiled(words.PREDICATE).match(clause, subject.end())
+        predicate = compile_pattern(words.PREDICATE).match(clause, subject.end())
         denied = clause[: subject.end()] + (predicate[0] if predicate else "")
-        if predicate is None or compiled(words.NOT).search(denied):
+        if predicate is None or compile_pattern(words.NOT).search(denied):
             return "contradicted"
     return None
 
 
 def _first_person(sentence: str) -> Reason | None:
     """What a judge says of itself must be what judges do; a denial must be of a fault or of a higher grade."""
-    if re.search(r"(?<!\w)your?\b", sentence) and not compiled(words.YOU).search(sentence):
+    if re.search(r"(?<!\w)your?\b", sentence) and not compile_pattern(words.YOU).search(sentence):
         return "refusal"
     for clause in _CLAUSE.split(sentence):
-        compared = compiled(words.COMPARED).search(clause) is not None
+        compared = compile_pattern(words.COMPARED).search(clause) is not None
         for pronoun in _PRONOUN.finditer(clause):
             if pronoun[0] in ("me", "us"):
-                if not compiled(words.ME).search(clause) and not compiled(words.LET_ME).search(sentence):
-                    return "refusal" if compiled(words.NOT).search(clause) else "contradicted"
+                if not compile_pattern(words.ME).search(clause) and not compile_pattern(words.LET_ME).search(sentence):
+                    return "refusal" if compile_pattern(words.NOT).search(clause) else "contradicted"
                 continue
             said = clause[pronoun.end() :]
             if not said.strip():
                 continue  # the text was cut
             verb = _VERB.match(said)
-            if verb is not None and compiled(words.UNREAL).search(said) and not compared:
+            if verb is not None and compile_pattern(words.UNREAL).search(said) and not compared:
                 return "contradicted"
-            if verb is not None and verb["judges"] and (compared or not compiled(words.NOT).search(said)):
+            if verb is not None and verb["judges"] and (compared or not compile_pattern(words.NOT).search(said)):
                 continue
             if verb is not None and verb["views"]:
                 continue
             if re.match(rf"{words.AUXILIARY} ?{words.CORRECTS}\b", said):
                 return "contradicted"
             return "refusal"
-    if re.search(r"(?<!\w)my\b", sentence) and not compiled(words.MY).search(sentence):
+    if re.search(r"(?<!\w)my\b", sentence) and not compile_pattern(words.MY).search(sentence):
         return "refusal"
     return None
 
 
-def _other_answer(sentence: str, differs: Differs) -> bool:
+def _other_answer(sentence: str, differs: AnswerMatcher) -> bool:
     """Whether a sentence states another answer, and not for comparison."""
-    firmly = compiled(words.NO_MORE_THAN).search(sentence) is not None
+    firmly = compile_pattern(words.NO_MORE_THAN).search(sentence) is not None
     sentence = re.sub(r"^\W*(?:but|however)\W+", "", sentence)
-    for slot in compiled(words.SLOT).finditer(sentence):
+    for slot in compile_pattern(words.SLOT).finditer(sentence):
         answer = differs(sentence[slot.end() : slot.end() + _LONGEST_ANSWER])
         rest = sentence[: slot.end()] + "\n" + sentence[slot.end() + answer :]
-        if answer and (firmly or not compiled(words.CONTRAST).search(rest)):
+        if answer and (firmly or not compile_pattern(words.CONTRAST).search(rest)):
             return True
     return False
 
 
-def objection_in_fields(fields: Sequence[tuple[str, str]], differs: Differs) -> Reason | None:
+def find_field_objection(fields: Sequence[tuple[str, str]], differs: AnswerMatcher) -> Reason | None:
     """Returns why the fields next to an answer make it void, such as `"error": "refused"`; None where they do not.
 
     Args:
@@ -192,12 +194,12 @@ def objection_in_fields(fields: Sequence[tuple[str, str]], differs: Differs) -> 
         empty = content.strip().lower() in _NOTHING
         if (_ERRORS.search(name) and not empty) or (_VALID.search(name) and empty and content.strip()):
             return "refusal"
-        if name in _SPOKEN and (reason := objection(content, differs)):
+        if name in _SPOKEN and (reason := find_objection(content, differs)):
             return reason
     return None
 
 
-def other_grade(scale: tuple[float, float], value: float) -> Differs:
+def match_other_grade(scale: tuple[float, float], value: float) -> AnswerMatcher:
     """Returns whether a text begins with another grade of the scale."""
 
     def differs(text: str) -> int:
@@ -211,7 +213,7 @@ def other_grade(scale: tuple[float, float], value: float) -> Differs:
     return differs
 
 
-def other_choice(names: Collection[str]) -> Differs:
+def match_other_choice(names: Collection[str]) -> AnswerMatcher:
     """Returns whether a text begins with one of some plain names, and ends there or at a stop."""
     either = "|".join(r"[\s_-]{1,3}".join(map(re.escape, name.split())) for name in names)
     pattern = re.compile(
@@ -222,12 +224,12 @@ def other_choice(names: Collection[str]) -> Differs:
     return lambda text: match.end() if names and (match := pattern.match(text)) else 0
 
 
-def refuses(text: str) -> bool:
+def is_judge_refusal(text: str) -> bool:
     """Whether a text without an answer is a refusal to judge: anywhere in English, else by its first sentences."""
     plain = _plain(text).translate(_LOWER)
     if any(_refused(_REPORTED.sub(" ", piece[:_LONGEST])) for piece in _SENTENCE.split(plain)):
         return True
-    declined = refusal_kind(plain[:2000])
+    declined = find_refusal(plain[:2000])
     return declined is not None and declined.kind != "endorsement"
 
 
@@ -237,15 +239,19 @@ def _plain(text: str) -> str:
     return _QUOTED.sub('""', _TOKEN.sub("answer", _MARKUP.sub("", "\n".join(filter(None, lines)))))
 
 
-def _touched(before: str, after: str, cased: str, differs: Differs, inline: bool) -> bool:
+def _is_withdrawn(before: str, after: str, cased: str, differs: AnswerMatcher, inline: bool) -> bool:
     """Whether the words that lead up to an answer, or those that go on after it, take it back."""
     clause = _clause(before)
-    if compiled(words.QUOTING_LINE).search(before):
+    if compile_pattern(words.QUOTING_LINE).search(before):
         return True
     own_line = "\n" in before[len(before.rstrip(" \n\"'`*_([{")) :] and not clause.endswith((":", "=", ">", "→"))
     if clause and (_UNENDED.search(clause) is not None if own_line else _leads_elsewhere(clause, inline)):
         return True
-    if compiled(words.AFTER).match(after) or compiled(words.THIS).match(after) or _goes_on(after, cased):
+    if (
+        compile_pattern(words.AFTER).match(after)
+        or compile_pattern(words.THIS).match(after)
+        or _continues_oddly(after, cased)
+    ):
         return True
     if _FRAGMENT.fullmatch(cased):
         return True
@@ -258,27 +264,29 @@ def _touched(before: str, after: str, cased: str, differs: Differs, inline: bool
 
 
 def _leads_elsewhere(clause: str, inline: bool) -> bool:
-    if compiled(words.SPOKEN).search(clause):
+    if compile_pattern(words.SPOKEN).search(clause):
         return True
     if re.search(r"(?<!\w)(?:so|thus|therefore|hence|no)\W*$", clause):
         return False
-    of_text = compiled(words.LEAD_OF_TEXT).match(clause) is not None and clause.rstrip().endswith(":")
-    if of_text and not compiled(words.UNREAL).search(clause):
+    of_text = compile_pattern(words.LEAD_OF_TEXT).match(clause) is not None and clause.rstrip().endswith(":")
+    if of_text and not compile_pattern(words.UNREAL).search(clause):
         return False
     last = re.split(r", (?=i\b|my )|, (?!i\b)(?=\w)|\b(?:but|so|therefore|thus)\b", clause)[-1]
-    denied = compiled(words.LEAD_DENIED).search(last if inline else clause) or compiled(words.NOT).search(last)
-    return denied is not None or not (inline or compiled(words.LEAD).search(clause))
+    denied = compile_pattern(words.LEAD_DENIED).search(last if inline else clause) or compile_pattern(words.NOT).search(
+        last
+    )
+    return denied is not None or not (inline or compile_pattern(words.LEAD).search(clause))
 
 
-def _goes_on(after: str, cased: str) -> bool:
+def _continues_oddly(after: str, cased: str) -> bool:
     """Whether a sentence goes on after an answer otherwise than with a reason; a capital begins another one."""
     word = _FIRST_LETTER.search(cased[:20])
     gap = after[: word.start()] if word else ""
     if word is None or word[0].isupper() or any(c.isdigit() or c in ',;:(–—-=>→*/&"' for c in gap):
         return False
-    if "\n" in gap and not compiled(words.GOES_ON).match(after):
+    if "\n" in gap and not compile_pattern(words.GOES_ON).match(after):
         return False
-    return compiled(words.EXPLAINS).match(after) is None
+    return compile_pattern(words.EXPLAINS).match(after) is None
 
 
 def _clause(before: str) -> str:

@@ -59,13 +59,13 @@ _MARKED_OBJECT = re.compile(
 )
 
 
-def plain_name(text: str) -> str:
+def normalize_name(text: str) -> str:
     """Returns a name as names are compared: case does not count, and spaces, underscores and hyphens are alike."""
     return re.sub(r"[\s_-]+", " ", text.strip(WRAPPERS + ".")).casefold()
 
 
 @lru_cache(maxsize=256)
-def patterns(keys: tuple[str, ...]) -> tuple[re.Pattern[str], re.Pattern[str]]:
+def field_patterns(keys: tuple[str, ...]) -> tuple[re.Pattern[str], re.Pattern[str]]:
     """Compiles the patterns of a field with one of some names.
 
     Args:
@@ -122,7 +122,7 @@ def find_fields(text: str, pattern: re.Pattern[str]) -> Fields:
                 if wanted:
                     found.append((name["name"], value))
                 else:
-                    other.append((_name_of(name), unescaped(value[0].strip("\"'“”"))))
+                    other.append((_name_of(name), unescape(value[0].strip("\"'“”"))))
                 # The texts of a list are looked at one by one.
                 value_end = position if wanted and value[0].startswith("[") else value.end()
             begin = begin if wanted else position
@@ -133,7 +133,7 @@ def find_fields(text: str, pattern: re.Pattern[str]) -> Fields:
 
 
 def _name_of(name: re.Match[str]) -> str:
-    return plain_name(name[0].rstrip().rstrip(":："))
+    return normalize_name(name[0].rstrip().rstrip(":："))
 
 
 def _may_hold_answer(name: re.Match[str], pattern: re.Pattern[str]) -> bool:
@@ -152,7 +152,7 @@ def _end_of_object(text: str, begin: int) -> int:
     return len(text)
 
 
-def around(rest: str, answers: list[tuple[int, int]]) -> str:
+def mark_answers(rest: str, answers: list[tuple[int, int]]) -> str:
     """Returns the rest of a text with `MARK` in the place of every answer and of the object that holds it."""
     pieces: list[str] = []
     end = 0
@@ -169,7 +169,7 @@ def _without_braces(found: re.Match[str]) -> str:
     return (MARK if MARK in found[0] else " ") + found[0][end:]
 
 
-def content_of(value: re.Match[str]) -> tuple[str, Reason | None]:
+def read_value(value: re.Match[str]) -> tuple[str, Reason | None]:
     """Reads a value that is not an object.
 
     Args:
@@ -181,7 +181,7 @@ def content_of(value: re.Match[str]) -> tuple[str, Reason | None]:
     string, plain = value["string"], value["plain"] or ""
     content = next((each for each in (value["single"], value["curly"]) if each is not None), plain)
     if string is not None:
-        content = unescaped(string[1:])
+        content = unescape(string[1:])
     if _MORE.match(value.string, value.end()):
         return content, "ambiguous"
     if string is not None and not value["closed"]:
@@ -193,7 +193,7 @@ def content_of(value: re.Match[str]) -> tuple[str, Reason | None]:
     return content, "not_a_number" if goes_on else None
 
 
-def unescaped(string: str) -> str:
+def unescape(string: str) -> str:
     """Returns the text that a JSON string stands for; the string itself where it is broken."""
     if "\\" in string:
         with suppress(ValueError):
@@ -201,6 +201,6 @@ def unescaped(string: str) -> str:
     return whole_characters(string)
 
 
-def outside_strings(text: str) -> str:
+def blank_strings(text: str) -> str:
     """The text with blanks in place of all that its fields hold, which may cite anything."""
     return find_fields(text, ANY_FIELD).rest

@@ -18,20 +18,20 @@ from collections.abc import Collection, Iterator, Mapping
 from fcconan.errors import InputError
 from fcconan.parsing.answers import (
     NUMBER,
-    answer_of,
+    add_explanation,
     check_field,
-    explanation_of,
+    find_explanation,
+    mark_refusal,
     read_choice,
     read_field,
     read_output,
     read_result,
     read_without_key,
-    unless_refused,
-    unless_thought,
-    with_explanation,
+    reconcile_with_thinking,
+    split_output,
 )
-from fcconan.parsing.context import objection
-from fcconan.parsing.json_fields import plain_name
+from fcconan.parsing.context import find_objection
+from fcconan.parsing.json_fields import normalize_name
 from fcconan.parsing.phrases import MARK
 from fcconan.parsing.results import AspectField, ParsedComparison, ParsedLabel, ParsedRating, Verdict
 
@@ -61,13 +61,17 @@ def parse_comparison(text: str, *, scale: tuple[float, float] = (1, 10)) -> Pars
         >>> parse_comparison("8 3").value
         'a'
     """
-    said = answer_of(text)
+    said = split_output(text)
     thought = _two_scores(said.thought, scale, thought=True)
     if said.reason is not None:
         return thought if thought.value is not None else ParsedComparison(None, said.reason)
-    found = unless_refused(_two_scores(said.answer, scale), said.answer)
+    found = mark_refusal(_two_scores(said.answer, scale), said.answer)
     # Scores on the first line are no thinking, and what explains them may cite anything.
-    return thought if found.reason == "no_scores" and thought.value is not None else unless_thought(found, thought)
+    return (
+        thought
+        if found.reason == "no_scores" and thought.value is not None
+        else reconcile_with_thinking(found, thought)
+    )
 
 
 def _two_scores(text: str, scale: tuple[float, float], *, thought: bool = False) -> ParsedComparison:
@@ -86,7 +90,7 @@ def _two_scores(text: str, scale: tuple[float, float], *, thought: bool = False)
         return others.end() if others and (float(others[1]), float(others[2])) != (first, second) else 0
 
     explained = "\n".join([MARK + line[match.end("scores") :], *rest])
-    reason = None if thought else objection(explained, differs)
+    reason = None if thought else find_objection(explained, differs)
     if reason is not None:
         return ParsedComparison(None, reason)
     return ParsedComparison("a" if first > second else "b" if second > first else "tie", None, first, second)
@@ -130,12 +134,12 @@ def parse_rating(
             found = read_field(part, field, alone=True, thought=thought)
         if found.value is None or found.explanation is not None:
             return found
-        return with_explanation(found, explanation_of(part), field)
+        return add_explanation(found, find_explanation(part), field)
 
     return read_output(ParsedRating, text, read)
 
 
-def parse_result(text: str, *, scale: tuple[float, float] = (1, 5), decimals: int = 0) -> ParsedRating:
+def parse_prometheus(text: str, *, scale: tuple[float, float] = (1, 5), decimals: int = 0) -> ParsedRating:
     """Reads Prometheus's answer: feedback, then `[RESULT]` and the grade, with nothing else on its line.
 
     Args:
@@ -176,16 +180,16 @@ def parse_multi(text: str, *, aspects: Mapping[str, AspectField], cut: bool = Fa
     """
     for field in aspects.values():
         check_field(field, keyed=True)
-    said = answer_of(text)
+    said = split_output(text)
     if said.reason is not None:
         return {name: ParsedRating(None, said.reason) for name in aspects}
     alone = len(aspects) == 1
 
     def read(field: AspectField) -> ParsedRating:
         found = read_field(said.answer, field, cut=cut, alone=alone)
-        return unless_thought(found, read_field(said.thought, field, alone=alone, thought=True))
+        return reconcile_with_thinking(found, read_field(said.thought, field, alone=alone, thought=True))
 
-    return {name: unless_refused(read(field), said.answer) for name, field in aspects.items()}
+    return {name: mark_refusal(read(field), said.answer) for name, field in aspects.items()}
 
 
 def parse_label(text: str, labels: Collection[str], *, cut: bool = False) -> ParsedLabel:
@@ -199,7 +203,7 @@ def parse_label(text: str, labels: Collection[str], *, cut: bool = False) -> Par
     Raises:
         InputError: Two labels are alike, there are none, or the output is no text.
     """
-    choices = {plain_name(label): label for label in labels}
+    choices = {normalize_name(label): label for label in labels}
     if len(choices) < max(1, len(labels)):
         raise InputError(
             f"the labels are {sorted(labels)}: give at least one, and none that differ in case or spaces only"
@@ -207,7 +211,7 @@ def parse_label(text: str, labels: Collection[str], *, cut: bool = False) -> Par
 
     def read(part: str, thought: bool) -> ParsedLabel:
         value, reason = read_choice(part, "label", choices, cut=cut and not thought, thought=thought)
-        return ParsedLabel(value, reason, explanation_of(part) if reason is None else None)
+        return ParsedLabel(value, reason, find_explanation(part) if reason is None else None)
 
     return read_output(ParsedLabel, text, read)
 

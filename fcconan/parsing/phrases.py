@@ -17,7 +17,7 @@ _REFERENCE = re.compile(r"\{\{(\w+)\}\}")
 
 
 @cache
-def compiled(pattern: str) -> re.Pattern[str]:
+def compile_pattern(pattern: str) -> re.Pattern[str]:
     """Returns a pattern; compiling all of them takes longer than most commands."""
     return re.compile(pattern)
 

@@ -44,10 +44,10 @@ class Refusal:
 
 def is_refusal(text: str) -> bool:
     """Whether a reply declines to answer as an assistant; see `refusal_kind`."""
-    return refusal_kind(text) is not None
+    return find_refusal(text) is not None
 
 
-def refusal_kind(text: str) -> Refusal | None:
+def find_refusal(text: str) -> Refusal | None:
     """Returns how a reply declines to answer as an assistant, or None where it does not.
 
     Args:
@@ -55,9 +55,9 @@ def refusal_kind(text: str) -> Refusal | None:
             `SENTENCES` sentences count.
     """
     for sentence in _head(text):
-        for language, any_kind in _any_kind().items():
+        for language, any_kind in _patterns_of_any_kind().items():
             if any_kind.match(sentence):
-                kind = next(kind for kind, pattern in _kinds(language) if pattern.match(sentence))
+                kind = next(kind for kind, pattern in _patterns_by_kind(language) if pattern.match(sentence))
                 return Refusal(kind, language, sentence)
     return None
 
@@ -73,11 +73,11 @@ def _parts() -> dict[Language, dict[str, str]]:
     """The lists of every language, English first, each as one pattern."""
     with PATTERNS.open(encoding="utf-8") as file:
         languages: dict[Language, dict[str, str]] = yaml.safe_load(file)
-    return {language: {name: _either(lines) for name, lines in of.items()} for language, of in languages.items()}
+    return {language: {name: _alternatives(lines) for name, lines in of.items()} for language, of in languages.items()}
 
 
 @cache
-def _any_kind() -> dict[Language, re.Pattern[str]]:
+def _patterns_of_any_kind() -> dict[Language, re.Pattern[str]]:
     """One pattern a language, which matches where one of `_kinds` does.
 
     Most sentences are no refusals, and their openings, which take the time, are so tried once and not for every kind.
@@ -85,20 +85,20 @@ def _any_kind() -> dict[Language, re.Pattern[str]]:
     found = {}
     for language, of in _parts().items():
         declined = rf"{of['cannot']}\s?(?:{of['declined']}|{of['endorsed']})"
-        heads = "|".join((of["assistant"], declined, of["declining"], _apologised(of)))
+        heads = "|".join((of["assistant"], declined, of["declining"], _refusal_after_apology(of)))
         found[language] = re.compile(rf"{_lead(of)}(?:{heads})", re.IGNORECASE)
     return found
 
 
 @cache
-def _kinds(language: Language) -> list[tuple[Kind, re.Pattern[str]]]:
+def _patterns_by_kind(language: Language) -> list[tuple[Kind, re.Pattern[str]]]:
     """The pattern of every kind, in the order in which they are tried."""
     of = _parts()[language]
     lead = _lead(of)
     cannot = rf"{lead}{of['cannot']}\s?"
     heads: list[tuple[Kind, str]] = [
         ("assistant", rf"{lead}{of['assistant']}"),
-        ("request", rf"{cannot}{of['declined']}|{lead}{of['declining']}|{lead}{_apologised(of)}"),
+        ("request", rf"{cannot}{of['declined']}|{lead}{of['declining']}|{lead}{_refusal_after_apology(of)}"),
         ("endorsement", rf"{cannot}{of['endorsed']}"),
     ]
     return [(kind, re.compile(pattern, re.IGNORECASE)) for kind, pattern in heads]
@@ -108,9 +108,9 @@ def _lead(of: dict[str, str]) -> str:
     return rf"(?:(?:{of['apologies']}|{of['openings']})\b[\s,;:—–-]*){{0,{_MOST_OPENINGS}}}"
 
 
-def _apologised(of: dict[str, str]) -> str:
+def _refusal_after_apology(of: dict[str, str]) -> str:
     return rf"{of['apologies']}\b[\s,;:—–-]*{_lead(of)}{of['cannot']}\s?{of['after_apology']}\b"
 
 
-def _either(lines: str) -> str:
+def _alternatives(lines: str) -> str:
     return f"(?:{'|'.join(lines.splitlines())})"

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from fcconan.errors import InputError
-from fcconan.judging.comparison.pairs import Pair, all_pairs, budgeted_pairs
+from fcconan.judging.comparison.pairs import ReplyPair, all_pairs, budgeted_pairs
 
 
 def reply(item: str, system: str, **changes: Any) -> dict[str, Any]:
@@ -28,7 +28,7 @@ def grid(systems: int, items: int) -> list[dict[str, Any]]:
     return [reply(f"i{item}", f"s{system}") for item in range(items) for system in range(systems)]
 
 
-def keys(pairs: Iterable[Pair]) -> list[tuple[str, str, str]]:
+def keys(pairs: Iterable[ReplyPair]) -> list[tuple[str, str, str]]:
     """Item and systems of every pair; both replies must belong to the item."""
     found = []
     for pair in pairs:
@@ -119,8 +119,8 @@ def test_a_budget_connects_all_systems_and_uses_them_equally(systems: int, items
 
 @settings(deadline=None)
 @given(st.sets(st.tuples(st.integers(0, 5), st.integers(0, 4)), min_size=4), st.integers(0, 60), st.integers(0, 50))
-def test_a_budget_with_missing_replies(answered: set[tuple[int, int]], more: int, seed: int) -> None:
-    rows = [reply(f"i{item}", f"s{system}") for item, system in sorted(answered)]
+def test_a_budget_with_missing_replies(match_answers: set[tuple[int, int]], more: int, seed: int) -> None:
+    rows = [reply(f"i{item}", f"s{system}") for item, system in sorted(match_answers)]
     systems = {row["system"] for row in rows}
     budget = len(systems) - 1 + more
     try:

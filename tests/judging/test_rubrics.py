@@ -233,7 +233,7 @@ def test_without_a_question_the_definition_is_asked() -> None:
         (Reply(reason="server_error", detail="500"), "fake drafted no rubric (server_error: 500): try again"),
         (
             "I cannot.",
-            "at line 1 column 0): look at it with `fcconan judge show`, and try again",
+            "at line 1 column 0): see `fcconan judge show` and try again",
         ),
         ("{oops}", "fake drafted no rubric (Invalid JSON"),
         ('{"question": "Is it?"}', "fake drafted no rubric (grades: Field required)"),

@@ -14,15 +14,15 @@ import numpy as np
 
 from fcconan.building import comparison_row
 from fcconan.data import COMPARED, normalise, short_hash
-from fcconan.judging.answer_checks import readable
-from fcconan.judging.comparison.pairs import Pair, Row
-from fcconan.judging.comparison.protocols import Question, QuestionReason
-from fcconan.judging.streams import answered
+from fcconan.judging.answer_checks import normalize_reply
+from fcconan.judging.comparison.pairs import ReplyPair, Row
+from fcconan.judging.comparison.protocols import ComparisonQuestion, QuestionReason
+from fcconan.judging.streams import match_answers
 from fcconan.models import Call, CallReason, Model, Reply
 from fcconan.parsing import ParsedComparison, Reason as ParseReason, Verdict, parse_comparison
 
 Side = Literal["a", "b"]
-EXCHANGED: dict[Verdict, Verdict] = {"a": "b", "b": "a", "tie": "tie"}
+SWAPPED: dict[Verdict, Verdict] = {"a": "b", "b": "a", "tie": "tie"}
 
 # What a reply may hold to tell a judge its verdict. The first two name a position, the last two speak for themselves.
 _NAMED = {
@@ -42,7 +42,7 @@ _OWN = {
 }
 
 
-def suspicion(text: str, verdict: Verdict, *, shown_as: Side) -> str | None:
+def find_suspicious_phrase(text: str, verdict: Verdict, *, shown_as: Side) -> str | None:
     """Returns what in a reply may have told the judge its verdict: the same verdict in words, or an order to the judge.
 
     It is a hint to look at the verdict, and no proof: a reply may win on its merits. `marker`, `json_verdict` and
@@ -54,13 +54,13 @@ def suspicion(text: str, verdict: Verdict, *, shown_as: Side) -> str | None:
         shown_as: Where this reply was shown.
     """
     wanted = (verdict, "own") if verdict == shown_as else (verdict,)
-    return next((kind for kind, what in _hints(text) if what in wanted), None)
+    return next((kind for kind, what in _find_verdicts(text) if what in wanted), None)
 
 
 @lru_cache(maxsize=4096)  # a reply is compared with many others
-def _hints(text: str) -> tuple[tuple[str, str], ...]:
+def _find_verdicts(text: str) -> tuple[tuple[str, str], ...]:
     """What a text tells a judge: the kind of hint, and the verdict that it names, or `own` for the text itself."""
-    text = readable(text)
+    text = normalize_reply(text)
     found = [
         (kind, verdict)
         for kind, pattern in _NAMED.items()
@@ -75,14 +75,14 @@ def _hints(text: str) -> tuple[tuple[str, str], ...]:
     return (*found, *((kind, "own") for kind, pattern in _OWN.items() if pattern.search(text)))
 
 
-def suspicious(pair: Pair, verdicts: Mapping[Side, Verdict | None]) -> str | None:
+def find_suspicious_reply(pair: ReplyPair, verdicts: Mapping[Side, Verdict | None]) -> str | None:
     """Returns the first suspicion, reply a before reply b, in the order in which the calls were made."""
     for shown_first, verdict in verdicts.items():
         if verdict is None:
             continue
-        shown_verdict = verdict if shown_first == "a" else EXCHANGED[verdict]
+        shown_verdict = verdict if shown_first == "a" else SWAPPED[verdict]
         for name, reply in (("a", pair.a), ("b", pair.b)):
-            found = suspicion(reply["text"], shown_verdict, shown_as="a" if name == shown_first else "b")
+            found = find_suspicious_phrase(reply["text"], shown_verdict, shown_as="a" if name == shown_first else "b")
             if found:
                 return f"{name}:{found}"
     return None
@@ -116,7 +116,7 @@ class ComparisonProtocol(Protocol):
     name: str
     configuration: dict[str, Any]
 
-    def question(self, a: Row, b: Row) -> Question:
+    def question(self, a: Row, b: Row) -> ComparisonQuestion:
         """Returns the calls for two replies."""
         ...
 
@@ -126,11 +126,11 @@ class ComparisonProtocol(Protocol):
 
 
 @dataclass
-class _Asked:
+class _PreparedPair:
     """A pair with its calls, and which reply each shows first."""
 
-    pair: Pair
-    question: Question
+    pair: ReplyPair
+    question: ComparisonQuestion
     shown_first: tuple[Side, ...] = ()
     identical: bool = False
     reason: Reason | None = None
@@ -141,9 +141,9 @@ class _Asked:
         return [call for call in calls if call is not None]
 
 
-def compare(
+def compare_pairs(
     model: Model,
-    pairs: Iterable[Pair],
+    pairs: Iterable[ReplyPair],
     *,
     protocol: ComparisonProtocol,
     orders: Orders = "both",
@@ -183,46 +183,50 @@ def compare(
     Raises:
         InputError: The model cannot be used at all, or gives another number of answers than it is asked for.
     """
-    asked = (_ask(pair, protocol, orders, seed) for pair in pairs)
-    for each, replies in answered(model.name, model.replies, ((each, each.calls) for each in asked)):
-        read = {side: _read(answer, side, protocol) for side, answer in zip(each.shown_first, replies, strict=True)}
+    asked = (_prepare(pair, protocol, orders, seed) for pair in pairs)
+    for each, replies in match_answers(model.name, model.replies, ((each, each.calls) for each in asked)):
+        read = {
+            side: _parse_answer(answer, side, protocol) for side, answer in zip(each.shown_first, replies, strict=True)
+        }
         verdict, reason = _verdict(each, list(read.values()), disagreement, one_order)
         yield _row(each, read, verdict, reason, rater or model.name)
 
 
-def calls_about(pair: Pair, protocol: ComparisonProtocol) -> list[Call]:
+def comparison_calls(pair: ReplyPair, protocol: ComparisonProtocol) -> list[Call]:
     """Returns the calls about a pair in both orders; none if it cannot be compared, or needs no model."""
-    return _ask(pair, protocol, "both", 0).calls
+    return _prepare(pair, protocol, "both", 0).calls
 
 
-def _ask(pair: Pair, protocol: ComparisonProtocol, orders: Orders, seed: int) -> _Asked:
-    nothing = Question(None, None)
+def _prepare(pair: ReplyPair, protocol: ComparisonProtocol, orders: Orders, seed: int) -> _PreparedPair:
+    nothing = ComparisonQuestion(None, None)
     if not normalise(pair.a["hate_speech"] or ""):
-        return _Asked(pair, nothing, reason="no_hate_speech")
+        return _PreparedPair(pair, nothing, reason="no_hate_speech")
     texts = [normalise(reply["text"] or "") for reply in (pair.a, pair.b)]
     if not all(texts):
-        return _Asked(pair, nothing, reason="empty_reply")
+        return _PreparedPair(pair, nothing, reason="empty_reply")
     if texts[0] == texts[1]:
-        return _Asked(pair, nothing, identical=True)
+        return _PreparedPair(pair, nothing, identical=True)
     question = protocol.question(pair.a, pair.b)
     if question.reason is not None:
-        return _Asked(pair, question, reason=question.reason)
-    return _Asked(pair, question, _SHOWN_FIRST[orders](pair, seed))
+        return _PreparedPair(pair, question, reason=question.reason)
+    return _PreparedPair(pair, question, _SHOWN_FIRST[orders](pair, seed))
 
 
-def _drawn(pair: Pair, seed: int) -> Side:
+def _draw_first(pair: ReplyPair, seed: int) -> Side:
     key = int(short_hash(pair.a["reply_id"], pair.b["reply_id"]), 16)
     return "b" if np.random.default_rng([seed, key]).integers(2) else "a"
 
 
-_SHOWN_FIRST: dict[Orders, Callable[[Pair, int], tuple[Side, ...]]] = {
+_SHOWN_FIRST: dict[Orders, Callable[[ReplyPair, int], tuple[Side, ...]]] = {
     "both": lambda pair, seed: ("a", "b"),
     "ab": lambda pair, seed: ("a",),
-    "seeded": lambda pair, seed: (_drawn(pair, seed),),
+    "seeded": lambda pair, seed: (_draw_first(pair, seed),),
 }
 
 
-def _verdict(asked: _Asked, read: "Sequence[_Read]", disagreement: Disagreement, one_order: OneOrder) -> _Outcome:
+def _verdict(
+    asked: _PreparedPair, read: "Sequence[_ParsedAnswer]", disagreement: Disagreement, one_order: OneOrder
+) -> _Outcome:
     if asked.identical:
         return "tie", None
     verdicts = [each.verdict for each in read if each.verdict]
@@ -235,10 +239,10 @@ def _verdict(asked: _Asked, read: "Sequence[_Read]", disagreement: Disagreement,
 
 
 def _row(
-    asked: _Asked, read: "Mapping[Side, _Read]", verdict: str, reason: Reason | None, rater: str
+    asked: _PreparedPair, read: "Mapping[Side, _ParsedAnswer]", verdict: str, reason: Reason | None, rater: str
 ) -> dict[str, Any]:
     scored = [each for each in read.values() if each.verdict] if verdict != "invalid" else []
-    ab, ba = read.get("a", _Read()), read.get("b", _Read())
+    ab, ba = read.get("a", _ParsedAnswer()), read.get("b", _ParsedAnswer())
     row = {
         **comparison_row(asked.pair.a, asked.pair.b, rater, "model", verdict, reason),
         "score_a": _mean([each.score_a for each in scored]),
@@ -252,13 +256,13 @@ def _row(
         "shortened": any(asked.question.words_cut),
         "words_cut_a": asked.question.words_cut[0],
         "words_cut_b": asked.question.words_cut[1],
-        "suspicious": suspicious(asked.pair, {side: each.verdict for side, each in read.items()}),
+        "suspicious": find_suspicious_reply(asked.pair, {side: each.verdict for side, each in read.items()}),
     }
     return {name: row[name] for name in COMPARISON_COLUMNS}
 
 
 @dataclass(frozen=True)
-class _Read:
+class _ParsedAnswer:
     """One answer, in terms of reply a and reply b."""
 
     verdict: Verdict | None = None
@@ -267,15 +271,15 @@ class _Read:
     score_b: float | None = None
 
 
-def _read(answer: Reply, shown_first: Side, protocol: ComparisonProtocol) -> _Read:
+def _parse_answer(answer: Reply, shown_first: Side, protocol: ComparisonProtocol) -> _ParsedAnswer:
     if answer.reason is not None or answer.text is None:
-        return _Read(reason=answer.reason or "empty")
+        return _ParsedAnswer(reason=answer.reason or "empty")
     parsed = protocol.read(answer.text)
     if parsed.value is None:
-        return _Read(reason=parsed.reason)
+        return _ParsedAnswer(reason=parsed.reason)
     if shown_first == "a":
-        return _Read(parsed.value, None, parsed.score_a, parsed.score_b)
-    return _Read(EXCHANGED[parsed.value], None, parsed.score_b, parsed.score_a)
+        return _ParsedAnswer(parsed.value, None, parsed.score_a, parsed.score_b)
+    return _ParsedAnswer(SWAPPED[parsed.value], None, parsed.score_b, parsed.score_a)
 
 
 def _mean(scores: list[float | None]) -> float | None:

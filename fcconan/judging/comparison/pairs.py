@@ -18,7 +18,7 @@ _Items = dict[str, dict[str, Row]]
 
 
 @dataclass(frozen=True)
-class Pair:
+class ReplyPair:
     """Two replies to one item, as rows with the columns of `fcconan.data.schemas.REPLY`.
 
     Attributes:
@@ -30,7 +30,7 @@ class Pair:
     b: Row
 
 
-def all_pairs(replies: Iterable[Row]) -> Iterator[Pair]:
+def all_pairs(replies: Iterable[Row]) -> Iterator[ReplyPair]:
     """Returns every pair of systems of every item.
 
     Items come in the order in which they first appear, the pairs of an item in the order of the systems' names. The
@@ -45,7 +45,7 @@ def all_pairs(replies: Iterable[Row]) -> Iterator[Pair]:
     return _pairs_of(_by_item(replies))
 
 
-def budgeted_pairs(replies: Iterable[Row], *, budget: int, seed: int) -> Iterator[Pair]:
+def budgeted_pairs(replies: Iterable[Row], *, budget: int, seed: int) -> Iterator[ReplyPair]:
     """Returns a choice of at most `budget` pairs that connects all systems and uses all of them about equally.
 
     Nobody is asked about a reply without text: pairs with one come after the choice, all of them, and cost nothing. A
@@ -87,11 +87,13 @@ def budgeted_pairs(replies: Iterable[Row], *, budget: int, seed: int) -> Iterato
     circle = [systems[place] for place in rng.permutation(len(systems))]
     ids = sorted(items)
     line = [items[ids[place]] for place in rng.permutation(len(ids))]
-    return chain(islice(_in_turns(_tree_first(systems, _met(circle, line)), line), budget), empty)
+    return chain(islice(_take_turns(_tree_first(systems, _pairs_that_met(circle, line)), line), budget), empty)
 
 
-def _pairs_of(items: _Items) -> Iterator[Pair]:
-    return (Pair(systems[a], systems[b]) for systems in items.values() for a, b in combinations(sorted(systems), 2))
+def _pairs_of(items: _Items) -> Iterator[ReplyPair]:
+    return (
+        ReplyPair(systems[a], systems[b]) for systems in items.values() for a, b in combinations(sorted(systems), 2)
+    )
 
 
 def _by_item(replies: Iterable[Row]) -> _Items:
@@ -110,7 +112,7 @@ def _by_item(replies: Iterable[Row]) -> _Items:
     return items
 
 
-def _met(circle: list[str], line: list[dict[str, Row]]) -> list[_Systems]:
+def _pairs_that_met(circle: list[str], line: list[dict[str, Row]]) -> list[_Systems]:
     """Returns the pairs of systems that answered a common item, neighbours on the circle first."""
     met = {pair for answers in line for pair in combinations(sorted(answers), 2)}
     size = len(circle)
@@ -146,7 +148,7 @@ def _tree_first(systems: list[str], pairs: list[_Systems]) -> list[_Systems]:
     return tree + rest
 
 
-def _in_turns(pairs: list[_Systems], line: list[dict[str, Row]]) -> Iterator[Pair]:
+def _take_turns(pairs: list[_Systems], line: list[dict[str, Row]]) -> Iterator[ReplyPair]:
     turns = deque(_walk(number, len(pairs), pair, line) for number, pair in enumerate(pairs))
     while turns:
         turn = turns.popleft()
@@ -155,7 +157,7 @@ def _in_turns(pairs: list[_Systems], line: list[dict[str, Row]]) -> Iterator[Pai
             turns.append(turn)
 
 
-def _walk(number: int, of: int, pair: _Systems, line: list[dict[str, Row]]) -> Iterator[Pair]:
+def _walk(number: int, of: int, pair: _Systems, line: list[dict[str, Row]]) -> Iterator[ReplyPair]:
     """Yields every item of one pair of systems, beginning at a place of its own.
 
     Turn t of all turns takes the item t modulo their number. That repeats itself after the least common multiple of the
@@ -166,4 +168,4 @@ def _walk(number: int, of: int, pair: _Systems, line: list[dict[str, Row]]) -> I
         turn = round_ * of + number
         answers = line[(turn + turn // cycle) % size]
         if pair[0] in answers and pair[1] in answers:
-            yield Pair(answers[pair[0]], answers[pair[1]])
+            yield ReplyPair(answers[pair[0]], answers[pair[1]])

@@ -18,7 +18,7 @@ from typing import Any, Literal
 from fcconan.data import short_hash
 from fcconan.errors import InputError
 from fcconan.judging.comparison.pairs import Row
-from fcconan.judging.prompts import Prompt, json_object, json_request
+from fcconan.judging.prompts import PromptTemplate, json_object, json_request
 from fcconan.judging.tasks import Task
 from fcconan.models import Call, Messages, Sampling
 from fcconan.parsing import ParsedComparison, parse_comparison, parse_verdict
@@ -31,7 +31,7 @@ _CONTEXT = ("tokens", "counter", "overflow", "least_kept")  # what changes the q
 _WORD = re.compile(r"\S+")
 
 
-def careful_estimate(messages: Messages) -> int:
+def estimate_tokens(messages: Messages) -> int:
     """Returns how many tokens messages may have: one for three bytes, and 16 for every message.
 
     For endpoints, which do not say. English has about four bytes a token.
@@ -56,14 +56,14 @@ class ContextBudget:
     """
 
     tokens: int
-    count: CountTokens = careful_estimate
+    count: CountTokens = estimate_tokens
     counter: str = "careful_estimate"
     overflow: Overflow = "shorten"
     least_kept: float = 0.5
 
 
 @dataclass(frozen=True)
-class Fitted:
+class ShownReplies:
     """Two replies as they are shown.
 
     Attributes:
@@ -77,9 +77,9 @@ class Fitted:
     words_cut: tuple[int, int] = (0, 0)
 
 
-def fit(
+def shorten_replies(
     render: Callable[[str, str], Messages], a: str, b: str, *, context: ContextBudget, answer_tokens: int
-) -> Fitted | None:
+) -> ShownReplies | None:
     """Shortens two replies, as little as needed, until the question leaves room for the answer in either order.
 
     Both keep the same share of their words, rounded up, so that neither gets an advantage; what is cut is the end of
@@ -96,11 +96,11 @@ def fit(
         None where the replies do not fit, or would have to be shortened more than the context allows.
     """
 
-    def fits(shown: Fitted) -> bool:
+    def fits(shown: ShownReplies) -> bool:
         both = (render(shown.a, shown.b), render(shown.b, shown.a))
         return all(context.count(messages) + answer_tokens <= context.tokens for messages in both)
 
-    whole = Fitted(a, b)
+    whole = ShownReplies(a, b)
     if fits(whole):
         return whole
     if context.overflow == "invalid":
@@ -108,14 +108,14 @@ def fit(
     words = [list(_WORD.finditer(text)) for text in (a, b)]
     longest = max(map(len, words))
 
-    def shortened(cut: int) -> Fitted:
+    def shortened(cut: int) -> ShownReplies:
         """Without so many words of the longer reply, and as many of the other one in proportion."""
         kept = [ceil(len(each) * (longest - cut) / longest) for each in words]
         texts = [
             text if number == len(each) else f"{text[: each[number - 1].end()]} {ELLIPSIS}"
             for text, each, number in zip((a, b), words, kept, strict=True)
         ]
-        return Fitted(texts[0], texts[1], (len(words[0]) - kept[0], len(words[1]) - kept[1]))
+        return ShownReplies(texts[0], texts[1], (len(words[0]) - kept[0], len(words[1]) - kept[1]))
 
     cuts = range(1, longest - max(1, ceil(context.least_kept * longest)) + 1)
     place = bisect_left(cuts, True, key=lambda cut: fits(shortened(cut)))
@@ -128,7 +128,7 @@ FAST_TOKENS = 32
 
 
 @dataclass(frozen=True)
-class Question:
+class ComparisonQuestion:
     """What a model is asked about a pair.
 
     Attributes:
@@ -148,7 +148,7 @@ Render = Callable[[Mapping[str, str]], Messages]
 """Puts texts into a prompt, by the names of its variables."""
 
 
-class _Judge:
+class _PromptedComparison:
     """Makes the calls: what JudgeLM and the plain choice have in common."""
 
     def __init__(
@@ -176,13 +176,13 @@ class _Judge:
             "context": None if context is None else {name: getattr(context, name) for name in _CONTEXT},
         }
 
-    def question(self, a: Row, b: Row) -> Question:
+    def question(self, a: Row, b: Row) -> ComparisonQuestion:
         """Returns the calls for two replies, or why there are none."""
         fixed = {"hate_speech": a["hate_speech"]}
         if self._reference:
             reference = next((each for each in a.get("references") or () if each and each.strip()), None)
             if reference is None:
-                return Question(None, None, "no_reference")
+                return ComparisonQuestion(None, None, "no_reference")
             fixed["reference"] = reference
 
         def variables(first: str, second: str) -> dict[str, str]:
@@ -191,16 +191,16 @@ class _Judge:
         def render(first: str, second: str) -> Messages:
             return self._render(variables(first, second))
 
-        shown: Fitted | None = Fitted(a["text"], b["text"])
+        shown: ShownReplies | None = ShownReplies(a["text"], b["text"])
         if self._context is not None:
-            shown = fit(render, a["text"], b["text"], context=self._context, answer_tokens=self._room)
+            shown = shorten_replies(render, a["text"], b["text"], context=self._context, answer_tokens=self._room)
         if shown is None:
-            return Question(None, None, "too_long")
+            return ComparisonQuestion(None, None, "too_long")
         ab, ba = (
             Call(render(*texts), self._sampling, self._schema, variables=variables(*texts))
             for texts in ((shown.a, shown.b), (shown.b, shown.a))
         )
-        return Question(ab, ba, None, shown.words_cut)
+        return ComparisonQuestion(ab, ba, None, shown.words_cut)
 
 
 def _sample(render: Render, names: tuple[str, ...]) -> Messages:
@@ -220,7 +220,7 @@ def _sample(render: Render, names: tuple[str, ...]) -> Messages:
     return sample
 
 
-class JudgeLM(_Judge):
+class JudgeLM(_PromptedComparison):
     """Two scores from 1 to 10 on the first line of the answer.
 
     Args:
@@ -239,7 +239,7 @@ class JudgeLM(_Judge):
 
     def __init__(
         self,
-        prompt: Prompt | None = None,
+        prompt: PromptTemplate | None = None,
         *,
         explain: bool = False,
         reference: bool = False,
@@ -264,7 +264,7 @@ class JudgeLM(_Judge):
         return parse_comparison(text)
 
 
-class ChoiceJudge(_Judge):
+class ChoiceJudge(_PromptedComparison):
     """A choice of `a`, `b` or `tie` as a JSON object, for any chat model.
 
     Args:
@@ -282,7 +282,7 @@ class ChoiceJudge(_Judge):
     def __init__(
         self,
         task: Task,
-        prompt: Prompt | None = None,
+        prompt: PromptTemplate | None = None,
         *,
         context: ContextBudget | None = None,
         sampling: Sampling | None = None,

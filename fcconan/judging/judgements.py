@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from fcconan.judging.prompts import Form
-from fcconan.judging.strategies import Question
+from fcconan.judging.strategies import RatingQuestion
 from fcconan.judging.tasks import Aspect
 from fcconan.models import CallReason, Reply, TokenAlternatives
 from fcconan.parsing import (
@@ -18,15 +18,15 @@ from fcconan.parsing import (
     Reason,
     parse_label,
     parse_multi,
+    parse_prometheus,
     parse_rating,
-    parse_result,
 )
 
 # What a row lacks; for a reply, words.
 RowReason = Literal["empty_reply", "no_hate_speech", "no_reference", "no_background"]
 # Of several samples: fewer than half could be read, the grade has no log-probabilities, no label has more than half.
 SamplesReason = Literal["too_few_samples", "no_logprobs", "no_majority"]
-OutcomeReason = Reason | CallReason | RowReason | SamplesReason
+JudgementReason = Reason | CallReason | RowReason | SamplesReason
 # Fewer samples than this share say too little about the mean.
 ENOUGH = 0.5
 SAID = 500  # characters of an unreadable answer that are kept
@@ -35,7 +35,7 @@ _CUT = "~cut~"
 
 
 @dataclass(frozen=True)
-class Outcome:
+class Judgement:
     """What came of the samples of one question for one aspect.
 
     Attributes:
@@ -49,14 +49,16 @@ class Outcome:
     """
 
     value: float | str | None
-    reason: OutcomeReason | None = None
+    reason: JudgementReason | None = None
     explanation: str | None = None
     n_samples: int = 0
     n_read: int = 0
     retained_mass: float | None = None
 
 
-def read(question: Question, replies: Sequence[Reply], labels: Sequence[str] = ()) -> dict[str, Outcome]:
+def read_answers(
+    question: RatingQuestion, replies: Sequence[Reply], labels: Sequence[str] = ()
+) -> dict[str, Judgement]:
     """Reads the samples of one question.
 
     Args:
@@ -72,24 +74,28 @@ def read(question: Question, replies: Sequence[Reply], labels: Sequence[str] = (
     if question.weighted:
         (aspect,) = question.aspects
         return {aspect.name: _weighted(replies[0], aspect)}
-    fields = {aspect.name: AspectField(keys(aspect), aspect.scale, aspect.decimals) for aspect in question.aspects}
+    fields = {
+        aspect.name: AspectField(answer_keys(aspect), aspect.scale, aspect.decimals) for aspect in question.aspects
+    }
     samples = [_read_ratings(question, reply, fields) for reply in replies]
     return {name: _mean([sample[name] for sample in samples]) for name in fields}
 
 
-def keys(aspect: Aspect) -> tuple[str, ...]:
+def answer_keys(aspect: Aspect) -> tuple[str, ...]:
     """Returns the names under which a model may give the grade of an aspect."""
     return tuple(dict.fromkeys((aspect.name, aspect.title, *aspect.also)))
 
 
-def _read_ratings(question: Question, reply: Reply, fields: Mapping[str, AspectField]) -> dict[str, Outcome]:
+def _read_ratings(question: RatingQuestion, reply: Reply, fields: Mapping[str, AspectField]) -> dict[str, Judgement]:
     text, cut = _readable(reply) if question.form == "object" else (reply.text, False)
     if text is None:
         return dict.fromkeys(fields, _failed(reply))
-    return {name: _outcome(rating, reply, text) for name, rating in _parse(question, text, fields, cut).items()}
+    return {name: _judgement(rating, reply, text) for name, rating in _parse(question, text, fields, cut).items()}
 
 
-def _parse(question: Question, text: str, fields: Mapping[str, AspectField], cut: bool) -> dict[str, ParsedRating]:
+def _parse(
+    question: RatingQuestion, text: str, fields: Mapping[str, AspectField], cut: bool
+) -> dict[str, ParsedRating]:
     if question.form == "object":
         return parse_multi(text, aspects=fields, cut=cut)
     ((name, field),) = fields.items()
@@ -97,14 +103,14 @@ def _parse(question: Question, text: str, fields: Mapping[str, AspectField], cut
 
 
 _PARSERS: dict[Form, Callable[[str, AspectField], ParsedRating]] = {
-    "result": lambda text, field: parse_result(text, scale=field.scale, decimals=field.decimals),
+    "result": lambda text, field: parse_prometheus(text, scale=field.scale, decimals=field.decimals),
     "number": lambda text, field: parse_rating(text, scale=field.scale, decimals=field.decimals, names=field.keys),
 }
 
 
-def _read_label(reply: Reply, labels: Sequence[str]) -> Outcome:
+def _read_label(reply: Reply, labels: Sequence[str]) -> Judgement:
     text, cut = _readable(reply)
-    return _failed(reply) if text is None else _outcome(parse_label(text, labels, cut=cut), reply, text)
+    return _failed(reply) if text is None else _judgement(parse_label(text, labels, cut=cut), reply, text)
 
 
 def _readable(reply: Reply) -> tuple[str | None, bool]:
@@ -114,15 +120,15 @@ def _readable(reply: Reply) -> tuple[str | None, bool]:
     return reply.text, False
 
 
-def _outcome(parsed: ParsedRating | ParsedLabel, reply: Reply, text: str) -> Outcome:
+def _judgement(parsed: ParsedRating | ParsedLabel, reply: Reply, text: str) -> Judgement:
     if parsed.value is None:
         reason = parsed.reason if reply.reason is None else reply.reason
-        return Outcome(None, reason, _beginning(text), 1)
-    return Outcome(parsed.value, None, _without_mark(parsed.explanation), 1, 1)
+        return Judgement(None, reason, _beginning(text), 1)
+    return Judgement(parsed.value, None, _without_mark(parsed.explanation), 1, 1)
 
 
-def _failed(reply: Reply) -> Outcome:
-    return Outcome(None, reply.reason, _beginning(reply.cut or reply.detail), 1)
+def _failed(reply: Reply) -> Judgement:
+    return Judgement(None, reply.reason, _beginning(reply.cut or reply.detail), 1)
 
 
 def _beginning(text: str) -> str | None:
@@ -133,48 +139,48 @@ def _without_mark(explanation: str | None) -> str | None:
     return explanation and (explanation.removesuffix(_CUT).strip() or None)
 
 
-def _mean(samples: Sequence[Outcome]) -> Outcome:
+def _mean(samples: Sequence[Judgement]) -> Judgement:
     values = [float(sample.value) for sample in samples if sample.value is not None]
     if not values or len(values) < ENOUGH * len(samples):
         return _too_few(samples, len(values))
     explanation = next(sample.explanation for sample in samples if sample.value is not None)
-    return Outcome(statistics.fmean(values), None, explanation, len(samples), len(values))
+    return Judgement(statistics.fmean(values), None, explanation, len(samples), len(values))
 
 
-def _majority(samples: Sequence[Outcome], labels: Sequence[str]) -> Outcome:
+def _majority(samples: Sequence[Judgement], labels: Sequence[str]) -> Judgement:
     """The label that more than half of the samples give."""
     found = Counter(str(sample.value) for sample in samples if sample.value is not None)
     n_read = found.total()
     for label in labels:
         if 2 * found[label] > len(samples):
             explanation = next(sample.explanation for sample in samples if sample.value == label)
-            return Outcome(label, None, explanation, len(samples), n_read)
+            return Judgement(label, None, explanation, len(samples), n_read)
     if not n_read or n_read < ENOUGH * len(samples):
         return _too_few(samples, n_read)
     counts = ", ".join(f"{label} {found[label]}" for label in labels if found[label])
-    return Outcome(None, "no_majority", counts, len(samples), n_read)
+    return Judgement(None, "no_majority", counts, len(samples), n_read)
 
 
-def _too_few(samples: Sequence[Outcome], n_read: int) -> Outcome:
+def _too_few(samples: Sequence[Judgement], n_read: int) -> Judgement:
     """Why there is no value: what most samples fail for, with the first of them."""
     failed = [sample for sample in samples if sample.value is None]
     ((commonest, _),) = Counter(sample.reason for sample in failed).most_common(1)
     explanation = next(sample.explanation for sample in failed if sample.reason == commonest)
-    return Outcome(None, "too_few_samples" if n_read else commonest, explanation, len(samples), n_read)
+    return Judgement(None, "too_few_samples" if n_read else commonest, explanation, len(samples), n_read)
 
 
-def _weighted(reply: Reply, aspect: Aspect) -> Outcome:
+def _weighted(reply: Reply, aspect: Aspect) -> Judgement:
     """The mean of the grades, weighted by the probability of each where the model writes its grade (G-Eval, eq. 1).
 
     Only whole grades of the scale count; what they share of all probability is the retained mass.
     """
     if reply.text is None:
         return _failed(reply)
-    names = keys(aspect)
-    read = _outcome(parse_rating(reply.text, scale=aspect.scale, names=names), reply, reply.text)
+    names = answer_keys(aspect)
+    read = _judgement(parse_rating(reply.text, scale=aspect.scale, names=names), reply, reply.text)
     if read.value is None:
         return read
-    missing = Outcome(None, "no_logprobs", _beginning(reply.text), 1)
+    missing = Judgement(None, "no_logprobs", _beginning(reply.text), 1)
     grades = {str(number): number for number in range(aspect.low, aspect.high + 1)}
     token = _token_of_grade(reply, read.value, aspect, names)
     if token is None:
@@ -188,7 +194,7 @@ def _weighted(reply: Reply, aspect: Aspect) -> Outcome:
     if retained == 0:
         return missing
     value = sum(number * share for number, share in mass) / retained
-    return Outcome(value, None, read.explanation, 1, 1, min(retained, 1.0))
+    return Judgement(value, None, read.explanation, 1, 1, min(retained, 1.0))
 
 
 def _token_of_grade(
