@@ -1,7 +1,4 @@
-"""Reads answers in a judge's output: from fields of JSON, from lines, or from the whole output.
-
-What counts as an answer, and how numbers are read, is told in `fcconan.parsing.parsers`.
-"""
+"""Reads answers from JSON fields, lines or the whole of a judge's output; `parsers` describes the rules."""
 
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -39,15 +36,15 @@ _Parsed = TypeVar("_Parsed", ParsedRating, ParsedLabel, ParsedComparison)
 NUMBER = r"(\d+(?:\.\d+)?)"
 _THOUGHTS = re.compile(r"(?:\s*+<think>(?:[^<]++|<(?!/think>))*+</think>)*+")
 _END_OF_THOUGHT = "</think>"
-# A word after a fence names a language only at the end of the line.
+# A word after a fence is a language only at the end of the line.
 _FENCE = re.compile(r"```(?:[A-Za-z]*+[ \t\r]*+(?=\n))?")
-# Possessive quantifiers (`*+`) keep every scan linear, whatever a model writes.
+# Possessive quantifiers (`*+`) keep each scan linear for any output.
 _GRADE = (
     r"(?P<grade>(?:(?:score|rating|grade)\s*+[:=]?\s*+)?(?P<number>[+\-−]?\d++(?:\.(?P<fraction>\d++))?)"
     r"(?:\s*+\(?\s*+(?:/|out\s++of)\s*+(?P<top>\d++(?:\.\d++)?)\s*+\)?)?(?:\s*+(?:stars?|points?))?)"
 )
 _GRADE_ALONE = re.compile(_GRADE + r"(?:\s*+\([^()\d]*+\))?\s*+\.?", re.IGNORECASE)
-# A field or a line is known to hold a grade, so that words may follow; digits among them could be another grade.
+# In a field or a named line, words may follow the grade; digits among them could be another grade.
 _GRADE_AND_WORDS = re.compile(_GRADE + r"(?:\s*+\(\D*+|\s*+[-–—:.,;]\s\D*+|\s*+[.,;]?)", re.IGNORECASE)
 _BETWEEN_GRADES = re.compile(r"\d+(?:\.\d+)?|to|or|and|[-–—/|,;.\s()\[\]]", re.IGNORECASE)
 
@@ -59,19 +56,19 @@ _ANCHORS = tuple(
     for before in ("", "final ", "overall ", "total ")
     for name in ("score", "rating", "grade", "result", "answer")
 )
-# Where one aspect was asked for, an overall score is of something else.
+# If one aspect is requested, an overall score is the score of something else.
 _ALONE_KEYS = tuple(name for name in _ANCHORS if not name.startswith(("overall", "total")))
 _GRADED_LINE = re.compile(r"^[\W\d_]{0,20}+[^\W\d_][^\n:=]{0,60}+[:=]\W{0,6}\d", re.MULTILINE)
-# No answer was found: that it was refused says more.
+# `refusal` replaces these reasons, because it is more specific.
 _NOT_FOUND = ("no_field", "no_answer", "no_scores", "not_a_number", "unknown_label", "template")
 _RESULT = re.compile(r"\[RESULT\][\s:]*+(?P<line>[^\n]*+)", re.IGNORECASE)
 
 
 def check_field(field: AspectField, *, keyed: bool) -> None:
-    """Checks that scale, decimals and (if `keyed`) keys make sense.
+    """Checks scale, decimals and (if `keyed`) keys of a field.
 
     Raises:
-        InputError: They do not.
+        InputError: One of them is invalid.
     """
     low, high = field.scale
     if not (-1e9 < low < high < 1e9):
@@ -79,16 +76,16 @@ def check_field(field: AspectField, *, keyed: bool) -> None:
     if field.decimals < 0:
         raise InputError(f"the number of decimals is {field.decimals}: give 0 or more")
     if keyed and not (field.keys and all(normalize_name(key) for key in field.keys)):
-        raise InputError(f"the keys of the field are {list(field.keys)}: give at least one, and none that is blank")
+        raise InputError(f"the keys of the field are {list(field.keys)}: give at least one, with letters or digits")
 
 
 class SplitOutput(NamedTuple):
-    """The parts of an output, without code fences.
+    """Parts of an output, without code fences.
 
     Attributes:
-        thought: What precedes a `</think>` that no `<think>` belongs to: mostly thinking, but perhaps an answer.
-        answer: What follows the thinking.
-        reason: Why there is no answer.
+        thought: Text before a `</think>` without a `<think>`: mostly thinking, but possibly an answer.
+        answer: Text after the thinking.
+        reason: Reason for a missing answer.
     """
 
     thought: str
@@ -97,13 +94,13 @@ class SplitOutput(NamedTuple):
 
 
 def split_output(text: str) -> SplitOutput:
-    """Tells what a model thought from what it answers.
+    """Splits an output into thinking and answer.
 
     Raises:
-        InputError: This is no text.
+        InputError: The output is not text.
     """
     if not isinstance(text, str):
-        raise InputError(f"the output of the judge is {text!r:.80}, expected text: leave out what was not answered")
+        raise InputError(f"the output of the judge is {text!r:.80}, expected text: leave out missing answers")
     parts = split_thinking(text)
     if parts is None:
         return SplitOutput("", "", "truncated")
@@ -112,10 +109,10 @@ def split_output(text: str) -> SplitOutput:
 
 
 def split_thinking(text: str) -> tuple[str, str] | None:
-    """Tells what precedes a `</think>` that no `<think>` belongs to from what follows all thinking.
+    """Splits an output at the last `</think>`, after removing leading `<think>` blocks.
 
     Returns:
-        The two, as they stand; None where the thinking does not end.
+        The texts before and after it, unchanged; None if the thinking does not end.
     """
     thoughts = _THOUGHTS.match(text)
     rest = text[thoughts.end() :] if thoughts else text
@@ -126,7 +123,7 @@ def split_thinking(text: str) -> tuple[str, str] | None:
 
 
 def _end_of_thought(text: str) -> int:
-    """Where the last `</think>` ends that does not stand in an object; there, it is cited. 0 if there is none."""
+    """Returns the end of the last `</think>` outside of objects, where it is a quotation; 0 without one."""
     end = position = depth = 0
     if _END_OF_THOUGHT not in text:
         return 0
@@ -140,13 +137,13 @@ def _end_of_thought(text: str) -> int:
 
 
 def reconcile_with_thinking(found: _Parsed, thought: _Parsed) -> _Parsed:
-    """Returns the answer, unless what precedes it may be one, too, and differs: then there is no telling."""
+    """Returns the answer; ambiguous if the thinking before it contains a different one."""
     differs = thought.value not in (None, found.value) or thought.reason == "contradicted"
     return type(found)(None, "ambiguous") if found.value is not None and differs else found
 
 
 def _read_grade(content: str, field: AspectField, pattern: re.Pattern[str] = _GRADE_AND_WORDS) -> ParsedRating:
-    """Reads what a field, a line or the whole output holds."""
+    """Reads the grade in a field, a line or the whole output."""
     content = content.strip(WRAPPERS)
     match = pattern.fullmatch(content)
     low, high = field.scale
@@ -185,9 +182,8 @@ def _rate_value(value: re.Match[str], field: AspectField) -> ParsedRating:
         scores = [each for _, each in fields.found if each["inner"] is None]
         if not scores:
             return ParsedRating(None, "not_a_number" if value["end"] else "truncated")
-        rating = _in_context(
-            _agree_on_rating([_rate_value(score, field) for score in scores]), MARK, fields.other, field
-        )
+        agreed = _agree_on_rating([_rate_value(score, field) for score in scores])
+        rating = _in_context(agreed, MARK, fields.other, field)
         return add_explanation(rating, _explanation(inner), field)
     content, reason = read_value(value)
     return _read_grade(content, field) if reason is None else ParsedRating(None, reason)
@@ -196,14 +192,14 @@ def _rate_value(value: re.Match[str], field: AspectField) -> ParsedRating:
 def read_field(
     text: str, field: AspectField, *, cut: bool = False, alone: bool = False, thought: bool = False
 ) -> ParsedRating:
-    """Reads the grade in a field, or on a line, of one of its names.
+    """Reads the grade in a field or on a line with one of the field's names.
 
     Args:
-        text: The output.
-        field: The names and the scale.
-        cut: Whether the text was cut; then only fields count.
-        alone: Whether this aspect was the only one to be rated, so that `4` and `Score: 4` are its grade.
-        thought: Whether this is thinking, which may doubt the answer that it comes to.
+        text: Output.
+        field: Names and scale.
+        cut: Whether the text is truncated; if so, only JSON fields are read.
+        alone: Whether this is the only rated aspect, so that `4` and `Score: 4` are its grade.
+        thought: Whether the text is thinking, whose context is not checked for objections.
     """
     if not text:
         return ParsedRating(None, "no_field")
@@ -224,7 +220,7 @@ def _read_fields(
     alone: bool = True,
     thought: bool = False,
 ) -> ParsedRating:
-    """The grade on which all fields and lines agree, if what is around them leaves it as it is."""
+    """Returns the grade on which all fields and lines agree, unless the text around them withdraws it."""
     found = [_rate_value(value, field) for _, value in fields.found]
     every = _with_lines(found, [_line(line) for line in lines], field)
     objected = find_field_objection(fields.other, _never)
@@ -244,7 +240,7 @@ def _in_context(
     alone: bool = True,
     inline: bool = False,
 ) -> ParsedRating:
-    """Returns a grade unless the text or the fields around it take it back; of several aspects, others have grades."""
+    """Returns a grade unless the text or fields around it withdraw it; several aspects may have different grades."""
     if rating.value is None:
         return rating
     differs = match_other_grade(field.scale, rating.value) if alone else _never
@@ -257,13 +253,13 @@ def _never(_: str) -> int:
 
 
 def _with_lines(found: list[ParsedRating], lines: Sequence[str], field: AspectField) -> list[ParsedRating]:
-    """Adds the grades of lines; where there are fields, only lines that hold a grade count (others may be prose)."""
+    """Adds the grades of lines; next to fields, lines without a grade are prose and left out."""
     grades = [_read_grade(line, field) for line in lines]
     return [*found, *(each for each in grades if each.reason in (None, "refusal", "contradicted") or not found)]
 
 
 def _read_alone(text: str, field: AspectField) -> ParsedRating:
-    """Reads a grade without the aspect's name, such as `4` or `Score: 4`, unless something else is rated as well."""
+    """Reads a grade without the aspect's name, such as `4` or `Score: 4`, unless something else is rated, too."""
     in_json, on_a_line = field_patterns(_ALONE_KEYS)
     whole = _read_grade(text, field, _GRADE_ALONE)
     if whole.reason not in ("not_a_number", "template"):
@@ -279,22 +275,22 @@ def _read_alone(text: str, field: AspectField) -> ParsedRating:
 
 
 def mark_refusal(found: _Parsed, text: str) -> _Parsed:
-    """Returns what was found; where there is no answer because the judge refuses, the reason says so."""
+    """Returns a parse result, with the reason `refusal` if the answer is missing because the judge refuses."""
     if found.reason in _NOT_FOUND and is_judge_refusal(text):
         return type(found)(None, "refusal")
     return found
 
 
 def read_output(kind: type[_Parsed], text: str, read: Callable[[str, bool], _Parsed]) -> _Parsed:
-    """Reads an answer, unless what precedes it as thinking may be another one.
+    """Reads an answer and compares it with the thinking before it.
 
     Args:
-        kind: What reading gives.
-        text: The raw output.
-        read: Reads a part of the output; told whether that part is thinking.
+        kind: Class of the result.
+        text: Raw output.
+        read: Function that reads a part of the output; its second argument is whether that part is thinking.
 
     Raises:
-        InputError: The output is no text.
+        InputError: The output is not text.
     """
     said = split_output(text)
     if said.reason is not None:
@@ -305,18 +301,16 @@ def read_output(kind: type[_Parsed], text: str, read: Callable[[str, bool], _Par
 def read_without_key(
     text: str, field: AspectField, names: Collection[str] = (), *, thought: bool = False
 ) -> ParsedRating:
-    """Reads the only grade there is: after `[RESULT]`, in JSON, as the whole output, or on a line like `Score: 4`.
-
-    In JSON, a number counts under a name of a score, or one of these names.
+    """Reads the only grade: after `[RESULT]`, in JSON, as the whole output, or on a line such as `Score: 4`.
 
     Args:
-        text: The output.
-        field: The scale and the form of the grade.
-        names: Further names of the grade, such as that of the aspect.
-        thought: Whether this is thinking, which may doubt the grade that it comes to.
+        text: Output.
+        field: Scale and decimals of the grade.
+        names: Names of the grade in JSON in addition to names of scores, such as that of the aspect.
+        thought: Whether the text is thinking, whose context is not checked for objections.
 
     Returns:
-        The grade, or the reason why there is none.
+        The grade, or the reason for a missing one.
     """
     fields = find_fields(text, ANY_FIELD)
     if _RESULT.search(fields.rest):
@@ -342,7 +336,7 @@ def read_without_key(
 
 
 def read_result(text: str, field: AspectField, *, thought: bool = False) -> ParsedRating:
-    """Reads the grade after `[RESULT]`, with what precedes it as the explanation."""
+    """Reads the grade after `[RESULT]`, with the text before it as the explanation."""
     rest = find_fields(text, ANY_FIELD).rest
     marks = list(_RESULT.finditer(rest))
     if not marks:
@@ -356,7 +350,7 @@ def read_result(text: str, field: AspectField, *, thought: bool = False) -> Pars
 
 
 def _explanation(text: str) -> str | None:
-    """The first explanation among the fields of a text."""
+    """Returns the first explanation among the fields of a text."""
     for _, value in find_fields(text, field_patterns(_EXPLANATION_KEYS)[0]).found:
         if value["string"] is not None:
             return read_value(value)[0].strip() or None
@@ -364,12 +358,12 @@ def _explanation(text: str) -> str | None:
 
 
 def find_explanation(text: str) -> str | None:
-    """The explanation in the object that holds the answer; with several objects there is no telling whose it is."""
+    """Returns the explanation in the only object of a text; with several objects its grade is unknown."""
     return _explanation(text) if text.count("{") == 1 else None
 
 
 def add_explanation(rating: ParsedRating, explanation: str | None, field: AspectField) -> ParsedRating:
-    """Adds the explanation. The lowest grade with dots for an explanation is the prompt's skeleton, not a grade."""
+    """Adds the explanation. The lowest grade with dots as its explanation is a copy of the prompt's template."""
     if rating.value is None or explanation is None:
         return rating
     if not PLACEHOLDER.fullmatch(explanation):
@@ -386,18 +380,19 @@ def read_choice(
     marks: Callable[[str], Iterable[tuple[_Value, tuple[int, int]]]] | None = None,
     thought: bool = False,
 ) -> tuple[_Value | None, Reason | None]:
-    """Reads the choice in the fields, on the lines and in the marks, or else in the whole text.
+    """Reads the choice in fields, on lines and in marks, or otherwise as the whole text.
 
     Args:
-        text: The output.
-        key: What the field is called.
-        choices: Plain name -> what it stands for.
-        cut: Whether the text was cut; then only fields count. Beside fields, a line counts only if it holds a choice.
-        marks: Finds choices in another form, and where they stand, in a text without strings.
-        thought: Whether this is thinking, which may doubt the choice that it comes to.
+        text: Output.
+        key: Name of the field.
+        choices: Normalized name -> value.
+        cut: Whether the text is truncated; if so, only JSON fields are read. Next to fields, lines without a choice are
+            ignored.
+        marks: Function that finds choices in another form, with their positions, in a text without strings.
+        thought: Whether the text is thinking, whose context is not checked for objections.
 
     Returns:
-        The choice, or None and the reason why there is none.
+        The choice, or None and the reason for a missing one.
     """
     in_json, on_a_line = field_patterns((key,))
     fields = find_fields(text, in_json)
@@ -423,9 +418,8 @@ def read_choice(
     if value is None or thought:
         return value, reason
     differs = match_other_choice([name for name, choice in choices.items() if choice != value])
-    reason = find_field_objection(fields.other, differs) or find_objection(
-        mark_answers(rest, places), differs, inline=marks is not None
-    )
+    reason = find_field_objection(fields.other, differs)
+    reason = reason or find_objection(mark_answers(rest, places), differs, inline=marks is not None)
     return (value, None) if reason is None else (None, reason)
 
 
@@ -441,9 +435,9 @@ def _match_choice(
 
 
 def agree_on_answer(found: Sequence[tuple[_Value | None, Reason | None]]) -> tuple[_Value | None, Reason | None]:
-    """Returns the one answer in all, or why there is none.
+    """Returns the answer if all are equal, otherwise None with the reason.
 
-    Copies of the prompt and answers that were cut count only if there is nothing else.
+    Copies of the prompt and truncated answers count only if there are no others.
     """
     answers = {each for each in found if each[1] not in ("template", "truncated")} or set(found[:1])
     return answers.pop() if len(answers) == 1 else (None, "ambiguous")

@@ -1,10 +1,14 @@
-"""Judges the text around an answer: it may explain the answer, but not refuse, deny, correct or quote it.
+"""Checks the text around an answer: it may explain the answer, but not refuse, deny, correct or quote it.
 
-A sentence counts only if it is about the judgement: if it touches an answer, if the judge speaks in the first person,
-or if it names the grade. What an explanation says about the reply (`it does not answer the claim`) changes nothing.
-Such a sentence must have the form of an explanation. A judge that says `I` may do what judges do (`I rate`, `I find`)
-and may deny only faults and higher grades; a grade may be denied only in comparison; words that lead up to an answer
-must call it one. All else takes the answer back.
+Only sentences about the judgement are checked: sentences that contain an answer or name the grade, and sentences in the
+first person. Statements about the reply (`it does not answer the claim`) are ignored. The checked sentences must be
+explanations:
+
+- In the first person, verbs of judging are allowed (`I rate`, `I find`); denials only of faults and of higher grades.
+- A grade may be denied only in a comparison.
+- Words that lead to an answer must introduce it as an answer.
+
+Any other sentence about the judgement withdraws the answer.
 """
 
 import re
@@ -16,22 +20,22 @@ from fcconan.parsing.phrases import END, MARK, compile_pattern
 from fcconan.parsing.refusals import find_refusal
 from fcconan.parsing.results import Reason
 
-# How many characters of another answer than the one that was read a text begins with.
+# Length of another answer at the beginning of a text; 0 without one.
 AnswerMatcher = Callable[[str], int]
 
 _QUOTES = str.maketrans({**dict.fromkeys("’‘ʼ´", "'"), **dict.fromkeys("“”„«»", '"')})
 _LOWER = str.maketrans(ascii_uppercase, ascii_lowercase)  # of the same length, unlike `lower`
 _FIRST_LETTER = re.compile(r"[^\W\d_]")
-# A quotation that words introduce is not the judge's own speech.
+# A quotation after introductory words is not a statement of the judge.
 _QUOTED = re.compile(
     rf"""(?:(?<=[\w,:(] )|(?<=\())(?:"[^"\n{MARK}]{{0,400}}"|'(?:[^'\n{MARK}]|(?<=\w)'(?=\w)){{1,400}}'(?!\w))|"""
     rf"""(?<![^\n{MARK} ])"[^"\n{MARK}]{{0,400}}"(?= [a-z])|(?<= )"[^"\n{MARK}]*$""",
     re.MULTILINE,
 )
-_NEAR = 240  # characters before and after an answer that may be of its sentence
+_NEAR = 240  # characters before and after an answer that may belong to its sentence
 _LONGEST_ANSWER = 80
 _NUMBER_WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
-# `one` is mostly a pronoun. What follows a grade shows that it counts nothing else, as in `2 claims`.
+# `one` is mostly a pronoun. A noun after the number, as in `2 claims`, shows that it is not a grade.
 _OTHER_GRADE = re.compile(
     rf"""[\s:="'`*_(-]{{0,6}}(?:(?:an?|as|the|of|only|just)\s){{0,3}}["'`*_(]{{0,3}}"""
     rf"""(?P<number>\d{{1,9}}(?:\.\d{{1,9}})?(?![\d%])|{"|".join(word for word in _NUMBER_WORDS if word != "one")})"""
@@ -39,7 +43,7 @@ _OTHER_GRADE = re.compile(
     r"""|\s(?:\(|[-–—]\s|(?:because|since|as|for|at|instead|now|then|from|on|and not|not|is|would|seems|"""
     r"""overall)\b))"""
 )
-# Fields next to a grade that make it void, and fields in which the judge speaks.
+# Fields that invalidate a grade next to them, and fields with statements of the judge.
 _ERRORS = re.compile(r"\b(?:errors?|refus\w+|declin\w+|reject\w+|abstain\w*|skip\w*|blocked|invalid|not rated)\b")
 _VALID = re.compile(
     r"\b(?:valid|applicable|answered|success|evaluated|assessed|(?:rat|gradea?|scor|evalu|assess)able|can \w+)\b"
@@ -50,12 +54,12 @@ _SPOKEN = frozenset(
     | {"comments", "remark", "remarks", "caveat", "disclaimer", "status", "correction", "analysis"}
 )
 _NUMBERED = re.compile(rf"^[\W_]{{0,6}}\d{{1,2}}[.)] (?=[\W_]{{0,3}}(?:[^\W\d_]|{MARK}))")
-# One or two words in a line of their own, such as `Pass`, explain nothing, unless they deny a quality.
+# One or two words on a line of their own, such as `Pass`, are not an explanation, unless they deny a quality.
 _FRAGMENT = re.compile(
     r"\W{0,4}\n[^\w\"#:]{0,6}(?!(?:[Nn]o|[Nn]ot|[Nn]ever)\b)(?:/s|(?:[A-Z]|"
     r"(?<=[(\[<^])\w)[\w'/]{2,})(?: [\w']+)?[^\w\":]*"
 )
-_MARKUP = re.compile(r"<\|[^|>\n]{1,40}\|>|</?s>")  # that ends a text of some models
+_MARKUP = re.compile(r"<\|[^|>\n]{1,40}\|>|</?s>")  # end marks of some models
 # A line without a colon before an answer may be a heading or a note.
 _UNENDED = re.compile(
     rf"{words.UNREAL}|{words.SPOKEN}|(?<!\w)(?:is|be|are|like|as|format|not|never|schema|output|answer with)\W*$"
@@ -63,7 +67,7 @@ _UNENDED = re.compile(
 _TOKEN = re.compile(
     r"(?:in )?the (?:requested|required) (?:json )?format|\bas requested(?=\W*$|:)", re.IGNORECASE | re.MULTILINE
 )
-_LONGEST = 600  # characters of a sentence that are looked at
+_LONGEST = 600  # characters of a sentence that are checked
 _SENTENCE = re.compile(rf"(?<!\be\.g)(?<!\bi\.e)(?<=[.!?;])\s+|\n+|{MARK}")
 _CLAUSE = re.compile(
     rf"[,:;—–()]|(?<=\w )that(?! {words.ANSWER})(?!\w)|(?<!\w)(?:because|since|which|who|(?<!help )but|although|"
@@ -71,7 +75,7 @@ _CLAUSE = re.compile(
 )
 _PRONOUN = re.compile(r"(?<!\w)(?:i|we|me|us)(?!\w)(?! ?[/:.]\w)")
 _VERB = re.compile(rf"{words.AUXILIARY} (?:(?P<views>{words.VIEWS})|(?P<judges>{words.JUDGES}))(?!\w)")
-# What the texts are reported to say is not the judge's own speech.
+# Reported speech of the texts is not a statement of the judge.
 _REPORTED = re.compile(
     rf"(?<!\w)(?:{words.REPLY}|assistant|first|second)(?: \w+){{0,2}} {words.SAYS}[:,]?(?! (?:me|"
     rf"us)\b)(?:(?!\b(?:but|and (?:i|we))\b|—|;)[^\n]){{0,400}}"
@@ -82,13 +86,17 @@ _NEXT_LINE = re.compile(r"\W{0,6}\n(?P<grade>[\W_]{0,4}\d(?:\.\d+)?(?: ?/ ?\d+)?
 
 
 def find_objection(around: str, differs: AnswerMatcher, *, inline: bool = True) -> Reason | None:
-    """Returns why the answers in a text do not count, or None where the text leaves them as they are.
+    """Finds the reason why a text withdraws its answers.
 
     Args:
-        around: The text, with `MARK` in the place of every answer.
-        differs: Whether a text begins with another answer. Capitals and quotation marks of the text are lost.
-        inline: Whether an answer may stand anywhere in a sentence; otherwise only words that lead up to an answer, such
-            as `my rating is`, may precede it there.
+        around: Text with `MARK` instead of each answer.
+        differs: Function that finds another answer at the beginning of a text in lower case with straight quotation
+            marks.
+        inline: Whether an answer may occur anywhere in a sentence; otherwise only introductory words, such as
+            `my rating is`, may precede it.
+
+    Returns:
+        `refusal`, `contradicted`, or None.
     """
     if not any(
         character.isalpha() or character in "?<>~/" or (character.isdigit() and MARK in around) for character in around
@@ -107,7 +115,7 @@ def find_objection(around: str, differs: AnswerMatcher, *, inline: bool = True) 
 
 
 def _refused(sentence: str) -> bool:
-    """Whether a sentence refuses in so many words."""
+    """Returns whether a sentence is an explicit refusal."""
     if re.match(rf"\W*{words.SORRY}", sentence) or re.search(rf"(?<!\w)(?:i'm|i am) {words.SORRY}", sentence):
         return True
     compared = " i " in f" {sentence} " and compile_pattern(words.COMPARED).search(sentence)
@@ -115,7 +123,7 @@ def _refused(sentence: str) -> bool:
 
 
 def _taken_back(sentence: str, differs: AnswerMatcher) -> Reason | None:
-    """Whether a sentence refuses, denies or corrects the answer."""
+    """Returns the reason if a sentence refuses, denies or corrects the answer."""
     corrected = compile_pattern(words.CORRECTION).search(sentence) is not None
     if not compile_pattern(words.ABOUT).search(sentence):
         return "contradicted" if corrected or _other_answer(sentence, differs) else None
@@ -143,7 +151,7 @@ def _taken_back(sentence: str, differs: AnswerMatcher) -> Reason | None:
 
 
 def _first_person(sentence: str) -> Reason | None:
-    """What a judge says of itself must be what judges do; a denial must be of a fault or of a higher grade."""
+    """Returns the reason if a sentence in the first person is other than an explanation of the judgement."""
     if re.search(r"(?<!\w)your?\b", sentence) and not compile_pattern(words.YOU).search(sentence):
         return "refusal"
     for clause in _CLAUSE.split(sentence):
@@ -155,7 +163,7 @@ def _first_person(sentence: str) -> Reason | None:
                 continue
             said = clause[pronoun.end() :]
             if not said.strip():
-                continue  # the text was cut
+                continue  # the text is truncated
             verb = _VERB.match(said)
             if verb is not None and compile_pattern(words.UNREAL).search(said) and not compared:
                 return "contradicted"
@@ -172,7 +180,7 @@ def _first_person(sentence: str) -> Reason | None:
 
 
 def _other_answer(sentence: str, differs: AnswerMatcher) -> bool:
-    """Whether a sentence states another answer, and not for comparison."""
+    """Returns whether a sentence states another answer, other than for comparison."""
     firmly = compile_pattern(words.NO_MORE_THAN).search(sentence) is not None
     sentence = re.sub(r"^\W*(?:but|however)\W+", "", sentence)
     for slot in compile_pattern(words.SLOT).finditer(sentence):
@@ -184,11 +192,11 @@ def _other_answer(sentence: str, differs: AnswerMatcher) -> bool:
 
 
 def find_field_objection(fields: Sequence[tuple[str, str]], differs: AnswerMatcher) -> Reason | None:
-    """Returns why the fields next to an answer make it void, such as `"error": "refused"`; None where they do not.
+    """Finds the reason why fields next to an answer invalidate it, such as `"error": "refused"`.
 
     Args:
-        fields: Plain name and content of each.
-        differs: Whether a text begins with another answer.
+        fields: Normalized name and content of each field.
+        differs: Function that finds another answer at the beginning of a text.
     """
     for name, content in fields:
         empty = content.strip().lower() in _NOTHING
@@ -200,7 +208,7 @@ def find_field_objection(fields: Sequence[tuple[str, str]], differs: AnswerMatch
 
 
 def match_other_grade(scale: tuple[float, float], value: float) -> AnswerMatcher:
-    """Returns whether a text begins with another grade of the scale."""
+    """Returns a function that finds another grade of the scale at the beginning of a text."""
 
     def differs(text: str) -> int:
         match = _OTHER_GRADE.match(text)
@@ -214,7 +222,7 @@ def match_other_grade(scale: tuple[float, float], value: float) -> AnswerMatcher
 
 
 def match_other_choice(names: Collection[str]) -> AnswerMatcher:
-    """Returns whether a text begins with one of some plain names, and ends there or at a stop."""
+    """Returns a function that finds one of some normalized names, followed by an end or a stop, at the beginning."""
     either = "|".join(r"[\s_-]{1,3}".join(map(re.escape, name.split())) for name in names)
     pattern = re.compile(
         rf"""[\s:="'`*_(\[-]{{0,6}}(?:(?:the |option |reply |response |assistant ){{0,2}})"""
@@ -225,7 +233,7 @@ def match_other_choice(names: Collection[str]) -> AnswerMatcher:
 
 
 def is_judge_refusal(text: str) -> bool:
-    """Whether a text without an answer is a refusal to judge: anywhere in English, else by its first sentences."""
+    """Returns whether a text without an answer is a refusal: anywhere in English, else in the first sentences."""
     plain = _plain(text).translate(_LOWER)
     if any(_refused(_REPORTED.sub(" ", piece[:_LONGEST])) for piece in _SENTENCE.split(plain)):
         return True
@@ -234,13 +242,13 @@ def is_judge_refusal(text: str) -> bool:
 
 
 def _plain(text: str) -> str:
-    """The text with straight marks and single blanks, and without the words that it quotes."""
+    """Normalizes quotation marks and blanks of a text, and removes quotations."""
     lines = (_NUMBERED.sub("", " ".join(line.split())) for line in text.translate(_QUOTES).splitlines())
     return _QUOTED.sub('""', _TOKEN.sub("answer", _MARKUP.sub("", "\n".join(filter(None, lines)))))
 
 
 def _is_withdrawn(before: str, after: str, cased: str, differs: AnswerMatcher, inline: bool) -> bool:
-    """Whether the words that lead up to an answer, or those that go on after it, take it back."""
+    """Returns whether the words directly before or after an answer withdraw it."""
     clause = _clause(before)
     if compile_pattern(words.QUOTING_LINE).search(before):
         return True
@@ -279,7 +287,7 @@ def _leads_elsewhere(clause: str, inline: bool) -> bool:
 
 
 def _continues_oddly(after: str, cased: str) -> bool:
-    """Whether a sentence goes on after an answer otherwise than with a reason; a capital begins another one."""
+    """Returns whether the sentence of an answer continues with anything but a reason; a capital starts a new one."""
     word = _FIRST_LETTER.search(cased[:20])
     gap = after[: word.start()] if word else ""
     if word is None or word[0].isupper() or any(c.isdigit() or c in ',;:(–—-=>→*/&"' for c in gap):
@@ -290,12 +298,12 @@ def _continues_oddly(after: str, cased: str) -> bool:
 
 
 def _clause(before: str) -> str:
-    """The end of the sentence that leads up to an answer; empty where a full stop ends it."""
+    """Returns the part of a sentence before an answer; empty after a full stop."""
     text = before.rstrip(" \n\"'`*_([{")
     if text.endswith(("!", "?")) or (text.endswith(".") and not text.endswith(("e.g.", "i.e."))):
         return ""
     line = text.rsplit("\n", 1)[-1]
-    # Another field, or another answer on a line of its own, is no sentence.
+    # Another field, or another answer on a line of its own, is not a sentence.
     if re.search(r"""['"]\s*:|^[^:\n]{1,60}[:=]\W{0,4}\d""", line):
         return ""
     return re.split(r"[!?;]\s|(?<!e\.g)(?<!i\.e)\.\s", line)[-1]

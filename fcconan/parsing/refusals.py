@@ -1,7 +1,7 @@
 """Finds replies that decline to answer, as assistants do, instead of countering the hate.
 
-The patterns are data, in `refusals.yaml`: seven languages, three kinds. Only the heads of a reply's first
-sentences are looked at: a CN may say further down, or in the middle of a sentence, what it will not put up with.
+The patterns are defined in `refusals.yaml`: seven languages, three kinds. Only the beginnings of the first sentences of
+a reply are searched: a CN may reject the hate later, or in the middle of a sentence.
 """
 
 import re
@@ -17,24 +17,23 @@ Kind = Literal["request", "assistant", "endorsement"]
 SENTENCES = 3
 PATTERNS = Path(__file__).with_name("refusals.yaml")
 _SENTENCE_END = re.compile(r"""(?<=[.!?…])["'»”]*\s+|\n+""")
-# Quotation marks, list marks and a label such as `Reply:` may stand before the first word.
+# Quotation marks, list marks and a label such as `Reply:` may precede the first word.
 _BEFORE_WORDS = re.compile(r"^[\W\d_]*(?:[\w-]+(?: [\w-]+)?:\s[\W_]*)?")
-# More than four openings in a row are no sentence, and would take long to try.
+# Bounds the search time; sentences rarely have more openings.
 _MOST_OPENINGS = 4
-_LONGEST_HEAD = 300  # characters of a sentence; a bound on the time that a hostile reply may cost
+_LONGEST_HEAD = 300  # characters of a sentence; bounds the search time for hostile replies
 _APOSTROPHES = str.maketrans("’‘ʼ´`", "'''''")
 
 
 @dataclass(frozen=True)
 class Refusal:
-    """How a reply declines.
+    """Refusal in a reply.
 
     Attributes:
-        kind: `request`: it will not do what it is asked to. `assistant`: it says that it is a machine, and disclaims.
-            `endorsement`: it will not approve of the message, as though it had been asked to; a counter-argument often
-            follows.
-        language: Of the pattern.
-        sentence: The sentence that declines.
+        kind: `request`: declines the request. `assistant`: speaks as a machine and disclaims. `endorsement`: declines
+            to approve of the message; a counter-argument often follows.
+        language: Language of the pattern.
+        sentence: Sentence that declines.
     """
 
     kind: Kind
@@ -43,16 +42,19 @@ class Refusal:
 
 
 def is_refusal(text: str) -> bool:
-    """Whether a reply declines to answer as an assistant; see `refusal_kind`."""
+    """Returns whether a reply declines to answer as an assistant; see `find_refusal`."""
     return find_refusal(text) is not None
 
 
 def find_refusal(text: str) -> Refusal | None:
-    """Returns how a reply declines to answer as an assistant, or None where it does not.
+    """Finds the first sentence in which a reply declines to answer as an assistant.
 
     Args:
-        text: The reply, in any of English, Spanish, French, Italian, German, Portuguese and Basque. Only its first
-            `SENTENCES` sentences count.
+        text: Reply in English, Spanish, French, Italian, German, Portuguese or Basque. Only its first `SENTENCES`
+            sentences are searched.
+
+    Returns:
+        The refusal; None without one.
     """
     for sentence in _head(text):
         for language, any_kind in _patterns_of_any_kind().items():
@@ -70,7 +72,7 @@ def _head(text: str) -> list[str]:
 
 @cache
 def _parts() -> dict[Language, dict[str, str]]:
-    """The lists of every language, English first, each as one pattern."""
+    """Returns the lists of each language, English first, each as one pattern."""
     with PATTERNS.open(encoding="utf-8") as file:
         languages: dict[Language, dict[str, str]] = yaml.safe_load(file)
     return {language: {name: _alternatives(lines) for name, lines in of.items()} for language, of in languages.items()}
@@ -78,9 +80,9 @@ def _parts() -> dict[Language, dict[str, str]]:
 
 @cache
 def _patterns_of_any_kind() -> dict[Language, re.Pattern[str]]:
-    """One pattern a language, which matches where one of `_kinds` does.
+    """Returns a pattern for each language that matches a refusal of any kind.
 
-    Most sentences are no refusals, and their openings, which take the time, are so tried once and not for every kind.
+    Most sentences are not refusals. One pattern tries their openings, the slowest part, once and not for each kind.
     """
     found = {}
     for language, of in _parts().items():
@@ -92,7 +94,7 @@ def _patterns_of_any_kind() -> dict[Language, re.Pattern[str]]:
 
 @cache
 def _patterns_by_kind(language: Language) -> list[tuple[Kind, re.Pattern[str]]]:
-    """The pattern of every kind, in the order in which they are tried."""
+    """Returns the pattern of each kind, in the order of matching."""
     of = _parts()[language]
     lead = _lead(of)
     cannot = rf"{lead}{of['cannot']}\s?"
