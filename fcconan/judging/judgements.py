@@ -1,4 +1,4 @@
-"""What came of asking one question about one reply, once or several times."""
+"""Judgements: the parsed answers of a model to one question about one reply, over one or several samples."""
 
 import math
 import statistics
@@ -22,30 +22,29 @@ from fcconan.parsing import (
     parse_rating,
 )
 
-# What a row lacks; for a reply, words.
+# Texts that a row lacks.
 RowReason = Literal["empty_reply", "no_hate_speech", "no_reference", "no_background"]
-# Of several samples: fewer than half could be read, the grade has no log-probabilities, no label has more than half.
+# Fewer than half of the samples are readable; the grade has no log-probabilities; no label has more than half.
 SamplesReason = Literal["too_few_samples", "no_logprobs", "no_majority"]
 JudgementReason = Reason | CallReason | RowReason | SamplesReason
-# Fewer samples than this share say too little about the mean.
+# Smallest share of readable samples for a mean.
 ENOUGH = 0.5
-SAID = 500  # characters of an unreadable answer that are kept
-# Put at the end of an answer that was cut: a number, a label or a line that may go on does not read with it.
+EXCERPT = 500  # characters of an unreadable answer in `explanation`
+# End mark of truncated answers: a number, a label or a line that may be incomplete is unreadable with it.
 _CUT = "~cut~"
 
 
 @dataclass(frozen=True)
 class Judgement:
-    """What came of the samples of one question for one aspect.
+    """Judgement of one aspect over the samples of one question.
 
     Attributes:
-        value: A grade, the mean of grades, or a label; None where there is none.
-        reason: Why there is none.
-        explanation: The model's explanation; without a value, the beginning of what it said, or of what the endpoint
-            said, for people to see what went wrong.
-        n_samples: How often the question was asked.
-        n_read: How many of the answers could be read.
-        retained_mass: The probability that the grades of the scale share, where they are weighted by it.
+        value: Grade, mean of grades, or label; None if missing.
+        reason: Reason for a missing value.
+        explanation: Explanation by the model; without a value, the beginning of its answer or of the endpoint's error.
+        n_samples: Number of samples.
+        n_read: Number of readable samples.
+        retained_mass: Total probability of the scale's grades, if grades are weighted by their probabilities.
     """
 
     value: float | str | None
@@ -59,15 +58,15 @@ class Judgement:
 def read_answers(
     question: RatingQuestion, replies: Sequence[Reply], labels: Sequence[str] = ()
 ) -> dict[str, Judgement]:
-    """Reads the samples of one question.
+    """Parses the samples of one question.
 
     Args:
-        question: What was asked.
-        replies: The answers, one for each sample.
-        labels: What could be chosen, where the question asks for a label.
+        question: The question.
+        replies: Responses of the model, one for each sample.
+        labels: Allowed labels, for a question with labels.
 
     Returns:
-        The outcome for each aspect, or for `label`.
+        The judgement of each aspect, or of `label`.
     """
     if question.form == "label":
         return {"label": _majority([_read_label(reply, labels) for reply in replies], labels)}
@@ -114,7 +113,7 @@ def _read_label(reply: Reply, labels: Sequence[str]) -> Judgement:
 
 
 def _readable(reply: Reply) -> tuple[str | None, bool]:
-    """The words of a reply, and whether they were cut: of cut ones, only an object shows whether it is whole."""
+    """Returns the text of a response and whether it is truncated; only JSON fields of a truncated one are read."""
     if reply.reason == "truncated" and reply.cut is not None:
         return reply.cut + _CUT, True
     return reply.text, False
@@ -132,7 +131,7 @@ def _failed(reply: Reply) -> Judgement:
 
 
 def _beginning(text: str) -> str | None:
-    return text.removesuffix(_CUT).strip()[:SAID] or None
+    return text.removesuffix(_CUT).strip()[:EXCERPT] or None
 
 
 def _without_mark(explanation: str | None) -> str | None:
@@ -148,7 +147,7 @@ def _mean(samples: Sequence[Judgement]) -> Judgement:
 
 
 def _majority(samples: Sequence[Judgement], labels: Sequence[str]) -> Judgement:
-    """The label that more than half of the samples give."""
+    """Returns the label of more than half of the samples."""
     found = Counter(str(sample.value) for sample in samples if sample.value is not None)
     n_read = found.total()
     for label in labels:
@@ -162,7 +161,7 @@ def _majority(samples: Sequence[Judgement], labels: Sequence[str]) -> Judgement:
 
 
 def _too_few(samples: Sequence[Judgement], n_read: int) -> Judgement:
-    """Why there is no value: what most samples fail for, with the first of them."""
+    """Returns a missing judgement with the most frequent reason and its first explanation."""
     failed = [sample for sample in samples if sample.value is None]
     ((commonest, _),) = Counter(sample.reason for sample in failed).most_common(1)
     explanation = next(sample.explanation for sample in failed if sample.reason == commonest)
@@ -170,9 +169,9 @@ def _too_few(samples: Sequence[Judgement], n_read: int) -> Judgement:
 
 
 def _weighted(reply: Reply, aspect: Aspect) -> Judgement:
-    """The mean of the grades, weighted by the probability of each where the model writes its grade (G-Eval, eq. 1).
+    """Returns the mean of the grades, weighted by their probabilities at the token of the grade (G-Eval, eq. 1).
 
-    Only whole grades of the scale count; what they share of all probability is the retained mass.
+    Only whole grades of the scale count; their total probability is the retained mass.
     """
     if reply.text is None:
         return _failed(reply)
@@ -200,7 +199,7 @@ def _weighted(reply: Reply, aspect: Aspect) -> Judgement:
 def _token_of_grade(
     reply: Reply, value: float | str, aspect: Aspect, names: tuple[str, ...]
 ) -> TokenAlternatives | None:
-    """The token that is the grade: where another grade in its place would be read as another answer."""
+    """Finds the token of the grade: replacing it with another grade changes the parsed answer accordingly."""
     words, tokens = (reply.text or "").strip(), reply.logprobs or ()
     whole = "".join(token.token for token in tokens)
     begin = _place(words, whole)
@@ -218,15 +217,15 @@ def _token_of_grade(
             found = parse_rating(answer, scale=aspect.scale, names=names).value
             if found == float(other):
                 return token
-            if found is None:  # the grade occurs twice, and the two now contradict each other: the later one counts
+            if found is None:  # the grade occurs twice, and the two now differ: the later one counts
                 last = token
     return last
 
 
 def _place(words: str, whole: str) -> int | None:
-    """Where an answer begins in the text of all tokens; None where that is unknown.
+    """Returns the start of an answer in the text of all tokens; None if it is ambiguous.
 
-    Thinking may precede it, and a stop string or a mark of the end may follow; which of both must be certain.
+    Thinking may precede the answer, or a stop string or end mark may follow it.
     """
     blanks = len(whole) - len(whole.lstrip())
     if whole.strip() == words:

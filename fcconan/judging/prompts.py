@@ -1,4 +1,4 @@
-"""Prompt files with `{{variables}}` in the place of texts, and our own wording of rubrics."""
+"""Prompt templates with `{{variables}}`, and the default prompts of rating methods."""
 
 import hashlib
 import json
@@ -16,7 +16,7 @@ from fcconan.judging.tasks import Aspect, Task, Text
 from fcconan.models import Messages
 
 _VARIABLE = re.compile(r"\{\{\s*([A-Za-z_][A-Za-z0-9_]*)\s*\}\}")
-# What is left of braces after all variables are taken out was meant as one.
+# Braces that remain after all valid variables are removed are misspelled variables.
 _LEFT_OVER = re.compile(r"\{\{[^{}]{0,40}\}\}|\{\{\s*[A-Za-z_]\w*")
 
 
@@ -25,7 +25,7 @@ class PromptTemplate:
     """Messages with `{{variables}}`.
 
     Attributes:
-        messages: Role and content of every message.
+        messages: Role and content of each message.
     """
 
     messages: tuple[tuple[str, str], ...]
@@ -37,14 +37,14 @@ class PromptTemplate:
 
     @property
     def hash(self) -> str:
-        """12 hexadecimal digits that change with the prompt."""
+        """12 hexadecimal digits of a hash of the messages."""
         return hashlib.sha256(json.dumps(self.messages).encode()).hexdigest()[:12]
 
     def filled(self, values: Mapping[str, str]) -> "PromptTemplate":
-        """Returns the prompt with some of its variables replaced for good; the others stay variables.
+        """Returns the template with some of its variables replaced.
 
         Args:
-            values: Texts by the names of variables. Braces in them do not become variables.
+            values: Name of a variable -> text. Double braces in a text are separated, so that they are not variables.
         """
         return PromptTemplate(
             tuple(
@@ -59,10 +59,10 @@ class PromptTemplate:
         )
 
     def render(self, variables: Mapping[str, str]) -> Messages:
-        """Puts texts into the places of the variables. What stands in a text is never read as a variable.
+        """Replaces the variables with texts; variables within a text are left unchanged.
 
         Raises:
-            KeyError: A variable has no text; `check_variables` finds that before the first call.
+            KeyError: A variable has no text.
         """
         return [
             {"role": role, "content": _VARIABLE.sub(lambda found: variables[found[1]], content)}
@@ -71,7 +71,7 @@ class PromptTemplate:
 
 
 def separate_braces(text: str) -> str:
-    """Returns a text in which no two opening braces touch, so that nothing in it is read as a variable."""
+    """Separates adjacent opening braces of a text, so that it contains no variables."""
     return re.sub(r"\{(?=\{)", "{ ", text)
 
 
@@ -83,15 +83,15 @@ class _Message(BaseModel):
 
 
 def load_prompt(path: Path, *, known: Collection[str], needed: Collection[str]) -> PromptTemplate:
-    """Loads a prompt file: a YAML list of entries with `role` and `content`.
+    """Loads a prompt file: a YAML list of messages with `role` and `content`.
 
     Args:
-        path: The file.
-        known: The variables that can be filled.
-        needed: Those without which all items would get the same prompt.
+        path: Prompt file.
+        known: Names of the available variables.
+        needed: Names of the required variables; without them, all items would have the same prompt.
 
     Raises:
-        InputError: The file holds something else, or names a variable that is not known or lacks one that is needed.
+        InputError: The file has other content, an unknown variable, or lacks a required one.
     """
     file = YamlFile(path, top="list")
     try:
@@ -108,14 +108,14 @@ def load_prompt(path: Path, *, known: Collection[str], needed: Collection[str]) 
 
 
 def dump_prompt(messages: Messages) -> str:
-    """Returns messages as the text of a prompt file, which reads as the same messages."""
+    """Returns messages as the text of a prompt file; loading it returns the same messages."""
     import yaml
 
     class Readable(yaml.SafeDumper):
         pass
 
     def text(dumper: yaml.SafeDumper, value: str) -> yaml.ScalarNode:
-        # Outside double quotes PyYAML writes these marks as they are, and reads them back as something else.
+        # PyYAML writes these characters unescaped outside double quotes, and reads them as other ones.
         odd = any(mark in value for mark in "\r\x85\u2028\u2029\ufeff")
         return dumper.represent_scalar(
             "tag:yaml.org,2002:str", value, style='"' if odd else "|" if "\n" in value else None
@@ -131,7 +131,7 @@ def _check_variables(prompt: PromptTemplate, path: Path, known: Collection[str],
         left = _LEFT_OVER.search(_VARIABLE.sub("", content))
         if left is not None:
             raise InputError(
-                f"{path}: the {role} message has {left[0]!r}, which is no variable; write {{{{name}}}} with letters, "
+                f"{path}: the {role} message has {left[0]!r}, expected a variable such as {{{{name}}}}: use letters, "
                 "digits and underscores"
             )
     unknown = sorted(prompt.variables - set(known))
@@ -160,15 +160,15 @@ def rating_prompt(
     steps: Mapping[str, Sequence[str]],
     explained: bool,
 ) -> PromptTemplate:
-    """Returns the prompt that asks for the grades of a reply.
+    """Returns the prompt that requests the grades of a reply.
 
     Args:
         task: The task.
-        aspects: Those that are asked about at once.
-        form: How the model is to answer.
-        grades: Whether it is told what every grade means.
-        steps: Evaluation steps by aspect, where it is to be given some.
-        explained: Whether every grade is to be explained.
+        aspects: Aspects of this prompt.
+        form: Form of the answer.
+        grades: Whether the prompt describes each grade.
+        steps: Aspect -> evaluation steps; may be empty.
+        explained: Whether the model explains each grade.
     """
     several = len(aspects) > 1
     described = (_describe(each, several=several, grades=grades, steps=steps.get(each.name, ())) for each in aspects)
@@ -177,7 +177,7 @@ def rating_prompt(
 
 
 def label_prompt(task: Task, *, meanings: bool) -> PromptTemplate:
-    """Returns the prompt that asks for a label, told what every one means or not."""
+    """Returns the prompt that requests a label, with or without the meanings of all labels."""
     parts = [task.question]
     if meanings:
         parts.append("Labels:\n" + "\n".join(f"- {label.name}: {label.meaning}" for label in task.labels))
@@ -196,7 +196,7 @@ def rating_schema(aspects: Sequence[Aspect], *, explained: bool) -> dict[str, An
             grade = {"type": "integer", "enum": list(range(aspect.low, aspect.high + 1))}
         if not explained:
             return grade
-        # In the order of the pattern in the prompt, so that endpoints with and without schemas are asked alike.
+        # In the order of the pattern in the prompt, so that both request the same object.
         return json_object({"score": grade, "explanation": {"type": "string"}})
 
     return json_object({aspect.name: field(aspect) for aspect in aspects}, title="rating")
@@ -208,7 +208,7 @@ def label_schema(task: Task) -> dict[str, Any]:
 
 
 def grade_lines(aspect: Aspect) -> list[str]:
-    """Returns what every grade means, a line for each."""
+    """Returns a line with the meaning of each grade."""
     return [f"{grade}: {meaning}" for grade, meaning in sorted(aspect.grades.items())]
 
 
@@ -218,7 +218,7 @@ def numbered_lines(steps: Sequence[str]) -> list[str]:
 
 
 def format_grade(value: float, aspect: Aspect) -> str:
-    """Returns a grade with the decimals of its aspect."""
+    """Formats a grade with the decimals of its aspect."""
     return f"{value:.{aspect.decimals}f}"
 
 
@@ -257,7 +257,7 @@ def _answer_line(aspects: Sequence[Aspect], form: Form, *, explained: bool) -> s
             f"write [RESULT] and the grade, {span}, and nothing after it."
         )
     assert form == "object", form
-    # The grade's place holds a word: what copies the pattern must not read as a grade.
+    # A word instead of a grade, so that a copy of the pattern cannot be parsed as a grade.
     value = '{"score": GRADE, "explanation": "SENTENCE"}' if explained else "GRADE"
     fields = ", ".join(f'"{aspect.name}": {value}' for aspect in aspects)
     told = f"{{{fields}}}"
@@ -266,7 +266,7 @@ def _answer_line(aspects: Sequence[Aspect], form: Form, *, explained: bool) -> s
 
 
 def json_request(instruction: str, content: Mapping[str, Any]) -> Messages:
-    """Returns messages with an instruction and the material for it, as a JSON object."""
+    """Returns a system message with an instruction and a user message with its material as a JSON object."""
     return [
         {"role": "system", "content": instruction},
         {"role": "user", "content": json.dumps(content, ensure_ascii=False)},
@@ -274,7 +274,7 @@ def json_request(instruction: str, content: Mapping[str, Any]) -> Messages:
 
 
 def json_object(properties: Mapping[str, Any], *, title: str | None = None) -> dict[str, Any]:
-    """Returns the JSON Schema of an object that has all of some properties, and no others."""
+    """Returns the JSON Schema of an object with exactly these properties."""
     return {
         **({} if title is None else {"title": title}),
         "type": "object",

@@ -1,4 +1,4 @@
-"""Ratings of replies by a model: a row for each aspect of each reply, with a value or a reason; and their counts."""
+"""Ratings of replies by a model: a row for each reply and aspect, with a value or a reason, and their summary."""
 
 import unicodedata
 from collections import Counter
@@ -27,35 +27,34 @@ _MISSING: dict[str, RowReason] = {
 
 @runtime_checkable
 class Judge(Protocol):
-    """Anything that rates replies.
+    """Interface of judges that rate replies.
 
     Attributes:
-        name: The rater's name in its ratings.
+        name: Name of the rater in its ratings.
     """
 
     name: str
 
     def rate(self, replies: Iterable[Row]) -> Iterator[list[Row]]:
-        """Yields the ratings of one reply after the other, in their order: rows with the columns of a Rating."""
+        """Yields the ratings of each reply, in order: rows with the columns of a Rating."""
         ...
 
 
 class ModelJudge:
-    """A judge that asks a chat model.
+    """Judge that rates replies with a chat model.
 
     Args:
-        model: The model.
-        plan: What it is asked.
-        name: The rater's name; by default model and strategy, and what differs from the strategy's defaults: see
-            `strategy_label`.
-        background: Finds background knowledge for a row that has none of its own. What it finds by may stand in an
-            attribute `configuration`.
+        model: Chat model.
+        plan: Task, rating method and sampling.
+        name: Name of the rater; default: the model, the rating method and its unusual settings (`strategy_label`).
+        background: Function that finds background knowledge for a row without any. Its attribute `configuration`, if
+            there is one, becomes part of the judge's configuration.
 
     Attributes:
-        name: The rater's name.
-        configuration: All that changes its ratings.
-        columns: Names and types of the columns of its rows.
-        failed: Calls without an answer so far for a passing reason; another run asks them again.
+        name: Name of the rater.
+        configuration: All settings that change the ratings.
+        columns: Names and types of the columns of the ratings.
+        failed: Number of calls so far that failed for a temporary reason; another run repeats them.
     """
 
     def __init__(
@@ -84,7 +83,7 @@ class ModelJudge:
         }
 
     def calls(self, row: Row) -> list[Call]:
-        """Returns the calls about one reply; none if it cannot be judged."""
+        """Returns the calls for one reply; none if it cannot be rated."""
         return self._calls(*self._shown(row))
 
     def _calls(self, texts: dict[str, str], reason: RowReason | None) -> list[Call]:
@@ -104,14 +103,14 @@ class ModelJudge:
         ]
 
     def rate(self, replies: Iterable[Row]) -> Iterator[list[Row]]:
-        """Yields the ratings of one reply after the other, in their order, while later ones are being asked about.
+        """Yields the ratings of each reply, in order, while requests for later replies are in progress.
 
         Args:
-            replies: Rows with `reply_id` (or `pair_id`), `text`, and what else the judge is shown of `hate_speech`,
-                `references` (the first that has words) and `background`.
+            replies: Rows with `reply_id` (or `pair_id`), `text`, and the other texts of the prompt: `hate_speech`,
+                `references` (the first one with text) and `background`.
 
         Yields:
-            The rows of one reply: one for every aspect, or one with a label.
+            The ratings of one reply: one for each aspect, or one with a label.
         """
         shown = ((row, self._shown(row)) for row in replies)
         asked = ((each, self._calls(*each[1])) for each in shown)
@@ -119,7 +118,7 @@ class ModelJudge:
             yield self._rows(row, texts, answers)
 
     def _shown(self, row: Row) -> _Shown:
-        """Returns the texts of a row that the judge is shown, or why it cannot be judged."""
+        """Returns the texts of a row for the prompt, or the reason why it cannot be rated."""
         texts = {}
         for name in self._texts:
             value = row.get(TEXTS[name])
@@ -169,7 +168,7 @@ class ModelJudge:
             }
         else:
             aspect = self.plan.task.aspect(name)
-            # A mean is compared as the grade that it is nearest to: not every sample need have copied.
+            # A mean is rounded to a grade, because it is enough that some samples copied the reply's verdict.
             given = round(float(outcome.value), aspect.decimals) if outcome.value is not None else None
             judged |= {
                 "reply_id": row.get("reply_id") or row.get("pair_id"),
@@ -185,9 +184,9 @@ class ModelJudge:
 
 
 def strategy_label(plan: RatingPlan) -> str:
-    """Returns a strategy with what differs from its defaults: `g-eval-logprobs`, `rubric-5-samples-prompt-1a2b3c`.
+    """Returns a rating method with its unusual settings: `g-eval-logprobs`, `rubric-5-samples-prompt-1a2b3c`.
 
-    The task, its aspects and calibrated steps are not in it.
+    The task, its aspects and calibrated steps are not included.
     """
     asked = plan.questions()
     mine, usual = asked[0], replace(plan, samples=None, temperature=None, max_tokens=None).questions()[0]
@@ -204,7 +203,7 @@ def strategy_label(plan: RatingPlan) -> str:
 
 
 def _has_text(value: object) -> TypeGuard[str]:
-    """Whether this is a text of more than white space and invisible characters, such as U+200B."""
+    """Returns whether a value is a text with other characters than white space and invisible ones, such as U+200B."""
     return isinstance(value, str) and any(
         not each.isspace() and unicodedata.category(each) not in ("Cc", "Cf") for each in value
     )
@@ -215,18 +214,18 @@ def _names(question: RatingQuestion) -> list[str]:
 
 
 def _sampling_for(sampling: Sampling, sample: int) -> Sampling:
-    # Endpoints that honour a seed would give one answer for all samples.
+    # With the same seed, an endpoint would return the same answer for all samples.
     return sampling if sampling.seed is None or sample == 0 else replace(sampling, seed=sampling.seed + sample)
 
 
 class RatingSummary:
-    """Counts and means for every rater and aspect; nothing else of the rows is kept."""
+    """Counts and means of ratings by rater and aspect, added row by row."""
 
     def __init__(self) -> None:
         self._parts: dict[tuple[str, str], dict[str, Any]] = {}
 
     def add(self, rows: Sequence[Row]) -> None:
-        """Counts rows of ratings or of labels."""
+        """Adds ratings or labels."""
         for row in rows:
             what = (row["rater"], row.get("aspect") or "label")
             part = self._parts.setdefault(
@@ -251,12 +250,13 @@ class RatingSummary:
             part["suspicious"] += row.get("suspicious") is not None
 
     def result(self, **further: Any) -> dict[str, Any]:
-        """Returns the counts as JSON-able values.
+        """Returns the summary as JSON-serializable values.
 
-        `mean` is over what is there; `bounds` are the mean if all that is missing had the lowest or the highest grade.
+        `mean` is the mean of the available ratings; `bounds` are the means if all missing ratings were the lowest or
+        the highest grade.
 
         Args:
-            further: Put beside them.
+            further: Further keys of the result.
         """
         rows = []
         for (rater, aspect), part in self._parts.items():

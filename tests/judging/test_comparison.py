@@ -425,7 +425,7 @@ class Wrong(Fake):
 def test_a_model_that_loses_count_is_refused(number: int, what: str) -> None:
     with pytest.raises(InputError) as error:
         list(compare_pairs(Wrong(number), [pair("A", "B"), pair("C", "D")], protocol=JudgeLM()))
-    assert str(error.value) == f"fake: gave {what} answers than it was asked for; expected one for every question"
+    assert str(error.value) == f"fake: found {what} answers than questions; expected one answer to each question"
 
 
 def test_the_rater_may_have_another_name() -> None:

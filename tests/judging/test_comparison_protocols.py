@@ -210,16 +210,16 @@ def test_a_prompt_file_takes_the_place_of_our_words() -> None:
 @pytest.mark.parametrize(
     ("names", "reference", "message"),
     [
-        (("hate_speech", "reply_1"), False, "the prompt does not show reply_2: put {{reply_2}} into it"),
+        (("hate_speech", "reply_1"), False, "the prompt lacks reply_2: add {{reply_2}}"),
         (
             ("hate_speech", "reply_1", "reply_2"),
             True,
-            "the prompt does not show reference: put {{reference}} into it",
+            "the prompt lacks reference: add {{reference}}",
         ),
         (
             ("hate_speech", "reference", "reply_1", "reply_2"),
             False,
-            "the prompt wants reference, but is given hate_speech, reply_1, reply_2: take it out",
+            "the prompt has the variable reference, expected hate_speech, reply_1, reply_2: take it out",
         ),
     ],
 )
@@ -253,7 +253,7 @@ def test_texts_far_too_long_are_not_asked_about() -> None:
 def test_an_answer_of_unknown_length_leaves_no_room_to_plan_with() -> None:
     with pytest.raises(InputError) as error:
         JudgeLM(explain=True, context=ContextBudget(100), sampling=Sampling(max_tokens=None))
-    assert str(error.value) == ("max_tokens is not set: the context has to leave room for the answer, so give a number")
+    assert str(error.value) == ("max_tokens is not set: give a number, for which the context reserves room")
 
 
 def test_the_configuration_tells_judges_apart() -> None:
@@ -391,7 +391,7 @@ def test_a_choice_may_see_a_reference_and_take_a_prompt_file() -> None:
         ),
         (
             {"context": ["hate_speech", "background"]},
-            "the task which wants a background, which replies do not have: take it from `context`",
+            "the task which requires background, which comparisons do not show: remove it from `context`",
         ),
     ],
 )

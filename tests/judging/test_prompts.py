@@ -101,9 +101,9 @@ def test_the_hash_changes_with_role_and_content() -> None:
             "- {role: user, content: '{{hs}} {{cn}}'}\n",
             "there is no variable cn, hs; choose among background, counter_n",
         ),
-        ("- {role: user, content: 'a {{counter narrative}}'}\n", "has '{{counter narrative}}', which is no variable"),
-        ("- {role: user, content: 'a {{}} b'}\n", "has '{{}}', which is no variable"),
-        ("- {role: user, content: 'a {{background} b'}\n", "has '{{background', which is no variable"),
+        ("- {role: user, content: 'a {{counter narrative}}'}\n", "has '{{counter narrative}}', expected a variable"),
+        ("- {role: user, content: 'a {{}} b'}\n", "has '{{}}', expected a variable"),
+        ("- {role: user, content: 'a {{background} b'}\n", "has '{{background', expected a variable"),
         ("- {role: user, content: '{{background}}'}\n", "does not show hate_speech; put {{hate_speech}} into it"),
     ],
 )

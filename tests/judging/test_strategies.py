@@ -258,10 +258,10 @@ def test_an_own_prompt_for_labels(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "settings", "message"),
     [
-        ("{{hate_speech}}", {}, "the prompt does not show the reply; put {{counter_narrative}} into it"),
+        ("{{hate_speech}}", {}, "the prompt lacks the reply; add {{counter_narrative}}"),
         ("{{counter_narrative}} {{grade}}", {}, "there is no variable grade; choose among aspect, background"),
-        ("{{counter_narrative}}", {"strategy": "g-eval"}, "the prompt is for 2 aspects: put {{aspect}} into it"),
-        ("{{counter_narrative}}", {"strategy": "prometheus"}, "with prometheus one grade is read, and the prompt is"),
+        ("{{counter_narrative}}", {"strategy": "g-eval"}, "the prompt is for 2 aspects: add {{aspect}}"),
+        ("{{counter_narrative}}", {"strategy": "prometheus"}, "prometheus reads one grade, and the prompt is"),
     ],
 )
 def test_own_prompts_that_cannot_be_used(tmp_path: Path, content: str, settings: dict[str, Any], message: str) -> None:
@@ -286,23 +286,23 @@ BARE = task(aspect("calm", steps=[]))
         (labels_task("a", "b"), {"aspects": ("calm",)}, "the task some has no aspect 'calm'"),
         (TWO, {"aspects": ("wit",)}, "the task some has no aspect 'wit': its aspects are calm, depth"),
         (TWO, {"aspects": ("calm", "calm")}, "the aspects are calm, calm: name each once"),
-        (TWO, {"samples": 3, "temperature": 0.0}, "3 samples at temperature 0 are one answer: raise it, or ask once"),
-        (TWO, {"strategy": "g-eval", "temperature": 0.0}, "20 samples at temperature 0 are one answer"),
-        (TWO, {"logprobs": True}, "log-probabilities go with --rating-method g-eval and"),
+        (TWO, {"samples": 3, "temperature": 0.0}, "3 samples at temperature 0 are equal: give a higher --temperature or one sample"),
+        (TWO, {"strategy": "g-eval", "temperature": 0.0}, "20 samples at temperature 0 are equal"),
+        (TWO, {"logprobs": True}, "log-probabilities require --rating-method g-eval and"),
         (
             TWO,
             {"strategy": "g-eval", "logprobs": True, "samples": 2},
-            "log-probabilities go with --rating-method g-eval and",
+            "log-probabilities require --rating-method g-eval and",
         ),
         (
             load_task("grounded"),
             {"strategy": "g-eval", "logprobs": True},
-            "log-probabilities weigh whole grades of one digit, and relatedness has 1.00 to 5.00: take samples instead",
+            "log-probabilities require whole grades of one digit, and relatedness has 1.00 to 5.00: use samples instead",
         ),
         (task(aspect("calm", 1, 10)), {"strategy": "g-eval", "logprobs": True}, "of one digit, and calm has 1 to 10"),
         (TWO, {"strategy": "auto-cseval"}, "auto-cseval needs calibrated steps: give --steps FILE"),
-        (TWO, {"strategy": "auto-cseval", "steps": {"calm": ["A."]}}, "no calibrated steps for depth, only for calm"),
-        (BARE, {"strategy": "g-eval"}, "the aspect calm has no `steps`, which g-eval needs: add them to its task.yaml"),
+        (TWO, {"strategy": "auto-cseval", "steps": {"calm": ["A."]}}, "found calibrated steps for calm, but not for depth"),
+        (BARE, {"strategy": "g-eval"}, "the aspect calm has no `steps`, which g-eval requires: add them to its task.yaml"),
     ],
 )
 def test_settings_that_do_not_go_together(chosen: Task, settings: dict[str, Any], message: str) -> None:
