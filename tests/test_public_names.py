@@ -40,7 +40,7 @@ WRITTEN = {
     "fcconan.scoring.correlation.stability": ["Stability"],
     "fcconan.scoring.correlation.ndcg": ["RankingScore"],
     "fcconan.scoring.leaderboards": ["LeaderboardRow"],
-    "fcconan.judging.calibration.scores": ["Score"],
+    "fcconan.judging.calibration.scores": ["CorrelationScore"],
     "fcconan.judging.comparison.summary": ["ComparisonSummary"],
     "fcconan.annotation.active_learning.stopping": ["Estimate"],
     "fcconan.annotation.assignment.assignments": ["Spread"],

@@ -94,14 +94,14 @@ def rate(port: int, replies: Path, folder: Path, out: Path) -> None:
     from fcconan.data.files import RowWriter
     from fcconan.data.tables import open_table
     from fcconan.judging.rating import RATED, ModelJudge
-    from fcconan.judging.strategies import Plan
+    from fcconan.judging.strategies import RatingPlan
     from fcconan.judging.tasks import load_task
     from fcconan.models.client import Client
     from fcconan.models.endpoint import EndpointModel
 
     import aiohttp  # isort: skip  # noqa: F401  # importing is no rating
 
-    plan = Plan(load_task("cseval"), aspects=("relevance",))
+    plan = RatingPlan(load_task("cseval"), aspects=("relevance",))
     begin, begin_cpu = time.perf_counter(), time.process_time()
     client = Client(journal=folder / "journal.jsonl", base_url=f"http://127.0.0.1:{port}/v1", concurrency=AT_ONCE)
     judge = ModelJudge(EndpointModel(client, "fixed-latency"), plan)

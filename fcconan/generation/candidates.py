@@ -8,11 +8,11 @@ import numpy as np
 
 from fcconan.data import make_reply_id, short_hash
 from fcconan.errors import InputError
-from fcconan.judging import answered
+from fcconan.judging import match_answers
 
 if TYPE_CHECKING:
     from fcconan.generation.items import Drawn
-    from fcconan.judging import ModelJudge, Plan as JudgePlan
+    from fcconan.judging import ModelJudge, RatingPlan
 
 _DECIMALS = 9  # of a mean; further ones are rounding
 Row = dict[str, Any]
@@ -95,7 +95,7 @@ class BestOf:
         differing = ((each, list(dict.fromkeys(each.texts.values()))) for each in drawn)
         # One text needs no judge.
         rated = ((each, [_row(each, text) for text in texts] if len(texts) > 1 else []) for each, texts in differing)
-        for each, ratings in answered(self.judge.name, self.judge.rate, rated):
+        for each, ratings in match_answers(self.judge.name, self.judge.rate, rated):
             texts = dict.fromkeys(each.texts.values()) if ratings else ()
             self.missing.update(str(row["reason"]) for rows in ratings for row in rows if row["value"] is None)
             yield each, self._best(each, dict(zip(texts, map(mean_of, ratings), strict=True)))
@@ -111,7 +111,7 @@ class BestOf:
         return next(iter(order), None)
 
 
-def check_judged(plan: "JudgePlan") -> None:
+def check_judged(plan: "RatingPlan") -> None:
     """Checks that a judge gives grades, and does not see what replies are scored against.
 
     Raises:

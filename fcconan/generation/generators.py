@@ -9,9 +9,9 @@ from fcconan.data import short_hash
 from fcconan.generation.candidates import Pick, UnratedChoice, key_of
 from fcconan.generation.items import Candidate, Drawn, Generated, Item, Source
 from fcconan.generation.requests import NO_CANDIDATES, Plan, name_of
-from fcconan.judging import answered
+from fcconan.judging import match_answers
 from fcconan.models import PASSING_REASONS, Model, Reply, stop_in
-from fcconan.parsing import without_thoughts
+from fcconan.parsing import split_thinking
 
 TRUNCATED = "truncated"
 NO_REFERENCE = "no_reference"
@@ -95,7 +95,9 @@ class ModelGenerator:
             InputError: The model cannot be used at all.
         """
         asked = (self._asked(item) for item in items)
-        for drawn, replies in answered(self.model.name, self.model.replies, ((each, each.calls) for each in asked)):
+        for drawn, replies in match_answers(
+            self.model.name, self.model.replies, ((each, each.calls) for each in asked)
+        ):
             drawn.candidates += map(self._candidate, replies)
             yield drawn
 
@@ -108,7 +110,7 @@ class ModelGenerator:
         text, reason, cut = reply.text, reply.reason, False
         written = reply.cut if text is None else text
         if written is not None:
-            _, whole = without_thoughts(written) or ("", "")
+            _, whole = split_thinking(written) or ("", "")
             text = whole[: stop_in(whole, self.plan.decoding.stop)].strip()  # not every back end ends there
             cut = reply.text is None and text == whole.strip()
             reason = None if text else reason if cut else "empty"

@@ -7,7 +7,7 @@ from pathlib import Path
 from fcconan.data import catalogue_entry, content_folder
 from fcconan.errors import InputError
 from fcconan.generation.items import Example, Item, Shown
-from fcconan.judging import Prompt, load_prompt
+from fcconan.judging import PromptTemplate, load_prompt
 from fcconan.models import Messages
 
 HATE_SPEECH, BACKGROUND, CANDIDATES, LANGUAGE = "hate_speech", "background", "candidates", "language"
@@ -38,7 +38,7 @@ class GenerationPrompt:
     """
 
     name: str
-    prompt: Prompt
+    prompt: PromptTemplate
 
     @property
     def hash(self) -> str:
@@ -75,14 +75,16 @@ class GenerationPrompt:
         return messages, filled
 
     def _turns(self, example: Example, values: dict[str, str]) -> Messages:
-        asked = Prompt(self.prompt.messages[-1:]).render({**values, HATE_SPEECH: example.hate_speech.strip()})[0]
+        asked = PromptTemplate(self.prompt.messages[-1:]).render({**values, HATE_SPEECH: example.hate_speech.strip()})[
+            0
+        ]
         return [
             {**asked, "content": asked["content"].strip()},
             {"role": "assistant", "content": example.counter_narrative.strip()},
         ]
 
     def _check_examples(self, shown: Shown) -> None:
-        of_the_item = Prompt(self.prompt.messages[-1:]).variables & {BACKGROUND, CANDIDATES}
+        of_the_item = PromptTemplate(self.prompt.messages[-1:]).variables & {BACKGROUND, CANDIDATES}
         if shown.examples and of_the_item:
             raise InputError(
                 f"the last message of the prompt {self.name} shows {{{{{min(of_the_item)}}}}}, which examples do not "
@@ -108,7 +110,7 @@ def load_generation_prompt(name_or_path: str | Path) -> GenerationPrompt:
     known = {name: _folder() / f"{name}.yaml" for name in prompt_names()}
     path = catalogue_entry("prompt", str(name_or_path), known)
     prompt = load_prompt(path, known=VARIABLES, needed=(HATE_SPEECH,))
-    last = Prompt(prompt.messages[-1:])
+    last = PromptTemplate(prompt.messages[-1:])
     if prompt.messages[-1][0] != "user" or HATE_SPEECH not in last.variables:
         raise InputError(
             f"{path}: the last message is the {prompt.messages[-1][0]}'s, with "

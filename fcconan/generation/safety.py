@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import yaml
 
-from fcconan.parsing import refusal_kind
+from fcconan.parsing import find_refusal
 
 if TYPE_CHECKING:
     from py3langid.langid import LanguageIdentifier  # type: ignore[import-untyped]
@@ -142,7 +142,7 @@ def flags_of(hate_speech: str, text: str, *, language: str | None = None) -> tup
     if not _ANYTHING.search(text):
         return ("empty",)
     hate_speech, text = hate_speech[:MOST_OF_MESSAGE], text[:MOST_READ]
-    refusal, spoken = refusal_kind(text), _without_quotations(text)
+    refusal, spoken = find_refusal(text), _without_quotations(text)
     found = {
         f"refusal:{refusal.kind}" if refusal else "": True,
         "repeats_hate_speech": _repeats(hate_speech, spoken),

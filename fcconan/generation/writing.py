@@ -9,7 +9,7 @@ from fcconan.data import make_reply_id
 from fcconan.errors import InputError
 from fcconan.generation.generators import Generator
 from fcconan.generation.items import GENERATED, Generated, Item, Row
-from fcconan.judging import answered
+from fcconan.judging import match_answers
 
 Flags = Callable[..., tuple[str, ...]]
 REFUSAL = "refusal"  # how the flags begin that tell of one
@@ -30,7 +30,7 @@ def generate_rows(generator: Generator, items: Iterable[Item], *, flags: Flags |
         InputError: The generator cannot be used at all, or gives another number of answers than there are items.
     """
     make = row_maker(generator.name, generator.strategy, flags=flags)
-    for item, (generated,) in answered(generator.name, generator.answers, ((item, [item]) for item in items)):
+    for item, (generated,) in match_answers(generator.name, generator.answers, ((item, [item]) for item in items)):
         yield make(item, generated)
 
 

@@ -2,7 +2,7 @@ from .audit.analysis import (
     audit_judge as audit_judge,
 )
 from .audit.findings import (
-    codes_of as codes_of,
+    integer_codes as integer_codes,
     share_interval as share_interval,
     wilson as wilson,
 )
@@ -30,29 +30,29 @@ from .benchmark.suites import (
     load_judge_suite as load_judge_suite,
 )
 from .calibration.data import (
-    Example as Example,
-    Parts as Parts,
-    split as split,
+    CalibrationParts as CalibrationParts,
+    RatedExample as RatedExample,
+    split_examples as split_examples,
 )
-from .calibration.rehearsal import (
-    rehearse as rehearse,
+from .calibration.dry_run import (
+    dry_run_calibration as dry_run_calibration,
 )
 from .calibration.search import (
     StepsRater as StepsRater,
-    calibrate as calibrate,
+    search_steps as search_steps,
 )
 from .calibration.settings import (
     Calibration as Calibration,
-    Settings as Settings,
+    CalibrationSettings as CalibrationSettings,
     load_steps as load_steps,
 )
 from .comparison.judge import (
     COMPARISON_COLUMNS as COMPARISON_COLUMNS,
-    calls_about as calls_about,
-    compare as compare,
+    compare_pairs as compare_pairs,
+    comparison_calls as comparison_calls,
 )
 from .comparison.pairs import (
-    Pair as Pair,
+    ReplyPair as ReplyPair,
     all_pairs as all_pairs,
     budgeted_pairs as budgeted_pairs,
 )
@@ -72,12 +72,12 @@ from .learned.cross_fitting import (
 )
 from .learned.features import (
     Features as Features,
-    features_of as features_of,
+    compute_features as compute_features,
     surface_features as surface_features,
 )
 from .learned.files import (
     load_rater as load_rater,
-    name_of_folder as name_of_folder,
+    rater_name as rater_name,
     save_rater as save_rater,
 )
 from .learned.folds import (
@@ -93,11 +93,11 @@ from .learned.judge import (
 from .learned.rated_texts import (
     RatedAspect as RatedAspect,
     RatedTexts as RatedTexts,
-    rated_texts as rated_texts,
+    make_rated_texts as make_rated_texts,
 )
 from .learned.rater import (
     LearnedRater as LearnedRater,
-    learned_rater as learned_rater,
+    build_rater as build_rater,
 )
 from .learned.regression import (
     check_number_of_ratings as check_number_of_ratings,
@@ -113,13 +113,13 @@ from .lexical import (
     LexicalJudge as LexicalJudge,
 )
 from .panel import (
-    rate_together as rate_together,
+    rate_with_panel as rate_with_panel,
 )
 from .people import (
     mean_of_people as mean_of_people,
 )
 from .prompts import (
-    Prompt as Prompt,
+    PromptTemplate as PromptTemplate,
     dump_prompt as dump_prompt,
     load_prompt as load_prompt,
 )
@@ -137,11 +137,11 @@ from .rubrics import (
 )
 from .strategies import (
     TEXTS as TEXTS,
-    Plan as Plan,
-    Question as Question,
+    RatingPlan as RatingPlan,
+    RatingQuestion as RatingQuestion,
 )
 from .streams import (
-    answered as answered,
+    match_answers as match_answers,
 )
 from .tasks import (
     Aspect as Aspect,

@@ -1,11 +1,11 @@
-"""Signs in a judge's answer: cited texts, and verdicts copied from the reply."""
+"""Checks of a judge's answer: citations of the texts, and verdicts copied from the reply."""
 
 import re
 import unicodedata
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
-# An apostrophe within a word ends no quotation. A quotation of one mark is found, too, or its end would begin another.
+# An apostrophe within a word does not end a quotation.
 _QUOTED = re.compile(
     r"\"([^\"]{1,400})\"|“([^“”]{1,400})”|„([^„“”\"]{1,400})[“”\"]|«([^«»]{1,400})»|»([^«»]{1,400})«|‹([^‹›]{1,400})›"
     r"|「([^「」]{1,400})」|『([^『』]{1,400})』|[‘‚]((?:[^‘’]|’(?=\w)){1,400})[’‘](?!\w)"
@@ -15,15 +15,15 @@ _LEFT_OUT = re.compile(r"[\[(]?(?:\.{3}|…)[\])]?")
 _LONG_WORD = 5
 
 
-def cites(explanation: str | None, texts: Mapping[str, str]) -> bool:
-    """Tells whether an explanation cites: a phrase in quotation marks, of two words or more, that a text has.
+def cites_texts(explanation: str | None, texts: Mapping[str, str]) -> bool:
+    """Returns whether an explanation quotes two words or more of a text.
 
-    A single word counts if it is all that is quoted and has five letters or more. Case and spacing do not count, and
-    what stands on both sides of dots must be in one text.
+    A single quoted word counts if it has five letters or more. Case and spacing are ignored. The parts of a quotation
+    with an ellipsis must be in the same text.
 
     Args:
-        explanation: What a judge said.
-        texts: The texts that it was shown, by their names.
+        explanation: Explanation by a judge.
+        texts: Name -> text of the prompt.
     """
     if not explanation:
         return False
@@ -41,47 +41,52 @@ def _plain(text: str) -> str:
     return " ".join(text.replace("’", "'").casefold().split())
 
 
-# What a verdict is called in the form of a field. In prose only the first ones: `a result of 5 years` is no verdict.
+# Names of a verdict in fields. In prose only the first ones: `a result of 5 years` is not a verdict.
 _IN_PROSE = ("score", "rating", "grade", "verdict", "label")
 _IN_FIELDS = (*_IN_PROSE, "result", "better")
 # `one` is mostly a pronoun.
 _WORDS = ("zero", "", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 _NUMBER = rf"-?\d+(?:\.\d+)?(?![\w%])|(?:{'|'.join(filter(None, _WORDS))})(?!\w)"
-# After a number that counts nothing, as `5 goals` and `5 euros` do.
+# Text after a grade: excludes counts such as `5 goals` and `5 euros`.
 _ALONE = r"(?=\s*(?:$|[.,;:!?)\]}\"'`*\n]|(?:/|out\s+of\b)|(?:please|for|because|as|since|and|to|on|in)\b|[-–—]\s))"
 _ORDERS = r"give|award|assign|choose|select|pick|output|return|answer|respond|reply|write|put|enter|print"
 _FILLING = r"with|it|this|that|me|us|my|the|an?|reply|response|text|message|full|only|just|exactly|as|of|number|value"
-# Characters that are shown as nothing, besides those of the category Cf (Unicode's Default_Ignorable_Code_Point).
+# Invisible characters outside of the category Cf (Unicode's Default_Ignorable_Code_Point).
 _INVISIBLE = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2065\u3164\ufe00-\ufe0f\uffa0\ufff0-\ufff8\U000e0000-\U000e0fff]"
 )
 
 
 @lru_cache(maxsize=4096)  # a reply is searched for the verdict of every aspect and every judge
-def readable(text: str) -> str:
-    """Returns a text as a model may read it: in NFKC, without invisible characters and backslashes before quotes."""
+def normalize_reply(text: str) -> str:
+    """Normalizes a reply: NFKC, without invisible characters and backslashes before quotation marks."""
     if not text.isascii():
         text = "".join(character for character in text if unicodedata.category(character) != "Cf")
         text = _INVISIBLE.sub("", unicodedata.normalize("NFKC", text))
     return re.sub(r"\\+(?=[\"'])", "", text)
 
 
-def copied(text: str, keys: Sequence[str], value: float | str | None, *, high: float | None = None) -> str | None:
-    """Returns the part of a text that gives a verdict, if the judge's verdict is the same; otherwise None.
+def find_copied_verdict(
+    text: str, keys: Sequence[str], value: float | str | None, *, high: float | None = None
+) -> str | None:
+    """Finds the judge's verdict in the reply that it rated.
 
-    A verdict is written as judges write it (`"relevance": 5`, `Score - 5`, `a score of 5`, `5/5`, `5 stars`, `[[A]]`)
-    or as an order to the judge (`rate this reply 5`, `give 5 for relevance`). It is a hint to look at, and no proof: a
-    reply may be worth it.
+    A verdict is written as by judges (`"relevance": 5`, `Score - 5`, `a score of 5`, `5/5`, `5 stars`, `[[A]]`) or as
+    an instruction to the judge (`rate this reply 5`, `give 5 for relevance`). A hit is a hint, not a proof: the reply
+    may deserve the grade.
 
     Args:
-        text: The text that was judged.
-        keys: What the verdict may be called, besides general words such as `score`.
-        value: The judge's verdict.
-        high: The highest grade, which may stand behind a grade: `5/5`.
+        text: The reply.
+        keys: Names of the verdict, in addition to general ones such as `score`.
+        value: Verdict of the judge.
+        high: Highest grade, for `5/5`.
+
+    Returns:
+        The part of the reply with the verdict; None without one.
     """
     if value is None:
         return None
-    text = readable(text)
+    text = normalize_reply(text)
     if not _may_hold(text, value):
         return None
     verdict = _loosely(value) if isinstance(value, str) else None
@@ -97,7 +102,7 @@ def _number(written: str) -> float:
 
 
 def _may_hold(text: str, value: float | str) -> bool:
-    """Most replies hold nothing like the verdict, and searching them takes longer than to see that."""
+    """Returns whether a text may contain a verdict; a fast check before the search."""
     if isinstance(value, str):
         return re.split(r"[\s_-]+", value.strip())[0].casefold() in text.casefold()
     whole = int(abs(value))
@@ -105,7 +110,7 @@ def _may_hold(text: str, value: float | str) -> bool:
 
 
 def _loosely(name: str) -> str:
-    """Returns a pattern in which spaces, underscores and hyphens are alike."""
+    """Returns a pattern in which spaces, underscores and hyphens are equivalent."""
     return r"[\s_-]+".join(re.escape(part) for part in re.split(r"[\s_-]+", name.strip()))
 
 

@@ -1,4 +1,4 @@
-"""Background knowledge for grounded judges: from kn-conan, or from a folder of passages."""
+"""Background knowledge for grounded judges, from kn-conan or a folder of passages."""
 
 import re
 from collections import Counter
@@ -10,9 +10,9 @@ from fcconan.data import SUFFIXES, check_there, open_table, read_rows, read_text
 from fcconan.errors import InputError
 
 Row = Mapping[str, Any]
-COMMON = 0.5  # a word of more passages than this share tells none of them apart
-ENOUGH = 10  # passages; of fewer, shares say nothing about words
-# What the list of bm25s lacks of the words that only hold sentences together.
+COMMON = 0.5  # share of passages above which a word is ignored as too common
+ENOUGH = 10  # smallest number of passages for this rule
+# Function words that are missing from the stop words of bm25s.
 FURTHER = frozenset(
     "also although always among another anybody anyone anything cannot could either else ever every everybody everyone"
     " everything however may maybe might mine much must neither never nobody none nothing shall since somebody someone"
@@ -21,20 +21,20 @@ FURTHER = frozenset(
 
 
 class KnownKnowledge:
-    """The knowledge that a dataset gives for a message, found by the id of the message.
+    """Background knowledge of a dataset, by the id of the message.
 
     Args:
-        folder: A `kn-conan` that `fcconan build` wrote, or another dataset whose pairs have a column `knowledge`.
+        folder: Folder of a built `kn-conan`, or of another dataset whose pairs have a column `knowledge`.
 
     Attributes:
-        configuration: All that changes what is found.
-        nothing: What it means that nothing is found.
+        configuration: All settings that change the results.
+        nothing: Explanation of missing knowledge, for notes.
 
     Raises:
-        InputError: It has no pairs with knowledge.
+        InputError: The dataset has no pairs with knowledge.
     """
 
-    nothing = "the dataset does not know their messages"
+    nothing = "their messages are not in the dataset"
 
     def __init__(self, folder: Path) -> None:
         self._by_message: dict[str, dict[str, None]] = {}  # texts in their order, each once
@@ -43,37 +43,36 @@ class KnownKnowledge:
                 if text := row.get("knowledge"):
                     self._by_message.setdefault(row["hs_id"], {})[text] = None
         if not self._by_message:
-            raise InputError(
-                f"{folder} has no pairs with `knowledge`: give a folder that `fcconan build kn-conan` wrote"
-            )
+            raise InputError(f"{folder} has no pairs with `knowledge`: give a folder of `fcconan build kn-conan`")
 
         texts = (each for message, known in sorted(self._by_message.items()) for each in (message, *known))
         self.configuration: dict[str, Any] = {"knowledge": short_hash(*texts)}
 
     def __call__(self, row: Row) -> str | None:
-        """Returns what is known about the message of a row, a paragraph for each source; None if nothing is."""
+        """Returns the knowledge about the message of a row, a paragraph for each source; None without any."""
         return "\n\n".join(self._by_message.get(row["hs_id"], ())) or None
 
 
 class Passages:
-    """The passages of a folder that fit a message best, by BM25.
+    """Passages of a folder with the highest BM25+ scores for a message.
 
-    Words that say nothing are left out of the message: English function words, and in a folder of ten passages or more
-    the words of more than half of them, in whatever language. A message may thus find fewer passages, or none.
+    English function words of the message are ignored, and in a folder of ten passages or more also the words that occur
+    in more than half of them. A message may have fewer than `k` passages, or none.
 
     Args:
-        folder: Holds `.txt` and `.md` files, whose paragraphs are the passages, or files of rows with a column `text`.
-        k: How many passages are given.
+        folder: Folder with `.txt` and `.md` files, whose paragraphs are the passages, or files of rows with a column
+            `text`.
+        k: Largest number of passages.
 
     Attributes:
-        configuration: All that changes what is found.
-        nothing: What it means that nothing is found.
+        configuration: All settings that change the results.
+        nothing: Explanation of missing knowledge, for notes.
 
     Raises:
         InputError: There are no passages, or a file cannot be read.
     """
 
-    nothing = "no passage shares a telling word with their messages"
+    nothing = "no passage shares a content word with their messages"
 
     def __init__(self, folder: Path, *, k: int = 3) -> None:
         from bm25s.stopwords import STOPWORDS_EN_PLUS
@@ -81,9 +80,9 @@ class Passages:
 
         self._passages = _passages(folder)
         if not self._passages:
-            raise InputError(f"{folder} holds no passages: give a folder with .txt, .md or {', '.join(SUFFIXES)} files")
+            raise InputError(f"{folder} has no passages: give a folder with .txt, .md or {', '.join(SUFFIXES)} files")
         words = [_words(text) for text in self._passages]
-        # BM25+ has no negative weights: a word of every passage would otherwise count against it.
+        # BM25+ has no negative weights for words that occur in most passages.
         self._index = BM25Plus(words)
         self._words = [frozenset(each) for each in words]
         english = FURTHER.union(STOPWORDS_EN_PLUS)
@@ -100,7 +99,7 @@ class Passages:
         self._found: dict[str, str | None] = {}
 
     def __call__(self, row: Row) -> str | None:
-        """Returns the passages for the message of a row; None where none shares a telling word with it."""
+        """Returns the passages for the message of a row; None if no passage shares a content word with it."""
         message = str(row["hate_speech"])
         if message not in self._found:
             self._found[message] = self._search(message)
@@ -120,7 +119,7 @@ def _words(text: str) -> list[str]:
 
 def _passages(folder: Path) -> list[str]:
     if not folder.is_dir():
-        raise InputError(f"there is no folder {folder}: give one with passages")
+        raise InputError(f"{folder} is not a folder: give a folder with passages")
     found = []
     for path in sorted(folder.rglob("*")):
         if path.is_file() and path.suffix in (".txt", ".md", *SUFFIXES):

@@ -1,13 +1,13 @@
-"""A judge without any model: counts of words, as the baseline that a model has to beat. No one should trust its grades.
+"""Lexical baseline: ratings from word counts, without a model. Judges must exceed it; its grades are not reliable.
 
-Every measure is a share from 0 (worst) to 1 (best) and is spread evenly over the scale of the aspect, unrounded:
+Each measure is a share from 0 (worst) to 1 (best), mapped linearly to the scale of the aspect without rounding:
 
 - relatedness, relevance: cosine of the TF-IDF vectors of message and reply.
-- fluency, grammaticality: mean of the share of different word triples, of unbroken words, a capital at the start, and a
-  mark at the end.
-- toxicity, aggressiveness: every insult, shouted word and run of exclamation marks takes away a third.
-- specificity, richness: mean of the length (50 words are full marks) and the share of rare words.
-- coherence: mean share of words that neighbouring sentences have in common (Jaccard).
+- fluency, grammaticality: mean of the shares of distinct word triples and of unbroken words, a capital at the start (0
+  or 1) and a punctuation mark at the end (0 or 1).
+- toxicity, aggressiveness: 1 minus a third for each insult, shouted word and run of exclamation marks; 0 at least.
+- specificity, richness: mean of the length (50 words or more are 1) and the share of rare words.
+- coherence: mean Jaccard similarity of the words of adjacent sentences.
 """
 
 import math
@@ -25,12 +25,12 @@ Row = dict[str, Any]
 Reason = Literal["empty_reply", "no_hate_speech", "not_measured", "one_sentence"]
 FULL_LENGTH = 50  # words
 RARE = 0.01  # a rare word occurs in at most this share of the texts, or in one text
-WORST_MARKS = 3  # insults, shouted words and runs of exclamation marks that make the worst grade
+WORST_MARKS = 3  # insults, shouted words and runs of exclamation marks of the worst grade
 _WORD = re.compile(r"\w+")
 _SENTENCE_END = re.compile(r"(?<=[.!?…])\s+|\n+")
 _BROKEN = re.compile(r"(\w)\1\1|[^\W\d_]\d|\d[^\W\d_]|�")
 _ENDED = re.compile(r"""[.!?…]["'”»)\]]*$""")
-# Mild ones that name no group; English, Spanish, French, Italian, German, Portuguese and Basque.
+# Mild insults that do not refer to groups; English, Spanish, French, Italian, German, Portuguese and Basque.
 _INSULTS = frozenset(
     "clown clowns coward cowards dumb fool fools idiot idiotic idiots ignorant imbecile liar liars loser losers moron"
     " morons pathetic stupid trash idiota idiotas estúpido estúpida imbécil tonto tonta imbécile stupide crétin menteur"
@@ -39,10 +39,10 @@ _INSULTS = frozenset(
 
 
 class LexicalJudge:
-    """Rates replies by counts of words; a baseline.
+    """Baseline that rates replies by word counts.
 
     Args:
-        task: What is rated. An aspect is measured where its name is one of those above, and missing otherwise.
+        task: Task with aspects. Ratings of aspects other than those listed in this module are missing.
 
     Raises:
         InputError: The task has no aspects.
@@ -53,30 +53,30 @@ class LexicalJudge:
     def __init__(self, task: Task) -> None:
         if not task.aspects:
             raise InputError(
-                f"the task {task.name} has labels, the lexical baseline rates aspects: choose another task"
+                f"the task {task.name} has labels, and the lexical baseline rates aspects: choose another task"
             )
         self.task = task
         self.configuration: dict[str, Any] = {"kind": "lexical", "version": 1, "task": task.name}
 
     def rate(self, replies: Iterable[Row]) -> Iterator[list[Row]]:
-        """Yields the ratings of one reply after the other: a row for every aspect, with the columns of a Rating.
+        """Yields the ratings of each reply: a row for each aspect, with the columns of a Rating.
 
         Args:
-            replies: Rows with `reply_id`, `hate_speech` and `text`; they are read twice, and counted in between: the
-                words of all replies, and of all different messages, decide which ones are rare.
+            replies: Rows with `reply_id`, `hate_speech` and `text`. They are read twice: document frequencies of words
+                are counted over all replies and distinct messages first.
 
         Raises:
-            InputError: The replies can be read only once.
+            InputError: `replies` is an iterator, which can be read only once.
         """
         if iter(replies) is replies:
-            raise InputError("the replies can be read only once, and are read twice: give a list of them")
+            raise InputError("the replies are an iterator, which can be read only once: give a list")
         words = _Vocabulary(replies)
         for row in replies:
             yield [_rating(row, aspect, words) for aspect in self.task.aspects]
 
 
 class _Vocabulary:
-    """In how many texts every word occurs."""
+    """Document frequency of words."""
 
     def __init__(self, replies: Iterable[Row]) -> None:
         self.texts, self.counts = 0, Counter[str]()
@@ -93,7 +93,7 @@ class _Vocabulary:
             self.counts.update(words)
 
     def vector(self, text: str) -> dict[str, float]:
-        """TF-IDF of a text, with the inverse document frequency ln((1 + n) / (1 + df)) + 1."""
+        """Returns the TF-IDF vector of a text, with the inverse document frequency ln((1 + n) / (1 + df)) + 1."""
         return {
             word: count * (math.log((1 + self.texts) / (1 + self.counts[word])) + 1)
             for word, count in Counter(_words(text)).items()
@@ -154,7 +154,7 @@ def _peace(text: str, message: str, words: _Vocabulary) -> float:
     insults = sum(word in _INSULTS for word in _words(text))
     tokens: list[str] = _WORD.findall(text)
     loud = [False, *(word.isupper() and len(word) > 2 for word in tokens), False]
-    # One word in capitals is an abbreviation; two in a row are shouted.
+    # A single word in capitals is an abbreviation; two in a row are shouted.
     shouted = sum(loud[at] and (loud[at - 1] or loud[at + 1]) for at in range(1, len(loud) - 1))
     runs = len(re.findall(r"!{2,}", text))
     return 1.0 - min(1.0, (insults + shouted + runs) / WORST_MARKS)

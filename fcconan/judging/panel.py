@@ -1,4 +1,4 @@
-"""Panels: several judges rate the same replies, and one rating comes of it."""
+"""Panels: combine the ratings of several judges."""
 
 import statistics
 from collections.abc import Callable, Iterator, Sequence
@@ -15,32 +15,31 @@ _AVERAGES: dict[Rule, Callable[[Sequence[float]], float]] = {"mean": statistics.
 
 
 def combine(judged: Sequence[Sequence[Row]], rule: Rule) -> list[Row]:
-    """Makes the panel's rows of the rows that its judges gave for one reply.
+    """Combines the ratings of one reply by several judges.
 
-    `mean` and `median` need more than half of the panel; `majority` is the value that more than half of the *panel*
-    gives, so that a judge who failed supports no value. Without one, the rating is missing: `no_majority`,
-    `too_few_judges`.
+    `mean` and `median` need ratings by more than half of the panel. `majority` is the value of more than half of the
+    panel; judges that failed count as members. Otherwise the rating is missing: `too_few_judges`, `no_majority`.
 
     Args:
-        judged: For every judge its rows, in one order.
-        rule: How values become one.
+        judged: Ratings of each judge, in the same order of aspects.
+        rule: Rule that combines the values.
 
     Returns:
-        One row for every aspect, with the rater `panel:RULE`.
+        One row for each aspect, with the rater `panel:RULE`.
 
     Raises:
-        InputError: Labels are to be averaged.
+        InputError: The rule averages labels.
     """
     return [_combine(rows, rule) for rows in zip(*judged, strict=True)]
 
 
-def rate_together(judges: Sequence[Any], replies: Any, rule: Rule) -> Iterator[list[Row]]:
-    """Yields, for one reply after the other, the rows of all judges and then those of the panel.
+def rate_with_panel(judges: Sequence[Any], replies: Any, rule: Rule) -> Iterator[list[Row]]:
+    """Yields the ratings of each reply by all judges, followed by those of the panel.
 
     Args:
         judges: Judges.
-        replies: The replies, which can be read once for every judge.
-        rule: How values become one.
+        replies: Replies; a collection that can be iterated once for each judge.
+        rule: Rule that combines the values.
     """
     for judged in zip(*(judge.rate(replies) for judge in judges), strict=True):
         yield [row for rows in judged for row in rows] + combine(judged, rule)

@@ -1,4 +1,4 @@
-"""People's ratings beside the replies that they rated."""
+"""Mean ratings of replies by people."""
 
 import math
 from collections.abc import Iterable, Mapping
@@ -12,15 +12,18 @@ Row = Mapping[str, Any]
 
 
 def mean_of_people(ratings: Iterable[Row], aspect: str, *, raters: Iterable[str] | None = None) -> dict[str, float]:
-    """Returns the mean rating of every reply for one aspect; missing ratings are left out.
+    """Returns the mean rating of each reply for one aspect; missing ratings are left out.
 
     Args:
         ratings: Rows of ratings.
-        aspect: What was rated.
-        raters: Whose ratings count; None for all people.
+        aspect: Name of the aspect.
+        raters: Names of the raters; None for all people.
+
+    Returns:
+        Reply id -> mean rating.
 
     Raises:
-        InputError: Such ratings are missing, or one cannot be read.
+        InputError: There are no ratings of this aspect by these raters, or one of them is invalid.
     """
     wanted = None if raters is None else set(raters)
     values: dict[str, list[float]] = {}
@@ -37,10 +40,10 @@ def mean_of_people(ratings: Iterable[Row], aspect: str, *, raters: Iterable[str]
                     f"a rating of {aspect} is {row['value']!r} for the reply {reply!r}: expected a "
                     "number and a reply_id; correct or remove it"
                 )
-            if not math.isnan(value):  # as some tools write what is missing
+            if not math.isnan(value):  # some tools write nan for missing ratings
                 values.setdefault(reply, []).append(value)
     if not values:
-        known = ", ".join(sorted({name for _, name in seen})) or "nothing"
+        known = ", ".join(sorted({name for _, name in seen})) or "no aspect"
         whose = "people" if wanted is None else ", ".join(sorted(wanted))
-        raise InputError(f"there are no ratings of {aspect} by {whose}: there are ratings of {known}")
+        raise InputError(f"found no ratings of {aspect} by {whose}; found ratings of {known}: choose another --aspect")
     return {reply: fmean(each) for reply, each in values.items()}

@@ -1,4 +1,4 @@
-"""Prompt files with `{{variables}}` in the place of texts, and our own wording of rubrics."""
+"""Prompt templates with `{{variables}}`, and the default prompts of rating methods."""
 
 import hashlib
 import json
@@ -16,16 +16,16 @@ from fcconan.judging.tasks import Aspect, Task, Text
 from fcconan.models import Messages
 
 _VARIABLE = re.compile(r"\{\{\s*([A-Za-z_][A-Za-z0-9_]*)\s*\}\}")
-# What is left of braces after all variables are taken out was meant as one.
+# Braces that remain after all valid variables are removed are misspelled variables.
 _LEFT_OVER = re.compile(r"\{\{[^{}]{0,40}\}\}|\{\{\s*[A-Za-z_]\w*")
 
 
 @dataclass(frozen=True)
-class Prompt:
+class PromptTemplate:
     """Messages with `{{variables}}`.
 
     Attributes:
-        messages: Role and content of every message.
+        messages: Role and content of each message.
     """
 
     messages: tuple[tuple[str, str], ...]
@@ -37,30 +37,32 @@ class Prompt:
 
     @property
     def hash(self) -> str:
-        """12 hexadecimal digits that change with the prompt."""
+        """12 hexadecimal digits of a hash of the messages."""
         return hashlib.sha256(json.dumps(self.messages).encode()).hexdigest()[:12]
 
-    def filled(self, values: Mapping[str, str]) -> "Prompt":
-        """Returns the prompt with some of its variables replaced for good; the others stay variables.
+    def filled(self, values: Mapping[str, str]) -> "PromptTemplate":
+        """Returns the template with some of its variables replaced.
 
         Args:
-            values: Texts by the names of variables. Braces in them do not become variables.
+            values: Name of a variable -> text. Double braces in a text are separated, so that they are not variables.
         """
-        return Prompt(
+        return PromptTemplate(
             tuple(
                 (
                     role,
-                    _VARIABLE.sub(lambda found: inert(values[found[1]]) if found[1] in values else found[0], content),
+                    _VARIABLE.sub(
+                        lambda found: separate_braces(values[found[1]]) if found[1] in values else found[0], content
+                    ),
                 )
                 for role, content in self.messages
             )
         )
 
     def render(self, variables: Mapping[str, str]) -> Messages:
-        """Puts texts into the places of the variables. What stands in a text is never read as a variable.
+        """Replaces the variables with texts; variables within a text are left unchanged.
 
         Raises:
-            KeyError: A variable has no text; `check_variables` finds that before the first call.
+            KeyError: A variable has no text.
         """
         return [
             {"role": role, "content": _VARIABLE.sub(lambda found: variables[found[1]], content)}
@@ -68,8 +70,8 @@ class Prompt:
         ]
 
 
-def inert(text: str) -> str:
-    """Returns a text in which no two opening braces touch, so that nothing in it is read as a variable."""
+def separate_braces(text: str) -> str:
+    """Separates adjacent opening braces of a text, so that it contains no variables."""
     return re.sub(r"\{(?=\{)", "{ ", text)
 
 
@@ -80,16 +82,16 @@ class _Message(BaseModel):
     content: Text
 
 
-def load_prompt(path: Path, *, known: Collection[str], needed: Collection[str]) -> Prompt:
-    """Loads a prompt file: a YAML list of entries with `role` and `content`.
+def load_prompt(path: Path, *, known: Collection[str], needed: Collection[str]) -> PromptTemplate:
+    """Loads a prompt file: a YAML list of messages with `role` and `content`.
 
     Args:
-        path: The file.
-        known: The variables that can be filled.
-        needed: Those without which all items would get the same prompt.
+        path: Prompt file.
+        known: Names of the available variables.
+        needed: Names of the required variables; without them, all items would have the same prompt.
 
     Raises:
-        InputError: The file holds something else, or names a variable that is not known or lacks one that is needed.
+        InputError: The file has other content, an unknown variable, or lacks a required one.
     """
     file = YamlFile(path, top="list")
     try:
@@ -100,20 +102,20 @@ def load_prompt(path: Path, *, known: Collection[str], needed: Collection[str]) 
     messages = [(each.role, each.content) for each in read]
     if not messages:
         raise InputError(f"{path}: the list of messages is empty; give one with `role` and `content`")
-    prompt = Prompt(tuple(messages))
+    prompt = PromptTemplate(tuple(messages))
     _check_variables(prompt, path, known, needed)
     return prompt
 
 
 def dump_prompt(messages: Messages) -> str:
-    """Returns messages as the text of a prompt file, which reads as the same messages."""
+    """Returns messages as the text of a prompt file; loading it returns the same messages."""
     import yaml
 
     class Readable(yaml.SafeDumper):
         pass
 
     def text(dumper: yaml.SafeDumper, value: str) -> yaml.ScalarNode:
-        # Outside double quotes PyYAML writes these marks as they are, and reads them back as something else.
+        # PyYAML writes these characters unescaped outside double quotes, and reads them as other ones.
         odd = any(mark in value for mark in "\r\x85\u2028\u2029\ufeff")
         return dumper.represent_scalar(
             "tag:yaml.org,2002:str", value, style='"' if odd else "|" if "\n" in value else None
@@ -124,12 +126,12 @@ def dump_prompt(messages: Messages) -> str:
     return written
 
 
-def _check_variables(prompt: Prompt, path: Path, known: Collection[str], needed: Collection[str]) -> None:
+def _check_variables(prompt: PromptTemplate, path: Path, known: Collection[str], needed: Collection[str]) -> None:
     for role, content in prompt.messages:
         left = _LEFT_OVER.search(_VARIABLE.sub("", content))
         if left is not None:
             raise InputError(
-                f"{path}: the {role} message has {left[0]!r}, which is no variable; write {{{{name}}}} with letters, "
+                f"{path}: the {role} message has {left[0]!r}, expected a variable such as {{{{name}}}}: use letters, "
                 "digits and underscores"
             )
     unknown = sorted(prompt.variables - set(known))
@@ -157,16 +159,16 @@ def rating_prompt(
     grades: bool,
     steps: Mapping[str, Sequence[str]],
     explained: bool,
-) -> Prompt:
-    """Returns the prompt that asks for the grades of a reply.
+) -> PromptTemplate:
+    """Returns the prompt that requests the grades of a reply.
 
     Args:
         task: The task.
-        aspects: Those that are asked about at once.
-        form: How the model is to answer.
-        grades: Whether it is told what every grade means.
-        steps: Evaluation steps by aspect, where it is to be given some.
-        explained: Whether every grade is to be explained.
+        aspects: Aspects of this prompt.
+        form: Form of the answer.
+        grades: Whether the prompt describes each grade.
+        steps: Aspect -> evaluation steps; may be empty.
+        explained: Whether the model explains each grade.
     """
     several = len(aspects) > 1
     described = (_describe(each, several=several, grades=grades, steps=steps.get(each.name, ())) for each in aspects)
@@ -174,8 +176,8 @@ def rating_prompt(
     return _prompt(parts, _answer_line(aspects, form, explained=explained))
 
 
-def label_prompt(task: Task, *, meanings: bool) -> Prompt:
-    """Returns the prompt that asks for a label, told what every one means or not."""
+def label_prompt(task: Task, *, meanings: bool) -> PromptTemplate:
+    """Returns the prompt that requests a label, with or without the meanings of all labels."""
     parts = [task.question]
     if meanings:
         parts.append("Labels:\n" + "\n".join(f"- {label.name}: {label.meaning}" for label in task.labels))
@@ -194,7 +196,7 @@ def rating_schema(aspects: Sequence[Aspect], *, explained: bool) -> dict[str, An
             grade = {"type": "integer", "enum": list(range(aspect.low, aspect.high + 1))}
         if not explained:
             return grade
-        # In the order of the pattern in the prompt, so that endpoints with and without schemas are asked alike.
+        # In the order of the pattern in the prompt, so that both request the same object.
         return json_object({"score": grade, "explanation": {"type": "string"}})
 
     return json_object({aspect.name: field(aspect) for aspect in aspects}, title="rating")
@@ -206,23 +208,23 @@ def label_schema(task: Task) -> dict[str, Any]:
 
 
 def grade_lines(aspect: Aspect) -> list[str]:
-    """Returns what every grade means, a line for each."""
+    """Returns a line with the meaning of each grade."""
     return [f"{grade}: {meaning}" for grade, meaning in sorted(aspect.grades.items())]
 
 
-def numbered(steps: Sequence[str]) -> list[str]:
+def numbered_lines(steps: Sequence[str]) -> list[str]:
     """Returns steps as the lines of a numbered list."""
     return [f"{number}. {step}" for number, step in enumerate(steps, start=1)]
 
 
-def written(value: float, aspect: Aspect) -> str:
-    """Returns a grade with the decimals of its aspect."""
+def format_grade(value: float, aspect: Aspect) -> str:
+    """Formats a grade with the decimals of its aspect."""
     return f"{value:.{aspect.decimals}f}"
 
 
-def _prompt(parts: Sequence[str], answer: str) -> Prompt:
-    asked = [inert(part) for part in parts]
-    return Prompt((("system", _ROLE), ("user", "\n\n".join([*asked, "Texts:\n{{texts}}", answer]))))
+def _prompt(parts: Sequence[str], answer: str) -> PromptTemplate:
+    asked = [separate_braces(part) for part in parts]
+    return PromptTemplate((("system", _ROLE), ("user", "\n\n".join([*asked, "Texts:\n{{texts}}", answer]))))
 
 
 def _rules(task: Task) -> list[str]:
@@ -234,17 +236,18 @@ def _describe(aspect: Aspect, *, several: bool, grades: bool, steps: Sequence[st
     kind = "a whole number" if aspect.decimals == 0 else f"a number with {aspect.decimals} decimals"
     better = "higher" if aspect.higher_is_better else "lower"
     lines.append(
-        f"Scale: {kind} from {written(aspect.low, aspect)} to {written(aspect.high, aspect)}; {better} is better."
+        f"Scale: {kind} from {format_grade(aspect.low, aspect)} to {format_grade(aspect.high, aspect)}; "
+        f"{better} is better."
     )
     if grades:
         lines += ["Grades:", *grade_lines(aspect)]
     if steps:
-        lines += ["Evaluation steps:", *numbered(steps)]
+        lines += ["Evaluation steps:", *numbered_lines(steps)]
     return "\n".join(lines)
 
 
 def _answer_line(aspects: Sequence[Aspect], form: Form, *, explained: bool) -> str:
-    spans = {f"a number from {written(each.low, each)} to {written(each.high, each)}" for each in aspects}
+    spans = {f"a number from {format_grade(each.low, each)} to {format_grade(each.high, each)}" for each in aspects}
     span = spans.pop() if len(spans) == 1 else "a number on the scale of its aspect"
     if form == "number":
         return f"Answer with the grade alone, {span}, and nothing else."
@@ -254,7 +257,7 @@ def _answer_line(aspects: Sequence[Aspect], form: Form, *, explained: bool) -> s
             f"write [RESULT] and the grade, {span}, and nothing after it."
         )
     assert form == "object", form
-    # The grade's place holds a word: what copies the pattern must not read as a grade.
+    # A word instead of a grade, so that a copy of the pattern cannot be parsed as a grade.
     value = '{"score": GRADE, "explanation": "SENTENCE"}' if explained else "GRADE"
     fields = ", ".join(f'"{aspect.name}": {value}' for aspect in aspects)
     told = f"{{{fields}}}"
@@ -263,7 +266,7 @@ def _answer_line(aspects: Sequence[Aspect], form: Form, *, explained: bool) -> s
 
 
 def json_request(instruction: str, content: Mapping[str, Any]) -> Messages:
-    """Returns messages with an instruction and the material for it, as a JSON object."""
+    """Returns a system message with an instruction and a user message with its material as a JSON object."""
     return [
         {"role": "system", "content": instruction},
         {"role": "user", "content": json.dumps(content, ensure_ascii=False)},
@@ -271,7 +274,7 @@ def json_request(instruction: str, content: Mapping[str, Any]) -> Messages:
 
 
 def json_object(properties: Mapping[str, Any], *, title: str | None = None) -> dict[str, Any]:
-    """Returns the JSON Schema of an object that has all of some properties, and no others."""
+    """Returns the JSON Schema of an object with exactly these properties."""
     return {
         **({} if title is None else {"title": title}),
         "type": "object",

@@ -1,4 +1,4 @@
-"""Ratings of replies by a model: a row for each aspect of each reply, with a value or a reason; and their counts."""
+"""Ratings of replies by a model: a row for each reply and aspect, with a value or a reason, and their summary."""
 
 import unicodedata
 from collections import Counter
@@ -7,10 +7,10 @@ from dataclasses import replace
 from typing import Any, Protocol, TypeGuard, runtime_checkable
 
 from fcconan.data import LABELLED as LABELLED_SCHEMA, RATED as RATED_SCHEMA, Columns, about_reply, short_hash
-from fcconan.judging.answer_checks import cites, copied
-from fcconan.judging.outcomes import Outcome, RowReason, keys, read
-from fcconan.judging.strategies import TEXTS, Plan, Question, variables
-from fcconan.judging.streams import answered
+from fcconan.judging.answer_checks import cites_texts, find_copied_verdict
+from fcconan.judging.judgements import Judgement, RowReason, answer_keys, read_answers
+from fcconan.judging.strategies import TEXTS, RatingPlan, RatingQuestion, prompt_variables
+from fcconan.judging.streams import match_answers
 from fcconan.models import PASSING_REASONS, Call, Model, Reply, Sampling
 
 Row = dict[str, Any]
@@ -27,47 +27,46 @@ _MISSING: dict[str, RowReason] = {
 
 @runtime_checkable
 class Judge(Protocol):
-    """Anything that rates replies.
+    """Interface of judges that rate replies.
 
     Attributes:
-        name: The rater's name in its ratings.
+        name: Name of the rater in its ratings.
     """
 
     name: str
 
     def rate(self, replies: Iterable[Row]) -> Iterator[list[Row]]:
-        """Yields the ratings of one reply after the other, in their order: rows with the columns of a Rating."""
+        """Yields the ratings of each reply, in order: rows with the columns of a Rating."""
         ...
 
 
 class ModelJudge:
-    """A judge that asks a chat model.
+    """Judge that rates replies with a chat model.
 
     Args:
-        model: The model.
-        plan: What it is asked.
-        name: The rater's name; by default model and strategy, and what differs from the strategy's defaults: see
-            `name_of`.
-        background: Finds background knowledge for a row that has none of its own. What it finds by may stand in an
-            attribute `configuration`.
+        model: Chat model.
+        plan: Task, rating method and sampling.
+        name: Name of the rater; default: the model, the rating method and its unusual settings (`strategy_label`).
+        background: Function that finds background knowledge for a row without any. Its attribute `configuration`, if
+            there is one, becomes part of the judge's configuration.
 
     Attributes:
-        name: The rater's name.
-        configuration: All that changes its ratings.
-        columns: Names and types of the columns of its rows.
-        failed: Calls without an answer so far for a passing reason; another run asks them again.
+        name: Name of the rater.
+        configuration: All settings that change the ratings.
+        columns: Names and types of the columns of the ratings.
+        failed: Number of calls so far that failed for a temporary reason; another run repeats them.
     """
 
     def __init__(
         self,
         model: Model,
-        plan: Plan,
+        plan: RatingPlan,
         *,
         name: str | None = None,
         background: Callable[[Row], str | None] | None = None,
     ) -> None:
         self.model, self.plan = model, plan
-        self.name = name or f"{model.name}:{name_of(plan)}"
+        self.name = name or f"{model.name}:{strategy_label(plan)}"
         self._questions = plan.questions()
         self._texts = plan.texts
         self._background = background
@@ -84,17 +83,17 @@ class ModelJudge:
         }
 
     def calls(self, row: Row) -> list[Call]:
-        """Returns the calls about one reply; none if it cannot be judged."""
+        """Returns the calls for one reply; none if it cannot be rated."""
         return self._calls(*self._shown(row))
 
     def _calls(self, texts: dict[str, str], reason: RowReason | None) -> list[Call]:
         if reason is not None:
             return []
-        filled = variables(texts)
+        filled = prompt_variables(texts)
         return [
             Call(
                 question.prompt.render(filled),
-                _of_sample(question.sampling, sample),
+                _sampling_for(question.sampling, sample),
                 question.schema,
                 sample,
                 {**texts, "aspect": question.aspects[0].name if len(question.aspects) == 1 else ""},
@@ -104,30 +103,30 @@ class ModelJudge:
         ]
 
     def rate(self, replies: Iterable[Row]) -> Iterator[list[Row]]:
-        """Yields the ratings of one reply after the other, in their order, while later ones are being asked about.
+        """Yields the ratings of each reply, in order, while requests for later replies are in progress.
 
         Args:
-            replies: Rows with `reply_id` (or `pair_id`), `text`, and what else the judge is shown of `hate_speech`,
-                `references` (the first that has words) and `background`.
+            replies: Rows with `reply_id` (or `pair_id`), `text`, and the other texts of the prompt: `hate_speech`,
+                `references` (the first one with text) and `background`.
 
         Yields:
-            The rows of one reply: one for every aspect, or one with a label.
+            The ratings of one reply: one for each aspect, or one with a label.
         """
         shown = ((row, self._shown(row)) for row in replies)
         asked = ((each, self._calls(*each[1])) for each in shown)
-        for (row, texts), answers in answered(self.model.name, self.model.replies, asked):
+        for (row, texts), answers in match_answers(self.model.name, self.model.replies, asked):
             yield self._rows(row, texts, answers)
 
     def _shown(self, row: Row) -> _Shown:
-        """Returns the texts of a row that the judge is shown, or why it cannot be judged."""
+        """Returns the texts of a row for the prompt, or the reason why it cannot be rated."""
         texts = {}
         for name in self._texts:
             value = row.get(TEXTS[name])
             if name == "reference" and isinstance(value, list | tuple):
-                value = next((each for each in value if _has_words(each)), None)
-            if name == "background" and not _has_words(value) and self._background is not None:
+                value = next((each for each in value if _has_text(each)), None)
+            if name == "background" and not _has_text(value) and self._background is not None:
                 value = self._background(row)
-            if not _has_words(value):
+            if not _has_text(value):
                 return {}, _MISSING[name]
             texts[name] = value
         return texts, None
@@ -139,16 +138,16 @@ class ModelJudge:
         rest = iter(replies)
         for question in self._questions:
             if reason is not None:
-                outcomes = {name: Outcome(None, reason) for name in _names(question)}
+                outcomes = {name: Judgement(None, reason) for name in _names(question)}
             else:
                 said = [next(rest) for _ in range(question.samples)]
                 without = [reply.reason for reply in said if reply.text is None]
                 self.failed += sum(reason in PASSING_REASONS for reason in without)
-                outcomes = read(question, said, labels)
+                outcomes = read_answers(question, said, labels)
             rows += [self._row(row, name, outcome, question, texts) for name, outcome in outcomes.items()]
         return rows
 
-    def _row(self, row: Row, name: str, outcome: Outcome, question: Question, texts: Mapping[str, str]) -> Row:
+    def _row(self, row: Row, name: str, outcome: Judgement, question: RatingQuestion, texts: Mapping[str, str]) -> Row:
         reply = texts.get("counter_narrative", "")
         judged: Row = {
             "rater": self.name,
@@ -159,17 +158,17 @@ class ModelJudge:
             "n_samples": outcome.n_samples,
             "n_read": outcome.n_read,
             "retained_mass": outcome.retained_mass,
-            "cited": cites(outcome.explanation, texts) if question.cited and outcome.value is not None else None,
+            "cited": cites_texts(outcome.explanation, texts) if question.cited and outcome.value is not None else None,
         }
         if self.plan.task.labels:
             judged |= {
                 "pair_id": row.get("pair_id") or row.get("reply_id"),
                 "label": outcome.value,
-                "suspicious": copied(reply, ("label",), outcome.value),
+                "suspicious": find_copied_verdict(reply, ("label",), outcome.value),
             }
         else:
             aspect = self.plan.task.aspect(name)
-            # A mean is compared as the grade that it is nearest to: not every sample need have copied.
+            # A mean is rounded to a grade, because it is enough that some samples copied the reply's verdict.
             given = round(float(outcome.value), aspect.decimals) if outcome.value is not None else None
             judged |= {
                 "reply_id": row.get("reply_id") or row.get("pair_id"),
@@ -178,16 +177,16 @@ class ModelJudge:
                 "low": aspect.scale[0],
                 "high": aspect.scale[1],
                 "higher_is_better": aspect.higher_is_better,
-                "suspicious": copied(reply, keys(aspect), given, high=aspect.scale[1]),
+                "suspicious": find_copied_verdict(reply, answer_keys(aspect), given, high=aspect.scale[1]),
                 **about_reply(row),
             }
         return {column: judged[column] for column in self.columns}
 
 
-def name_of(plan: Plan) -> str:
-    """Returns a strategy with what differs from its defaults: `g-eval-logprobs`, `rubric-5-samples-prompt-1a2b3c`.
+def strategy_label(plan: RatingPlan) -> str:
+    """Returns a rating method with its unusual settings: `g-eval-logprobs`, `rubric-5-samples-prompt-1a2b3c`.
 
-    The task, its aspects and calibrated steps are not in it.
+    The task, its aspects and calibrated steps are not included.
     """
     asked = plan.questions()
     mine, usual = asked[0], replace(plan, samples=None, temperature=None, max_tokens=None).questions()[0]
@@ -203,30 +202,30 @@ def name_of(plan: Plan) -> str:
     return "-".join([plan.strategy, *(name for name, differs in further.items() if differs)])
 
 
-def _has_words(value: object) -> TypeGuard[str]:
-    """Whether this is a text of more than white space and invisible characters, such as U+200B."""
+def _has_text(value: object) -> TypeGuard[str]:
+    """Returns whether a value is a text with other characters than white space and invisible ones, such as U+200B."""
     return isinstance(value, str) and any(
         not each.isspace() and unicodedata.category(each) not in ("Cc", "Cf") for each in value
     )
 
 
-def _names(question: Question) -> list[str]:
+def _names(question: RatingQuestion) -> list[str]:
     return ["label"] if question.form == "label" else [aspect.name for aspect in question.aspects]
 
 
-def _of_sample(sampling: Sampling, sample: int) -> Sampling:
-    # Endpoints that honour a seed would give one answer for all samples.
+def _sampling_for(sampling: Sampling, sample: int) -> Sampling:
+    # With the same seed, an endpoint would return the same answer for all samples.
     return sampling if sampling.seed is None or sample == 0 else replace(sampling, seed=sampling.seed + sample)
 
 
 class RatingSummary:
-    """Counts and means for every rater and aspect; nothing else of the rows is kept."""
+    """Counts and means of ratings by rater and aspect, added row by row."""
 
     def __init__(self) -> None:
         self._parts: dict[tuple[str, str], dict[str, Any]] = {}
 
     def add(self, rows: Sequence[Row]) -> None:
-        """Counts rows of ratings or of labels."""
+        """Adds ratings or labels."""
         for row in rows:
             what = (row["rater"], row.get("aspect") or "label")
             part = self._parts.setdefault(
@@ -251,12 +250,13 @@ class RatingSummary:
             part["suspicious"] += row.get("suspicious") is not None
 
     def result(self, **further: Any) -> dict[str, Any]:
-        """Returns the counts as JSON-able values.
+        """Returns the summary as JSON-serializable values.
 
-        `mean` is over what is there; `bounds` are the mean if all that is missing had the lowest or the highest grade.
+        `mean` is the mean of the available ratings; `bounds` are the means if all missing ratings were the lowest or
+        the highest grade.
 
         Args:
-            further: Put beside them.
+            further: Further keys of the result.
         """
         rows = []
         for (rater, aspect), part in self._parts.items():

@@ -1,4 +1,4 @@
-"""Rubrics as tasks: from other people's files, or drafted by a model."""
+"""Rubrics as tasks: from files of other projects, or drafted by a model."""
 
 import csv
 import io
@@ -16,7 +16,7 @@ from fcconan.judging.prompts import json_object, json_request
 from fcconan.judging.tasks import Aspect, Task, Text, load_task
 from fcconan.models import Call, Model, Sampling
 
-# The last words before the grades, such as `Here is what each star means:`; the grades are listed apart.
+# The sentence that introduces the grades and ends in a colon.
 _ANNOUNCEMENT = re.compile(r"(?<=[.!?\])])\s+[^.!?]*:$")
 _DESCRIBED = re.compile(r"score(\d+)_description")
 # `1 star: ...`, `1 Star: ...`, `Score 1: ...`, each at the beginning of a line.
@@ -24,16 +24,22 @@ _GRADE = re.compile(r"^[ \t]*(?:score[ \t]+(\d+)|(\d+)[ \t]*stars?)[ \t]*:[ \t]*
 
 
 def load_rubric(name: str) -> Task:
-    """Loads a task: one of the catalogue, a `task.yaml`, or a rubric file.
+    """Loads a task from the catalogue, a `task.yaml` or a rubric file.
 
-    A rubric file is a CSV with a column for each aspect, whose only row holds what is asked and a line for each grade
-    (`1 star: ...`), or a JSON object with `rubrics`: aspect -> `[What is asked?]` and lines such as `Score 1: ...`, or
-    aspect -> an object with `criteria` and `score1_description`, `score2_description` and so on, as prometheus-eval
-    writes them. Such an object alone is one aspect with the name of the file. The highest grade is the best one, for
-    toxicity, too: 5 is the grade of a reply that is not toxic.
+    Rubric files have one of these forms:
+
+    - CSV with a column for each aspect. Its only row has the question and a line for each grade (`1 star: ...`).
+    - JSON with `rubrics`: aspect -> `[Question?]` and lines such as `Score 1: ...`.
+    - JSON with `rubrics`: aspect -> an object with `criteria`, `score1_description`, `score2_description` and so on, as
+      in prometheus-eval. Such an object alone is one aspect with the name of the file.
+
+    The highest grade is the best one, also for toxicity: 5 means not toxic.
+
+    Args:
+        name: Name of a task, or path of a file.
 
     Raises:
-        InputError: The task is unknown, or the file is none of these.
+        InputError: The task is unknown, or the file has another form.
     """
     path = Path(name)
     if path.suffix not in (".csv", ".json"):
@@ -46,7 +52,7 @@ def load_rubric(name: str) -> Task:
     try:
         return _task(name, f"Rubrics of {path.name}", aspects)
     except ValidationError as error:
-        raise InputError(f"{path}: {_said(error)}") from error
+        raise InputError(f"{path}: {_problem(error)}") from error
 
 
 def _task(name: str, title: str, aspects: Sequence[Mapping[str, Any] | Aspect]) -> Task:
@@ -68,14 +74,14 @@ def _from_csv(path: Path, text: str) -> Mapping[str, str]:
         raise InputError(f"{path}: not CSV ({error}); correct it") from error
     if [len(row) for row in rows] != [len(set(rows[0]) if rows else ())] * 2:
         raise InputError(
-            f"{path} has rows of {', '.join(str(len(row)) for row in rows[:3]) or 'no'} cells, expected two of one "
-            "length: the names of the aspects, all different, and a prompt for each"
+            f"{path} has rows of {', '.join(str(len(row)) for row in rows[:3]) or 'no'} cells, expected two rows of "
+            "equal length: different names of aspects, and a prompt for each"
         )
     return dict(zip(*rows, strict=True))
 
 
 class _Criteria(BaseModel):
-    """A rubric as prometheus-eval writes it: `criteria`, and `score1_description` and so on."""
+    """Rubric in prometheus-eval's form: `criteria`, `score1_description` and so on."""
 
     model_config = ConfigDict(extra="allow")
     __pydantic_extra__: dict[str, str]
@@ -90,7 +96,7 @@ class _Criteria(BaseModel):
         return self
 
     def lines(self) -> str:
-        """Returns the rubric as lines of text: on a line of its own, nothing in a text passes for another grade."""
+        """Returns the rubric as lines of text, each without line breaks that could begin another grade."""
         texts = {_DESCRIBED.sub(r"Score \1: ", key): text for key, text in self.__pydantic_extra__.items()}
         return "\n".join(label + " ".join(text.split()) for label, text in {"": self.criteria, **texts}.items())
 
@@ -105,7 +111,7 @@ def _from_json(path: Path, text: str) -> Mapping[str, str]:
         alone = isinstance(found, dict) and "criteria" in found
         rubrics = _Rubrics.model_validate({"rubrics": {path.stem: found}} if alone else found).rubrics
     except ValidationError as error:
-        raise InputError(f"{path}: {_said(error)}; expected `rubrics` (aspect -> text), or `criteria`") from error
+        raise InputError(f"{path}: {_problem(error)}; expected `rubrics` (aspect -> text), or `criteria`") from error
     except ValueError as error:
         raise InputError(f"{path}: not JSON ({error}); correct it") from error
     return {title: rubric if isinstance(rubric, str) else rubric.lines() for title, rubric in rubrics.items()}
@@ -128,7 +134,7 @@ def _aspect(path: Path, title: str, rubric: str) -> dict[str, Any]:
         "title": title.strip(),
         "question": _ANNOUNCEMENT.sub("", " ".join(asked.split())).strip("[]"),
         "low": min(grades),
-        "high": max(grades),  # the papers' scales all praise with the highest grade
+        "high": max(grades),  # the best grade on all scales of the papers
         "grades": grades,
     }
 
@@ -155,23 +161,23 @@ def draft_rubric(
     higher_is_better: bool = True,
     seed: int | None = 0,
 ) -> Task:
-    """Asks a model for the rubric of one aspect.
+    """Drafts the rubric of an aspect with a model.
 
     Args:
-        model: Who drafts.
-        name: The aspect's name.
-        title: As raters read it.
-        definition: What it measures.
-        low: The lowest grade.
-        high: The highest grade.
-        higher_is_better: Whether a high grade is praise.
-        seed: Of sampling.
+        model: Model that drafts.
+        name: Name of the aspect.
+        title: Title that raters read.
+        definition: Definition of the aspect.
+        low: Lowest grade.
+        high: Highest grade.
+        higher_is_better: Whether high grades are better.
+        seed: Seed of sampling; None sends none.
 
     Returns:
-        A task with this one aspect.
+        A task with this aspect.
 
     Raises:
-        InputError: The name or the scale cannot be used, or the model gave no answer or no rubric.
+        InputError: Name or scale is invalid, or the model's answer is missing or contains no rubric.
     """
     scale = {"low": low, "high": high, "higher_is_better": higher_is_better}
 
@@ -182,12 +188,12 @@ def draft_rubric(
     if high - low >= LONGEST_SCALE:
         raise InputError(
             f"the scale from {low} to {high} has more than {LONGEST_SCALE} grades: give a smaller "
-            "--high, as a rubric has a text for every grade"
+            "--high, because a rubric has a text for each grade"
         )
-    try:  # before anything is paid for
+    try:  # before the paid request
         rubric(definition, dict.fromkeys(range(low, high + 1), "?"), [])
     except ValidationError as error:
-        raise InputError(f"no rubric can be drafted for the aspect {name!r}: {_said(error)}") from error
+        raise InputError(f"no rubric can be drafted for the aspect {name!r}: {_problem(error)}") from error
     wanted = {
         "aspect": title,
         "measures": definition,
@@ -200,14 +206,14 @@ def draft_rubric(
     (reply,) = model.replies([call])
     if reply.text is None:
         said = ": ".join(filter(None, (reply.reason, reply.detail)))
-        raise InputError(f"{model.name} drafted no rubric ({said}): try again, or another model")
+        raise InputError(f"{model.name} drafted no rubric ({said}): repeat the command, or use another model")
     try:
         drafted = _Draft.model_validate_json(reply.text[reply.text.find("{") : reply.text.rfind("}") + 1])
         asked = drafted.question if isinstance(drafted.question, str) else ""
         return rubric(asked.strip() or definition, drafted.grades, drafted.steps)
     except ValidationError as error:
         raise InputError(
-            f"{model.name} drafted no rubric ({_said(error)}): look at it with `fcconan judge show`, and try again"
+            f"{model.name} drafted no rubric ({_problem(error)}): see `fcconan judge show` and repeat the command"
         ) from error
 
 
@@ -217,9 +223,9 @@ class _Draft(BaseModel):
     steps: list[Text] = []
 
 
-def _said(error: ValidationError) -> str:
-    last = error.errors()[-1]  # of a text or an object, what the object lacks
-    where = ".".join(str(part) for part in last["loc"] if "[" not in str(part))  # pydantic's own names have brackets
+def _problem(error: ValidationError) -> str:
+    last = error.errors()[-1]  # of the errors of a union, that of the object
+    where = ".".join(str(part) for part in last["loc"] if "[" not in str(part))  # names added by pydantic have brackets
     return ": ".join(filter(None, (where, last["msg"].removeprefix("Value error, "))))
 
 

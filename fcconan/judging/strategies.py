@@ -1,4 +1,4 @@
-"""What a judge model is asked, by strategy: which questions, how often, and how its answers are read."""
+"""Rating methods: questions, samples and answer forms of a judge model."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -9,22 +9,22 @@ from typing import Any, Literal, get_args
 from fcconan.errors import InputError
 from fcconan.judging.prompts import (
     Form,
-    Prompt,
+    PromptTemplate,
+    format_grade,
     grade_lines,
     label_prompt,
     label_schema,
     load_prompt,
-    numbered,
+    numbered_lines,
     rating_prompt,
     rating_schema,
-    written,
 )
 from fcconan.judging.tasks import Aspect, Task
 from fcconan.models import Sampling
 
 Strategy = Literal["direct", "rubric", "g-eval", "auto-cseval", "prometheus", "grounded"]
 STRATEGIES: tuple[Strategy, ...] = get_args(Strategy)
-# What the texts of a row are called in prompts, and the column that holds each.
+# Variable of a prompt -> column of a reply.
 TEXTS = {
     "hate_speech": "hate_speech",
     "counter_narrative": "text",
@@ -41,32 +41,32 @@ _FORMS: dict[Strategy, Form] = {
 }
 ASPECT_VARIABLES = ("aspect", "question", "grades", "steps", "low", "high")
 
-# Enough for a grade; a model that goes on has not understood.
+# Lengths of a grade, a grade with an explanation, and explanations of several grades.
 _SHORT, _EXPLAINED, _LONG = 64, 512, 1024
 G_EVAL_SAMPLES = 20
-# All that an endpoint may be asked for.
+# The largest number that endpoints accept.
 TOP_LOGPROBS = 20
-# Grades that every tokeniser writes as one token.
+# Grades that are a single token for all tokenizers.
 _ONE_DIGIT = (0, 9)
 
 
 @dataclass(frozen=True)
-class Question:
-    """One prompt, asked about every reply.
+class RatingQuestion:
+    """Question about each reply: a prompt with its sampling and answer form.
 
     Attributes:
-        aspects: What it asks to rate; empty for a task with labels.
-        prompt: Its messages.
-        sampling: How the model draws its words.
-        form: How it answers: a JSON `object`, nothing but a `number`, feedback and `[RESULT]`, or a `label`.
-        schema: JSON Schema of the answer.
-        samples: How often it is asked.
-        weighted: Whether the grade is the mean over the scale, weighted by the probability of each grade.
+        aspects: Rated aspects; empty for a task with labels.
+        prompt: Prompt template.
+        sampling: Sampling settings.
+        form: Form of the answer: a JSON `object`, a `number` alone, `result` (feedback, then `[RESULT]`) or a `label`.
+        schema: JSON Schema of the answer; None for free text.
+        samples: Number of samples.
+        weighted: Whether the rating is the mean of the grades weighted by their probabilities.
         cited: Whether explanations must cite the texts.
     """
 
     aspects: tuple[Aspect, ...]
-    prompt: Prompt
+    prompt: PromptTemplate
     sampling: Sampling
     form: Form
     schema: Mapping[str, Any] | None = None
@@ -76,25 +76,26 @@ class Question:
 
 
 @dataclass(frozen=True)
-class Plan:
-    """Which questions a judge asks.
+class RatingPlan:
+    """Task, rating method and sampling of a judge.
 
     Attributes:
         task: The task.
-        strategy: `direct` names the scale only; `rubric` adds what every grade means; `g-eval` adds evaluation steps
-            and takes the mean of samples, or weighs grades by their probability (Liu et al. 2023); `auto-cseval` takes
-            calibrated steps (CSEval, Algorithm 1); `prometheus` compares with a reference and ends in `[RESULT]` (Kim
-            et al. 2024); `grounded` gives background knowledge and wants explanations that cite.
-        aspects: Names of the aspects to rate; None for all.
-        prompt: A prompt file to use instead of the generated prompt. Its answers are read as those of the strategy:
-            `g-eval` a grade alone, `prometheus` feedback and `[RESULT]`, the others a JSON object with a field for each
-            aspect, or lines such as `Relevance: 4`.
-        steps: Calibrated steps by aspect, for `auto-cseval`.
-        samples: How often each question is asked; by default 20 for `g-eval` without log-probabilities, else 1.
-        logprobs: Weight grades by log-probabilities; `g-eval` only.
-        temperature: By default 0, and 1 where several samples are drawn.
-        max_tokens: Of an answer; by default what the form needs.
-        seed: Of sampling; None for endpoints that take none.
+        strategy: Rating method. `direct` describes the scale; `rubric` adds the meaning of each grade; `g-eval` adds
+            evaluation steps and averages samples, or weights grades by their probability (Liu et al. 2023);
+            `auto-cseval` uses calibrated steps (CSEval, Algorithm 1); `prometheus` shows a reference and requests
+            feedback and `[RESULT]` (Kim et al. 2024); `grounded` shows background knowledge and requests explanations
+            that cite.
+        aspects: Names of the rated aspects; None for all.
+        prompt: Prompt file instead of the generated prompt. Answers have the form of the rating method: `g-eval` a
+            grade alone, `prometheus` feedback and `[RESULT]`, the others a JSON object with a field for each aspect,
+            or lines such as `Relevance: 4`.
+        steps: Aspect -> calibrated steps, for `auto-cseval`.
+        samples: Samples of each question; default: 20 for `g-eval` without log-probabilities, otherwise 1.
+        logprobs: Whether grades are weighted by their probabilities; `g-eval` only.
+        temperature: Sampling temperature; default: 0, or 1 for several samples.
+        max_tokens: Longest answer; default: as needed by the form of the answer.
+        seed: Seed of sampling; None sends none.
     """
 
     task: Task
@@ -108,11 +109,11 @@ class Plan:
     max_tokens: int | None = None
     seed: int | None = 0
 
-    def questions(self) -> list[Question]:
-        """Returns the questions about one reply.
+    def questions(self) -> list[RatingQuestion]:
+        """Returns the questions about each reply.
 
         Raises:
-            InputError: The settings do not go together, or the prompt file cannot be used.
+            InputError: The settings contradict each other, or the prompt file is invalid.
         """
         self._check()
         aspects = self._rated
@@ -145,7 +146,7 @@ class Plan:
 
     @property
     def texts(self) -> tuple[str, ...]:
-        """The names of the texts that the judge is shown."""
+        """Names of the texts in the prompt."""
         if self.prompt is not None:
             used = load_prompt(self.prompt, known=_KNOWN, needed=()).variables
             return tuple(name for name in TEXTS if name in used or ("texts" in used and name in self._shown()))
@@ -153,7 +154,7 @@ class Plan:
 
     def _shown(self) -> tuple[str, ...]:
         wanted = {"reference" if each == "references" else each for each in self.task.context} | {"counter_narrative"}
-        # The task's own context is always shown: people saw it, and its rules may speak of it.
+        # The context of the task is always included: people saw it, and the task's rules may mention it.
         if self.strategy == "prometheus":
             wanted.add("reference")
         if self.strategy == "grounded":
@@ -170,23 +171,25 @@ class Plan:
         self._check_sampling()
         if self.strategy != "auto-cseval" and self.steps:
             raise InputError(
-                f"calibrated steps go with --rating-method auto-cseval, not with {self.strategy}: leave them out"
+                f"calibrated steps require --rating-method auto-cseval, found {self.strategy}: leave them out"
             )
         if self.strategy == "auto-cseval" and self.steps is None:
             raise InputError(
-                "auto-cseval needs calibrated steps: give --steps FILE, which `fcconan judge calibrate` wrote"
+                "auto-cseval needs calibrated steps: give --steps FILE, a file of `fcconan judge calibrate`"
             )
 
     def _check_sampling(self) -> None:
         if self.logprobs and (self.strategy != "g-eval" or self._samples > 1):
-            raise InputError("log-probabilities go with --rating-method g-eval and one sample: leave the others out")
+            raise InputError("log-probabilities require --rating-method g-eval and one sample: leave other options out")
         if self._samples > 1 and self.temperature == 0:
-            raise InputError(f"{self._samples} samples at temperature 0 are one answer: raise it, or ask once")
+            raise InputError(
+                f"{self._samples} samples at temperature 0 are equal: give a higher --temperature or one sample"
+            )
         for aspect in self._rated if self.logprobs else ():
             if aspect.decimals or not _ONE_DIGIT[0] <= aspect.low < aspect.high <= _ONE_DIGIT[1]:
                 raise InputError(
-                    f"log-probabilities weigh whole grades of one digit, and {aspect.name} has "
-                    f"{written(aspect.low, aspect)} to {written(aspect.high, aspect)}: take samples instead"
+                    f"log-probabilities require whole grades of one digit, and {aspect.name} has "
+                    f"{format_grade(aspect.low, aspect)} to {format_grade(aspect.high, aspect)}: use samples instead"
                 )
 
     @property
@@ -194,8 +197,8 @@ class Plan:
         return self.samples or (G_EVAL_SAMPLES if self.strategy == "g-eval" and not self.logprobs else 1)
 
     def _question(
-        self, aspects: tuple[Aspect, ...], prompt: Prompt, longest: int, schema: Mapping[str, Any] | None = None
-    ) -> Question:
+        self, aspects: tuple[Aspect, ...], prompt: PromptTemplate, longest: int, schema: Mapping[str, Any] | None = None
+    ) -> RatingQuestion:
         temperature = self.temperature if self.temperature is not None else (1.0 if self._samples > 1 else 0.0)
         sampling = Sampling(
             temperature=temperature,
@@ -204,36 +207,36 @@ class Plan:
             top_logprobs=TOP_LOGPROBS if self.logprobs else 0,
         )
         cited = self.strategy == "grounded"
-        return Question(aspects, prompt, sampling, self._form, schema, self._samples, self.logprobs, cited)
+        return RatingQuestion(aspects, prompt, sampling, self._form, schema, self._samples, self.logprobs, cited)
 
     def _steps(self, aspect: Aspect) -> Sequence[str]:
         if self.strategy != "auto-cseval":
             if not aspect.steps:
                 raise InputError(
-                    f"the aspect {aspect.name} has no `steps`, which g-eval needs: add them to its task.yaml"
+                    f"the aspect {aspect.name} has no `steps`, which g-eval requires: add them to its task.yaml"
                 )
             return aspect.steps
         assert self.steps is not None
         if aspect.name not in self.steps:
             raise InputError(
-                f"there are no calibrated steps for {aspect.name}, only for {', '.join(self.steps)}: calibrate it, or "
-                "name the aspects with --aspect"
+                f"found calibrated steps for {', '.join(self.steps)}, but not for {aspect.name}: calibrate it, or "
+                "choose aspects with --aspect"
             )
         return self.steps[aspect.name]
 
-    def _own_prompt(self, path: Path, aspects: tuple[Aspect, ...]) -> list[Question]:
+    def _own_prompt(self, path: Path, aspects: tuple[Aspect, ...]) -> list[RatingQuestion]:
         prompt = load_prompt(path, known=_KNOWN, needed=())
         if not prompt.variables & {"counter_narrative", "texts"}:
-            raise InputError(f"{path}: the prompt does not show the reply; put {{{{counter_narrative}}}} into it")
+            raise InputError(f"{path}: the prompt lacks the reply; add {{{{counter_narrative}}}}")
         if self.steps and "steps" not in prompt.variables:
-            raise InputError(f"{path}: the prompt does not show the calibrated steps; put {{{{steps}}}} into it")
+            raise InputError(f"{path}: the prompt lacks the calibrated steps; add {{{{steps}}}}")
         if self.task.labels:
             return [self._question((), prompt, _LONG)]
-        if not prompt.variables & set(ASPECT_VARIABLES):  # it does not ask aspect by aspect
+        if not prompt.variables & set(ASPECT_VARIABLES):  # one question for all aspects
             if self._form != "object" and len(aspects) > 1:
                 raise InputError(
-                    f"{path}: with {self.strategy} one grade is read, and the prompt is for {len(aspects)} aspects: "
-                    "put {{aspect}} into it, or name one with --aspect"
+                    f"{path}: {self.strategy} reads one grade, and the prompt is for {len(aspects)} aspects: add "
+                    "{{aspect}}, or choose one with --aspect"
                 )
             return [self._question(aspects, prompt, _LONG)]
         asked = []
@@ -243,7 +246,7 @@ class Plan:
                 "aspect": aspect.title,
                 "question": aspect.question,
                 "grades": "\n".join(grade_lines(aspect)),
-                "steps": "\n".join(numbered(steps)),
+                "steps": "\n".join(numbered_lines(steps)),
                 "low": str(aspect.low),
                 "high": str(aspect.high),
             }
@@ -254,11 +257,11 @@ class Plan:
 _KNOWN = frozenset({*TEXTS, *ASPECT_VARIABLES, "texts"})
 
 
-def variables(texts: Mapping[str, str]) -> dict[str, str]:
-    """Returns what a prompt about these texts is filled with: each text, and all as one JSON object.
+def prompt_variables(texts: Mapping[str, str]) -> dict[str, str]:
+    """Returns the variables of a prompt: each text, and `texts`, all texts as one JSON object.
 
-    In JSON, nothing that a text says can end it.
+    JSON strings prevent a text from imitating the end of the texts.
     """
-    # As `indent=1` writes it, which takes ten times as long.
+    # Same as `indent=1`, ten times as fast.
     lines = (f" {json.dumps(name)}: {json.dumps(text, ensure_ascii=False)}" for name, text in texts.items())
     return {**texts, "texts": "{\n" + ",\n".join(lines) + "\n}"}

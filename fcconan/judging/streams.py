@@ -1,4 +1,4 @@
-"""Answers matched with what was asked: several questions about one thing, answered in order and as a stream."""
+"""Matches a stream of answers with the questions of each subject."""
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -11,20 +11,20 @@ Question = TypeVar("Question")
 Answer = TypeVar("Answer")
 
 
-def answered(
+def match_answers(
     name: str,
     answer: Callable[[Iterator[Question]], Iterable[Answer]],
     subjects: Iterable[tuple[Subject, Sequence[Question]]],
 ) -> Iterator[tuple[Subject, list[Answer]]]:
-    """Yields each subject with the answers to its questions, in their order, while later ones are being asked about.
+    """Yields each subject with the answers to its questions, in order, while later questions are in progress.
 
     Args:
-        name: Who answers, for messages.
-        answer: Yields one answer for each question, in their order, reading the questions as they are needed.
-        subjects: Each with its questions, of which there may be none.
+        name: Name of the model or judge, for messages.
+        answer: Function that reads questions as needed and yields one answer for each, in order.
+        subjects: Subjects with their questions; a subject may have no questions.
 
     Raises:
-        InputError: There are more or fewer answers than questions.
+        InputError: The numbers of answers and questions differ.
     """
     waiting: deque[tuple[Subject, int, list[Answer]]] = deque()
 
@@ -41,9 +41,9 @@ def answered(
     for each in answer(questions()):
         yield from complete()
         if not waiting:
-            raise InputError(f"{name}: gave more answers than it was asked for; expected one for every question")
+            raise InputError(f"{name}: found more answers than questions; expected one answer to each question")
         waiting[0][2].append(each)
         yield from complete()
     yield from complete()
     if waiting:
-        raise InputError(f"{name}: gave fewer answers than it was asked for; expected one for every question")
+        raise InputError(f"{name}: found fewer answers than questions; expected one answer to each question")

@@ -1,4 +1,4 @@
-"""Annotation tasks: what people and models are asked about a text, from one `task.yaml`."""
+"""Annotation tasks for people and models: questions, aspects or labels, from one `task.yaml`."""
 
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
@@ -18,7 +18,7 @@ class _Strict(BaseModel):
 
 def _filled(text: str) -> str:
     if not text.strip():
-        raise ValueError("is empty: write what raters should read")
+        raise ValueError("is empty: write a text for the raters")
     return text
 
 
@@ -26,19 +26,19 @@ Text = Annotated[str, AfterValidator(_filled)]
 
 
 class Aspect(_Strict):
-    """One thing that is rated, with its scale.
+    """Rated aspect with its scale.
 
     Attributes:
-        name: As in the column `aspect` of ratings.
-        title: As people and models read it.
-        question: What is asked.
-        low: The lowest grade.
-        high: The highest grade.
-        decimals: How many a grade may have.
-        higher_is_better: Whether a high grade is praise.
-        grades: What every whole grade means.
-        steps: How to arrive at a grade; for strategies that give evaluation steps.
-        also: Other names under which models give the grade in a JSON object, as other prompts ask for.
+        name: Name in the column `aspect` of ratings.
+        title: Title that raters read.
+        question: Question to the raters.
+        low: Lowest grade.
+        high: Highest grade.
+        decimals: Largest number of decimals of a grade.
+        higher_is_better: Whether high grades are better.
+        grades: Whole grade -> meaning.
+        steps: Evaluation steps, for rating methods that show them.
+        also: Further names of the grade in the JSON objects of models, for other prompts.
     """
 
     name: str = Field(pattern=r"^[a-z][a-z0-9_]*$")
@@ -56,7 +56,7 @@ class Aspect(_Strict):
     def _whole_scale(self) -> Self:
         if self.low >= self.high:
             raise ValueError(f"low is {self.low} and high {self.high}: low must be the smaller one")
-        # The length comes first: a range of a wide scale does not fit into memory.
+        # The length is compared first: the list of a wide scale may not fit into memory.
         wanted = range(self.low, self.high + 1)
         if self.high - self.low + 1 != len(self.grades) or sorted(self.grades) != list(wanted):
             raise ValueError(
@@ -71,25 +71,25 @@ class Aspect(_Strict):
 
 
 class Label(_Strict):
-    """One answer that may be chosen, and what it means."""
+    """Label with its meaning."""
 
     name: Text
     meaning: Text
 
 
 class Task(_Strict):
-    """An annotation task: `aspects` are rated, or one of `labels` is chosen.
+    """Annotation task with either rated `aspects` or a choice of `labels`.
 
     Attributes:
-        name: The name of its folder.
-        title: A heading.
-        unit: What is judged: a `pair` of HS and CN, a `reply`, or a `comparison` of two replies.
-        question: What is asked of the unit.
-        context: What is shown beside the texts that are judged.
-        aspects: What is rated.
-        labels: What may be chosen.
-        rules: What to heed, a sentence each.
-        explain: Whether every grade is explained by a sentence that cites the texts.
+        name: Name of the task's folder.
+        title: Heading.
+        unit: Annotated unit: a `pair` of HS and CN, a `reply`, or a `comparison` of two replies.
+        question: Question about the unit.
+        context: Texts that raters see in addition to the unit.
+        aspects: Rated aspects.
+        labels: Labels to choose from.
+        rules: Rules for the raters, a sentence each.
+        explain: Whether raters explain each grade with a sentence that cites the texts.
     """
 
     name: str = Field(pattern=r"^[a-z][a-z0-9-]*$")
@@ -108,14 +108,14 @@ class Task(_Strict):
             raise ValueError("a task has either aspects or labels")
         names = [aspect.name for aspect in self.aspects] + [label.name for label in self.labels]
         if len(set(names)) < len(names):
-            raise ValueError("two aspects or labels have one name")
+            raise ValueError("two aspects or labels have the same name: rename one")
         return self
 
     def aspect(self, name: str) -> Aspect:
         """Returns an aspect by its name.
 
         Raises:
-            InputError: There is none; the message names those there are.
+            InputError: The task has no aspect of this name; the message lists its aspects.
         """
         for each in self.aspects:
             if each.name == name:
@@ -131,12 +131,12 @@ def load_task(name: str | Path) -> Task:
         name: A task of the catalogue, or the path of a task file or of the folder that holds a `task.yaml`.
 
     Raises:
-        InputError: The task is unknown, or its file does not follow the schema, says nothing where a text belongs, or
-            describes two grades alike; the message names file and line.
+        InputError: The task is unknown, or its file does not follow the schema, has an empty text, or gives two grades
+            the same meaning; the message names file and line.
     """
     file = YamlFile(task_path(str(name)))
     try:
-        # Strict, or `low: yes` would be 1, and the grades 1 and "1" one grade.
+        # Without strict types, `low: yes` would be 1, and the grades 1 and "1" would be equal.
         task = Task.model_validate(file.data, strict=True)
     except ValidationError as error:
         raise InputError(explain(file, error, whole="the task", known_keys=_known_keys)) from error
@@ -146,10 +146,9 @@ def load_task(name: str | Path) -> Task:
 
 
 def dump_task(task: Task) -> str:
-    """Returns a task as the YAML text of a task file, which loads to an equal task if `load_task` accepts its texts.
+    """Returns the YAML text of a task file, which `load_task` reads as an equal task.
 
-    What is not said (no labels, no steps) is left out; everything else is written, so that a person who edits the file
-    sees what can be changed.
+    Empty lists (of labels, steps) are left out; all other settings are included, so that they can be edited.
     """
     return yaml.dump(
         _without_empty_lists(task.model_dump()), Dumper=_Indented, sort_keys=False, allow_unicode=True, width=110
@@ -164,7 +163,7 @@ class _Indented(yaml.SafeDumper):
 
 
 def _write_text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
-    # Outside double quotes PyYAML writes these line breaks as they are, and reads them back as something else.
+    # PyYAML writes these line breaks unescaped outside double quotes, and reads them as other characters.
     style = '"' if any(mark in text for mark in "\x85\u2028\u2029") else None
     return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
 
@@ -174,7 +173,7 @@ _Indented.add_representer(str, _write_text)
 
 def _without_empty_lists(value: Any) -> Any:
     if isinstance(value, dict):
-        # An empty context is not its default, so it has to be said.
+        # An empty context differs from the default and is written.
         kept = {key: inner for key, inner in value.items() if inner != [] or key == "context"}
         return {key: _without_empty_lists(inner) for key, inner in kept.items()}
     return [_without_empty_lists(inner) for inner in value] if isinstance(value, list) else value
@@ -192,6 +191,6 @@ def _check_grades(file: YamlFile, aspect: Aspect, location: Location) -> None:
         other = seen.setdefault(" ".join(text.casefold().split()), grade)
         if other != grade:
             raise InputError(
-                f"{file.path}, line {file.line((*location, grade))}: grades {other} and {grade} of {aspect.name} say "
-                "the same: reword one, or raters cannot tell them apart"
+                f"{file.path}, line {file.line((*location, grade))}: grades {other} and {grade} of {aspect.name} have "
+                "the same meaning: reword one"
             )

@@ -1,18 +1,18 @@
 from .answers import (
-    without_thoughts as without_thoughts,
+    split_thinking as split_thinking,
 )
 from .parsers import (
     parse_comparison as parse_comparison,
     parse_label as parse_label,
     parse_multi as parse_multi,
+    parse_prometheus as parse_prometheus,
     parse_rating as parse_rating,
-    parse_result as parse_result,
     parse_verdict as parse_verdict,
 )
 from .refusals import (
     PATTERNS as PATTERNS,
+    find_refusal as find_refusal,
     is_refusal as is_refusal,
-    refusal_kind as refusal_kind,
 )
 from .results import (
     AspectField as AspectField,

@@ -1,10 +1,14 @@
-"""Judges the text around an answer: it may explain the answer, but not refuse, deny, correct or quote it.
+"""Checks the text around an answer: it may explain the answer, but not refuse, deny, correct or quote it.
 
-A sentence counts only if it is about the judgement: if it touches an answer, if the judge speaks in the first person,
-or if it names the grade. What an explanation says about the reply (`it does not answer the claim`) changes nothing.
-Such a sentence must have the form of an explanation. A judge that says `I` may do what judges do (`I rate`, `I find`)
-and may deny only faults and higher grades; a grade may be denied only in comparison; words that lead up to an answer
-must call it one. All else takes the answer back.
+Only sentences about the judgement are checked: sentences that contain an answer or name the grade, and sentences in the
+first person. Statements about the reply (`it does not answer the claim`) are ignored. The checked sentences must be
+explanations:
+
+- In the first person, verbs of judging are allowed (`I rate`, `I find`); denials only of faults and of higher grades.
+- A grade may be denied only in a comparison.
+- Words that lead to an answer must introduce it as an answer.
+
+Any other sentence about the judgement withdraws the answer.
 """
 
 import re
@@ -12,26 +16,26 @@ from collections.abc import Callable, Collection, Sequence
 from string import ascii_lowercase, ascii_uppercase
 
 from fcconan.parsing import phrases as words
-from fcconan.parsing.phrases import END, MARK, compiled
-from fcconan.parsing.refusals import refusal_kind
+from fcconan.parsing.phrases import END, MARK, compile_pattern
+from fcconan.parsing.refusals import find_refusal
 from fcconan.parsing.results import Reason
 
-# How many characters of another answer than the one that was read a text begins with.
-Differs = Callable[[str], int]
+# Length of another answer at the beginning of a text; 0 without one.
+AnswerMatcher = Callable[[str], int]
 
 _QUOTES = str.maketrans({**dict.fromkeys("’‘ʼ´", "'"), **dict.fromkeys("“”„«»", '"')})
 _LOWER = str.maketrans(ascii_uppercase, ascii_lowercase)  # of the same length, unlike `lower`
 _FIRST_LETTER = re.compile(r"[^\W\d_]")
-# A quotation that words introduce is not the judge's own speech.
+# A quotation after introductory words is not a statement of the judge.
 _QUOTED = re.compile(
     rf"""(?:(?<=[\w,:(] )|(?<=\())(?:"[^"\n{MARK}]{{0,400}}"|'(?:[^'\n{MARK}]|(?<=\w)'(?=\w)){{1,400}}'(?!\w))|"""
     rf"""(?<![^\n{MARK} ])"[^"\n{MARK}]{{0,400}}"(?= [a-z])|(?<= )"[^"\n{MARK}]*$""",
     re.MULTILINE,
 )
-_NEAR = 240  # characters before and after an answer that may be of its sentence
+_NEAR = 240  # characters before and after an answer that may belong to its sentence
 _LONGEST_ANSWER = 80
 _NUMBER_WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
-# `one` is mostly a pronoun. What follows a grade shows that it counts nothing else, as in `2 claims`.
+# `one` is mostly a pronoun. A noun after the number, as in `2 claims`, shows that it is not a grade.
 _OTHER_GRADE = re.compile(
     rf"""[\s:="'`*_(-]{{0,6}}(?:(?:an?|as|the|of|only|just)\s){{0,3}}["'`*_(]{{0,3}}"""
     rf"""(?P<number>\d{{1,9}}(?:\.\d{{1,9}})?(?![\d%])|{"|".join(word for word in _NUMBER_WORDS if word != "one")})"""
@@ -39,7 +43,7 @@ _OTHER_GRADE = re.compile(
     r"""|\s(?:\(|[-–—]\s|(?:because|since|as|for|at|instead|now|then|from|on|and not|not|is|would|seems|"""
     r"""overall)\b))"""
 )
-# Fields next to a grade that make it void, and fields in which the judge speaks.
+# Fields that invalidate a grade next to them, and fields with statements of the judge.
 _ERRORS = re.compile(r"\b(?:errors?|refus\w+|declin\w+|reject\w+|abstain\w*|skip\w*|blocked|invalid|not rated)\b")
 _VALID = re.compile(
     r"\b(?:valid|applicable|answered|success|evaluated|assessed|(?:rat|gradea?|scor|evalu|assess)able|can \w+)\b"
@@ -50,12 +54,12 @@ _SPOKEN = frozenset(
     | {"comments", "remark", "remarks", "caveat", "disclaimer", "status", "correction", "analysis"}
 )
 _NUMBERED = re.compile(rf"^[\W_]{{0,6}}\d{{1,2}}[.)] (?=[\W_]{{0,3}}(?:[^\W\d_]|{MARK}))")
-# One or two words in a line of their own, such as `Pass`, explain nothing, unless they deny a quality.
+# One or two words on a line of their own, such as `Pass`, are not an explanation, unless they deny a quality.
 _FRAGMENT = re.compile(
     r"\W{0,4}\n[^\w\"#:]{0,6}(?!(?:[Nn]o|[Nn]ot|[Nn]ever)\b)(?:/s|(?:[A-Z]|"
     r"(?<=[(\[<^])\w)[\w'/]{2,})(?: [\w']+)?[^\w\":]*"
 )
-_MARKUP = re.compile(r"<\|[^|>\n]{1,40}\|>|</?s>")  # that ends a text of some models
+_MARKUP = re.compile(r"<\|[^|>\n]{1,40}\|>|</?s>")  # end marks of some models
 # A line without a colon before an answer may be a heading or a note.
 _UNENDED = re.compile(
     rf"{words.UNREAL}|{words.SPOKEN}|(?<!\w)(?:is|be|are|like|as|format|not|never|schema|output|answer with)\W*$"
@@ -63,7 +67,7 @@ _UNENDED = re.compile(
 _TOKEN = re.compile(
     r"(?:in )?the (?:requested|required) (?:json )?format|\bas requested(?=\W*$|:)", re.IGNORECASE | re.MULTILINE
 )
-_LONGEST = 600  # characters of a sentence that are looked at
+_LONGEST = 600  # characters of a sentence that are checked
 _SENTENCE = re.compile(rf"(?<!\be\.g)(?<!\bi\.e)(?<=[.!?;])\s+|\n+|{MARK}")
 _CLAUSE = re.compile(
     rf"[,:;—–()]|(?<=\w )that(?! {words.ANSWER})(?!\w)|(?<!\w)(?:because|since|which|who|(?<!help )but|although|"
@@ -71,7 +75,7 @@ _CLAUSE = re.compile(
 )
 _PRONOUN = re.compile(r"(?<!\w)(?:i|we|me|us)(?!\w)(?! ?[/:.]\w)")
 _VERB = re.compile(rf"{words.AUXILIARY} (?:(?P<views>{words.VIEWS})|(?P<judges>{words.JUDGES}))(?!\w)")
-# What the texts are reported to say is not the judge's own speech.
+# Reported speech of the texts is not a statement of the judge.
 _REPORTED = re.compile(
     rf"(?<!\w)(?:{words.REPLY}|assistant|first|second)(?: \w+){{0,2}} {words.SAYS}[:,]?(?! (?:me|"
     rf"us)\b)(?:(?!\b(?:but|and (?:i|we))\b|—|;)[^\n]){{0,400}}"
@@ -81,14 +85,18 @@ _LIST_ITEM = re.compile(r"\d{1,2}[.)]\s+\w")
 _NEXT_LINE = re.compile(r"\W{0,6}\n(?P<grade>[\W_]{0,4}\d(?:\.\d+)?(?: ?/ ?\d+)?[*_\"'` ]{0,4})(?:\n|$)")
 
 
-def objection(around: str, differs: Differs, *, inline: bool = True) -> Reason | None:
-    """Returns why the answers in a text do not count, or None where the text leaves them as they are.
+def find_objection(around: str, differs: AnswerMatcher, *, inline: bool = True) -> Reason | None:
+    """Finds the reason why a text withdraws its answers.
 
     Args:
-        around: The text, with `MARK` in the place of every answer.
-        differs: Whether a text begins with another answer. Capitals and quotation marks of the text are lost.
-        inline: Whether an answer may stand anywhere in a sentence; otherwise only words that lead up to an answer, such
-            as `my rating is`, may precede it there.
+        around: Text with `MARK` instead of each answer.
+        differs: Function that finds another answer at the beginning of a text in lower case with straight quotation
+            marks.
+        inline: Whether an answer may occur anywhere in a sentence; otherwise only introductory words, such as
+            `my rating is`, may precede it.
+
+    Returns:
+        `refusal`, `contradicted`, or None.
     """
     if not any(
         character.isalpha() or character in "?<>~/" or (character.isdigit() and MARK in around) for character in around
@@ -101,104 +109,106 @@ def objection(around: str, differs: Differs, *, inline: bool = True) -> Reason |
         return "refusal"
     for mark in re.finditer(MARK, text):
         before, after = text[max(0, mark.start() - _NEAR) : mark.start()], text[mark.end() : mark.end() + _NEAR]
-        if _touched(before, after, cased[mark.end() : mark.end() + _NEAR], differs, inline):
+        if _is_withdrawn(before, after, cased[mark.end() : mark.end() + _NEAR], differs, inline):
             return "contradicted"
     return next(filter(None, (_taken_back(sentence, differs) for sentence in sentences)), None)
 
 
 def _refused(sentence: str) -> bool:
-    """Whether a sentence refuses in so many words."""
+    """Returns whether a sentence is an explicit refusal."""
     if re.match(rf"\W*{words.SORRY}", sentence) or re.search(rf"(?<!\w)(?:i'm|i am) {words.SORRY}", sentence):
         return True
-    compared = " i " in f" {sentence} " and compiled(words.COMPARED).search(sentence)
-    return not compared and compiled(words.REFUSED).search(sentence) is not None
+    compared = " i " in f" {sentence} " and compile_pattern(words.COMPARED).search(sentence)
+    return not compared and compile_pattern(words.REFUSED).search(sentence) is not None
 
 
-def _taken_back(sentence: str, differs: Differs) -> Reason | None:
-    """Whether a sentence refuses, denies or corrects the answer."""
-    corrected = compiled(words.CORRECTION).search(sentence) is not None
-    if not compiled(words.ABOUT).search(sentence):
+def _taken_back(sentence: str, differs: AnswerMatcher) -> Reason | None:
+    """Returns the reason if a sentence refuses, denies or corrects the answer."""
+    corrected = compile_pattern(words.CORRECTION).search(sentence) is not None
+    if not compile_pattern(words.ABOUT).search(sentence):
         return "contradicted" if corrected or _other_answer(sentence, differs) else None
     if corrected or _other_answer(sentence, differs):
         return "contradicted"
     if reason := _first_person(sentence):
         return reason
     for clause in _CLAUSE.split(sentence):
-        if compiled(words.THIS).match(clause):
+        if compile_pattern(words.THIS).match(clause):
             return "contradicted"
-        subject = compiled(words.SUBJECT).search(clause)
+        subject = compile_pattern(words.SUBJECT).search(clause)
         if subject is None:
             continue
-        if compiled(words.UNREAL).search(clause, subject.start()) or clause[subject.start() :].startswith("that's how"):
+        if compile_pattern(words.UNREAL).search(clause, subject.start()) or clause[subject.start() :].startswith(
+            "that's how"
+        ):
             return "contradicted"
-        if clause.endswith(" not") or compiled(words.COMPARED).search(clause):
+        if clause.endswith(" not") or compile_pattern(words.COMPARED).search(clause):
             continue
-        predicate = compiled(words.PREDICATE).match(clause, subject.end())
+        predicate = compile_pattern(words.PREDICATE).match(clause, subject.end())
         denied = clause[: subject.end()] + (predicate[0] if predicate else "")
-        if predicate is None or compiled(words.NOT).search(denied):
+        if predicate is None or compile_pattern(words.NOT).search(denied):
             return "contradicted"
     return None
 
 
 def _first_person(sentence: str) -> Reason | None:
-    """What a judge says of itself must be what judges do; a denial must be of a fault or of a higher grade."""
-    if re.search(r"(?<!\w)your?\b", sentence) and not compiled(words.YOU).search(sentence):
+    """Returns the reason if a sentence in the first person is other than an explanation of the judgement."""
+    if re.search(r"(?<!\w)your?\b", sentence) and not compile_pattern(words.YOU).search(sentence):
         return "refusal"
     for clause in _CLAUSE.split(sentence):
-        compared = compiled(words.COMPARED).search(clause) is not None
+        compared = compile_pattern(words.COMPARED).search(clause) is not None
         for pronoun in _PRONOUN.finditer(clause):
             if pronoun[0] in ("me", "us"):
-                if not compiled(words.ME).search(clause) and not compiled(words.LET_ME).search(sentence):
-                    return "refusal" if compiled(words.NOT).search(clause) else "contradicted"
+                if not compile_pattern(words.ME).search(clause) and not compile_pattern(words.LET_ME).search(sentence):
+                    return "refusal" if compile_pattern(words.NOT).search(clause) else "contradicted"
                 continue
             said = clause[pronoun.end() :]
             if not said.strip():
-                continue  # the text was cut
+                continue  # the text is truncated
             verb = _VERB.match(said)
-            if verb is not None and compiled(words.UNREAL).search(said) and not compared:
+            if verb is not None and compile_pattern(words.UNREAL).search(said) and not compared:
                 return "contradicted"
-            if verb is not None and verb["judges"] and (compared or not compiled(words.NOT).search(said)):
+            if verb is not None and verb["judges"] and (compared or not compile_pattern(words.NOT).search(said)):
                 continue
             if verb is not None and verb["views"]:
                 continue
             if re.match(rf"{words.AUXILIARY} ?{words.CORRECTS}\b", said):
                 return "contradicted"
             return "refusal"
-    if re.search(r"(?<!\w)my\b", sentence) and not compiled(words.MY).search(sentence):
+    if re.search(r"(?<!\w)my\b", sentence) and not compile_pattern(words.MY).search(sentence):
         return "refusal"
     return None
 
 
-def _other_answer(sentence: str, differs: Differs) -> bool:
-    """Whether a sentence states another answer, and not for comparison."""
-    firmly = compiled(words.NO_MORE_THAN).search(sentence) is not None
+def _other_answer(sentence: str, differs: AnswerMatcher) -> bool:
+    """Returns whether a sentence states another answer, other than for comparison."""
+    firmly = compile_pattern(words.NO_MORE_THAN).search(sentence) is not None
     sentence = re.sub(r"^\W*(?:but|however)\W+", "", sentence)
-    for slot in compiled(words.SLOT).finditer(sentence):
+    for slot in compile_pattern(words.SLOT).finditer(sentence):
         answer = differs(sentence[slot.end() : slot.end() + _LONGEST_ANSWER])
         rest = sentence[: slot.end()] + "\n" + sentence[slot.end() + answer :]
-        if answer and (firmly or not compiled(words.CONTRAST).search(rest)):
+        if answer and (firmly or not compile_pattern(words.CONTRAST).search(rest)):
             return True
     return False
 
 
-def objection_in_fields(fields: Sequence[tuple[str, str]], differs: Differs) -> Reason | None:
-    """Returns why the fields next to an answer make it void, such as `"error": "refused"`; None where they do not.
+def find_field_objection(fields: Sequence[tuple[str, str]], differs: AnswerMatcher) -> Reason | None:
+    """Finds the reason why fields next to an answer invalidate it, such as `"error": "refused"`.
 
     Args:
-        fields: Plain name and content of each.
-        differs: Whether a text begins with another answer.
+        fields: Normalized name and content of each field.
+        differs: Function that finds another answer at the beginning of a text.
     """
     for name, content in fields:
         empty = content.strip().lower() in _NOTHING
         if (_ERRORS.search(name) and not empty) or (_VALID.search(name) and empty and content.strip()):
             return "refusal"
-        if name in _SPOKEN and (reason := objection(content, differs)):
+        if name in _SPOKEN and (reason := find_objection(content, differs)):
             return reason
     return None
 
 
-def other_grade(scale: tuple[float, float], value: float) -> Differs:
-    """Returns whether a text begins with another grade of the scale."""
+def match_other_grade(scale: tuple[float, float], value: float) -> AnswerMatcher:
+    """Returns a function that finds another grade of the scale at the beginning of a text."""
 
     def differs(text: str) -> int:
         match = _OTHER_GRADE.match(text)
@@ -211,8 +221,8 @@ def other_grade(scale: tuple[float, float], value: float) -> Differs:
     return differs
 
 
-def other_choice(names: Collection[str]) -> Differs:
-    """Returns whether a text begins with one of some plain names, and ends there or at a stop."""
+def match_other_choice(names: Collection[str]) -> AnswerMatcher:
+    """Returns a function that finds one of some normalized names, followed by an end or a stop, at the beginning."""
     either = "|".join(r"[\s_-]{1,3}".join(map(re.escape, name.split())) for name in names)
     pattern = re.compile(
         rf"""[\s:="'`*_(\[-]{{0,6}}(?:(?:the |option |reply |response |assistant ){{0,2}})"""
@@ -222,30 +232,34 @@ def other_choice(names: Collection[str]) -> Differs:
     return lambda text: match.end() if names and (match := pattern.match(text)) else 0
 
 
-def refuses(text: str) -> bool:
-    """Whether a text without an answer is a refusal to judge: anywhere in English, else by its first sentences."""
+def is_judge_refusal(text: str) -> bool:
+    """Returns whether a text without an answer is a refusal: anywhere in English, else in the first sentences."""
     plain = _plain(text).translate(_LOWER)
     if any(_refused(_REPORTED.sub(" ", piece[:_LONGEST])) for piece in _SENTENCE.split(plain)):
         return True
-    declined = refusal_kind(plain[:2000])
+    declined = find_refusal(plain[:2000])
     return declined is not None and declined.kind != "endorsement"
 
 
 def _plain(text: str) -> str:
-    """The text with straight marks and single blanks, and without the words that it quotes."""
+    """Normalizes quotation marks and blanks of a text, and removes quotations."""
     lines = (_NUMBERED.sub("", " ".join(line.split())) for line in text.translate(_QUOTES).splitlines())
     return _QUOTED.sub('""', _TOKEN.sub("answer", _MARKUP.sub("", "\n".join(filter(None, lines)))))
 
 
-def _touched(before: str, after: str, cased: str, differs: Differs, inline: bool) -> bool:
-    """Whether the words that lead up to an answer, or those that go on after it, take it back."""
+def _is_withdrawn(before: str, after: str, cased: str, differs: AnswerMatcher, inline: bool) -> bool:
+    """Returns whether the words directly before or after an answer withdraw it."""
     clause = _clause(before)
-    if compiled(words.QUOTING_LINE).search(before):
+    if compile_pattern(words.QUOTING_LINE).search(before):
         return True
     own_line = "\n" in before[len(before.rstrip(" \n\"'`*_([{")) :] and not clause.endswith((":", "=", ">", "→"))
     if clause and (_UNENDED.search(clause) is not None if own_line else _leads_elsewhere(clause, inline)):
         return True
-    if compiled(words.AFTER).match(after) or compiled(words.THIS).match(after) or _goes_on(after, cased):
+    if (
+        compile_pattern(words.AFTER).match(after)
+        or compile_pattern(words.THIS).match(after)
+        or _continues_oddly(after, cased)
+    ):
         return True
     if _FRAGMENT.fullmatch(cased):
         return True
@@ -258,36 +272,38 @@ def _touched(before: str, after: str, cased: str, differs: Differs, inline: bool
 
 
 def _leads_elsewhere(clause: str, inline: bool) -> bool:
-    if compiled(words.SPOKEN).search(clause):
+    if compile_pattern(words.SPOKEN).search(clause):
         return True
     if re.search(r"(?<!\w)(?:so|thus|therefore|hence|no)\W*$", clause):
         return False
-    of_text = compiled(words.LEAD_OF_TEXT).match(clause) is not None and clause.rstrip().endswith(":")
-    if of_text and not compiled(words.UNREAL).search(clause):
+    of_text = compile_pattern(words.LEAD_OF_TEXT).match(clause) is not None and clause.rstrip().endswith(":")
+    if of_text and not compile_pattern(words.UNREAL).search(clause):
         return False
     last = re.split(r", (?=i\b|my )|, (?!i\b)(?=\w)|\b(?:but|so|therefore|thus)\b", clause)[-1]
-    denied = compiled(words.LEAD_DENIED).search(last if inline else clause) or compiled(words.NOT).search(last)
-    return denied is not None or not (inline or compiled(words.LEAD).search(clause))
+    denied = compile_pattern(words.LEAD_DENIED).search(last if inline else clause) or compile_pattern(words.NOT).search(
+        last
+    )
+    return denied is not None or not (inline or compile_pattern(words.LEAD).search(clause))
 
 
-def _goes_on(after: str, cased: str) -> bool:
-    """Whether a sentence goes on after an answer otherwise than with a reason; a capital begins another one."""
+def _continues_oddly(after: str, cased: str) -> bool:
+    """Returns whether the sentence of an answer continues with anything but a reason; a capital starts a new one."""
     word = _FIRST_LETTER.search(cased[:20])
     gap = after[: word.start()] if word else ""
     if word is None or word[0].isupper() or any(c.isdigit() or c in ',;:(–—-=>→*/&"' for c in gap):
         return False
-    if "\n" in gap and not compiled(words.GOES_ON).match(after):
+    if "\n" in gap and not compile_pattern(words.GOES_ON).match(after):
         return False
-    return compiled(words.EXPLAINS).match(after) is None
+    return compile_pattern(words.EXPLAINS).match(after) is None
 
 
 def _clause(before: str) -> str:
-    """The end of the sentence that leads up to an answer; empty where a full stop ends it."""
+    """Returns the part of a sentence before an answer; empty after a full stop."""
     text = before.rstrip(" \n\"'`*_([{")
     if text.endswith(("!", "?")) or (text.endswith(".") and not text.endswith(("e.g.", "i.e."))):
         return ""
     line = text.rsplit("\n", 1)[-1]
-    # Another field, or another answer on a line of its own, is no sentence.
+    # Another field, or another answer on a line of its own, is not a sentence.
     if re.search(r"""['"]\s*:|^[^:\n]{1,60}[:=]\W{0,4}\d""", line):
         return ""
     return re.split(r"[!?;]\s|(?<!e\.g)(?<!i\.e)\.\s", line)[-1]

@@ -1,6 +1,7 @@
-"""Finds fields of JSON, and lines like `Relevance: 4`, in a judge's output, and marks where they stood.
+"""Finds JSON fields and lines such as `Relevance: 4` in a judge's output, and marks their positions.
 
-The output need not be JSON: quotation marks may be single or curly, an object may be cut, and prose may surround it.
+The output may be other than valid JSON: single or curly quotation marks, truncated objects and surrounding prose are
+accepted.
 """
 
 import json
@@ -14,14 +15,14 @@ from fcconan.parsing.phrases import MARK
 from fcconan.parsing.results import Reason
 
 WRAPPERS = "*_`\"'“”‘’ \t\r\n"
-# Possessive quantifiers (`*+`) keep every scan linear, whatever a model writes.
+# Possessive quantifiers (`*+`) keep each scan linear for any output.
 PLACEHOLDER = re.compile(
     r"[.…?_\s]*+|<.*|\{\{.*|\[[^\W\d]*+\]|x+"
     r"|\(?(?:(?:an?|the|your)\s+)?(?:number|integer|int|float|score|rating|grade|value)"
     r"(?:\s+(?:number|between|from|in|on)\b.*)?",
     re.IGNORECASE | re.DOTALL,
 )
-# Closing marks are optional: an output that was cut lacks them.
+# Closing marks are optional: truncated outputs lack them.
 STRING = r'"(?:[^"\\]++|\\.)*+'
 _VALUE = re.compile(
     rf"""(?P<string>{STRING})(?P<closed>"?)|'(?P<single>[^'\n]*+)'|“(?P<curly>[^”\n]{{0, 1000}}+)”"""
@@ -29,22 +30,22 @@ _VALUE = re.compile(
     r"""|(?P<plain><[^>\n]*+>|[^,}\n"]*+)""",
     re.DOTALL,
 )
-# The text of a field that is not wanted, and a value that is no text.
+# Text of another field, and a value that is a number or a word.
 _SKIPPED = re.compile(rf"""{STRING}"?|'[^'\n]*+'|“[^”\n]{{0,1000}}+”""", re.DOTALL)
 _LITERAL = re.compile(r"(?:true|false|null|none|yes|no|-?\d++(?:\.\d++)?)\b", re.IGNORECASE)
 _BRACKET = re.compile(rf'[{{}}\[\]]|{STRING}"?', re.DOTALL)
-# Texts in a list, in which nothing is a field.
+# Strings in a list; they contain no fields.
 _ELEMENT = rf'[\[,]\s*+{STRING}"(?=\s*+[,\]])'
 _OTHER_NAME = r"""(?:"[^"\\\n]{1,60}"|'[^'\\\n]{1,60}'|“[^“”\\\n]{1,60}”)"""
 ANY_FIELD = re.compile(rf'(?<!\\)"(?P<name>[^"\\\n]{{1,60}})"\s*+:\s*+|{_ELEMENT}', re.DOTALL)
-# What may follow a value: anything else could be more of it, as in `"4"5`, also on the next line.
+# Text that may follow a value. Anything else could continue it, as in `"4"5`, also on the next line.
 _FOLLOWS = re.compile(
     r"""[ \t\r]*+(?:\Z|[,}\])`*;]|\.(?!\d)|"[^"\n]{1,60}"\s*+[:：]"""
     r"""|\n(?!\s*+(?:(?!\d++[.)]\s)\d|/|[.+\-−–]\s*+\d)))"""
 )
 # Further values after a value: `3, 5`, and a prompt's `"a" or "b"`.
 _MORE = re.compile(r"""\s*+(?:(?:or|to|[|/-])\s*+["'\d]|,\s*+(?:[+\-−.]?\d|"\d+(?:\.\d+)?"\s*+[,}\]]))""")
-# Objects under these names hold the answer. Where no name is asked for, all objects do but those under the others.
+# Objects under these names contain the answer. Without a requested name, all objects do except `_HOLDS_NONE`.
 _HOLDS_ANSWER = re.compile(
     r"(?:(?:final|overall|my|the|all|aspect|json) )?(?:scores?|ratings?|grades?|answers?|results?|evaluations?|"
     r"assessments?|judge?ments?|verdicts?|outputs?|response|aspects?|data)"
@@ -53,26 +54,26 @@ _HOLDS_NONE = re.compile(
     r"\b(?:schema|formats?|examples?|templates?|prompts?|inputs?|instructions?|request\w*|expected|injection|injected|"
     r"quot\w+|errors?|refus\w+|samples?|placeholders?|properties|default|hypothetical|repl(?:y|ies)|texts?|messages?)\b"
 )
-# An object in which the answers are marked and strings are blanked.
+# An object with marked answers and blanked strings.
 _MARKED_OBJECT = re.compile(
     rf"[\[{{](?:\[[\s,\d.]*+\]|[\s,{{}}\[\]{MARK}]|{_OTHER_NAME}\s*+[:：]\s*+(?:[\w.+-]++)?+)*+"
 )
 
 
-def plain_name(text: str) -> str:
-    """Returns a name as names are compared: case does not count, and spaces, underscores and hyphens are alike."""
+def normalize_name(text: str) -> str:
+    """Normalizes a name: lower case, with blanks instead of underscores and hyphens."""
     return re.sub(r"[\s_-]+", " ", text.strip(WRAPPERS + ".")).casefold()
 
 
 @lru_cache(maxsize=256)
-def patterns(keys: tuple[str, ...]) -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """Compiles the patterns of a field with one of some names.
+def field_patterns(keys: tuple[str, ...]) -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """Compiles the patterns of a field.
 
     Args:
-        keys: The names of the field.
+        keys: Names of the field.
 
     Returns:
-        The beginning of the field in JSON, and a line that is nothing but the field.
+        The pattern of the beginning of the field in JSON, and that of a line with the field only.
     """
     names = "|".join(r"[\s_-]+".join(map(re.escape, re.split(r"[\s_-]+", key.strip(WRAPPERS)))) for key in keys)
     wanted = rf"""["'“”]\s*+(?P<name>{names})\s*+["'“”]"""
@@ -85,12 +86,12 @@ def patterns(keys: tuple[str, ...]) -> tuple[re.Pattern[str], re.Pattern[str]]:
 
 
 class Fields(NamedTuple):
-    """The fields of some names, in their order, and what is around them.
+    """Fields with requested names, in order, and their surroundings.
 
     Attributes:
-        found: Name and value of each.
-        other: Plain name and content of the other fields that hold a text, a number or a word such as `null`.
-        rest: The text with blanks in the place of these fields and of all strings.
+        found: Name and value of each field.
+        other: Normalized name and content of other fields with a text, a number or a word such as `null`.
+        rest: Text in which these fields and all strings are replaced by blanks.
     """
 
     found: list[tuple[str, re.Match[str]]]
@@ -99,7 +100,7 @@ class Fields(NamedTuple):
 
 
 def find_fields(text: str, pattern: re.Pattern[str]) -> Fields:
-    """Finds every such field; what looks like one in the value of another, or in a text of a list, is none."""
+    """Finds all fields that match a pattern, except within the value of another field or a string of a list."""
     found: list[tuple[str, re.Match[str]]] = []
     other: list[tuple[str, str]] = []
     rest: list[str] = []
@@ -112,7 +113,7 @@ def find_fields(text: str, pattern: re.Pattern[str]) -> Fields:
             if nested and not _may_hold_answer(name, pattern):
                 value_end = _end_of_object(text, position)
             elif nested and not wanted:
-                continue  # there may be fields in it
+                continue  # it may contain fields
             else:
                 value = (_VALUE if wanted else _SKIPPED).match(text, position)
                 if value is None:
@@ -122,8 +123,8 @@ def find_fields(text: str, pattern: re.Pattern[str]) -> Fields:
                 if wanted:
                     found.append((name["name"], value))
                 else:
-                    other.append((_name_of(name), unescaped(value[0].strip("\"'“”"))))
-                # The texts of a list are looked at one by one.
+                    other.append((_name_of(name), unescape(value[0].strip("\"'“”"))))
+                # The strings of a list are searched one by one.
                 value_end = position if wanted and value[0].startswith("[") else value.end()
             begin = begin if wanted else position
             position = value_end
@@ -133,7 +134,7 @@ def find_fields(text: str, pattern: re.Pattern[str]) -> Fields:
 
 
 def _name_of(name: re.Match[str]) -> str:
-    return plain_name(name[0].rstrip().rstrip(":："))
+    return normalize_name(name[0].rstrip().rstrip(":："))
 
 
 def _may_hold_answer(name: re.Match[str], pattern: re.Pattern[str]) -> bool:
@@ -143,7 +144,7 @@ def _may_hold_answer(name: re.Match[str], pattern: re.Pattern[str]) -> bool:
 
 
 def _end_of_object(text: str, begin: int) -> int:
-    """Where an object or a list ends; one that was cut ends with the text."""
+    """Returns the end of an object or list; a truncated one ends with the text."""
     depth = 0
     for found in _BRACKET.finditer(text, begin):
         depth += {"{": 1, "[": 1, "}": -1, "]": -1}.get(found[0], 0)
@@ -152,8 +153,8 @@ def _end_of_object(text: str, begin: int) -> int:
     return len(text)
 
 
-def around(rest: str, answers: list[tuple[int, int]]) -> str:
-    """Returns the rest of a text with `MARK` in the place of every answer and of the object that holds it."""
+def mark_answers(rest: str, answers: list[tuple[int, int]]) -> str:
+    """Replaces each answer, and the object that contains it, with `MARK` in the rest of a text."""
     pieces: list[str] = []
     end = 0
     for begin, until in sorted(answers):
@@ -164,24 +165,24 @@ def around(rest: str, answers: list[tuple[int, int]]) -> str:
 
 
 def _without_braces(found: re.Match[str]) -> str:
-    """The mark of an object, if it holds an answer, and what follows its end."""
+    """Returns the mark of an object, if it contains an answer, and the text after its end."""
     end = max(found[0].rfind(mark) for mark in ("}", "]", MARK)) + 1 or 1
     return (MARK if MARK in found[0] else " ") + found[0][end:]
 
 
-def content_of(value: re.Match[str]) -> tuple[str, Reason | None]:
-    """Reads a value that is not an object.
+def read_value(value: re.Match[str]) -> tuple[str, Reason | None]:
+    """Reads a value other than an object.
 
     Args:
-        value: The match of the value.
+        value: Match of the value.
 
     Returns:
-        The text, and the reason why it may not be read, or None.
+        The text, and the reason why it cannot be read, or None.
     """
     string, plain = value["string"], value["plain"] or ""
     content = next((each for each in (value["single"], value["curly"]) if each is not None), plain)
     if string is not None:
-        content = unescaped(string[1:])
+        content = unescape(string[1:])
     if _MORE.match(value.string, value.end()):
         return content, "ambiguous"
     if string is not None and not value["closed"]:
@@ -193,14 +194,14 @@ def content_of(value: re.Match[str]) -> tuple[str, Reason | None]:
     return content, "not_a_number" if goes_on else None
 
 
-def unescaped(string: str) -> str:
-    """Returns the text that a JSON string stands for; the string itself where it is broken."""
+def unescape(string: str) -> str:
+    """Decodes a JSON string; returns an invalid one unchanged."""
     if "\\" in string:
         with suppress(ValueError):
             string = json.loads(f'"{string}"', strict=False)
     return whole_characters(string)
 
 
-def outside_strings(text: str) -> str:
-    """The text with blanks in place of all that its fields hold, which may cite anything."""
+def blank_strings(text: str) -> str:
+    """Replaces the contents of all fields with blanks, because they may be quotations."""
     return find_fields(text, ANY_FIELD).rest

@@ -1,15 +1,15 @@
-"""Reads a judge's answer from its raw output. What cannot be read is missing, with a reason; never a number.
+"""Parses judges' outputs. An unreadable answer is missing, with a reason; it is never a number.
 
-An answer counts only where it is anchored: in the field that was asked for, on a line of its own that names it, or as
-all there is. Digits elsewhere are prose. The text around an answer may explain it; if it refuses, denies, corrects or
-quotes the answer, there is none (`fcconan.parsing.context`). Numbers are read as follows:
+An answer must be the requested field, a line of its own with its name, or the whole output. Digits elsewhere are prose.
+The text around an answer may explain it. If it refuses, denies, corrects or quotes the answer, the answer is missing
+(`fcconan.parsing.context`). Numbers are read as follows:
 
-- digits of any script count (`４` is 4), a minus sign too, and `4.0` is a whole number;
-- a decimal comma is refused, since `3,5` may be two grades, and so are `1e1`, `NaN` and ranges such as `3-4`;
-- a grade may carry its name (`2 (Possibly to choose)`) and the top of the scale (`4/5`), but no other top (`8/10`);
-- the same answer twice is one answer, two different ones are none, be it in JSON, on lines or before `</think>`;
-- what a field cites is no field, and a value ends with a comma, a brace or its line: `"4"5` is no number;
-- a number at the very end of an unclosed object may have been cut, and is not read.
+- Digits of any script (`４` is 4), a minus sign and whole numbers such as `4.0` are accepted.
+- Decimal commas (`3,5` may be two grades), `1e1`, `NaN` and ranges such as `3-4` are rejected.
+- A grade may include its name (`2 (Possibly to choose)`) and the highest grade (`4/5`), but not another one (`8/10`).
+- Equal answers count once. Different answers are ambiguous: in JSON, on lines or before `</think>`.
+- Text in a field is not searched for fields. A value ends with a comma, a brace or its line: `"4"5` is rejected.
+- A number at the end of an unclosed object may be truncated and is rejected.
 """
 
 import re
@@ -18,24 +18,24 @@ from collections.abc import Collection, Iterator, Mapping
 from fcconan.errors import InputError
 from fcconan.parsing.answers import (
     NUMBER,
-    answer_of,
+    add_explanation,
     check_field,
-    explanation_of,
+    find_explanation,
+    mark_refusal,
     read_choice,
     read_field,
     read_output,
     read_result,
     read_without_key,
-    unless_refused,
-    unless_thought,
-    with_explanation,
+    reconcile_with_thinking,
+    split_output,
 )
-from fcconan.parsing.context import objection
-from fcconan.parsing.json_fields import plain_name
+from fcconan.parsing.context import find_objection
+from fcconan.parsing.json_fields import normalize_name
 from fcconan.parsing.phrases import MARK
 from fcconan.parsing.results import AspectField, ParsedComparison, ParsedLabel, ParsedRating, Verdict
 
-# Two numbers at the head of the first line, and after them its end, a mark or a reason: never what they count.
+# Two numbers at the start of the first line, followed by its end, a mark or a reason, but not by a noun.
 _TWO_SCORES = re.compile(
     rf"""(?P<scores>["'`\s]*{NUMBER}(?:\s*,\s*|\s+){NUMBER}["'`]*\s*)"""
     r"""(?:$|(?<=\s)(?:(?:[-–—]\s|["'“”(\[])(?!\s*\d)|(?:because|since|as|for)\b).*$)""",
@@ -47,27 +47,34 @@ _BRACKETS = re.compile(r"\[\[\s*+(a|b|c|tie)\s*+\]\]", re.IGNORECASE)
 
 
 def parse_comparison(text: str, *, scale: tuple[float, float] = (1, 10)) -> ParsedComparison:
-    """Reads JudgeLM's verdict: two scores on the first line of the output, the first reply's first.
+    """Parses JudgeLM's verdict: two scores on the first line of the output, that of the first reply first.
 
     Args:
-        text: The raw output. Code fences, quotes, a comma between the scores, thinking before them and a reason or
-            punctuated prose after them are understood.
-        scale: Lowest and highest possible score; JudgeLM is asked for 1 to 10.
+        text: Raw output. Code fences, quotation marks, a comma between the scores, thinking before them and a reason or
+            punctuated prose after them are accepted.
+        scale: Lowest and highest score; JudgeLM's scale is 1 to 10.
+
+    Returns:
+        The verdict with both scores, or the reason for a missing one.
 
     Raises:
-        InputError: The output is no text.
+        InputError: The output is not text.
 
     Examples:
         >>> parse_comparison("8 3").value
         'a'
     """
-    said = answer_of(text)
+    said = split_output(text)
     thought = _two_scores(said.thought, scale, thought=True)
     if said.reason is not None:
         return thought if thought.value is not None else ParsedComparison(None, said.reason)
-    found = unless_refused(_two_scores(said.answer, scale), said.answer)
-    # Scores on the first line are no thinking, and what explains them may cite anything.
-    return thought if found.reason == "no_scores" and thought.value is not None else unless_thought(found, thought)
+    found = mark_refusal(_two_scores(said.answer, scale), said.answer)
+    # Scores on the first line are an answer, not thinking; the explanation below may contain `</think>`.
+    return (
+        thought
+        if found.reason == "no_scores" and thought.value is not None
+        else reconcile_with_thinking(found, thought)
+    )
 
 
 def _two_scores(text: str, scale: tuple[float, float], *, thought: bool = False) -> ParsedComparison:
@@ -86,7 +93,7 @@ def _two_scores(text: str, scale: tuple[float, float], *, thought: bool = False)
         return others.end() if others and (float(others[1]), float(others[2])) != (first, second) else 0
 
     explained = "\n".join([MARK + line[match.end("scores") :], *rest])
-    reason = None if thought else objection(explained, differs)
+    reason = None if thought else find_objection(explained, differs)
     if reason is not None:
         return ParsedComparison(None, reason)
     return ParsedComparison("a" if first > second else "b" if second > first else "tie", None, first, second)
@@ -100,21 +107,24 @@ def parse_rating(
     decimals: int = 0,
     names: Collection[str] = (),
 ) -> ParsedRating:
-    """Reads one grade.
+    """Parses one grade.
 
     Args:
-        text: The raw output. What precedes `</think>` is not part of the answer; if it may be one, as no `<think>`
-            opens it, and differs from what follows, there is no answer.
+        text: Raw output. Text before `</think>` is thinking. If no `<think>` opens it and it contains another answer
+            than the text after it, the result is ambiguous.
         scale: Lowest and highest grade.
-        key: The field that was asked for, as the only one: `{"Relevance": 4}`, `{"Relevance": {"score": 4}}` or a line
-            `Relevance: 4`, with an explanation around it; or else `4`, `4/5`, `{"score": 4}` or a line `Score: 4`.
-            None: the output must be nothing but the grade, or hold JSON with one field such as `score` or `rating`, a
+        key: Name of the only requested field: `{"Relevance": 4}`, `{"Relevance": {"score": 4}}` or a line
+            `Relevance: 4`, with an explanation around it; otherwise `4`, `4/5`, `{"score": 4}` or a line `Score: 4`.
+            None: the output must be the grade alone, or contain JSON with one field such as `score` or `rating`, a
             line such as `Score: 4`, or Prometheus's `[RESULT] 4`.
-        decimals: How many a grade may have.
-        names: Without a key, further names that the field may have in JSON.
+        decimals: Largest number of decimals of a grade.
+        names: Further names of the field in JSON, without a key.
+
+    Returns:
+        The grade with its explanation, or the reason for a missing one.
 
     Raises:
-        InputError: The scale, the key or the number of decimals makes no sense, or the output is no text.
+        InputError: Scale, key or number of decimals is invalid, or the output is not text.
 
     Examples:
         >>> parse_rating("Score: 4", scale=(1, 5)).value
@@ -130,21 +140,24 @@ def parse_rating(
             found = read_field(part, field, alone=True, thought=thought)
         if found.value is None or found.explanation is not None:
             return found
-        return with_explanation(found, explanation_of(part), field)
+        return add_explanation(found, find_explanation(part), field)
 
     return read_output(ParsedRating, text, read)
 
 
-def parse_result(text: str, *, scale: tuple[float, float] = (1, 5), decimals: int = 0) -> ParsedRating:
-    """Reads Prometheus's answer: feedback, then `[RESULT]` and the grade, with nothing else on its line.
+def parse_prometheus(text: str, *, scale: tuple[float, float] = (1, 5), decimals: int = 0) -> ParsedRating:
+    """Parses Prometheus's answer: feedback, then `[RESULT]` and the grade, with nothing else on its line.
 
     Args:
-        text: The raw output.
-        scale: Lowest and highest grade; Prometheus is asked for 1 to 5.
-        decimals: How many a grade may have.
+        text: Raw output.
+        scale: Lowest and highest grade; Prometheus's scale is 1 to 5.
+        decimals: Largest number of decimals of a grade.
+
+    Returns:
+        The grade with the feedback as its explanation, or the reason for a missing one.
 
     Raises:
-        InputError: The scale or the number of decimals makes no sense, or the output is no text.
+        InputError: Scale or number of decimals is invalid, or the output is not text.
     """
     field = AspectField((), scale, decimals)
     check_field(field, keyed=False)
@@ -152,20 +165,20 @@ def parse_result(text: str, *, scale: tuple[float, float] = (1, 5), decimals: in
 
 
 def parse_multi(text: str, *, aspects: Mapping[str, AspectField], cut: bool = False) -> dict[str, ParsedRating]:
-    """Reads a grade for each of several aspects; one that is missing leaves the others as they are.
+    """Parses a grade for each of several aspects; a missing grade does not affect the others.
 
     Args:
-        text: The raw output: JSON with a field for each aspect, which holds a number or an object with `score` and
-            `explanation`, or lines such as `Relevance: 4`. Of a single aspect also `4` or `Score: 4`.
-        aspects: Where each aspect stands.
-        cut: Whether the output was cut at its longest: then only fields in JSON are read, whose form shows whether
-            they are whole.
+        text: Raw output: JSON with a field for each aspect, whose value is a number or an object with `score` and
+            `explanation`, or lines such as `Relevance: 4`. For a single aspect also `4` or `Score: 4`.
+        aspects: Field and scale of each aspect.
+        cut: Whether the output is truncated. If so, only JSON fields are read, because their form shows whether they
+            are complete.
 
     Returns:
-        A grade or the reason why there is none, for every name in `aspects`.
+        A grade, or the reason for a missing one, for each name in `aspects`.
 
     Raises:
-        InputError: An aspect has no key, its scale makes no sense, or the output is no text.
+        InputError: An aspect has no key, its scale is invalid, or the output is not text.
 
     Examples:
         >>> from fcconan.parsing import AspectField
@@ -176,50 +189,56 @@ def parse_multi(text: str, *, aspects: Mapping[str, AspectField], cut: bool = Fa
     """
     for field in aspects.values():
         check_field(field, keyed=True)
-    said = answer_of(text)
+    said = split_output(text)
     if said.reason is not None:
         return {name: ParsedRating(None, said.reason) for name in aspects}
     alone = len(aspects) == 1
 
     def read(field: AspectField) -> ParsedRating:
         found = read_field(said.answer, field, cut=cut, alone=alone)
-        return unless_thought(found, read_field(said.thought, field, alone=alone, thought=True))
+        return reconcile_with_thinking(found, read_field(said.thought, field, alone=alone, thought=True))
 
-    return {name: unless_refused(read(field), said.answer) for name, field in aspects.items()}
+    return {name: mark_refusal(read(field), said.answer) for name, field in aspects.items()}
 
 
 def parse_label(text: str, labels: Collection[str], *, cut: bool = False) -> ParsedLabel:
-    """Reads a choice among labels: `{"label": "..."}`, a line `Label: ...`, or nothing but the label.
+    """Parses a choice among labels: `{"label": "..."}`, a line `Label: ...`, or the label alone.
 
     Args:
-        text: The raw output.
-        labels: What may be chosen; case does not count, and spaces, underscores and hyphens are alike.
-        cut: Whether the output was cut at its longest: then only `{"label": "..."}` is read.
+        text: Raw output.
+        labels: Allowed labels. Case is ignored; spaces, underscores and hyphens are equivalent.
+        cut: Whether the output is truncated. If so, only `{"label": "..."}` is read.
+
+    Returns:
+        The label with its explanation, or the reason for a missing one.
 
     Raises:
-        InputError: Two labels are alike, there are none, or the output is no text.
+        InputError: There are no labels, two of them are equal, or the output is not text.
     """
-    choices = {plain_name(label): label for label in labels}
+    choices = {normalize_name(label): label for label in labels}
     if len(choices) < max(1, len(labels)):
         raise InputError(
-            f"the labels are {sorted(labels)}: give at least one, and none that differ in case or spaces only"
+            f"the labels are {sorted(labels)}: give at least one, and labels that differ in more than case or spaces"
         )
 
     def read(part: str, thought: bool) -> ParsedLabel:
         value, reason = read_choice(part, "label", choices, cut=cut and not thought, thought=thought)
-        return ParsedLabel(value, reason, explanation_of(part) if reason is None else None)
+        return ParsedLabel(value, reason, find_explanation(part) if reason is None else None)
 
     return read_output(ParsedLabel, text, read)
 
 
 def parse_verdict(text: str) -> ParsedComparison:
-    """Reads a verdict without scores: `{"better": "a"}`, `[[A]]`, or nothing but `A`; likewise B and tie.
+    """Parses a verdict without scores: `{"better": "a"}`, `[[A]]`, or `A` alone; likewise B and tie.
 
     Args:
-        text: The raw output. `[[C]]` is a tie, as in MT-Bench.
+        text: Raw output. `[[C]]` is a tie, as in MT-Bench.
+
+    Returns:
+        The verdict, or the reason for a missing one.
 
     Raises:
-        InputError: The output is no text.
+        InputError: The output is not text.
     """
     return read_output(ParsedComparison, text, _verdict)
 

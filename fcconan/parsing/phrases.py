@@ -1,8 +1,8 @@
-"""Classes of words by which `fcconan.parsing.context` tells what a sentence says about an answer.
+"""Patterns with which `fcconan.parsing.context` classifies sentences about an answer.
 
-They are data, in `phrases.yaml`, and attributes of this module: `phrases.REPLY`. They match text in lower case with
-straight quotation marks, single blanks, and `MARK` in the place of every answer. All repetitions are bounded, so that a
-search takes time linear in the length of the text.
+The patterns are defined in `phrases.yaml` and are attributes of this module, such as `phrases.REPLY`. They match text
+in lower case with straight quotation marks, single blanks, and `MARK` instead of each answer. All repetitions are
+bounded, so that a search takes linear time.
 """
 
 import re
@@ -11,14 +11,14 @@ from pathlib import Path
 
 import yaml
 
-# Stands where an answer stood.
+# Replaces an answer in the text around it.
 MARK = "\ufffc"
 _REFERENCE = re.compile(r"\{\{(\w+)\}\}")
 
 
 @cache
-def compiled(pattern: str) -> re.Pattern[str]:
-    """Returns a pattern; compiling all of them takes longer than most commands."""
+def compile_pattern(pattern: str) -> re.Pattern[str]:
+    """Compiles a pattern on its first use; compiling all of them takes longer than most commands."""
     return re.compile(pattern)
 
 
@@ -32,7 +32,7 @@ def _patterns() -> dict[str, str]:
 
 
 def __getattr__(name: str) -> str:
-    """Returns the pattern of a class of words."""
+    """Returns a pattern by its name."""
     try:
         return _patterns()[name]
     except KeyError as error:

@@ -1,7 +1,7 @@
 """Finds replies that decline to answer, as assistants do, instead of countering the hate.
 
-The patterns are data, in `refusals.yaml`: seven languages, three kinds. Only the heads of a reply's first
-sentences are looked at: a CN may say further down, or in the middle of a sentence, what it will not put up with.
+The patterns are defined in `refusals.yaml`: seven languages, three kinds. Only the beginnings of the first sentences of
+a reply are searched: a CN may reject the hate later, or in the middle of a sentence.
 """
 
 import re
@@ -17,24 +17,23 @@ Kind = Literal["request", "assistant", "endorsement"]
 SENTENCES = 3
 PATTERNS = Path(__file__).with_name("refusals.yaml")
 _SENTENCE_END = re.compile(r"""(?<=[.!?…])["'»”]*\s+|\n+""")
-# Quotation marks, list marks and a label such as `Reply:` may stand before the first word.
+# Quotation marks, list marks and a label such as `Reply:` may precede the first word.
 _BEFORE_WORDS = re.compile(r"^[\W\d_]*(?:[\w-]+(?: [\w-]+)?:\s[\W_]*)?")
-# More than four openings in a row are no sentence, and would take long to try.
+# Bounds the search time; sentences rarely have more openings.
 _MOST_OPENINGS = 4
-_LONGEST_HEAD = 300  # characters of a sentence; a bound on the time that a hostile reply may cost
+_LONGEST_HEAD = 300  # characters of a sentence; bounds the search time for hostile replies
 _APOSTROPHES = str.maketrans("’‘ʼ´`", "'''''")
 
 
 @dataclass(frozen=True)
 class Refusal:
-    """How a reply declines.
+    """Refusal in a reply.
 
     Attributes:
-        kind: `request`: it will not do what it is asked to. `assistant`: it says that it is a machine, and disclaims.
-            `endorsement`: it will not approve of the message, as though it had been asked to; a counter-argument often
-            follows.
-        language: Of the pattern.
-        sentence: The sentence that declines.
+        kind: `request`: declines the request. `assistant`: speaks as a machine and disclaims. `endorsement`: declines
+            to approve of the message; a counter-argument often follows.
+        language: Language of the pattern.
+        sentence: Sentence that declines.
     """
 
     kind: Kind
@@ -43,21 +42,24 @@ class Refusal:
 
 
 def is_refusal(text: str) -> bool:
-    """Whether a reply declines to answer as an assistant; see `refusal_kind`."""
-    return refusal_kind(text) is not None
+    """Returns whether a reply declines to answer as an assistant; see `find_refusal`."""
+    return find_refusal(text) is not None
 
 
-def refusal_kind(text: str) -> Refusal | None:
-    """Returns how a reply declines to answer as an assistant, or None where it does not.
+def find_refusal(text: str) -> Refusal | None:
+    """Finds the first sentence in which a reply declines to answer as an assistant.
 
     Args:
-        text: The reply, in any of English, Spanish, French, Italian, German, Portuguese and Basque. Only its first
-            `SENTENCES` sentences count.
+        text: Reply in English, Spanish, French, Italian, German, Portuguese or Basque. Only its first `SENTENCES`
+            sentences are searched.
+
+    Returns:
+        The refusal; None without one.
     """
     for sentence in _head(text):
-        for language, any_kind in _any_kind().items():
+        for language, any_kind in _patterns_of_any_kind().items():
             if any_kind.match(sentence):
-                kind = next(kind for kind, pattern in _kinds(language) if pattern.match(sentence))
+                kind = next(kind for kind, pattern in _patterns_by_kind(language) if pattern.match(sentence))
                 return Refusal(kind, language, sentence)
     return None
 
@@ -70,35 +72,35 @@ def _head(text: str) -> list[str]:
 
 @cache
 def _parts() -> dict[Language, dict[str, str]]:
-    """The lists of every language, English first, each as one pattern."""
+    """Returns the lists of each language, English first, each as one pattern."""
     with PATTERNS.open(encoding="utf-8") as file:
         languages: dict[Language, dict[str, str]] = yaml.safe_load(file)
-    return {language: {name: _either(lines) for name, lines in of.items()} for language, of in languages.items()}
+    return {language: {name: _alternatives(lines) for name, lines in of.items()} for language, of in languages.items()}
 
 
 @cache
-def _any_kind() -> dict[Language, re.Pattern[str]]:
-    """One pattern a language, which matches where one of `_kinds` does.
+def _patterns_of_any_kind() -> dict[Language, re.Pattern[str]]:
+    """Returns a pattern for each language that matches a refusal of any kind.
 
-    Most sentences are no refusals, and their openings, which take the time, are so tried once and not for every kind.
+    Most sentences are not refusals. One pattern tries their openings, the slowest part, once and not for each kind.
     """
     found = {}
     for language, of in _parts().items():
         declined = rf"{of['cannot']}\s?(?:{of['declined']}|{of['endorsed']})"
-        heads = "|".join((of["assistant"], declined, of["declining"], _apologised(of)))
+        heads = "|".join((of["assistant"], declined, of["declining"], _refusal_after_apology(of)))
         found[language] = re.compile(rf"{_lead(of)}(?:{heads})", re.IGNORECASE)
     return found
 
 
 @cache
-def _kinds(language: Language) -> list[tuple[Kind, re.Pattern[str]]]:
-    """The pattern of every kind, in the order in which they are tried."""
+def _patterns_by_kind(language: Language) -> list[tuple[Kind, re.Pattern[str]]]:
+    """Returns the pattern of each kind, in the order of matching."""
     of = _parts()[language]
     lead = _lead(of)
     cannot = rf"{lead}{of['cannot']}\s?"
     heads: list[tuple[Kind, str]] = [
         ("assistant", rf"{lead}{of['assistant']}"),
-        ("request", rf"{cannot}{of['declined']}|{lead}{of['declining']}|{lead}{_apologised(of)}"),
+        ("request", rf"{cannot}{of['declined']}|{lead}{of['declining']}|{lead}{_refusal_after_apology(of)}"),
         ("endorsement", rf"{cannot}{of['endorsed']}"),
     ]
     return [(kind, re.compile(pattern, re.IGNORECASE)) for kind, pattern in heads]
@@ -108,9 +110,9 @@ def _lead(of: dict[str, str]) -> str:
     return rf"(?:(?:{of['apologies']}|{of['openings']})\b[\s,;:—–-]*){{0,{_MOST_OPENINGS}}}"
 
 
-def _apologised(of: dict[str, str]) -> str:
+def _refusal_after_apology(of: dict[str, str]) -> str:
     return rf"{of['apologies']}\b[\s,;:—–-]*{_lead(of)}{of['cannot']}\s?{of['after_apology']}\b"
 
 
-def _either(lines: str) -> str:
+def _alternatives(lines: str) -> str:
     return f"(?:{'|'.join(lines.splitlines())})"

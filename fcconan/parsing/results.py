@@ -1,21 +1,21 @@
-"""What reading a judge's output gives: an answer, or the reason why there is none."""
+"""Results of parsing a judge's output: an answer, or the reason for a missing one."""
 
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 Reason = Literal[
-    "empty",  # the output holds nothing
+    "empty",  # the output is empty
     "no_scores",  # the first line does not begin with two scores
     "no_answer",  # no part of the output has the form of an answer
-    "no_field",  # the field that was asked for is not there
+    "no_field",  # the requested field is missing
     "not_a_number",  # the field holds something other than one number
-    "unknown_label",  # the field holds none of the labels that may be chosen
+    "unknown_label",  # the field holds none of the allowed labels
     "out_of_scale",  # the number is below the lowest grade or above the highest
-    "not_on_scale",  # the number lies between two grades
-    "other_scale",  # the number is given out of another highest grade
-    "ambiguous",  # the answer is given more than once, and differently
+    "not_on_scale",  # the number is between two grades
+    "other_scale",  # the number has another highest grade, as in 8/10
+    "ambiguous",  # the output gives two different answers
     "truncated",  # the output ends before the answer is complete
-    "template",  # the field still holds what the prompt put there
+    "template",  # the field holds a copy of the prompt's placeholder
     "refusal",  # the judge refuses to judge
     "contradicted",  # the text around the answer denies, corrects or quotes it
 ]
@@ -27,10 +27,10 @@ class ParsedComparison:
     """A verdict between two replies.
 
     Attributes:
-        value: `a`, `b` or `tie`; None where the output holds no readable verdict.
-        reason: Why there is none.
-        score_a: The score of the first reply.
-        score_b: The score of the second reply.
+        value: `a`, `b` or `tie`; None without a readable verdict.
+        reason: Reason for a missing verdict.
+        score_a: Score of the first reply.
+        score_b: Score of the second reply.
     """
 
     value: Verdict | None
@@ -44,9 +44,9 @@ class ParsedRating:
     """A grade.
 
     Attributes:
-        value: The grade, always on the scale; None where the output holds no readable one.
-        reason: Why there is none.
-        explanation: What the output gives as its reason for the grade, as far as it goes in an output that was cut.
+        value: Grade, always on the scale; None without a readable grade.
+        reason: Reason for a missing grade.
+        explanation: Explanation of the grade in the output; may be incomplete in a truncated output.
     """
 
     value: float | None
@@ -59,9 +59,9 @@ class ParsedLabel:
     """A choice among labels.
 
     Attributes:
-        value: The label, written as in the list of labels; None where the output holds no readable one.
-        reason: Why there is none.
-        explanation: What the output gives as its reason for the choice.
+        value: Label, spelled as in the list of labels; None without a readable label.
+        reason: Reason for a missing label.
+        explanation: Explanation of the choice in the output.
     """
 
     value: str | None
@@ -70,12 +70,12 @@ class ParsedLabel:
 
 
 class AspectField(NamedTuple):
-    """Where an aspect stands in an output, and what may stand there.
+    """Field of an aspect in an output, and its scale.
 
     Attributes:
-        keys: Names of its field; case does not count, and spaces, underscores and hyphens are alike.
+        keys: Names of the field. Case is ignored; spaces, underscores and hyphens are equivalent.
         scale: Lowest and highest grade.
-        decimals: How many a grade may have.
+        decimals: Largest number of decimals of a grade.
     """
 
     keys: tuple[str, ...]

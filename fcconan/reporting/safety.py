@@ -9,7 +9,7 @@ import numpy as np
 
 from fcconan.building import grouped
 from fcconan.generation import FLAGS, flags_of
-from fcconan.judging import codes_of, share_interval, wilson
+from fcconan.judging import integer_codes, share_interval, wilson
 from fcconan.reporting.tables import Columns, Row, Table, table_of
 
 REFUSAL = "refusal"
@@ -96,7 +96,7 @@ def _share(values: list[bool], messages: list[str], confidence: float) -> dict[s
     if len(set(messages)) == 1:  # replies to one message count as one observation
         low, high = wilson(share, 1, confidence)
     else:
-        low, high = share_interval(np.array(values, dtype=float), [codes_of(messages)], confidence)
+        low, high = share_interval(np.array(values, dtype=float), [integer_codes(messages)], confidence)
     return {"count": sum(values), "share": share, "low": low, "high": high}
 
 

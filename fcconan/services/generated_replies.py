@@ -30,7 +30,7 @@ from fcconan.services.rows import Source, as_file, run_name
 
 if TYPE_CHECKING:
     from fcconan.generation import Catalogue, Examples, Generator, Item, Pick, Plan, Pool, Row
-    from fcconan.judging import Plan as JudgePlan
+    from fcconan.judging import RatingPlan
     from fcconan.models import Call, Client, Model
 
 MESSAGE_COLUMNS = ("hate_speech", "hs_id", "item_id", "references")  # of replies, which also describe the messages
@@ -217,7 +217,12 @@ class _Replies:
         return self._asked(models, plan, judged, items, None if template is None else template.name)
 
     def _asked(
-        self, models: "list[Model]", plan: "Plan", judged: "JudgePlan | None", items: "list[Item]", template: str | None
+        self,
+        models: "list[Model]",
+        plan: "Plan",
+        judged: "RatingPlan | None",
+        items: "list[Item]",
+        template: str | None,
     ) -> GenerateResult:
         """Writes the replies of the first model; the second one, if any, selects among candidates."""
         from fcconan.generation import BestOf, ModelGenerator
@@ -242,7 +247,7 @@ class _Replies:
         return self._finished(result, opened=models, failures=failures)
 
     def _rehearsed(
-        self, models: "list[Model]", plan: "Plan", judged: "JudgePlan | None", items: "list[Item]"
+        self, models: "list[Model]", plan: "Plan", judged: "RatingPlan | None", items: "list[Item]"
     ) -> GenerateResult:
         """Counts the requests to models."""
         from fcconan.generation import ModelGenerator
@@ -335,7 +340,7 @@ class _Replies:
             seed=options.sent_seed,
         )
 
-    def _selection(self, plan: "Plan", judged: "JudgePlan | None", judges: "Sequence[Model]") -> "Pick":
+    def _selection(self, plan: "Plan", judged: "RatingPlan | None", judges: "Sequence[Model]") -> "Pick":
         from fcconan.generation import BestOf, UnratedChoice
         from fcconan.judging import ModelJudge
 

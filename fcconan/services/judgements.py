@@ -35,7 +35,7 @@ from fcconan.services.rater_training import RARE_FEATURES_FROM, encoder_name, en
 from fcconan.services.rows import REPLIES, Source, open_rows
 
 if TYPE_CHECKING:
-    from fcconan.judging import Plan, Row
+    from fcconan.judging import RatingPlan, Row
     from fcconan.models import Client, Model
 
 MOST_SAMPLES = 10_000  # answers of a model to one question
@@ -113,7 +113,7 @@ def rate(
         >>> [(row["rater"], row["aspect"], row["value"]) for row in result.ratings()]
         [('lexical-baseline', 'relevance', 1.0)]
     """
-    from fcconan.judging import LABELLED, LEARNED_COLUMNS, RATED, RatingSummary, rate_together
+    from fcconan.judging import LABELLED, LEARNED_COLUMNS, RATED, RatingSummary, rate_with_panel
 
     out = row_target(out)
     names = list(dict.fromkeys(options.model))
@@ -136,7 +136,7 @@ def rate(
         judges = _judges(names, opened, own, plan, knowledge, options.rater_name)
         total = sum(1 for _ in rows) * (1 if options.panel is not None else len(judges))
         if options.panel is not None:
-            rated = rate_together(judges, rows, options.panel)
+            rated = rate_with_panel(judges, rows, options.panel)
         else:
             rated = (ratings for judge in judges for ratings in judge.rate(rows))
         summary = RatingSummary()
@@ -163,16 +163,16 @@ def rate(
         )
 
 
-def _plan(options: RateOptions) -> "Plan":
+def _plan(options: RateOptions) -> "RatingPlan":
     """Returns the questions about each reply.
 
     Raises:
         InputError: The task or the steps cannot be used.
     """
-    from fcconan.judging import Plan
+    from fcconan.judging import RatingPlan
 
     task = task_of(options.task, options.aspect)
-    return Plan(
+    return RatingPlan(
         task,
         options.rating_method or METHOD,
         prompt=options.prompt,
@@ -226,7 +226,7 @@ def _is_asked(name: str) -> bool:
     return name != LEXICAL and not _is_learned(name)
 
 
-def _own_judge(name: str, plan: "Plan", options: RateOptions, features_from: Source | None) -> Any:
+def _own_judge(name: str, plan: "RatingPlan", options: RateOptions, features_from: Source | None) -> Any:
     """Returns the lexical baseline or a learned rater.
 
     Raises:
@@ -276,7 +276,7 @@ def _notes(judges: Iterable[Any]) -> list[str]:
 
 
 def _dry_run(
-    opened: "Sequence[Model | None]", plan: "Plan", knowledge: Any, replies: Iterable["Row"], options: RateOptions
+    opened: "Sequence[Model | None]", plan: "RatingPlan", knowledge: Any, replies: Iterable["Row"], options: RateOptions
 ) -> dict[str, Any]:
     """Counts all requests to models; the lexical baseline and learned raters (None) send none."""
     from fcconan.judging import ModelJudge
@@ -293,7 +293,7 @@ def _judges(
     names: Sequence[str],
     opened: "Sequence[Model | None]",
     own: dict[str, Any],
-    plan: "Plan",
+    plan: "RatingPlan",
     knowledge: Any,
     rater_name: str | None,
 ) -> list[Any]:

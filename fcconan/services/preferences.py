@@ -102,7 +102,7 @@ def compare(
         >>> compare(rows, CompareOptions(model="longer", orders="ab"), client=Longer()).rows()
         [{'verdict': 'a', 'n': 1}]
     """
-    from fcconan.judging import all_pairs, budgeted_pairs, compare as compare_pairs
+    from fcconan.judging import all_pairs, budgeted_pairs, compare_pairs
     from fcconan.models import Rehearsal
 
     out = row_target(out)

@@ -15,7 +15,7 @@ from fcconan.services.results import Result
 from fcconan.services.rows import Source, check_systems, names_of, open_rows, rows_argument
 
 if TYPE_CHECKING:
-    from fcconan.judging import ContextBudget, Question, Task
+    from fcconan.judging import ContextBudget, RatingQuestion, Task
     from fcconan.models import Messages
 
 PROMPT = "Prompt"
@@ -122,7 +122,7 @@ def steps_of(paths: Sequence[Path], task: "Task") -> dict[str, list[str]] | None
     return {each.aspect: each.onto(task.aspect(each.aspect)).steps for each in loaded}
 
 
-def expected_answer(questions: "Sequence[Question]") -> str:
+def expected_answer(questions: "Sequence[RatingQuestion]") -> str:
     """Returns the form of the answers to questions, for messages."""
     first = questions[0]
     names = [aspect.name for question in questions for aspect in question.aspects]
@@ -287,11 +287,11 @@ def _of_comparison(options: PromptOptions, dataset: Source | None) -> "Messages"
 
 def _of_rating(options: PromptOptions, task: Any, dataset: Source | None) -> "list[Messages]":
     """Returns the prompts of a rating, one for each question."""
-    from fcconan.judging import ModelJudge, Plan
+    from fcconan.judging import ModelJudge, RatingPlan
     from fcconan.models import UnaskedModel
 
     _refuse_judgelm(options)
-    plan = Plan(
+    plan = RatingPlan(
         task,
         options.rating_method or METHOD,
         aspects=options.aspect or None,
@@ -312,11 +312,11 @@ def _of_rating(options: PromptOptions, task: Any, dataset: Source | None) -> "li
 
 def _first_pair(judge: Any, replies: Any) -> "Messages":
     """Returns the messages about the first pair that can be compared; without replies, with variables for texts."""
-    from fcconan.judging import Pair, all_pairs, calls_about
+    from fcconan.judging import ReplyPair, all_pairs, comparison_calls
 
     marks = {"hate_speech": "{{hate_speech}}", "item_id": "item", "references": ["{{reference}}"]}
     a, b = ({**marks, "text": f"{{{{reply_{n}}}}}", "reply_id": str(n), "system": str(n)} for n in (1, 2))
-    for pair in [Pair(a, b)] if replies is None else all_pairs(replies):
-        if calls := calls_about(pair, judge):
+    for pair in [ReplyPair(a, b)] if replies is None else all_pairs(replies):
+        if calls := comparison_calls(pair, judge):
             return calls[0].messages
     raise InputError("no two replies can be compared: check the columns of the dataset")

@@ -104,10 +104,10 @@ def train_rater(
     from fcconan.judging import (
         TrainingData,
         check_number_of_ratings,
-        features_of,
+        compute_features,
         fold_numbers,
-        name_of_folder,
-        rated_texts,
+        make_rated_texts,
+        rater_name,
         train_rater as train,
     )
 
@@ -116,7 +116,7 @@ def train_rater(
     folder = Path(out)
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise InputError(f"{folder} is there and not empty: choose another --out, or remove it")
-    name_of_folder(folder)
+    rater_name(folder)
     encoder = encoder_of(options.encoder, options.device)
     table = open_rows("replies", replies, options)
     rows = [dict(row) for row in table][: options.limit]
@@ -129,7 +129,7 @@ def train_rater(
         )
     codes = [codes_of_row(row) for row in used]
     groups = leakage_groups([row.get("hate_speech") or "" for row in used], codes)
-    rated = rated_texts(used, aspects, values, groups)
+    rated = make_rated_texts(used, aspects, values, groups)
     check_number_of_ratings(rated)
     folds = fold_numbers(rated, by=options.fold_by, folds=options.folds, seed=options.seed)
     judges = extra = None
@@ -137,7 +137,7 @@ def train_rater(
         judges = _feature_ratings(features_from, options)
         judges.check(rated.reply_ids)
         extra = judges.values(rated.reply_ids)
-    features = features_of(rated.messages, rated.texts, encoder, extra)
+    features = compute_features(rated.messages, rated.texts, encoder, extra)
     data = TrainingData(
         rated,
         used,

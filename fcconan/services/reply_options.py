@@ -11,7 +11,7 @@ from fcconan.services.prompts import task_of
 
 if TYPE_CHECKING:
     from fcconan.generation import Decoding as DecodingSettings
-    from fcconan.judging import Plan as JudgePlan
+    from fcconan.judging import RatingPlan
     from fcconan.models import Format
 
 FEW_SHOT, GROUNDED, CONDITIONED = "few-shot", "grounded", "retrieval-conditioned"
@@ -201,7 +201,7 @@ class GenerateOptions(Background, Decoding, PartSelection, Endpoint):
             raise InputError("--prompt-format is for local models: leave it out, or give --model local:FOLDER")
         return load_format(self.prompt_format)
 
-    def judge_plan(self, selection: str | None) -> "JudgePlan | None":
+    def judge_plan(self, selection: str | None) -> "RatingPlan | None":
         """Returns the questions to the judge of candidates; None where there is no judge.
 
         Args:
@@ -211,7 +211,7 @@ class GenerateOptions(Background, Decoding, PartSelection, Endpoint):
             InputError: Options do not go together.
         """
         from fcconan.generation import check_judged
-        from fcconan.judging import Plan
+        from fcconan.judging import RatingPlan
 
         if selection != "judge":
             why = "only for several candidates with --selection judge, or for --decoding best-of-5"
@@ -219,7 +219,7 @@ class GenerateOptions(Background, Decoding, PartSelection, Endpoint):
             return None
         if self.judge is None:
             raise InputError("the best candidate is chosen by a judge, and there is none: name a model with --judge")
-        plan = Plan(task_of(self.judge_task or JUDGE_TASK, self.judge_aspect))
+        plan = RatingPlan(task_of(self.judge_task or JUDGE_TASK, self.judge_aspect))
         check_judged(plan)
         plan.questions()
         return plan

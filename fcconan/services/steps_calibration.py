@@ -20,7 +20,7 @@ from fcconan.services.rows import REPLIES, Source, listed, names_of, open_rows, 
 
 if TYPE_CHECKING:
     from fcconan.data import Table
-    from fcconan.judging import Calibration, Example, ModelJudge, Settings
+    from fcconan.judging import Calibration, CalibrationSettings, ModelJudge, RatedExample
     from fcconan.models import Client, Model
 
 
@@ -75,15 +75,15 @@ class CalibrateOptions(PartSelection, Background, Endpoint):
     limit: int | None = option(None, help="Use only the first rated replies.", short="-n", rare=True, ge=1)
 
     @property
-    def settings(self) -> "Settings":
+    def settings(self) -> "CalibrationSettings":
         """The settings of the search.
 
         Raises:
             InputError: They do not go together.
         """
-        from fcconan.judging import Settings
+        from fcconan.judging import CalibrationSettings
 
-        return Settings(
+        return CalibrationSettings(
             sizes=self.draft_examples or (3, 6),
             trials=self.trials,
             keep=self.beam,
@@ -156,12 +156,12 @@ def calibrate(
     """
     from fcconan.judging import (
         ModelJudge,
-        Plan,
+        RatingPlan,
         StepsRater,
-        calibrate as search,
+        dry_run_calibration,
         load_rubric,
-        rehearse,
-        split as split_parts,
+        search_steps,
+        split_examples,
     )
     from fcconan.models import UnaskedModel
 
@@ -169,23 +169,23 @@ def calibrate(
     check_yaml_target(out, "file of steps")
     rubric = load_rubric(options.task)
     aspect = rubric.aspect(options.aspect)
-    plan = Plan(rubric, "auto-cseval", (aspect.name,), steps={aspect.name: aspect.steps})
+    plan = RatingPlan(rubric, "auto-cseval", (aspect.name,), steps={aspect.name: aspect.steps})
     knowledge = knowledge_of(options, shown="background" in plan.texts)
     table = open_rows("replies", replies, options)
     rated = _people(table, replies, ratings, options)
     unasked = ModelJudge(UnaskedModel(), plan, background=knowledge)
     examples, notes = _examples(names_of(replies), table, rated, unasked)
-    parts = split_parts(examples[: options.limit], seed=options.seed)
+    parts = split_examples(examples[: options.limit], seed=options.seed)
     settings = options.settings
     inputs = {"replies": replies, "ratings": ratings}
     with connected("calibrate", inputs, options, client=client) as connection:
         judge = connection.open(options.model)
         drafter = judge if options.drafter in (None, options.model) else connection.open(options.drafter or "")
         if options.dry_run:
-            found = rehearse(aspect, parts, settings, plan, judge, drafter)
+            found = dry_run_calibration(aspect, parts, settings, plan, judge, drafter)
             return CalibrateResult(dry_run_of(found, options.prices), notes=notes, at_most=True)
         rater = StepsRater(WatchedModel(judge), plan, aspect.name)
-        result = search(
+        result = search_steps(
             aspect,
             parts,
             rate=rater,
@@ -206,7 +206,7 @@ def calibrate(
 
 def _examples(
     name: str, replies: "Table", rated: Mapping[str, float], judge: "ModelJudge"
-) -> "tuple[list[Example], tuple[str, ...]]":
+) -> "tuple[list[RatedExample], tuple[str, ...]]":
     """Returns the replies that people rated, with the texts that the judge is shown, and a note about incomplete ones.
 
     Args:
@@ -218,7 +218,7 @@ def _examples(
     Raises:
         InputError: None is left.
     """
-    from fcconan.judging import TEXTS, Example
+    from fcconan.judging import TEXTS, RatedExample
 
     plan = judge.plan
     examples, n_rated = [], 0
@@ -227,7 +227,7 @@ def _examples(
             n_rated += 1
             if calls := judge.calls(row):
                 shown = {each: calls[0].variables[each] for each in plan.texts}
-                examples.append(Example(row["hs_id"], shown, rated[row["reply_id"]]))
+                examples.append(RatedExample(row["hs_id"], shown, rated[row["reply_id"]]))
     if not n_rated:
         aspect = ", ".join(plan.aspects or ())
         raise InputError(f"none of the replies in {name} has a rating of {aspect}: the reply ids differ")

@@ -481,7 +481,7 @@ def test_a_choice_of_comparisons_connects_all_systems() -> None:
         assert reached == set("abcd")
         assert len(chosen.texts["replies.jsonl"]) <= 6  # of the chosen ones only
         assert chosen == comparison_units(rows, n_pairs=3, seed=seed)
-    with pytest.raises(InputError, match=r"a budget of 2 cannot connect 4 systems"):
+    with pytest.raises(InputError, match=r"2 comparisons cannot connect 4 systems"):
         comparison_units(rows, n_pairs=2)
 
 

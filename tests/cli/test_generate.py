@@ -225,7 +225,7 @@ def test_background_is_shown_and_its_want_is_said(server: Server) -> None:
     assert [row["reason"] for row in rows()] == [None, "no_background", "no_background"]
     passage = sha256(b"Ombrey readers return books early.").hexdigest()[:12]
     assert [row["sources"] for row in rows()] == [[f"passage-{passage}"], [], []]
-    assert "2 of 3 messages have no background knowledge (no passage shares a telling word with" in done.stdout
+    assert "2 of 3 messages have no background knowledge (no passage shares a content word with" in done.stdout
 
 
 def test_the_best_of_several_by_a_judge(server: Server) -> None:

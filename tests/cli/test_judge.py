@@ -620,7 +620,7 @@ STUB = "rate replies.csv --model stub --out out.csv"
         ),
         (f"{LEXICAL} --aspect kindness", "the task multi-aspect has no aspect 'kindness': its aspects are "),
         (f"{LEXICAL} --task pairwise", "the task pairwise compares two replies: use `fcconan judge compare`"),
-        (f"{LEXICAL} --task appropriateness", "the task appropriateness has labels, the lexical baseline rates"),
+        (f"{LEXICAL} --task appropriateness", "the task appropriateness has labels, and the lexical baseline rates"),
         (f"{LEXICAL} --task none.yaml", "no task file at none.yaml"),
         (f"{LEXICAL} --dry-run", "--dry-run: the lexical baseline counts words and asks no model; leave it out"),
         (f"{LEXICAL} --panel mean", "--panel mean combines models, and there is one: give two or more with --model"),
@@ -664,7 +664,7 @@ STUB = "rate replies.csv --model stub --out out.csv"
         (f"{STUB} --prompt broken.yaml", "broken.yaml, line 3: not valid YAML ("),
         (f"{STUB} --prompt none.yaml", "none.yaml: No such file or directory"),
         (f"{STUB} --prompt unknown.yaml", "unknown.yaml: there is no variable reply; choose among aspect, "),
-        (f"{STUB} --prompt blind.yaml", "blind.yaml: the prompt does not show the reply; put {{counter_narrative}} "),
+        (f"{STUB} --prompt blind.yaml", "blind.yaml: the prompt lacks the reply; add {{counter_narrative}}"),
         (
             f"{STUB} --response-cache folder",
             "the file of answers folder cannot be used (Is a directory): choose another file",
@@ -685,9 +685,9 @@ STUB = "rate replies.csv --model stub --out out.csv"
             f"{STUB} --samples 0",
             "Invalid value for '--samples': Input should be greater than or equal to 1 (found '0').",
         ),
-        (f"{STUB} --samples 2 --temperature 0", "2 samples at temperature 0 are one answer: raise it, or ask once"),
+        (f"{STUB} --samples 2 --temperature 0", "2 samples at temperature 0 are equal: give a higher --temperature or one sample"),
         (f"{STUB} --temperature -1", "Invalid value for '--temperature': Input should be greater than or"),
-        (f"{STUB} --logprobs", "log-probabilities go with --rating-method g-eval and one sample"),
+        (f"{STUB} --logprobs", "log-probabilities require --rating-method g-eval and one sample"),
         (f"{STUB} --rating-method auto-cseval", "auto-cseval needs calibrated steps: give --steps FILE"),
         (
             f"{STUB} --rating-method auto-cseval --steps none.yaml",
@@ -695,7 +695,7 @@ STUB = "rate replies.csv --model stub --out out.csv"
         ),
         (
             f"{STUB} --rating-method grounded --task grounded --background none",
-            "there is no folder none: give one with passages",
+            "none is not a folder: give a folder with passages",
         ),
         (
             "compare replies.csv --model stub --out out.csv --comparison-format none",
@@ -719,7 +719,7 @@ STUB = "rate replies.csv --model stub --out out.csv"
             "compare other.csv --model stub --out out.csv",
             "other.csv has no columns 'text', 'hate_speech', but said, answered: say what is meant with ",
         ),
-        ("compare single.csv --model stub --out out.csv", "no item has replies of two systems, so nothing can be"),
+        ("compare single.csv --model stub --out out.csv", "no item has replies of two systems to compare"),
         ("compare replies.csv --model stub --out none/out.csv", "none/out.csv cannot be written: choose another file"),
         ("audit", "nothing to audit: give --ratings FILE or --comparisons FILE"),
         ("audit --ratings none.csv", "there is no file none.csv: check the path"),
@@ -741,7 +741,7 @@ STUB = "rate replies.csv --model stub --out out.csv"
             "Invalid value for '--rating-method': 'none' is not one of 'direct'",
         ),
         ("prompt --dataset none", "none is neither a dataset folder nor a file of rows: "),
-        ("prompt --prompt blind.yaml", "blind.yaml: the prompt does not show the reply; put {{counter_narrative}} "),
+        ("prompt --prompt blind.yaml", "blind.yaml: the prompt lacks the reply; add {{counter_narrative}}"),
         ("calibrate replies.csv --aspect kindness --model stub --out out.yaml", "the task cseval has no aspect "),
         ("calibrate replies.csv --aspect relevance --model stub --out out.txt", "out.txt cannot be a file of steps: "),
         (

@@ -245,12 +245,12 @@ def test_what_killed_processes_left_of_a_file_is_removed(replies: Path, server: 
         ("rate replies.csv --task cseval --model stub --out x.csv --passages 2", "--passages: only for --background F"),
         (
             "rate replies.csv --task cseval --model stub --out x.csv --steps s.yaml --aspect relevance",
-            "calibrated steps go with --rating-method auto-cseval, not with rubric: leave them out",
+            "calibrated steps require --rating-method auto-cseval, found rubric: leave them out",
         ),
         (
             "rate replies.csv --task cseval --model stub --out x.csv --steps s.yaml --aspect relevance "
             "--rating-method auto-cseval --prompt p.yaml",
-            "p.yaml: the prompt does not show the calibrated steps; put {{steps}} into it",
+            "p.yaml: the prompt lacks the calibrated steps; add {{steps}}",
         ),
         (
             "rate replies.csv --model lexical --out x.csv --rating-method g-eval --task cseval",

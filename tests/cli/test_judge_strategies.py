@@ -92,7 +92,7 @@ def test_grounded_finds_the_knowledge_of_a_dataset(replies: Path, server: Server
     assert [texts_of(body)["background"] for body in server.bodies] == [LIBRARY] * 2
     assert [row["reason"] for row in rows()] == [None] * 10 + ["no_background"] * 10
     assert told.split("┘\n")[-1].startswith(
-        "1 of 2 items have no background knowledge (the dataset does not know their messages): their replies are not"
+        "1 of 2 items have no background knowledge (their messages are not in the dataset): their replies are not"
     )
     assert summary()["background"] == {"items": 2, "without": 1}
 
@@ -104,7 +104,7 @@ def test_grounded_finds_passages_and_counts_the_items_without_one(replies: Path,
     assert [texts_of(body)["background"] for body in server.bodies] == [LIBRARY] * 2
     assert [row["reason"] for row in rows()] == [None] * 10 + ["no_background"] * 10
     assert told.split("┘\n")[-1].startswith(
-        "1 of 2 items have no background knowledge (no passage shares a telling word with their "
+        "1 of 2 items have no background knowledge (no passage shares a content word with their "
     )
     assert summary()["background"] == {"items": 2, "without": 1}
     server.requests.clear()

@@ -12,7 +12,7 @@ from fcconan.generation.candidates import BestOf, UnratedChoice, mean_of, order_
 from fcconan.generation.generators import ModelGenerator
 from fcconan.generation.items import Candidate, Drawn, Shown
 from fcconan.judging.rating import ModelJudge
-from fcconan.judging.strategies import Plan as JudgePlan
+from fcconan.judging.strategies import RatingPlan
 from fcconan.judging.tasks import Task
 from fcconan.models.requests import Call, Reply
 from tests.generation.said import drawing, item, model, plan
@@ -37,7 +37,7 @@ def judge(grades: dict[str, tuple[int | None, int | None]], asked: Task = KIND) 
         warmth, spite = grades[text]
         return Reply(json.dumps({"warmth": warmth, "spite": spite}))
 
-    return ModelJudge(model(answer), JudgePlan(asked)), shown
+    return ModelJudge(model(answer), RatingPlan(asked)), shown
 
 
 def test_the_first_candidate_with_words() -> None:
@@ -116,13 +116,13 @@ def test_a_shared_text_is_rated_once() -> None:
 
 def test_a_task_with_labels_gives_no_grades() -> None:
     with pytest.raises(InputError, match="the task some has labels, and the best reply is chosen by grades: name a"):
-        BestOf(ModelJudge(model(lambda call: ""), JudgePlan(labels_task("good", "bad"))))
+        BestOf(ModelJudge(model(lambda call: ""), RatingPlan(labels_task("good", "bad"))))
 
 
 def test_the_judge_never_sees_what_the_reply_is_scored_against() -> None:
     asked = KIND.model_copy(update={"context": ["hate_speech", "references"]})
     with pytest.raises(InputError, match=r"^the task some shows the judge references, to which .*: name"):
-        BestOf(ModelJudge(model(lambda call: ""), JudgePlan(asked)))
+        BestOf(ModelJudge(model(lambda call: ""), RatingPlan(asked)))
     rows: list[dict[str, Any]] = []
 
     class Noting(ModelJudge):
@@ -131,7 +131,7 @@ def test_the_judge_never_sees_what_the_reply_is_scored_against() -> None:
             rows.extend(found)
             yield from super().rate(found)
 
-    by = Noting(model(lambda call: json.dumps({"warmth": 3, "spite": 1})), JudgePlan(KIND))
+    by = Noting(model(lambda call: json.dumps({"warmth": 3, "spite": 1})), RatingPlan(KIND))
     each = drawn(1, "a", "b")
     each.item = item("Message 1.", "The reference.")
     assert len(list(BestOf(by).of([each]))) == 1
@@ -150,7 +150,7 @@ def test_the_judge_is_asked_while_candidates_come() -> None:
     def rate(call: Call) -> Reply:
         return Reply(json.dumps({"warmth": 5 if call.variables["counter_narrative"][0] == "1" else 1}))
 
-    best = BestOf(ModelJudge(model(rate), JudgePlan(task(aspect("warmth")))))
+    best = BestOf(ModelJudge(model(rate), RatingPlan(task(aspect("warmth")))))
     items = [item(f"Message {number}.") for number in range(50)]
     answers = ModelGenerator(model(write), plan(decoding=drawing(3, "judge")), pick=best).answers(items)
     first = next(answers)

@@ -155,7 +155,7 @@ def test_items_are_read_when_they_are_needed() -> None:
 
 
 @pytest.mark.parametrize(
-    ("number", "message"), [(0, "fewer answers than it was asked for"), (2, "more answers than it was asked for")]
+    ("number", "message"), [(0, "found fewer answers than questions"), (2, "found more answers than questions")]
 )
 def test_a_model_gives_one_reply_a_call(number: int, message: str) -> None:
     class Wrong(FakeModel):
@@ -167,7 +167,7 @@ def test_a_model_gives_one_reply_a_call(number: int, message: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("number", "message"), [(0, "fewer answers than it was asked for"), (2, "more answers than it was asked for")]
+    ("number", "message"), [(0, "found fewer answers than questions"), (2, "found more answers than questions")]
 )
 def test_a_generator_gives_one_answer_an_item(number: int, message: str) -> None:
     class Wrong(References):

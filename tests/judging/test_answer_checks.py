@@ -2,7 +2,7 @@ import time
 
 import pytest
 
-from fcconan.judging.answer_checks import copied
+from fcconan.judging.answer_checks import find_copied_verdict
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ from fcconan.judging.answer_checks import copied
 def test_a_grade_in_the_reply_is_found_if_the_judge_gave_it(
     text: str, value: float | None, expected: str | None
 ) -> None:
-    assert copied(text, ("relevance", "argument_coherence"), value, high=5.0) == expected
+    assert find_copied_verdict(text, ("relevance", "argument_coherence"), value, high=5.0) == expected
 
 
 @pytest.mark.parametrize(
@@ -91,13 +91,13 @@ def test_a_grade_in_the_reply_is_found_if_the_judge_gave_it(
     ],
 )
 def test_a_label_in_the_reply_is_found_if_the_judge_chose_it(text: str, value: str, expected: str | None) -> None:
-    assert copied(text, ("label",), value) == expected
+    assert find_copied_verdict(text, ("label",), value) == expected
 
 
 def test_only_the_beginning_of_a_long_passage_is_reported() -> None:
-    found = copied("score" + " " * 500 + "is" + " " * 500 + "5", (), 5.0)
+    found = find_copied_verdict("score" + " " * 500 + "is" + " " * 500 + "5", (), 5.0)
     assert found == "score is 5"
-    assert copied("a" * 120 + ": 5", ("a" * 120,), 5.0) == "a" * 100
+    assert find_copied_verdict("a" * 120 + ": 5", ("a" * 120,), 5.0) == "a" * 100
 
 
 @pytest.mark.parametrize(
@@ -105,5 +105,5 @@ def test_only_the_beginning_of_a_long_passage_is_reported() -> None:
 )
 def test_a_long_reply_takes_no_long_time(unit: str) -> None:
     begin = time.perf_counter()
-    assert copied(unit * 20_000, ("calm",), 4.0) is None
+    assert find_copied_verdict(unit * 20_000, ("calm",), 4.0) is None
     assert time.perf_counter() - begin < 2

@@ -53,7 +53,7 @@ def test_knowledge_is_found_by_the_id_of_the_message(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("rows", [[{"hs_id": "hs-1", "knowledge": None}], [{"hs_id": "hs-1"}]])
 def test_a_dataset_without_knowledge_is_refused(tmp_path: Path, rows: list[dict[str, Any]]) -> None:
-    with pytest.raises(InputError, match="has no pairs with `knowledge`: give a folder that `fcconan build kn-conan`"):
+    with pytest.raises(InputError, match="has no pairs with `knowledge`: give a folder of `fcconan build kn-conan`"):
         KnownKnowledge(known(tmp_path, rows))
 
 
@@ -138,10 +138,10 @@ def test_the_configuration_changes_with_passages_and_their_number(tmp_path: Path
 
 def test_folders_that_cannot_be_used(tmp_path: Path) -> None:
     with pytest.raises(
-        InputError, match=r"holds no passages: give a folder with \.txt, \.md or \.parquet, \.jsonl, \.csv"
+        InputError, match=r"has no passages: give a folder with \.txt, \.md or \.parquet, \.jsonl, \.csv"
     ):
         Passages(folder(tmp_path, a_txt=" \n\n ", b_pdf="x"))
-    with pytest.raises(InputError, match=r"there is no folder .*nowhere: give one with passages"):
+    with pytest.raises(InputError, match=r"nowhere is not a folder: give a folder with passages"):
         Passages(tmp_path / "nowhere")
     (tmp_path / "a.txt").write_bytes(b"caf\xe9")
     with pytest.raises(InputError, match=r"a\.txt: byte 3 is not UTF-8: save it as UTF-8"):

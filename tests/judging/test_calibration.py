@@ -12,11 +12,18 @@ from scipy import stats
 
 from fcconan.errors import InputError
 from fcconan.judging.calibration import search as module
-from fcconan.judging.calibration.data import Example, Parts, split, spread
+from fcconan.judging.calibration.data import CalibrationParts, RatedExample, sample_across_grades, split_examples
 from fcconan.judging.calibration.drafting import EDITS
-from fcconan.judging.calibration.scores import Bootstrap, Metric, Score, correlation, difference, score
-from fcconan.judging.calibration.search import calibrate
-from fcconan.judging.calibration.settings import Calibration, Settings, Steps, load_steps
+from fcconan.judging.calibration.scores import (
+    CorrelationScore,
+    ItemBootstrap,
+    Metric,
+    correlate_values,
+    score_difference,
+    score_predictions,
+)
+from fcconan.judging.calibration.search import search_steps
+from fcconan.judging.calibration.settings import Calibration, CalibrationSettings, EvaluationSteps, load_steps
 from fcconan.judging.tasks import Aspect
 from fcconan.models.requests import Call, Reply
 
@@ -31,11 +38,13 @@ ASPECT = Aspect(
 )
 # 40 HS with two replies each: ten HS to draft with, 15 to select on, 15 to report on.
 EXAMPLES = [
-    Example(f"hs-{row // 2:02}", {"hate_speech": f"Ombrey h{row // 2:02}", "counter_narrative": f"No r{row:02}"}, value)
+    RatedExample(
+        f"hs-{row // 2:02}", {"hate_speech": f"Ombrey h{row // 2:02}", "counter_narrative": f"No r{row:02}"}, value
+    )
     for row, value in enumerate(np.random.default_rng(1).integers(1, 6, size=80).astype(float).tolist())
 ]
-PARTS = split(EXAMPLES, seed=3, shares=(0.25, 0.375, 0.375))
-SETTINGS = Settings(sizes=(2, 4), trials=2, keep=2, rounds=3, errors=3, resamples=100)
+PARTS = split_examples(EXAMPLES, seed=3, shares=(0.25, 0.375, 0.375))
+SETTINGS = CalibrationSettings(sizes=(2, 4), trials=2, keep=2, rounds=3, errors=3, resamples=100)
 BEST = 10
 
 
@@ -46,13 +55,13 @@ class Judge:
         self.seen: list[set[str]] = []
         self.fails_at: int | None = None
 
-    def __call__(self, steps: Sequence[str], examples: Sequence[Example]) -> list[float | None]:
+    def __call__(self, steps: Sequence[str], examples: Sequence[RatedExample]) -> list[float | None]:
         if len(self.seen) == self.fails_at:
             raise ConnectionError("pulled the plug")
         self.seen.append({example.item for example in examples})
         return [self.rating(quality(steps), example) for example in examples]
 
-    def rating(self, care: int, example: Example) -> float | None:
+    def rating(self, care: int, example: RatedExample) -> float | None:
         right = int(example.variables["counter_narrative"][-2:]) * 7 % BEST < care
         return example.value if right else 6 - example.value
 
@@ -93,7 +102,7 @@ def written(care: int) -> str:
     return json.dumps({"steps": [f"Grade with care {care}."]})
 
 
-def items(examples: Iterable[Example]) -> set[str]:
+def items(examples: Iterable[RatedExample]) -> set[str]:
     return {example.item for example in examples}
 
 
@@ -102,12 +111,12 @@ def run(
     *,
     judge: Judge | None = None,
     drafter: Drafter | None = None,
-    parts: Parts = PARTS,
-    settings: Settings = SETTINGS,
+    parts: CalibrationParts = PARTS,
+    settings: CalibrationSettings = SETTINGS,
     progress: Callable[[str], None] = lambda line: None,
 ) -> tuple[Calibration, list[dict[str, Any]]]:
     log = folder / "log.jsonl"
-    made = calibrate(
+    made = search_steps(
         ASPECT,
         parts,
         rate=judge or Judge(),
@@ -124,7 +133,7 @@ def candidates(records: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     return [record for record in records if record["record"] == "candidate"]
 
 
-def expected(care: int, part: Sequence[Example]) -> float:
+def expected(care: int, part: Sequence[RatedExample]) -> float:
     judge = Judge()
     return round(float(stats.spearmanr([judge.rating(care, e) for e in part], [e.value for e in part]).statistic), 10)
 
@@ -133,9 +142,9 @@ def test_the_best_steps_are_found(tmp_path: Path) -> None:
     made, records = run(tmp_path)
     # 5 is the best draft; in three rounds of at most +2 it becomes 7, 9 and 10, which is the best there is.
     assert quality(made.steps.steps) == BEST
-    assert made.steps == Steps("relevance", 1, 5, ("Calibrate.", "Grade with care 10."), made.steps.signature)
-    assert made.selection == Score(1.0, None, 30, 0)
-    assert made.report == Score(1.0, None, 30, 0, 1.0, 1.0)
+    assert made.steps == EvaluationSteps("relevance", 1, 5, ("Calibrate.", "Grade with care 10."), made.steps.signature)
+    assert made.selection == CorrelationScore(1.0, None, 30, 0)
+    assert made.report == CorrelationScore(1.0, None, 30, 0, 1.0, 1.0)
     assert made.baseline.value == expected(4, PARTS.report)
     assert made.gain.value == round(1.0 - expected(4, PARTS.report), 10)
     assert [(each["phase"], each["how"], each["size"], each["trial"]) for each in candidates(records)[:4]] == [
@@ -182,7 +191,7 @@ def test_the_errors_shown_are_the_largest_of_the_drafting_part(tmp_path: Path) -
 # ---- Nothing of one part is used for another.
 
 
-def guard(judge: Judge, drafter: Drafter, parts: Parts) -> None:
+def guard(judge: Judge, drafter: Drafter, parts: CalibrationParts) -> None:
     """What must hold of every calibration, seen from the outside."""
     draft, select, report = items(parts.draft), items(parts.select), items(parts.report)
     assert not draft & select
@@ -203,9 +212,11 @@ def test_the_drafter_the_selection_and_the_report_see_their_own_part_only(tmp_pa
     assert judge.seen.count(items(PARTS.report)) == 2  # the best steps and the task's own, once each
 
 
-def forced(draft: Sequence[Example], select: Sequence[Example], report: Sequence[Example]) -> Parts:
-    """Parts past their own check."""
-    parts = object.__new__(Parts)
+def forced(
+    draft: Sequence[RatedExample], select: Sequence[RatedExample], report: Sequence[RatedExample]
+) -> CalibrationParts:
+    """CalibrationParts past their own check."""
+    parts = object.__new__(CalibrationParts)
     for name, examples in (("draft", draft), ("select", select), ("report", report)):
         object.__setattr__(parts, name, tuple(examples))
     return parts
@@ -220,13 +231,13 @@ def forced(draft: Sequence[Example], select: Sequence[Example], report: Sequence
         forced(PARTS.draft + PARTS.select[:1], PARTS.select, PARTS.report),
     ],
 )
-def test_the_guard_sees_a_leaked_split_and_parts_refuse_it(tmp_path: Path, leaked: Parts) -> None:
+def test_the_guard_sees_a_leaked_split_and_parts_refuse_it(tmp_path: Path, leaked: CalibrationParts) -> None:
     judge, drafter = Judge(), Drafter()
     run(tmp_path, judge=judge, drafter=drafter, parts=leaked)
     with pytest.raises(AssertionError):
         guard(judge, drafter, leaked)
     with pytest.raises(InputError, match=r"is in the \w+ part and in the \w+ part: keep all rows of an HS in one part"):
-        Parts(leaked.draft, leaked.select, leaked.report)
+        CalibrationParts(leaked.draft, leaked.select, leaked.report)
 
 
 @pytest.mark.parametrize(
@@ -235,13 +246,13 @@ def test_the_guard_sees_a_leaked_split_and_parts_refuse_it(tmp_path: Path, leake
 def test_the_guard_sees_an_algorithm_that_leaks(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str, part: str
 ) -> None:
-    begin = module._Work.__post_init__
+    begin = module._Search.__post_init__
 
-    def leak(work: module._Work) -> None:
+    def leak(work: module._Search) -> None:
         begin(work)
         setattr(work, place, getattr(work.parts, part))
 
-    monkeypatch.setattr(module._Work, "__post_init__", leak)
+    monkeypatch.setattr(module._Search, "__post_init__", leak)
     judge, drafter = Judge(), Drafter()
     run(tmp_path, judge=judge, drafter=drafter)
     with pytest.raises(AssertionError):
@@ -253,16 +264,16 @@ class Guesser(Judge):
 
     guesses = np.random.default_rng(0).integers(1, 6, size=(360, len(EXAMPLES)))
 
-    def rating(self, care: int, example: Example) -> float:
+    def rating(self, care: int, example: RatedExample) -> float:
         return float(self.guesses[care, int(example.variables["counter_narrative"][-2:])])
 
 
 @pytest.mark.long
 def test_a_judge_that_guesses_looks_good_only_where_report_data_leak_into_the_selection(tmp_path: Path) -> None:
-    settings = Settings(sizes=(2,), trials=30, rounds=0, resamples=100)
+    settings = CalibrationSettings(sizes=(2,), trials=30, rounds=0, resamples=100)
     reports: dict[str, list[float]] = {"sound": [], "leaked": []}
     for seed in range(12):
-        sound = split(EXAMPLES, seed=seed, shares=(0.25, 0.375, 0.375))
+        sound = split_examples(EXAMPLES, seed=seed, shares=(0.25, 0.375, 0.375))
         for name, parts in (("sound", sound), ("leaked", forced(sound.draft, sound.report, sound.report))):
             drafter = Drafter(*(written(care) for care in range(30 * seed, 30 * seed + 30)))
             made, _ = run(tmp_path, judge=Guesser(), drafter=drafter, settings=settings, parts=parts)
@@ -331,10 +342,10 @@ def test_drafts_that_failed_for_a_passing_reason_are_counted(tmp_path: Path) -> 
 
 
 def test_drafts_that_copy_an_example_that_they_saw_fail(tmp_path: Path) -> None:
-    def told(example: Example) -> Example:
+    def told(example: RatedExample) -> RatedExample:
         return replace(example, variables={**example.variables, "note": f"The story of note {example.item[3:]}"})
 
-    parts = Parts(*(tuple(told(example) for example in part) for _, part in PARTS))
+    parts = CalibrationParts(*(tuple(told(example) for example in part) for _, part in PARTS))
     _, records = run(tmp_path / "first", parts=parts, settings=replace(SETTINGS, rounds=0))
     seen, unseen = candidates(records)[0]["shown"][0][0], PARTS.report[0].item
     notes = [f"1. Think of the story of note {item[3:]}.\n2. Grade with care 5." for item in (seen, unseen)]
@@ -371,7 +382,7 @@ def test_steps_that_were_tried_before_are_not_rated_again(tmp_path: Path) -> Non
 class Patchy(Judge):
     """Has no rating for as many of the first examples as the steps' number exceeds 10 by; right if those are many."""
 
-    def __call__(self, steps: Sequence[str], examples: Sequence[Example]) -> list[float | None]:
+    def __call__(self, steps: Sequence[str], examples: Sequence[RatedExample]) -> list[float | None]:
         self.seen.append(items(examples))
         gone = quality(steps) - BEST
         off = 0 if gone > 6 else 1
@@ -412,12 +423,12 @@ class Cowardly(Judge):
 
     guesses = np.random.default_rng(4).normal(0, 1.2, size=len(EXAMPLES))
 
-    def __call__(self, steps: Sequence[str], examples: Sequence[Example]) -> list[float | None]:
+    def __call__(self, steps: Sequence[str], examples: Sequence[RatedExample]) -> list[float | None]:
         given = [self.rating(0, example) for example in examples]
         worst = sorted(range(len(examples)), key=lambda row: -abs(given[row] - examples[row].value))[:5]
         return [None if row in worst and quality(steps) % 2 else value for row, value in enumerate(given)]
 
-    def rating(self, care: int, example: Example) -> float:
+    def rating(self, care: int, example: RatedExample) -> float:
         return float(np.clip(example.value + self.guesses[int(example.variables["counter_narrative"][-2:])], 1, 5))
 
 
@@ -427,19 +438,19 @@ def test_steps_that_fail_on_hard_examples_gain_nothing_by_it(tmp_path: Path) -> 
     failing, whole = (each["selection"] for each in candidates(records)[:2])
     assert (failing["n_missing"], whole["n_missing"]) == (5, 0)
     assert failing["value"] > whole["value"] > failing["worst"]
-    assert (made.candidate, made.selection.least) == (2, whole["value"])
+    assert (made.candidate, made.selection.worst_case) == (2, whole["value"])
 
 
 def test_the_worst_case_is_known_only_with_a_scale_and_something_missing() -> None:
     human, given = [1.0, 2.0, 3.0, 4.0], [1.0, None, 3.0, None]
-    scaled = score("pearson", given, human, scale=(1, 5))
+    scaled = score_predictions("pearson", given, human, scale=(1, 5))
     assert scaled.worst == round(stats.pearsonr([1, 5, 3, 1], human).statistic, 10)
-    assert score("pearson", given, human).worst is None
-    assert score("pearson", [1.0, 2.0, 3.0, 4.0], human, scale=(1, 5)).worst is None
+    assert score_predictions("pearson", given, human).worst is None
+    assert score_predictions("pearson", [1.0, 2.0, 3.0, 4.0], human, scale=(1, 5)).worst is None
 
 
 class Constant(Judge):
-    def rating(self, care: int, example: Example) -> float:
+    def rating(self, care: int, example: RatedExample) -> float:
         return 3.0 if care < 5 else example.value
 
 
@@ -453,13 +464,13 @@ def test_constant_ratings_have_no_correlation_rather_than_0(tmp_path: Path) -> N
         ("undefined", "constant_predictions"),
     ]
     assert tried[0]["selection"] == {"value": None, "n": 30, "n_missing": 0}
-    assert made.baseline == Score(None, "constant_predictions", 30, 0, n_undefined=100)
-    assert made.gain == Score(None, "constant_predictions", 30, 0, n_undefined=100)
+    assert made.baseline == CorrelationScore(None, "constant_predictions", 30, 0, n_undefined=100)
+    assert made.gain == CorrelationScore(None, "constant_predictions", 30, 0, n_undefined=100)
 
 
 def test_of_equal_candidates_the_earlier_one_wins(tmp_path: Path) -> None:
     class Even(Judge):
-        def rating(self, care: int, example: Example) -> float:
+        def rating(self, care: int, example: RatedExample) -> float:
             return example.value if care > 2 else 6 - example.value
 
     made, records = run(tmp_path, judge=Even(), settings=replace(SETTINGS, rounds=1))
@@ -514,17 +525,19 @@ def test_a_run_takes_no_more_than_its_settings_say(tmp_path: Path) -> None:
     assert sum(sizes[frozenset(seen)] for seen in judge.seen) == 12 * 30 + 2 * 20 + 2 * 30
 
 
-# ---- Parts.
+# ---- CalibrationParts.
 
 
 def test_split_keeps_items_together_and_depends_on_the_seed_only() -> None:
-    parts = split(EXAMPLES, seed=3, shares=(0.25, 0.375, 0.375))
+    parts = split_examples(EXAMPLES, seed=3, shares=(0.25, 0.375, 0.375))
     assert [len(items(part)) for _, part in parts] == [10, 15, 15]
     assert [len(part) for _, part in parts] == [20, 30, 30]
     assert sorted((e.item, e.value) for _, part in parts for e in part) == sorted((e.item, e.value) for e in EXAMPLES)
-    shuffled = split(EXAMPLES[::-1], seed=3, shares=(0.25, 0.375, 0.375))
+    shuffled = split_examples(EXAMPLES[::-1], seed=3, shares=(0.25, 0.375, 0.375))
     assert [items(part) for _, part in shuffled] == [items(part) for _, part in parts]
-    assert [items(part) for _, part in split(EXAMPLES, seed=4)] != [items(part) for _, part in split(EXAMPLES, seed=3)]
+    assert [items(part) for _, part in split_examples(EXAMPLES, seed=4)] != [
+        items(part) for _, part in split_examples(EXAMPLES, seed=3)
+    ]
 
 
 def test_texts_that_several_hs_share_stay_in_one_part() -> None:
@@ -534,9 +547,9 @@ def test_texts_that_several_hs_share_stay_in_one_part() -> None:
         message = f"Ombrey {number // 2}" if number < 20 else f"Tessok {number}"
         reply = f"Shared {number // 2}" if 20 <= number < 30 else f"Own {number}"
         shown = {"hate_speech": message.upper() if number % 2 else message, "counter_narrative": f" {reply}"}
-        examples.append(Example(f"hs-{number:02}", shown, float(number % 5 + 1)))
+        examples.append(RatedExample(f"hs-{number:02}", shown, float(number % 5 + 1)))
     for seed in range(5):
-        parts = split(examples, seed=seed)
+        parts = split_examples(examples, seed=seed)
         assert [one["items"] for one in parts.summary().values()] == [7, 14, 14]
         assert [one["shared_texts"] for one in parts.summary().values()] == [0, 0, 0]
         for at in (0, 1):
@@ -549,31 +562,37 @@ def test_texts_that_several_hs_share_stay_in_one_part() -> None:
 
 def test_where_all_hs_have_the_same_replies_the_result_says_so() -> None:
     examples = [
-        Example(f"hs-{row:02}", {"hate_speech": f"Ombrey {row}", "counter_narrative": f"No {row % 2}."}, float(row % 5))
+        RatedExample(
+            f"hs-{row:02}", {"hate_speech": f"Ombrey {row}", "counter_narrative": f"No {row % 2}."}, float(row % 5)
+        )
         for row in range(50)
     ]
-    summary = split(examples).summary()
+    summary = split_examples(examples).summary()
     assert [(one["items"], one["shared_texts"]) for one in summary.values()] == [(10, 10), (20, 20), (20, 20)]
 
 
 def test_too_few_hs_are_refused() -> None:
     with pytest.raises(InputError) as caught:
-        split(EXAMPLES[:40])
+        split_examples(EXAMPLES[:40])
     assert str(caught.value) == (
         "there are ratings of 20 HS: each of the three parts needs 5, so give about 25 or more with these "
         "shares, or a larger --limit"
     )
-    assert [len(items(part)) for _, part in split(EXAMPLES[:50])] == [5, 10, 10]
+    assert [len(items(part)) for _, part in split_examples(EXAMPLES[:50])] == [5, 10, 10]
 
 
 def test_examples_are_spread_over_the_grades() -> None:
-    examples = [Example(str(row), {}, value) for row, value in enumerate([1.0] * 20 + [2.0] * 2 + [5.0])]
+    examples = [RatedExample(str(row), {}, value) for row, value in enumerate([1.0] * 20 + [2.0] * 2 + [5.0])]
     for seed in range(20):
-        drawn = spread(examples, 5, np.random.default_rng(seed))
+        drawn = sample_across_grades(examples, 5, np.random.default_rng(seed))
         assert sorted(example.value for example in drawn) == [1, 1, 1, 2, 2] or sorted(
             example.value for example in drawn
         ) == [1, 1, 2, 2, 5]
-        assert {example.value for example in spread(examples, 3, np.random.default_rng(seed))} == {1, 2, 5}
+        assert {example.value for example in sample_across_grades(examples, 3, np.random.default_rng(seed))} == {
+            1,
+            2,
+            5,
+        }
         assert len({example.item for example in drawn}) == 5
 
 
@@ -590,16 +609,16 @@ def test_correlations_are_those_of_scipy(seed: int) -> None:
         "pearson": stats.pearsonr(x, y).statistic,
     }
     for metric, value in right.items():
-        found, reason = correlation(metric, x, y)
+        found, reason = correlate_values(metric, x, y)
         assert found == pytest.approx(value, abs=1e-12)
         assert reason is None
 
 
 def test_what_has_no_correlation_has_a_reason() -> None:
     one, two = np.array([1.0]), np.array([1.0, 2.0])
-    assert correlation("spearman", one, one) == (None, "too_few")
-    assert correlation("kendall", two, np.array([3.0, 3.0])) == (None, "constant_human")
-    assert correlation("pearson", np.array([3.0, 3.0]), two) == (None, "constant_predictions")
+    assert correlate_values("spearman", one, one) == (None, "too_few")
+    assert correlate_values("kendall", two, np.array([3.0, 3.0])) == (None, "constant_human")
+    assert correlate_values("pearson", np.array([3.0, 3.0]), two) == (None, "constant_predictions")
 
 
 def test_intervals_draw_items_with_all_their_rows() -> None:
@@ -620,13 +639,13 @@ def test_intervals_draw_items_with_all_their_rows() -> None:
                 stats.spearmanr([s[r] for r in both], [human[r] for r in both]).statistic for s in (first, second)
             ]
             gains.append(values[0] - values[1])
-    bootstrap = Bootstrap(items_of, 300, 7)
-    found = score("spearman", first, human, bootstrap=bootstrap)
+    bootstrap = ItemBootstrap(items_of, 300, 7)
+    found = score_predictions("spearman", first, human, bootstrap=bootstrap)
     assert found.value == pytest.approx(stats.spearmanr(first, human).statistic, abs=1e-9)
     assert (found.low, found.high) == pytest.approx(tuple(np.quantile(alone, [0.025, 0.975])), abs=1e-9)
     assert (found.n, found.n_missing, found.n_undefined) == (6, 0, 300 - len(alone))
     assert found.n_undefined > 0
-    gain = difference("spearman", first, second, human, bootstrap)
+    gain = score_difference("spearman", first, second, human, bootstrap)
     kept = [0, 2, 3, 4, 5]
     right = [stats.spearmanr([s[row] for row in kept], [human[row] for row in kept]).statistic for s in (first, second)]
     assert gain.value == pytest.approx(right[0] - right[1], abs=1e-9)
@@ -666,7 +685,7 @@ def test_saved_steps_are_read_back_and_replace_those_of_the_aspect(tmp_path: Pat
 
 
 def test_steps_for_another_aspect_or_scale_are_refused() -> None:
-    steps = Steps("relevance", 1, 5, ("Read.",), "s")
+    steps = EvaluationSteps("relevance", 1, 5, ("Read.",), "s")
     other = ASPECT.model_copy(update={"high": 3})
     with pytest.raises(InputError) as caught:
         steps.onto(other)
@@ -716,14 +735,14 @@ def test_a_file_that_is_not_there_is_refused(tmp_path: Path) -> None:
 )
 def test_settings_that_make_no_sense_are_refused(setting: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError) as caught:
-        Settings(**setting)
+        CalibrationSettings(**setting)
     assert message in str(caught.value)
 
 
 def test_ratings_off_the_scale_constant_ratings_and_too_large_sizes_are_refused(tmp_path: Path) -> None:
     zero = (replace(PARTS.draft[0], value=0.0), *PARTS.draft[1:])
     with pytest.raises(InputError) as caught:
-        run(tmp_path, parts=Parts(zero, PARTS.select, PARTS.report))
+        run(tmp_path, parts=CalibrationParts(zero, PARTS.select, PARTS.report))
     assert str(caught.value) == (
         f"an example of {PARTS.draft[0].item} in the draft part is rated 0: relevance goes from 1 to 5, so leave it out"
     )
@@ -731,7 +750,7 @@ def test_ratings_off_the_scale_constant_ratings_and_too_large_sizes_are_refused(
     with pytest.raises(
         InputError, match=r"^all 30 examples of the report part are rated 2: nothing can correlate with"
     ):
-        run(tmp_path, parts=Parts(PARTS.draft, PARTS.select, constant))
+        run(tmp_path, parts=CalibrationParts(PARTS.draft, PARTS.select, constant))
     with pytest.raises(InputError, match=r"^sizes go up to 21, but the draft part has 20 examples: lower them$"):
-        run(tmp_path, settings=Settings(sizes=(2, 21)))
+        run(tmp_path, settings=CalibrationSettings(sizes=(2, 21)))
     assert list(tmp_path.iterdir()) == []  # refused before anything was written

@@ -2,10 +2,10 @@ import json
 
 import pytest
 
-from fcconan.judging.calibration.data import Example
+from fcconan.judging.calibration.data import RatedExample
 from fcconan.judging.calibration.drafting import (
     EDITS,
-    copies,
+    copies_example,
     draft_messages,
     parse_steps,
     refine_messages,
@@ -20,7 +20,7 @@ ASPECT = Aspect(
     high=3,
     grades={1: "Of something else.", 2: "In part.", 3: "Of just that."},
 )
-BAKERS = Example(
+BAKERS = RatedExample(
     "hs-1",
     {
         "hate_speech": "Nobody needs Velmari bakers.",
@@ -103,18 +103,20 @@ def test_twenty_steps_are_not_too_many() -> None:
     ],
 )
 def test_copied_texts_are_seen(step: str, copied: bool) -> None:
-    assert copies(["Read both.", step], [BAKERS]) is copied
+    assert copies_example(["Read both.", step], [BAKERS]) is copied
 
 
 def test_eight_words_of_a_longer_text_are_a_copy_and_seven_are_not() -> None:
-    long = Example("hs-2", {"counter_narrative": "One two three four five six seven eight nine ten."}, 1.0)
-    assert copies(["two three four five six seven eight nine"], [long])
-    assert not copies(["three four five six seven eight nine"], [long])
-    assert not copies(["one three five seven nine two four six eight ten"], [long])
+    long = RatedExample("hs-2", {"counter_narrative": "One two three four five six seven eight nine ten."}, 1.0)
+    assert copies_example(["two three four five six seven eight nine"], [long])
+    assert not copies_example(["three four five six seven eight nine"], [long])
+    assert not copies_example(["one three five seven nine two four six eight ten"], [long])
 
 
 def test_short_texts_cannot_be_copied() -> None:
-    assert not copies(["Read None, and NA too, all of it."], [Example("hs-3", {"a": "None", "b": "and NA too"}, 1.0)])
+    assert not copies_example(
+        ["Read None, and NA too, all of it."], [RatedExample("hs-3", {"a": "None", "b": "and NA too"}, 1.0)]
+    )
 
 
 def test_texts_go_into_requests_as_json() -> None:

@@ -8,9 +8,9 @@ import pytest
 
 from fcconan.data.schemas import COMPARISON, VERDICTS
 from fcconan.errors import InputError
-from fcconan.judging.comparison.judge import COMPARISON_COLUMNS, compare, suspicion
-from fcconan.judging.comparison.pairs import Pair, Row, all_pairs, budgeted_pairs
-from fcconan.judging.comparison.protocols import ContextBudget, JudgeLM, Question
+from fcconan.judging.comparison.judge import COMPARISON_COLUMNS, compare_pairs, find_suspicious_phrase
+from fcconan.judging.comparison.pairs import ReplyPair, Row, all_pairs, budgeted_pairs
+from fcconan.judging.comparison.protocols import ComparisonQuestion, ContextBudget, JudgeLM
 from fcconan.judging.comparison.summary import ComparisonSummary
 from fcconan.models.requests import Call, Reply
 from fcconan.parsing import ParsedComparison, Verdict
@@ -54,12 +54,12 @@ def longer(first: str, second: str) -> str:
     return f"{min(len(first), 10)} {min(len(second), 10)}"
 
 
-def pair(a: str | None, b: str | None, item: str = "i1") -> Pair:
-    return Pair(reply(item, "ombrey", text=a), reply(item, "tessok", text=b))
+def pair(a: str | None, b: str | None, item: str = "i1") -> ReplyPair:
+    return ReplyPair(reply(item, "ombrey", text=a), reply(item, "tessok", text=b))
 
 
-def judged(says: Callable[[str, str], str], pairs: Iterable[Pair], **options: Any) -> list[Row]:
-    return list(compare(Fake(says), pairs, protocol=JudgeLM(), **options))
+def judged(says: Callable[[str, str], str], pairs: Iterable[ReplyPair], **options: Any) -> list[Row]:
+    return list(compare_pairs(Fake(says), pairs, protocol=JudgeLM(), **options))
 
 
 def summary(results: Iterable[Row]) -> dict[str, Any]:
@@ -166,7 +166,7 @@ def test_a_judge_that_prefers_the_longer_never_flips() -> None:
 
 ANSWERS = {"a": "8 3", "b": "3 8", "tie": "5 5", "bad": "I cannot judge.", "lost": "<timeout>"}
 FAILED = {"bad": "refusal", "lost": "timeout"}
-EXCHANGED = {"a": "b", "b": "a", "tie": "tie"}
+SWAPPED = {"a": "b", "b": "a", "tie": "tie"}
 
 
 @pytest.mark.parametrize("disagreement", ["tie", "invalid"])
@@ -182,7 +182,7 @@ def test_every_combination_of_two_orders(
         disagreement=disagreement,
         one_order=one_order,
     )
-    said = [None if ab in FAILED else ab, EXCHANGED.get(ba)]
+    said = [None if ab in FAILED else ab, SWAPPED.get(ba)]
     assert [result["verdict_ab"], result["verdict_ba"]] == said
     assert [result["reason_ab"], result["reason_ba"]] == [FAILED.get(ab), FAILED.get(ba)]
     readable = [each for each in said if each is not None]
@@ -236,7 +236,7 @@ class Cut(Fake):
 
 
 def test_words_beside_a_reason_are_not_read() -> None:
-    (result,) = compare(Cut(always_first), [pair("A", "B")], protocol=JudgeLM())
+    (result,) = compare_pairs(Cut(always_first), [pair("A", "B")], protocol=JudgeLM())
     assert (result["verdict"], result["reason"], result["score_a"]) == ("invalid", "truncated", None)
 
 
@@ -249,7 +249,7 @@ def test_a_tie_against_a_preference_is_a_flip_and_no_reversal() -> None:
 
 def test_one_order_shows_reply_a_first() -> None:
     model = Fake(always_first)
-    results = list(compare(model, all_pairs(grid(3, 2)), protocol=JudgeLM(), orders="ab"))
+    results = list(compare_pairs(model, all_pairs(grid(3, 2)), protocol=JudgeLM(), orders="ab"))
     assert len(model.shown) == model.calls == 6
     assert model.shown[:3] == [
         ("s0 answers i0.", "s1 answers i0."),
@@ -281,22 +281,22 @@ def test_seeded_orders_show_each_side_first_about_equally() -> None:
 
 def test_both_orders_are_asked_one_after_the_other() -> None:
     model = Fake(always_first)
-    list(compare(model, [pair("A", "B"), pair("C", "D")], protocol=JudgeLM()))
+    list(compare_pairs(model, [pair("A", "B"), pair("C", "D")], protocol=JudgeLM()))
     assert model.shown == [("A", "B"), ("B", "A"), ("C", "D"), ("D", "C")]
 
 
 @pytest.mark.parametrize("message", ["", " \n", None])
 def test_nobody_is_asked_about_replies_to_no_message(message: str | None) -> None:
     model = Fake(longer)
-    pairs = [Pair(*({**row, "hate_speech": message} for row in (each.a, each.b))) for each in [pair("Aa", "B")]]
-    (result,) = compare(model, [*pairs], protocol=JudgeLM())
+    pairs = [ReplyPair(*({**row, "hate_speech": message} for row in (each.a, each.b))) for each in [pair("Aa", "B")]]
+    (result,) = compare_pairs(model, [*pairs], protocol=JudgeLM())
     assert (result["verdict"], result["reason"], model.calls) == ("invalid", "no_hate_speech", 0)
 
 
 def test_identical_replies_are_a_tie_that_nobody_is_asked_about() -> None:
     model = Fake(always_first)
     pairs = [pair("Same  words.", " Same words.\n", "i1"), pair("A", "B", "i2"), pair("C", "C", "i3")]
-    results = list(compare(model, pairs, protocol=JudgeLM(), disagreement="invalid"))
+    results = list(compare_pairs(model, pairs, protocol=JudgeLM(), disagreement="invalid"))
     assert model.calls == 2
     assert [(each["verdict"], each["identical"], each["flipped"], each["score_a"]) for each in results] == [
         ("tie", True, None, None),
@@ -309,7 +309,7 @@ def test_identical_replies_are_a_tie_that_nobody_is_asked_about() -> None:
 @pytest.mark.parametrize(("a", "b"), [(None, "B"), ("A", ""), (" \n", "B"), (None, None), ("", "")])
 def test_a_reply_without_text_is_invalid_and_no_loss(a: str | None, b: str | None) -> None:
     model = Fake(always_first)
-    (result,) = compare(model, [pair(a, b)], protocol=JudgeLM(), one_order="take")
+    (result,) = compare_pairs(model, [pair(a, b)], protocol=JudgeLM(), one_order="take")
     assert model.calls == 0
     assert (result["verdict"], result["reason"], result["identical"]) == ("invalid", "empty_reply", False)
 
@@ -317,7 +317,9 @@ def test_a_reply_without_text_is_invalid_and_no_loss(a: str | None, b: str | Non
 def test_a_reply_too_long_for_the_context_is_invalid_and_costs_no_call() -> None:
     model = Fake(always_first)
     protocol = JudgeLM(context=ContextBudget(1000, overflow="invalid"))
-    results = list(compare(model, [pair("A " * 2000, "B", "i1"), pair("A", "B", "i2")], protocol=protocol, orders="ab"))
+    results = list(
+        compare_pairs(model, [pair("A " * 2000, "B", "i1"), pair("A", "B", "i2")], protocol=protocol, orders="ab")
+    )
     assert [(each["verdict"], each["reason"], each["shortened"]) for each in results] == [
         ("invalid", "too_long", False),
         ("a", None, False),
@@ -333,19 +335,19 @@ class Cuts:
     def __init__(self) -> None:
         self.configuration: dict[str, Any] = {}
 
-    def question(self, a: Row, b: Row) -> Question:
+    def question(self, a: Row, b: Row) -> ComparisonQuestion:
         ab, ba = (
             Call([], variables={"reply_1": first["text"], "reply_2": second["text"]})
             for first, second in ((a, b), (b, a))
         )
-        return Question(ab, ba, words_cut=(0, 3))
+        return ComparisonQuestion(ab, ba, words_cut=(0, 3))
 
     def read(self, text: str) -> ParsedComparison:
         return ParsedComparison("tie")
 
 
 def test_a_shortened_reply_is_told() -> None:
-    results = list(compare(Fake(always_first), [pair("A", "B")], protocol=Cuts()))
+    results = list(compare_pairs(Fake(always_first), [pair("A", "B")], protocol=Cuts()))
     assert (results[0]["shortened"], results[0]["words_cut_a"], results[0]["words_cut_b"]) == (True, 0, 3)
     # A judge without scores has none.
     assert (results[0]["verdict"], results[0]["score_a"], results[0]["score_b"]) == ("tie", None, None)
@@ -362,8 +364,8 @@ def some(first: str, second: str) -> str:
 def test_how_far_a_model_reads_ahead_makes_no_difference(ahead: int) -> None:
     pairs = [pair("C", "C"), *all_pairs(grid(3, 4)), pair(None, "B"), *all_pairs(grid(2, 4)), pair("C", "C")]
 
-    one = list(compare(Fake(some), pairs, protocol=JudgeLM()))
-    other = list(compare(Fake(some, ahead=ahead), iter(pairs), protocol=JudgeLM()))
+    one = list(compare_pairs(Fake(some), pairs, protocol=JudgeLM()))
+    other = list(compare_pairs(Fake(some, ahead=ahead), iter(pairs), protocol=JudgeLM()))
     assert other == one
     assert len(one) == len(pairs) == 19
     assert [each["item_id"] for each in one] == [each.a["item_id"] for each in pairs]
@@ -373,7 +375,7 @@ def test_how_far_a_model_reads_ahead_makes_no_difference(ahead: int) -> None:
 def test_the_same_inputs_give_the_same_bytes(orders: Literal["both", "ab", "seeded"]) -> None:
     def lines() -> list[str]:
         pairs = budgeted_pairs(grid(6, 9), budget=40, seed=5)
-        return [json.dumps(each) for each in compare(Fake(some), pairs, protocol=JudgeLM(), orders=orders)]
+        return [json.dumps(each) for each in compare_pairs(Fake(some), pairs, protocol=JudgeLM(), orders=orders)]
 
     assert lines() == lines()
     assert len(lines()) == 40
@@ -382,12 +384,12 @@ def test_the_same_inputs_give_the_same_bytes(orders: Literal["both", "ab", "seed
 def test_pairs_are_read_as_calls_are_needed() -> None:
     read: list[int] = []
 
-    def pairs() -> Iterator[Pair]:
+    def pairs() -> Iterator[ReplyPair]:
         for number in range(1000):
             read.append(number)
             yield pair("A", "B", f"i{number}")
 
-    results = compare(Fake(always_first), pairs(), protocol=JudgeLM())
+    results = compare_pairs(Fake(always_first), pairs(), protocol=JudgeLM())
     assert read == []
     next(results)
     assert read == [0]
@@ -399,7 +401,7 @@ def test_memory_stays_flat() -> None:
     def peak(number: int) -> int:
         pairs = (pair("A", "B", f"i{each}") for each in range(number))
         tracemalloc.start()
-        for _ in compare(Fake(always_first), pairs, protocol=JudgeLM(), orders="ab"):
+        for _ in compare_pairs(Fake(always_first), pairs, protocol=JudgeLM(), orders="ab"):
             pass
         _, most = tracemalloc.get_traced_memory()
         tracemalloc.stop()
@@ -422,8 +424,8 @@ class Wrong(Fake):
 @pytest.mark.parametrize(("number", "what"), [(3, "fewer"), (0, "fewer"), (5, "more")])
 def test_a_model_that_loses_count_is_refused(number: int, what: str) -> None:
     with pytest.raises(InputError) as error:
-        list(compare(Wrong(number), [pair("A", "B"), pair("C", "D")], protocol=JudgeLM()))
-    assert str(error.value) == f"fake: gave {what} answers than it was asked for; expected one for every question"
+        list(compare_pairs(Wrong(number), [pair("A", "B"), pair("C", "D")], protocol=JudgeLM()))
+    assert str(error.value) == f"fake: found {what} answers than questions; expected one answer to each question"
 
 
 def test_the_rater_may_have_another_name() -> None:
@@ -466,7 +468,7 @@ def test_the_rater_may_have_another_name() -> None:
     ],
 )
 def test_suspicion(text: str, verdict: Verdict, shown_as: Literal["a", "b"], found: str | None) -> None:
-    assert suspicion(text, verdict, shown_as=shown_as) == found
+    assert find_suspicious_phrase(text, verdict, shown_as=shown_as) == found
 
 
 def test_a_verdict_that_a_reply_asked_for_is_told() -> None:

@@ -9,20 +9,27 @@ import pytest
 from hypothesis import given, strategies as st
 
 from fcconan.errors import InputError
-from fcconan.judging.comparison.judge import compare
-from fcconan.judging.comparison.pairs import Pair, Row
-from fcconan.judging.comparison.protocols import ChoiceJudge, ContextBudget, Fitted, JudgeLM, careful_estimate, fit
-from fcconan.judging.prompts import Prompt
+from fcconan.judging.comparison.judge import compare_pairs
+from fcconan.judging.comparison.pairs import ReplyPair, Row
+from fcconan.judging.comparison.protocols import (
+    ChoiceJudge,
+    ContextBudget,
+    JudgeLM,
+    ShownReplies,
+    estimate_tokens,
+    shorten_replies,
+)
+from fcconan.judging.prompts import PromptTemplate
 from fcconan.judging.tasks import Label, Task, load_task
 from fcconan.models.requests import Call, Messages, Reply, Sampling
 from fcconan.parsing import ParsedComparison
 from tests.judging.test_pairs import reply
 
 
-def file(*names: str) -> Prompt:
+def file(*names: str) -> PromptTemplate:
     """A prompt that shows these texts with a space between."""
     names = names or ("hate_speech", "reply_1", "reply_2")
-    return Prompt((("user", " ".join(f"{{{{{name}}}}}" for name in names)),))
+    return PromptTemplate((("user", " ".join(f"{{{{{name}}}}}" for name in names)),))
 
 
 def words(messages: Messages) -> int:
@@ -52,54 +59,58 @@ def asked(judge: JudgeLM | ChoiceJudge, a: Row = A, b: Row = B) -> tuple[Call, C
 
 def test_texts_that_fit_are_left_alone() -> None:
     context = ContextBudget(20, words)
-    assert fit(both, "a  b", "c\nd", context=context, answer_tokens=16) == Fitted("a  b", "c\nd", (0, 0))
+    assert shorten_replies(both, "a  b", "c\nd", context=context, answer_tokens=16) == ShownReplies(
+        "a  b", "c\nd", (0, 0)
+    )
 
 
 def test_both_texts_keep_the_same_share_of_their_words() -> None:
     # 12 and 8 words and 4 for the answer: 24. With room for 20, 16 are left for both with two ellipses: 8 of 12 is two
     # thirds, 6 of 8 (5.33, rounded up) too; one word more of the longer one would be 9 and 6, which are 17.
-    shown = fit(both, numbered("a", 12), numbered("b", 8), context=ContextBudget(20, words), answer_tokens=4)
-    assert shown == Fitted(f"{numbered('a', 8)} …", f"{numbered('b', 6)} …", (4, 2))
+    shown = shorten_replies(
+        both, numbered("a", 12), numbered("b", 8), context=ContextBudget(20, words), answer_tokens=4
+    )
+    assert shown == ShownReplies(f"{numbered('a', 8)} …", f"{numbered('b', 6)} …", (4, 2))
 
 
 def test_a_short_text_loses_nothing_as_long_as_less_than_a_word_of_it_is_due() -> None:
     # 20 words and 2, and room for 21: nineteen twentieths of 2 are 1.9, which rounds up to both. With the ellipsis
     # there is room for 18 of the longer one.
-    shown = fit(both, "b1 b2", numbered("a", 20), context=ContextBudget(21, words), answer_tokens=0)
-    assert shown == Fitted("b1 b2", f"{numbered('a', 18)} …", (0, 2))
+    shown = shorten_replies(both, "b1 b2", numbered("a", 20), context=ContextBudget(21, words), answer_tokens=0)
+    assert shown == ShownReplies("b1 b2", f"{numbered('a', 18)} …", (0, 2))
 
 
 def test_the_words_that_are_left_are_as_they_were() -> None:
     text = "One\n\ntwo,  three\tfour five six"
-    shown = fit(both, text, text, context=ContextBudget(10, words), answer_tokens=0)
-    assert shown == Fitted("One\n\ntwo,  three\tfour …", "One\n\ntwo,  three\tfour …", (2, 2))
+    shown = shorten_replies(both, text, text, context=ContextBudget(10, words), answer_tokens=0)
+    assert shown == ShownReplies("One\n\ntwo,  three\tfour …", "One\n\ntwo,  three\tfour …", (2, 2))
 
 
 def test_less_than_the_least_share_is_too_long() -> None:
     # 10 words each; a half and the ellipses are 12.
     texts = numbered("a", 10), numbered("b", 10)
-    half = fit(both, *texts, context=ContextBudget(12, words), answer_tokens=0)
-    assert half == Fitted(f"{numbered('a', 5)} …", f"{numbered('b', 5)} …", (5, 5))
-    assert fit(both, *texts, context=ContextBudget(11, words), answer_tokens=0) is None
-    less = fit(both, *texts, context=ContextBudget(11, words, least_kept=0.2), answer_tokens=0)
-    assert less == Fitted(f"{numbered('a', 4)} …", f"{numbered('b', 4)} …", (6, 6))
-    assert fit(both, *texts, context=ContextBudget(5, words, least_kept=0.01), answer_tokens=2) is None
+    half = shorten_replies(both, *texts, context=ContextBudget(12, words), answer_tokens=0)
+    assert half == ShownReplies(f"{numbered('a', 5)} …", f"{numbered('b', 5)} …", (5, 5))
+    assert shorten_replies(both, *texts, context=ContextBudget(11, words), answer_tokens=0) is None
+    less = shorten_replies(both, *texts, context=ContextBudget(11, words, least_kept=0.2), answer_tokens=0)
+    assert less == ShownReplies(f"{numbered('a', 4)} …", f"{numbered('b', 4)} …", (6, 6))
+    assert shorten_replies(both, *texts, context=ContextBudget(5, words, least_kept=0.01), answer_tokens=2) is None
     # Nothing but one word and an ellipsis of each.
-    one = fit(both, *texts, context=ContextBudget(4, words, least_kept=0.01), answer_tokens=0)
-    assert one == Fitted("a1 …", "b1 …", (9, 9))
+    one = shorten_replies(both, *texts, context=ContextBudget(4, words, least_kept=0.01), answer_tokens=0)
+    assert one == ShownReplies("a1 …", "b1 …", (9, 9))
 
 
 def test_text_without_spaces_cannot_be_shortened() -> None:
     def letters(messages: Messages) -> int:
         return sum(len(message["content"]) for message in messages)
 
-    assert fit(both, "ombrey" * 10, "b", context=ContextBudget(30, letters), answer_tokens=0) is None
+    assert shorten_replies(both, "ombrey" * 10, "b", context=ContextBudget(30, letters), answer_tokens=0) is None
 
 
 def test_invalid_never_shortens() -> None:
     context = ContextBudget(19, words, overflow="invalid")
-    assert fit(both, numbered("a", 10), numbered("b", 10), context=context, answer_tokens=0) is None
-    assert fit(both, numbered("a", 10), numbered("b", 9), context=context, answer_tokens=0) is not None
+    assert shorten_replies(both, numbered("a", 10), numbered("b", 10), context=context, answer_tokens=0) is None
+    assert shorten_replies(both, numbered("a", 10), numbered("b", 9), context=context, answer_tokens=0) is not None
 
 
 @given(st.lists(st.integers(0, 60), min_size=2, max_size=2), st.integers(1, 130), st.floats(0.01, 1))
@@ -113,8 +124,8 @@ def test_what_is_shown_fits_in_either_order_and_the_cut_does_not_depend_on_it(
 
     texts = numbered("a", lengths[0]), numbered("b", lengths[1])
     context = ContextBudget(room, count, least_kept=least)
-    shown = fit(both, *texts, context=context, answer_tokens=0)
-    other = fit(both, *reversed(texts), context=context, answer_tokens=0)
+    shown = shorten_replies(both, *texts, context=context, answer_tokens=0)
+    other = shorten_replies(both, *reversed(texts), context=context, answer_tokens=0)
     if shown is None:
         assert other is None
         return
@@ -131,7 +142,7 @@ def test_what_is_shown_fits_in_either_order_and_the_cut_does_not_depend_on_it(
 
 def test_the_estimate_counts_bytes() -> None:
     # 3 letters, then 4 bytes: 1 and 2 tokens, and 16 for each message.
-    assert careful_estimate([{"role": "user", "content": "abc"}, {"role": "user", "content": "éé"}]) == 35
+    assert estimate_tokens([{"role": "user", "content": "abc"}, {"role": "user", "content": "éé"}]) == 35
 
 
 def test_fast_mode_ends_with_the_first_line() -> None:
@@ -199,16 +210,16 @@ def test_a_prompt_file_takes_the_place_of_our_words() -> None:
 @pytest.mark.parametrize(
     ("names", "reference", "message"),
     [
-        (("hate_speech", "reply_1"), False, "the prompt does not show reply_2: put {{reply_2}} into it"),
+        (("hate_speech", "reply_1"), False, "the prompt lacks reply_2: add {{reply_2}}"),
         (
             ("hate_speech", "reply_1", "reply_2"),
             True,
-            "the prompt does not show reference: put {{reference}} into it",
+            "the prompt lacks reference: add {{reference}}",
         ),
         (
             ("hate_speech", "reference", "reply_1", "reply_2"),
             False,
-            "the prompt wants reference, but is given hate_speech, reply_1, reply_2: take it out",
+            "the prompt has the variable reference, expected hate_speech, reply_1, reply_2: take it out",
         ),
     ],
 )
@@ -242,7 +253,7 @@ def test_texts_far_too_long_are_not_asked_about() -> None:
 def test_an_answer_of_unknown_length_leaves_no_room_to_plan_with() -> None:
     with pytest.raises(InputError) as error:
         JudgeLM(explain=True, context=ContextBudget(100), sampling=Sampling(max_tokens=None))
-    assert str(error.value) == ("max_tokens is not set: the context has to leave room for the answer, so give a number")
+    assert str(error.value) == ("max_tokens is not set: give a number, for which the context reserves room")
 
 
 def test_the_configuration_tells_judges_apart() -> None:
@@ -380,7 +391,7 @@ def test_a_choice_may_see_a_reference_and_take_a_prompt_file() -> None:
         ),
         (
             {"context": ["hate_speech", "background"]},
-            "the task which wants a background, which replies do not have: take it from `context`",
+            "the task which requires background, which comparisons do not show: remove it from `context`",
         ),
     ],
 )
@@ -434,7 +445,7 @@ def test_replayed_judgelm_gives_the_released_verdicts(mirror: Path, corpus: str,
     lines = (mirror / JUDGED / corpus / f"judgelm/judged_{size}.jsonl").read_bytes().decode().strip("\n").split("\n")
     records = [json.loads(line) for line in lines]
     pairs = [
-        Pair(
+        ReplyPair(
             *(
                 reply(
                     f"i{number}",
@@ -447,7 +458,7 @@ def test_replayed_judgelm_gives_the_released_verdicts(mirror: Path, corpus: str,
         )
         for number, each in enumerate(records)
     ]
-    results = list(compare(Recorded(records), pairs, protocol=JudgeLM(), orders="ab"))
+    results = list(compare_pairs(Recorded(records), pairs, protocol=JudgeLM(), orders="ab"))
     expected: list[tuple[str, float | None, float | None]] = []
     for each in records:  # upstream's rule: the first line, two numbers between spaces
         try:
@@ -462,11 +473,11 @@ def test_replayed_judgelm_gives_the_released_verdicts(mirror: Path, corpus: str,
     invalid = Counter(each["reason"] for each in results if each["reason"])
     assert invalid == INVALID.get((corpus, size), {})
     # The other order was not recorded: with it, and unless one order may stand for both, nothing is left.
-    both_orders = list(compare(Recorded(records), pairs, protocol=JudgeLM()))
+    both_orders = list(compare_pairs(Recorded(records), pairs, protocol=JudgeLM()))
     assert {each["verdict"] for each in both_orders} == {"invalid"}
     assert [each["verdict_ab"] for each in both_orders] == [
         None if each["verdict"] == "invalid" else each["verdict"] for each in results
     ]
     assert {each["reason_ba"] for each in both_orders} == {"not_recorded"}
-    taken = list(compare(Recorded(records), pairs, protocol=JudgeLM(), one_order="take"))
+    taken = list(compare_pairs(Recorded(records), pairs, protocol=JudgeLM(), one_order="take"))
     assert [each["verdict"] for each in taken] == [each["verdict"] for each in results]

@@ -17,7 +17,7 @@ from fcconan.judging.benchmark.evaluation import (
     held_out_rows,
     score_table,
 )
-from fcconan.judging.benchmark.predictions import Judged, JudgePredictions
+from fcconan.judging.benchmark.predictions import JudgePredictions, RaterValues
 from fcconan.judging.benchmark.rated_rows import BenchmarkRows, benchmark_rows
 from fcconan.judging.benchmark.suites import JudgeSuite, load_judge_suite
 from fcconan.judging.learned.cross_fitting import cross_fit
@@ -76,12 +76,12 @@ def predictions(rows: BenchmarkRows) -> JudgePredictions:
 
 
 @pytest.fixture(scope="module")
-def judged(predictions: JudgePredictions) -> list[Judged]:
+def judged(predictions: JudgePredictions) -> list[RaterValues]:
     return predictions.every_rater()
 
 
 @pytest.fixture(scope="module")
-def found(rows: BenchmarkRows, judged: list[Judged]) -> list[dict[str, Any]]:
+def found(rows: BenchmarkRows, judged: list[RaterValues]) -> list[dict[str, Any]]:
     return correlation_rows(rows, judged, resamples=50, seed=0, confidence=0.95)
 
 
@@ -112,7 +112,7 @@ def test_a_metric_of_whole_replies_is_turned_where_praise_is_at_the_other_end(ro
     assert length.features[:, 0].tolist() == words and length.features.shape == (300, 1)
 
 
-def test_coefficients_are_those_of_scipy(rows: BenchmarkRows, judged: list[Judged], found: list[Any]) -> None:
+def test_coefficients_are_those_of_scipy(rows: BenchmarkRows, judged: list[RaterValues], found: list[Any]) -> None:
     values = {each.name: each.values for each in judged}
     for name in ("surface", "good, trained", "good", "length only"):
         for column, aspect in enumerate(("relevance", "aggressiveness")):
@@ -161,7 +161,9 @@ def test_controls_find_nothing(found: list[Any]) -> None:
         assert (within["value"], within["reason"]) == (None, "constant")
 
 
-def test_a_rater_whose_ratings_are_lacking_is_left_out(predictions: JudgePredictions, judged: list[Judged]) -> None:
+def test_a_rater_whose_ratings_are_lacking_is_left_out(
+    predictions: JudgePredictions, judged: list[RaterValues]
+) -> None:
     assert predictions.left_out == {"of another dataset": "gpt-9"}
     assert "of another dataset" not in {each.name for each in judged}
 
@@ -208,7 +210,7 @@ def test_ratings_of_a_message_and_of_doubtful_rows_change_no_prediction_of_their
 
 
 def test_a_held_out_system_or_round_is_never_learned_from(
-    rows: BenchmarkRows, predictions: JudgePredictions, judged: list[Judged], monkeypatch: pytest.MonkeyPatch
+    rows: BenchmarkRows, predictions: JudgePredictions, judged: list[RaterValues], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     learned_from: list[Any] = []
 
@@ -238,7 +240,7 @@ def test_a_held_out_system_or_round_is_never_learned_from(
 
 
 def test_the_label_curve_learns_from_nested_subsets(
-    rows: BenchmarkRows, predictions: JudgePredictions, judged: list[Judged], monkeypatch: pytest.MonkeyPatch
+    rows: BenchmarkRows, predictions: JudgePredictions, judged: list[RaterValues], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     learned_from: list[Any] = []
 
@@ -264,7 +266,7 @@ def test_the_label_curve_learns_from_nested_subsets(
     assert found[-2]["mean"] == pytest.approx(spearmanr(values[:270, 0], rows.table.ratings[:270, 0]).statistic)
 
 
-def test_differences_are_tested_over_leakage_groups(rows: BenchmarkRows, judged: list[Judged]) -> None:
+def test_differences_are_tested_over_leakage_groups(rows: BenchmarkRows, judged: list[RaterValues]) -> None:
     compared = [each for each in judged if each.name in ("surface", "good", "blind")]
     tests, families = difference_rows(rows, compared, resamples=40, swaps=99, seed=3, confidence=0.9)
     assert len(tests) == 6 and [family["n_tests"] for family in families] == [3, 3]
@@ -284,13 +286,17 @@ def test_differences_are_tested_over_leakage_groups(rows: BenchmarkRows, judged:
     assert [row["low"], row["high"]] == pytest.approx(np.quantile(resampled, [0.05, 0.95]).tolist())
 
 
-def test_an_item_is_an_hs_within_items_and_a_leakage_group_elsewhere(rows: BenchmarkRows, judged: list[Judged]) -> None:
+def test_an_item_is_an_hs_within_items_and_a_leakage_group_elsewhere(
+    rows: BenchmarkRows, judged: list[RaterValues]
+) -> None:
     own = replace(rows, messages=[f"h{place // 2}" for place in range(300)])
     assert list(score_table(own, judged[:1], rows.clean, by_item=True).items) == own.messages[:270]
     assert list(score_table(own, judged[:1], rows.clean).items) == rows.table.groups[:270].tolist()
 
 
-def test_the_interval_of_a_difference_is_of_the_rows_that_have_both(rows: BenchmarkRows, judged: list[Judged]) -> None:
+def test_the_interval_of_a_difference_is_of_the_rows_that_have_both(
+    rows: BenchmarkRows, judged: list[RaterValues]
+) -> None:
     table = score_table(rows, [each for each in judged if each.name in ("good", "half")], rows.clean)
     there = np.isfinite(table.metric_values[2])
     own = table.select(range(4), np.flatnonzero(there).tolist())

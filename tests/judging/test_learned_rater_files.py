@@ -13,13 +13,13 @@ import pytest
 
 from fcconan.errors import InputError
 from fcconan.judging.learned.cross_fitting import fit
-from fcconan.judging.learned.features import SURFACE, features_of
+from fcconan.judging.learned.features import SURFACE, compute_features
 from fcconan.judging.learned.files import ARRAYS, VALUES, load_rater, save_rater
 from fcconan.judging.learned.folds import fold_numbers
 from fcconan.judging.learned.judge import FeatureRatings, LearnedJudge, learned_ratings
 from fcconan.judging.learned.rated_texts import RatedAspect, RatedTexts
-from fcconan.judging.learned.rater import LearnedRater, learned_rater
-from fcconan.judging.learned.training_texts import OUT_OF_FOLD, remember
+from fcconan.judging.learned.rater import LearnedRater, build_rater
+from fcconan.judging.learned.training_texts import OUT_OF_FOLD, hash_training_texts
 from fcconan.judging.tasks import load_task
 
 REPLIES = [
@@ -46,12 +46,12 @@ def trained() -> tuple[LearnedRater, RatedTexts, Any, np.ndarray]:
         [row["reply_id"] for row in REPLIES], messages, texts, aspects, ratings, ["one"] * n, ["1"] * n, np.arange(n)
     )
     extra = np.where(np.arange(n)[:, None] % 7 == 0, np.nan, ratings[:, :1] + np.arange(n)[:, None] % 3)
-    features = features_of(messages, texts, None, extra)
+    features = compute_features(messages, texts, None, extra)
     folds = fold_numbers(table, folds=4)
     fitted = fit(table, features, folds=folds)
-    remembered = remember(messages, texts, [()] * n, folds)
+    remembered = hash_training_texts(messages, texts, [()] * n, folds)
     judges = (("judge", "relevance"),)
-    rater = learned_rater(
+    rater = build_rater(
         "learned:x",
         table,
         features,
@@ -328,6 +328,6 @@ def test_a_rater_on_another_scale_is_refused(copy: Path) -> None:
 
 
 def test_features_of_other_widths_are_refused(saved: Path) -> None:
-    features = features_of(["One."], ["Two."])
+    features = compute_features(["One."], ["Two."])
     with pytest.raises(InputError, match="expected those of the training"):
         load_rater(saved).predict(features.only(SURFACE), [None])

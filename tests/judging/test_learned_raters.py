@@ -14,12 +14,25 @@ from sklearn.metrics.pairwise import rbf_kernel
 from fcconan.data import balanced_folds, leakage_groups
 from fcconan.errors import InputError
 from fcconan.judging.learned.cross_fitting import cross_fit, fit
-from fcconan.judging.learned.features import EMBEDDING, SURFACE, SURFACE_NAMES, Features, features_of, surface_features
+from fcconan.judging.learned.features import (
+    EMBEDDING,
+    SURFACE,
+    SURFACE_NAMES,
+    Features,
+    compute_features,
+    surface_features,
+)
 from fcconan.judging.learned.folds import fold_numbers
-from fcconan.judging.learned.rated_texts import RatedAspect, RatedTexts, rated_texts
-from fcconan.judging.learned.rater import coverage, fit_novelty, half_width
+from fcconan.judging.learned.rated_texts import RatedAspect, RatedTexts, make_rated_texts
+from fcconan.judging.learned.rater import coverage, fit_novelty_detector, half_width
 from fcconan.judging.learned.regression import ALPHAS, FEWEST, GAMMAS, Learner, fit_space
-from fcconan.judging.learned.training_texts import IN_SAMPLE, OUT_OF_FOLD, UNSEEN, remember, signature_of
+from fcconan.judging.learned.training_texts import (
+    IN_SAMPLE,
+    OUT_OF_FOLD,
+    UNSEEN,
+    hash_training_texts,
+    minhash_signature,
+)
 
 ASPECTS = (RatedAspect("relevance", 1, 5), RatedAspect("tone", 1, 5, higher_is_better=False))
 
@@ -79,7 +92,7 @@ def test_embeddings_are_of_message_and_reply_with_product_and_difference() -> No
             assert len(texts) == len(set(texts))  # each text once
             return np.array([[len(text), 1.0] for text in texts])
 
-    found = features_of(["abc", "abc"], ["a", "abc"], Lengths(), np.array([[np.nan], [2.0]]))  # type: ignore[arg-type]
+    found = compute_features(["abc", "abc"], ["a", "abc"], Lengths(), np.array([[np.nan], [2.0]]))  # type: ignore[arg-type]
     assert found.blocks[EMBEDDING].tolist() == [[3, 1, 1, 1, 3, 1, 2, 0], [3, 1, 3, 1, 9, 1, 0, 0]]
     assert found.widths == {"embedding": 8, "surface": len(SURFACE_NAMES), "ratings": 1}
 
@@ -116,7 +129,7 @@ def test_rounds_come_from_their_column_or_from_the_splits_that_hold_the_row() ->
         {"reply_id": "b", "also_in": ["dev", "agreement_round1"]},
         {"reply_id": "c"},
     ]
-    table = rated_texts(rows, ASPECTS, np.zeros((3, 2)), np.arange(3))
+    table = make_rated_texts(rows, ASPECTS, np.zeros((3, 2)), np.arange(3))
     assert table.rounds == ("2", "agreement_round1", "unknown")
     assert table.take(np.array([False, True, True])).reply_ids == ("b", "c")
 
@@ -247,7 +260,7 @@ def test_intervals_cover_what_they_promise() -> None:
 def test_unlike_replies_are_flagged_and_about_one_in_a_hundred_of_the_others() -> None:
     table, features = simulated(1000, groups=500)
     space = fit_space(features)
-    novelty = fit_novelty(space.scaled(features), space.points(features), fold_numbers(table))
+    novelty = fit_novelty_detector(space.scaled(features), space.points(features), fold_numbers(table))
     _, others = simulated(1000, groups=500, seed=5)
     far = Features({name: values + 5 for name, values in others.blocks.items()})
     shares = [
@@ -261,7 +274,7 @@ MESSAGE = "The Dravene take all the good places at the river, and we are left wi
 
 
 def test_a_model_that_did_not_see_the_texts_rates_them() -> None:
-    texts = remember(
+    texts = hash_training_texts(
         [MESSAGE, MESSAGE, "Quillish songs are noise.", "Ostrun bakers cheat."],
         ["Who told you?", "I met them.", "Who told you?", "Not mine."],
         [(), (), ("c:7",), ()],
@@ -279,7 +292,7 @@ def test_a_model_that_did_not_see_the_texts_rates_them() -> None:
 
 
 def test_a_training_message_with_a_training_reply_of_another_fold_is_in_sample() -> None:
-    texts = remember(
+    texts = hash_training_texts(
         [MESSAGE, "Quillish songs are noise.", "Ostrun bakers cheat.", "Tessok drive too fast."],
         ["Who told you?", "Who told you?", "I met them.", "Not mine."],
         [(), ("c:7",), (), ()],
@@ -295,13 +308,13 @@ def test_a_training_message_with_a_training_reply_of_another_fold_is_in_sample()
 
 
 def test_each_training_row_is_remembered() -> None:
-    texts = remember([MESSAGE] * 3, ["One.", "ONE", "Two."], [()] * 3, np.array([0, 0, 1]))
+    texts = hash_training_texts([MESSAGE] * 3, ["One.", "ONE", "Two."], [()] * 3, np.array([0, 0, 1]))
     assert sorted(texts.pairs.values()) == [(0, 0), (1,)]
     assert texts.model_for(MESSAGE, "one") == (0, OUT_OF_FOLD)
 
 
 def test_a_message_in_several_folds_was_seen_by_each_model() -> None:
-    texts = remember([MESSAGE, MESSAGE], ["One.", "Two."], [(), ()], np.array([0, 1]))
+    texts = hash_training_texts([MESSAGE, MESSAGE], ["One.", "Two."], [(), ()], np.array([0, 1]))
     assert texts.model_for(MESSAGE, "Two.") == (1, OUT_OF_FOLD)  # the row itself was held out
     assert texts.model_for(MESSAGE, "Three.") == (None, IN_SAMPLE)
 
@@ -314,7 +327,7 @@ def test_signatures_estimate_the_share_of_common_runs() -> None:
         other = one[: rng.integers(20, 60)] + "".join(rng.choice(list(letters), 20))
         runs = [{text[at : at + 3] for at in range(len(text) - 2)} for text in (one, other)]
         exact = len(runs[0] & runs[1]) / len(runs[0] | runs[1])
-        estimate = float((signature_of(one) == signature_of(other)).mean())
+        estimate = float((minhash_signature(one) == minhash_signature(other)).mean())
         assert estimate == pytest.approx(exact, abs=0.16)  # four standard deviations
 
 

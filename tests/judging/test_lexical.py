@@ -178,11 +178,11 @@ def test_aspects_and_replies_keep_their_order_and_rows_are_made_as_they_are_aske
 
 def test_replies_that_can_be_read_only_once_are_refused() -> None:
     judge = LexicalJudge(task(aspect("fluency")))
-    with pytest.raises(InputError, match="read only once, and are read twice: give a list"):
+    with pytest.raises(InputError, match="which can be read only once: give a list"):
         next(judge.rate(iter([reply("Yes.")])))
 
 
 def test_a_task_with_labels_is_refused() -> None:
     labels = [Label(name="a", meaning="one"), Label(name="b", meaning="other")]
-    with pytest.raises(InputError, match="the task pick has labels, the lexical baseline rates aspects"):
+    with pytest.raises(InputError, match="the task pick has labels, and the lexical baseline rates aspects"):
         LexicalJudge(Task(name="pick", title="Pick", unit="reply", question="?", labels=labels))

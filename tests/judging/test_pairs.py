@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from fcconan.errors import InputError
-from fcconan.judging.comparison.pairs import Pair, all_pairs, budgeted_pairs
+from fcconan.judging.comparison.pairs import ReplyPair, all_pairs, budgeted_pairs
 
 
 def reply(item: str, system: str, **changes: Any) -> dict[str, Any]:
@@ -28,7 +28,7 @@ def grid(systems: int, items: int) -> list[dict[str, Any]]:
     return [reply(f"i{item}", f"s{system}") for item in range(items) for system in range(systems)]
 
 
-def keys(pairs: Iterable[Pair]) -> list[tuple[str, str, str]]:
+def keys(pairs: Iterable[ReplyPair]) -> list[tuple[str, str, str]]:
     """Item and systems of every pair; both replies must belong to the item."""
     found = []
     for pair in pairs:
@@ -75,18 +75,18 @@ SECOND = reply("i1", "b")
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
-        ([], "no item has replies of two systems, so nothing can be compared: check the column item_id"),
+        ([], "no item has replies of two systems to compare: check the column item_id"),
         (
             [reply("i1", "a"), reply("i2", "b")],
-            "no item has replies of two systems, so nothing can be compared: check the column item_id",
+            "no item has replies of two systems to compare: check the column item_id",
         ),
         (
             [reply("i1", "a"), SECOND, reply("i1", "a", reply_id="re-other", text="Another.")],
-            "reply 3: a answers the item i1 a second time: keep one of its replies",
+            "reply 3: a second reply of a to the item i1: keep one of them",
         ),
         (
             [reply("i1", "a"), SECOND | {"hate_speech": "The Ostrun spoil i1."}],
-            "reply 2: the item i1 has two HS, expected one: give them items of their own",
+            "reply 2: the item i1 has two HS, expected one: give each HS its own item_id",
         ),
     ],
 )
@@ -119,8 +119,8 @@ def test_a_budget_connects_all_systems_and_uses_them_equally(systems: int, items
 
 @settings(deadline=None)
 @given(st.sets(st.tuples(st.integers(0, 5), st.integers(0, 4)), min_size=4), st.integers(0, 60), st.integers(0, 50))
-def test_a_budget_with_missing_replies(answered: set[tuple[int, int]], more: int, seed: int) -> None:
-    rows = [reply(f"i{item}", f"s{system}") for item, system in sorted(answered)]
+def test_a_budget_with_missing_replies(match_answers: set[tuple[int, int]], more: int, seed: int) -> None:
+    rows = [reply(f"i{item}", f"s{system}") for item, system in sorted(match_answers)]
     systems = {row["system"] for row in rows}
     budget = len(systems) - 1 + more
     try:
@@ -128,7 +128,7 @@ def test_a_budget_with_missing_replies(answered: set[tuple[int, int]], more: int
     except InputError:
         everything = []
     if not everything or not connected(systems, [(a, b) for _, a, b in everything]):
-        with pytest.raises(InputError, match=r"nothing can be compared|answered no common item"):
+        with pytest.raises(InputError, match=r"no item has replies of two|have no common item"):
             budgeted_pairs(rows, budget=budget, seed=seed)
         return
     chosen = keys(budgeted_pairs(rows, budget=budget, seed=seed))
@@ -166,7 +166,7 @@ def test_a_budget_that_cannot_connect_the_systems_names_the_smallest_that_can(bu
     with pytest.raises(InputError) as error:
         budgeted_pairs(grid(6, 4), budget=budget, seed=0)
     assert str(error.value) == (
-        f"a budget of {budget} cannot connect 6 systems: give 5 comparisons or more, or compare fewer systems"
+        f"{budget} comparisons cannot connect 6 systems: give 5 comparisons or more, or compare fewer systems"
     )
 
 
@@ -175,7 +175,7 @@ def test_systems_that_nothing_connects_are_named() -> None:
     with pytest.raises(InputError) as error:
         budgeted_pairs(rows, budget=100, seed=0)
     assert str(error.value) == (
-        "a and c answered no common item, and no other systems connect them: compare them in separate runs"
+        "a and c have no common item, and no other systems connect them: compare them in separate runs"
     )
 
 

@@ -4,9 +4,9 @@ from typing import Any
 import pytest
 
 from fcconan.errors import InputError
-from fcconan.judging.panel import Rule, combine, rate_together
+from fcconan.judging.panel import Rule, combine, rate_with_panel
 from fcconan.judging.rating import ModelJudge
-from fcconan.judging.strategies import Plan
+from fcconan.judging.strategies import RatingPlan
 from tests.judging.fake_model import FakeModel, aspect, labels_task, row, task
 
 
@@ -77,9 +77,9 @@ def says(answer: str) -> FakeModel:
 
 def test_the_rows_of_the_judges_come_first() -> None:
     rows = [row(1), row(2, ""), row(3)]
-    plan = Plan(task(aspect("calm")))
+    plan = RatingPlan(task(aspect("calm")))
     judges = [ModelJudge(says(f'{{"calm": {value}}}'), plan, name=f"judge {value}") for value in (2, 5, 5)]
-    found = list(rate_together(judges, rows, "median"))
+    found = list(rate_with_panel(judges, rows, "median"))
     assert [[(each["reply_id"], each["rater"], each["value"]) for each in rows] for rows in found] == [
         [
             (name, "judge 2", given[0]),
@@ -93,8 +93,8 @@ def test_the_rows_of_the_judges_come_first() -> None:
 
 
 def test_panels_choose_labels() -> None:
-    plan = Plan(labels_task("good", "bad"))
+    plan = RatingPlan(labels_task("good", "bad"))
     judges = [ModelJudge(says(name), plan) for name in ("good", "bad", "bad")]
-    [rows] = rate_together(judges, [row(1)], "majority")
+    [rows] = rate_with_panel(judges, [row(1)], "majority")
     assert [each["label"] for each in rows] == ["good", "bad", "bad", "bad"]
     assert rows[-1]["pair_id"] == "re-1"

@@ -43,14 +43,14 @@ def test_raters_can_be_named_models_too() -> None:
 @pytest.mark.parametrize(
     ("aspect", "raters", "message"),
     [
-        ("wit", None, "there are no ratings of wit by people: there are ratings of calm, depth"),
-        ("depth", ["eve"], "there are no ratings of depth by eve: there are ratings of calm, depth"),
+        ("wit", None, "found no ratings of wit by people; found ratings of calm, depth"),
+        ("depth", ["eve"], "found no ratings of depth by eve; found ratings of calm, depth"),
     ],
 )
 def test_ratings_that_are_not_there(aspect: str, raters: list[str] | None, message: str) -> None:
     with pytest.raises(InputError, match=message):
         mean_of_people(RATINGS, aspect, raters=raters)
-    with pytest.raises(InputError, match="there are ratings of nothing"):
+    with pytest.raises(InputError, match="found ratings of no aspect"):
         mean_of_people([], aspect)
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from fcconan.errors import InputError
-from fcconan.judging.prompts import Prompt, dump_prompt, inert, load_prompt, rating_schema
+from fcconan.judging.prompts import PromptTemplate, dump_prompt, load_prompt, rating_schema, separate_braces
 from tests.judging.fake_model import aspect
 
 KNOWN = {"hate_speech", "counter_narrative", "background"}
@@ -42,7 +42,7 @@ def write(path: Path, text: str) -> Path:
     return file
 
 
-def load(path: Path, text: str, needed: tuple[str, ...] = ()) -> Prompt:
+def load(path: Path, text: str, needed: tuple[str, ...] = ()) -> PromptTemplate:
     return load_prompt(write(path, text), known=KNOWN, needed=needed)
 
 
@@ -64,7 +64,7 @@ def test_texts_take_the_place_of_variables_and_are_never_evaluated(tmp_path: Pat
 
 
 def test_some_variables_can_be_filled_for_good() -> None:
-    prompt = Prompt((("user", "{{ grades }} of {{hate_speech}}: {{grades}}"),))
+    prompt = PromptTemplate((("user", "{{ grades }} of {{hate_speech}}: {{grades}}"),))
     filled = prompt.filled({"grades": "1: {{hate_speech}} {{{a"})
     shown = "1: { {hate_speech}} { { {a"
     assert filled.messages == (("user", f"{shown} of {{{{hate_speech}}}}: {shown}"),)
@@ -72,14 +72,14 @@ def test_some_variables_can_be_filled_for_good() -> None:
 
 
 def test_inert_text_has_no_variables_and_otherwise_stays() -> None:
-    assert inert('{"a": {"b": 1}} { {x}}') == '{"a": {"b": 1}} { {x}}'
-    assert Prompt((("user", inert("{{{{x}}}}")),)).variables == frozenset()
+    assert separate_braces('{"a": {"b": 1}} { {x}}') == '{"a": {"b": 1}} { {x}}'
+    assert PromptTemplate((("user", separate_braces("{{{{x}}}}")),)).variables == frozenset()
 
 
 def test_the_hash_changes_with_role_and_content() -> None:
-    prompts = [Prompt((("user", "a"),)), Prompt((("system", "a"),)), Prompt((("user", "b"),))]
+    prompts = [PromptTemplate((("user", "a"),)), PromptTemplate((("system", "a"),)), PromptTemplate((("user", "b"),))]
     assert len({prompt.hash for prompt in prompts}) == 3
-    assert prompts[0].hash == Prompt((("user", "a"),)).hash
+    assert prompts[0].hash == PromptTemplate((("user", "a"),)).hash
     assert re.fullmatch("[0-9a-f]{12}", prompts[0].hash)
 
 
@@ -101,9 +101,9 @@ def test_the_hash_changes_with_role_and_content() -> None:
             "- {role: user, content: '{{hs}} {{cn}}'}\n",
             "there is no variable cn, hs; choose among background, counter_n",
         ),
-        ("- {role: user, content: 'a {{counter narrative}}'}\n", "has '{{counter narrative}}', which is no variable"),
-        ("- {role: user, content: 'a {{}} b'}\n", "has '{{}}', which is no variable"),
-        ("- {role: user, content: 'a {{background} b'}\n", "has '{{background', which is no variable"),
+        ("- {role: user, content: 'a {{counter narrative}}'}\n", "has '{{counter narrative}}', expected a variable"),
+        ("- {role: user, content: 'a {{}} b'}\n", "has '{{}}', expected a variable"),
+        ("- {role: user, content: 'a {{background} b'}\n", "has '{{background', expected a variable"),
         ("- {role: user, content: '{{background}}'}\n", "does not show hate_speech; put {{hate_speech}} into it"),
     ],
 )

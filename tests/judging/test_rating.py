@@ -4,9 +4,9 @@ from typing import Any, get_args
 
 import pytest
 
-from fcconan.judging.answer_checks import cites
-from fcconan.judging.rating import LABELLED, RATED, Judge, ModelJudge, Row, name_of
-from fcconan.judging.strategies import Plan
+from fcconan.judging.answer_checks import cites_texts
+from fcconan.judging.rating import LABELLED, RATED, Judge, ModelJudge, Row, strategy_label
+from fcconan.judging.strategies import RatingPlan
 from fcconan.judging.tasks import Task
 from fcconan.models.requests import Call, CallReason, Reply, TokenAlternatives
 from tests.judging.fake_model import FakeModel, aspect, labels_task, row, task
@@ -16,7 +16,7 @@ TWO = task(aspect("calm"), aspect("depth", 0, 3, higher_is_better=False))
 
 
 def judge(model: FakeModel, chosen: Task = CALM, strategy: Any = "rubric", **settings: Any) -> ModelJudge:
-    return ModelJudge(model, Plan(chosen, strategy, **settings))
+    return ModelJudge(model, RatingPlan(chosen, strategy, **settings))
 
 
 def rated(
@@ -174,7 +174,7 @@ def test_background_is_looked_up_once_where_the_row_has_none() -> None:
         return "Looked up." if given["reply_id"] != "re-3" else None
 
     model = FakeModel(lambda _: '{"calm": {"score": 3, "explanation": "It says \'looked up\'."}}')
-    mine = ModelJudge(model, Plan(CALM, "grounded"), background=background)
+    mine = ModelJudge(model, RatingPlan(CALM, "grounded"), background=background)
     found = [each for [each] in mine.rate([row(1, background="Own."), row(2), row(3)])]
     assert asked == ["re-2", "re-3"]
     assert [call.variables["background"] for call in model.calls] == ["Own.", "Looked up."]
@@ -460,7 +460,7 @@ SHOWN = {"counter_narrative": "The Tessok don’t steal;  they BAKE bread.", "ha
     ],
 )
 def test_an_explanation_cites_what_it_quotes(explanation: str | None, expected: bool) -> None:
-    assert cites(explanation, SHOWN) is expected
+    assert cites_texts(explanation, SHOWN) is expected
 
 
 def test_verdicts_that_stand_in_the_reply_are_reported() -> None:
@@ -488,7 +488,7 @@ def test_the_configuration_names_all_that_changes_ratings() -> None:
         def __call__(self, _: Row) -> str | None:
             return "B."
 
-    plan = Plan(TWO, "grounded", seed=5)
+    plan = RatingPlan(TWO, "grounded", seed=5)
     found = ModelJudge(FakeModel(lambda _: ""), plan, background=Known()).configuration
     assert {name: found[name] for name in ("model", "task", "strategy", "samples", "background")} == {
         "model": {"kind": "fake"},
@@ -499,7 +499,9 @@ def test_the_configuration_names_all_that_changes_ratings() -> None:
     }
     assert (found["sampling"][0]["seed"], found["sampling"][0]["max_tokens"]) == (5, 1024)
     other = task(aspect("calm"), aspect("depth", 0, 3, title="Deepness"))
-    assert found["prompts"] != ModelJudge(FakeModel(lambda _: ""), Plan(other, "grounded")).configuration["prompts"]
+    assert (
+        found["prompts"] != ModelJudge(FakeModel(lambda _: ""), RatingPlan(other, "grounded")).configuration["prompts"]
+    )
 
 
 @pytest.mark.parametrize(
@@ -516,4 +518,4 @@ def test_the_configuration_names_all_that_changes_ratings() -> None:
     ],
 )
 def test_a_name_says_what_differs_from_the_strategy(settings: dict[str, Any], name: str) -> None:
-    assert name_of(Plan(task(aspect("calm", steps=["Read it."])), **settings)) == name
+    assert strategy_label(RatingPlan(task(aspect("calm", steps=["Read it."])), **settings)) == name

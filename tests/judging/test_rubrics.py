@@ -107,13 +107,13 @@ GOOD = "How?\nScore 1: Flat.\nScore 2: Deep."
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
-        ("a.csv", "Calm,Depth\n", "has rows of 2 cells, expected two of one length"),
-        ("a.csv", "", "has rows of no cells, expected two of one length"),
-        ("a.csv", "Calm,Depth\na\n", "has rows of 2, 1 cells, expected two of one length"),
+        ("a.csv", "Calm,Depth\n", "has rows of 2 cells, expected two rows of equal length"),
+        ("a.csv", "", "has rows of no cells, expected two rows of equal length"),
+        ("a.csv", "Calm,Depth\na\n", "has rows of 2, 1 cells, expected two rows of equal length"),
         (
             "a.csv",
             "Calm,Calm\na,b\n",
-            "has rows of 2, 2 cells, expected two of one length: the names of the aspects, all different",
+            "has rows of 2, 2 cells, expected two rows of equal length: different names of aspects",
         ),
         ("a.csv", 'Calm\n"a\n', "not CSV (unexpected end of data); correct it"),
         (
@@ -145,14 +145,14 @@ GOOD = "How?\nScore 1: Flat.\nScore 2: Deep."
         (
             "a.json",
             prometheus(Calm="How?\nScore 1:\nScore 2: Deep."),
-            "aspects.0.grades.1: is empty: write what raters",
+            "aspects.0.grades.1: is empty: write a text",
         ),
         (
             "a.json",
             prometheus(Calm="Score 1: Flat.\nScore 2: Deep."),
-            "aspects.0.question: is empty: write what raters",
+            "aspects.0.question: is empty: write a text",
         ),
-        ("a.json", prometheus(**{"A b": GOOD, "A-B": GOOD}), "two aspects or labels have one name"),
+        ("a.json", prometheus(**{"A b": GOOD, "A-B": GOOD}), "two aspects or labels have the same name"),
         ("a.json", prometheus(**{"5 Ws": GOOD}), "aspects.0.name: String should match pattern"),
     ],
 )
@@ -229,11 +229,11 @@ def test_without_a_question_the_definition_is_asked() -> None:
 @pytest.mark.parametrize(
     ("answer", "message"),
     [
-        (Reply(reason="timeout"), "fake drafted no rubric (timeout): try again, or another model"),
-        (Reply(reason="server_error", detail="500"), "fake drafted no rubric (server_error: 500): try again"),
+        (Reply(reason="timeout"), "fake drafted no rubric (timeout): repeat the command, or use another model"),
+        (Reply(reason="server_error", detail="500"), "fake drafted no rubric (server_error: 500): repeat the command"),
         (
             "I cannot.",
-            "at line 1 column 0): look at it with `fcconan judge show`, and try again",
+            "at line 1 column 0): see `fcconan judge show` and repeat the command",
         ),
         ("{oops}", "fake drafted no rubric (Invalid JSON"),
         ('{"question": "Is it?"}', "fake drafted no rubric (grades: Field required)"),
@@ -277,8 +277,8 @@ def test_what_is_no_rubric_is_refused(answer: Reply | str, message: str) -> None
     [
         ({"low": 3}, "no rubric can be drafted for the aspect 'inner_warmth': low is 3 and high 3: low must be"),
         ({"name": "Inner warmth"}, "no rubric can be drafted for the aspect 'Inner warmth': name: String should match"),
-        ({"definition": " "}, "for the aspect 'inner_warmth': question: is empty: write what raters"),
-        ({"title": ""}, "for the aspect 'inner_warmth': title: is empty: write what raters"),
+        ({"definition": " "}, "for the aspect 'inner_warmth': question: is empty: write a text"),
+        ({"title": ""}, "for the aspect 'inner_warmth': title: is empty: write a text"),
         ({"high": 10**9}, "the scale from 1 to 1000000000 has more than 100 grades: give a smaller --high"),
     ],
 )

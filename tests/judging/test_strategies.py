@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from fcconan.errors import InputError
-from fcconan.judging.calibration.settings import Steps
-from fcconan.judging.outcomes import Outcome, read
-from fcconan.judging.strategies import STRATEGIES, Plan, Question, Strategy, variables
+from fcconan.judging.calibration.settings import EvaluationSteps
+from fcconan.judging.judgements import Judgement, read_answers
+from fcconan.judging.strategies import STRATEGIES, RatingPlan, RatingQuestion, Strategy, prompt_variables
 from fcconan.judging.tasks import Task, load_task
 from fcconan.models.requests import Reply, Sampling
 from tests.judging.fake_model import aspect, labels_task, task
@@ -18,18 +18,18 @@ TEXTS = {"hate_speech": "Tessok do nothing.", "counter_narrative": "They bake.",
 TWO = task(aspect("calm"), aspect("depth", 0, 3))
 
 
-def plan(chosen: Task, strategy: Strategy, **settings: Any) -> Plan:
+def plan(chosen: Task, strategy: Strategy, **settings: Any) -> RatingPlan:
     if strategy == "auto-cseval":
         settings = {"steps": {each.name: ["Calibrated step."] for each in chosen.aspects}, **settings}
-    return Plan(chosen, strategy, **settings)
+    return RatingPlan(chosen, strategy, **settings)
 
 
-def user(question: Question) -> str:
+def user(question: RatingQuestion) -> str:
     return question.prompt.messages[-1][1]
 
 
-def everything(question: Question, texts: Mapping[str, str] = TEXTS) -> str:
-    return "\n\n".join(message["content"] for message in question.prompt.render(variables(texts)))
+def everything(question: RatingQuestion, texts: Mapping[str, str] = TEXTS) -> str:
+    return "\n\n".join(message["content"] for message in question.prompt.render(prompt_variables(texts)))
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
@@ -38,7 +38,7 @@ def test_no_prompt_holds_what_reads_as_a_grade(name: str, strategy: Strategy) ->
     chosen = load_task(name)
     for question in plan(chosen, strategy).questions():
         for echo in (everything(question), user(question), user(question).rpartition("\n\n")[2]):
-            found = read(question, [Reply(echo)] * question.samples)
+            found = read_answers(question, [Reply(echo)] * question.samples)
             assert list(found) == [each.name for each in question.aspects]
             assert [(each.value, each.reason is None) for each in found.values()] == [(None, False)] * len(found)
 
@@ -46,16 +46,16 @@ def test_no_prompt_holds_what_reads_as_a_grade(name: str, strategy: Strategy) ->
 @pytest.mark.parametrize("strategy", ["direct", "rubric"])
 def test_no_prompt_holds_what_reads_as_a_label(strategy: Strategy) -> None:
     chosen = load_task("appropriateness")
-    [question] = Plan(chosen, strategy).questions()
+    [question] = RatingPlan(chosen, strategy).questions()
     names = [label.name for label in chosen.labels]
     for echo in (everything(question), user(question), user(question).rpartition("\n\n")[2]):
-        outcome = read(question, [Reply(echo)], names)["label"]
+        outcome = read_answers(question, [Reply(echo)], names)["label"]
         assert outcome.value is None
         assert outcome.reason is not None
 
 
 def test_direct_shows_question_and_scale_only() -> None:
-    calm, depth = Plan(TWO, "direct").questions()
+    calm, depth = RatingPlan(TWO, "direct").questions()
     assert user(calm) == (
         "Rate the counter-narrative, a reply to the hateful message, on one aspect.\n\n"
         "Aspect: Calm\nHow much calm?\nScale: a whole number from 1 to 5; higher is better.\n\n"
@@ -74,39 +74,41 @@ def test_direct_shows_question_and_scale_only() -> None:
 
 
 def test_rubric_shows_every_grade_and_no_steps() -> None:
-    [question] = Plan(TWO, "rubric", ("depth",)).questions()
+    [question] = RatingPlan(TWO, "rubric", ("depth",)).questions()
     shown = "Grades:\n0: depth of degree 0\n1: depth of degree 1\n2: depth of degree 2\n3: depth of degree 3\n\nTexts:"
     assert shown in user(question)
     assert "Evaluation steps" not in user(question)
 
 
 def test_g_eval_shows_steps_and_draws_twenty_samples() -> None:
-    [question] = Plan(TWO, "g-eval", ("calm",)).questions()
+    [question] = RatingPlan(TWO, "g-eval", ("calm",)).questions()
     assert "5: calm of degree 5\nEvaluation steps:\n1. Look, calm.\n\nTexts:" in user(question)
     assert user(question).endswith("Answer with the grade alone, a number from 1 to 5, and nothing else.")
     assert (question.samples, question.sampling.temperature, question.sampling.top_logprobs) == (20, 1.0, 0)
     assert (question.form, question.schema) == ("number", None)
-    [weighted] = Plan(TWO, "g-eval", ("calm",), logprobs=True).questions()
+    [weighted] = RatingPlan(TWO, "g-eval", ("calm",), logprobs=True).questions()
     assert (weighted.samples, weighted.sampling.temperature, weighted.sampling.top_logprobs) == (1, 0.0, 20)
     assert weighted.weighted
 
 
 def test_auto_cseval_shows_the_calibrated_steps_only() -> None:
-    [question] = Plan(TWO, "auto-cseval", ("calm",), steps={"calm": ["First.", "Second."]}).questions()
+    [question] = RatingPlan(TWO, "auto-cseval", ("calm",), steps={"calm": ["First.", "Second."]}).questions()
     assert "Evaluation steps:\n1. First.\n2. Second.\n\nTexts:" in user(question)
     assert "Look, calm." not in user(question)
     assert question.form == "object"
 
 
 def test_steps_for_another_scale_are_refused() -> None:
-    steps = Steps(aspect="calm", low=1, high=4, steps=("A.",), signature="s")
+    steps = EvaluationSteps(aspect="calm", low=1, high=4, steps=("A.",), signature="s")
     with pytest.raises(InputError, match="calibrated for calm from 1 to 4, not for calm from 1 to 5"):
         steps.onto(TWO.aspects[0])
-    assert Steps(aspect="calm", low=1, high=5, steps=("A.",), signature="s").onto(TWO.aspects[0]).steps == ["A."]
+    assert EvaluationSteps(aspect="calm", low=1, high=5, steps=("A.",), signature="s").onto(TWO.aspects[0]).steps == [
+        "A."
+    ]
 
 
 def test_prometheus_shows_the_reference_and_ends_in_result() -> None:
-    chosen = Plan(TWO, "prometheus", ("calm",))
+    chosen = RatingPlan(TWO, "prometheus", ("calm",))
     [question] = chosen.questions()
     assert chosen.texts == ("hate_speech", "counter_narrative", "reference")
     assert "[RESULT] and the grade, a number from 1 to 5" in user(question)
@@ -114,7 +116,7 @@ def test_prometheus_shows_the_reference_and_ends_in_result() -> None:
 
 
 def test_grounded_asks_for_all_aspects_at_once_with_background() -> None:
-    chosen = Plan(TWO, "grounded")
+    chosen = RatingPlan(TWO, "grounded")
     [question] = chosen.questions()
     assert chosen.texts == ("hate_speech", "counter_narrative", "background")
     assert question.aspects == tuple(TWO.aspects)
@@ -135,7 +137,7 @@ def test_grounded_asks_for_all_aspects_at_once_with_background() -> None:
 
 def test_two_decimals_are_asked_for() -> None:
     chosen = task(aspect("calm", decimals=2), aspect("depth", decimals=2), explain=True)
-    [question] = Plan(chosen, "grounded").questions()
+    [question] = RatingPlan(chosen, "grounded").questions()
     assert "Scale: a number with 2 decimals from 1.00 to 5.00; higher is better." in user(question)
     assert "with GRADE a number from 1.00 to 5.00." in user(question)
     assert question.schema is not None
@@ -143,7 +145,7 @@ def test_two_decimals_are_asked_for() -> None:
 
 
 def test_the_direction_is_told() -> None:
-    [question] = Plan(task(aspect("scorn", higher_is_better=False)), "direct").questions()
+    [question] = RatingPlan(task(aspect("scorn", higher_is_better=False)), "direct").questions()
     assert "from 1 to 5; lower is better." in user(question)
 
 
@@ -155,13 +157,13 @@ def test_the_context_of_a_task_is_always_shown(strategy: Strategy) -> None:
 
 
 def test_rules_are_shown() -> None:
-    [question] = Plan(task(aspect("calm"), rules=["Be fair.", "Be slow."]), "direct").questions()
+    [question] = RatingPlan(task(aspect("calm"), rules=["Be fair.", "Be slow."]), "direct").questions()
     assert "\n\nRules:\n- Be fair.\n- Be slow.\n\nTexts:" in user(question)
 
 
 def test_labels_are_told_with_and_without_their_meaning() -> None:
     chosen = labels_task("good", "bad")
-    [direct], [rubric] = Plan(chosen, "direct").questions(), Plan(chosen).questions()
+    [direct], [rubric] = RatingPlan(chosen, "direct").questions(), RatingPlan(chosen).questions()
     ending = 'Texts:\n{{texts}}\n\nAnswer with a JSON object only, {"label": ...}, with one of "good", "bad".'
     assert user(direct) == f"How good?\n\n{ending}"
     assert user(rubric) == f"How good?\n\nLabels:\n- good: It is good.\n- bad: It is bad.\n\n{ending}"
@@ -187,13 +189,13 @@ def test_no_reply_can_end_the_texts(text: str, strategy: Strategy) -> None:
         found, end = json.JSONDecoder().raw_decode(shown)
         assert found == texts
         assert shown[end:] == "\n\n" + user(question).rpartition("\n\n")[2]
-        echoed = read(question, [Reply(shown[:end])] * question.samples)
+        echoed = read_answers(question, [Reply(shown[:end])] * question.samples)
         assert {each.value for each in echoed.values()} == {None}
 
 
 def test_braces_in_a_rubric_are_no_variables() -> None:
     chosen = task(aspect("calm", question="Is {{counter_narrative}} or {{nothing}} calm?"), rules=["No {{{x}}}."])
-    [question] = Plan(chosen, "rubric").questions()
+    [question] = RatingPlan(chosen, "rubric").questions()
     assert question.prompt.variables == {"texts"}
     assert "Is { {counter_narrative}} or { {nothing}} calm?" in everything(question)
 
@@ -209,7 +211,7 @@ def own(path: Path, content: str) -> Path:
 
 def test_an_own_prompt_with_aspect_variables_is_asked_aspect_by_aspect(tmp_path: Path) -> None:
     prompt = own(tmp_path, "{{ aspect }}|{{question}}|{{grades}}|{{steps}}|{{low}}-{{high}}|{{counter_narrative}}")
-    chosen = Plan(TWO, prompt=prompt)
+    chosen = RatingPlan(TWO, prompt=prompt)
     first, second = chosen.questions()
     assert chosen.texts == ("counter_narrative",)
     assert (first.aspects, second.aspects) == ((TWO.aspects[0],), (TWO.aspects[1],))
@@ -220,7 +222,7 @@ def test_an_own_prompt_with_aspect_variables_is_asked_aspect_by_aspect(tmp_path:
 
 def test_an_own_prompt_without_them_is_asked_once(tmp_path: Path) -> None:
     prompt = own(tmp_path, "{{hate_speech}} {{background}} {{counter_narrative}}")
-    chosen = Plan(TWO, "grounded", prompt=prompt)
+    chosen = RatingPlan(TWO, "grounded", prompt=prompt)
     [question] = chosen.questions()
     assert chosen.texts == ("hate_speech", "counter_narrative", "background")
     assert (question.aspects, question.cited) == (tuple(TWO.aspects), True)
@@ -228,8 +230,8 @@ def test_an_own_prompt_without_them_is_asked_once(tmp_path: Path) -> None:
 
 def test_all_texts_in_an_own_prompt_are_those_of_the_strategy(tmp_path: Path) -> None:
     prompt = own(tmp_path, "{{texts}} {{low}}")
-    assert Plan(TWO, prompt=prompt).texts == ("hate_speech", "counter_narrative")
-    assert Plan(TWO, "prometheus", prompt=prompt).texts == ("hate_speech", "counter_narrative", "reference")
+    assert RatingPlan(TWO, prompt=prompt).texts == ("hate_speech", "counter_narrative")
+    assert RatingPlan(TWO, "prometheus", prompt=prompt).texts == ("hate_speech", "counter_narrative", "reference")
 
 
 def test_an_own_prompt_answers_in_the_form_of_its_strategy(tmp_path: Path) -> None:
@@ -243,28 +245,28 @@ def test_an_own_prompt_answers_in_the_form_of_its_strategy(tmp_path: Path) -> No
         "prometheus": "result",
         "grounded": "object",
     }
-    [weighted, _] = Plan(TWO, "g-eval", prompt=prompt, logprobs=True).questions()
+    [weighted, _] = RatingPlan(TWO, "g-eval", prompt=prompt, logprobs=True).questions()
     assert (weighted.weighted, weighted.sampling.top_logprobs) == (True, 20)
 
 
 def test_an_own_prompt_for_labels(tmp_path: Path) -> None:
-    [question] = Plan(labels_task("good", "bad"), prompt=own(tmp_path, "{{counter_narrative}}?")).questions()
+    [question] = RatingPlan(labels_task("good", "bad"), prompt=own(tmp_path, "{{counter_narrative}}?")).questions()
     assert (question.form, question.aspects) == ("label", ())
-    assert read(question, [Reply("bad")], ["good", "bad"]) == {"label": Outcome("bad", None, None, 1, 1)}
+    assert read_answers(question, [Reply("bad")], ["good", "bad"]) == {"label": Judgement("bad", None, None, 1, 1)}
 
 
 @pytest.mark.parametrize(
     ("content", "settings", "message"),
     [
-        ("{{hate_speech}}", {}, "the prompt does not show the reply; put {{counter_narrative}} into it"),
+        ("{{hate_speech}}", {}, "the prompt lacks the reply; add {{counter_narrative}}"),
         ("{{counter_narrative}} {{grade}}", {}, "there is no variable grade; choose among aspect, background"),
-        ("{{counter_narrative}}", {"strategy": "g-eval"}, "the prompt is for 2 aspects: put {{aspect}} into it"),
-        ("{{counter_narrative}}", {"strategy": "prometheus"}, "with prometheus one grade is read, and the prompt is"),
+        ("{{counter_narrative}}", {"strategy": "g-eval"}, "the prompt is for 2 aspects: add {{aspect}}"),
+        ("{{counter_narrative}}", {"strategy": "prometheus"}, "prometheus reads one grade, and the prompt is"),
     ],
 )
 def test_own_prompts_that_cannot_be_used(tmp_path: Path, content: str, settings: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError) as error:
-        Plan(TWO, prompt=own(tmp_path, content), **settings).questions()
+        RatingPlan(TWO, prompt=own(tmp_path, content), **settings).questions()
     assert message in str(error.value)
     assert str(error.value).startswith(str(tmp_path))
 
@@ -284,33 +286,33 @@ BARE = task(aspect("calm", steps=[]))
         (labels_task("a", "b"), {"aspects": ("calm",)}, "the task some has no aspect 'calm'"),
         (TWO, {"aspects": ("wit",)}, "the task some has no aspect 'wit': its aspects are calm, depth"),
         (TWO, {"aspects": ("calm", "calm")}, "the aspects are calm, calm: name each once"),
-        (TWO, {"samples": 3, "temperature": 0.0}, "3 samples at temperature 0 are one answer: raise it, or ask once"),
-        (TWO, {"strategy": "g-eval", "temperature": 0.0}, "20 samples at temperature 0 are one answer"),
-        (TWO, {"logprobs": True}, "log-probabilities go with --rating-method g-eval and"),
+        (TWO, {"samples": 3, "temperature": 0.0}, "3 samples at temperature 0 are equal: give a higher --temperature or one sample"),
+        (TWO, {"strategy": "g-eval", "temperature": 0.0}, "20 samples at temperature 0 are equal"),
+        (TWO, {"logprobs": True}, "log-probabilities require --rating-method g-eval and"),
         (
             TWO,
             {"strategy": "g-eval", "logprobs": True, "samples": 2},
-            "log-probabilities go with --rating-method g-eval and",
+            "log-probabilities require --rating-method g-eval and",
         ),
         (
             load_task("grounded"),
             {"strategy": "g-eval", "logprobs": True},
-            "log-probabilities weigh whole grades of one digit, and relatedness has 1.00 to 5.00: take samples instead",
+            "log-probabilities require whole grades of one digit, and relatedness has 1.00 to 5.00: use samples instead",
         ),
         (task(aspect("calm", 1, 10)), {"strategy": "g-eval", "logprobs": True}, "of one digit, and calm has 1 to 10"),
         (TWO, {"strategy": "auto-cseval"}, "auto-cseval needs calibrated steps: give --steps FILE"),
-        (TWO, {"strategy": "auto-cseval", "steps": {"calm": ["A."]}}, "no calibrated steps for depth, only for calm"),
-        (BARE, {"strategy": "g-eval"}, "the aspect calm has no `steps`, which g-eval needs: add them to its task.yaml"),
+        (TWO, {"strategy": "auto-cseval", "steps": {"calm": ["A."]}}, "found calibrated steps for calm, but not for depth"),
+        (BARE, {"strategy": "g-eval"}, "the aspect calm has no `steps`, which g-eval requires: add them to its task.yaml"),
     ],
 )
 def test_settings_that_do_not_go_together(chosen: Task, settings: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError) as error:
-        Plan(chosen, **settings).questions()
+        RatingPlan(chosen, **settings).questions()
     assert message in str(error.value)
     assert "\n" not in str(error.value)
 
 
 def test_several_samples_are_drawn_at_a_temperature() -> None:
-    [question] = Plan(TWO, "rubric", ("calm",), samples=3, seed=None, max_tokens=7).questions()
+    [question] = RatingPlan(TWO, "rubric", ("calm",), samples=3, seed=None, max_tokens=7).questions()
     assert question.samples == 3
     assert question.sampling == Sampling(temperature=1.0, max_tokens=7, seed=None)

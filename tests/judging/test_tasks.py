@@ -289,18 +289,18 @@ def test_unknown_tasks(name: str, message: str, tmp_path: Path, monkeypatch: pyt
         (
             "      2: Tense.",
             '      2: " "',
-            ", line 13: aspects.0.grades.2: is empty: write what raters should read (found ' ')",
+            ", line 13: aspects.0.grades.2: is empty: write a text for the raters (found ' ')",
         ),
-        ("title: A tiny task", "title: ''", ", line 2: title: is empty: write what raters should read (found '')"),
+        ("title: A tiny task", "title: ''", ", line 2: title: is empty: write a text for the raters (found '')"),
         (
             "      - Read it.",
             "      - ''",
-            ", line 16: aspects.0.steps.0: is empty: write what raters should read (found '')",
+            ", line 16: aspects.0.steps.0: is empty: write a text for the raters (found '')",
         ),
         (
             "      2: Tense.",
             "      2: angry.",
-            ", line 13: grades 1 and 2 of calm say the same: reword one, or raters cannot tell them apart",
+            ", line 13: grades 1 and 2 of calm have the same meaning: reword one",
         ),
         (
             "      2: Tense.",
@@ -326,7 +326,7 @@ def test_bad_tasks_are_refused_in_one_line(old: str, new: str, message: str, tmp
 
 def test_bad_labels_are_refused_in_one_line(tmp_path: Path) -> None:
     assert _error(tmp_path, LABELS.replace("name: misfits", "name: fits")) == (
-        ", line 1: the task: two aspects or labels have one name"
+        ", line 1: the task: two aspects or labels have the same name: rename one"
     )
     assert _error(tmp_path, LABELS.replace("meaning: It does not.", "meanings: It does not.")) == (
         ", line 9: unknown key 'labels.1.meanings'; did you mean 'meaning'? (and 1 more)"

@@ -11,8 +11,8 @@ from fcconan.parsing import (
     parse_comparison,
     parse_label,
     parse_multi,
+    parse_prometheus,
     parse_rating,
-    parse_result,
     parse_verdict,
 )
 
@@ -379,7 +379,7 @@ def _scores(text: str) -> tuple[str | None, Reason | None]:
 
 
 def _result(text: str) -> tuple[float | None, Reason | None]:
-    found = parse_result(text)
+    found = parse_prometheus(text)
     return found.value, found.reason
 
 

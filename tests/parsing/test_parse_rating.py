@@ -14,8 +14,8 @@ from fcconan.parsing import (
     parse_comparison,
     parse_label,
     parse_multi,
+    parse_prometheus,
     parse_rating,
-    parse_result,
     parse_verdict,
 )
 
@@ -378,7 +378,7 @@ def test_without_a_key_digits_in_prose_are_no_grade(text: str, reason: Reason) -
     ],
 )
 def test_result_of_prometheus(text: str, expected: ParsedRating) -> None:
-    assert parse_result(text) == expected
+    assert parse_prometheus(text) == expected
 
 
 @pytest.mark.parametrize(
@@ -435,7 +435,7 @@ def test_what_was_cut_is_read_from_json_only() -> None:
 
 
 def test_what_is_no_text_is_bad_input() -> None:
-    for parse in (parse_verdict, parse_result, parse_comparison):
+    for parse in (parse_verdict, parse_prometheus, parse_comparison):
         with pytest.raises(InputError, match="the output of the judge is None, expected text"):
             parse(None)  # type: ignore[arg-type]
     with pytest.raises(InputError, match="is 4, expected text"):
@@ -523,15 +523,15 @@ def test_a_scale_that_makes_no_sense(scale: tuple[float, float]) -> None:
     with pytest.raises(InputError, match="lowest grade first"):
         parse_multi("4", aspects={"relevance": AspectField(("Relevance",), scale)})
     with pytest.raises(InputError, match="lowest grade first"):
-        parse_result("4", scale=scale)
+        parse_prometheus("4", scale=scale)
 
 
 @pytest.mark.parametrize("keys", [(), ("",), ("Relevance", " _")])
 def test_a_key_that_is_blank(keys: tuple[str, ...]) -> None:
-    with pytest.raises(InputError, match="none that is blank"):
+    with pytest.raises(InputError, match="with letters or digits"):
         parse_multi("4", aspects={"relevance": AspectField(keys, (1, 5))})
     if len(keys) == 1:
-        with pytest.raises(InputError, match="none that is blank"):
+        with pytest.raises(InputError, match="with letters or digits"):
             parse_rating("4", scale=(1, 5), key=keys[0])
 
 
@@ -558,7 +558,7 @@ def test_no_text_raises_or_gives_a_grade_off_the_scale(
 ) -> None:
     multi = parse_multi(text, aspects={"relevance": AspectField(("Relevance",), scale, decimals)})["relevance"]
     rating = parse_rating(text, scale=scale, key=key, decimals=decimals)
-    for found in (rating, multi, parse_result(text, scale=scale, decimals=decimals)):
+    for found in (rating, multi, parse_prometheus(text, scale=scale, decimals=decimals)):
         assert (found.value is None) == (found.reason in get_args(Reason))
         if found.value is not None:
             assert scale[0] <= found.value <= scale[1]
@@ -618,7 +618,7 @@ def test_a_long_loop_of_anything_takes_no_time(unit: str) -> None:
     for hostile in (text, '{"Relevance": ' + text, "4" + text + "x"):
         _keyed(hostile)
         _keyless(hostile, 2)
-        parse_result(hostile)
+        parse_prometheus(hostile)
         parse_label(hostile, ["yes", "no"])
         parse_verdict(hostile)
     assert time.process_time() - began < 3  # 0.03 to 0.3 s; what is quadratic takes ten and more

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from fcconan.parsing.refusals import Refusal, is_refusal, refusal_kind
+from fcconan.parsing.refusals import Refusal, find_refusal, is_refusal
 
 REQUESTS = {
     "en": [
@@ -112,7 +112,7 @@ KINDS = {"request": REQUESTS, "assistant": ASSISTANTS, "endorsement": ENDORSEMEN
     ],
 )
 def test_a_refusal_is_found_with_its_kind_and_language(kind: str, language: str, text: str) -> None:
-    found = refusal_kind(text)
+    found = find_refusal(text)
     assert found is not None
     assert (found.kind, found.language) == (kind, language)
     assert is_refusal(text)
@@ -177,13 +177,13 @@ def test_a_refusal_is_found_with_its_kind_and_language(kind: str, language: str,
     ],
 )
 def test_a_counter_narrative_is_no_refusal(text: str) -> None:
-    assert refusal_kind(text) is None
+    assert find_refusal(text) is None
     assert not is_refusal(text)
 
 
 def test_the_sentence_that_declines_is_given() -> None:
     text = "Hello there!\n\n“I’m  sorry,  but I cannot help with that.” The Ombrey bake."
-    assert refusal_kind(text) == Refusal("request", "en", "I'm sorry, but I cannot help with that")
+    assert find_refusal(text) == Refusal("request", "en", "I'm sorry, but I cannot help with that")
 
 
 @pytest.mark.parametrize(
@@ -200,9 +200,9 @@ def test_the_sentence_that_declines_is_given() -> None:
     ],
 )
 def test_a_hostile_reply_takes_no_long_time(text: str) -> None:
-    refusal_kind("I cannot help with that.")  # compiles the patterns
+    find_refusal("I cannot help with that.")  # compiles the patterns
     start = time.perf_counter()
-    assert refusal_kind(text) is None
+    assert find_refusal(text) is None
     assert time.perf_counter() - start < 5
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from fcconan.judging.audit.analysis import audit_judge
-from fcconan.parsing.refusals import is_refusal, refusal_kind
+from fcconan.parsing.refusals import find_refusal, is_refusal
 from tests.upstream import oracle
 from tests.upstream.conftest import Release
 from tests.upstream.oracle import Row
@@ -49,7 +49,7 @@ def test_no_counter_narrative_of_people_is_a_refusal(mirror: Path) -> None:
         assert (path, len(found)) == (path, number)
         texts |= found
     assert len(texts) == 16_807
-    assert [text for text in texts if refusal_kind(text) is not None] == []
+    assert [text for text in texts if find_refusal(text) is not None] == []
 
 
 def test_the_refusals_are_those_that_one_crude_pattern_finds(judged: tuple[list[Row], list[Row]]) -> None:

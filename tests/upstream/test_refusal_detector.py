@@ -26,7 +26,7 @@ import pytest
 from statsmodels.stats.proportion import proportion_confint
 
 from fcconan.generation.safety import flags_of
-from fcconan.parsing.refusals import refusal_kind
+from fcconan.parsing.refusals import find_refusal
 from tests.upstream import oracle
 from tests.upstream.conftest import Release
 
@@ -90,7 +90,7 @@ def replies(release: Release) -> dict[str, Reply]:
 
 @cache
 def _kind(text: str) -> str:
-    found = refusal_kind(text)
+    found = find_refusal(text)
     return "none" if found is None else found.kind
 
 

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 import yaml
 
-from fcconan.judging.outcomes import read
-from fcconan.judging.prompts import Prompt, load_prompt
+from fcconan.judging.judgements import read_answers
+from fcconan.judging.prompts import PromptTemplate, load_prompt
 from fcconan.judging.rubrics import load_rubric
-from fcconan.judging.strategies import Plan, variables
+from fcconan.judging.strategies import RatingPlan, prompt_variables
 from fcconan.judging.tasks import Task, load_task
 from fcconan.models.requests import Reply
 
@@ -68,11 +68,11 @@ def test_no_word_of_a_grade_is_lost(csv_file: Path, json_file: Path) -> None:
 
 @pytest.mark.parametrize("strategy", ["direct", "rubric", "prometheus"])
 def test_no_prompt_made_of_them_reads_as_a_grade(strategy: str, csv_file: Path, json_file: Path) -> None:
-    texts = variables({"hate_speech": "H.", "counter_narrative": "C.", "reference": "R."})
+    texts = prompt_variables({"hate_speech": "H.", "counter_narrative": "C.", "reference": "R."})
     for path in (csv_file, json_file):
-        for question in Plan(load_rubric(str(path)), strategy).questions():  # type: ignore[arg-type]
+        for question in RatingPlan(load_rubric(str(path)), strategy).questions():  # type: ignore[arg-type]
             echo = question.prompt.render(texts)[1]["content"]
-            assert {outcome.value for outcome in read(question, [Reply(echo)]).values()} == {None}
+            assert {outcome.value for outcome in read_answers(question, [Reply(echo)]).values()} == {None}
 
 
 # The prompt of the grounded judge.
@@ -92,7 +92,7 @@ TEXTS = {"hate_speech": "Tessok do {{nothing}}.", "counter_narrative": 'They "ba
 def test_the_grounded_prompt_loads_unchanged(prompt_file: Path) -> None:
     prompt = load_prompt(prompt_file, known=TEXTS, needed=TEXTS)
     messages = yaml.safe_load(prompt_file.read_text(encoding="utf-8"))
-    assert prompt == Prompt(tuple((message["role"], message["content"]) for message in messages))
+    assert prompt == PromptTemplate(tuple((message["role"], message["content"]) for message in messages))
     assert prompt.variables == set(TEXTS)
     expected = messages[1]["content"]
     for name, text in TEXTS.items():
@@ -102,18 +102,18 @@ def test_the_grounded_prompt_loads_unchanged(prompt_file: Path) -> None:
 
 
 def test_the_grounded_prompt_asks_for_the_aspects_of_the_task(prompt_file: Path) -> None:
-    plan = Plan(load_task("grounded"), "grounded", prompt=prompt_file)
+    plan = RatingPlan(load_task("grounded"), "grounded", prompt=prompt_file)
     [question] = plan.questions()
     names = [aspect.name for aspect in question.aspects]
     assert plan.texts == ("hate_speech", "counter_narrative", "background")
     assert sorted(names) == ["fluency", "opposition", "relatedness", "specificity", "toxicity"]
     # Its own pattern, copied, is no rating: 1.00 for every aspect.
     pattern = question.prompt.messages[1][1]
-    assert {(outcome.value, outcome.reason) for outcome in read(question, [Reply(pattern)]).values()} == {
+    assert {(outcome.value, outcome.reason) for outcome in read_answers(question, [Reply(pattern)]).values()} == {
         (None, "template")
     }
     said = {name.capitalize(): {"score": 4.25, "explanation": f"The {name}."} for name in names}
-    found = read(question, [Reply(f"```json\n{json.dumps(said)}\n```")])
+    found = read_answers(question, [Reply(f"```json\n{json.dumps(said)}\n```")])
     assert {name: (each.value, each.explanation) for name, each in found.items()} == {
         name: (4.25, f"The {name}.") for name in names
     }

@@ -339,9 +339,9 @@ def pairs_of(hs: Iterable[tuple[str, str]], cn: Sequence[tuple[str, str]]) -> It
 
 
 def _judge(asked: Mapping[str, Any], model: "Model") -> "ModelJudge":
-    from fcconan.judging import ModelJudge, Plan, Task
+    from fcconan.judging import ModelJudge, RatingPlan, Task
 
-    return ModelJudge(model, Plan(Task.model_validate(asked["task"]), asked["strategy"]))
+    return ModelJudge(model, RatingPlan(Task.model_validate(asked["task"]), asked["strategy"]))
 
 
 def _model(asked: Mapping[str, Any], journal: Path, asking: Asking) -> "Model":

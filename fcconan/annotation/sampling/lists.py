@@ -23,7 +23,7 @@ from fcconan.data import (
     read_text,
 )
 from fcconan.errors import InputError
-from fcconan.judging import Pair, Task, all_pairs, budgeted_pairs
+from fcconan.judging import ReplyPair, Task, all_pairs, budgeted_pairs
 
 Side = Literal["hs", "cn"]
 _COLUMNS: dict[Side, tuple[str, ...]] = {
@@ -207,7 +207,7 @@ def comparison_units(
             f"{n_pairs} comparisons are requested, but there are {found} ({identical} of {possible} pairs have "
             f"two equal texts): give --pairs {found} or fewer"
         )
-    wanted: Iterator[Pair] = all_pairs(rows)
+    wanted: Iterator[ReplyPair] = all_pairs(rows)
     if n_pairs is not None:
         budgeted_pairs(rows, budget=n_pairs, seed=seed)  # raises InputError for too few pairs
         wanted = budgeted_pairs(rows, budget=possible, seed=seed)
@@ -251,11 +251,11 @@ def _read(replies: Iterable[Row], context: Sequence[str]) -> tuple[list[Row], di
     return rows, counts
 
 
-def _identical(pair: Pair) -> bool:
+def _identical(pair: ReplyPair) -> bool:
     return normalise(str(pair.a["text"])) == normalise(str(pair.b["text"]))
 
 
-def _check_connected(pairs: Sequence[Pair], rows: Sequence[Mapping[str, Any]]) -> None:
+def _check_connected(pairs: Sequence[ReplyPair], rows: Sequence[Mapping[str, Any]]) -> None:
     """Checks that the pairs still connect all systems without those of equal texts."""
     group = {str(row["system"]): {str(row["system"])} for row in rows}
     for pair in pairs:

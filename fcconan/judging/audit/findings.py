@@ -24,12 +24,12 @@ Codes = npt.NDArray[np.intp]
 Names = Sequence[str] | pd.Series
 
 
-def codes_of(names: Names) -> Codes:
+def integer_codes(names: Names) -> Codes:
     """Returns the position of every name among the different names; shape (rows,)."""
     return np.unique(np.array(names, dtype=str), return_inverse=True)[1].astype(np.intp)
 
 
-def crossed(units: Codes, texts: Codes) -> bool:
+def is_crossed(units: Codes, texts: Codes) -> bool:
     """Whether units and texts make a grid: of several texts and units, half of all combinations or more are there."""
     if not len(texts) or not texts.max() or not units.max():
         return False
@@ -79,7 +79,7 @@ def wilson(share: float, n: float, confidence: float) -> tuple[float, float]:
     return (0.0 if share == 0 else float(max(low, 0.0))), (1.0 if share == 1 else float(min(high, 1.0)))
 
 
-def weights(groupings: Sequence[Codes], resamples: int, seed: int) -> Iterator[Floats]:
+def resample_weights(groupings: Sequence[Codes], resamples: int, seed: int) -> Iterator[Floats]:
     """Yields how often every row is in a resample of each grouping, a bounded number of resamples at a time.
 
     With several groupings, a row's weight is the product of how often its groups were drawn (Owen, 2007).
@@ -167,7 +167,7 @@ class Findings:
         if n_units > 1 and len(groupings) == 1:
             draws = statistic(bootstrap_means(sums, resamples=self.resamples, seed=self.seed).T)
         elif n_units > 1:
-            parts = [terms @ drawn.T for drawn in weights(groupings, self.resamples, self.seed)]
+            parts = [terms @ drawn.T for drawn in resample_weights(groupings, self.resamples, self.seed)]
             draws = statistic(np.concatenate(parts, axis=1))
         self.write(check, who, value, self._ends(draws), **{"n": len(rows), "n_units": n_units} | columns)
 
@@ -217,7 +217,7 @@ class Findings:
         x, y = (np.unique(each, return_inverse=True)[1] for each in values)
         value, draws = float(spearman(x, y, np.ones((1, len(rows))))[0]), None
         if n_units > 1:
-            drawn = weights(groupings, self.resamples, self.seed)
+            drawn = resample_weights(groupings, self.resamples, self.seed)
             draws = np.concatenate([spearman(x, y, each) for each in drawn])
         self.write(check, who, value, self._ends(draws), n=len(rows), n_units=n_units, **columns)
 
@@ -276,9 +276,9 @@ class Findings:
 
 
 def _groupings(rows: pd.DataFrame) -> list[Codes]:
-    units = codes_of(rows["unit"])
-    texts = codes_of(rows["text_key"]) if "text_key" in rows else units
-    return [units, texts] if crossed(units, texts) else [units]
+    units = integer_codes(rows["unit"])
+    texts = integer_codes(rows["text_key"]) if "text_key" in rows else units
+    return [units, texts] if is_crossed(units, texts) else [units]
 
 
 def _n_groups(codes: Codes) -> int:

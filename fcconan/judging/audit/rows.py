@@ -14,12 +14,12 @@ from fcconan.parsing import is_refusal
 Row = Mapping[str, Any]
 Order = Literal["ab", "ba"]
 _SHARES = {"a": 1.0, "tie": 0.5, "b": 0.0, "invalid": None}  # of reply a
-_TURNED: dict[Order, Order] = {"ab": "ba", "ba": "ab"}
+_SWAPPED: dict[Order, Order] = {"ab": "ba", "ba": "ab"}
 _ABOUT_REPLIES = ["unit", "system", "words", "refuses", "text_key"]
 
 
 @dataclass(frozen=True)
-class Verdict:
+class AuditedComparison:
     """One verdict between replies a and b.
 
     Attributes:
@@ -52,14 +52,14 @@ class Verdict:
         """The item and both sides, sorted: the same for either naming of a and b."""
         return (self.item, *sorted(self.sides))
 
-    def turned(self) -> "Verdict":
+    def swapped(self) -> "AuditedComparison":
         """Returns the verdict with a and b exchanged."""
         return replace(
             self,
             replies=self.replies[::-1],
             systems=self.systems[::-1],
-            share=_turned(self.share),
-            orders={_TURNED[order]: _turned(share) for order, share in self.orders.items()},
+            share=_swapped(self.share),
+            orders={_SWAPPED[order]: _swapped(share) for order, share in self.orders.items()},
         )
 
 
@@ -102,7 +102,7 @@ def read_ratings(rows: Iterable[Row], replies: pd.DataFrame) -> pd.DataFrame:
         InputError: A row lacks a column, a value is no number, or a rating is given twice.
     """
     columns = ["rater", "kind", "aspect", "reply", "own_unit", "value", "reason", "low", "high", "sign"]
-    read = pd.DataFrame([_grade(row) for row in rows], columns=columns).join(replies, on="reply")
+    read = pd.DataFrame([_rating_columns(row) for row in rows], columns=columns).join(replies, on="reply")
     again = read[read.duplicated(["rater", "aspect", "reply"])]
     if not again.empty:
         first = again.iloc[0]
@@ -133,15 +133,15 @@ def read_comparisons(rows: Iterable[Row], replies: pd.DataFrame) -> pd.DataFrame
         InputError: A row lacks a column, a verdict or an order is unknown, or a comparison or one order of it is given
             twice.
     """
-    joined: dict[tuple[str, tuple[str, ...]], Verdict] = {}
+    joined: dict[tuple[str, tuple[str, ...]], AuditedComparison] = {}
     for row in rows:
-        verdict = _verdict(row)
+        verdict = _read_comparison(row)
         before = joined.get((verdict.rater, verdict.pair))
-        joined[verdict.rater, verdict.pair] = verdict if before is None else _joined(before, verdict)
+        joined[verdict.rater, verdict.pair] = verdict if before is None else _merge_orders(before, verdict)
     read = pd.DataFrame([{**vars(each), "pair": each.pair} for each in joined.values()])
     if read.empty:
         return pd.DataFrame(columns=["rater", "systems"])
-    for order in _TURNED:
+    for order in _SWAPPED:
         read[order] = [each.get(order) for each in read["orders"]]
     for place, side in enumerate("ab"):
         about = replies.reindex([each[place] for each in read["replies"]])
@@ -153,12 +153,12 @@ def read_comparisons(rows: Iterable[Row], replies: pd.DataFrame) -> pd.DataFrame
     return read.astype(dict.fromkeys(numbers, float))
 
 
-def _joined(one: Verdict, other: Verdict) -> Verdict:
+def _merge_orders(one: AuditedComparison, other: AuditedComparison) -> AuditedComparison:
     item, *sides = one.pair
     if other.sides != one.sides:
         if not one.orders and not other.orders:  # each shows its reply a first
             one, other = replace(one, orders={"ab": one.share}), replace(other, orders={"ab": other.share})
-        other = other.turned()
+        other = other.swapped()
     if len(one.orders) != 1 or len(other.orders) != 1 or one.orders.keys() == other.orders.keys():
         raise InputError(
             f"{one.rater} compared {' and '.join(sides)} of item {item} twice: give every file once, and "
@@ -168,7 +168,7 @@ def _joined(one: Verdict, other: Verdict) -> Verdict:
     return replace(one, share=share, reason=one.reason or other.reason, orders={**one.orders, **other.orders})
 
 
-def _grade(row: Row) -> list[Any]:
+def _rating_columns(row: Row) -> list[Any]:
     reply, rater, aspect = (required_id(row, name, "ratings") for name in ("reply_id", "rater", "aspect"))
     value = row.get("value")
     if value is not None and not (isinstance(value, int | float) and math.isfinite(value)):
@@ -181,20 +181,20 @@ def _grade(row: Row) -> list[Any]:
     return [rater, str(row.get("rater_kind") or ""), aspect, reply, unit, value, reason, *scale, sign]
 
 
-def _verdict(row: Row) -> Verdict:
+def _read_comparison(row: Row) -> AuditedComparison:
     item, rater, system_a, system_b, verdict = (
         required_id(row, name, "comparisons") for name in ("item_id", "rater", "system_a", "system_b", "verdict")
     )
     order = row.get("order")
-    if order not in (None, *_TURNED):
+    if order not in (None, *_SWAPPED):
         raise InputError(f"the order of a comparison is {order!r}: give ab, where reply a was shown first, or ba")
     share = _share(verdict)
     orders: dict[Order, float | None] = {
         each: None if row.get(f"verdict_{each}") is None else _share(row[f"verdict_{each}"])
-        for each in _TURNED
+        for each in _SWAPPED
         if row.get(f"verdict_{each}") is not None or row.get(f"reason_{each}") is not None
     }
-    return Verdict(
+    return AuditedComparison(
         rater=rater,
         kind=str(row.get("rater_kind") or ""),
         item=item,
@@ -206,7 +206,7 @@ def _verdict(row: Row) -> Verdict:
     )
 
 
-def _turned(share: float | None) -> float | None:
+def _swapped(share: float | None) -> float | None:
     return None if share is None else 1 - share
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from fcconan.data import UNKNOWN
-from fcconan.judging.benchmark.predictions import CurvePoint, HeldOut, Judged
+from fcconan.judging.benchmark.predictions import CurvePoint, HeldOut, RaterValues
 from fcconan.judging.benchmark.rated_rows import BenchmarkRows
 from fcconan.judging.learned.rated_texts import Floats
 from fcconan.judging.learned.regression import Flags
@@ -34,7 +34,9 @@ CLEAN, DOUBTFUL = "clean", "doubtful"
 ALL = "all"
 
 
-def score_table(rows: BenchmarkRows, judged: Sequence[Judged], chosen: Flags, *, by_item: bool = False) -> ScoreTable:
+def score_table(
+    rows: BenchmarkRows, judged: Sequence[RaterValues], chosen: Flags, *, by_item: bool = False
+) -> ScoreTable:
     """Returns the ratings of raters and people for some rows.
 
     Args:
@@ -59,7 +61,7 @@ def score_table(rows: BenchmarkRows, judged: Sequence[Judged], chosen: Flags, *,
 
 
 def correlation_rows(
-    rows: BenchmarkRows, judged: Sequence[Judged], *, resamples: int, seed: int, confidence: float
+    rows: BenchmarkRows, judged: Sequence[RaterValues], *, resamples: int, seed: int, confidence: float
 ) -> list[Row]:
     """Returns a row for each rater, aspect, level, coefficient and part of the rows.
 
@@ -102,7 +104,7 @@ def correlation_rows(
 
 
 def difference_rows(
-    rows: BenchmarkRows, judged: Sequence[Judged], *, resamples: int, swaps: int, seed: int, confidence: float
+    rows: BenchmarkRows, judged: Sequence[RaterValues], *, resamples: int, swaps: int, seed: int, confidence: float
 ) -> tuple[list[Row], list[Row]]:
     """Tests all pairs of raters on the clean rows by random swaps of leakage groups; pooled Spearman.
 
@@ -137,7 +139,7 @@ def difference_rows(
     return found, [family.to_json() for family in permutation_families(tests, swaps=swaps)]
 
 
-def people_rows(rows: BenchmarkRows, judged: Sequence[Judged]) -> list[Row]:
+def people_rows(rows: BenchmarkRows, judged: Sequence[RaterValues]) -> list[Row]:
     """Compares raters and one person with the same people: the mean of the others, for each person in turn.
 
     The pooled Spearman on the clean rows is averaged over people, each weighted by the rows they share with others.
@@ -155,7 +157,7 @@ def people_rows(rows: BenchmarkRows, judged: Sequence[Judged]) -> list[Row]:
         mean = np.where(number > 0, np.nansum(others, axis=0) / np.maximum(number, 1), np.nan)
         mean[~np.isfinite(own)] = np.nan
         apart = replace(rows, table=replace(rows.table, ratings=mean.T), annotators=None)
-        table = score_table(apart, [*judged, Judged("", "people", own.T)], rows.clean)
+        table = score_table(apart, [*judged, RaterValues("", "people", own.T)], rows.clean)
         found = correlate(table, levels=(POOLED,), coefficients=(SPEARMAN,), resamples=0)
         person_values = {row.aspect: row.value for row in found if not row.metric}
         for row in found:
@@ -198,7 +200,7 @@ def curve_rows(rows: BenchmarkRows, points: Iterable[CurvePoint]) -> list[Row]:
     return found
 
 
-def held_out_rows(rows: BenchmarkRows, judged: Sequence[Judged], held_out: Iterable[HeldOut]) -> list[Row]:
+def held_out_rows(rows: BenchmarkRows, judged: Sequence[RaterValues], held_out: Iterable[HeldOut]) -> list[Row]:
     """Returns the pooled Spearman on a system or round that a rater never learned from, and that of its usual folds.
 
     Args:
@@ -221,6 +223,6 @@ def held_out_rows(rows: BenchmarkRows, judged: Sequence[Judged], held_out: Itera
 
 def _pooled(rows: BenchmarkRows, values: Floats, chosen: Flags) -> list[tuple[str, float | None, int]]:
     """Returns the aspects with their pooled Spearman and its number of rows."""
-    table = score_table(rows, [Judged("rater", "learned", values)], chosen)
+    table = score_table(rows, [RaterValues("rater", "learned", values)], chosen)
     found = correlate(table, levels=(POOLED,), coefficients=(SPEARMAN,), resamples=0)
     return [(row.aspect, row.value, row.n) for row in found]

@@ -15,7 +15,7 @@ from fcconan.data import UNKNOWN
 from fcconan.judging.benchmark.rated_rows import BenchmarkRows
 from fcconan.judging.benchmark.suites import JudgeSuite, LexicalRater, TrainedRater
 from fcconan.judging.learned.cross_fitting import cross_fit
-from fcconan.judging.learned.features import EMBEDDING, RATINGS, SURFACE, Features, features_of, surface_features
+from fcconan.judging.learned.features import EMBEDDING, RATINGS, SURFACE, Features, compute_features, surface_features
 from fcconan.judging.learned.folds import fold_numbers
 from fcconan.judging.learned.rated_texts import Floats
 from fcconan.judging.learned.regression import FEWEST, Flags, Space, fit_space
@@ -30,7 +30,7 @@ _LENGTH = slice(0, 3)  # of the surface features: characters, words, sentences
 
 
 @dataclass(frozen=True, eq=False)
-class Judged:
+class RaterValues:
     """What a rater gives the rows.
 
     Attributes:
@@ -113,13 +113,13 @@ class JudgePredictions:
             and (lacking := [each for each in config.ratings if each not in rows.released])
         }
 
-    def every_rater(self) -> list[Judged]:
+    def every_rater(self) -> list[RaterValues]:
         """Returns released raters, those of the suite, and released raters after training."""
-        found = [Judged(name, released.kind, released.values) for name, released in self._rows.released.items()]
-        tasks: list[Callable[[], Judged]] = []
+        found = [RaterValues(name, released.kind, released.values) for name, released in self._rows.released.items()]
+        tasks: list[Callable[[], RaterValues]] = []
         for name, config in self._suite.raters.items():
             if isinstance(config, LexicalRater):
-                found.append(Judged(name, config.kind, self._lexical(config)))
+                found.append(RaterValues(name, config.kind, self._lexical(config)))
             elif name not in self.left_out:
                 tasks.append(partial(self._judged, name, config.kind, config))
         wanted = self._suite.train_released
@@ -170,8 +170,8 @@ class JudgePredictions:
         found = [(name, self._suite.raters[name]) for name in names if name not in self.left_out]
         return [(name, config) for name, config in found if isinstance(config, TrainedRater)]
 
-    def _judged(self, name: str, kind: str, config: TrainedRater) -> Judged:
-        return Judged(name, kind, self.cross_fitted(name, config))
+    def _judged(self, name: str, kind: str, config: TrainedRater) -> RaterValues:
+        return RaterValues(name, kind, self.cross_fitted(name, config))
 
     def _curve_point(self, name: str, config: TrainedRater, labels: int, seed: int, usable: Flags) -> CurvePoint:
         return CurvePoint(name, labels, seed, self.cross_fitted(name, config, usable))
@@ -243,7 +243,7 @@ class JudgePredictions:
         if embedded := [part for part in config.parts if part in ("message", "reply", "pair")]:
             if config.encoder not in self._pairs:
                 self._progress(f"Encoding texts with {config.encoder}")
-                features = features_of(table.messages, table.texts, self._encoder(config.encoder))
+                features = compute_features(table.messages, table.texts, self._encoder(config.encoder))
                 self._pairs[config.encoder] = features.blocks[EMBEDDING]
             vectors = self._pairs[config.encoder]
             width = vectors.shape[1] // 4  # message, reply, product, difference

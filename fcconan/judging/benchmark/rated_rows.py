@@ -8,7 +8,7 @@ import numpy as np
 
 from fcconan.data import leakage_groups
 from fcconan.errors import InputError
-from fcconan.judging.learned.rated_texts import Floats, RatedAspect, RatedTexts, rated_texts
+from fcconan.judging.learned.rated_texts import Floats, RatedAspect, RatedTexts, make_rated_texts
 from fcconan.judging.learned.regression import Flags
 from fcconan.scoring import HUMAN, WHOLE_REPLY, RatedReplies
 
@@ -94,7 +94,7 @@ def benchmark_rows(
         [row.get("hate_speech") or "" for row in used], [codes[at] for at in there] if codes else ()
     )
     return BenchmarkRows(
-        table=rated_texts(used, aspects, scores.human_values[:, places].T, groups),
+        table=make_rated_texts(used, aspects, scores.human_values[:, places].T, groups),
         clean=np.array([clean is None or at < clean for at in there]),
         messages=[str(row.get("hs_id") or row.get("hate_speech") or row["reply_id"]) for row in used],
         annotators=_annotators(rated if people is None else people, aspects, [row["reply_id"] for row in used]),

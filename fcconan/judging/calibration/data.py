@@ -17,7 +17,7 @@ _TEXTS = ("hate_speech", "counter_narrative")
 
 
 @dataclass(frozen=True)
-class Example:
+class RatedExample:
     """One thing that people rated.
 
     Attributes:
@@ -32,7 +32,7 @@ class Example:
 
 
 @dataclass(frozen=True)
-class Parts:
+class CalibrationParts:
     """Three parts of human ratings.
 
     Attributes:
@@ -44,9 +44,9 @@ class Parts:
         InputError: Two parts share an item.
     """
 
-    draft: tuple[Example, ...]
-    select: tuple[Example, ...]
-    report: tuple[Example, ...]
+    draft: tuple[RatedExample, ...]
+    select: tuple[RatedExample, ...]
+    report: tuple[RatedExample, ...]
 
     def __post_init__(self) -> None:
         first_part: dict[str, str] = {}
@@ -58,7 +58,7 @@ class Parts:
                         "keep all rows of an HS in one part"
                     )
 
-    def __iter__(self) -> Iterator[tuple[str, tuple[Example, ...]]]:
+    def __iter__(self) -> Iterator[tuple[str, tuple[RatedExample, ...]]]:
         """Yields every part with its name."""
         return iter(zip(PARTS, (self.draft, self.select, self.report), strict=True))
 
@@ -79,7 +79,9 @@ class Parts:
         }
 
 
-def split(examples: Sequence[Example], *, seed: int = 0, shares: tuple[float, float, float] = (0.2, 0.4, 0.4)) -> Parts:
+def split_examples(
+    examples: Sequence[RatedExample], *, seed: int = 0, shares: tuple[float, float, float] = (0.2, 0.4, 0.4)
+) -> CalibrationParts:
     """Splits human ratings by item.
 
     Items with the same HS become one item, whatever its upper case and white space. So do items that share a CN, unless
@@ -111,7 +113,7 @@ def split(examples: Sequence[Example], *, seed: int = 0, shares: tuple[float, fl
         part_of |= {items[position]: name for position in order[start:end]}
         start = end
     joined = [replace(example, item=first[example.item]) for example in examples]
-    return Parts(*(tuple(example for example in joined if part_of[example.item] == name) for name in PARTS))
+    return CalibrationParts(*(tuple(example for example in joined if part_of[example.item] == name) for name in PARTS))
 
 
 def _ends(first: Mapping[str, str], shares: Sequence[float]) -> list[int]:
@@ -122,11 +124,11 @@ def _is_enough(ends: Sequence[int]) -> bool:
     return bool(min(np.diff([0, *ends])) >= LEAST_ITEMS)
 
 
-def _text(example: Example, name: str) -> str:
+def _text(example: RatedExample, name: str) -> str:
     return normalise(example.variables.get(name, "")).casefold()
 
 
-def _linked(examples: Sequence[Example], names: Sequence[str]) -> dict[str, str]:
+def _linked(examples: Sequence[RatedExample], names: Sequence[str]) -> dict[str, str]:
     """Returns, for every item, the first of all items that it shares a text of these names with, at any remove."""
     from scipy.cluster.hierarchy import DisjointSet
 
@@ -139,7 +141,9 @@ def _linked(examples: Sequence[Example], names: Sequence[str]) -> dict[str, str]
     return {item: min(group) for group in linked.subsets() for item in group}
 
 
-def spread(examples: Sequence[Example], size: int, generator: np.random.Generator) -> list[Example]:
+def sample_across_grades(
+    examples: Sequence[RatedExample], size: int, generator: np.random.Generator
+) -> list[RatedExample]:
     """Draws examples at random, from as many grades as possible: a second one of a grade when each has given one.
 
     Args:

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from fcconan.data import normalise
-from fcconan.judging.calibration.data import Example
+from fcconan.judging.calibration.data import RatedExample
 from fcconan.judging.prompts import json_object, json_request
 from fcconan.judging.tasks import Aspect
 from fcconan.models import Messages, whole_characters
@@ -60,14 +60,14 @@ _NUMBERED = re.compile(r"(\s*)[*#]*\s*(?:step\s+)?(\d+)\s*[.):](.*)", re.IGNOREC
 _LONG_RUN, _SHORT_RUN = 8, 4  # words
 
 
-def draft_messages(aspect: Aspect, examples: Sequence[Example]) -> Messages:
+def draft_messages(aspect: Aspect, examples: Sequence[RatedExample]) -> Messages:
     """Returns the request for evaluation steps that explain experts' grades."""
     shown = [{**each.variables, "expert_grade": each.value} for each in examples]
     return json_request(_DRAFT, {"aspect": _described(aspect), "examples": shown})
 
 
 def refine_messages(
-    aspect: Aspect, steps: Sequence[str], errors: Sequence[tuple[Example, float]], edit: Edit
+    aspect: Aspect, steps: Sequence[str], errors: Sequence[tuple[RatedExample, float]], edit: Edit
 ) -> Messages:
     """Returns the request for better steps.
 
@@ -106,7 +106,7 @@ def parse_steps(text: str) -> tuple[tuple[str, ...], StepsReason | None]:
     return ((), "too_many_steps") if len(steps) > MOST_STEPS else (steps, None)
 
 
-def copies(steps: Sequence[str], examples: Sequence[Example]) -> bool:
+def copies_example(steps: Sequence[str], examples: Sequence[RatedExample]) -> bool:
     """Whether steps repeat eight words in a row of an example, or all of a shorter text of four words or more."""
     written = _words(" ".join(steps))
     for text in (text for example in examples for text in example.variables.values()):

@@ -19,7 +19,7 @@ _TOLERANCE = 1e-12
 
 
 @dataclass(frozen=True)
-class Score:
+class CorrelationScore:
     """A correlation with people's ratings.
 
     Attributes:
@@ -44,13 +44,13 @@ class Score:
     worst: float | None = None
 
     @property
-    def least(self) -> float | None:
+    def worst_case(self) -> float | None:
         """What is certain: the worst case, or the coefficient where nothing is missing."""
         return self.value if self.worst is None else self.worst
 
 
 @dataclass(frozen=True)
-class Bootstrap:
+class ItemBootstrap:
     """A percentile bootstrap whose unit is the item with all its rows.
 
     Attributes:
@@ -66,7 +66,7 @@ class Bootstrap:
     confidence: float = 0.95
 
 
-def correlation(metric: Metric, predicted: Floats, human: Floats) -> tuple[float | None, Undefined | None]:
+def correlate_values(metric: Metric, predicted: Floats, human: Floats) -> tuple[float | None, Undefined | None]:
     """Correlates two series; Spearman's rho averages tied ranks, and Kendall's tau is tau-b.
 
     Args:
@@ -86,14 +86,14 @@ def correlation(metric: Metric, predicted: Floats, human: Floats) -> tuple[float
     return _COEFFICIENTS[metric](predicted, human), None
 
 
-def score(
+def score_predictions(
     metric: Metric,
     predictions: Sequence[float | None],
     human: Sequence[float],
     *,
     scale: tuple[float, float] | None = None,
-    bootstrap: Bootstrap | None = None,
-) -> Score:
+    bootstrap: ItemBootstrap | None = None,
+) -> CorrelationScore:
     """Scores predictions.
 
     Args:
@@ -104,22 +104,24 @@ def score(
         bootstrap: How the interval is made; None makes none.
     """
     predicted, people = _floats(predictions), _floats(human)
-    found = _scored(lambda rows: correlation(metric, predicted[rows], people[rows]), ~np.isnan(predicted), bootstrap)
+    found = _scored(
+        lambda rows: correlate_values(metric, predicted[rows], people[rows]), ~np.isnan(predicted), bootstrap
+    )
     if found.value is None or found.n_missing == 0 or scale is None:
         return found
     # The worst grade is the lowest one for what people rated above their median, and the highest one for the rest.
     ends = np.where(people > np.median(people), *scale)
-    worst, _ = correlation(metric, np.where(np.isnan(predicted), ends, predicted), people)
+    worst, _ = correlate_values(metric, np.where(np.isnan(predicted), ends, predicted), people)
     return replace(found, worst=_rounded(worst))
 
 
-def difference(
+def score_difference(
     metric: Metric,
     first: Sequence[float | None],
     second: Sequence[float | None],
     human: Sequence[float],
-    bootstrap: Bootstrap | None = None,
-) -> Score:
+    bootstrap: ItemBootstrap | None = None,
+) -> CorrelationScore:
     """Scores the first predictions less the second, on the rows that have both and on the same resamples.
 
     Args:
@@ -132,8 +134,8 @@ def difference(
     a, b, people = _floats(first), _floats(second), _floats(human)
 
     def gain(rows: Rows) -> tuple[float | None, Undefined | None]:
-        value_a, reason_a = correlation(metric, a[rows], people[rows])
-        value_b, reason_b = correlation(metric, b[rows], people[rows])
+        value_a, reason_a = correlate_values(metric, a[rows], people[rows])
+        value_b, reason_b = correlate_values(metric, b[rows], people[rows])
         return (None, reason_a or reason_b) if value_a is None or value_b is None else (value_a - value_b, None)
 
     return _scored(gain, ~np.isnan(a + b), bootstrap)
@@ -165,12 +167,12 @@ _COEFFICIENTS: dict[Metric, Callable[[Floats, Floats], float]] = {
 def _scored(
     statistic: Callable[[Rows], tuple[float | None, Undefined | None]],
     complete: npt.NDArray[np.bool_],
-    bootstrap: Bootstrap | None,
-) -> Score:
+    bootstrap: ItemBootstrap | None,
+) -> CorrelationScore:
     """Computes a statistic of the complete rows, and of those in each resample of all rows."""
     value, reason = statistic(np.flatnonzero(complete))
     n = int(complete.sum())
-    found = Score(_rounded(value), reason, n, len(complete) - n)
+    found = CorrelationScore(_rounded(value), reason, n, len(complete) - n)
     if bootstrap is None:
         return found
     draws = [statistic(rows[complete[rows]])[0] for rows in _resampled(bootstrap)]
@@ -182,7 +184,7 @@ def _scored(
     return replace(found, low=_rounded(float(low[0])), high=_rounded(float(high[0])))
 
 
-def _resampled(bootstrap: Bootstrap) -> Iterator[Rows]:
+def _resampled(bootstrap: ItemBootstrap) -> Iterator[Rows]:
     """Yields the rows of as many items as there are, drawn with replacement."""
     rows: dict[str, list[int]] = {}
     for row, item in enumerate(bootstrap.items):

@@ -26,20 +26,26 @@ import numpy as np
 import fcconan
 from fcconan.data import short_hash
 from fcconan.errors import InputError
-from fcconan.judging.calibration.data import Example, Parts, spread
+from fcconan.judging.calibration.data import CalibrationParts, RatedExample, sample_across_grades
 from fcconan.judging.calibration.drafting import (
     EDITS,
     SCHEMA,
     StepsReason,
-    copies,
+    copies_example,
     draft_messages,
     parse_steps,
     refine_messages,
 )
-from fcconan.judging.calibration.scores import Bootstrap, Score, Undefined, difference, score
-from fcconan.judging.calibration.settings import Calibration, Log, Settings, Steps, signature
+from fcconan.judging.calibration.scores import (
+    CorrelationScore,
+    ItemBootstrap,
+    Undefined,
+    score_difference,
+    score_predictions,
+)
+from fcconan.judging.calibration.settings import Calibration, CalibrationSettings, EvaluationSteps, Log, signature
 from fcconan.judging.rating import ModelJudge
-from fcconan.judging.strategies import TEXTS, Plan
+from fcconan.judging.strategies import TEXTS, RatingPlan
 from fcconan.judging.tasks import Aspect
 from fcconan.models import PASSING_REASONS, Call, CallReason, Messages, Model, Reply, Sampling
 
@@ -48,7 +54,7 @@ FailedReason = CallReason | StepsReason
 
 
 @dataclass
-class Candidate:
+class StepsCandidate:
     """Evaluation steps, where they come from and how well they do: a record of the log.
 
     Attributes:
@@ -83,7 +89,7 @@ class Candidate:
     reason: FailedReason | Undefined | None = None
     same_as: int | None = None
     steps: tuple[str, ...] = ()
-    selection: Score | None = None
+    selection: CorrelationScore | None = None
 
     def record(self) -> dict[str, Any]:
         """Returns the record of the log, without what only report scores have."""
@@ -106,11 +112,11 @@ class StepsRater:
         failed: Ratings that are missing for a passing reason so far; another run asks for them again.
     """
 
-    def __init__(self, model: Model, plan: Plan, aspect: str) -> None:
+    def __init__(self, model: Model, plan: RatingPlan, aspect: str) -> None:
         self._model, self._plan, self._aspect = model, plan, aspect
         self.failed = 0
 
-    def __call__(self, steps: Sequence[str], examples: Sequence[Example]) -> list[float | None]:
+    def __call__(self, steps: Sequence[str], examples: Sequence[RatedExample]) -> list[float | None]:
         """Returns a rating of every example by these steps, None where there is none."""
         judge = ModelJudge(self._model, replace(self._plan, steps={self._aspect: list(steps)}))
         rows = [
@@ -122,21 +128,23 @@ class StepsRater:
         return values
 
 
-Rate = Callable[[Sequence[str], Sequence[Example]], list[float | None]]
+Rate = Callable[[Sequence[str], Sequence[RatedExample]], list[float | None]]
 """Rates examples by evaluation steps, which may be none; one rating for each, None where there is none."""
 
 Predictions = list[float | None]
-_Request = tuple[Candidate, Messages, Sequence[Example]]  # what the drafter is asked, and the examples that it sees
+_Request = tuple[
+    StepsCandidate, Messages, Sequence[RatedExample]
+]  # what the drafter is asked, and the examples that it sees
 
 
-def calibrate(
+def search_steps(
     aspect: Aspect,
-    parts: Parts,
+    parts: CalibrationParts,
     *,
     rate: Rate,
     drafter: Model,
     log: Path,
-    settings: Settings | None = None,
+    settings: CalibrationSettings | None = None,
     rater: str = "unnamed",
     progress: Callable[[str], None] = lambda line: None,
 ) -> Calibration:
@@ -159,7 +167,7 @@ def calibrate(
     Raises:
         InputError: Ratings do not fit the scale, there are too few or they are constant, or no candidate can be used.
     """
-    asked = settings or Settings()
+    asked = settings or CalibrationSettings()
     asked.check(aspect, parts)
     signed = signature(aspect, parts, asked, rater=rater, drafter=drafter.name)
     with Log.at(log) as written:
@@ -175,7 +183,7 @@ def calibrate(
                 "settings": asdict(asked),
             }
         )
-        work = _Work(aspect, parts, rate, drafter, asked, written, progress)
+        work = _Search(aspect, parts, rate, drafter, asked, written, progress)
         work.draft()
         for turn in range(1, asked.rounds + 1):
             work.refine(turn)
@@ -193,17 +201,17 @@ def calibrate(
 
 
 @dataclass
-class _Work:
+class _Search:
     """A calibration under way: the candidates so far, with their predictions on what errors are taken from."""
 
     aspect: Aspect
-    parts: Parts
+    parts: CalibrationParts
     rate: Rate
     drafter: Model
-    settings: Settings
+    settings: CalibrationSettings
     log: Log
     progress: Callable[[str], None]
-    candidates: list[Candidate] = field(default_factory=list)
+    candidates: list[StepsCandidate] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self._drafting, self._selection = self.parts.draft, self.parts.select
@@ -217,9 +225,9 @@ class _Work:
             for trial in range(1, self.settings.trials + 1):
                 # A generator of its own for every draft: another size or trial changes no draft but its own.
                 generator = np.random.default_rng([self.settings.seed, size, trial])
-                examples = spread(self._drafting, size, generator)
+                examples = sample_across_grades(self._drafting, size, generator)
                 span = self.settings.temperatures
-                made = Candidate(
+                made = StepsCandidate(
                     candidate=len(requests) + 1,
                     phase="draft",
                     how="draft",
@@ -245,7 +253,7 @@ class _Work:
                 self.log.write({"record": "no_errors", "round": turn, "candidate": parent.candidate})
                 continue
             for trial, edit in product(range(1, self.settings.refinements + 1), EDITS):
-                made = Candidate(
+                made = StepsCandidate(
                     candidate=len(self.candidates) + len(requests) + 1,
                     phase="refine",
                     how=edit,
@@ -260,7 +268,7 @@ class _Work:
                 requests.append((made, messages, [example for example, _ in errors]))
         self._try(requests, f"refinements of round {turn}")
 
-    def pool(self) -> list[Candidate]:
+    def pool(self) -> list[StepsCandidate]:
         """The candidates that may be chosen, best first; of equal ones the earlier first.
 
         Raises:
@@ -274,27 +282,27 @@ class _Work:
                 f"none of {len(self.candidates)} candidates for {self.aspect.name} can be used ({found}): see "
                 f"{self.log.partial}, and try another drafter, other settings, or another judge"
             )
-        return sorted(able, key=lambda each: -((each.selection and each.selection.least) or 0.0))
+        return sorted(able, key=lambda each: -((each.selection and each.selection.worst_case) or 0.0))
 
-    def report(self, best: Candidate, signed: str) -> Calibration:
+    def report(self, best: StepsCandidate, signed: str) -> Calibration:
         """Scores the best candidate and the task's own steps on the report part: the only use of that part."""
         examples, settings = self.parts.report, self.settings
         self.progress(f"report: candidate {best.candidate} and the task's own steps on {len(examples)} examples")
         human = [example.value for example in examples]
         chosen, baseline = (self.rate(steps, examples) for steps in (best.steps, tuple(self.aspect.steps)))
-        bootstrap = Bootstrap(tuple(example.item for example in examples), settings.resamples, settings.seed)
+        bootstrap = ItemBootstrap(tuple(example.item for example in examples), settings.resamples, settings.seed)
         scored, usual = (
-            score(settings.metric, given, human, scale=self.aspect.scale, bootstrap=bootstrap)
+            score_predictions(settings.metric, given, human, scale=self.aspect.scale, bootstrap=bootstrap)
             for given in (chosen, baseline)
         )
         assert best.selection is not None
         return Calibration(
-            Steps(self.aspect.name, self.aspect.low, self.aspect.high, best.steps, signed),
+            EvaluationSteps(self.aspect.name, self.aspect.low, self.aspect.high, best.steps, signed),
             best.candidate,
             best.selection,
             scored,
             usual,
-            difference(settings.metric, chosen, baseline, human, bootstrap),
+            score_difference(settings.metric, chosen, baseline, human, bootstrap),
             self.parts.summary(),
             settings,
             dict(sorted(Counter(f"{each.phase}: {each.status}" for each in self.candidates).items())),
@@ -315,7 +323,7 @@ class _Work:
             self.candidates.append(made)
             self.log.write(made.record())
 
-    def _call(self, made: Candidate, messages: Messages) -> Call:
+    def _call(self, made: StepsCandidate, messages: Messages) -> Call:
         sample = max(0, made.round - 1) * self.settings.refinements + made.trial - 1
         sampling = Sampling(
             temperature=made.temperature,
@@ -324,7 +332,7 @@ class _Work:
         )
         return Call(messages, sampling, schema=SCHEMA, sample=sample)
 
-    def _score(self, made: Candidate) -> None:
+    def _score(self, made: StepsCandidate) -> None:
         """Rates the selection part by a candidate's steps, and decides whether it may be chosen."""
         first = self._by_steps.setdefault(made.steps, made.candidate)
         if first != made.candidate:
@@ -332,7 +340,7 @@ class _Work:
             return
         predictions = self.rate(made.steps, self._selection)
         human = [example.value for example in self._selection]
-        made.selection = found = score(self.settings.metric, predictions, human, scale=self.aspect.scale)
+        made.selection = found = score_predictions(self.settings.metric, predictions, human, scale=self.aspect.scale)
         if (len(human) - found.n_missing) / len(human) < self.settings.least_predicted:
             made.status = "too_many_missing"
         elif found.value is None:
@@ -340,7 +348,7 @@ class _Work:
         else:
             made.status = "usable"
 
-    def _errors(self, parent: Candidate) -> list[tuple[Example, float]]:
+    def _errors(self, parent: StepsCandidate) -> list[tuple[RatedExample, float]]:
         """The drafting examples with the largest errors, with the candidate's rating; no perfect ones, ever."""
         if parent.candidate not in self._predictions:
             self._predictions[parent.candidate] = self.rate(parent.steps, self._drafting)
@@ -349,9 +357,9 @@ class _Work:
         return sorted(wrong, key=lambda each: -abs(each[1] - each[0].value))[: self.settings.errors]
 
 
-def _read(reply: Reply, examples: Sequence[Example]) -> tuple[tuple[str, ...], FailedReason | None]:
+def _read(reply: Reply, examples: Sequence[RatedExample]) -> tuple[tuple[str, ...], FailedReason | None]:
     """Returns the steps of an answer; without any, the reason."""
     if reply.text is None:
         return (), reply.reason or "empty"
     steps, reason = parse_steps(reply.text)
-    return ((), "copies_example") if copies(steps, examples) else (steps, reason)
+    return ((), "copies_example") if copies_example(steps, examples) else (steps, reason)

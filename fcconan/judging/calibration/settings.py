@@ -14,15 +14,15 @@ from pydantic import Field, TypeAdapter, ValidationError
 import fcconan
 from fcconan.data import YamlFile, explain, write_whole
 from fcconan.errors import InputError
-from fcconan.judging.calibration.data import Parts
-from fcconan.judging.calibration.scores import Metric, Score
+from fcconan.judging.calibration.data import CalibrationParts
+from fcconan.judging.calibration.scores import CorrelationScore, Metric
 from fcconan.judging.tasks import Aspect, Text
 
 _Grade = Annotated[int, Field(strict=True)]  # in YAML, `yes` is true, which would be 1
 
 
 @dataclass(frozen=True)
-class Settings:
+class CalibrationSettings:
     """What a calibration is asked to do.
 
     Attributes:
@@ -63,7 +63,7 @@ class Settings:
         if self.temperatures and not 0 <= self.temperatures[0] <= self.temperatures[1]:
             raise InputError(f"temperatures are {list(self.temperatures)}: give the lower one first, from 0")
 
-    def check(self, aspect: Aspect, parts: Parts) -> None:
+    def check(self, aspect: Aspect, parts: CalibrationParts) -> None:
         """Refuses what cannot be calibrated.
 
         Raises:
@@ -88,7 +88,7 @@ class Settings:
 
 
 @pydantic.dataclasses.dataclass(frozen=True)
-class Steps:
+class EvaluationSteps:
     """Calibrated evaluation steps, as strategies use them.
 
     Attributes:
@@ -136,14 +136,14 @@ class Calibration:
         failed_drafts: Requests to the drafter that failed for a passing reason: another run asks them again.
     """
 
-    steps: Steps
+    steps: EvaluationSteps
     candidate: int
-    selection: Score
-    report: Score
-    baseline: Score
-    gain: Score
+    selection: CorrelationScore
+    report: CorrelationScore
+    baseline: CorrelationScore
+    gain: CorrelationScore
     parts: Mapping[str, Mapping[str, int | str]]
-    settings: Settings
+    settings: CalibrationSettings
     tally: Mapping[str, int]
     failed_drafts: int = 0
 
@@ -159,7 +159,7 @@ class Calibration:
         write_whole(path, yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=10**6))
 
 
-def load_steps(path: Path) -> Steps:
+def load_steps(path: Path) -> EvaluationSteps:
     """Reads the steps of a saved calibration; people may edit them.
 
     Args:
@@ -172,12 +172,14 @@ def load_steps(path: Path) -> Steps:
         raise InputError(f"{path} is not there: give a file that `fcconan judge calibrate` wrote")
     file = YamlFile(path)
     try:
-        return TypeAdapter(Steps).validate_python(file.data)
+        return TypeAdapter(EvaluationSteps).validate_python(file.data)
     except ValidationError as error:
         raise InputError(explain(file, error, whole="the calibration", known_keys=lambda _: ())) from error
 
 
-def signature(aspect: Aspect, parts: Parts, settings: Settings, *, rater: str, drafter: str) -> str:
+def signature(
+    aspect: Aspect, parts: CalibrationParts, settings: CalibrationSettings, *, rater: str, drafter: str
+) -> str:
     """Returns the short string that names everything that changes the steps and their scores.
 
     Args:

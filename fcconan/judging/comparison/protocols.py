@@ -1,9 +1,9 @@
-"""Formats of comparison: JudgeLM's two scores, or a plain choice; replies are shortened to the model's context.
+"""Formats of comparisons: JudgeLM's two scores, or a choice; replies are truncated to the model's context.
 
-JudgeLM (Zhu et al. 2023) grades both replies from 1 to 10 on the first line of its answer; the higher score wins,
-equal scores are a tie (Zubiaga et al. 2024, section 4.1). The models were trained on one fixed wording, which belongs
-to their authors: load it from a prompt file with the variables `hate_speech`, `reply_1`, `reply_2` and, with a
-reference, `reference`. The wording in this module is our own and serves other models.
+JudgeLM (Zhu et al. 2023) grades both replies from 1 to 10 on the first line of its answer. The higher score wins, equal
+scores are a tie (Zubiaga et al. 2024, section 4.1). Its models were trained with one fixed prompt of their authors:
+load that from a prompt file with the variables `hate_speech`, `reply_1`, `reply_2` and, with a reference, `reference`.
+The prompts in this module are for other models.
 """
 
 import json
@@ -18,7 +18,7 @@ from typing import Any, Literal
 from fcconan.data import short_hash
 from fcconan.errors import InputError
 from fcconan.judging.comparison.pairs import Row
-from fcconan.judging.prompts import Prompt, json_object, json_request
+from fcconan.judging.prompts import PromptTemplate, json_object, json_request
 from fcconan.judging.tasks import Task
 from fcconan.models import Call, Messages, Sampling
 from fcconan.parsing import ParsedComparison, parse_comparison, parse_verdict
@@ -27,14 +27,14 @@ Overflow = Literal["shorten", "invalid"]
 CountTokens = Callable[[Messages], int]
 ELLIPSIS = "…"
 _BYTES_A_TOKEN, _TOKENS_A_MESSAGE = 3, 16
-_CONTEXT = ("tokens", "counter", "overflow", "least_kept")  # what changes the questions
+_CONTEXT = ("tokens", "counter", "overflow", "least_kept")  # settings that change the questions
 _WORD = re.compile(r"\S+")
 
 
-def careful_estimate(messages: Messages) -> int:
-    """Returns how many tokens messages may have: one for three bytes, and 16 for every message.
+def estimate_tokens(messages: Messages) -> int:
+    """Estimates the number of tokens of messages: one for three bytes, and 16 for each message.
 
-    For endpoints, which do not say. English has about four bytes a token.
+    It serves for endpoints, whose tokenizers are unknown. English has about four bytes per token.
     """
     return sum(
         ceil(len(each["content"].encode(errors="surrogatepass")) / _BYTES_A_TOKEN) + _TOKENS_A_MESSAGE
@@ -44,32 +44,31 @@ def careful_estimate(messages: Messages) -> int:
 
 @dataclass(frozen=True)
 class ContextBudget:
-    """How much a model can read and write, and what is done with replies that are too long for it.
+    """Context length of a model, and the treatment of replies that exceed it.
 
     Attributes:
-        tokens: Of question and answer together.
-        count: Counts the tokens of messages; a local model's tokenizer, or an estimate.
-        counter: What `count` is, for the configuration.
-        overflow: `shorten` both replies, or leave the comparison `invalid`.
-        least_kept: The share of its words that a shortened reply keeps at least; where that is still too long, the
-            comparison is invalid.
+        tokens: Context length: tokens of prompt and answer.
+        count: Function that counts the tokens of messages: a local model's tokenizer, or an estimate.
+        counter: Name of `count` in the configuration.
+        overflow: `shorten` both replies, or make the comparison `invalid`.
+        least_kept: Smallest share of words of a truncated reply; if this is still too long, the comparison is invalid.
     """
 
     tokens: int
-    count: CountTokens = careful_estimate
+    count: CountTokens = estimate_tokens
     counter: str = "careful_estimate"
     overflow: Overflow = "shorten"
     least_kept: float = 0.5
 
 
 @dataclass(frozen=True)
-class Fitted:
-    """Two replies as they are shown.
+class ShownReplies:
+    """Two replies as shown to the model.
 
     Attributes:
-        a: The first reply.
-        b: The second reply.
-        words_cut: How many words of each are not shown.
+        a: First reply.
+        b: Second reply.
+        words_cut: Number of words removed from each.
     """
 
     a: str
@@ -77,30 +76,30 @@ class Fitted:
     words_cut: tuple[int, int] = (0, 0)
 
 
-def fit(
+def shorten_replies(
     render: Callable[[str, str], Messages], a: str, b: str, *, context: ContextBudget, answer_tokens: int
-) -> Fitted | None:
-    """Shortens two replies, as little as needed, until the question leaves room for the answer in either order.
+) -> ShownReplies | None:
+    """Truncates two replies as little as necessary, so that prompt and answer fit into the context in both orders.
 
-    Both keep the same share of their words, rounded up, so that neither gets an advantage; what is cut is the end of
-    each, and an ellipsis stands in its place. Both orders are measured, so that they show the same words.
+    The same share of words, rounded up, remains of both replies, so that neither has an advantage. An ellipsis replaces
+    the end of each. Both orders show the same words.
 
     Args:
-        render: Puts the first and the second reply into a prompt.
+        render: Function that returns the prompt with a first and a second reply.
         a: One reply.
-        b: The other one.
-        context: What there is room for.
-        answer_tokens: The room that the answer needs.
+        b: Other reply.
+        context: Context length and treatment of longer replies.
+        answer_tokens: Tokens reserved for the answer.
 
     Returns:
-        None where the replies do not fit, or would have to be shortened more than the context allows.
+        The replies; None if they do not fit, or have to be truncated more than the context allows.
     """
 
-    def fits(shown: Fitted) -> bool:
+    def fits(shown: ShownReplies) -> bool:
         both = (render(shown.a, shown.b), render(shown.b, shown.a))
         return all(context.count(messages) + answer_tokens <= context.tokens for messages in both)
 
-    whole = Fitted(a, b)
+    whole = ShownReplies(a, b)
     if fits(whole):
         return whole
     if context.overflow == "invalid":
@@ -108,14 +107,14 @@ def fit(
     words = [list(_WORD.finditer(text)) for text in (a, b)]
     longest = max(map(len, words))
 
-    def shortened(cut: int) -> Fitted:
-        """Without so many words of the longer reply, and as many of the other one in proportion."""
+    def shortened(cut: int) -> ShownReplies:
+        """Removes words of the longer reply, and a proportional number of the other one."""
         kept = [ceil(len(each) * (longest - cut) / longest) for each in words]
         texts = [
             text if number == len(each) else f"{text[: each[number - 1].end()]} {ELLIPSIS}"
             for text, each, number in zip((a, b), words, kept, strict=True)
         ]
-        return Fitted(texts[0], texts[1], (len(words[0]) - kept[0], len(words[1]) - kept[1]))
+        return ShownReplies(texts[0], texts[1], (len(words[0]) - kept[0], len(words[1]) - kept[1]))
 
     cuts = range(1, longest - max(1, ceil(context.least_kept * longest)) + 1)
     place = bisect_left(cuts, True, key=lambda cut: fits(shortened(cut)))
@@ -128,14 +127,14 @@ FAST_TOKENS = 32
 
 
 @dataclass(frozen=True)
-class Question:
-    """What a model is asked about a pair.
+class ComparisonQuestion:
+    """Calls for a pair in both orders.
 
     Attributes:
-        ab: The call that shows reply a first.
-        ba: The call that shows reply b first.
-        reason: Why there are no calls; otherwise None.
-        words_cut: How many words of reply a and of reply b are not shown.
+        ab: Call that shows reply a first.
+        ba: Call that shows reply b first.
+        reason: Reason why there are no calls, or None.
+        words_cut: Number of words removed from reply a and reply b.
     """
 
     ab: Call | None
@@ -145,11 +144,11 @@ class Question:
 
 
 Render = Callable[[Mapping[str, str]], Messages]
-"""Puts texts into a prompt, by the names of its variables."""
+"""Function that returns the messages of a prompt, given variable -> text."""
 
 
-class _Judge:
-    """Makes the calls: what JudgeLM and the plain choice have in common."""
+class _PromptedComparison:
+    """Comparison by prompt: the common part of `JudgeLM` and `ChoiceJudge`."""
 
     def __init__(
         self,
@@ -164,7 +163,7 @@ class _Judge:
     ) -> None:
         self._room = sampling.max_tokens or 0
         if context is not None and not self._room:
-            raise InputError("max_tokens is not set: the context has to leave room for the answer, so give a number")
+            raise InputError("max_tokens is not set: give a number, for which the context reserves room")
         self.name, self._render, self._sampling, self._schema = name, render, sampling, schema
         self._context, self._reference = context, reference
         sample = _sample(render, (*VARIABLES, "reference") if reference else VARIABLES)
@@ -176,13 +175,13 @@ class _Judge:
             "context": None if context is None else {name: getattr(context, name) for name in _CONTEXT},
         }
 
-    def question(self, a: Row, b: Row) -> Question:
-        """Returns the calls for two replies, or why there are none."""
+    def question(self, a: Row, b: Row) -> ComparisonQuestion:
+        """Returns the calls for two replies, or the reason why there are none."""
         fixed = {"hate_speech": a["hate_speech"]}
         if self._reference:
             reference = next((each for each in a.get("references") or () if each and each.strip()), None)
             if reference is None:
-                return Question(None, None, "no_reference")
+                return ComparisonQuestion(None, None, "no_reference")
             fixed["reference"] = reference
 
         def variables(first: str, second: str) -> dict[str, str]:
@@ -191,55 +190,57 @@ class _Judge:
         def render(first: str, second: str) -> Messages:
             return self._render(variables(first, second))
 
-        shown: Fitted | None = Fitted(a["text"], b["text"])
+        shown: ShownReplies | None = ShownReplies(a["text"], b["text"])
         if self._context is not None:
-            shown = fit(render, a["text"], b["text"], context=self._context, answer_tokens=self._room)
+            shown = shorten_replies(render, a["text"], b["text"], context=self._context, answer_tokens=self._room)
         if shown is None:
-            return Question(None, None, "too_long")
+            return ComparisonQuestion(None, None, "too_long")
         ab, ba = (
             Call(render(*texts), self._sampling, self._schema, variables=variables(*texts))
             for texts in ((shown.a, shown.b), (shown.b, shown.a))
         )
-        return Question(ab, ba, None, shown.words_cut)
+        return ComparisonQuestion(ab, ba, None, shown.words_cut)
 
 
 def _sample(render: Render, names: tuple[str, ...]) -> Messages:
-    """Returns the prompt with names in the place of texts, as long as it shows them all.
+    """Returns the prompt with the names of variables instead of texts.
 
     Raises:
-        InputError: The prompt leaves one out, so that different texts would look the same, or wants another one.
+        InputError: The prompt lacks one of the variables, or has another one.
     """
     try:
         sample = render({each: f"<{each}>" for each in names})
     except KeyError as error:
-        raise InputError(f"the prompt wants {error.args[0]}, but is given {', '.join(names)}: take it out") from error
+        raise InputError(
+            f"the prompt has the variable {error.args[0]}, expected {', '.join(names)}: take it out"
+        ) from error
     shown = "\n".join(message["content"] for message in sample)
     for each in names:
         if f"<{each}>" not in shown:
-            raise InputError(f"the prompt does not show {each}: put {{{{{each}}}}} into it")
+            raise InputError(f"the prompt lacks {each}: add {{{{{each}}}}}")
     return sample
 
 
-class JudgeLM(_Judge):
-    """Two scores from 1 to 10 on the first line of the answer.
+class JudgeLM(_PromptedComparison):
+    """Comparison by two scores from 1 to 10 on the first line of the answer.
 
     Args:
-        prompt: A prompt file with the wording a JudgeLM model was trained on; by default our own.
-        explain: Whether the scores are explained on the lines below. Without, which is JudgeLM's fast mode, the answer
+        prompt: Prompt template, such as the prompt of JudgeLM's training; default: the prompt of this package.
+        explain: Whether the model explains the scores on the lines below. If not, as in JudgeLM's fast mode, the answer
             ends with its first line.
-        reference: JudgeLM's reference mode: whether the first reference of the item is shown as an example of a good
-            reply. Replies to items without references then are invalid.
-        context: What the model can read and write; None sends replies of any length.
-        sampling: How the model draws its words; fast mode stops at a line break and sets `max_tokens`.
-        fast_tokens: The longest answer in fast mode; models that think before they answer need more.
+        reference: Whether the prompt shows the first reference of the item as an example of a good reply (JudgeLM's
+            reference mode). If so, comparisons of items without references are invalid.
+        context: Context length; None for replies of any length.
+        sampling: Sampling settings; fast mode stops at a line break and sets `max_tokens`.
+        fast_tokens: Longest answer in fast mode; models that think before they answer need more.
 
     Raises:
-        InputError: The context has no room for an answer of unknown length, or the prompt file has other variables.
+        InputError: A context is given without the length of answers, or the prompt has other variables.
     """
 
     def __init__(
         self,
-        prompt: Prompt | None = None,
+        prompt: PromptTemplate | None = None,
         *,
         explain: bool = False,
         reference: bool = False,
@@ -260,29 +261,29 @@ class JudgeLM(_Judge):
         )
 
     def read(self, text: str) -> ParsedComparison:
-        """Reads the two scores."""
+        """Parses the two scores."""
         return parse_comparison(text)
 
 
-class ChoiceJudge(_Judge):
-    """A choice of `a`, `b` or `tie` as a JSON object, for any chat model.
+class ChoiceJudge(_PromptedComparison):
+    """Comparison by a choice of `a`, `b` or `tie` as a JSON object, for any chat model.
 
     Args:
-        task: A task with the unit `comparison` and the labels a, b and tie, in capitals or not; its question, rules and
-            labels become the prompt.
-        prompt: A prompt file instead of the task's own words.
-        context: What the model can read and write; None sends replies of any length.
-        sampling: How the model draws its words.
+        task: Task with the unit `comparison` and the labels a, b and tie, in any case; its question, rules and labels
+            are the prompt.
+        prompt: Prompt template instead of that of the task.
+        context: Context length; None for replies of any length.
+        sampling: Sampling settings.
 
     Raises:
-        InputError: The task is no choice between two replies, the context has no room for an answer of unknown length,
-            or the prompt file has other variables.
+        InputError: The task has another unit or other labels, a context is given without the length of answers, or the
+            prompt has other variables.
     """
 
     def __init__(
         self,
         task: Task,
-        prompt: Prompt | None = None,
+        prompt: PromptTemplate | None = None,
         *,
         context: ContextBudget | None = None,
         sampling: Sampling | None = None,
@@ -295,7 +296,7 @@ class ChoiceJudge(_Judge):
             )
         if "background" in task.context:
             raise InputError(
-                f"the task {task.name} wants a background, which replies do not have: take it from `context`"
+                f"the task {task.name} requires background, which comparisons do not show: remove it from `context`"
             )
         explanation: dict[str, Any] = {"explanation": {"type": "string"}} if task.explain else {}
         schema = json_object({**explanation, "better": {"type": "string", "enum": list(labels)}}, title="comparison")
@@ -310,12 +311,12 @@ class ChoiceJudge(_Judge):
         )
 
     def read(self, text: str) -> ParsedComparison:
-        """Reads the choice."""
+        """Parses the choice."""
         return parse_verdict(text)
 
 
 def _quoted(text: str) -> str:
-    """Returns the text with a bar before every line, so that no line of it can pass for one of the prompt."""
+    """Returns the text with a bar before each line, so that it differs from lines of the prompt."""
     return "\n".join(f"| {line}" for line in text.splitlines())
 
 

@@ -1,4 +1,4 @@
-"""Counts what a reader needs to trust a set of comparisons."""
+"""Summary of comparisons: verdicts, failures and consistency over the two orders."""
 
 from collections import Counter
 from dataclasses import asdict, dataclass, field
@@ -9,22 +9,21 @@ from fcconan.judging.comparison.pairs import Row
 
 @dataclass
 class ComparisonSummary:
-    """Counts what a reader needs to trust a set of comparisons; results are added one by one.
+    """Counts of verdicts, failures, flips and preferences for a position, added one comparison at a time.
 
     Attributes:
-        comparisons: All.
-        verdicts: How often each verdict was given.
-        invalid: Why verdicts are invalid, and how often.
-        both_orders: Comparisons with a readable verdict in both orders.
-        flipped: Those of them whose orders gave different verdicts.
-        reversed: Those of the flipped ones where one order said a and the other b.
-        identical: Ties of equal texts, which no model was asked about.
-        shortened: Comparisons in which words of a reply were left out.
-        suspicious: Comparisons in which a reply may have told the judge its verdict.
-        first_chosen: How often the reply shown first was preferred, an order being counted by itself. Comparisons
-            without a readable verdict in both orders are left out: only there does the quality of the replies cancel
-            out.
-        second_chosen: How often the reply shown second was preferred.
+        comparisons: Number of comparisons.
+        verdicts: Number of comparisons by verdict.
+        invalid: Number of invalid verdicts by reason.
+        both_orders: Comparisons with readable verdicts in both orders.
+        flipped: Comparisons whose two orders gave different verdicts.
+        reversed: Flipped comparisons with the verdict a in one order and b in the other.
+        identical: Ties of equal texts, without a request.
+        shortened: Comparisons with a truncated reply.
+        suspicious: Comparisons with a phrase that may have influenced the judge.
+        first_chosen: Single orders in which the reply shown first won, over comparisons with readable verdicts in both
+            orders. In these, the quality of the replies cancels out.
+        second_chosen: Single orders in which the reply shown second won, over the same comparisons.
     """
 
     comparisons: int = 0
@@ -40,7 +39,7 @@ class ComparisonSummary:
     second_chosen: int = 0
 
     def add(self, result: Row) -> None:
-        """Counts one comparison."""
+        """Adds a comparison."""
         self.comparisons += 1
         self.verdicts[result["verdict"]] += 1
         if result["reason"] is not None:
@@ -56,11 +55,10 @@ class ComparisonSummary:
             self.second_chosen += (result["verdict_ab"] == "b") + (result["verdict_ba"] == "a")
 
     def as_json(self) -> dict[str, Any]:
-        """Returns counts and rates as JSON-able values.
+        """Returns counts and rates as JSON-serializable values.
 
-        `flip_rate` is the share of flipped comparisons among those with a readable verdict in both orders;
-        `first_preference` that of the reply shown first among all preferences, where 0.5 is none. A rate of nothing is
-        None.
+        `flip_rate` is `flipped` over `both_orders`. `first_preference` is the share of `first_chosen` among all
+        preferences; 0.5 means no position bias. Rates with a denominator of 0 are None.
         """
         counts = asdict(self) | {"verdicts": dict(sorted(self.verdicts.items()))}
         counts["invalid"] = dict(sorted(self.invalid.items()))

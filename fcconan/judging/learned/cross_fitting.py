@@ -74,7 +74,7 @@ def cross_fit(
         space = space or fit_space(features, seed=seed)
         points = space.points(features)
         learner = Learner(space, points, table.ratings, table.groups, seed=seed)
-        return _of_folds(learner, space, points, folds, usable, progress, 0)[1]
+        return _fit_folds(learner, space, points, folds, usable, progress, 0)[1]
 
 
 def fit(
@@ -94,13 +94,13 @@ def fit(
         space = fit_space(features, seed=seed)
         points = space.points(features)
         learner = Learner(space, points, table.ratings, table.groups, seed=seed)
-        models, predicted = _of_folds(learner, space, points, folds, None, progress, 1)
+        models, predicted = _fit_folds(learner, space, points, folds, None, progress, 1)
         of_all = learner.fit(np.ones(len(table), dtype=np.bool_))
     progress(len(models) + 1, len(models) + 1)
     return FittedModels(space, tuple(models), of_all, points, predicted)
 
 
-def _of_folds(
+def _fit_folds(
     learner: Learner, space: Space, points: Floats, folds: Ints, usable: Flags | None, progress: Progress, further: int
 ) -> tuple[list[Models], Floats]:
     total = int(folds.max()) + 1

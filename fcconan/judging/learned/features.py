@@ -81,7 +81,7 @@ class Features:
         return Features({name: self.blocks[name] for name in names})
 
 
-def features_of(
+def compute_features(
     messages: Sequence[str], texts: Sequence[str], encoder: Encoder | None = None, extra: Floats | None = None
 ) -> Features:
     """Returns the features of replies.

@@ -19,7 +19,7 @@ from fcconan.data import new_folder, write_whole
 from fcconan.errors import InputError
 from fcconan.judging.learned.features import EMBEDDING, RATINGS, SURFACE, SURFACE_NAMES
 from fcconan.judging.learned.rated_texts import RatedAspect
-from fcconan.judging.learned.rater import SMALLEST, LearnedRater, Novelty
+from fcconan.judging.learned.rater import SMALLEST, LearnedRater, NoveltyDetector
 from fcconan.judging.learned.regression import Models, Space
 from fcconan.judging.learned.training_texts import MINIMA, TrainingTexts
 
@@ -71,7 +71,7 @@ class _Values(_Strict):
     about: dict[str, Any]
 
 
-def name_of_folder(folder: Path) -> str:
+def rater_name(folder: Path) -> str:
     """Returns the name of the rater of a folder.
 
     Raises:
@@ -176,7 +176,7 @@ def load_rater(folder: Path) -> LearnedRater:
         space,
         tuple(models),
         arrays["half_widths"],
-        Novelty(arrays["variances"], values.novelty_rest, values.novelty_threshold),
+        NoveltyDetector(arrays["variances"], values.novelty_rest, values.novelty_threshold),
         TrainingTexts(hashes.pairs, hashes.messages, hashes.replies, hashes.codes, arrays["signatures"]),
         values.encoder,
         tuple(values.features_from),

@@ -9,7 +9,7 @@ import numpy as np
 
 from fcconan.data import LEARNED, Columns, about_reply, cell_number, codes_of_row
 from fcconan.errors import InputError
-from fcconan.judging.learned.features import RATINGS, Features, features_of
+from fcconan.judging.learned.features import RATINGS, Features, compute_features
 from fcconan.judging.learned.rated_texts import Floats
 from fcconan.judging.learned.rater import LearnedRater
 from fcconan.judging.learned.training_texts import IN_SAMPLE
@@ -128,7 +128,7 @@ class LearnedJudge:
     def _rate(self, rows: Sequence[Row]) -> Iterator[list[Row]]:
         messages, texts = [row["hate_speech"] or "" for row in rows], [row["text"] or "" for row in rows]
         extra = None if self._ratings is None else self._ratings.values([str(row["reply_id"]) for row in rows])
-        features = features_of(messages, texts, self._encoder, extra)
+        features = compute_features(messages, texts, self._encoder, extra)
         seen = [
             self.rater.texts.model_for(message, text, codes_of_row(row))
             for message, text, row in zip(messages, texts, rows, strict=True)

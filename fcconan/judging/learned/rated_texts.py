@@ -94,7 +94,7 @@ class RatedTexts:
 _BY_REPLY = ("reply_ids", "messages", "texts", "systems", "rounds", "ratings", "groups")
 
 
-def rated_texts(
+def make_rated_texts(
     replies: Sequence[dict[str, Any]], aspects: Sequence[RatedAspect], ratings: Floats, groups: Ints
 ) -> RatedTexts:
     """Returns the table of rows of replies.

@@ -24,7 +24,7 @@ _DIRECTIONS = 32  # principal components whose variance counts for this
 
 
 @dataclass(frozen=True, eq=False)
-class Novelty:
+class NoveltyDetector:
     """How far a reply is from the training data.
 
     The score is the mean of the squared coordinates along the first principal components, each over its variance, plus
@@ -56,13 +56,13 @@ def _parts(scaled: Floats, points: Floats, directions: int) -> tuple[Floats, Flo
     return first, np.maximum((scaled**2).sum(axis=1) - first.sum(axis=1), 0.0)
 
 
-def fit_novelty(scaled: Floats, points: Floats, folds: Ints) -> Novelty:
+def fit_novelty_detector(scaled: Floats, points: Floats, folds: Ints) -> NoveltyDetector:
     """Returns the novelty of replies, with a threshold from scores of rows that were held out."""
     directions = max(1, min(_DIRECTIONS, len(points) // 10, points.shape[1]))
     first, rest = _parts(scaled, points, directions)
 
-    def fitted(rows: Flags, threshold: float) -> Novelty:
-        return Novelty(
+    def fitted(rows: Flags, threshold: float) -> NoveltyDetector:
+        return NoveltyDetector(
             np.maximum(first[rows].mean(axis=0), SMALLEST), max(float(rest[rows].mean()), SMALLEST), threshold
         )
 
@@ -139,7 +139,7 @@ class LearnedRater:
     space: Space
     models: Sequence[Models]
     half_widths: Floats
-    novelty: Novelty
+    novelty: NoveltyDetector
     texts: TrainingTexts
     encoder: Mapping[str, Any] | None
     features_from: Sequence[tuple[str, str]]
@@ -171,7 +171,7 @@ class LearnedRater:
         )
 
 
-def learned_rater(
+def build_rater(
     name: str,
     table: RatedTexts,
     features: Features,
@@ -203,7 +203,7 @@ def learned_rater(
         fitted.space,
         (*fitted.of_folds, fitted.of_all),
         np.array([half_width(errors[:, at]) for at in range(errors.shape[1])]),
-        fit_novelty(fitted.space.scaled(features), fitted.points, folds),
+        fit_novelty_detector(fitted.space.scaled(features), fitted.points, folds),
         texts,
         encoder,
         tuple(features_from),

@@ -65,7 +65,7 @@ class Space:
         """
         if features.widths != self.widths:
             raise InputError(f"found features {features.widths}, expected those of the training, {self.widths}")
-        return np.nan_to_num((_joined(features) - self.centre) * self.scale)
+        return np.nan_to_num((_concatenate(features) - self.centre) * self.scale)
 
     def kernel(self, points: Floats, gamma: float) -> Floats:
         """Returns exp(-gamma * squared distance) of points and landmarks, shape (n, landmarks)."""
@@ -137,7 +137,7 @@ def fit_space(features: Features, *, seed: int = 0) -> Space:
     """
     if len(features) < 2:
         raise InputError(f"found {len(features)} replies to learn from, expected two or more")
-    values = _joined(features)
+    values = _concatenate(features)
     known = ~np.isnan(values)
     number = np.maximum(known.sum(axis=0), 1)
     centre = np.where(known, values, 0.0).sum(axis=0) / number
@@ -169,7 +169,7 @@ def _principal(scaled: Floats) -> tuple[Floats, Floats]:
     return np.ascontiguousarray(components), np.sqrt(values / rows)
 
 
-def _joined(features: Features) -> Floats:
+def _concatenate(features: Features) -> Floats:
     return np.concatenate(list(features.blocks.values()), axis=1)
 
 

@@ -11,11 +11,11 @@ import fcconan
 from fcconan.data import LEARNED, RowWriter, short_hash
 from fcconan.judging.learned.cross_fitting import Progress, fit
 from fcconan.judging.learned.features import Features
-from fcconan.judging.learned.files import name_of_folder, save_rater
+from fcconan.judging.learned.files import rater_name, save_rater
 from fcconan.judging.learned.judge import Row, learned_ratings
 from fcconan.judging.learned.rated_texts import Floats, Ints, RatedTexts
-from fcconan.judging.learned.rater import CONFIDENCE, LearnedRater, coverage, learned_rater
-from fcconan.judging.learned.training_texts import OUT_OF_FOLD, remember
+from fcconan.judging.learned.rater import CONFIDENCE, LearnedRater, build_rater, coverage
+from fcconan.judging.learned.training_texts import OUT_OF_FOLD, hash_training_texts
 from fcconan.scoring import ScoreTable, correlate
 
 OUT_OF_FOLD_RATINGS = "out-of-fold.parquet"
@@ -74,10 +74,10 @@ def train_rater(
     """
     table = data.table
     fitted = fit(table, data.features, folds=folds, seed=seed, progress=progress)
-    texts = remember(table.messages, table.texts, data.codes, folds)
-    name = name_of_folder(out)
+    texts = hash_training_texts(table.messages, table.texts, data.codes, folds)
+    name = rater_name(out)
     of_fold = [(fold, OUT_OF_FOLD) for fold in folds.tolist()]
-    rater = learned_rater(
+    rater = build_rater(
         name, table, data.features, fitted, folds, texts, encoder=data.encoder, features_from=data.features_from
     )
     about = {

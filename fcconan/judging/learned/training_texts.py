@@ -80,12 +80,12 @@ class TrainingTexts:
             found |= {*self.codes.get(short_hash(code), ())}
         if found:
             return found
-        equal = (self.signatures == signature_of(message)).mean(axis=1)
+        equal = (self.signatures == minhash_signature(message)).mean(axis=1)
         folds = list(self.messages.values())
         return {fold for at in np.flatnonzero(equal >= NEAR).tolist() for fold in folds[at]}
 
 
-def remember(
+def hash_training_texts(
     messages: Sequence[str], texts: Sequence[str], codes: Sequence[Sequence[str]], folds: Ints
 ) -> TrainingTexts:
     """Returns the hashes of training texts.
@@ -107,7 +107,7 @@ def remember(
         pairs.setdefault(pair_hash(message, text), []).append(fold)
         if message.strip():
             asked.setdefault(key := text_hash(message), set()).add(fold)
-            signatures.setdefault(key, signature_of(message))
+            signatures.setdefault(key, minhash_signature(message))
         if text.strip():
             replies.setdefault(text_hash(text), set()).add(fold)
         for code in own:
@@ -131,7 +131,7 @@ def pair_hash(message: str, text: str) -> str:
 
 
 @lru_cache(maxsize=20_000)
-def signature_of(message: str) -> Signatures:
+def minhash_signature(message: str) -> Signatures:
     """Returns the signature of a message, shape (128,)."""
     letters = simplified(message)
     runs = {letters[start : start + 3] for start in range(max(1, len(letters) - 2))}

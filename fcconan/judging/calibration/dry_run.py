@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from fcconan.judging.calibration.data import Example, Parts
-from fcconan.judging.calibration.search import StepsRater, calibrate
-from fcconan.judging.calibration.settings import Settings
-from fcconan.judging.strategies import Plan
+from fcconan.judging.calibration.data import CalibrationParts, RatedExample
+from fcconan.judging.calibration.search import StepsRater, search_steps
+from fcconan.judging.calibration.settings import CalibrationSettings
+from fcconan.judging.strategies import RatingPlan
 from fcconan.judging.tasks import Aspect
 from fcconan.models import Call, Model, Rehearsal
 
@@ -18,8 +18,13 @@ _STEP = "Read the message and the reply, and compare them with what every grade 
 _STEPS = 5  # of a task that has none
 
 
-def rehearse(
-    aspect: Aspect, parts: Parts, settings: Settings, plan: Plan, model: Model, drafter: Model
+def dry_run_calibration(
+    aspect: Aspect,
+    parts: CalibrationParts,
+    settings: CalibrationSettings,
+    plan: RatingPlan,
+    model: Model,
+    drafter: Model,
 ) -> list[Rehearsal]:
     """Counts the requests of a calibration at most: each draft is readable and unique, and no rating is missing.
 
@@ -48,13 +53,13 @@ def rehearse(
     judging = Rehearsal(model, role="ratings")
     rater = StepsRater(judging, plan, aspect.name)
 
-    def rate(steps: Sequence[str], asked: Sequence[Example]) -> list[float | None]:
+    def rate(steps: Sequence[str], asked: Sequence[RatedExample]) -> list[float | None]:
         rater(steps, asked)
         # All a little wrong, so that every candidate has a correlation and errors to be refined on.
         return [each.value + (number + 1) / 1e6 for number, each in enumerate(asked)]
 
     with tempfile.TemporaryDirectory() as folder:
-        calibrate(
+        search_steps(
             aspect,
             parts,
             rate=rate,
