@@ -22,9 +22,9 @@ class Generator(Protocol):
     """Anything that answers messages.
 
     Attributes:
-        name: Of the system, in the column `system`.
-        strategy: How it answers.
-        configuration: All that changes its answers, as JSON-able values.
+        name: Name of the system, for the column `system`.
+        strategy: Name of the strategy, such as `zero-shot`.
+        configuration: All settings that change the replies, as JSON-able values.
     """
 
     name: str
@@ -32,29 +32,29 @@ class Generator(Protocol):
     configuration: dict[str, Any]
 
     def answers(self, items: Iterable[Item]) -> Iterator[Generated]:
-        """Yields what came of each item, in their order, reading the items as they are needed."""
+        """Yields one reply, or the reason of a missing one, for each item in order; items are read lazily."""
         ...
 
 
 class ModelGenerator:
-    """A system that asks a model.
+    """A system that sends requests to a model.
 
-    One message in two items is asked once: the requests are the same, and so is the answer.
+    Two items with the same message have the same request and reply; it is sent once.
 
     Args:
         model: The model.
-        plan: What it is asked.
-        pick: Chooses among candidates; by default the first one with words.
-        name: The system's name; by default model and strategy, and what differs from the defaults: see
-            `fcconan.generation.requests.name_of`.
-        format: Name of the format that took the place of the tokenizer's chat template.
-        own_template: Hash of the tokenizer's chat template, where that was used.
+        plan: Prompt, decoding and sources of examples.
+        pick: Selection among candidates; by default the first one with a text.
+        name: Name of the system; by default model, strategy and all settings that differ from the defaults (see
+            `fcconan.generation.requests.name_of`).
+        format: Name of the format that replaces the chat template of the tokenizer.
+        own_template: Hash of the tokenizer's chat template, if it is used.
 
     Attributes:
-        name: Of the system.
-        strategy: The plan's.
-        configuration: All that changes its answers.
-        failed: Calls without an answer so far for a passing reason; another run asks them again.
+        name: Name of the system.
+        strategy: Strategy of the plan.
+        configuration: All settings that change the replies.
+        failed: Number of requests that failed for a temporary reason so far; another run sends them again.
     """
 
     def __init__(
@@ -80,7 +80,7 @@ class ModelGenerator:
         }
 
     def answers(self, items: Iterable[Item]) -> Iterator[Generated]:
-        """Yields what came of each item, in their order, while later ones are being asked about.
+        """Yields one reply, or the reason of a missing one, for each item in order; later requests run meanwhile.
 
         Raises:
             InputError: The model cannot be used at all.
@@ -143,16 +143,16 @@ class ModelGenerator:
 
 
 class CatalogueGenerator:
-    """A system that answers with the CN of a catalogue that a retriever puts first.
+    """A system that replies with the CN that a retriever ranks first.
 
     Args:
-        source: Finds the pairs whose CNs are offered.
-        name: Of the system; by default that of the retriever.
+        source: Retriever over a pool of pairs.
+        name: Name of the system; by default the name of the retriever with `:retrieval`.
 
     Attributes:
-        name: Of the system.
+        name: Name of the system.
         strategy: `retrieval`.
-        configuration: The source's.
+        configuration: Configuration of the source.
     """
 
     strategy = "retrieval"
@@ -163,9 +163,9 @@ class CatalogueGenerator:
         self.configuration: dict[str, Any] = {"strategy": self.strategy, "candidates": source.configuration}
 
     def answers(self, items: Iterable[Item]) -> Iterator[Generated]:
-        """Yields the best CN for each item; `no_candidates` where the item's own kin is all there is.
+        """Yields the best CN for each item; the reason is `no_candidates` if all CNs are in its leakage group.
 
-        The source ranks for each item alone, unless it was prepared for all of them.
+        Items that the source was not prepared for are ranked one by one.
         """
         failures: dict[str, str] = getattr(self._source, "failures", {})
         for item in items:
@@ -176,17 +176,17 @@ class CatalogueGenerator:
 
 
 class References:
-    """The people's own CNs as a system: one reference of each item, drawn by seed and item.
+    """The human CNs as a system: one reference of each item, chosen by seed and item.
 
-    The reference that is the reply is left out of the row's `references`: who is compared with himself is always right.
-    An item with one reference has none left.
+    The chosen reference is removed from the `references` of the row, so that the reply is not compared with itself. An
+    item with one reference has none left.
 
     Args:
-        seed: Of the choice, which depends on nothing else but the item.
-        name: Of the system.
+        seed: Seed of the choice, which depends on seed and item only.
+        name: Name of the system.
 
     Attributes:
-        name: Of the system.
+        name: Name of the system.
         strategy: `reference`.
         configuration: The seed.
     """
@@ -198,7 +198,7 @@ class References:
         self.configuration: dict[str, Any] = {"strategy": self.strategy, "seed": seed}
 
     def answers(self, items: Iterable[Item]) -> Iterator[Generated]:
-        """Yields a reference of each item; `no_reference` where it has none with words."""
+        """Yields a reference of each item; the reason is `no_reference` if it has none with a text."""
         for item in items:
             there = [text for text in item.references if text.strip()]
             if not there:

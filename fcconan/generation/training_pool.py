@@ -1,4 +1,4 @@
-"""The training pairs that are learnt from and shown as examples, and which of them a message may be shown."""
+"""Training pairs for fine-tuning and for examples, and their leakage groups."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -16,10 +16,10 @@ _LISTED = 5  # pairs that a message names
 
 
 class RefusedPairsError(InputError):
-    """Some pairs must not, or cannot, be learnt from.
+    """Some training pairs are unusable or leak an evaluation.
 
     Attributes:
-        pairs: All of them, where the message names the first ones: their `row`, or their `pair_id` and texts.
+        pairs: All refused pairs, as `row`, or as `pair_id` and texts; the message lists only the first ones.
     """
 
     def __init__(self, message: str, pairs: Sequence[Mapping[str, str]]) -> None:
@@ -33,22 +33,22 @@ class RefusedPairsError(InputError):
 
 
 def first_names(names: Sequence[str], between: str) -> str:
-    """Returns the first names of a list, and how many more there are."""
+    """Returns the first names of a list, and the number of further ones."""
     more = len(names) - _LISTED
     return between.join(names[:_LISTED]) + (f" and {more} more, which --json FILE lists" if more > 0 else "")
 
 
 @dataclass(frozen=True)
 class Pair:
-    """A message with a CN that people wrote for it or found to fit it.
+    """A message with a CN that people wrote for it or labelled appropriate.
 
     Attributes:
-        pair_id: Of the pair.
-        cn_id: Of the CN.
-        hate_speech: The message; empty for a CN of a catalogue without messages.
-        counter_narrative: The CN.
-        kin: What `fcconan.data.leakage.kin_of` says of it.
-        language: Code of the message's language, where the dataset names one.
+        pair_id: Id of the pair.
+        cn_id: Id of the CN.
+        hate_speech: Text of the message; empty for a CN of a corpus without messages.
+        counter_narrative: Text of the CN.
+        kin: Keys of the leakage group (`fcconan.data.leakage`).
+        language: Language code of the message, if the dataset has one.
     """
 
     pair_id: str
@@ -59,7 +59,7 @@ class Pair:
     language: str | None = None
 
     def example(self, score: float = 0.0) -> Example:
-        """Returns the pair as what is shown."""
+        """Returns the pair as an example for prompts."""
         return Example(self.pair_id, self.cn_id, self.hate_speech, self.counter_narrative, score)
 
 
@@ -68,10 +68,10 @@ class TrainingPairs:
     """Pairs of one split, in the order of the data.
 
     Attributes:
-        pairs: Those whose CN fits its message.
-        not_appropriate: How many others there are.
-        configuration: Which they are, as JSON-able values.
-        judged: Whether people judged that the CNs fit, rather than wrote them for the messages.
+        pairs: Pairs with an appropriate CN.
+        not_appropriate: Number of other pairs.
+        configuration: Description of the pairs, as JSON-able values.
+        judged: Whether the pairs are combinations that annotators labelled, rather than CNs written for the messages.
     """
 
     pairs: tuple[Pair, ...]
@@ -81,18 +81,18 @@ class TrainingPairs:
 
 
 class Pool:
-    """Training pairs, each once, and the kin among them.
+    """Distinct training pairs with their leakage groups.
 
     Args:
         pairs: The pairs.
-        configuration: Where they are from, as JSON-able values.
-        judged: Whether their CNs are those that people judged for the messages of a benchmark.
+        configuration: Source of the pairs, as JSON-able values.
+        judged: Whether annotators labelled the CNs for the messages of a benchmark.
 
     Attributes:
-        pairs: The pairs.
-        judged: As given.
-        groups: The group of every pair: of one group are the pairs with one message, in the same or other words.
-        configuration: Where the pairs are from, and how many there are.
+        pairs: The distinct pairs.
+        judged: The given value.
+        groups: Leakage group of each pair; pairs with the same or a paraphrased message have the same group.
+        configuration: Source and number of the pairs.
     """
 
     def __init__(
@@ -110,9 +110,9 @@ class Pool:
         self._known: dict[tuple[frozenset[str], str], frozenset[int]] = {}
 
     def kin_of(self, item: Item) -> frozenset[int]:
-        """Returns the positions of the pairs that may not be shown for an item.
+        """Returns the positions of the pairs in the leakage group of an item.
 
-        What follows from the item's texts counts also where `item.kin` does not say it.
+        Keys that follow from the texts of the item are added if `item.kin` lacks them.
         """
         known = any(token.startswith("hs:") for token in item.kin)
         kin = item.kin if known else item.kin | kin_of(item.hate_speech, item.references)
@@ -122,7 +122,7 @@ class Pool:
         return self._known[key]
 
     def training(self, without: frozenset[int] = frozenset()) -> list[TrainingPair]:
-        """Returns the pairs with a message as retrieval systems learn from them, without those at some positions."""
+        """Returns the training pairs of retrieval systems: those with a message, without the given positions."""
         return [
             TrainingPair(pair.hate_speech, pair.counter_narrative)
             for position, pair in enumerate(self.pairs)
@@ -137,12 +137,12 @@ def load_pool(
     split: str | None = None,
     columns: Mapping[str, str] | None = None,
 ) -> Pool:
-    """Reads training pairs as a pool, as `load_training_pairs` does; or the catalogue of a benchmark.
+    """Reads training pairs as a pool, or the corpus of a benchmark.
 
     Args:
         source: As for `load_training_pairs`.
-        config: The same; `corpus` gives the catalogue of a benchmark: CNs without messages.
-        split: A split of that part; by default `train` where there is one.
+        config: As for `load_training_pairs`; `corpus` is the corpus of a benchmark: CNs without messages.
+        split: Split of the config; by default `train` if it exists.
         columns: Name of a column here -> its name in a file.
 
     Raises:
@@ -165,19 +165,19 @@ def load_training_pairs(
     columns: Mapping[str, str] | None = None,
     filter: Mapping[str, Collection[str]] | None = None,
 ) -> TrainingPairs:
-    """Reads pairs; those that people found not appropriate are left out and counted.
+    """Reads training pairs; pairs labelled not appropriate are left out and counted.
 
     Args:
         source: A folder that `fcconan build` wrote, or a CSV, JSONL or parquet file with columns `hate_speech` and
             `counter_narrative`.
-        config: A part of the folder; by default its training part, else its pairs.
-        split: A split of that part; by default `train` where there is one.
+        config: Config of the folder; by default its training part, else its pairs.
+        split: Split of the config; by default `train` if it exists.
         columns: Name of a column here -> its name in a file.
         filter: Column -> the values, as text, of the rows that are read; by default all rows are read.
 
     Raises:
         RefusedPairsError: A text is empty.
-        InputError: The file, folder or part is missing, or it holds no pairs.
+        InputError: The file, folder or config is missing or has no pairs.
     """
     part = open_part(source, config=config, split=split, columns=columns, filter=filter, training=True)
     rows = part.all_rows()
@@ -200,7 +200,7 @@ def load_training_pairs(
             [{"row": place} for place in empty],
         )
     if not pairs:
-        raise InputError(f"{source} has {len(rows)} pairs, and no CN in them fits its message: choose another dataset")
+        raise InputError(f"{source} has {len(rows)} pairs, none of them appropriate: choose another dataset")
     configuration = _configuration(part) | {"pairs": len(pairs)}
     return TrainingPairs(tuple(pairs), len(rows) - len(pairs), configuration, judged)
 

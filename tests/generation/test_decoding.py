@@ -52,12 +52,12 @@ def test_a_changed_setting_is_in_the_name() -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"candidates": 2}, "one of 2 candidates is the reply: say by pick which: first, random, judge"),
+        ({"candidates": 2}, "there are 2 candidates: choose the selection (pick): first, random, judge"),
         (
             {"candidates": 2, "pick": "judge"},
             "2 candidates at temperature 0 are all the same: give a higher one, or 1",
         ),
-        ({"pick": "judge"}, "a single candidate needs no pick (judge): ask for several candidates"),
+        ({"pick": "judge"}, "a single candidate needs no selection (judge): request several candidates"),
         ({"stop": ["a", ""]}, "a stop string is empty: give words at which the answer ends, or none"),
     ],
 )

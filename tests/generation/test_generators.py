@@ -257,7 +257,7 @@ def test_counts_are_those_of_the_rows() -> None:
             "tokens": {"prompt": 0, "completion": 0},
         },
     ]
-    with pytest.raises(InputError, match=r"of two to the item .* stands there twice"):
+    with pytest.raises(InputError, match=r"of two to the item .* occurs twice"):
         tally.add(row_maker("two", "reference", flags=no_flags)(ITEMS[0], Generated(None, "no_reference")))
 
 

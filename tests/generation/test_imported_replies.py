@@ -96,7 +96,7 @@ def test_the_only_reply_to_a_message_answers_all_its_items(tmp_path: Path) -> No
     assert texts(found, "mine") == [(TWICE[0].item_id, "a", None), (TWICE[1].item_id, "a", None)]
     assert len({got.more["reply_id"] for _, got in found.of("mine")}) == 2
     assert found.counts["missing"] == {"mine": 1}
-    assert found.notes() == ["Of 3 items, so many have no reply: mine 1."]
+    assert found.notes() == ["Items without a reply, of 3: mine 1."]
 
 
 def test_as_many_replies_as_items_answer_them_in_their_order(tmp_path: Path) -> None:
@@ -111,8 +111,8 @@ def test_any_other_number_cannot_be_told_apart(tmp_path: Path) -> None:
     with pytest.raises(InputError) as refused:
         replies(tmp_path, rows, TWICE)
     assert str(refused.value) == (
-        f"{tmp_path / 'mine.jsonl'}, row 1: mine has 3 replies to this message, of which the dataset has 2 items: say "
-        "which reply is for which by a column item_id or references"
+        f"{tmp_path / 'mine.jsonl'}, row 1: mine has 3 replies to this message, of which the dataset has 2 items: add "
+        "a column item_id or references"
     )
 
 
@@ -122,9 +122,9 @@ def test_further_replies_of_a_system_are_kept_and_counted(tmp_path: Path) -> Non
     assert [text for _, text, _ in texts(found, "mine")] == ["a", "b", "a"]
     assert len({got.more["reply_id"] for _, got in found.of("mine")}) == 3
     assert found.counts["repeated"] == 2
-    assert replies(tmp_path, rows[:2]).notes()[0].startswith("1 reply is a further one of their system")
+    assert replies(tmp_path, rows[:2]).notes()[0].startswith("Further replies of the same system to the same item: 1.")
     assert found.notes()[0] == (
-        "2 replies are a further one of their system to its item: all are kept, and `fcconan judge compare` takes one."
+        "Further replies of the same system to the same item: 2. All are retained; `fcconan judge compare` uses one."
     )
 
 

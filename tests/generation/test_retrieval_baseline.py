@@ -96,9 +96,7 @@ def test_the_catalogue_of_a_benchmark_without_what_fits_is_refused() -> None:
     alone = [made("", pair.counter_narrative) for pair in PAIRS]
     for pairs in (PAIRS, alone):
         judged = Pool(pairs, judged=True)
-        with pytest.raises(
-            InputError, match=r"^the pool has CNs that people found to fit 1 of the 2 .*: give --allow-own-cns"
-        ):
+        with pytest.raises(InputError, match=r"^the pool has CNs labelled for 1 of the 2 .*: give --allow-own-cns"):
             Catalogue(judged, Scripted()).prepare(asked)
         Catalogue(judged, Scripted()).prepare(asked[1:])
     # A CN that is there for other messages only.
@@ -157,7 +155,7 @@ def test_systems_that_learn_learn_from_pairs_that_are_kin_of_no_item(monkeypatch
     catalogue.prepare([item(OMBREY, code="1"), item("The Dravene sing", code="9")])
     # When made, to see that it can be; then without the Ombrey's pairs and the one that shares a CN with them.
     assert seen == [[pair.hate_speech for pair in PAIRS], [TESSOK, VELMARI]]
-    assert catalogue.configuration["learns_from"] == "pairs that are kin of no item"
+    assert catalogue.configuration["learns_from"] == "pairs outside of the leakage groups of all items"
 
 
 @pytest.mark.parametrize("model", ["minilm", "owner/model", "folder"])

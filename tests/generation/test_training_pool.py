@@ -108,7 +108,7 @@ def test_bad_input(tmp_path: Path) -> None:
     assert "row 1 has no column 'counter_narrative', but hate_speech, references" in told({"hate_speech": OMBREY})
     assert "has 1 pairs without a message or without a CN" in told(pair(OMBREY, EARLY), pair(TESSOK, " "))
     assert "has 1 pairs without a message or without a CN" in told(pair("", EARLY))
-    assert "has 1 pairs, and no CN in them fits" in told(pair(OMBREY, EARLY, label="not_appropriate"))
+    assert "has 1 pairs, none of them appropriate" in told(pair(OMBREY, EARLY, label="not_appropriate"))
     assert "has no rows" in told()
     write_part(tmp_path / "queries", "queries", "test", [{"_id": "q1", "text": OMBREY}])
     with pytest.raises(InputError, match="has the configs queries, and no pairs: choose another dataset"):

@@ -1,4 +1,4 @@
-"""The model that is fine-tuned: how it is loaded, where its adapters go, and how surprised it is by replies."""
+"""The model of a fine-tuning: loading, adapters, batches, and the loss of reply tokens."""
 
 import re
 from collections.abc import Sequence
@@ -22,8 +22,8 @@ class Encoded(NamedTuple):
     """A pair in tokens.
 
     Attributes:
-        tokens: Of prompt, reply and end.
-        prompt: How many of them are the prompt, for which there is no loss.
+        tokens: Tokens of prompt and reply, and the end token.
+        prompt: Number of prompt tokens, which have no loss.
     """
 
     tokens: tuple[int, ...]
@@ -59,7 +59,7 @@ class Base:
                 f"{model} holds an adapter: fine-tune the model that it belongs to, or merge the two first"
             )
         self.name, self.revision, self.weights = found.name, found.commit, found.hash
-        # What an adapter says it belongs to must hold in any working folder.
+        # Adapters store the path of their base model, which must be valid in any working folder.
         self.source = found.path if found.commit else str(Path(found.path).resolve())
 
     def tokenizer(self) -> Any:
@@ -100,7 +100,7 @@ class Base:
             from transformers.utils import logging
 
             logging.disable_progress_bar()
-            # All weights are kept in 32 bits where all are trained: small steps would be lost in 16.
+            # Full fine-tuning needs weights of 32 bits: small steps would be lost in 16.
             dtype = torch.float32 if how.method == "full" else dtype_of(how, device)
             model = AutoModelForCausalLM.from_pretrained(self.source, revision=self.revision, dtype=dtype, **quantised)
             if not quantised:
@@ -131,7 +131,7 @@ class Base:
 
 
 def device_of(device: str | None) -> str:
-    """Returns where is trained: what was asked for, or else the first CUDA device, or else the CPU.
+    """Returns the training device: the given one, or else the first CUDA device, or else the CPU.
 
     Raises:
         InputError: The device is unknown.
@@ -148,7 +148,7 @@ def device_of(device: str | None) -> str:
 
 
 def dtype_of(how: Finetuning, device: str) -> "torch.dtype":
-    """Returns what is computed in."""
+    """Returns the dtype of the computation."""
     import torch
 
     if how.dtype == "auto":
@@ -158,10 +158,10 @@ def dtype_of(how: Finetuning, device: str) -> "torch.dtype":
 
 
 def check_four_bit(device: str) -> None:
-    """Checks that a model can be held in 4 bit.
+    """Checks that a model can be loaded in 4 bit.
 
     Raises:
-        InputError: It cannot.
+        InputError: The device is not CUDA, or bitsandbytes is not installed.
     """
     from importlib.util import find_spec
 
@@ -203,7 +203,7 @@ def attention_layers(model: Any) -> list[tuple[str, Any]]:
 
 
 def attention_pattern(model: Any, name: str) -> str:
-    """Returns a regular expression of the names of `attention_layers`, which says each of the blocks' layers once.
+    """Returns a regular expression for the names of `attention_layers`; block numbers become digits.
 
     Whole names: in GPT-2 a layer of the feed-forward blocks has the same last name.
 
@@ -247,11 +247,10 @@ def reply_loss(logits: "torch.Tensor", labels: "torch.Tensor") -> "torch.Tensor"
 def mean_loss(model: Any, pairs: Sequence[Encoded], *, batch_size: int, padding: int) -> float:
     """Returns the mean negative log likelihood of a reply token, in nats; its exponential is the perplexity.
 
-    All tokens weigh the same, whatever batch they are in: a mean of the batches' means, which Trainer reports, changes
-    with the batch size.
+    All tokens have the same weight. (The mean of batch means, which Trainer reports, depends on the batch size.)
 
     Args:
-        model: Of transformers, or peft.
+        model: Model of transformers or peft.
         pairs: The pairs.
         batch_size: Pairs that are computed together.
         padding: The token that fills up shorter pairs; it is masked.

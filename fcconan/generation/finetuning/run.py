@@ -1,8 +1,8 @@
-"""One training at one learning rate, with transformers' Trainer: it ends early, keeps its best epoch, and goes on.
+"""Training at one learning rate with transformers' Trainer: early stopping, best epoch, and resuming.
 
-After every epoch a checkpoint is written; the last one and the best one stay. A training that was killed goes on from
-the last: weights, optimizer, schedule and random numbers are as they were, and Trainer draws the order of pairs from
-seed and epoch, so that it ends with the same weights as one that was not.
+A checkpoint is written after every epoch; the last one and the best one are retained. An interrupted training continues
+from the last one, with weights, optimizer, schedule and random state. Trainer derives the order of pairs from seed and
+epoch, so the final weights equal those of an uninterrupted training.
 """
 
 import json
@@ -25,8 +25,8 @@ from fcconan.retrieval import last_whole_checkpoint
 
 RESULT = "result.json"
 DIVERGED = "diverged"
-_TO_GO_ON = ("optimizer.pt", "scheduler.pt", "scaler.pt", "rng_state.pth")  # many times as large as adapters
-_MOST = 700.0  # the exponential of more is no number
+_TO_GO_ON = ("optimizer.pt", "scheduler.pt", "scaler.pt", "rng_state.pth")  # much larger than adapters
+_MOST = 700.0  # the exponential of larger values overflows
 Entry = dict[str, Any]
 Say = Callable[[str], None]
 Made = TypeVar("Made")
@@ -34,15 +34,15 @@ Made = TypeVar("Made")
 
 @dataclass(frozen=True)
 class Material:
-    """What is trained with.
+    """Model, data and device of a training.
 
     Attributes:
-        base: The model to start from.
-        train: The pairs that are learnt from.
-        validation: The pairs that say when to stop.
-        padding: The token that fills up shorter pairs.
+        base: Base model.
+        train: Training pairs.
+        validation: Validation pairs, for early stopping.
+        padding: Padding token.
         device: `cpu` or `cuda`.
-        training: Fingerprint of model, pairs, settings and device, with which checkpoints are sealed.
+        training: Fingerprint of model, pairs, settings and device, stored in checkpoints.
     """
 
     base: Base
@@ -54,15 +54,15 @@ class Material:
 
 
 def untuned_loss(material: Material, how: Finetuning, folder: Path, say: Say) -> float:
-    """Returns the validation loss of the model as it was, and keeps it in the folder.
+    """Returns the validation loss before training, and stores it in the folder.
 
-    New adapters change nothing, so it is that of the model without them.
+    New adapters do not change the output of a model, so this is the loss of the base model.
 
     Args:
-        material: What is trained with.
-        how: The settings.
-        folder: Where it is kept.
-        say: Is told when a batch did not fit the memory.
+        material: Model, data and device.
+        how: Settings of the fine-tuning.
+        folder: Folder of the stored loss.
+        say: Callback for messages, such as a batch that does not fit into memory.
 
     Raises:
         InputError: The model cannot be loaded, or does not fit the memory.
@@ -83,19 +83,19 @@ def untuned_loss(material: Material, how: Finetuning, folder: Path, say: Say) ->
 
 
 def train_at(rate: float, material: Material, how: Finetuning, folder: Path, say: Say) -> Entry:
-    """Trains at one learning rate, or goes on with it, or returns what it came to if it is finished.
+    """Trains at one learning rate, continues an interrupted training, or returns the result of a finished one.
 
     Args:
-        rate: The learning rate.
-        material: What is trained with.
-        how: The settings.
-        folder: The checkpoints; its parent keeps the number of parts of a batch.
-        say: Is told when a batch did not fit the memory.
+        rate: Learning rate.
+        material: Model, data and device.
+        how: Settings of the fine-tuning.
+        folder: Folder of the checkpoints; its parent stores the number of parts of a batch.
+        say: Callback for messages, such as a batch that does not fit into memory.
 
     Returns:
         `learning_rate`, `best_epoch` (from 1), `validation_loss` (nats a reply token) and `perplexity` of it, `curve`
         (one entry for every epoch), `checkpoint` (the folder of the best epoch) and `accumulation` (the parts of a
-        batch). Where no epoch had a finite loss, `reason` is `diverged` and what the best epoch would say is None.
+        batch). If no epoch has a finite loss, `reason` is `diverged`, and the values of the best epoch are None.
 
     Raises:
         InputError: The model cannot be loaded, or one pair does not fit the memory.
@@ -104,7 +104,7 @@ def train_at(rate: float, material: Material, how: Finetuning, folder: Path, say
     result: Entry | None = finished.load()
     if result is not None:
         return result
-    if finished.path.exists():  # it is damaged, and what a finished training leaves is not enough to go on
+    if finished.path.exists():  # the result is damaged, and a finished training has no files to continue from
         shutil.rmtree(folder)
     folder.mkdir(parents=True, exist_ok=True)
 
@@ -137,23 +137,23 @@ def train_at(rate: float, material: Material, how: Finetuning, folder: Path, say
 
 
 def perplexity(loss: float) -> float | None:
-    """Returns the exponential of a mean loss in nats; None where it is too large for a number."""
+    """Returns the exponential of a mean loss in nats; None if it overflows."""
     return math.exp(loss) if loss < _MOST else None
 
 
 def with_room(work: Callable[[int], Made], how: Finetuning, folder: Path, say: Say) -> Made:
-    """Does something with batches in parts; where the memory does not suffice, in twice as many, or some more.
+    """Runs a function with batches in parts; after an out-of-memory error, again with at least twice as many parts.
 
-    The batch behind a step keeps its size. How many parts there are stays in the folder, for what comes later.
+    The batch size of a step stays the same. The number of parts is stored in the folder for later calls.
 
     Args:
-        work: Is given the number of parts, and may be called again.
-        how: The settings.
-        folder: Where the number is kept.
-        say: Is told.
+        work: Function of the number of parts; it may be called several times.
+        how: Settings of the fine-tuning.
+        folder: Folder of the stored number.
+        say: Callback for messages.
 
     Raises:
-        InputError: Even one pair does not fit.
+        InputError: A single pair does not fit into memory.
     """
     from accelerate.utils.memory import clear_device_cache, should_reduce_batch_size
 
@@ -166,12 +166,12 @@ def with_room(work: Callable[[int], Made], how: Finetuning, folder: Path, say: S
             if not should_reduce_batch_size(error):
                 raise
             said = one_line(error)
-        # Out here nothing holds the frames of what failed, and with them its memory.
+        # Outside of the except block, the frames of the failed call no longer hold its memory.
         clear_device_cache(garbage_collection=True)
         more = [number for number in range(2 * parts, how.batch_size + 1) if how.batch_size % number == 0]
         if not more:
             raise InputError(
-                f"one pair at a time does not fit the memory ({said}): give a smaller --max-length, method lora or "
+                f"one pair at a time does not fit into memory ({said}): give a smaller --max-length, method lora or "
                 "qlora, or a smaller model"
             )
         parts = more[0]
@@ -180,7 +180,7 @@ def with_room(work: Callable[[int], Made], how: Finetuning, folder: Path, say: S
 
 
 class _Epoch:
-    """What is summed up over an epoch."""
+    """Sums over an epoch."""
 
     def __init__(self) -> None:
         self.start()
@@ -191,14 +191,14 @@ class _Epoch:
         self._since = time.monotonic()
 
     def loss(self, outputs: Any, labels: Any, num_items_in_batch: Any = None) -> Any:
-        """Returns the mean loss of a reply token of the whole batch, of which this may be a part."""
+        """Returns the loss of a batch, or of a part of it, divided by the reply tokens of the whole batch."""
         total = reply_loss(outputs.logits, labels)
         tokens = (labels[:, 1:] >= 0).sum()
         self._loss, self._tokens = self._loss + total.detach().double(), self._tokens + tokens
         return total / (tokens if num_items_in_batch is None else num_items_in_batch)
 
     def figures(self, device: str) -> Entry:
-        """The mean loss of a reply token while it was learnt, with dropout and ever newer weights; time and memory."""
+        """Returns the mean training loss of a reply token (with dropout, while weights change), time and memory."""
         mean = float(self._loss) / max(1, int(self._tokens))
         return {
             "training_loss": mean if math.isfinite(mean) else None,
@@ -265,7 +265,7 @@ def _arguments(rate: float, material: Material, how: Finetuning, folder: Path, p
         learning_rate=rate,
         lr_scheduler_type=how.schedule,
         warmup_steps=how.warmup_steps,
-        optim="adamw_torch",  # without decay of the weights it is Adam
+        optim="adamw_torch",  # without weight decay this is Adam
         weight_decay=0.0,
         max_grad_norm=how.max_grad_norm,
         bf16=dtype_of(how, material.device) == torch.bfloat16,
@@ -273,7 +273,7 @@ def _arguments(rate: float, material: Material, how: Finetuning, folder: Path, p
         data_seed=how.seed,
         eval_strategy="epoch",
         save_strategy="epoch",
-        save_total_limit=1,  # besides the best one
+        save_total_limit=1,  # in addition to the best one
         metric_for_best_model="eval_loss",
         greater_is_better=False,
         logging_strategy="no",
@@ -297,7 +297,7 @@ def _validation_loss(model: Any, material: Material, how: Finetuning, parts: int
 
 
 def _curve(history: Sequence[Entry]) -> list[Entry]:
-    """Returns what is known of every epoch, from the log of Trainer."""
+    """Returns one entry for each epoch, from the log of Trainer."""
     names = ("step", "training_loss", "validation_loss", "seconds", "peak_bytes")
     entries = [entry for entry in history if "validation_loss" in entry]
     return [{"epoch": place, **{name: entry[name] for name in names}} for place, entry in enumerate(entries, start=1)]
@@ -310,7 +310,7 @@ def _best(curve: Sequence[Entry]) -> Entry | None:
 
 
 def _is_over(curve: Sequence[Entry], how: Finetuning) -> bool:
-    """Tells whether no epoch is to follow: all are trained, too many in a row brought nothing, or the loss is none."""
+    """Returns whether training ends: all epochs are trained, patience is exhausted, or the loss is not finite."""
     if not curve:
         return False
     best = _best(curve)
@@ -320,7 +320,7 @@ def _is_over(curve: Sequence[Entry], how: Finetuning) -> bool:
 
 
 def peak_bytes(device: str) -> int | None:
-    """Returns the most memory that was in use, on a CUDA device or of this process; None where it is not counted."""
+    """Returns the peak memory of the CUDA device or of this process; None if it is unknown."""
     if device == "cuda":
         import torch
 

@@ -1,8 +1,8 @@
-"""Fine-tuning of a causal language model on pairs: adapters or all weights, and the learning rate that serves best.
+"""Fine-tuning of a causal language model on pairs, with adapters or all weights, and a search over learning rates.
 
-Each learning rate is trained on its own (`fcconan.generation.finetuning.run`), in `<out>.partial`; the one with the
-lowest validation perplexity becomes the folder `out`, which `local:FOLDER` generates with in the same prompt and
-format. Perplexity is the exponential of the mean negative log likelihood of all reply tokens, including the end token.
+Each learning rate is trained in `<out>.partial` (`fcconan.generation.finetuning.run`). The model with the lowest
+validation perplexity becomes the folder `out`; `local:FOLDER` uses it with the same prompt and format. Perplexity is
+the exponential of the mean negative log likelihood of all reply tokens, including the end token.
 """
 
 import hashlib
@@ -27,7 +27,7 @@ REPORT = "training.json"
 CURVE = "curve.svg"
 CARD = "README.md"
 Plot = Callable[[Mapping[str, Any]], str]
-# What Trainer and peft write beside a model.
+# Files of Trainer and peft that are not part of the model.
 _NOT_THE_MODEL = (
     "optimizer.pt", "scheduler.pt", "scaler.pt", "rng_state.pth", "trainer_state.json", "training_args.bin",
     "README.md",
@@ -36,13 +36,13 @@ _NOT_THE_MODEL = (
 
 @dataclass(frozen=True)
 class Lesson:
-    """Pairs as a model sees them.
+    """Training data: pairs with their prompt and format.
 
     Attributes:
         prompt: A `GenerationPrompt`.
         template: A `Format`; None for the tokenizer's own chat template.
-        parts: The pairs that are learnt from, and those that say when to stop.
-        notes: Where the pairs are from, and what was left out of them; for the report.
+        parts: Training and validation pairs.
+        notes: Source of the pairs and counts of omitted pairs, for the report.
     """
 
     prompt: Any
@@ -52,18 +52,18 @@ class Lesson:
 
 
 class Finetuner:
-    """A fine-tuning that was checked and can begin.
+    """Fine-tunes a model; the constructor checks model, data and settings.
 
     Args:
-        base: The model to start from.
-        lesson: What it is to learn.
-        how: The settings.
+        base: Base model.
+        lesson: Training data.
+        how: Settings of the fine-tuning.
         device: `cpu` or `cuda`; by default the first CUDA device, or else the CPU.
-        plot: Function that draws the losses of a report as SVG; without one the folder has no `curve.svg`.
+        plot: Function that draws the losses of a report as SVG; without one, the folder has no `curve.svg`.
 
     Raises:
-        InputError: The tokenizer has no chat template and no format is given, the device has no 4 bit, or no pair can
-            be learnt from.
+        InputError: The tokenizer has no chat template and no format is given, the device does not support 4 bit, or no
+            pair is usable.
     """
 
     def __init__(
@@ -94,7 +94,7 @@ class Finetuner:
         self.longest = longest
 
     def plan(self) -> dict[str, Any]:
-        """Returns what there is to do: pairs, tokens, and steps of one training."""
+        """Returns the numbers of pairs, tokens, and steps of a training."""
         counts = {
             name: {
                 "pairs": len(pairs),
@@ -117,7 +117,7 @@ class Finetuner:
         }
 
     def finished(self, out: Path) -> dict[str, Any] | None:
-        """Returns what was done, if `out` holds this very training: the same model, pairs, settings and device."""
+        """Returns the report if `out` holds the result for the same model, pairs, settings and device, else None."""
         try:
             report: dict[str, Any] = json.loads((out / REPORT).read_text(encoding="utf-8"))
             return report if report.get("training") == self._fingerprint() else None
@@ -125,18 +125,18 @@ class Finetuner:
             return None
 
     def run(self, out: Path, *, say: Say = lambda line: None) -> dict[str, Any]:
-        """Trains, or goes on with a training that was interrupted, and writes the folder.
+        """Trains, or continues an interrupted training, and writes the folder.
 
         Args:
-            out: The folder; it must not be there, or be empty, or hold this very training, which is then kept.
-            say: Is told what a user must know in the middle: that a batch did not fit the memory.
+            out: The folder: new, empty, or with the finished result of the same training, which stays unchanged.
+            say: Callback for messages during the training, such as a batch that does not fit into memory.
 
         Returns:
-            What was done, as `training.json` in the folder has it.
+            The report, as in `training.json` in the folder.
 
         Raises:
-            InputError: `out` is in use, or has an unfinished training of other data or settings beside it; the model
-                cannot be loaded, one pair does not fit the memory, or every learning rate diverged.
+            InputError: `out` is in use or `<out>.partial` has an unfinished training of other data or settings, the
+                model cannot be loaded, one pair does not fit into memory, or every learning rate diverged.
         """
         work = out.with_name(f"{out.name}.partial")
         done = self.finished(out)
@@ -171,7 +171,7 @@ class Finetuner:
         return report
 
     def _what(self) -> dict[str, Any]:
-        """What must be the same for an interrupted training to go on."""
+        """Inputs that must be equal for an interrupted training to continue."""
         tokens = hashlib.sha256()
         for pairs in self._encoded.values():
             tokens.update(json.dumps(pairs).encode())
@@ -228,13 +228,13 @@ class Finetuner:
 
 
 def _padding(tokenizer: Any) -> int:
-    """Returns a token to fill up with; where the tokenizer has none any will do, as it is masked."""
+    """Returns the padding token, or the end token if there is none; padding is masked."""
     own = tokenizer.pad_token_id
     return int(tokenizer.eos_token_id if own is None else own)
 
 
 def _with_cache(configuration: Path) -> None:
-    """Has a model remember what it computed, which Trainer switched off: generation takes many times longer without."""
+    """Switches the model's cache of keys and values on again, which Trainer disabled and fast generation needs."""
     if configuration.is_file():
         settings = json.loads(configuration.read_text(encoding="utf-8"))
         configuration.write_text(json.dumps({**settings, "use_cache": True}, indent=2) + "\n", encoding="utf-8")
@@ -255,6 +255,6 @@ def _card(report: Mapping[str, Any]) -> str:
         f"`{report['model']['name']}`, fine-tuned by fcconan {report['fcconan']} ({what[settings['method']]}) on "
         f"{train['pairs']} pairs of hate speech and counter-narrative, in the prompt `{report['prompt']['name']}` and "
         f"{shape}. Learning rate {report['learning_rate']:g}, epoch {report['best_epoch']}. `{REPORT}` holds every "
-        f"setting and figure, `{CURVE}` the curve.\n\n"
+        f"setting and score, `{CURVE}` the curve.\n\n"
         "The texts it was trained on may not be redistributable; check their terms before you publish these weights.\n"
     )
