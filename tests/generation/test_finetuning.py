@@ -460,7 +460,7 @@ def test_a_batch_that_does_not_fit_is_halved(
 
     monkeypatch.setattr(Base, "load", crowded)
     most[0] = 0
-    with pytest.raises(InputError, match=r"one pair at a time does not fit the memory .* give a smaller --max-length"):
+    with pytest.raises(InputError, match=r"one pair at a time does not fit into memory .* give a smaller --max-length"):
         of_few(tiny, how).run(tmp_path / "none")
     with pytest.raises(RuntimeError, match="something else"):
         with_room(lambda parts: raise_(RuntimeError("something else")), how, tmp_path, said.append)
