@@ -11,15 +11,15 @@ from fcconan.errors import InputError
 from fcconan.judging import answered
 
 if TYPE_CHECKING:
-    from fcconan.generation.items import Drawn
+    from fcconan.generation.items import ItemCandidates
     from fcconan.judging import ModelJudge, Plan as JudgePlan
 
 _DECIMALS = 9  # decimals of a mean; later ones are rounding errors
 Row = dict[str, Any]
-Picked = tuple["Drawn", int | None]
+Selection = tuple["ItemCandidates", int | None]
 
 
-class Pick(Protocol):
+class CandidateSelector(Protocol):
     """Selects one of the candidates for a message.
 
     Attributes:
@@ -28,7 +28,7 @@ class Pick(Protocol):
 
     configuration: dict[str, Any]
 
-    def of(self, drawn: "Iterable[Drawn]") -> Iterator[Picked]:
+    def select(self, drawn: "Iterable[ItemCandidates]") -> Iterator[Selection]:
         """Yields each message with the index of the selected candidate; None if all candidates are missing."""
         ...
 
@@ -44,14 +44,14 @@ class UnratedChoice:
     """
 
     def __init__(self, pick: str = "first", seed: int = 0) -> None:
-        orders: dict[str, Callable[[Drawn], Iterable[int]]] = {
+        orders: dict[str, Callable[[ItemCandidates], Iterable[int]]] = {
             "first": lambda drawn: drawn.texts,
-            "random": lambda drawn: order_of(drawn, seed),
+            "random": lambda drawn: draw_order(drawn, seed),
         }
         self._order = orders[pick]
         self.configuration: dict[str, Any] = {"pick": pick} | ({"seed": seed} if pick == "random" else {})
 
-    def of(self, drawn: "Iterable[Drawn]") -> Iterator[Picked]:
+    def select(self, drawn: "Iterable[ItemCandidates]") -> Iterator[Selection]:
         """Yields each message with the index of the selected candidate."""
         for each in drawn:
             yield each, next(iter(self._order(each)), None)
@@ -72,17 +72,17 @@ class BestOf:
         configuration: Name and configuration of the judge, and the seed.
         judged: Number of messages so far whose candidate was selected by ratings.
         unjudged: Number of messages so far with different candidates, none of which was rated.
-        alike: Number of messages so far that needed no rating: a single text, or only equal texts.
+        equal: Number of messages so far that needed no rating: a single text, or only equal texts.
         missing: Counts of the reasons of missing grades so far.
 
     Raises:
-        InputError: As `check_judged`.
+        InputError: As `check_selection_judge`.
     """
 
     def __init__(self, judge: "ModelJudge", seed: int = 0) -> None:
-        check_judged(judge.plan)
+        check_selection_judge(judge.plan)
         self.judge, self._seed = judge, seed
-        self.judged = self.unjudged = self.alike = 0
+        self.judged = self.unjudged = self.equal = 0
         self.missing: Counter[str] = Counter()
         self.configuration: dict[str, Any] = {
             "pick": "judge",
@@ -91,7 +91,7 @@ class BestOf:
             "judge_configuration": judge.configuration,
         }
 
-    def of(self, drawn: "Iterable[Drawn]") -> Iterator[Picked]:
+    def select(self, drawn: "Iterable[ItemCandidates]") -> Iterator[Selection]:
         """Yields each message with the index of the selected candidate; later candidates are rated meanwhile."""
         differing = ((each, list(dict.fromkeys(each.texts.values()))) for each in drawn)
         # One text needs no judge.
@@ -99,20 +99,20 @@ class BestOf:
         for each, ratings in answered(self.judge.name, self.judge.rate, rated):
             texts = dict.fromkeys(each.texts.values()) if ratings else ()
             self.missing.update(str(row["reason"]) for rows in ratings for row in rows if row["value"] is None)
-            yield each, self._best(each, dict(zip(texts, map(mean_of, ratings), strict=True)))
+            yield each, self._best(each, dict(zip(texts, map(mean_grade, ratings), strict=True)))
 
-    def _best(self, drawn: "Drawn", means: dict[str, float | None]) -> int | None:
-        order = order_of(drawn, self._seed)
+    def _best(self, drawn: "ItemCandidates", means: dict[str, float | None]) -> int | None:
+        order = draw_order(drawn, self._seed)
         rated = {place: mean for place in order if (mean := means.get(drawn.texts[place])) is not None}
         if rated:
             self.judged += 1
             return max(rated, key=rated.__getitem__)  # the first of equals, in the order of the draw
         self.unjudged += bool(means)
-        self.alike += bool(order) and not means
+        self.equal += bool(order) and not means
         return next(iter(order), None)
 
 
-def check_judged(plan: "JudgePlan") -> None:
+def check_selection_judge(plan: "JudgePlan") -> None:
     """Checks that a judge gives grades and does not see the references, with which replies are compared later.
 
     Raises:
@@ -129,7 +129,7 @@ def check_judged(plan: "JudgePlan") -> None:
         )
 
 
-def mean_of(ratings: Iterable[Row]) -> float | None:
+def mean_grade(ratings: Iterable[Row]) -> float | None:
     """Returns the mean of a reply's grades, each scaled to 0 (worst) to 1 (best); None if one is missing."""
     places: list[float] = []
     for row in ratings:
@@ -140,19 +140,19 @@ def mean_of(ratings: Iterable[Row]) -> float | None:
     return round(sum(places) / len(places), _DECIMALS)
 
 
-def order_of(drawn: "Drawn", seed: int) -> list[int]:
+def draw_order(drawn: "ItemCandidates", seed: int) -> list[int]:
     """Returns the indices of the candidates with a text, in an order that depends on seed and item."""
-    generator = np.random.default_rng([seed, key_of(drawn.item.item_id)])
+    generator = np.random.default_rng([seed, item_seed(drawn.item.item_id)])
     texts = drawn.texts
     return [int(place) for place in generator.permutation(len(drawn.candidates)) if place in texts]
 
 
-def key_of(item_id: str) -> int:
+def item_seed(item_id: str) -> int:
     """Returns an integer for seeds that depends on the id of an item only."""
     return int(short_hash(item_id), 16)
 
 
-def _row(drawn: "Drawn", text: str) -> Row:
+def _row(drawn: "ItemCandidates", text: str) -> Row:
     item = drawn.item
     return {
         "reply_id": make_reply_id(item.item_id, "candidate", text),

@@ -14,7 +14,7 @@ from fcconan.data import short_hash
 from fcconan.generation.items import Item
 
 if TYPE_CHECKING:
-    from fcconan.generation.splits import Part
+    from fcconan.generation.splits import DatasetSplit
 
 # Packages whose versions may change replies, for each kind of component.
 _PACKAGES = {
@@ -25,7 +25,7 @@ _PACKAGES = {
 CARD_COLUMNS = ("system", "strategy", "replies", "missing", "refusals", "flags", "mean words")
 
 
-def dataset_of(part: "Part", items: Sequence[Item]) -> dict[str, Any]:
+def describe_messages(part: "DatasetSplit", items: Sequence[Item]) -> dict[str, Any]:
     """Describes the messages: dataset, fingerprint, config, split, number of items, and a hash of their content."""
     content = short_hash(*(text for item in items for text in (item.item_id, item.hate_speech, *item.references)))
     found: dict[str, Any] = {
@@ -38,7 +38,7 @@ def dataset_of(part: "Part", items: Sequence[Item]) -> dict[str, Any]:
     return {key: value for key, value in found.items() if value is not None}
 
 
-def packages_of(configuration: Mapping[str, Any]) -> dict[str, str]:
+def package_versions(configuration: Mapping[str, Any]) -> dict[str, str]:
     """Returns the installed versions of fcconan and of the packages that a generator depends on."""
     import fcconan
 
@@ -68,7 +68,7 @@ def card_of(name: str, summary: Mapping[str, Any]) -> str:
     tokens = ("prompt", "completion")
     table = [
         [*line, *(each["tokens"][name] for name in tokens)]
-        for each, line in zip(summary["systems"], counts_of(summary), strict=True)
+        for each, line in zip(summary["systems"], table_rows(summary), strict=True)
     ]
     parts = [
         f"# {_cell(name)}",
@@ -112,7 +112,7 @@ def card_path(out: Path) -> Path:
     return out.with_name(f"{out.name}.card.md")
 
 
-def counts_of(summary: Mapping[str, Any]) -> list[list[Any]]:
+def table_rows(summary: Mapping[str, Any]) -> list[list[Any]]:
     """Returns one row with the columns `CARD_COLUMNS` for each system."""
     return [
         [

@@ -8,7 +8,7 @@ from fcconan.data import YamlFile, content_folder, did_you_mean
 from fcconan.errors import InputError
 from fcconan.models import Sampling
 
-Pick = Literal["first", "random", "judge"]
+Selection = Literal["first", "random", "judge"]
 
 
 @dataclass(frozen=True)
@@ -37,13 +37,13 @@ class Decoding:
     max_tokens: int | None = 512
     stop: tuple[str, ...] = ()
     candidates: int = 1
-    pick: Pick | None = None
+    pick: Selection | None = None
 
     def __post_init__(self) -> None:
         self.sampling(0)  # checks the stop strings
         if self.candidates > 1 and self.pick is None:
             raise InputError(
-                f"there are {self.candidates} candidates: choose the selection (pick): {', '.join(get_args(Pick))}"
+                f"there are {self.candidates} candidates: choose the selection (pick): {', '.join(get_args(Selection))}"
             )
         if self.candidates > 1 and self.temperature == 0:
             raise InputError(f"{self.candidates} candidates at temperature 0 are all the same: give a higher one, or 1")
@@ -70,7 +70,7 @@ class Decoding:
             top_k=self.top_k,
         )
 
-    def with_(self, **overrides: Any) -> "Decoding":
+    def override(self, **overrides: Any) -> "Decoding":
         """Returns a copy with some settings changed; the name lists them. A single candidate resets `pick`.
 
         Raises:

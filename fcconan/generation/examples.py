@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from fcconan.errors import InputError
 from fcconan.generation.items import Example, Item
-from fcconan.generation.training_pool import Pool
+from fcconan.generation.training_pool import TrainingPool
 from fcconan.retrieval import MINILM, QUERY, Encoder, SentenceEncoder
 
 Scores = npt.NDArray[np.float64]
@@ -38,7 +38,7 @@ class Examples:
 
     def __init__(
         self,
-        pool: Pool,
+        pool: TrainingPool,
         k: int = 3,
         encoder: str | Encoder = MINILM,
         *,
@@ -72,14 +72,14 @@ class Examples:
         """
         self._similar.prepare([item.hate_speech for item in items])
 
-    def of(self, item: Item) -> tuple[Example, ...]:
+    def find(self, item: Item) -> tuple[Example, ...]:
         """Returns the examples for an item, the most similar one first.
 
         Raises:
             InputError: The encoder cannot be used.
         """
         scores = np.round(self._similar.scores(item.hate_speech), DECIMALS)
-        kin = self.pool.kin_of(item)
+        excluded = self.pool.excluded_pairs(item)
         found: list[Example] = []
         seen_groups: set[int] = set()
         seen_replies: set[str] = set()
@@ -90,7 +90,7 @@ class Examples:
                 continue
             for position in self._of_message[message]:
                 pair = self.pool.pairs[position]
-                if position not in kin and pair.cn_id not in seen_replies:
+                if position not in excluded and pair.cn_id not in seen_replies:
                     found.append(pair.example(float(scores[message])))
                     seen_groups.add(self.pool.groups[position])
                     seen_replies.add(pair.cn_id)

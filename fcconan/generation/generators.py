@@ -6,9 +6,9 @@ from typing import Any, Protocol
 import numpy as np
 
 from fcconan.data import short_hash
-from fcconan.generation.candidates import Pick, UnratedChoice, key_of
-from fcconan.generation.items import Candidate, Drawn, Generated, Item, Source
-from fcconan.generation.requests import NO_CANDIDATES, Plan, name_of
+from fcconan.generation.candidates import CandidateSelector, UnratedChoice, item_seed
+from fcconan.generation.items import Candidate, ExampleSource, Generated, Item, ItemCandidates
+from fcconan.generation.requests import NO_CANDIDATES, GenerationPlan, default_name
 from fcconan.judging import answered
 from fcconan.models import PASSING_REASONS, Model, Reply, stop_in
 from fcconan.parsing import without_thoughts
@@ -46,7 +46,7 @@ class ModelGenerator:
         plan: Prompt, decoding and sources of examples.
         pick: Selection among candidates; by default the first one with a text.
         name: Name of the system; by default model, strategy and all settings that differ from the defaults (see
-            `fcconan.generation.requests.name_of`).
+            `fcconan.generation.requests.default_name`).
         format: Name of the format that replaces the chat template of the tokenizer.
         own_template: Hash of the tokenizer's chat template, if it is used.
 
@@ -60,15 +60,15 @@ class ModelGenerator:
     def __init__(
         self,
         model: Model,
-        plan: Plan,
+        plan: GenerationPlan,
         *,
-        pick: Pick | None = None,
+        pick: CandidateSelector | None = None,
         name: str | None = None,
         format: str | None = None,
         own_template: str | None = None,
     ) -> None:
         self.model, self.plan, self.strategy = model, plan, plan.strategy
-        self.name = name or f"{model.name}:{name_of(plan, format)}"
+        self.name = name or f"{model.name}:{default_name(plan, format)}"
         self.failed = 0
         self._pick, self._format = pick or UnratedChoice(), format or (OWN_TEMPLATE if own_template else None)
         self.configuration: dict[str, Any] = {
@@ -85,10 +85,10 @@ class ModelGenerator:
         Raises:
             InputError: The model cannot be used at all.
         """
-        for drawn, picked in self._pick.of(self.drawn(items)):
+        for drawn, picked in self._pick.select(self.drawn(items)):
             yield self._generated(drawn, picked)
 
-    def drawn(self, items: Iterable[Item]) -> Iterator[Drawn]:
+    def drawn(self, items: Iterable[Item]) -> Iterator[ItemCandidates]:
         """Yields each item with all its candidates, in their order.
 
         Raises:
@@ -99,9 +99,9 @@ class ModelGenerator:
             drawn.candidates += map(self._candidate, replies)
             yield drawn
 
-    def _asked(self, item: Item) -> Drawn:
+    def _asked(self, item: Item) -> ItemCandidates:
         shown, reason = self.plan.shown(item)
-        return Drawn(item, shown, self.plan.calls(item, shown) if reason is None else [], reason)
+        return ItemCandidates(item, shown, self.plan.calls(item, shown) if reason is None else [], reason)
 
     def _candidate(self, reply: Reply) -> Candidate:
         self.failed += reply.text is None and reply.reason in PASSING_REASONS
@@ -114,7 +114,7 @@ class ModelGenerator:
             reason = None if text else reason if cut else "empty"
         return Candidate(text or None, reason, cut, reply.model, reply.prompt_tokens, reply.completion_tokens)
 
-    def _generated(self, drawn: Drawn, picked: int | None) -> Generated:
+    def _generated(self, drawn: ItemCandidates, picked: int | None) -> Generated:
         decoding, seed = self.plan.decoding, self.plan.seed
         asked = drawn.candidates
         chosen = None if picked is None else asked[picked]
@@ -142,7 +142,7 @@ class ModelGenerator:
         return Generated(chosen.text if chosen else None, reason, more)
 
 
-class CatalogueGenerator:
+class RetrievalGenerator:
     """A system that replies with the CN that a retriever ranks first.
 
     Args:
@@ -157,7 +157,7 @@ class CatalogueGenerator:
 
     strategy = "retrieval"
 
-    def __init__(self, source: Source, *, name: str | None = None) -> None:
+    def __init__(self, source: ExampleSource, *, name: str | None = None) -> None:
         self._source = source
         self.name = name or f"{source.configuration.get('retriever', 'catalogue')}:retrieval"
         self.configuration: dict[str, Any] = {"strategy": self.strategy, "candidates": source.configuration}
@@ -169,13 +169,13 @@ class CatalogueGenerator:
         """
         failures: dict[str, str] = getattr(self._source, "failures", {})
         for item in items:
-            found = self._source.of(item)[:1]
+            found = self._source.find(item)[:1]
             text = found[0].counter_narrative.strip() if found else ""
             reason = None if text else "empty" if found else failures.get(item.item_id, NO_CANDIDATES)
             yield Generated(text or None, reason, {"sources": [each.cn_id for each in found]})
 
 
-class References:
+class ReferenceGenerator:
     """The human CNs as a system: one reference of each item, chosen by seed and item.
 
     The chosen reference is removed from the `references` of the row, so that the reply is not compared with itself. An
@@ -204,7 +204,7 @@ class References:
             if not there:
                 yield Generated(None, NO_REFERENCE, {"seed": self._seed})
                 continue
-            drawn = int(np.random.default_rng([self._seed, key_of(item.item_id)]).integers(len(there)))
+            drawn = int(np.random.default_rng([self._seed, item_seed(item.item_id)]).integers(len(there)))
             rest = [*there[:drawn], *there[drawn + 1 :]]
             yield Generated(there[drawn].strip(), None, {"seed": self._seed, "references": rest})
 

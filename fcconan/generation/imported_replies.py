@@ -7,7 +7,7 @@ from typing import Any
 from fcconan.data import id_of, is_missing, make_cn_id, make_hs_id, make_item_id, make_reply_id, short_hash
 from fcconan.errors import InputError
 from fcconan.generation.items import Generated, Item, Row
-from fcconan.generation.splits import open_part
+from fcconan.generation.splits import open_split
 
 IMPORTED_STRATEGY = "imported"
 EMPTY = "empty"
@@ -59,7 +59,7 @@ class ImportedReplies:
         for each, theirs in (columns or {}).items():
             if each not in _COLUMNS:
                 raise InputError(f"--rename {each}={theirs}: replies have no {each!r}, only {', '.join(_COLUMNS)}")
-        rows = list(open_part(source, config=config, split=split, columns=columns, filter=filter).rows())
+        rows = list(open_split(source, config=config, split=split, columns=columns, filter=filter).rows())
         _check_columns(rows[0][1], source)
         read = [_reply(row, place, system or source.stem) for place, row in rows]
         chosen = [row for row in read if system in (None, row["system"])]
@@ -94,7 +94,7 @@ class ImportedReplies:
         """The systems with a reply to one of the items, in the order of the file."""
         return tuple(self._by_system)
 
-    def of(self, system: str) -> Iterator[tuple[Item, Generated]]:
+    def iter_replies(self, system: str) -> Iterator[tuple[Item, Generated]]:
         """Yields every reply of a system with its item, in the order of the items."""
         for item in self._items:
             for each in self._by_system[system].get(item.item_id, ()):

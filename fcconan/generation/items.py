@@ -18,7 +18,7 @@ from fcconan.data import (
     normalise,
 )
 from fcconan.errors import InputError
-from fcconan.generation.splits import Part, is_judged, open_part
+from fcconan.generation.splits import DatasetSplit, is_judged, open_split
 from fcconan.models import Call
 
 Row = dict[str, Any]
@@ -36,8 +36,8 @@ class Item:
         hate_speech: Text of the message.
         references: Human CNs for the message.
         language: Language code of the message, if the dataset has one.
-        kin: Keys of the leakage group: hash of the message, upstream codes, hashes of the CNs. A training pair that
-            shares one of them is not shown for the item.
+        leakage_keys: Keys of the leakage group: hash of the message, upstream codes, hashes of the CNs. A training pair
+            that shares one of them is not shown for the item.
     """
 
     item_id: str
@@ -45,7 +45,7 @@ class Item:
     hate_speech: str
     references: tuple[str, ...] = ()
     language: str | None = None
-    kin: frozenset[str] = frozenset()
+    leakage_keys: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class Example:
 
 
 @dataclass(frozen=True)
-class Shown:
+class PromptContext:
     """Context of a prompt in addition to the message.
 
     Attributes:
@@ -97,7 +97,7 @@ class Generated:
     more: Row = field(default_factory=dict)
 
 
-class Source(Protocol):
+class ExampleSource(Protocol):
     """Finds training pairs for an item, outside of its leakage group."""
 
     configuration: dict[str, Any]
@@ -106,7 +106,7 @@ class Source(Protocol):
         """Searches for many items in batches."""
         ...
 
-    def of(self, item: Item) -> tuple[Example, ...]:
+    def find(self, item: Item) -> tuple[Example, ...]:
         """Returns the pairs, the best one first."""
         ...
 
@@ -133,7 +133,7 @@ class Candidate:
 
 
 @dataclass
-class Drawn:
+class ItemCandidates:
     """An item with its candidate replies.
 
     Attributes:
@@ -145,7 +145,7 @@ class Drawn:
     """
 
     item: Item
-    shown: Shown
+    shown: PromptContext
     calls: list[Call]
     reason: str | None = None
     candidates: list[Candidate] = field(default_factory=list)
@@ -185,7 +185,7 @@ def load_items(
     Raises:
         InputError: The file, folder or part is missing; it holds no messages, an empty one, or two under one id.
     """
-    part = open_part(source, config=config, split=split, columns=columns, filter=filter)
+    part = open_split(source, config=config, split=split, columns=columns, filter=filter)
     rows = part.all_rows()
     for place, row in rows:
         if is_blank(str(row.get("hate_speech", ""))):
@@ -215,7 +215,7 @@ def _groups(rows: Sequence[tuple[str, Row]], *, paired: bool) -> list[list[Row]]
     return list(groups.values())
 
 
-def _item(part: Part, rows: Sequence[Row], *, judged: bool) -> Item:
+def _item(part: DatasetSplit, rows: Sequence[Row], *, judged: bool) -> Item:
     first = rows[0]
     references = tuple(dict.fromkeys(text for row in rows for text in row["references"]))
     codes = {code for row in rows for code in codes_of_row(row, dataset=part.dataset, judged=judged)}
@@ -225,7 +225,7 @@ def _item(part: Part, rows: Sequence[Row], *, judged: bool) -> Item:
         hate_speech=first["hate_speech"],
         references=references,
         language=language_of_row(first) or part.language,
-        kin=kin_of(first["hate_speech"], references, codes=codes, judged=judged),
+        leakage_keys=kin_of(first["hate_speech"], references, codes=codes, judged=judged),
     )
 
 

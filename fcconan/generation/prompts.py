@@ -6,7 +6,7 @@ from pathlib import Path
 
 from fcconan.data import catalogue_entry, content_folder
 from fcconan.errors import InputError
-from fcconan.generation.items import Example, Item, Shown
+from fcconan.generation.items import Example, Item, PromptContext
 from fcconan.judging import Prompt, load_prompt
 from fcconan.models import Messages
 
@@ -50,7 +50,7 @@ class GenerationPrompt:
         """The variables of the prompt, a subset of `VARIABLES`."""
         return self.prompt.variables
 
-    def messages(self, item: Item, shown: Shown) -> tuple[Messages, dict[str, str]]:
+    def messages(self, item: Item, shown: PromptContext) -> tuple[Messages, dict[str, str]]:
         """Returns the chat messages for an item, and the values of the variables.
 
         Each example becomes two turns before the last message: the last message with the HS of the example, and its CN.
@@ -80,7 +80,7 @@ class GenerationPrompt:
             {"role": "assistant", "content": example.counter_narrative.strip()},
         ]
 
-    def _check_examples(self, shown: Shown) -> None:
+    def _check_examples(self, shown: PromptContext) -> None:
         of_the_item = Prompt(self.prompt.messages[-1:]).variables & {BACKGROUND, CANDIDATES}
         if shown.examples and of_the_item:
             raise InputError(

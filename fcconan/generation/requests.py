@@ -7,7 +7,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from fcconan.errors import InputError
-from fcconan.generation.items import Item, Shown, Source
+from fcconan.generation.items import ExampleSource, Item, PromptContext
 from fcconan.models import Call
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ _USUAL_ENCODER = "all-MiniLM-L6-v2"  # of examples
 
 
 @dataclass(frozen=True)
-class Plan:
+class GenerationPlan:
     """Prompt, decoding and context of all requests of a system.
 
     Attributes:
@@ -48,8 +48,8 @@ class Plan:
 
     prompt: "GenerationPrompt"
     decoding: "Decoding"
-    examples: Source | None = None
-    candidates: Source | None = None
+    examples: ExampleSource | None = None
+    candidates: ExampleSource | None = None
     background: Background | None = None
     seed: int | None = 0
 
@@ -90,12 +90,12 @@ class Plan:
             if source is not None:
                 source.prepare(found)
 
-    def shown(self, item: Item) -> tuple[Shown, str | None]:
+    def shown(self, item: Item) -> tuple[PromptContext, str | None]:
         """Returns the context of the prompt for an item, and the reason if no request is possible."""
         found = self.background({"hs_id": item.hs_id, "hate_speech": item.hate_speech}) if self.background else None
-        shown = Shown(
-            () if self.examples is None else self.examples.of(item),
-            () if self.candidates is None else self.candidates.of(item),
+        shown = PromptContext(
+            () if self.examples is None else self.examples.find(item),
+            () if self.candidates is None else self.candidates.find(item),
             tuple(found.split("\n\n")) if found else (),
         )
         if self.background is not None and not shown.background:
@@ -104,7 +104,7 @@ class Plan:
             return shown, NO_CANDIDATES
         return shown, None
 
-    def calls(self, item: Item, shown: Shown) -> list[Call]:
+    def calls(self, item: Item, shown: PromptContext) -> list[Call]:
         """Returns one request for each candidate, with different seeds."""
         messages, variables = self.prompt.messages(item, shown)
         sampling = self.decoding.sampling(self.seed or 0)
@@ -144,7 +144,7 @@ def _messages(prompt: "GenerationPrompt") -> list[dict[str, str]]:
     return [{"role": role, "content": content} for role, content in prompt.prompt.messages]
 
 
-def name_of(plan: Plan, format: str | None = None) -> str:
+def default_name(plan: GenerationPlan, format: str | None = None) -> str:
     """Returns the strategy with all settings that differ from its defaults, such as `few-shot-5-examples`.
 
     The name does not contain the pool of examples or candidates.

@@ -7,7 +7,7 @@ from typing import Any
 from fcconan.data import make_cn_id
 from fcconan.errors import InputError
 from fcconan.generation.items import Example, Item
-from fcconan.generation.training_pool import Pair, Pool
+from fcconan.generation.training_pool import Pair, TrainingPool
 from fcconan.retrieval import MINILM, Maker, Retriever, load_suite, rank_all
 from fcconan.scoring import Ranking
 
@@ -15,7 +15,7 @@ LEARNS_FROM = "pairs outside of the leakage groups of all items"
 _DEPENDS_ON_ITEMS = ("fit_on", "training_pairs")  # settings that describe the training pairs of a system
 
 
-class Catalogue:
+class RetrievedCandidates:
     """Retrieves CNs of a pool, outside of the leakage group of the item.
 
     All items are ranked together, deep enough that k CNs remain without those of the leakage group. Trained systems
@@ -42,7 +42,7 @@ class Catalogue:
 
     def __init__(
         self,
-        pool: Pool,
+        pool: TrainingPool,
         retriever: str | Retriever = "tfidf",
         k: int = 1,
         *,
@@ -85,8 +85,8 @@ class Catalogue:
             return
         self._check_own(new.values())
         left_out = {key: self._left_out(item) for key, item in new.items()}
-        kin = frozenset[int]().union(*(self.pool.kin_of(item) for item in new.values()))
-        self._maker.train = tuple(self.pool.training(without=kin))
+        excluded = frozenset[int]().union(*(self.pool.excluded_pairs(item) for item in new.values()))
+        self._maker.train = tuple(self.pool.training(without=excluded))
         system = self._system()
         depth = min(len(self._texts), self.k + max(map(len, left_out.values())))
         queries = {key: item.hate_speech for key, item in new.items()}
@@ -95,7 +95,7 @@ class Catalogue:
         for key in new:
             self._found[key] = self._best(ranked.get(key, []), left_out[key])
 
-    def of(self, item: Item) -> tuple[Example, ...]:
+    def find(self, item: Item) -> tuple[Example, ...]:
         """Returns the pairs of the CNs with the best ranks, the best one first; each CN once.
 
         An item that was not prepared is ranked on its own.
@@ -125,7 +125,7 @@ class Catalogue:
     def _left_out(self, item: Item) -> frozenset[str]:
         if self.own:
             return frozenset()
-        return frozenset(self.pool.pairs[position].cn_id for position in self.pool.kin_of(item))
+        return frozenset(self.pool.pairs[position].cn_id for position in self.pool.excluded_pairs(item))
 
     def _best(self, ranking: Ranking, left_out: frozenset[str]) -> tuple[Example, ...]:
         best = sorted(ranking, key=lambda entry: -entry[1])  # stable: of equal scores the system's order holds

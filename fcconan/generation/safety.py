@@ -119,7 +119,7 @@ _OTHER_SIDE = re.compile(
 )
 
 
-def flags_of(hate_speech: str, text: str, *, language: str | None = None) -> tuple[str, ...]:
+def find_flags(hate_speech: str, text: str, *, language: str | None = None) -> tuple[str, ...]:
     """Returns the flags of a reply, in the order of `FLAGS`; `truncated` is not visible in a text and is never set.
 
     - `empty`: it has no letter and no digit.

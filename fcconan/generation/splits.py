@@ -34,7 +34,7 @@ _TEXTS = ("hate_speech", "counter_narrative", "references")
 
 
 @dataclass(frozen=True)
-class Part:
+class DatasetSplit:
     """One split of one config of a dataset folder, or a file of rows.
 
     Attributes:
@@ -114,7 +114,7 @@ def is_judged(rows: Sequence[tuple[str, Row]]) -> bool:
     return any(row.get("label") == "not_appropriate" or row.get("tier") for _, row in rows)
 
 
-def open_part(
+def open_split(
     source: Path,
     *,
     config: str | None,
@@ -122,7 +122,7 @@ def open_part(
     columns: Mapping[str, str] | None = None,
     filter: Mapping[str, Collection[str]] | None = None,
     training: bool = False,
-) -> Part:
+) -> DatasetSplit:
     """Finds the split of a dataset that items or training pairs are read from.
 
     Args:
@@ -143,10 +143,10 @@ def open_part(
             raise InputError(f"{source} is a file and has no config {config!r}: leave the config out")
         if split is not None:
             raise InputError(f"{source} is a file and has no splits: leave --split out")
-        return Part((row_file(source),), source.name, sha256_of(source)[:12], columns=columns, filter=filter)
+        return DatasetSplit((row_file(source),), source.name, sha256_of(source)[:12], columns=columns, filter=filter)
     if config is None and not training and (source / QUERIES_FILE).is_file():
         file = source / QUERIES_FILE
-        return Part((file,), source.resolve().name, sha256_of(file)[:12], columns=columns, filter=filter)
+        return DatasetSplit((file,), source.resolve().name, sha256_of(file)[:12], columns=columns, filter=filter)
     source = release_folder(str(source))
     manifest = read_manifest(source) if (source / MANIFEST).is_file() else {}
     if manifest.get("labels_only"):
@@ -155,7 +155,7 @@ def open_part(
     if training and split is None and any((source / config).glob(f"{TRAIN}-*.parquet")):
         split = TRAIN
     files = part_files(source, split, config)
-    return Part(
+    return DatasetSplit(
         tuple(files),
         manifest.get("name") or source.resolve().name,
         manifest.get("fingerprint") or short_hash(*map(sha256_of, files)),

@@ -8,7 +8,7 @@ from typing import Any
 from fcconan.data import Kinship, check_there, codes_of_row, id_of, kin_of, make_cn_id, make_hs_id, make_pair_id
 from fcconan.errors import InputError
 from fcconan.generation.items import APPROPRIATE, Example, Item, language_of_row
-from fcconan.generation.splits import Part, is_judged, open_part
+from fcconan.generation.splits import DatasetSplit, is_judged, open_split
 from fcconan.retrieval import TrainingPair
 
 CORPUS = "corpus"
@@ -47,7 +47,7 @@ class Pair:
         cn_id: Id of the CN.
         hate_speech: Text of the message; empty for a CN of a corpus without messages.
         counter_narrative: Text of the CN.
-        kin: Keys of the leakage group (`fcconan.data.leakage`).
+        leakage_keys: Keys of the leakage group (`fcconan.data.leakage`).
         language: Language code of the message, if the dataset has one.
     """
 
@@ -55,7 +55,7 @@ class Pair:
     cn_id: str
     hate_speech: str
     counter_narrative: str
-    kin: frozenset[str]
+    leakage_keys: frozenset[str]
     language: str | None = None
 
     def example(self, score: float = 0.0) -> Example:
@@ -80,7 +80,7 @@ class TrainingPairs:
     judged: bool
 
 
-class Pool:
+class TrainingPool:
     """Distinct training pairs with their leakage groups.
 
     Args:
@@ -102,23 +102,23 @@ class Pool:
         unique: dict[str, Pair] = {}
         for pair in pairs:
             first = unique.setdefault(pair.pair_id, pair)
-            unique[pair.pair_id] = replace(first, kin=first.kin | pair.kin)
+            unique[pair.pair_id] = replace(first, leakage_keys=first.leakage_keys | pair.leakage_keys)
         self.pairs = tuple(unique.values())
-        self._kinship = Kinship([pair.kin for pair in self.pairs], [pair.hate_speech for pair in self.pairs])
-        self.groups = self._kinship.groups
+        self._leakage = Kinship([pair.leakage_keys for pair in self.pairs], [pair.hate_speech for pair in self.pairs])
+        self.groups = self._leakage.groups
         self.configuration: dict[str, Any] = {**(configuration or {}), "pairs": len(self.pairs)}
         self._known: dict[tuple[frozenset[str], str], frozenset[int]] = {}
 
-    def kin_of(self, item: Item) -> frozenset[int]:
+    def excluded_pairs(self, item: Item) -> frozenset[int]:
         """Returns the positions of the pairs in the leakage group of an item.
 
-        Keys that follow from the texts of the item are added if `item.kin` lacks them.
+        Keys that follow from the texts of the item are added if `item.leakage_keys` lacks them.
         """
-        known = any(token.startswith("hs:") for token in item.kin)
-        kin = item.kin if known else item.kin | kin_of(item.hate_speech, item.references)
-        key = (kin, item.hate_speech)
+        known = any(token.startswith("hs:") for token in item.leakage_keys)
+        keys = item.leakage_keys if known else item.leakage_keys | kin_of(item.hate_speech, item.references)
+        key = (keys, item.hate_speech)
         if key not in self._known:
-            self._known[key] = self._kinship.of(*key)
+            self._known[key] = self._leakage.of(*key)
         return self._known[key]
 
     def training(self, without: frozenset[int] = frozenset()) -> list[TrainingPair]:
@@ -136,7 +136,7 @@ def load_pool(
     config: str | None = None,
     split: str | None = None,
     columns: Mapping[str, str] | None = None,
-) -> Pool:
+) -> TrainingPool:
     """Reads training pairs as a pool, or the corpus of a benchmark.
 
     Args:
@@ -149,12 +149,12 @@ def load_pool(
         InputError: As `load_training_pairs`.
     """
     if config == CORPUS:
-        part = open_part(source, config=config, split=split, columns=columns, training=True)
+        part = open_split(source, config=config, split=split, columns=columns, training=True)
         entries = [(row["hs_id"], row["hate_speech"]) for _, row in part.all_rows()]
         catalogue = [Pair(key, make_cn_id(text), "", text, kin_of("", [text])) for key, text in entries]
-        return Pool(catalogue, _configuration(part), judged=True)
+        return TrainingPool(catalogue, _configuration(part), judged=True)
     read = load_training_pairs(source, config=config, split=split, columns=columns)
-    return Pool(read.pairs, read.configuration, judged=read.judged)
+    return TrainingPool(read.pairs, read.configuration, judged=read.judged)
 
 
 def load_training_pairs(
@@ -179,7 +179,7 @@ def load_training_pairs(
         RefusedPairsError: A text is empty.
         InputError: The file, folder or config is missing or has no pairs.
     """
-    part = open_part(source, config=config, split=split, columns=columns, filter=filter, training=True)
+    part = open_split(source, config=config, split=split, columns=columns, filter=filter, training=True)
     rows = part.all_rows()
     judged = is_judged(rows)
     pairs, empty = [], []
@@ -191,8 +191,8 @@ def load_training_pairs(
         elif row.get("label") in (None, "", APPROPRIATE):
             own_id = id_of(row, "pair_id", place) or make_pair_id(make_hs_id(message), make_cn_id(reply))
             codes = codes_of_row(row, dataset=part.dataset, judged=judged)
-            kin = kin_of(message, [reply], codes=codes, judged=judged)
-            pairs.append(Pair(own_id, make_cn_id(reply), message, reply, kin, language_of_row(row)))
+            keys = kin_of(message, [reply], codes=codes, judged=judged)
+            pairs.append(Pair(own_id, make_cn_id(reply), message, reply, keys, language_of_row(row)))
     if empty:
         raise RefusedPairsError(
             f"{source} has {len(empty)} pairs without a message or without a CN ({first_names(empty, '; ')}): fill or "
@@ -205,5 +205,5 @@ def load_training_pairs(
     return TrainingPairs(tuple(pairs), len(rows) - len(pairs), configuration, judged)
 
 
-def _configuration(part: Part) -> dict[str, Any]:
+def _configuration(part: DatasetSplit) -> dict[str, Any]:
     return {"dataset": part.dataset, "fingerprint": part.fingerprint, "config": part.config, "split": part.split}

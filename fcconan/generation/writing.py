@@ -21,7 +21,7 @@ def generate_rows(generator: Generator, items: Iterable[Item], *, flags: Flags |
     Args:
         generator: The system.
         items: The items.
-        flags: Function that finds the flags of a reply; by default `fcconan.generation.safety.flags_of`.
+        flags: Function that finds the flags of a reply; by default `fcconan.generation.safety.find_flags`.
 
     Yields:
         Rows with the columns `fcconan.generation.items.GENERATED`.
@@ -40,12 +40,12 @@ def row_maker(system: str, strategy: str, *, flags: Flags | None = None) -> Call
     Args:
         system: Name of the system.
         strategy: Strategy of the system.
-        flags: Function that finds the flags of a reply; by default `fcconan.generation.safety.flags_of`.
+        flags: Function that finds the flags of a reply; by default `fcconan.generation.safety.find_flags`.
     """
     if flags is None:
-        from fcconan.generation.safety import flags_of
+        from fcconan.generation.safety import find_flags
 
-        flags = flags_of
+        flags = find_flags
     return partial(_row, system, strategy, flags)
 
 
@@ -68,7 +68,7 @@ def _row(system: str, strategy: str, flags: Flags, item: Item, generated: Genera
     }
 
 
-class Tally:
+class ReplyCounts:
     """Counts of replies for each system. Memory holds only hashes of ids."""
 
     def __init__(self) -> None:

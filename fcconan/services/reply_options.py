@@ -188,7 +188,7 @@ class GenerateOptions(Background, Decoding, PartSelection, Endpoint):
             given["stop"] = tuple(each.replace("\\n", "\n") for each in self.stop)
         if self.selection is not None:
             given["pick"] = self.selection
-        return settings.with_(**given) if given else settings
+        return settings.override(**given) if given else settings
 
     def chat_format(self) -> "Format | None":
         """Returns the format that takes the place of the model's chat template; None for its own.
@@ -214,7 +214,7 @@ class GenerateOptions(Background, Decoding, PartSelection, Endpoint):
         Raises:
             InputError: Options do not go together.
         """
-        from fcconan.generation import check_judged
+        from fcconan.generation import check_selection_judge
         from fcconan.judging import Plan
 
         if selection != "judge":
@@ -224,6 +224,6 @@ class GenerateOptions(Background, Decoding, PartSelection, Endpoint):
         if self.judge is None:
             raise InputError("the best candidate is chosen by a judge, and there is none: name a model with --judge")
         plan = Plan(task_of(self.judge_task or JUDGE_TASK, self.judge_aspect))
-        check_judged(plan)
+        check_selection_judge(plan)
         plan.questions()
         return plan

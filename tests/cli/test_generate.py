@@ -297,7 +297,7 @@ def test_finding_what_people_judged_is_to_be_asked_for(demo: Path, server: Serve
     done = generate(*corpus, dataset=demo)
     assert (done.status, done.stdout) == (2, "")
     assert done.stderr.startswith("fcconan: the pool has CNs labelled for ")
-    assert done.stderr.endswith(" give --allow-own-cns where finding them is the task, or other pairs with --pool\n")
+    assert done.stderr.endswith(" give --allow-own-cns if retrieving them is the task, or other pairs with --pool\n")
     assert done.stderr.count("\n") == 1
     assert generate(*corpus, "--allow-own-cns", dataset=demo).status == 0
     assert summary()["configuration"]["candidates"]["own"] is True

@@ -30,13 +30,13 @@ def test_sampling_is_that_of_the_settings() -> None:
 
 def test_a_changed_setting_is_in_the_name() -> None:
     preset = load_decoding("top-pk")
-    changed = preset.with_(temperature=0.7, top_p=0.92, stop=["\n"])
+    changed = preset.override(temperature=0.7, top_p=0.92, stop=["\n"])
     assert changed == Decoding(
         "top-pk, temperature=0.7, stop=['\\n']", 0.7, 0.92, 40, 156, stop=("\n",), candidates=5, pick="random"
     )
-    assert preset.with_() == preset.with_(top_k=40) == preset
-    assert preset.with_(top_k=None).name == "top-pk, top_k=None"
-    assert preset.with_(candidates=1) == Decoding("top-pk, candidates=1, pick=None", 1, 0.92, 40, 156)
+    assert preset.override() == preset.override(top_k=40) == preset
+    assert preset.override(top_k=None).name == "top-pk, top_k=None"
+    assert preset.override(candidates=1) == Decoding("top-pk, candidates=1, pick=None", 1, 0.92, 40, 156)
     assert changed.configuration == {
         "name": "top-pk, temperature=0.7, stop=['\\n']",
         "temperature": 0.7,
@@ -63,7 +63,7 @@ def test_a_changed_setting_is_in_the_name() -> None:
 )
 def test_settings_that_do_not_go_together_are_refused(settings: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError) as caught:
-        load_decoding("greedy").with_(**settings)
+        load_decoding("greedy").override(**settings)
     assert str(caught.value) == message
 
 

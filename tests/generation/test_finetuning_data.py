@@ -11,16 +11,16 @@ from fcconan.data.ids import make_cn_id, make_hs_id, make_pair_id
 from fcconan.data.leakage import kin_of
 from fcconan.errors import InputError
 from fcconan.generation.finetuning.data import (
-    Parts,
+    TrainingSplit,
     divide,
     encode,
     evaluation_refusal,
-    kin_of_evaluation,
+    find_evaluation_pairs,
     prepare_pairs,
     shared_messages,
     without_duplicates,
 )
-from fcconan.generation.finetuning.model import padded
+from fcconan.generation.finetuning.model import pad_batch
 from fcconan.generation.items import Item
 from fcconan.generation.prompts import load_generation_prompt
 from fcconan.generation.training_pool import Pair, load_training_pairs
@@ -130,16 +130,16 @@ def test_messages_of_an_evaluation_are_refused_and_listed() -> None:
         example(MOON, "Moonlight suits us all."),
     ]
     items = [
-        Item("it-1", "hs-1", "the OMBREY steal books", kin=kin_of("the OMBREY steal books")),
+        Item("it-1", "hs-1", "the OMBREY steal books", leakage_keys=kin_of("the OMBREY steal books")),
         Item(
             "it-2",
             "hs-2",
             "Dogs howl.",
             ("Moonlight suits us all!",),
-            kin=kin_of("Dogs howl.", ["Moonlight suits us all!"]),
+            leakage_keys=kin_of("Dogs howl.", ["Moonlight suits us all!"]),
         ),
     ]
-    assert kin_of_evaluation(pairs, items) == {0, 2}
+    assert find_evaluation_pairs(pairs, items) == {0, 2}
     refused = evaluation_refusal([pairs[0], pairs[2]], "exam")
     assert str(refused) == (
         "2 training pairs have a message of exam, a paraphrase of one, or a CN of it "
@@ -168,15 +168,15 @@ def test_the_validation_part_shares_no_message_and_no_reply(seed: int) -> None:
 def test_near_copies_are_kin_of_an_evaluation_and_stay_on_one_side() -> None:
     near = "Every Tessok cheated at cards."
     pairs = [example(CARDS, "A."), example(near, "B."), example(MOON, "C.")]
-    assert kin_of_evaluation(pairs[1:], [Item("it-1", "hs-1", CARDS, kin=kin_of(CARDS))]) == {0}
-    assert divide(pairs, 0.4, seed=0) == Parts(pairs[:2], pairs[2:])
-    assert shared_messages(Parts(pairs[:1], pairs[1:])) == 1
+    assert find_evaluation_pairs(pairs[1:], [Item("it-1", "hs-1", CARDS, leakage_keys=kin_of(CARDS))]) == {0}
+    assert divide(pairs, 0.4, seed=0) == TrainingSplit(pairs[:2], pairs[2:])
+    assert shared_messages(TrainingSplit(pairs[:1], pairs[1:])) == 1
 
 
 def test_groups_stay_together_when_a_part_is_cut_off() -> None:
     joined = [example(THEFT, "A."), example("the ombrey STEAL books", "B."), example(CARDS, "B."), example(CARDS, "C.")]
     parts = divide([*joined, example(MOON, "D.")], 0.5, seed=0)
-    assert parts == Parts(joined, [example(MOON, "D.")])
+    assert parts == TrainingSplit(joined, [example(MOON, "D.")])
     with pytest.raises(
         InputError, match=r"the 4 training pairs are one group.* give a validation part with --validation"
     ):
@@ -191,7 +191,10 @@ def test_what_is_prepared_is_counted(tmp_path: Path) -> None:
         tmp_path / "learnt.csv", (THEFT, "A."), (THEFT, "B."), (THEFT, "B."), (CARDS, "C."), ("They dance.", "D.")
     )
     held = pairs_file(tmp_path / "held.csv", (MOON, "E."), ("They dance!", "F."))
-    exam = [Item("it-1", "hs-1", CARDS, kin=kin_of(CARDS)), Item("it-2", "hs-2", MOON, kin=kin_of(MOON))]
+    exam = [
+        Item("it-1", "hs-1", CARDS, leakage_keys=kin_of(CARDS)),
+        Item("it-2", "hs-2", MOON, leakage_keys=kin_of(MOON)),
+    ]
     parts, notes = prepare_pairs(
         learnt,
         validation=str(held),
@@ -217,7 +220,7 @@ def test_what_is_prepared_is_counted(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"all pairs of .* share messages with the evaluation"):
         prepare_pairs(
             held,
-            evaluation={"all": [Item("i", "h", text, kin=kin_of(text)) for text in (MOON, "They dance!")]},
+            evaluation={"all": [Item("i", "h", text, leakage_keys=kin_of(text)) for text in (MOON, "They dance!")]},
             leave_out_evaluation=True,
             seed=3,
         )
@@ -228,7 +231,7 @@ def test_the_loss_is_on_the_reply_and_one_end_token(tokenizer: Any) -> None:
     pairs = [example(THEFT, "They return them."), example(CARDS, "No.")]
     encoded, left_out = encode(pairs, tokenizer=tokenizer, prompt=prompt, template=None, max_length=512)
     assert left_out == {}
-    batch = padded(encoded, tokenizer.pad_token_id)
+    batch = pad_batch(encoded, tokenizer.pad_token_id)
     for pair, each, tokens, labels, mask in zip(
         pairs, encoded, batch["input_ids"], batch["labels"], batch["attention_mask"], strict=True
     ):

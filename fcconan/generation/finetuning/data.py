@@ -14,8 +14,8 @@ import numpy as np
 
 from fcconan.data import SUFFIXES, Kinship, make_hs_id, simplified
 from fcconan.errors import InputError
-from fcconan.generation.finetuning.model import Encoded
-from fcconan.generation.items import Item, Shown
+from fcconan.generation.finetuning.model import EncodedPair
+from fcconan.generation.items import Item, PromptContext
 from fcconan.generation.training_pool import (
     Pair,
     RefusedPairsError,
@@ -26,12 +26,12 @@ from fcconan.generation.training_pool import (
 from fcconan.models import one_line
 from fcconan.retrieval import TrainingPair, groups_of
 
-NOT_APPROPRIATE, DUPLICATE, KIN, TOO_LONG, CONTROL_TOKEN = (
+NOT_APPROPRIATE, DUPLICATE, IN_EVALUATION, TOO_LONG, CONTROL_TOKEN = (
     "not_appropriate", "duplicate", "kin_of_evaluation", "too_long", "control_token",
 )  # fmt: skip
 
 
-class Parts(NamedTuple):
+class TrainingSplit(NamedTuple):
     """Pairs for training, and pairs for validation and early stopping."""
 
     train: list[Pair]
@@ -50,7 +50,7 @@ def prepare_pairs(
     columns: Mapping[str, str] | None = None,
     filter: Mapping[str, Collection[str]] | None = None,
     seed: int,
-) -> tuple[Parts, dict[str, Any]]:
+) -> tuple[TrainingSplit, dict[str, Any]]:
     """Reads the pairs of a fine-tuning and divides them.
 
     Args:
@@ -86,19 +86,19 @@ def prepare_pairs(
     held = list(given.pairs) if given is not None else []
     for name, items in (evaluation or {}).items():
         every = [*examples, *held]
-        kin = kin_of_evaluation(every, items)
-        if kin and not leave_out_evaluation:
-            raise evaluation_refusal([every[place] for place in sorted(kin)], name)
-        left_out[KIN] += len(kin)
-        held = [each for place, each in enumerate(held, len(examples)) if place not in kin]
-        examples = [each for place, each in enumerate(examples) if place not in kin]
+        leaking = find_evaluation_pairs(every, items)
+        if leaking and not leave_out_evaluation:
+            raise evaluation_refusal([every[place] for place in sorted(leaking)], name)
+        left_out[IN_EVALUATION] += len(leaking)
+        held = [each for place, each in enumerate(held, len(examples)) if place not in leaking]
+        examples = [each for place, each in enumerate(examples) if place not in leaking]
     if not examples or (given is not None and not held):
         raise InputError(f"all pairs of {source} share messages with the evaluation: give another dataset")
     if drop_duplicates:
         single = without_duplicates(examples, seed=seed)
         left_out[DUPLICATE] += len(examples) - len(single)
         examples = single
-    parts = Parts(examples, held) if given is not None else divide(examples, share or 0, seed=seed)
+    parts = TrainingSplit(examples, held) if given is not None else divide(examples, share or 0, seed=seed)
     repeated = len(examples) - len({(make_hs_id(each.hate_speech), each.cn_id) for each in examples})
     return parts, {
         **_described(read),
@@ -135,10 +135,10 @@ def without_duplicates(examples: Sequence[Pair], *, seed: int) -> list[Pair]:
     return [examples[place] for place in sorted(int(random.choice(same)) for same in places.values())]
 
 
-def kin_of_evaluation(examples: Sequence[Pair], items: Sequence[Item]) -> frozenset[int]:
+def find_evaluation_pairs(examples: Sequence[Pair], items: Sequence[Item]) -> frozenset[int]:
     """Returns the indices of pairs in the leakage groups of evaluation items, or with a CN of their references."""
-    kinship = _kinship(examples)
-    return frozenset(place for item in items for place in kinship.of(item.kin, item.hate_speech))
+    leakage = _leakage(examples)
+    return frozenset(place for item in items for place in leakage.of(item.leakage_keys, item.hate_speech))
 
 
 def evaluation_refusal(found: Sequence[Pair], name: str) -> RefusedPairsError:
@@ -150,7 +150,7 @@ def evaluation_refusal(found: Sequence[Pair], name: str) -> RefusedPairsError:
     )
 
 
-def divide(examples: Sequence[Pair], share: float, *, seed: int) -> Parts:
+def divide(examples: Sequence[Pair], share: float, *, seed: int) -> TrainingSplit:
     """Splits pairs so that training and validation share no leakage group and no CN.
 
     Groups of connected pairs are added to the validation part in random order while they fit.
@@ -165,10 +165,10 @@ def divide(examples: Sequence[Pair], share: float, *, seed: int) -> Parts:
     """
     if not 0 < share < 1:
         raise InputError(f"a share of {share} for validation: give a number above 0 and below 1")
-    kin = _kinship(examples)
+    leakage = _leakage(examples)
     named = [
         TrainingPair(str(group), simplified(each.counter_narrative))
-        for group, each in zip(kin.groups, examples, strict=True)
+        for group, each in zip(leakage.groups, examples, strict=True)
     ]
     groups = groups_of(named)
     sizes = np.bincount(groups)
@@ -184,22 +184,22 @@ def divide(examples: Sequence[Pair], share: float, *, seed: int) -> Parts:
             taken.add(int(group))
             room -= int(sizes[group])
     inside = [int(group) in taken for group in groups]
-    return Parts(
+    return TrainingSplit(
         [each for each, held in zip(examples, inside, strict=True) if not held],
         [each for each, held in zip(examples, inside, strict=True) if held],
     )
 
 
-def shared_messages(parts: Parts) -> int:
+def shared_messages(parts: TrainingSplit) -> int:
     """Returns the number of validation pairs in the leakage group of a training pair."""
-    kinship = _kinship((*parts.train, *parts.validation))
-    learnt = set(kinship.groups[: len(parts.train)])
-    return sum(group in learnt for group in kinship.groups[len(parts.train) :])
+    leakage = _leakage((*parts.train, *parts.validation))
+    learnt = set(leakage.groups[: len(parts.train)])
+    return sum(group in learnt for group in leakage.groups[len(parts.train) :])
 
 
 def encode(
     examples: Sequence[Pair], *, tokenizer: Any, prompt: Any, template: Any, max_length: int
-) -> tuple[list[Encoded], dict[str, list[str]]]:
+) -> tuple[list[EncodedPair], dict[str, list[str]]]:
     """Tokenizes pairs in the format of generation: prompt, reply, and one end token.
 
     Args:
@@ -225,7 +225,7 @@ def encode(
         )
     controls = control_tokens(tokenizer)
     text = None if template is None else template.template
-    encoded: list[Encoded] = []
+    encoded: list[EncodedPair] = []
     left_out: dict[str, list[str]] = {}
     lengths = []
     for each in examples:
@@ -233,7 +233,7 @@ def encode(
             left_out.setdefault(CONTROL_TOKEN, []).append(each.pair_id)
             continue
         item = Item("", "", each.hate_speech, language=each.language)
-        messages, _ = prompt.messages(item, Shown())
+        messages, _ = prompt.messages(item, PromptContext())
         try:
             tokens, start = encode_pair(tokenizer, text, messages, each.counter_narrative)
         except Exception as error:  # a template may raise any exception
@@ -245,7 +245,7 @@ def encode(
         if len(tokens) > max_length:
             left_out.setdefault(TOO_LONG, []).append(each.pair_id)
         else:
-            encoded.append(Encoded(tuple(tokens), start))
+            encoded.append(EncodedPair(tuple(tokens), start))
     if not encoded:
         shortest = f", the shortest {min(lengths)}" if lengths else ""
         raise InputError(
@@ -255,5 +255,5 @@ def encode(
     return encoded, left_out
 
 
-def _kinship(examples: Sequence[Pair]) -> Kinship:
-    return Kinship([each.kin for each in examples], [each.hate_speech for each in examples])
+def _leakage(examples: Sequence[Pair]) -> Kinship:
+    return Kinship([each.leakage_keys for each in examples], [each.hate_speech for each in examples])

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fcconan.errors import InputError
-from fcconan.generation.finetuning.settings import Finetuning
+from fcconan.generation.finetuning.settings import FinetuningSettings
 from fcconan.models import loading, locate
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ _EXTRA = "fine-tuning needs the extra: `pip install 'fcconan[finetune]'`"
 _ATTENTION = re.compile(r"attn|attention", re.IGNORECASE)
 
 
-class Encoded(NamedTuple):
+class EncodedPair(NamedTuple):
     """A pair in tokens.
 
     Attributes:
@@ -35,7 +35,7 @@ class Encoded(NamedTuple):
         return len(self.tokens) - self.prompt
 
 
-class Base:
+class PretrainedModel:
     """A model to start from, found but not yet loaded.
 
     Args:
@@ -78,7 +78,7 @@ class Base:
             )
         return tokenizer
 
-    def load(self, how: Finetuning, device: str) -> Any:
+    def load(self, settings: FinetuningSettings, device: str) -> Any:
         """Returns the model, ready to be trained: for `lora` and `qlora` with new adapters.
 
         The first matrices are drawn with the seed.
@@ -90,36 +90,36 @@ class Base:
 
         quantised = (
             {"quantization_config": four_bit_configuration(), "device_map": {"": device}}
-            if how.method == "qlora"
+            if settings.method == "qlora"
             else {}
         )
         with loading(self.name):
-            if how.method != "full":
+            if settings.method != "full":
                 import peft  # noqa: F401  # before the base is loaded, which takes minutes
             from transformers import AutoModelForCausalLM, set_seed
             from transformers.utils import logging
 
             logging.disable_progress_bar()
             # Full fine-tuning needs weights of 32 bits: small steps would be lost in 16.
-            dtype = torch.float32 if how.method == "full" else dtype_of(how, device)
+            dtype = torch.float32 if settings.method == "full" else compute_dtype(settings, device)
             model = AutoModelForCausalLM.from_pretrained(self.source, revision=self.revision, dtype=dtype, **quantised)
             if not quantised:
                 model.to(device)
         model.config.use_cache = False
-        if how.method == "full":
+        if settings.method == "full":
             return model
-        set_seed(how.seed)
-        return self._with_adapters(model, how)
+        set_seed(settings.seed)
+        return self._with_adapters(model, settings)
 
-    def _with_adapters(self, model: Any, how: Finetuning) -> Any:
+    def _with_adapters(self, model: Any, settings: FinetuningSettings) -> Any:
         from peft import LoraConfig, get_peft_model, prepare_model_for_kbit_training
 
-        if how.method == "qlora":
+        if settings.method == "qlora":
             model = prepare_model_for_kbit_training(model)
         config = LoraConfig(
-            r=how.rank,
-            lora_alpha=how.alpha,
-            lora_dropout=how.dropout,
+            r=settings.rank,
+            lora_alpha=settings.alpha,
+            lora_dropout=settings.dropout,
             bias="none",
             target_modules=attention_pattern(model, self.name),
             fan_in_fan_out=any(type(layer).__name__ == "Conv1D" for _, layer in attention_layers(model)),
@@ -130,7 +130,7 @@ class Base:
         return get_peft_model(model, config)
 
 
-def device_of(device: str | None) -> str:
+def choose_device(device: str | None) -> str:
     """Returns the training device: the given one, or else the first CUDA device, or else the CPU.
 
     Raises:
@@ -147,13 +147,13 @@ def device_of(device: str | None) -> str:
     return chosen
 
 
-def dtype_of(how: Finetuning, device: str) -> "torch.dtype":
+def compute_dtype(settings: FinetuningSettings, device: str) -> "torch.dtype":
     """Returns the dtype of the computation."""
     import torch
 
-    if how.dtype == "auto":
+    if settings.dtype == "auto":
         return torch.bfloat16 if device == "cuda" and torch.cuda.is_bf16_supported() else torch.float32
-    dtype: torch.dtype = getattr(torch, how.dtype)
+    dtype: torch.dtype = getattr(torch, settings.dtype)
     return dtype
 
 
@@ -216,7 +216,7 @@ def attention_pattern(model: Any, name: str) -> str:
     return "|".join(dict.fromkeys(found))
 
 
-def padded(pairs: Sequence[Encoded], padding: int) -> "dict[str, torch.Tensor]":
+def pad_batch(pairs: Sequence[EncodedPair], padding: int) -> "dict[str, torch.Tensor]":
     """Returns a batch: tokens, mask and labels of shape (pairs, longest pair); labels only for the replies."""
     import torch
     from torch.nn.utils.rnn import pad_sequence
@@ -244,7 +244,7 @@ def reply_loss(logits: "torch.Tensor", labels: "torch.Tensor") -> "torch.Tensor"
     )
 
 
-def mean_loss(model: Any, pairs: Sequence[Encoded], *, batch_size: int, padding: int) -> float:
+def mean_loss(model: Any, pairs: Sequence[EncodedPair], *, batch_size: int, padding: int) -> float:
     """Returns the mean negative log likelihood of a reply token, in nats; its exponential is the perplexity.
 
     All tokens have the same weight. (The mean of batch means, which Trainer reports, depends on the batch size.)
@@ -262,7 +262,7 @@ def mean_loss(model: Any, pairs: Sequence[Encoded], *, batch_size: int, padding:
     model.eval()
     with torch.no_grad():
         for start in range(0, len(pairs), batch_size):
-            batch = padded(by_length[start : start + batch_size], padding)
+            batch = pad_batch(by_length[start : start + batch_size], padding)
             inputs = {name: values.to(model.device) for name, values in batch.items()}
             labels = inputs.pop("labels")
             total += float(reply_loss(model(**inputs).logits, labels))

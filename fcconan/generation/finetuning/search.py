@@ -17,10 +17,16 @@ from typing import Any
 import fcconan
 from fcconan.data import claim_folder, locked, new_folder, write_whole
 from fcconan.errors import InputError
-from fcconan.generation.finetuning.data import Parts, encode
-from fcconan.generation.finetuning.model import Base, Encoded, check_four_bit, device_of, dtype_of
-from fcconan.generation.finetuning.run import Entry, Material, Say, perplexity, train_at, untuned_loss
-from fcconan.generation.finetuning.settings import Finetuning
+from fcconan.generation.finetuning.data import TrainingSplit, encode
+from fcconan.generation.finetuning.model import (
+    EncodedPair,
+    PretrainedModel,
+    check_four_bit,
+    choose_device,
+    compute_dtype,
+)
+from fcconan.generation.finetuning.run import Entry, Notify, TrainingInputs, baseline_loss, perplexity, train_with_rate
+from fcconan.generation.finetuning.settings import FinetuningSettings
 from fcconan.models import format_names, longest_context
 
 REPORT = "training.json"
@@ -35,7 +41,7 @@ _NOT_THE_MODEL = (
 
 
 @dataclass(frozen=True)
-class Lesson:
+class FinetuningData:
     """Training data: pairs with their prompt and format.
 
     Attributes:
@@ -47,7 +53,7 @@ class Lesson:
 
     prompt: Any
     template: Any
-    parts: Parts
+    parts: TrainingSplit
     notes: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -56,8 +62,8 @@ class Finetuner:
 
     Args:
         base: Base model.
-        lesson: Training data.
-        how: Settings of the fine-tuning.
+        data: Training data.
+        settings: Settings of the fine-tuning.
         device: `cpu` or `cuda`; by default the first CUDA device, or else the CPU.
         plot: Function that draws the losses of a report as SVG; without one, the folder has no `curve.svg`.
 
@@ -67,28 +73,34 @@ class Finetuner:
     """
 
     def __init__(
-        self, base: Base, lesson: Lesson, how: Finetuning, *, device: str | None = None, plot: Plot | None = None
+        self,
+        base: PretrainedModel,
+        data: FinetuningData,
+        settings: FinetuningSettings,
+        *,
+        device: str | None = None,
+        plot: Plot | None = None,
     ) -> None:
-        self.base, self.lesson, self.how, self.device, self._plot = base, lesson, how, device_of(device), plot
-        if how.method == "qlora":
+        self.base, self.data, self.settings, self.device, self._plot = base, data, settings, choose_device(device), plot
+        if settings.method == "qlora":
             check_four_bit(self.device)
         self.tokenizer = base.tokenizer()
-        if lesson.template is None and not self.tokenizer.chat_template:
+        if data.template is None and not self.tokenizer.chat_template:
             raise InputError(
                 f"{base.name} has no chat template: name a format with --prompt-format ({', '.join(format_names())})"
             )
         context = longest_context(base.found)
-        longest = how.max_length if context is None else min(how.max_length, context)
+        longest = settings.max_length if context is None else min(settings.max_length, context)
         self._left_out: dict[str, dict[str, list[str]]] = {}
-        self._encoded: dict[str, list[Encoded]] = {}
-        for name, examples in lesson.parts._asdict().items():
+        self._encoded: dict[str, list[EncodedPair]] = {}
+        for name, examples in data.parts._asdict().items():
             if not examples:
                 raise InputError(f"the {name} part has no pairs: give more, or another share for validation")
             self._encoded[name], self._left_out[name] = encode(
                 examples,
                 tokenizer=self.tokenizer,
-                prompt=lesson.prompt,
-                template=lesson.template,
+                prompt=data.prompt,
+                template=data.template,
                 max_length=longest,
             )
         self.longest = longest
@@ -105,15 +117,15 @@ class Finetuner:
             }
             for name, pairs in self._encoded.items()
         }
-        steps = -(-len(self._encoded["train"]) // self.how.batch_size)
+        steps = -(-len(self._encoded["train"]) // self.settings.batch_size)
         return {
             "model": self.base.name,
             "parts": counts,
             "max_length": self.longest,
             "steps_an_epoch": steps,
-            "steps_at_most": steps * self.how.epochs * len(self.how.learning_rates),
-            "learning_rates": list(self.how.learning_rates),
-            "epochs_at_most": self.how.epochs,
+            "steps_at_most": steps * self.settings.epochs * len(self.settings.learning_rates),
+            "learning_rates": list(self.settings.learning_rates),
+            "epochs_at_most": self.settings.epochs,
         }
 
     def finished(self, out: Path) -> dict[str, Any] | None:
@@ -124,12 +136,12 @@ class Finetuner:
         except (OSError, ValueError, AttributeError):
             return None
 
-    def run(self, out: Path, *, say: Say = lambda line: None) -> dict[str, Any]:
+    def run(self, out: Path, *, notify: Notify = lambda line: None) -> dict[str, Any]:
         """Trains, or continues an interrupted training, and writes the folder.
 
         Args:
             out: The folder: new, empty, or with the finished result of the same training, which stays unchanged.
-            say: Callback for messages during the training, such as a batch that does not fit into memory.
+            notify: Callback for messages during the training, such as a batch that does not fit into memory.
 
         Returns:
             The report, as in `training.json` in the folder.
@@ -147,10 +159,10 @@ class Finetuner:
             raise InputError(f"{out} is there and not empty: choose another --out, or remove it")
         claim_folder(work, self._what(), "training")
         with locked(work):
-            return self._trained(out, work, say)
+            return self._trained(out, work, notify)
 
-    def _trained(self, out: Path, work: Path, say: Say) -> dict[str, Any]:
-        material = Material(
+    def _trained(self, out: Path, work: Path, notify: Notify) -> dict[str, Any]:
+        inputs = TrainingInputs(
             self.base,
             self._encoded["train"],
             self._encoded["validation"],
@@ -158,12 +170,15 @@ class Finetuner:
             self.device,
             self._fingerprint(),
         )
-        before = untuned_loss(material, self.how, work, say)
-        runs = [train_at(rate, material, self.how, work / f"rate-{rate!r}", say) for rate in self.how.learning_rates]
+        before = baseline_loss(inputs, self.settings, work, notify)
+        runs = [
+            train_with_rate(rate, inputs, self.settings, work / f"rate-{rate!r}", notify)
+            for rate in self.settings.learning_rates
+        ]
         finite = [run for run in runs if run["validation_loss"] is not None]
         if not finite:
             shutil.rmtree(work)
-            rates = ", ".join(f"{rate:g}" for rate in self.how.learning_rates)
+            rates = ", ".join(f"{rate:g}" for rate in self.settings.learning_rates)
             raise InputError(f"training diverged at every learning rate ({rates}): give a smaller one")
         best = min(finite, key=lambda run: float(run["validation_loss"]))  # the first of equals
         report = self._report(before, runs, best)
@@ -179,7 +194,7 @@ class Finetuner:
             "model": {"name": self.base.name, "revision": self.base.revision, "weights": self.base.weights},
             "pairs": tokens.hexdigest(),
             "device": self.device,
-            **json.loads(json.dumps(asdict(self.how))),
+            **json.loads(json.dumps(asdict(self.settings))),
         }
 
     def _fingerprint(self) -> str:
@@ -188,18 +203,18 @@ class Finetuner:
     def _report(self, before: float, runs: Sequence[Entry], best: Entry) -> dict[str, Any]:
         curves = [entry for run in runs for entry in run["curve"]]
         memory = [entry["peak_bytes"] for entry in curves if entry["peak_bytes"] is not None]
-        template = self.lesson.template
+        template = self.data.template
         plan = self.plan()
         return {
             "fcconan": fcconan.__version__,
             "training": self._fingerprint(),
             "model": {"name": self.base.name, "revision": self.base.revision, "weights": self.base.weights},
-            "data": dict(self.lesson.notes),
+            "data": dict(self.data.notes),
             "parts": {name: {**counts, "left_out": self._left_out[name]} for name, counts in plan["parts"].items()},
-            "prompt": {"name": self.lesson.prompt.name, "hash": self.lesson.prompt.hash},
+            "prompt": {"name": self.data.prompt.name, "hash": self.data.prompt.hash},
             "format": None if template is None else {"name": template.name, "hash": template.hash},
-            "settings": {**asdict(self.how), "max_length": self.longest},
-            "computed_in": str(dtype_of(self.how, self.device)).removeprefix("torch."),
+            "settings": {**asdict(self.settings), "max_length": self.longest},
+            "computed_in": str(compute_dtype(self.settings, self.device)).removeprefix("torch."),
             "device": self.device,
             "before": {"validation_loss": before, "perplexity": perplexity(before)},
             "after": {"validation_loss": best["validation_loss"], "perplexity": best["perplexity"]},
@@ -208,7 +223,7 @@ class Finetuner:
             "runs": [{key: value for key, value in run.items() if key != "checkpoint"} for run in runs],
             "seconds": round(sum(entry["seconds"] for entry in curves), 3),
             "peak_bytes": max(memory, default=None),
-            "versions": {name: version(name) for name in _packages(self.how)},
+            "versions": {name: version(name) for name in _packages(self.settings)},
         }
 
     def _write(self, out: Path, work: Path, report: Mapping[str, Any], best: Entry) -> None:
@@ -217,8 +232,8 @@ class Finetuner:
             without = shutil.ignore_patterns(*_NOT_THE_MODEL)
             shutil.copytree(checkpoint, stage, ignore=without, dirs_exist_ok=True)
             _with_cache(stage / "config.json")
-            if self.lesson.template is not None:
-                self.tokenizer.chat_template = self.lesson.template.template
+            if self.data.template is not None:
+                self.tokenizer.chat_template = self.data.template.template
             self.tokenizer.save_pretrained(stage)
             write_whole(stage / REPORT, json.dumps(report, indent=2) + "\n")
             if self._plot is not None:
@@ -240,8 +255,8 @@ def _with_cache(configuration: Path) -> None:
         configuration.write_text(json.dumps({**settings, "use_cache": True}, indent=2) + "\n", encoding="utf-8")
 
 
-def _packages(how: Finetuning) -> tuple[str, ...]:
-    extra = {"full": (), "lora": ("peft",), "qlora": ("peft", "bitsandbytes")}[how.method]
+def _packages(settings: FinetuningSettings) -> tuple[str, ...]:
+    extra = {"full": (), "lora": ("peft",), "qlora": ("peft", "bitsandbytes")}[settings.method]
     return ("accelerate", *extra, "torch", "transformers")
 
 

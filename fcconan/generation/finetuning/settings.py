@@ -13,7 +13,7 @@ _Rate = Annotated[float, Field(gt=0, lt=1e30)]  # Adam divides it by small numbe
 
 
 @dataclass(frozen=True, config={"extra": "forbid"})
-class Finetuning:
+class FinetuningSettings:
     """Settings of a fine-tuning.
 
     Attributes:
@@ -71,7 +71,7 @@ def preset_names() -> list[str]:
     return [str(name) for name in _file().data]
 
 
-def load_finetuning(name: str, **overrides: Any) -> Finetuning:
+def load_finetuning(name: str, **overrides: Any) -> FinetuningSettings:
     """Returns a preset.
 
     Args:
@@ -86,7 +86,7 @@ def load_finetuning(name: str, **overrides: Any) -> Finetuning:
         raise InputError(f"there is no preset {name!r}: choose one of {', '.join(preset_names())}")
     given = {key: value for key, value in overrides.items() if value is not None}
     try:
-        return Finetuning(**{**file.data[name], **given})
+        return FinetuningSettings(**{**file.data[name], **given})
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"])) or "settings"

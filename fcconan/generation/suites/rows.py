@@ -14,7 +14,7 @@ NO_REPLY, SYSTEM_FAILED = "no_reply", "system_failed"
 _BYTES = 4  # bytes per token, as in `fcconan.models.budget`
 
 
-def replies_of(system: str, items: Sequence[Item], file: Path) -> Iterator[Row]:
+def complete_replies(system: str, items: Sequence[Item], file: Path) -> Iterator[Row]:
     """Yields a row for each item: the first reply in a file, or a missing reply with a reason.
 
     Args:
@@ -33,7 +33,7 @@ def replies_of(system: str, items: Sequence[Item], file: Path) -> Iterator[Row]:
         yield found.get(item.item_id) or make(item, Generated(None, reason))
 
 
-def stand_ins(system: str, items: Iterable[Item], tokens: int) -> Iterator[Row]:
+def placeholder_replies(system: str, items: Iterable[Item], tokens: int) -> Iterator[Row]:
     """Yields distinct placeholder replies of a given length, for dry runs."""
     make = row_maker(system, "", flags=lambda *texts, **more: ())
     for number, item in enumerate(items):
@@ -76,13 +76,13 @@ def join_judgements(kind: str, parts: Iterable[Path], path: Path) -> None:
     _write(path, rows, columns)
 
 
-def judges_of(ratings: Path) -> list[str]:
+def model_raters(ratings: Path) -> list[str]:
     """Returns the raters of a file that are models, in order; all raters if none is a model."""
     kinds: dict[str, str | None] = {row["rater"]: row["rater_kind"] for row in read_typed_rows(ratings, RATED)}
     return [name for name, kind in kinds.items() if kind == "model"] or list(kinds)
 
 
-def missing_in(replies: Path, ratings: Path | None, comparisons: Path | None) -> dict[str, int]:
+def count_missing(replies: Path, ratings: Path | None, comparisons: Path | None) -> dict[str, int]:
     """Returns the numbers of replies without a text, model ratings without a value, and comparisons without a verdict.
 
     A comparison whose two orders disagree is not missing.

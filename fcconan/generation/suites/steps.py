@@ -17,7 +17,7 @@ RECORD = "suite.json"
 CHECKPOINTS = "checkpoints"
 
 
-class Steps:
+class StepCache:
     """The record of a folder of results, in `suite.json`.
 
     Args:
@@ -65,19 +65,21 @@ class Steps:
             self.folder / CHECKPOINTS / f"{name}.json", {"suite": self.about["suite"]["name"], "step": name}
         )
 
-    def is_kept(self, name: str, key: str) -> bool:
+    def is_reusable(self, name: str, key: str) -> bool:
         """Returns whether a step was finished with the same key, and its files are unchanged."""
         known = self._known.get(name)
         if not known or known["key"] != key or known.get("incomplete"):
             return False
         files = {self.folder / file: content for file, content in known["files"].items()}
-        changed = next((file for file, content in files.items() if file.exists() and content_of(file) != content), None)
+        changed = next(
+            (file for file, content in files.items() if file.exists() and content_hash(file) != content), None
+        )
         if changed is not None:
             del self._known[name]  # so that it is reported once
             report(f"{changed} has changed since the step {name} wrote it: the step is repeated")
         return changed is None and all(file.exists() for file in files)
 
-    def keep(self, name: str) -> None:
+    def reuse(self, name: str) -> None:
         """Reuses the result of a step."""
         self._done[name] = self._known[name]
         self.statuses[name] = "kept"
@@ -98,7 +100,7 @@ class Steps:
             files: Output files; a folder means all files in it.
             complete: Whether the output is complete; otherwise the next run tries again.
         """
-        hashes = {file.relative_to(self.folder).as_posix(): content_of(file) for file in files if file.exists()}
+        hashes = {file.relative_to(self.folder).as_posix(): content_hash(file) for file in files if file.exists()}
         self._done[name] = {"key": key, "files": hashes, **({} if complete else {"incomplete": True})}
         self._checkpoint(name).save(self._done[name])
         self.statuses[name] = "done" if complete else "incomplete"
@@ -132,13 +134,13 @@ class Steps:
         self.write()
 
 
-def key_of(**what: Any) -> str:
+def cache_key(**what: Any) -> str:
     """Returns a hash of options and inputs, and of the version of the package."""
     everything = {"version": fcconan.__version__, "content": _annotations(), **what}
     return short_hash(json.dumps(everything, sort_keys=True, default=str))
 
 
-def content_of(path: Path) -> str:
+def content_hash(path: Path) -> str:
     """Returns a hash of the content of a file or a folder.
 
     Raises:
@@ -155,4 +157,4 @@ def content_of(path: Path) -> str:
 
 def _annotations() -> str:
     """Returns a hash of all tasks, prompts, formats and decoding presets."""
-    return content_of(content_folder() / "annotations")
+    return content_hash(content_folder() / "annotations")

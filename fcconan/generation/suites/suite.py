@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from fcconan.data import Location, YamlFile, content_folder, explain, recipe_names
 from fcconan.errors import InputError
-from fcconan.generation.suites.steps import content_of
+from fcconan.generation.suites.steps import content_hash
 
 LEXICAL = "lexical"
 _NAME = re.compile(r"[^\W_][\w.+=-]*")
@@ -331,7 +331,7 @@ def _is_folder(text: str, folder: Path) -> bool:
     return text.startswith((".", "/", "~")) or _beside(text, folder).is_dir()
 
 
-def with_digests(options: Mapping[str, Any]) -> dict[str, Any]:
+def with_content_hashes(options: Mapping[str, Any]) -> dict[str, Any]:
     """Returns the options of a part of the suite, with hashes of the content instead of paths."""
     return {
         key: [_content(key, each) for each in (value if isinstance(value, list) else [value])]
@@ -343,7 +343,7 @@ def with_digests(options: Mapping[str, Any]) -> dict[str, Any]:
 def _content(key: str, value: Any) -> Any:
     """Returns a value with a content hash instead of a path; the configuration of models has their hashes."""
     found = None if key in ("model", "judge") else _located(key, value, Path())
-    return value if found is None else [found[2], content_of(found[1])]
+    return value if found is None else [found[2], content_hash(found[1])]
 
 
 def _known_keys(location: Location) -> Iterable[str]:
