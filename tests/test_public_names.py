@@ -62,7 +62,7 @@ BUILT = {
     "services/connections.py": ["usage_of"],
     "annotation/progress.py": ["progress_of"],
     "generation/finetuning/search.py": ["plan"],
-    "generation/finetuning/run.py": ["train_at", "figures"],
+    "generation/finetuning/run.py": ["train_with_rate", "metrics"],
     "models/dry_run.py": ["summary", "figures"],
     "reporting/safety.py": ["_system", "_share"],
     "generation/suites/rows.py": ["missing_in"],

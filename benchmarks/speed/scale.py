@@ -41,7 +41,7 @@ from ratios import machine, write_json
 
 if TYPE_CHECKING:
     from fcconan.annotation.pair_scoring.scorers import Scorer
-    from fcconan.parallel.shards import Shard, Work
+    from fcconan.parallel.shards import Shard, ShardWriter
 
 HS_COUNT, CN_COUNT = 3_718, 4_997
 DIMENSIONS = 384
@@ -81,9 +81,9 @@ class MadeUp:
 
 @dataclass(frozen=True)
 class Measured:
-    """Work whose workers note peak memory and processor time after every shard, beside the shards' folder."""
+    """A shard writer whose workers note peak memory and processor time after every shard, beside the shards' folder."""
 
-    work: "Work"
+    work: "ShardWriter"
 
     @property
     def folder(self) -> Path:
@@ -120,7 +120,7 @@ def run_here(case: str, options: argparse.Namespace, folder: Path) -> dict[str, 
     """Run one case in this process and return its figures."""
     from fcconan.annotation.pair_scoring.scorers import TfIdfScorer, VectorScorer
     from fcconan.annotation.pair_scoring.scores import plan, scoring_summary
-    from fcconan.parallel import open_workers, run
+    from fcconan.parallel import open_workers, run_shards
 
     kind, workers, more, kill = CASES[case]
     scorer: Scorer = TfIdfScorer() if options.scorer == "tfidf" else VectorScorer(MadeUp())
@@ -145,7 +145,7 @@ def run_here(case: str, options: argparse.Namespace, folder: Path) -> dict[str, 
             progress = killer(started, parts) if kill else None
         begin = time.perf_counter()
         with open_workers(**place) as opened:
-            run(measured, parts, opened, progress=progress)
+            run_shards(measured, parts, opened, progress=progress)
         seconds = time.perf_counter() - begin
     found = scoring_summary(work, parts)
     together = hashlib.sha256()

@@ -21,7 +21,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from fcconan.errors import InputError
-from fcconan.parallel import Shard, claim, cut, is_finished, write_shard
+from fcconan.parallel import Shard, claim_shards, is_finished, make_shards, write_shard
 
 PLAN_NAME = "pairing.json"
 ROWS_PER_SHARD = 1_000_000
@@ -91,7 +91,7 @@ def write_exhaustive_pairs(
         jobs = min(os.cpu_count() or 1, _MOST_JOBS)
 
     product = _Product.of(hs_ids, cn_ids)
-    shards = cut(product.size, rows_per_shard)
+    shards = make_shards(product.size, rows_per_shard)
     plan = {
         "layout": _LAYOUT,
         "hs_count": len(hs_ids),
@@ -101,7 +101,7 @@ def write_exhaustive_pairs(
         "rows_per_shard": rows_per_shard,
         "shards": len(shards),
     }
-    claim(folder, PLAN_NAME, plan, what="pairing")
+    claim_shards(folder, PLAN_NAME, plan, kind="pairing")
 
     missing = [shard for shard in shards if not is_finished(folder, shard, plan)]
     with ThreadPoolExecutor(max_workers=jobs) as pool:

@@ -16,11 +16,11 @@ MADE = {"prompt_hash", "decoding"}  # columns that only this command writes
 @with_dry_run
 def _show(result: "services.GenerateResult", verbose: bool) -> None:
     from fcconan.cli.output import print_table
-    from fcconan.generation import CARD_COLUMNS, counts_of
+    from fcconan.generation import CARD_COLUMNS, table_rows
     from fcconan.reporting import Table
 
     data = result.data
-    rows = [list(map(str, row)) for row in counts_of(data)]
+    rows = [list(map(str, row)) for row in table_rows(data)]
     print_table(Table(f"Replies in {result.out}", list(CARD_COLUMNS), rows))
     if picked := data.get("picked"):
         typer.echo(

@@ -1,15 +1,15 @@
 from .candidates import (
     BestOf as BestOf,
-    Pick as Pick,
+    CandidateSelector as CandidateSelector,
     UnratedChoice as UnratedChoice,
-    check_judged as check_judged,
+    check_selection_judge as check_selection_judge,
 )
 from .cards import (
     CARD_COLUMNS as CARD_COLUMNS,
     card_path as card_path,
-    counts_of as counts_of,
-    dataset_of as dataset_of,
-    packages_of as packages_of,
+    describe_messages as describe_messages,
+    package_versions as package_versions,
+    table_rows as table_rows,
     write_card as write_card,
 )
 from .decoding import (
@@ -24,25 +24,25 @@ from .finetuning.data import (
     prepare_pairs as prepare_pairs,
 )
 from .finetuning.model import (
-    Base as Base,
+    PretrainedModel as PretrainedModel,
 )
 from .finetuning.run import (
     DIVERGED as DIVERGED,
 )
 from .finetuning.search import (
     Finetuner as Finetuner,
-    Lesson as Lesson,
+    FinetuningData as FinetuningData,
 )
 from .finetuning.settings import (
-    Finetuning as Finetuning,
+    FinetuningSettings as FinetuningSettings,
     load_finetuning as load_finetuning,
     preset_names as preset_names,
 )
 from .generators import (
-    CatalogueGenerator as CatalogueGenerator,
     Generator as Generator,
     ModelGenerator as ModelGenerator,
-    References as References,
+    ReferenceGenerator as ReferenceGenerator,
+    RetrievalGenerator as RetrievalGenerator,
 )
 from .imported_replies import (
     IMPORTED_STRATEGY as IMPORTED_STRATEGY,
@@ -64,31 +64,31 @@ from .requests import (
     NO_BACKGROUND as NO_BACKGROUND,
     NO_CANDIDATES as NO_CANDIDATES,
     USUAL_DECODING as USUAL_DECODING,
-    Plan as Plan,
+    GenerationPlan as GenerationPlan,
     check_prompt as check_prompt,
 )
 from .retrieval_baseline import (
-    Catalogue as Catalogue,
+    RetrievedCandidates as RetrievedCandidates,
 )
 from .safety import (
     FLAGS as FLAGS,
-    flags_of as flags_of,
+    find_flags as find_flags,
 )
 from .splits import (
-    open_part as open_part,
+    open_split as open_split,
 )
 from .suites.rows import (
+    complete_replies as complete_replies,
+    count_missing as count_missing,
     join_judgements as join_judgements,
-    judges_of as judges_of,
-    missing_in as missing_in,
-    replies_of as replies_of,
-    stand_ins as stand_ins,
+    model_raters as model_raters,
+    placeholder_replies as placeholder_replies,
     write_replies as write_replies,
 )
 from .suites.steps import (
-    Steps as Steps,
-    content_of as content_of,
-    key_of as key_of,
+    StepCache as StepCache,
+    cache_key as cache_key,
+    content_hash as content_hash,
 )
 from .suites.suite import (
     LEXICAL as LEXICAL,
@@ -96,15 +96,15 @@ from .suites.suite import (
     LoadedSuite as LoadedSuite,
     RatingConfig as RatingConfig,
     suite_path as suite_path,
-    with_digests as with_digests,
+    with_content_hashes as with_content_hashes,
 )
 from .training_pool import (
-    Pool as Pool,
     RefusedPairsError as RefusedPairsError,
+    TrainingPool as TrainingPool,
     load_pool as load_pool,
 )
 from .writing import (
-    Tally as Tally,
+    ReplyCounts as ReplyCounts,
     generate_rows as generate_rows,
     row_maker as row_maker,
 )

@@ -1,6 +1,6 @@
-"""The generation card: all that one has to know about a file of replies, next to it as Markdown.
+"""The generation card: settings, counts and notes of a file of replies, as Markdown next to it.
 
-It follows from the replies and from what is kept on disk: a second run writes the same bytes.
+The card depends on the replies and on stored answers only: a second run writes the same bytes.
 """
 
 import json
@@ -14,9 +14,9 @@ from fcconan.data import short_hash
 from fcconan.generation.items import Item
 
 if TYPE_CHECKING:
-    from fcconan.generation.splits import Part
+    from fcconan.generation.splits import DatasetSplit
 
-# Packages whose versions may change what is written, by what uses them.
+# Packages whose versions may change replies, for each kind of component.
 _PACKAGES = {
     "local": ("torch", "transformers", "tokenizers", "peft"),
     "endpoint": ("aiohttp",),
@@ -25,8 +25,8 @@ _PACKAGES = {
 CARD_COLUMNS = ("system", "strategy", "replies", "missing", "refusals", "flags", "mean words")
 
 
-def dataset_of(part: "Part", items: Sequence[Item]) -> dict[str, Any]:
-    """Returns what the messages are: dataset, fingerprint, which part of it, how many, and a digest of them."""
+def describe_messages(part: "DatasetSplit", items: Sequence[Item]) -> dict[str, Any]:
+    """Describes the messages: dataset, fingerprint, config, split, number of items, and a hash of their content."""
     content = short_hash(*(text for item in items for text in (item.item_id, item.hate_speech, *item.references)))
     found: dict[str, Any] = {
         "name": part.dataset,
@@ -38,8 +38,8 @@ def dataset_of(part: "Part", items: Sequence[Item]) -> dict[str, Any]:
     return {key: value for key, value in found.items() if value is not None}
 
 
-def packages_of(configuration: Mapping[str, Any]) -> dict[str, str]:
-    """Returns the installed versions of fcconan and of the packages that a generator's answers depend on."""
+def package_versions(configuration: Mapping[str, Any]) -> dict[str, str]:
+    """Returns the installed versions of fcconan and of the packages that a generator depends on."""
     import fcconan
 
     model = configuration.get("model") or {}
@@ -61,20 +61,20 @@ def card_of(name: str, summary: Mapping[str, Any]) -> str:
     """Returns the card as Markdown.
 
     Args:
-        name: Of the file of replies.
-        summary: As `fcconan generate --json` writes it: `dataset`, `systems`, `configuration`, `answers`, `packages`
-            and, where there are any, `picked`, `import` and `notes`.
+        name: Name of the file of replies.
+        summary: Result of `fcconan generate --json`: `dataset`, `systems`, `configuration`, `answers`, `packages` and,
+            if present, `picked`, `import` and `notes`.
     """
     tokens = ("prompt", "completion")
     table = [
         [*line, *(each["tokens"][name] for name in tokens)]
-        for each, line in zip(summary["systems"], counts_of(summary), strict=True)
+        for each, line in zip(summary["systems"], table_rows(summary), strict=True)
     ]
     parts = [
         f"# {_cell(name)}",
-        "Counter-narratives, one row a message and system: the columns of a Reply and how each was made. A reply that "
-        "is missing has a `reason` and no text; `flags` names what a reader should look at. Nobody has checked these "
-        "replies: look at them before anyone is shown them.",
+        "Counter-narratives, one row for each message and system, with the settings of each reply. A missing reply has "
+        "a `reason` and no text; `flags` lists possible problems. No person has checked these replies: review them "
+        "before you show them to anyone.",
         _table([*CARD_COLUMNS, *(f"{name} tokens" for name in tokens)], table),
         "## Messages",
         _settings(summary["dataset"]),
@@ -95,10 +95,10 @@ def card_of(name: str, summary: Mapping[str, Any]) -> str:
 
 
 def write_card(out: Path, summary: Mapping[str, Any]) -> Path:
-    """Writes the card of a file of replies next to it, whole or not at all, and returns where it is.
+    """Writes the card of a file of replies next to it atomically, and returns its path.
 
     Raises:
-        OSError: It cannot be written.
+        OSError: The card cannot be written.
     """
     from fcconan.data import write_whole
 
@@ -108,12 +108,12 @@ def write_card(out: Path, summary: Mapping[str, Any]) -> Path:
 
 
 def card_path(out: Path) -> Path:
-    """Returns where the card of a file of replies is."""
+    """Returns the path of the card of a file of replies."""
     return out.with_name(f"{out.name}.card.md")
 
 
-def counts_of(summary: Mapping[str, Any]) -> list[list[Any]]:
-    """Returns the columns `CARD_COLUMNS` of every system, for people."""
+def table_rows(summary: Mapping[str, Any]) -> list[list[Any]]:
+    """Returns one row with the columns `CARD_COLUMNS` for each system."""
     return [
         [
             each["system"],

@@ -1,4 +1,4 @@
-"""How replies are drawn: settings by name, among them those of the papers."""
+"""Decoding settings, with named presets that include those of the papers."""
 
 from dataclasses import dataclass, fields, replace
 from functools import cache
@@ -8,26 +8,26 @@ from fcconan.data import YamlFile, content_folder, did_you_mean
 from fcconan.errors import InputError
 from fcconan.models import Sampling
 
-Pick = Literal["first", "random", "judge"]
+Selection = Literal["first", "random", "judge"]
 
 
 @dataclass(frozen=True)
 class Decoding:
-    """How replies are drawn. None leaves a setting to the model, as in `Sampling`.
+    """Decoding settings. None leaves a setting to the model, as in `Sampling`.
 
     Attributes:
-        name: Of the preset, followed by what was changed in it.
-        temperature: 0 takes the most likely token.
-        top_p: The mass from which tokens are drawn.
-        top_k: From how many of the likeliest tokens is drawn.
-        max_tokens: The longest reply.
-        stop: A reply ends before any of these.
-        candidates: How many replies are drawn for a message.
-        pick: Which of several becomes the reply: the first one with words, a random one, by the seed, or the one that a
-            judge prefers; None for a single one.
+        name: Name of the preset, followed by the changed settings.
+        temperature: Temperature; 0 selects the most likely token.
+        top_p: Probability mass of nucleus sampling.
+        top_k: Number of most likely tokens to sample from.
+        max_tokens: Maximum length of a reply.
+        stop: Strings before which a reply ends.
+        candidates: Number of candidate replies for each message.
+        pick: Selection among several candidates: the first one with a text, a random one, or the one with the best
+            ratings of a judge; None for a single candidate.
 
     Raises:
-        InputError: The settings do not go together.
+        InputError: The settings are inconsistent.
     """
 
     name: str
@@ -37,29 +37,29 @@ class Decoding:
     max_tokens: int | None = 512
     stop: tuple[str, ...] = ()
     candidates: int = 1
-    pick: Pick | None = None
+    pick: Selection | None = None
 
     def __post_init__(self) -> None:
-        self.sampling(0)  # which checks the texts at which a reply ends
+        self.sampling(0)  # checks the stop strings
         if self.candidates > 1 and self.pick is None:
             raise InputError(
-                f"one of {self.candidates} candidates is the reply: say by pick which: {', '.join(get_args(Pick))}"
+                f"there are {self.candidates} candidates: choose the selection (pick): {', '.join(get_args(Selection))}"
             )
         if self.candidates > 1 and self.temperature == 0:
             raise InputError(f"{self.candidates} candidates at temperature 0 are all the same: give a higher one, or 1")
         if self.candidates == 1 and self.pick is not None:
-            raise InputError(f"a single candidate needs no pick ({self.pick}): ask for several candidates")
+            raise InputError(f"a single candidate needs no selection ({self.pick}): request several candidates")
 
     @property
     def configuration(self) -> dict[str, Any]:
-        """All settings, as plain values."""
+        """All settings, as JSON-able values."""
         return {each.name: getattr(self, each.name) for each in fields(self)} | {"stop": list(self.stop)}
 
     def sampling(self, seed: int) -> Sampling:
-        """Returns how a model is asked to draw.
+        """Returns the sampling settings of a request.
 
         Args:
-            seed: Of the draw.
+            seed: Seed of the request.
         """
         return Sampling(
             temperature=self.temperature,
@@ -70,11 +70,11 @@ class Decoding:
             top_k=self.top_k,
         )
 
-    def with_(self, **overrides: Any) -> "Decoding":
-        """Returns these settings with others in the place of some; the name says which. One candidate needs no pick.
+    def override(self, **overrides: Any) -> "Decoding":
+        """Returns a copy with some settings changed; the name lists them. A single candidate resets `pick`.
 
         Raises:
-            InputError: The settings do not go together.
+            InputError: The settings are inconsistent.
         """
         if "stop" in overrides:
             overrides["stop"] = tuple(overrides["stop"])
@@ -94,7 +94,7 @@ def load_decoding(name: str) -> Decoding:
     """Returns a preset.
 
     Raises:
-        InputError: There is none of this name.
+        InputError: The preset is unknown.
     """
     presets = _presets()
     if name not in presets:

@@ -8,38 +8,37 @@ import numpy.typing as npt
 
 from fcconan.errors import InputError
 from fcconan.generation.items import Example, Item
-from fcconan.generation.training_pool import Pool
+from fcconan.generation.training_pool import TrainingPool
 from fcconan.retrieval import MINILM, QUERY, Encoder, SentenceEncoder
 
 Scores = npt.NDArray[np.float64]
 TFIDF = "tfidf"
-DECIMALS = 6  # similarities that differ by less are one: what a model gives varies there with the batch
+DECIMALS = 6  # similarities are rounded: later decimals of a model vary with the batch
 
 
 class Examples:
-    """The pairs with the most similar messages, the most similar first; never one that is kin of the item.
+    """Finds the training pairs with the most similar messages, outside of the leakage group of the item.
 
-    Of one message, in the same or other words, one pair is taken: the first of the pool. Equal similarities keep the
-    order of the pool.
+    At most one pair of each leakage group is used: the first of the pool. Ties follow the order of the pool.
 
     Args:
-        pool: The training pairs.
-        k: How many are shown.
+        pool: Pool of training pairs.
+        k: Number of examples.
         encoder: `minilm` for the packaged weights, `tfidf` for TF-IDF fitted on the messages of the pool, the folder or
             the name on the Hub of a sentence-transformers model, or an encoder.
-        device: Of a local model.
-        batch_size: Of a local model.
+        device: Device of a local model.
+        batch_size: Batch size of a local model.
 
     Attributes:
-        configuration: All that changes what is found, as JSON-able values.
+        configuration: All settings that change the result, as JSON-able values.
 
     Raises:
-        InputError: The pool has no messages, or the encoder is not to be had.
+        InputError: The pool has no messages, or the encoder is not available.
     """
 
     def __init__(
         self,
-        pool: Pool,
+        pool: TrainingPool,
         k: int = 3,
         encoder: str | Encoder = MINILM,
         *,
@@ -66,21 +65,21 @@ class Examples:
         }
 
     def prepare(self, items: Iterable[Item]) -> None:
-        """Encodes the messages of many items at once, which is faster than one by one.
+        """Encodes the messages of many items in batches.
 
         Raises:
             InputError: The encoder cannot be used.
         """
         self._similar.prepare([item.hate_speech for item in items])
 
-    def of(self, item: Item) -> tuple[Example, ...]:
-        """Returns the pairs, the one with the most similar message first.
+    def find(self, item: Item) -> tuple[Example, ...]:
+        """Returns the examples for an item, the most similar one first.
 
         Raises:
             InputError: The encoder cannot be used.
         """
         scores = np.round(self._similar.scores(item.hate_speech), DECIMALS)
-        kin = self.pool.kin_of(item)
+        excluded = self.pool.excluded_pairs(item)
         found: list[Example] = []
         seen_groups: set[int] = set()
         seen_replies: set[str] = set()
@@ -91,7 +90,7 @@ class Examples:
                 continue
             for position in self._of_message[message]:
                 pair = self.pool.pairs[position]
-                if position not in kin and pair.cn_id not in seen_replies:
+                if position not in excluded and pair.cn_id not in seen_replies:
                     found.append(pair.example(float(scores[message])))
                     seen_groups.add(self.pool.groups[position])
                     seen_replies.add(pair.cn_id)
@@ -100,7 +99,7 @@ class Examples:
 
 
 class _Dense:
-    """Cosines of a text with the messages, by an encoder."""
+    """Cosine similarities of a text and the messages, by an encoder."""
 
     def __init__(self, encoder: Encoder, messages: Sequence[str]) -> None:
         self._encoder, self._messages = encoder, messages
@@ -123,7 +122,7 @@ class _Dense:
 
 
 class _TfIdf:
-    """Cosines of a text with the messages, by TF-IDF with scikit-learn's defaults."""
+    """Cosine similarities of a text and the messages, by TF-IDF with scikit-learn's defaults."""
 
     configuration = TFIDF
 

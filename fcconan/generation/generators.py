@@ -6,10 +6,10 @@ from typing import Any, Protocol
 import numpy as np
 
 from fcconan.data import short_hash
-from fcconan.generation.candidates import Pick, UnratedChoice, key_of
-from fcconan.generation.items import Candidate, Drawn, Generated, Item, Source
-from fcconan.generation.requests import NO_CANDIDATES, Plan, name_of
-from fcconan.judging import match_answers
+from fcconan.generation.candidates import CandidateSelector, UnratedChoice, item_seed
+from fcconan.generation.items import Candidate, ExampleSource, Generated, Item, ItemCandidates
+from fcconan.generation.requests import NO_CANDIDATES, GenerationPlan, default_name
+from fcconan.judging import answered
 from fcconan.models import PASSING_REASONS, Model, Reply, stop_in
 from fcconan.parsing import split_thinking
 
@@ -22,9 +22,9 @@ class Generator(Protocol):
     """Anything that answers messages.
 
     Attributes:
-        name: Of the system, in the column `system`.
-        strategy: How it answers.
-        configuration: All that changes its answers, as JSON-able values.
+        name: Name of the system, for the column `system`.
+        strategy: Name of the strategy, such as `zero-shot`.
+        configuration: All settings that change the replies, as JSON-able values.
     """
 
     name: str
@@ -32,43 +32,43 @@ class Generator(Protocol):
     configuration: dict[str, Any]
 
     def answers(self, items: Iterable[Item]) -> Iterator[Generated]:
-        """Yields what came of each item, in their order, reading the items as they are needed."""
+        """Yields one reply, or the reason of a missing one, for each item in order; items are read lazily."""
         ...
 
 
 class ModelGenerator:
-    """A system that asks a model.
+    """A system that sends requests to a model.
 
-    One message in two items is asked once: the requests are the same, and so is the answer.
+    Two items with the same message have the same request and reply; it is sent once.
 
     Args:
         model: The model.
-        plan: What it is asked.
-        pick: Chooses among candidates; by default the first one with words.
-        name: The system's name; by default model and strategy, and what differs from the defaults: see
-            `fcconan.generation.requests.name_of`.
-        format: Name of the format that took the place of the tokenizer's chat template.
-        own_template: Hash of the tokenizer's chat template, where that was used.
+        plan: Prompt, decoding and sources of examples.
+        pick: Selection among candidates; by default the first one with a text.
+        name: Name of the system; by default model, strategy and all settings that differ from the defaults (see
+            `fcconan.generation.requests.default_name`).
+        format: Name of the format that replaces the chat template of the tokenizer.
+        own_template: Hash of the tokenizer's chat template, if it is used.
 
     Attributes:
-        name: Of the system.
-        strategy: The plan's.
-        configuration: All that changes its answers.
-        failed: Calls without an answer so far for a passing reason; another run asks them again.
+        name: Name of the system.
+        strategy: Strategy of the plan.
+        configuration: All settings that change the replies.
+        failed: Number of requests that failed for a temporary reason so far; another run sends them again.
     """
 
     def __init__(
         self,
         model: Model,
-        plan: Plan,
+        plan: GenerationPlan,
         *,
-        pick: Pick | None = None,
+        pick: CandidateSelector | None = None,
         name: str | None = None,
         format: str | None = None,
         own_template: str | None = None,
     ) -> None:
         self.model, self.plan, self.strategy = model, plan, plan.strategy
-        self.name = name or f"{model.name}:{name_of(plan, format)}"
+        self.name = name or f"{model.name}:{default_name(plan, format)}"
         self.failed = 0
         self._pick, self._format = pick or UnratedChoice(), format or (OWN_TEMPLATE if own_template else None)
         self.configuration: dict[str, Any] = {
@@ -80,15 +80,15 @@ class ModelGenerator:
         }
 
     def answers(self, items: Iterable[Item]) -> Iterator[Generated]:
-        """Yields what came of each item, in their order, while later ones are being asked about.
+        """Yields one reply, or the reason of a missing one, for each item in order; later requests run meanwhile.
 
         Raises:
             InputError: The model cannot be used at all.
         """
-        for drawn, picked in self._pick.of(self.drawn(items)):
+        for drawn, picked in self._pick.select(self.drawn(items)):
             yield self._generated(drawn, picked)
 
-    def drawn(self, items: Iterable[Item]) -> Iterator[Drawn]:
+    def drawn(self, items: Iterable[Item]) -> Iterator[ItemCandidates]:
         """Yields each item with all its candidates, in their order.
 
         Raises:
@@ -101,9 +101,9 @@ class ModelGenerator:
             drawn.candidates += map(self._candidate, replies)
             yield drawn
 
-    def _asked(self, item: Item) -> Drawn:
+    def _asked(self, item: Item) -> ItemCandidates:
         shown, reason = self.plan.shown(item)
-        return Drawn(item, shown, self.plan.calls(item, shown) if reason is None else [], reason)
+        return ItemCandidates(item, shown, self.plan.calls(item, shown) if reason is None else [], reason)
 
     def _candidate(self, reply: Reply) -> Candidate:
         self.failed += reply.text is None and reply.reason in PASSING_REASONS
@@ -116,7 +116,7 @@ class ModelGenerator:
             reason = None if text else reason if cut else "empty"
         return Candidate(text or None, reason, cut, reply.model, reply.prompt_tokens, reply.completion_tokens)
 
-    def _generated(self, drawn: Drawn, picked: int | None) -> Generated:
+    def _generated(self, drawn: ItemCandidates, picked: int | None) -> Generated:
         decoding, seed = self.plan.decoding, self.plan.seed
         asked = drawn.candidates
         chosen = None if picked is None else asked[picked]
@@ -144,51 +144,51 @@ class ModelGenerator:
         return Generated(chosen.text if chosen else None, reason, more)
 
 
-class CatalogueGenerator:
-    """A system that answers with the CN of a catalogue that a retriever puts first.
+class RetrievalGenerator:
+    """A system that replies with the CN that a retriever ranks first.
 
     Args:
-        source: Finds the pairs whose CNs are offered.
-        name: Of the system; by default that of the retriever.
+        source: Retriever over a pool of pairs.
+        name: Name of the system; by default the name of the retriever with `:retrieval`.
 
     Attributes:
-        name: Of the system.
+        name: Name of the system.
         strategy: `retrieval`.
-        configuration: The source's.
+        configuration: Configuration of the source.
     """
 
     strategy = "retrieval"
 
-    def __init__(self, source: Source, *, name: str | None = None) -> None:
+    def __init__(self, source: ExampleSource, *, name: str | None = None) -> None:
         self._source = source
         self.name = name or f"{source.configuration.get('retriever', 'catalogue')}:retrieval"
         self.configuration: dict[str, Any] = {"strategy": self.strategy, "candidates": source.configuration}
 
     def answers(self, items: Iterable[Item]) -> Iterator[Generated]:
-        """Yields the best CN for each item; `no_candidates` where the item's own kin is all there is.
+        """Yields the best CN for each item; the reason is `no_candidates` if all CNs are in its leakage group.
 
-        The source ranks for each item alone, unless it was prepared for all of them.
+        Items that the source was not prepared for are ranked one by one.
         """
         failures: dict[str, str] = getattr(self._source, "failures", {})
         for item in items:
-            found = self._source.of(item)[:1]
+            found = self._source.find(item)[:1]
             text = found[0].counter_narrative.strip() if found else ""
             reason = None if text else "empty" if found else failures.get(item.item_id, NO_CANDIDATES)
             yield Generated(text or None, reason, {"sources": [each.cn_id for each in found]})
 
 
-class References:
-    """The people's own CNs as a system: one reference of each item, drawn by seed and item.
+class ReferenceGenerator:
+    """The human CNs as a system: one reference of each item, chosen by seed and item.
 
-    The reference that is the reply is left out of the row's `references`: who is compared with himself is always right.
-    An item with one reference has none left.
+    The chosen reference is removed from the `references` of the row, so that the reply is not compared with itself. An
+    item with one reference has none left.
 
     Args:
-        seed: Of the choice, which depends on nothing else but the item.
-        name: Of the system.
+        seed: Seed of the choice, which depends on seed and item only.
+        name: Name of the system.
 
     Attributes:
-        name: Of the system.
+        name: Name of the system.
         strategy: `reference`.
         configuration: The seed.
     """
@@ -200,13 +200,13 @@ class References:
         self.configuration: dict[str, Any] = {"strategy": self.strategy, "seed": seed}
 
     def answers(self, items: Iterable[Item]) -> Iterator[Generated]:
-        """Yields a reference of each item; `no_reference` where it has none with words."""
+        """Yields a reference of each item; the reason is `no_reference` if it has none with a text."""
         for item in items:
             there = [text for text in item.references if text.strip()]
             if not there:
                 yield Generated(None, NO_REFERENCE, {"seed": self._seed})
                 continue
-            drawn = int(np.random.default_rng([self._seed, key_of(item.item_id)]).integers(len(there)))
+            drawn = int(np.random.default_rng([self._seed, item_seed(item.item_id)]).integers(len(there)))
             rest = [*there[:drawn], *there[drawn + 1 :]]
             yield Generated(there[drawn].strip(), None, {"seed": self._seed, "references": rest})
 

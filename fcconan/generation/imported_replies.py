@@ -1,4 +1,4 @@
-"""Replies that were made elsewhere, as replies to the items of a dataset."""
+"""Import of replies from other tools, matched with the items of a dataset."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -7,33 +7,32 @@ from typing import Any
 from fcconan.data import id_of, is_missing, make_cn_id, make_hs_id, make_item_id, make_reply_id, short_hash
 from fcconan.errors import InputError
 from fcconan.generation.items import Generated, Item, Row
-from fcconan.generation.splits import open_part
+from fcconan.generation.splits import open_split
 
 IMPORTED_STRATEGY = "imported"
 EMPTY = "empty"
-# Names that the columns of replies go by; the first one that is there counts.
+# Names of the text column, in order of preference.
 _TEXTS = ("text", "reply", "response", "counter_speech", "counterspeech", "counter_narrative")
 _MESSAGES = ("hate_speech", "item_id", "hs_id")
 _COLUMNS = ("text", *_MESSAGES, "references", "system", "strategy", "reply_id")
 
 
 class ImportedReplies:
-    """The replies of a file or of a dataset folder, each put to an item.
+    """Replies of a file or of a dataset folder, matched with items.
 
-    A reply belongs to the item whose id it names, or to that of its message and references, or else to the items of
-    its message: a system's only reply to a message answers all its items, and as many replies as there are items
-    answer them in their order.
+    A reply is matched by the id of its item, else by message and references, else by message: the only reply of a
+    system to a message belongs to all items of that message, and as many replies as items are matched in order.
 
     Args:
         source: A CSV, JSONL or parquet file, or a folder that `fcconan build` wrote.
-        items: The dataset's.
-        config: Part of the folder; by default its replies.
-        split: Of the folder; needed where it has several.
+        items: Items of the dataset.
+        config: Config of the folder; by default its replies.
+        split: Split of the config; required if there are several.
         columns: Name of a column here (`text`, `hate_speech`, `item_id`, `references`, `system`, `strategy`) -> its
             name in the file.
         filter: Column -> the values, as text, of the rows that are read; by default all rows are read.
-        system: With a column of systems, the only one that is read; without one, the name of the system, by default
-            the file's.
+        system: System to read, if there is a column of systems; otherwise the name of the system, by default that of
+            the file.
 
     Attributes:
         configuration: File and content.
@@ -41,8 +40,8 @@ class ImportedReplies:
             replies of one system to one item); `missing`, for every system: items without a reply of it.
 
     Raises:
-        InputError: The file cannot be read, lacks a column, holds no such system or no reply to any of the items, or it
-            cannot be told which of several items a reply is for.
+        InputError: The file cannot be read, lacks a column, has no reply of the system or to any of the items, or it
+            is ambiguous to which of several items a reply belongs.
     """
 
     def __init__(
@@ -60,7 +59,7 @@ class ImportedReplies:
         for each, theirs in (columns or {}).items():
             if each not in _COLUMNS:
                 raise InputError(f"--rename {each}={theirs}: replies have no {each!r}, only {', '.join(_COLUMNS)}")
-        rows = list(open_part(source, config=config, split=split, columns=columns, filter=filter).rows())
+        rows = list(open_split(source, config=config, split=split, columns=columns, filter=filter).rows())
         _check_columns(rows[0][1], source)
         read = [_reply(row, place, system or source.stem) for place, row in rows]
         chosen = [row for row in read if system in (None, row["system"])]
@@ -92,34 +91,33 @@ class ImportedReplies:
 
     @property
     def systems(self) -> tuple[str, ...]:
-        """Those with a reply to one of the items, in the order of the file."""
+        """The systems with a reply to one of the items, in the order of the file."""
         return tuple(self._by_system)
 
-    def of(self, system: str) -> Iterator[tuple[Item, Generated]]:
+    def iter_replies(self, system: str) -> Iterator[tuple[Item, Generated]]:
         """Yields every reply of a system with its item, in the order of the items."""
         for item in self._items:
             for each in self._by_system[system].get(item.item_id, ()):
                 yield item, each
 
     def notes(self) -> list[str]:
-        """Returns what a reader should know, a sentence each."""
+        """Returns notes on unmatched, repeated and missing replies, one sentence each."""
         counts, said = self.counts, []
         if counts["unknown"]:
             said.append(f"{counts['unknown']} of {counts['rows']} replies answer no message of the dataset: left out.")
         if counts["repeated"]:
-            replies = "1 reply is" if counts["repeated"] == 1 else f"{counts['repeated']} replies are"
             said.append(
-                f"{replies} a further one of their system to its item: all are kept, and `fcconan judge compare` takes "
-                "one."
+                f"Further replies of the same system to the same item: {counts['repeated']}. All are retained; "
+                "`fcconan judge compare` uses one."
             )
         lacking = {name: number for name, number in counts["missing"].items() if number}
         if lacking:
             told = ", ".join(f"{name} {number}" for name, number in lacking.items())
-            said.append(f"Of {len(self._items)} items, so many have no reply: {told}.")
+            said.append(f"Items without a reply, of {len(self._items)}: {told}.")
         return said
 
     def _match(self, rows: Sequence[Row]) -> list[Row]:
-        """Puts every reply to its item; returns those without one."""
+        """Matches replies with items; returns the replies without an item."""
         by_id = {item.item_id: item for item in self._items}
         of_message: dict[str, list[Item]] = {}
         for item in self._items:
@@ -143,7 +141,7 @@ class ImportedReplies:
             else:
                 raise InputError(
                     f"{replies[0]['place']}: {system} has {len(replies)} replies to this message, of which the dataset "
-                    f"has {len(items)} items: say which reply is for which by a column item_id or references"
+                    f"has {len(items)} items: add a column item_id or references"
                 )
             for item, reply in pairs:
                 self._put(item, reply)
@@ -153,7 +151,7 @@ class ImportedReplies:
         text = row["text"].strip() or None
         said = self._by_system.setdefault(row["system"], {}).setdefault(item.item_id, [])
         own = make_reply_id(item.item_id, row["system"], text or "", str(len(said)) if said else "")
-        # A reply that keeps its id goes together with the ratings that it has had.
+        # With its old id, a reply still matches its ratings.
         kept = row["reply_id"] if row["items"][:1] == [item.item_id] else None
         more = {"reply_id": kept or own, "strategy": row["strategy"] or IMPORTED_STRATEGY}
         said.append(Generated(text, None if text else EMPTY, more))

@@ -1,4 +1,4 @@
-"""Messages that generators answer, and the replies to them."""
+"""Messages to reply to, and the replies."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,7 +18,7 @@ from fcconan.data import (
     normalise,
 )
 from fcconan.errors import InputError
-from fcconan.generation.splits import Part, is_judged, open_part
+from fcconan.generation.splits import DatasetSplit, is_judged, open_split
 from fcconan.models import Call
 
 Row = dict[str, Any]
@@ -28,16 +28,16 @@ GENERATED: Columns = GENERATED_SCHEMA.kinds
 
 @dataclass(frozen=True)
 class Item:
-    """One message to answer, with its references.
+    """A message to reply to, with its references.
 
     Attributes:
-        item_id: Of the message and its references.
-        hs_id: Of the message.
-        hate_speech: The message.
-        references: CNs that people wrote for it.
-        language: Code of its language, where the dataset names one.
-        kin: Everything that tells which messages are this one in other words: its id, its upstream codes, the ids of
-            its CNs. A training pair that shares any of these may not be shown for it.
+        item_id: Id of message and references.
+        hs_id: Id of the message.
+        hate_speech: Text of the message.
+        references: Human CNs for the message.
+        language: Language code of the message, if the dataset has one.
+        leakage_keys: Keys of the leakage group: hash of the message, upstream codes, hashes of the CNs. A training pair
+            that shares one of them is not shown for the item.
     """
 
     item_id: str
@@ -45,19 +45,19 @@ class Item:
     hate_speech: str
     references: tuple[str, ...] = ()
     language: str | None = None
-    kin: frozenset[str] = frozenset()
+    leakage_keys: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
 class Example:
-    """A pair of the training part that a prompt shows, or the CN of one that is offered as an answer.
+    """A training pair in a prompt, or a retrieved CN.
 
     Attributes:
-        pair_id: Of the pair.
-        cn_id: Of the CN.
-        hate_speech: The message that it was written for; empty for a CN of a catalogue.
-        counter_narrative: The CN.
-        score: How near it is to the message that is answered, by whatever found it.
+        pair_id: Id of the pair.
+        cn_id: Id of the CN.
+        hate_speech: Message of the pair; empty for a CN without a message.
+        counter_narrative: Text of the CN.
+        score: Similarity or retrieval score with respect to the message of the item.
     """
 
     pair_id: str
@@ -68,13 +68,13 @@ class Example:
 
 
 @dataclass(frozen=True)
-class Shown:
-    """What a prompt shows besides the message.
+class PromptContext:
+    """Context of a prompt in addition to the message.
 
     Attributes:
-        examples: Pairs, in the order in which they are shown.
-        candidates: Pairs whose CNs are offered, the best one first.
-        background: Passages about the message.
+        examples: Few-shot examples, in the order of the prompt.
+        candidates: Pairs with retrieved CNs, the best one first.
+        background: Background passages.
     """
 
     examples: tuple[Example, ...] = ()
@@ -84,11 +84,11 @@ class Shown:
 
 @dataclass(frozen=True)
 class Generated:
-    """What came of one item.
+    """The reply to one item.
 
     Attributes:
-        text: The reply; None where there is none.
-        reason: Why there is none.
+        text: Text of the reply; None if it is missing.
+        reason: Reason of a missing reply.
         more: Further columns of `GENERATED`.
     """
 
@@ -97,31 +97,31 @@ class Generated:
     more: Row = field(default_factory=dict)
 
 
-class Source(Protocol):
-    """Finds training pairs for an item; never one that shares any of its kin."""
+class ExampleSource(Protocol):
+    """Finds training pairs for an item, outside of its leakage group."""
 
     configuration: dict[str, Any]
 
     def prepare(self, items: Iterable[Item]) -> None:
-        """Looks for many items at once, which is faster."""
+        """Searches for many items in batches."""
         ...
 
-    def of(self, item: Item) -> tuple[Example, ...]:
+    def find(self, item: Item) -> tuple[Example, ...]:
         """Returns the pairs, the best one first."""
         ...
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """One answer to a message.
+    """A candidate reply.
 
     Attributes:
-        text: Its words, without what the model thought before and white space around them; None where there are none.
-        reason: Why there are none.
-        cut: Whether it was cut at its longest.
-        model: The name under which the model answered.
-        prompt_tokens: As the model counts.
-        completion_tokens: As the model counts.
+        text: Text without the reasoning before it and surrounding white space; None if it is missing.
+        reason: Reason of a missing text.
+        cut: Whether the text was cut at the token limit.
+        model: Name of the model, as the endpoint reports it.
+        prompt_tokens: Number of prompt tokens, as reported.
+        completion_tokens: Number of generated tokens, as reported.
     """
 
     text: str | None
@@ -133,26 +133,26 @@ class Candidate:
 
 
 @dataclass
-class Drawn:
-    """A message with all answers to it.
+class ItemCandidates:
+    """An item with its candidate replies.
 
     Attributes:
-        item: The message.
-        shown: What the prompt showed besides.
-        calls: What was asked.
-        reason: Why nothing was asked.
-        candidates: The answers, in the order of the calls.
+        item: The item.
+        shown: Context of the prompt.
+        calls: Requests to the model.
+        reason: Reason if there are no requests.
+        candidates: Candidates, in the order of the requests.
     """
 
     item: Item
-    shown: Shown
+    shown: PromptContext
     calls: list[Call]
     reason: str | None = None
     candidates: list[Candidate] = field(default_factory=list)
 
     @property
     def texts(self) -> dict[int, str]:
-        """The candidates that have words, by their place."""
+        """Index -> text of the candidates with a text."""
         return {place: each.text for place, each in enumerate(self.candidates) if each.text is not None}
 
 
@@ -170,26 +170,26 @@ def load_items(
 ) -> list[Item]:
     """Reads items, in the order of the data.
 
-    Replies give the items that they answer. Pairs give one item for every message, with the CNs that fit it as its
-    references. Otherwise every row is an item, and rows that are alike in message and references are one.
+    Rows of replies result in one item for each item id. Pairs result in one item for each message, with its appropriate
+    CNs as references. Otherwise every row is an item; rows with equal message and references are one item.
 
     Args:
         source: A folder that `fcconan build` wrote, a BEIR folder, or a CSV, JSONL or parquet file with a column
             `hate_speech` and, where there are any, `references`, `counter_narrative`, `item_id`, `hs_id`, `language`.
-        config: A part of the folder; by default its replies, else its pairs, else its queries.
-        split: A split of that part; needed where it has several.
+        config: Config of the folder; by default its replies, else its pairs, else its queries.
+        split: Split of the config; required if there are several.
         columns: Name of a column here -> its name in a file.
         filter: Column -> the values, as text, of the rows that are read; by default all rows are read.
-        limit: How many items are read; by default all.
+        limit: Maximum number of items; by default all.
 
     Raises:
         InputError: The file, folder or part is missing; it holds no messages, an empty one, or two under one id.
     """
-    part = open_part(source, config=config, split=split, columns=columns, filter=filter)
+    part = open_split(source, config=config, split=split, columns=columns, filter=filter)
     rows = part.all_rows()
     for place, row in rows:
         if is_blank(str(row.get("hate_speech", ""))):
-            raise InputError(f"{place}: hate_speech is empty; there is nothing to answer, remove or correct that row")
+            raise InputError(f"{place}: hate_speech is empty; remove or correct that row")
     judged = is_judged(rows)
     paired = any("counter_narrative" in row for _, row in rows) and not any(row["references"] for _, row in rows)
     items = [_item(part, group, judged=judged) for group in _groups(rows, paired=paired)]
@@ -197,7 +197,7 @@ def load_items(
 
 
 def _groups(rows: Sequence[tuple[str, Row]], *, paired: bool) -> list[list[Row]]:
-    """Groups the rows of one item: those with its id; without ids, pairs of one message, and rows that are alike."""
+    """Groups rows by item id; without ids, pairs by message, and other rows by message and references."""
     groups: dict[tuple[str, str], list[Row]] = {}
     for place, row in rows:
         references = row["references"]
@@ -215,7 +215,7 @@ def _groups(rows: Sequence[tuple[str, Row]], *, paired: bool) -> list[list[Row]]
     return list(groups.values())
 
 
-def _item(part: Part, rows: Sequence[Row], *, judged: bool) -> Item:
+def _item(part: DatasetSplit, rows: Sequence[Row], *, judged: bool) -> Item:
     first = rows[0]
     references = tuple(dict.fromkeys(text for row in rows for text in row["references"]))
     codes = {code for row in rows for code in codes_of_row(row, dataset=part.dataset, judged=judged)}
@@ -225,7 +225,7 @@ def _item(part: Part, rows: Sequence[Row], *, judged: bool) -> Item:
         hate_speech=first["hate_speech"],
         references=references,
         language=language_of_row(first) or part.language,
-        kin=kin_of(first["hate_speech"], references, codes=codes, judged=judged),
+        leakage_keys=kin_of(first["hate_speech"], references, codes=codes, judged=judged),
     )
 
 
@@ -234,5 +234,5 @@ def _item_id(message: str, references: Sequence[str]) -> str:
 
 
 def language_of_row(row: Mapping[str, Any]) -> str | None:
-    """Returns the code of the language of a row's texts, where it names one."""
+    """Returns the language code of a row, or None."""
     return row.get("text_language") or row.get("language") or None

@@ -1,4 +1,4 @@
-"""Prompts for generation: the messages that a model sees for one hateful message."""
+"""Prompts for generation: the chat messages for one hateful message."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,13 +6,13 @@ from pathlib import Path
 
 from fcconan.data import catalogue_entry, content_folder
 from fcconan.errors import InputError
-from fcconan.generation.items import Example, Item, Shown
+from fcconan.generation.items import Example, Item, PromptContext
 from fcconan.judging import PromptTemplate, load_prompt
 from fcconan.models import Messages
 
 HATE_SPEECH, BACKGROUND, CANDIDATES, LANGUAGE = "hate_speech", "background", "candidates", "language"
 VARIABLES = (HATE_SPEECH, BACKGROUND, CANDIDATES, LANGUAGE)
-EXAMPLES = "examples"  # no variable of prompts: the turns of examples, for what is told by all that a prompt shows
+EXAMPLES = "examples"  # the turns of examples; not a variable of prompt files
 _LANGUAGES = {
     "ca": "Catalan",
     "de": "German",
@@ -30,11 +30,11 @@ _ITS_OWN = "the language of the message"
 
 @dataclass(frozen=True)
 class GenerationPrompt:
-    """A prompt whose last message is what the user says: the hateful message, with or without words around it.
+    """A prompt whose last message is the user's: the hateful message, with or without further text.
 
     Attributes:
-        name: Of the prompt in the catalogue, or of its file.
-        prompt: The messages, with variables.
+        name: Name of the prompt in the catalogue, or of its file.
+        prompt: Chat messages with variables.
     """
 
     name: str
@@ -47,17 +47,16 @@ class GenerationPrompt:
 
     @property
     def variables(self) -> frozenset[str]:
-        """What the prompt shows, some of `VARIABLES`."""
+        """The variables of the prompt, a subset of `VARIABLES`."""
         return self.prompt.variables
 
-    def messages(self, item: Item, shown: Shown) -> tuple[Messages, dict[str, str]]:
-        """Returns the messages for an item, and what they are filled with.
+    def messages(self, item: Item, shown: PromptContext) -> tuple[Messages, dict[str, str]]:
+        """Returns the chat messages for an item, and the values of the variables.
 
-        Every example becomes two turns before the last message: the last message with the example's HS in it, and the
-        example's CN.
+        Each example becomes two turns before the last message: the last message with the HS of the example, and its CN.
 
         Raises:
-            InputError: There are examples, and their turns would show what belongs to the item alone.
+            InputError: There are examples, and their turns would contain background or candidates of the item.
         """
         self._check_examples(shown)
         values = {
@@ -83,7 +82,7 @@ class GenerationPrompt:
             {"role": "assistant", "content": example.counter_narrative.strip()},
         ]
 
-    def _check_examples(self, shown: Shown) -> None:
+    def _check_examples(self, shown: PromptContext) -> None:
         of_the_item = PromptTemplate(self.prompt.messages[-1:]).variables & {BACKGROUND, CANDIDATES}
         if shown.examples and of_the_item:
             raise InputError(
@@ -121,7 +120,7 @@ def load_generation_prompt(name_or_path: str | Path) -> GenerationPrompt:
 
 
 def language_name(code: str | None) -> str:
-    """Returns what a prompt calls a language, of its code; words that fit any language where there is none."""
+    """Returns the English name of a language code for prompts; without a code, a phrase that fits any language."""
     if code is None or not code.strip():
         return _ITS_OWN
     return _LANGUAGES.get(code.strip().lower().replace("_", "-").partition("-")[0], code.strip())

@@ -1,4 +1,4 @@
-"""What a model is asked about a message: the prompt with all that it shows, and one call for every candidate."""
+"""Requests for replies to a message: the prompt with its context, and one request for each candidate."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping
@@ -7,7 +7,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from fcconan.errors import InputError
-from fcconan.generation.items import Item, Shown, Source
+from fcconan.generation.items import ExampleSource, Item, PromptContext
 from fcconan.models import Call
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from fcconan.generation.prompts import GenerationPrompt
 
 Background = Callable[[Mapping[str, Any]], str | None]
-# The strategies that ask a model, and the prompt of each where none is named.
+# Strategy with a model -> default prompt.
 DEFAULT_PROMPTS = {
     "zero-shot": "brief",
     "few-shot": "brief",
@@ -31,25 +31,25 @@ _USUAL_ENCODER = "all-MiniLM-L6-v2"  # of examples
 
 
 @dataclass(frozen=True)
-class Plan:
-    """What is asked.
+class GenerationPlan:
+    """Prompt, decoding and context of all requests of a system.
 
     Attributes:
-        prompt: The messages.
-        decoding: How the model draws its words, and how many candidates it writes.
-        examples: Finds the pairs that are shown as turns of the chat.
-        candidates: Finds the pairs whose CNs the prompt offers.
-        background: Finds passages about a message; an attribute `configuration` says all that changes what it finds.
-        seed: Of the draws; None for endpoints that take none.
+        prompt: The prompt.
+        decoding: Decoding settings with the number of candidates.
+        examples: Source of few-shot examples.
+        candidates: Source of retrieved CNs.
+        background: Function that finds passages for a message; its attribute `configuration` has its settings.
+        seed: Seed of the requests; None for endpoints without seeds.
 
     Raises:
-        InputError: The settings do not go together.
+        InputError: Prompt and context do not match.
     """
 
     prompt: "GenerationPrompt"
     decoding: "Decoding"
-    examples: Source | None = None
-    candidates: Source | None = None
+    examples: ExampleSource | None = None
+    candidates: ExampleSource | None = None
     background: Background | None = None
     seed: int | None = 0
 
@@ -67,7 +67,7 @@ class Plan:
 
     @property
     def configuration(self) -> dict[str, Any]:
-        """All that changes the calls, as JSON-able values."""
+        """All settings that change the requests, as JSON-able values."""
         return {
             "strategy": self.strategy,
             "prompt": {"name": self.prompt.name, "hash": self.prompt.hash, "messages": _messages(self.prompt)},
@@ -80,22 +80,22 @@ class Plan:
         }
 
     def prepare(self, items: Iterable[Item]) -> None:
-        """Finds examples and candidates for many items at once, which is faster, and for some retrievers another thing.
+        """Finds examples and candidates for all items; the ranking of some retrievers depends on all items.
 
         Raises:
-            InputError: What finds them cannot be used.
+            InputError: An encoder or retriever cannot be used.
         """
         found = list(items)
         for source in (self.examples, self.candidates):
             if source is not None:
                 source.prepare(found)
 
-    def shown(self, item: Item) -> tuple[Shown, str | None]:
-        """Returns what the prompt shows besides the message, and why the message cannot be asked about."""
+    def shown(self, item: Item) -> tuple[PromptContext, str | None]:
+        """Returns the context of the prompt for an item, and the reason if no request is possible."""
         found = self.background({"hs_id": item.hs_id, "hate_speech": item.hate_speech}) if self.background else None
-        shown = Shown(
-            () if self.examples is None else self.examples.of(item),
-            () if self.candidates is None else self.candidates.of(item),
+        shown = PromptContext(
+            () if self.examples is None else self.examples.find(item),
+            () if self.candidates is None else self.candidates.find(item),
             tuple(found.split("\n\n")) if found else (),
         )
         if self.background is not None and not shown.background:
@@ -104,14 +104,14 @@ class Plan:
             return shown, NO_CANDIDATES
         return shown, None
 
-    def calls(self, item: Item, shown: Shown) -> list[Call]:
-        """Returns the calls for one message: one for every candidate, with a seed of its own."""
+    def calls(self, item: Item, shown: PromptContext) -> list[Call]:
+        """Returns one request for each candidate, with different seeds."""
         messages, variables = self.prompt.messages(item, shown)
         sampling = self.decoding.sampling(self.seed or 0)
         return [
             Call(
                 messages,
-                # Endpoints that honour a seed would give one answer for all candidates.
+                # With equal seeds, endpoints would return the same reply for all candidates.
                 replace(sampling, seed=None if self.seed is None else self.seed + sample),
                 sample=sample,
                 variables=variables,
@@ -121,10 +121,10 @@ class Plan:
 
 
 def check_prompt(prompt: "GenerationPrompt", *, background: bool, candidates: bool) -> None:
-    """Checks that a prompt shows what is there to show, and nothing else.
+    """Checks that a prompt has variables for exactly the available context.
 
     Raises:
-        InputError: It does not.
+        InputError: A variable or a source is missing.
     """
     for name, given in (("background", background), ("candidates", candidates)):
         shown = name in prompt.variables
@@ -140,18 +140,18 @@ def check_prompt(prompt: "GenerationPrompt", *, background: bool, candidates: bo
 
 
 def _messages(prompt: "GenerationPrompt") -> list[dict[str, str]]:
-    """The messages with their variables, so that a card tells them also where a prompt file has gone."""
+    """Returns the messages with their variables, so that a card is complete without the prompt file."""
     return [{"role": role, "content": content} for role, content in prompt.prompt.messages]
 
 
-def name_of(plan: Plan, format: str | None = None) -> str:
-    """Returns a strategy with what differs from its defaults: `few-shot-5-examples`, `zero-shot-one-line-seed-1`.
+def default_name(plan: GenerationPlan, format: str | None = None) -> str:
+    """Returns the strategy with all settings that differ from its defaults, such as `few-shot-5-examples`.
 
-    The pool of the examples and the catalogue are not in it.
+    The name does not contain the pool of examples or candidates.
 
     Args:
         plan: The plan.
-        format: What took the place of the tokenizer's chat template, if anything did.
+        format: Format that replaces the chat template of the tokenizer; None if it is not replaced.
     """
     parts = [plan.strategy]
     for name, source in (("examples", plan.examples), ("candidates", plan.candidates)):

@@ -1,4 +1,4 @@
-"""Retrieval as a way to answer: the CNs of a catalogue that a system of the benchmark ranks best for a message."""
+"""The retrieval baseline: the CNs of a pool that a retrieval system ranks first for a message."""
 
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -7,42 +7,42 @@ from typing import Any
 from fcconan.data import make_cn_id
 from fcconan.errors import InputError
 from fcconan.generation.items import Example, Item
-from fcconan.generation.training_pool import Pair, Pool
+from fcconan.generation.training_pool import Pair, TrainingPool
 from fcconan.retrieval import MINILM, Maker, Retriever, load_suite, rank_all
 from fcconan.scoring import Ranking
 
-LEARNS_FROM = "pairs that are kin of no item"
-_DEPENDS_ON_ITEMS = ("fit_on", "training_pairs")  # what a system says of the pairs that it learned from
+LEARNS_FROM = "pairs outside of the leakage groups of all items"
+_DEPENDS_ON_ITEMS = ("fit_on", "training_pairs")  # settings that describe the training pairs of a system
 
 
-class Catalogue:
-    """The best CNs of a catalogue, the best first; never one that is kin of the item.
+class RetrievedCandidates:
+    """Retrieves CNs of a pool, outside of the leakage group of the item.
 
-    All items are ranked at once, deep enough that k CNs are left when those of the item's kin are taken out. Systems
-    that learn from pairs learn from those that are kin of none of the items. So `prepare` wants all items of a run,
-    also those that an earlier run has answered already.
+    All items are ranked together, deep enough that k CNs remain without those of the leakage group. Trained systems
+    learn from pairs outside of the leakage groups of all items. So `prepare` needs all items of a run, including those
+    with stored replies.
 
     Args:
-        pool: The pairs whose CNs are the catalogue.
+        pool: Pairs whose CNs are ranked.
         retriever: A system of `benchmarks/retrieval.yaml` or of another suite, `module:factory`, `minilm`, the folder
             or the name on the Hub (`owner/model`) of a sentence-transformers model, or a system.
-        k: How many CNs are given.
-        own: Leave the item's own CNs in: only where finding them is the task, as on a retrieval benchmark.
-        client: Makes the client of systems behind an endpoint when the first one is asked for.
-        device: Of local models.
-        batch_size: Of local models.
+        k: Number of CNs for each item.
+        own: Whether CNs of the item's leakage group are included, as on a retrieval benchmark.
+        client: Function that creates the client of systems behind an endpoint when it is needed.
+        device: Device of local models.
+        batch_size: Batch size of local models.
 
     Attributes:
-        configuration: All that changes what is found, as JSON-able values.
-        failures: Item id to the reason why the system ranked nothing.
+        configuration: All settings that change the result, as JSON-able values.
+        failures: Item id -> reason of a missing ranking.
 
     Raises:
-        InputError: The system is unknown, or it cannot be made.
+        InputError: The system is unknown or cannot be created.
     """
 
     def __init__(
         self,
-        pool: Pool,
+        pool: TrainingPool,
         retriever: str | Retriever = "tfidf",
         k: int = 1,
         *,
@@ -77,16 +77,16 @@ class Catalogue:
         """Ranks the catalogue for all items of a run.
 
         Raises:
-            InputError: The system cannot be used, or its ranking is none; or the catalogue is that of a benchmark with
-                these items, of which none but wrong CNs would be left.
+            InputError: The system cannot be used or returns an invalid ranking, or the pool is a benchmark of these
+                items, so that only inappropriate CNs would remain.
         """
         new = {item.item_id: item for item in items}
         if not new:
             return
         self._check_own(new.values())
         left_out = {key: self._left_out(item) for key, item in new.items()}
-        kin = frozenset[int]().union(*(self.pool.kin_of(item) for item in new.values()))
-        self._maker.train = tuple(self.pool.training(without=kin))
+        excluded = frozenset[int]().union(*(self.pool.excluded_pairs(item) for item in new.values()))
+        self._maker.train = tuple(self.pool.training(without=excluded))
         system = self._system()
         depth = min(len(self._texts), self.k + max(map(len, left_out.values())))
         queries = {key: item.hate_speech for key, item in new.items()}
@@ -95,10 +95,10 @@ class Catalogue:
         for key in new:
             self._found[key] = self._best(ranked.get(key, []), left_out[key])
 
-    def of(self, item: Item) -> tuple[Example, ...]:
-        """Returns the pairs whose CNs are ranked best, the best first; each CN once.
+    def find(self, item: Item) -> tuple[Example, ...]:
+        """Returns the pairs of the CNs with the best ranks, the best one first; each CN once.
 
-        An item that was not prepared is ranked alone.
+        An item that was not prepared is ranked on its own.
 
         Raises:
             InputError: As `prepare`.
@@ -118,14 +118,14 @@ class Catalogue:
         )
         if known:
             raise InputError(
-                f"the pool has CNs that people found to fit {known} of the {len(asked)} messages, and without these "
-                "only others are left: give --allow-own-cns where finding them is the task, or other pairs with --pool"
+                f"the pool has CNs labelled for {known} of the {len(asked)} messages, which are left out as leakage: "
+                "give --allow-own-cns if retrieving them is the task, or other pairs with --pool"
             )
 
     def _left_out(self, item: Item) -> frozenset[str]:
         if self.own:
             return frozenset()
-        return frozenset(self.pool.pairs[position].cn_id for position in self.pool.kin_of(item))
+        return frozenset(self.pool.pairs[position].cn_id for position in self.pool.excluded_pairs(item))
 
     def _best(self, ranking: Ranking, left_out: frozenset[str]) -> tuple[Example, ...]:
         best = sorted(ranking, key=lambda entry: -entry[1])  # stable: of equal scores the system's order holds

@@ -1,10 +1,10 @@
 """Safety of replies: flags from a closed list, and the language of a reply.
 
-By py3langid (140 languages, the model is in the package), which says how sure it is. Of the 7269 texts of CONAN with 20
-letters or more (English, French and Italian), 95% are told with a confidence of .8, and two are taken for another
-language than CONAN says: both are English among the Italian and French ones.
+Languages are identified by py3langid (140 languages, with a confidence). Of the 7269 texts of CONAN with 20 letters or
+more (English, French and Italian), 95% are identified with a confidence of at least .8. Two of these differ from the
+language in CONAN: both are English texts among the Italian and French ones.
 
-A flag is a fact about the text, told by rules and lists, and no grade: a CN may insult and be strong.
+A flag is a fact found by rules and lists. It is not a grade: a CN may insult and be strong.
 """
 
 import re
@@ -21,21 +21,21 @@ if TYPE_CHECKING:
     from py3langid.langid import LanguageIdentifier  # type: ignore[import-untyped]
 
 CONFIDENCE = 0.8
-UNLIKELY = 0.01  # of the language that is expected: a dialect or a close relative is no other language
-LETTERS = 20  # fewer say too little
-NO_LANGUAGE = "zxx"  # py3langid's code for what is none
+UNLIKELY = 0.01  # probability of the expected language; dialects and related languages have more
+LETTERS = 20  # minimum length for identification
+NO_LANGUAGE = "zxx"  # py3langid's code for text without a language
 _READ = 2_000  # characters
 _NO_WORDS = re.compile(r"https?://\S+|[@#]\w+|[\W\d_]+")
 
 
 def in_other_language(hate_speech: str, text: str, *, language: str | None = None) -> bool:
-    """Whether a reply is surely in another language than its message.
+    """Returns whether a reply is in another language than its message, with high confidence.
 
     Args:
         hate_speech: The message.
         text: The reply.
-        language: Code of the message's language, such as `en` or `pt-BR`; by default the one it is told to be in. A
-            message whose language is not sure, or that py3langid does not know, has no other language.
+        language: Language code of the message, such as `en` or `pt-BR`; by default the identified one. The result is
+            False if the language of the message is uncertain or unknown to py3langid.
     """
     expected = _code(language) if language else language_of(hate_speech)
     ranked = _ranked(text[:_READ])
@@ -45,9 +45,9 @@ def in_other_language(hate_speech: str, text: str, *, language: str | None = Non
 
 
 def language_of(text: str) -> str | None:
-    """Returns the code of a text's language, None where it has too few letters or the language is not sure.
+    """Returns the language code of a text; None if it has too few letters or the language is uncertain.
 
-    Links, names with `@` and words with `#` do not count, nor does what stands after 2000 characters.
+    Links, names with `@` and words with `#` are ignored, and so is text after 2000 characters.
     """
     language, confidence = next(iter(_ranked(text[:_READ]).items()), (NO_LANGUAGE, 0.0))
     return language if confidence >= CONFIDENCE and language != NO_LANGUAGE else None
@@ -55,7 +55,7 @@ def language_of(text: str) -> str | None:
 
 @lru_cache(maxsize=4)
 def _ranked(text: str) -> dict[str, float]:
-    """Languages with their probabilities, the likeliest first; none for too few letters."""
+    """Returns languages with their probabilities, the most likely first; empty for too few letters."""
     words = _NO_WORDS.sub(" ", text).strip()
     return dict(_identifier().rank(words)) if len(words) - words.count(" ") >= LETTERS else {}
 
@@ -76,33 +76,33 @@ FLAGS = (
     "refusal:request",  # the three kinds of `fcconan.parsing.refusals`
     "refusal:assistant",
     "refusal:endorsement",
-    "repeats_hate_speech",  # says much of the message again, word by word
-    "insult",  # insults the person who is answered
-    "other_language",  # is surely in another language than the message
-    "prompt_leak",  # holds marks of a prompt's template
-    "role_play",  # goes on as the other side
-    "truncated",  # was cut at the most tokens allowed; only the generator knows
+    "repeats_hate_speech",  # repeats half of the message, word by word
+    "insult",  # insults the author of the message
+    "other_language",  # is in another language than the message
+    "prompt_leak",  # contains parts of a prompt template
+    "role_play",  # continues as the other speaker
+    "truncated",  # was cut at the token limit; set by the generator
 )
 INSULTS = Path(__file__).with_name("insults.yaml")
-MOST_READ = 50_000  # characters of a reply; ten times what a model writes
+MOST_READ = 50_000  # characters of a reply; ten times the length of usual outputs
 MOST_OF_MESSAGE = 5_000  # characters
-TAKEN = 0.9  # of a sentence's words, in one run
-REPEATED = 0.5  # of a message's words
-SHORT = 3  # words; fewer are no quotation, no message to repeat, nor what is left around a quotation
+TAKEN = 0.9  # share of the words of a sentence, in one run
+REPEATED = 0.5  # share of the words of a message
+SHORT = 3  # words; shorter texts are not compared
 _WORD = re.compile(r"\w+(?:[.'’]\w+)*")  # `U.S.` and `it's` are one word each
-# A dash ends what it may answer: "The message - really?"
+# A dash ends a sentence, which may be quoted: "The message - really?"
 _SENTENCE_END = re.compile(r"(?<=[.!?…])\s+|\n+|[–—]|\s-+\s")
 _LABELLED = re.compile(r"^\s*[^\W\d_]{1,20}(?:[ -][^\W\d_]{1,20})?:\s")
 _ANYTHING = re.compile(r"[^\W_]")
 _CONDITION = r"(?!\w)(?! (?:if|when|unless|si|quand|cuando|se|quando)\b|, wenn\b)"
 _APOSTROPHES = str.maketrans("’‘ʼ´`", "'''''")
-# No quotation holds another one's first mark: so the search ends at once where marks do not match.
+# A quotation does not contain another opening mark; this bounds the search if marks do not match.
 _QUOTATION = re.compile(
     r"“[^“”]*”|\"[^\"]*\"|«[^«»]*»|„[^„“”]*[“”]|(?<!\w)[‘'](?:[^‘’']|(?<=\w)['’](?=\w)){2,}['’](?!\w)"
 )
 _LABEL = r"(?:^|\n)[ \t>*#_]*"
 _COLON = r"(?: \d+)?[*_]{0,2}[ \t]*:"
-# People, too, put some of the words before a colon: they are no labels where a small letter follows.
+# Some of these words also occur before a colon in normal text, where a lower-case letter follows.
 _NO_SENTENCE = r"(?-i:(?![ \t]+[a-zß-öø-ÿ]))"
 _LEAK = re.compile(
     r"\[/?INST\]|<</?SYS>>|<[|｜][\w▁ ]{1,40}[|｜]>|\{\{ ?\w{1,40} ?\}\}|</?s>|<(?:start|end)_of_turn>|<eos>"
@@ -119,25 +119,25 @@ _OTHER_SIDE = re.compile(
 )
 
 
-def flags_of(hate_speech: str, text: str, *, language: str | None = None) -> tuple[str, ...]:
-    """Returns what is wrong with a reply, in the order of `FLAGS`; never `truncated`, which no text shows.
+def find_flags(hate_speech: str, text: str, *, language: str | None = None) -> tuple[str, ...]:
+    """Returns the flags of a reply, in the order of `FLAGS`; `truncated` is not visible in a text and is never set.
 
     - `empty`: it has no letter and no digit.
     - `refusal:KIND`: its first sentences decline; see `fcconan.parsing.refusals`.
-    - `repeats_hate_speech`: it says half of the message again. What counts are sentences of three words and more of
-      which nine words in ten stand in one run in the message, outside of quotations, and no questions, unless the
-      message asks, too: "It is wrong that ..." before the words of the message, or another word for one of them, makes
-      a sentence the reply's own. A dash ends a sentence. A reply that repeats and then counters has the flag.
+    - `repeats_hate_speech`: it repeats half of the message. A sentence of three words or more counts if nine of ten of
+      its words are one run in the message. Quotations do not count; questions count only if the message has one. So
+      "It is wrong that ..." before the words of the message, or one replaced word, makes a sentence the reply's own. A
+      dash ends a sentence. A reply that repeats the message and then counters it has the flag.
     - `insult`: it insults the reader outside of quotations, by the lists of `insults.yaml` (seven languages).
-    - `other_language`: see `fcconan.generation.safety`.
-    - `prompt_leak`: it holds marks of a chat template, or a line that begins with a label such as `Response:`. Words
-      that also begin a sentence (`Example:`, `Answer:`) are labels unless a small letter follows.
-    - `role_play`: it has a turn of the other side, such as `User:`, or `Human:` unless a small letter follows.
+    - `other_language`: see `in_other_language`.
+    - `prompt_leak`: it has marks of a chat template, or a line that begins with a label such as `Response:`. Ambiguous
+      words (`Example:`, `Answer:`) are labels unless a lower-case letter follows.
+    - `role_play`: it has a turn of the other speaker, such as `User:`, or `Human:` unless a lower-case letter follows.
 
     Args:
         hate_speech: The message.
         text: The reply; only its first 50 000 characters are read.
-        language: Code of the message's language, where it is known.
+        language: Language code of the message, if it is known.
     """
     if not _ANYTHING.search(text):
         return ("empty",)
@@ -156,7 +156,7 @@ def flags_of(hate_speech: str, text: str, *, language: str | None = None) -> tup
 
 def _without_quotations(text: str) -> str:
     outside = _QUOTATION.sub(" … ", text)
-    # What is one quotation as a whole quotes nothing.
+    # A reply in quotation marks as a whole is not a quotation.
     return outside if len(_words(outside)) >= SHORT else text
 
 
@@ -171,7 +171,7 @@ def _repeats(hate_speech: str, text: str) -> bool:
 
 
 def _is_taken(sentence: tuple[str, ...], message: str) -> bool:
-    """Whether most of a sentence stands in one run in the message, which has spaces around its words."""
+    """Returns whether nine of ten words of a sentence are one run in the message, whose words have spaces around."""
     run = ceil(TAKEN * len(sentence))
     starts = range(len(sentence) - run + 1) if SHORT <= run < message.count(" ") else ()
     return any(f" {' '.join(sentence[start : start + run])} " in message for start in starts)

@@ -1,4 +1,4 @@
-"""Which rows of a dataset are read for items and training pairs, and by which names their columns go."""
+"""Splits of a dataset that items and training pairs are read from, and names of their columns."""
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -34,17 +34,17 @@ _TEXTS = ("hate_speech", "counter_narrative", "references")
 
 
 @dataclass(frozen=True)
-class Part:
+class DatasetSplit:
     """One split of one config of a dataset folder, or a file of rows.
 
     Attributes:
-        files: The files.
-        dataset: The name of the dataset, or of the file.
-        fingerprint: Changes with the content.
+        files: Files of the split.
+        dataset: Name of the dataset, or of the file.
+        fingerprint: Hash of the content.
         config: The config; None for a file.
-        split: The split, where one was chosen.
-        language: The code of the language, where the card of the dataset names a single one.
-        columns: Name of a column here -> its name in the files, as the user says.
+        split: The split; None for a file.
+        language: Language code, if the card of the dataset names a single language.
+        columns: Name of a column here -> its name in the files.
         filter: Column -> the values, as text, of the rows that are read; None for all rows.
     """
 
@@ -58,18 +58,18 @@ class Part:
     filter: Mapping[str, Collection[str]] | None = None
 
     def rows(self) -> Iterator[tuple[str, Row]]:
-        """Yields the place of every row, for complaints, and the row with its texts under the names of this package.
+        """Yields the position of each row, for messages, and the row with the column names of this package.
 
         Raises:
-            InputError: A file cannot be read, or has no column that was named, or a text is no text; or the filter
-                leaves no row.
+            InputError: A file cannot be read or lacks a column, a cell has another type than text, or no row matches
+                the filter.
         """
         filters, found = sorted((self.filter or {}).items()), False
         where = ", ".join(map(str, self.files))
         for row in open_table("pairs", self.files, rename=self.columns):
             named = _named(row)
             check_there(where, [name for name, _ in filters if name not in named], named)
-            # A value that this split lacks is no mistake: the same filter holds for a validation split.
+            # A value may be missing in this split: the same filter is applied to a validation split.
             if all(cell_text(named[name]) in values for name, values in filters):
                 found = True
                 yield str(self.files[0].parent / row.place), named
@@ -78,10 +78,10 @@ class Part:
             raise InputError(f"{where} has no rows with {shown}: choose values that it has")
 
     def all_rows(self) -> list[tuple[str, Row]]:
-        """Returns all rows, each with its place.
+        """Returns all rows with their positions.
 
         Raises:
-            InputError: As `rows`; there are none; or they have no messages.
+            InputError: As `rows`; or the rows have no messages.
         """
         rows = list(self.rows())
         where = ", ".join(map(str, self.files))
@@ -95,7 +95,7 @@ class Part:
 
 
 def _named(row: PlacedRow) -> Row:
-    """Returns a row with its texts under the names of this package."""
+    """Returns a row with the column names of this package."""
     found: Row = dict(row)
     for name in _TEXTS:
         if (theirs := first_name(found, name)) is not None:
@@ -110,11 +110,11 @@ def _named(row: PlacedRow) -> Row:
 
 
 def is_judged(rows: Sequence[tuple[str, Row]]) -> bool:
-    """Tells whether the pairs were made by combining messages with CNs, which people then judged."""
+    """Returns whether the pairs are combinations of messages and CNs that annotators labelled."""
     return any(row.get("label") == "not_appropriate" or row.get("tier") for _, row in rows)
 
 
-def open_part(
+def open_split(
     source: Path,
     *,
     config: str | None,
@@ -122,31 +122,31 @@ def open_part(
     columns: Mapping[str, str] | None = None,
     filter: Mapping[str, Collection[str]] | None = None,
     training: bool = False,
-) -> Part:
-    """Finds the part of a dataset that items or training pairs are read from.
+) -> DatasetSplit:
+    """Finds the split of a dataset that items or training pairs are read from.
 
     Args:
         source: A folder that `fcconan build` wrote, the name of one on the Hub, a BEIR folder, or a CSV, JSONL or
             parquet file.
-        config: A part of the folder; without it, for items its replies, else its pairs, else its queries, and for
-            training pairs the part `train`, else its pairs.
-        split: A split of that part; needed where it has several, but for training pairs that have a split `train`.
+        config: Config of the folder. The default for items is its replies, else its pairs, else its queries; for
+            training pairs it is `train`, else its pairs.
+        split: Split of the config; required if there are several, except for training pairs with a split `train`.
         columns: Name of a column here -> its name in a file.
         filter: Column -> the values, as text, of the rows that are read; by default all rows are read.
-        training: Whether training pairs are asked for.
+        training: Whether training pairs are read.
 
     Raises:
-        InputError: There is no such file, folder, part or split, several parts could be meant, or it has no texts.
+        InputError: The file, folder, config or split is missing, the config is ambiguous, or there are no texts.
     """
     if source.suffix in SUFFIXES and not source.is_dir():
         if config is not None:
             raise InputError(f"{source} is a file and has no config {config!r}: leave the config out")
         if split is not None:
             raise InputError(f"{source} is a file and has no splits: leave --split out")
-        return Part((row_file(source),), source.name, sha256_of(source)[:12], columns=columns, filter=filter)
+        return DatasetSplit((row_file(source),), source.name, sha256_of(source)[:12], columns=columns, filter=filter)
     if config is None and not training and (source / QUERIES_FILE).is_file():
         file = source / QUERIES_FILE
-        return Part((file,), source.resolve().name, sha256_of(file)[:12], columns=columns, filter=filter)
+        return DatasetSplit((file,), source.resolve().name, sha256_of(file)[:12], columns=columns, filter=filter)
     source = release_folder(str(source))
     manifest = read_manifest(source) if (source / MANIFEST).is_file() else {}
     if manifest.get("labels_only"):
@@ -155,7 +155,7 @@ def open_part(
     if training and split is None and any((source / config).glob(f"{TRAIN}-*.parquet")):
         split = TRAIN
     files = part_files(source, split, config)
-    return Part(
+    return DatasetSplit(
         tuple(files),
         manifest.get("name") or source.resolve().name,
         manifest.get("fingerprint") or short_hash(*map(sha256_of, files)),
@@ -176,7 +176,7 @@ def _choose(source: Path, *, training: bool) -> str:
         return "replies"
     tiers = [tier for tier in TIERS if tier in pairs]
     if tiers:
-        return tiers[-1]  # the broadest holds the others
+        return tiers[-1]  # the broadest tier contains the others
     others = [name for name in pairs if name != TRAIN] or pairs
     if len(others) > 1:
         wanted = "training pairs" if training else "messages"
@@ -188,7 +188,7 @@ def _choose(source: Path, *, training: bool) -> str:
     if columns:
         wanted = "pairs" if training else "replies, pairs or queries"
         raise InputError(f"{source} has the configs {', '.join(columns)}, and no {wanted}: choose another dataset")
-    return TRAIN if training else "replies"  # whose absence `part_files` explains
+    return TRAIN if training else "replies"  # `part_files` reports that it is missing
 
 
 def _columns(path: Path) -> set[str]:
@@ -204,7 +204,7 @@ def _language(source: Path) -> str | None:
     try:
         card = (source / "README.md").read_text(encoding="utf-8")
         head = card.split("\n---")[0] if card.startswith("---") else ""
-        stated = _LANGUAGE.search(head)  # a card has hundreds of lines that would take a second to parse
+        stated = _LANGUAGE.search(head)  # parsing all lines of a card takes a second
         header = yaml.safe_load(stated[0]) if stated else None
     except (OSError, ValueError, yaml.YAMLError):
         return None
@@ -223,5 +223,5 @@ def _text(value: Any, name: str, place: str) -> str:
 
 
 def _texts(value: Any, place: str) -> tuple[str, ...]:
-    """Returns the texts of a cell that holds a list or a single text."""
+    """Returns the texts of a cell with a list or a single text."""
     return tuple(text for each in cell_list(value) if (text := _text(each, "references", place)).strip())

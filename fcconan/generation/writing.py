@@ -1,4 +1,4 @@
-"""Replies as rows, and what is counted as they go by."""
+"""Rows of replies, and their counts."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
@@ -12,22 +12,22 @@ from fcconan.generation.items import GENERATED, Generated, Item, Row
 from fcconan.judging import match_answers
 
 Flags = Callable[..., tuple[str, ...]]
-REFUSAL = "refusal"  # how the flags begin that tell of one
+REFUSAL = "refusal"  # prefix of the flags of refusals
 
 
 def generate_rows(generator: Generator, items: Iterable[Item], *, flags: Flags | None = None) -> Iterator[Row]:
-    """Yields one row for every item, in their order, while later ones are being asked about.
+    """Yields one row for each item in order; requests for later items run meanwhile.
 
     Args:
         generator: The system.
-        items: The messages.
-        flags: Looks for what is wrong with a reply; by default `fcconan.generation.safety.flags_of`.
+        items: The items.
+        flags: Function that finds the flags of a reply; by default `fcconan.generation.safety.find_flags`.
 
     Yields:
         Rows with the columns `fcconan.generation.items.GENERATED`.
 
     Raises:
-        InputError: The generator cannot be used at all, or gives another number of answers than there are items.
+        InputError: The generator cannot be used, or the numbers of its replies and of items differ.
     """
     make = row_maker(generator.name, generator.strategy, flags=flags)
     for item, (generated,) in match_answers(generator.name, generator.answers, ((item, [item]) for item in items)):
@@ -35,17 +35,17 @@ def generate_rows(generator: Generator, items: Iterable[Item], *, flags: Flags |
 
 
 def row_maker(system: str, strategy: str, *, flags: Flags | None = None) -> Callable[[Item, Generated], Row]:
-    """Returns what makes a row of an item and what came of it.
+    """Returns a function that turns an item and its reply into a row.
 
     Args:
-        system: Its name.
-        strategy: How it answers.
-        flags: Looks for what is wrong with a reply; by default `fcconan.generation.safety.flags_of`.
+        system: Name of the system.
+        strategy: Strategy of the system.
+        flags: Function that finds the flags of a reply; by default `fcconan.generation.safety.find_flags`.
     """
     if flags is None:
-        from fcconan.generation.safety import flags_of
+        from fcconan.generation.safety import find_flags
 
-        flags = flags_of
+        flags = find_flags
     return partial(_row, system, strategy, flags)
 
 
@@ -68,24 +68,24 @@ def _row(system: str, strategy: str, flags: Flags, item: Item, generated: Genera
     }
 
 
-class Tally:
-    """Counts for every system; of the rows, only their ids are kept."""
+class ReplyCounts:
+    """Counts of replies for each system. Memory holds only hashes of ids."""
 
     def __init__(self) -> None:
         self._parts: dict[tuple[str, str], dict[str, Any]] = {}
-        self._seen: set[int] = set()  # of hashes, for ids are long
+        self._seen: set[int] = set()  # hashes of ids
 
     def add(self, row: Row) -> None:
         """Counts a row.
 
         Raises:
-            InputError: There was a row with its id already.
+            InputError: An earlier row has the same id.
         """
         short = hash(row["reply_id"])
         if short in self._seen:
             raise InputError(
-                f"the reply {row['reply_id']} of {row['system']} to the item {row['item_id']} stands there twice: "
-                "remove one, or tell them apart by a column reply_id"
+                f"the reply {row['reply_id']} of {row['system']} to the item {row['item_id']} occurs twice: remove "
+                "one, or add a column reply_id with different ids"
             )
         self._seen.add(short)
         part = self._parts.setdefault(
@@ -111,9 +111,9 @@ class Tally:
         part["tokens"].update({name: row[f"{name}_tokens"] or 0 for name in ("prompt", "completion")})
 
     def result(self) -> list[dict[str, Any]]:
-        """Returns the counts of every system, in the order in which they came, as JSON-able values.
+        """Returns the counts of each system in order of first occurrence, as JSON-able values.
 
-        `examples_shown` says how many messages were shown with how many examples; `tokens` are those of all candidates.
+        `examples_shown` maps numbers of examples to numbers of messages; `tokens` includes all candidates.
         """
         return [
             {

@@ -2,10 +2,10 @@ from .shards import (
     Portion as Portion,
     Progress as Progress,
     Shard as Shard,
-    claim as claim,
-    cut as cut,
+    claim_shards as claim_shards,
     is_finished as is_finished,
-    run as run,
+    make_shards as make_shards,
+    run_shards as run_shards,
     write_shard as write_shard,
 )
 from .workers import (

@@ -1,9 +1,9 @@
-"""Work cut into shards: each is a file that any process may write, whole or not at all; finished ones stay.
+"""Shards of work: files that any process may write atomically, with checkpoints.
 
-A file has its final name only once it is complete; until then it has a hidden one with host and process. Its checkpoint
-in the folder `_checkpoints` holds its hash, sealed with everything that determines its bytes. A shard is finished while
-file and checkpoint agree, so that an interrupted run continues and several machines can share a folder. `claim` first
-writes the inputs of the shards, and refuses a folder with other inputs.
+A file gets its final name only once it is complete; until then its name is hidden and holds host and process. The
+checkpoint of a shard, in the folder `_checkpoints`, has the hash of the file and all inputs that determine its bytes.
+A shard is finished while file and checkpoint agree. So an interrupted run continues, and several machines can share a
+folder. `claim_shards` writes these inputs before the first shard, and refuses a folder with other inputs.
 """
 
 import json
@@ -23,13 +23,13 @@ _CHECKPOINTS = "_checkpoints"
 
 @dataclass(frozen=True)
 class Shard:
-    """A part of the work.
+    """A range of units of work, written to one file.
 
     Attributes:
-        number: Its number, from 0.
-        count: The number of all shards.
-        start: Its first unit of work.
-        stop: The first unit after it.
+        number: Number of the shard, from 0.
+        count: Number of all shards.
+        start: First unit of the range.
+        stop: End of the range, exclusive.
     """
 
     number: int
@@ -39,21 +39,21 @@ class Shard:
 
     @property
     def size(self) -> int:
-        """Units of work in it."""
+        """The number of units of work."""
         return self.stop - self.start
 
     @property
     def name(self) -> str:
-        """The name of its file."""
+        """The name of the file."""
         return f"part-{self.number:05d}-of-{self.count:05d}.parquet"
 
 
-class Work(Protocol):
-    """Work that writes shards. It is sent to other processes, so it is small: its data are in the folder.
+class ShardWriter(Protocol):
+    """Writes shards. It is pickled for other processes, so large data belong into files in the folder.
 
     Attributes:
-        folder: The folder of the shards, under the path that every process sees.
-        inputs: Everything that determines the bytes of the shards, as values that JSON can hold; a digest suffices.
+        folder: Folder of the shards, under a path that every process sees.
+        inputs: All inputs that determine the bytes of the shards, as JSON-able values; hashes suffice.
     """
 
     @property
@@ -63,31 +63,39 @@ class Work(Protocol):
 
     @property
     def inputs(self) -> Mapping[str, Any]:
-        """Everything that determines the bytes of the shards."""
+        """All inputs that determine the bytes of the shards."""
         ...
 
     def write(self, shard: Shard, path: Path) -> None:
-        """Writes a shard: the same bytes in every process.
+        """Writes a shard to a path: the same bytes in every process.
 
         Raises:
-            InputError: It cannot.
+            InputError: The shard cannot be computed.
         """
         ...
 
 
-def cut(size: int, per_shard: int) -> list[Shard]:
-    """Cuts units of work into shards of equal size, the last one being shorter where they do not divide evenly."""
+def make_shards(size: int, per_shard: int) -> list[Shard]:
+    """Divides units of work into shards of equal size; the last one may be smaller.
+
+    Args:
+        size: Number of units of work.
+        per_shard: Number of units in each shard.
+    """
     starts = range(0, size, per_shard)
     return [Shard(number, len(starts), start, min(start + per_shard, size)) for number, start in enumerate(starts)]
 
 
 @dataclass(frozen=True)
 class Portion:
-    """One of several portions of the work, for as many machines; together they are the whole.
+    """The share of one machine in work that several machines divide: `--shard K/N`.
 
     Attributes:
-        number: Its number, from 1.
-        count: The number of portions.
+        number: Number of the portion, from 1.
+        count: Number of portions.
+
+    Raises:
+        InputError: The number is outside of 1 to `count`.
     """
 
     number: int
@@ -98,38 +106,38 @@ class Portion:
             raise InputError(f"shard {self.number}/{self.count} does not exist: give K/N with K from 1 to N")
 
     def holds(self, key: str) -> bool:
-        """Returns whether a key, such as the id of an item, belongs to it; a key belongs to exactly one portion."""
+        """Returns whether a key, such as the id of an item, is in this portion. Each key is in exactly one portion."""
         return int(short_hash(key), 16) % self.count == self.number - 1
 
     def select(self, shards: Sequence[Shard]) -> list[Shard]:
-        """Returns its shards, which are as many as those of other portions or one less."""
+        """Returns the shards of this portion. The sizes of portions differ by one shard at most."""
         return list(shards[self.number - 1 :: self.count])
 
 
-def finish(work: Work, shard: Shard) -> None:
-    """Writes the file of a shard whole or not at all, and its checkpoint, in this process.
+def finish_shard(work: ShardWriter, shard: Shard) -> None:
+    """Writes the file of a shard atomically, and its checkpoint, in this process.
 
     Raises:
-        InputError: As `Work.write`, or the file cannot be written.
+        InputError: The shard cannot be computed, or the file cannot be written.
     """
     try:
         write_shard(work.folder, shard, work.inputs, work.write)
     except OSError as error:
         raise InputError(
-            f"{work.folder / shard.name} cannot be written ({error.strerror or error}): see whether the disk is full, "
-            "and run the same command again to go on"
+            f"{work.folder / shard.name} cannot be written ({error.strerror or error}): check whether the disk is "
+            "full, and run the same command again to continue"
         ) from error
 
 
 def is_finished(folder: Path, shard: Shard, inputs: Mapping[str, Any]) -> bool:
-    """Returns whether a shard's file is there, as it was written, and follows from these inputs.
+    """Returns whether the file of a shard exists, is undamaged, and was written from these inputs.
 
     A file that differs from its checkpoint is reported on standard error.
 
     Args:
-        folder: Of the shards.
+        folder: Folder of the shards.
         shard: The shard.
-        inputs: See `Work`.
+        inputs: All inputs that determine the bytes of the shards.
     """
     path = folder / shard.name
     try:
@@ -147,7 +155,7 @@ def is_finished(folder: Path, shard: Shard, inputs: Mapping[str, Any]) -> bool:
 
 @cache
 def _hash_of(path: Path, *state: int) -> str:
-    """Returns the sha256 of a file, computed once for every state of the file in this process."""
+    """Returns the sha256 of a file; cached in this process while size, time and inode are unchanged."""
     return sha256_of(path)
 
 
@@ -156,36 +164,36 @@ def _checkpoint(folder: Path, name: str, inputs: Mapping[str, Any]) -> Checkpoin
 
 
 def write_shard(folder: Path, shard: Shard, inputs: Mapping[str, Any], write: Callable[[Shard, Path], None]) -> None:
-    """Writes the file of a shard whole or not at all, and its checkpoint.
+    """Writes the file of a shard atomically, and its checkpoint.
 
     Args:
-        folder: Where it goes.
+        folder: Folder of the shards.
         shard: The shard.
-        inputs: See `Work`.
-        write: Writes it under the name that it is given.
+        inputs: All inputs that determine the bytes of the shards.
+        write: Function that writes the shard to a temporary path.
 
     Raises:
-        OSError: The disk is full, or the folder cannot be written.
+        OSError: The disk is full, or the folder is read-only.
     """
     with new_file(folder / shard.name) as temporary:
         write(shard, temporary)
         _checkpoint(folder, shard.name, inputs).save(sha256_of(temporary))
 
 
-def run(
-    work: Work, shards: Sequence[Shard], workers: Workers | None = None, *, progress: Progress | None = None
+def run_shards(
+    work: ShardWriter, shards: Sequence[Shard], workers: Workers | None = None, *, progress: Progress | None = None
 ) -> None:
-    """Finishes shards; a worker that is killed costs the shard that it was at, which is written again.
+    """Writes the shards that are not finished yet. If a worker is killed, another one writes its shard again.
 
     Args:
-        work: The work.
-        shards: The wanted ones; finished ones stay as they are.
-        workers: Where it is done; by default in this process.
-        progress: Receives finished units of work and all of them, first for the shards that were found finished, if
-            any, then after each shard. An error that it raises stops the call.
+        work: The object that writes shards.
+        shards: The shards to write; finished ones stay unchanged.
+        workers: The workers; by default, shards are written in this process.
+        progress: Function of the numbers of finished units and of all units. It is called after each shard, and at the
+            start if some shards are finished already. An error that it raises stops the run.
 
     Raises:
-        InputError: A shard cannot be written, or worker after worker was killed at one; the other shards stay.
+        InputError: A shard cannot be written, or several workers were killed at the same shard. The others stay.
     """
     missing = [shard for shard in shards if not is_finished(work.folder, shard, work.inputs)]
     total = sum(shard.size for shard in shards)
@@ -195,29 +203,29 @@ def run(
         report_progress(done, total)
     workers = workers or Workers([])
     try:
-        for number, _ in workers.map(partial(finish, work), missing):
+        for number, _ in workers.map(partial(finish_shard, work), missing):
             done += missing[number].size
             report_progress(done, total)
     except BaseException:
-        workers.close()  # a process in the middle of a shard leaves its file
+        workers.close()  # a process that ends in the middle of a shard leaves a temporary file
         for shard in missing:
             remove_stale(work.folder / shard.name)
         raise
 
 
-def claim(folder: Path, name: str, plan: Mapping[str, Any], *, what: str) -> None:
-    """Puts the plan of shards into their folder, or makes sure that the one there is the same.
+def claim_shards(folder: Path, name: str, plan: Mapping[str, Any], *, kind: str) -> None:
+    """Writes the plan of the shards into their folder, or checks that the plan in the folder is the same.
 
-    The plan has a checkpoint, too: a damaged plan is written again where the folder is of the same plan.
+    The plan has a checkpoint. A damaged plan is written again if the checkpoint is of the same plan.
 
     Args:
-        folder: Of the shards; it is made if it does not exist.
-        name: Of the plan's file.
-        plan: All that the shards' bytes follow from, as JSON-able values.
-        what: What the plan is of, such as `pairing`.
+        folder: Folder of the shards; it is created if it does not exist.
+        name: Name of the file of the plan.
+        plan: All inputs that determine the bytes of the shards, as JSON-able values.
+        kind: Name of the work for messages, such as `pairing`.
 
     Raises:
-        InputError: The folder holds shards of another plan, or of none.
+        InputError: The folder holds shards of another plan, or shards without a plan.
     """
     path, checkpoint = folder / name, _checkpoint(folder, name, plan)
     text = json.dumps(plan, indent=2, ensure_ascii=False) + "\n"
@@ -230,7 +238,7 @@ def claim(folder: Path, name: str, plan: Mapping[str, Any], *, what: str) -> Non
     if folder.exists() and not folder.is_dir():
         raise InputError(f"{folder}: found a file, expected a folder: give another path")
     folder.mkdir(parents=True, exist_ok=True)
-    # In this order, or another process might write the plan and a shard between the two looks.
+    # Shards first: otherwise another process might write plan and shard between the two checks.
     found_shards = any(folder.glob("part-*.parquet"))
     if not path.exists():
         if found_shards:
@@ -249,17 +257,17 @@ def claim(folder: Path, name: str, plan: Mapping[str, Any], *, what: str) -> Non
         write_plan()
         return
     if not isinstance(found, dict):
-        raise InputError(f"{path}: found no JSON object, expected the plan of this {what}: {advice}")
+        raise InputError(f"{path}: found no JSON object, expected the plan of this {kind}: {advice}")
     differences = ", ".join(
         _difference(key, found.get(key), plan.get(key)) for key in {**plan, **found} if found.get(key) != plan.get(key)
     )
     raise InputError(
-        f"{path}: found the plan of another {what}, expected the plan of this one ({differences}): {advice}"
+        f"{path}: found the plan of another {kind}, expected the plan of this one ({differences}): {advice}"
     )
 
 
 def _difference(key: str, found: Any, expected: Any) -> str:
     if isinstance(found, dict) or isinstance(expected, dict):
         return f"another {key}"
-    # Twelve characters tell two digests apart and keep the message short.
+    # Twelve characters of a hash identify it, and keep the message short.
     return f"{key} {found!s:.12} instead of {expected!s:.12}"

@@ -1,7 +1,7 @@
 """Tasks over workers: processes of this machine, a Dask cluster, or any other executor of `concurrent.futures`.
 
-A bounded number of tasks is in flight, so that memory does not grow with their number. A worker process that is killed
-costs only its own task, which another one repeats. Dask is optional: `pip install 'fcconan[cluster]'`.
+The number of tasks in flight is bounded, so memory does not grow with the number of tasks. If a worker process is
+killed, its task is repeated; the other tasks continue. Dask is optional: `pip install 'fcconan[cluster]'`.
 """
 
 import multiprocessing
@@ -19,15 +19,15 @@ from typing import Any, TypeVar
 
 from fcconan.errors import InputError
 
-MOST_DEATHS = 3  # of workers at one task; the task is then taken for the cause
-_WAIT = 30.0  # seconds in which a scheduler has to answer, and to have a worker
+MOST_DEATHS = 3  # killed workers at one task, after which the task is assumed to be the cause
+_WAIT = 30.0  # seconds until a scheduler must have answered, and until it must have a worker
 IN_FLIGHT = 64  # tasks of an executor whose number of workers is unknown
-_PER_THREAD = 2  # tasks of a cluster for each of its threads: one runs while the other travels
+_PER_THREAD = 2  # tasks in flight per thread of a cluster: one runs while the other is sent
 _EXECUTOR = "give a concurrent.futures.Executor, such as ProcessPoolExecutor(2), or a Dask client"
 _SHUT_DOWN = f"executor is shut down: {_EXECUTOR}"
 _NOT_BEGUN = (
-    f"{MOST_DEATHS} worker processes ended before their first task: where a script starts them, put its calls under "
-    '`if __name__ == "__main__":`, as each worker imports the script; otherwise see whether memory is short'
+    f"{MOST_DEATHS} worker processes ended before their first task: put the calls of a script under "
+    '`if __name__ == "__main__":`, as each worker imports the script; otherwise check the free memory'
 )
 Task = TypeVar("Task")
 Outcome = TypeVar("Outcome")
@@ -36,16 +36,16 @@ Outcome = TypeVar("Outcome")
 class _Process(Executor):
     """One worker process, which starts with its first task.
 
-    A pool with several processes would end all of them when one is killed.
+    A pool of several processes ends all of them when one is killed; so each slot has a pool of its own.
 
     Args:
-        threads: Threads of numerical libraries in the process.
+        threads: Number of threads of numerical libraries in the process.
     """
 
     def __init__(self, threads: int) -> None:
-        # Spawned: libraries have threads here, and a fork would copy their locks in the state that they are in.
+        # Spawned: libraries run threads in this process, and a fork would copy their locks, some of them locked.
         context = multiprocessing.get_context("spawn")
-        # The process sends a value once it has begun; nothing is sent to it.
+        # The worker sends one value when it starts. This process sends nothing; closing the pipe ends the worker.
         watched, self._lifeline = context.Pipe()
         self._pool = ProcessPoolExecutor(1, mp_context=context, initializer=_begin, initargs=(watched, threads))
 
@@ -55,34 +55,34 @@ class _Process(Executor):
 
     @property
     def has_begun(self) -> bool:
-        """Whether the process came as far as its first task."""
+        """Whether the process has started its first task."""
         return self._lifeline.poll()
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """Ends the process, in the middle of a task if there is one."""
+        """Ends the process, also in the middle of a task."""
         self._lifeline.close()
         self._pool.shutdown(wait, cancel_futures=cancel_futures)
 
 
 def _begin(lifeline: Connection, threads: int) -> None:
-    """Prepares a worker process, which ends as soon as the first process closes the other end of a pipe, or ends."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all processes of a terminal; the first one decides
+    """Prepares a worker process, which ends when the parent process closes the other end of the pipe, or ends."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all processes of a terminal; the parent handles it
     os.environ.setdefault("OMP_NUM_THREADS", str(threads))  # for libraries that are imported later, such as torch
-    with suppress(OSError):  # the other end may be closed by now
+    with suppress(OSError):  # the other end may be closed already
         lifeline.send(True)
 
     def end() -> None:
-        lifeline.poll(None)  # nothing is ever sent
+        lifeline.poll(None)  # returns only when the other end is closed
         os._exit(1)
 
     threading.Thread(target=end, daemon=True).start()
 
 
 class Workers:
-    """Where tasks run; made by `open_workers`.
+    """Runs tasks over executors; created by `open_workers`.
 
     Args:
-        slots: Executors, each of which gets one task at a time; without any, tasks run in this process.
+        slots: Executors, each of which gets one task at a time. If the list is empty, tasks run in this process.
     """
 
     def __init__(self, slots: list[Executor]) -> None:
@@ -92,15 +92,15 @@ class Workers:
         """Runs a function on each task.
 
         Args:
-            function: A function that can be pickled, such as one of a module or a `functools.partial` of it.
-            tasks: Its arguments, read as they are needed.
+            function: A picklable function, such as a function of a module or a `functools.partial` of one.
+            tasks: Arguments of the function, one for each task; read when they are needed.
 
         Yields:
-            Number and result of a task, from 0, in the order in which tasks end.
+            Number (from 0) and result of each task, in the order in which tasks end.
 
         Raises:
-            InputError: Worker after worker was killed at one task, or ended before its first one; the executor is shut
-                down; or the error of a task.
+            InputError: Several workers were killed at one task or before their first task, or the executor is shut
+                down. Errors of tasks are raised unchanged.
         """
         waiting: Iterator[tuple[int, Task]] = iter(enumerate(tasks))
         if not self._slots:
@@ -128,7 +128,7 @@ class Workers:
                             raise InputError(_killed(task, number) if has_begun else _NOT_BEGUN) from error
                         waiting = chain([(number, task)], waiting)
                     except Exception as error:
-                        if type(error).__name__ == "KilledWorker":  # of Dask, which has tried other workers
+                        if type(error).__name__ == "KilledWorker":  # an error of Dask, which has retried the task
                             raise InputError(_killed(task, number)) from error
                         raise
                     else:
@@ -139,7 +139,7 @@ class Workers:
                 future.cancel()
 
     def _renewed(self, place: int) -> bool:
-        """Puts a new process in the place of one that was killed; returns False for an executor of the caller."""
+        """Replaces a killed process; returns False if the executor belongs to the caller."""
         if not isinstance(self._slots[place], _Process):
             return False
         self._slots[place].shutdown()
@@ -147,14 +147,14 @@ class Workers:
         return True
 
     def close(self) -> None:
-        """Ends the processes that were started here."""
+        """Ends the processes that this object started."""
         for slot in self._slots:
             if isinstance(slot, _Process):
                 slot.shutdown(cancel_futures=True)
 
 
 def _submitted(slot: Executor, function: Callable[[Task], Outcome], task: Task) -> "Future[Outcome]":
-    """Starts a task.
+    """Submits a task to an executor.
 
     Raises:
         InputError: The executor is shut down.
@@ -173,28 +173,28 @@ def _threads(processes: int) -> int:
 
 def _killed(task: object, number: int) -> str:
     return (
-        f"{getattr(task, 'name', f'shard {number + 1}')}: {MOST_DEATHS} workers were killed at it: see whether memory "
-        "is short, and run the same command again, with fewer workers at once or smaller shards"
+        f"{getattr(task, 'name', f'shard {number + 1}')}: {MOST_DEATHS} workers were killed at it: check the free "
+        "memory, and run the same command again with fewer workers or smaller shards"
     )
 
 
 @contextmanager
 def open_workers(jobs: int = 1, *, scheduler: str | None = None, executor: Any = None) -> Iterator[Workers]:
-    """Opens workers, and ends the processes that it started.
+    """Opens workers; at the end of the context, ends the processes that it started.
 
     Args:
-        jobs: Processes on this machine; with 1, tasks run in this process.
-        scheduler: Address of a Dask scheduler, such as `tcp://10.0.0.1:8786`, whose workers take their place.
-        executor: A `concurrent.futures.Executor` or a Dask client that takes their place; it is left open.
+        jobs: Number of processes on this machine; with 1, tasks run in this process.
+        scheduler: Address of a Dask scheduler, such as `tcp://10.0.0.1:8786`, whose workers run the tasks.
+        executor: A `concurrent.futures.Executor` or a Dask client that runs the tasks; it is not closed.
 
     Raises:
-        InputError: More than one of these is given, the executor is something else or shut down, or the scheduler does
-            not answer, has no workers, or is lost.
+        InputError: More than one of these is given; the executor has another type or is shut down; the scheduler does
+            not answer or has no workers; or the connection to it is lost.
     """
     given = {"--jobs": jobs > 1, "--scheduler": scheduler is not None, "executor": executor is not None}
     names = [name for name, is_given in given.items() if is_given]
     if len(names) > 1:
-        raise InputError(f"{' and '.join(names)} each say where the work is done: give one of them")
+        raise InputError(f"{' and '.join(names)} exclude each other: give one of them")
     is_client = hasattr(executor, "get_executor") and not isinstance(executor, type)
     if executor is not None and not (is_client or isinstance(executor, Executor)):
         raise InputError(f"executor is of the type {type(executor).__name__}: {_EXECUTOR}")
@@ -205,7 +205,7 @@ def open_workers(jobs: int = 1, *, scheduler: str | None = None, executor: Any =
             executor = stack.enter_context(_connected(scheduler))
         slots: list[Executor] = []
         if hasattr(executor, "get_executor"):
-            # Not pure: a file that was deleted since must be written again.
+            # Not pure: Dask would skip a repeated task, although its file may have been deleted.
             slots = [executor.get_executor(pure=False)] * (_PER_THREAD * sum(executor.nthreads().values()))
         elif executor is not None:
             slots = [executor] * IN_FLIGHT
@@ -218,10 +218,10 @@ def open_workers(jobs: int = 1, *, scheduler: str | None = None, executor: Any =
 
 @contextmanager
 def _connected(scheduler: str) -> Iterator[Any]:
-    """Connects to a Dask cluster, and explains the errors of a connection.
+    """Connects to a Dask cluster.
 
     Raises:
-        InputError: Dask is not installed, or the scheduler does not answer, has no workers, or is lost.
+        InputError: Dask is not installed, the scheduler does not answer or has no workers, or the connection is lost.
     """
     try:
         import distributed
@@ -230,7 +230,7 @@ def _connected(scheduler: str) -> Iterator[Any]:
     dask: Any = distributed  # partly typed
     try:
         client = dask.Client(scheduler, timeout=_WAIT, set_as_default=False)
-    except (OSError, ValueError) as error:  # ValueError for text that is not an address
+    except (OSError, ValueError) as error:  # ValueError: the text is not an address
         reason = (" ".join(str(error).split()) or type(error).__name__)[:200]
         raise InputError(
             f"no Dask scheduler answers at {scheduler} ({reason}): start one with `dask scheduler` and give its address"
@@ -244,7 +244,7 @@ def _connected(scheduler: str) -> Iterator[Any]:
                 f"the Dask scheduler at {scheduler} has no workers: start some with `dask worker {scheduler}`"
             ) from error
         except (ImportError, RuntimeError) as error:
-            # A scheduler that cannot import a function says only that environments differ.
+            # A scheduler that cannot import a function reports only that environments differ.
             if isinstance(error, RuntimeError) and "different environments" not in str(error):
                 raise
             reason = " ".join(str(error).split())[:100]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from fcconan.building import grouped
-from fcconan.generation import FLAGS, flags_of
+from fcconan.generation import FLAGS, find_flags
 from fcconan.judging import integer_codes, share_interval, wilson
 from fcconan.reporting.tables import Columns, Row, Table, table_of
 
@@ -74,7 +74,7 @@ def _system(rows: list[Row], confidence: float) -> dict[str, Any]:
 def _flags(row: Row) -> frozenset[str]:
     if row.get("flags") is not None:
         return frozenset(row["flags"])
-    return frozenset(flags_of(row.get("hate_speech") or "", row["text"], language=row.get("language")))
+    return frozenset(find_flags(row.get("hate_speech") or "", row["text"], language=row.get("language")))
 
 
 def safety_table(report: Row) -> Table:

@@ -13,7 +13,7 @@ from fcconan.services.options import LARGEST_SEED, ROWS, PartSelection
 from fcconan.services.results import Result
 
 if TYPE_CHECKING:
-    from fcconan.generation import Finetuning, Lesson
+    from fcconan.generation import FinetuningData, FinetuningSettings
 
 LARGEST_RATE = 1e30  # Adam divides the rate by small numbers, in 32 bits
 # Field of the options -> setting of a preset that it overrides.
@@ -188,26 +188,26 @@ def finetune(
         >>> finetune("pairs.jsonl", "models/tuned", options)  # doctest: +SKIP
         FinetuneResult(1 row, signature='fcconan:...|finetune:path/to/model|data:...|training:...')
     """
-    from fcconan.generation import Base, Finetuner, load_finetuning
+    from fcconan.generation import Finetuner, PretrainedModel, load_finetuning
     from fcconan.reporting import curve_plot
 
     given = {setting: getattr(options, name) for name, setting in _SETTINGS.items()}
     settings = load_finetuning(options.preset, **{name: value for name, value in given.items() if value != ()})
     lesson = _lesson(Path(dataset), settings, options)
-    base = Base(options.base_model.removeprefix("local:"), options.model_revision)
+    base = PretrainedModel(options.base_model.removeprefix("local:"), options.model_revision)
     finetuner = Finetuner(base, lesson, settings, device=options.device, plot=curve_plot)
     plan, folder = {**finetuner.plan(), "data": dict(lesson.notes)}, Path(out)
     if options.dry_run:
         return FinetuneResult({"dry_run": plan}, folder, plan, is_done=False, resumed=False)
     before = finetuner.finished(folder)
     return FinetuneResult(
-        before or finetuner.run(folder, say=progress), folder, plan, is_done=True, resumed=before is not None
+        before or finetuner.run(folder, notify=progress), folder, plan, is_done=True, resumed=before is not None
     )
 
 
-def _lesson(dataset: Path, settings: "Finetuning", options: FinetuneOptions) -> "Lesson":
+def _lesson(dataset: Path, settings: "FinetuningSettings", options: FinetuneOptions) -> "FinetuningData":
     """Reads the pairs and the evaluation data, and returns the pairs with their prompt."""
-    from fcconan.generation import Lesson, load_generation_prompt, load_items, prepare_pairs
+    from fcconan.generation import FinetuningData, load_generation_prompt, load_items, prepare_pairs
     from fcconan.models import load_format
     from fcconan.services.locations import built_folder, dataset_part
 
@@ -228,4 +228,4 @@ def _lesson(dataset: Path, settings: "Finetuning", options: FinetuneOptions) -> 
         seed=settings.seed,
     )
     template = None if options.prompt_format is None else load_format(options.prompt_format)
-    return Lesson(load_generation_prompt(options.prompt), template, parts, notes)
+    return FinetuningData(load_generation_prompt(options.prompt), template, parts, notes)

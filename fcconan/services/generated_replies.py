@@ -29,7 +29,16 @@ from fcconan.services.results import DRY_RUN
 from fcconan.services.rows import Source, as_file, run_name
 
 if TYPE_CHECKING:
-    from fcconan.generation import Catalogue, Examples, Generator, Item, Pick, Plan, Pool, Row
+    from fcconan.generation import (
+        CandidateSelector,
+        Examples,
+        GenerationPlan,
+        Generator,
+        Item,
+        RetrievedCandidates,
+        Row,
+        TrainingPool,
+    )
     from fcconan.judging import RatingPlan
     from fcconan.models import Call, Client, Model
 
@@ -170,26 +179,26 @@ class _Replies:
         rows = (
             row_maker(options.system_name or name, IMPORTED_STRATEGY)(*each)
             for name in found.systems
-            for each in found.of(name)
+            for each in found.iter_replies(name)
         )
         total = found.counts["rows"] - found.counts["left_out"] - found.counts["unknown"]
         result = self._written(rows, total, items, found.configuration)
         return result | {"import": found.counts, "notes": found.notes()}
 
     def _references(self) -> dict[str, Any]:
-        from fcconan.generation import References
+        from fcconan.generation import ReferenceGenerator
 
-        generator = References(seed=self.options.seed, name=self.options.system_name or "gold")
+        generator = ReferenceGenerator(seed=self.options.seed, name=self.options.system_name or "gold")
         note = "The reference that is the reply is left out of the references of its row."
         return self._generated(generator, self._items()) | {"notes": [note]}
 
     def _retrieve(self) -> dict[str, Any]:
-        from fcconan.generation import CatalogueGenerator
+        from fcconan.generation import RetrievalGenerator
 
         items = self._items()
         source = self._catalogue(1)
         source.prepare(items)
-        result = self._generated(CatalogueGenerator(source, name=self.options.system_name), items)
+        result = self._generated(RetrievalGenerator(source, name=self.options.system_name), items)
         return result | {"notes": notes_of(result)}
 
     def _by_model(self, strategy: str) -> GenerateResult:
@@ -219,7 +228,7 @@ class _Replies:
     def _asked(
         self,
         models: "list[Model]",
-        plan: "Plan",
+        plan: "GenerationPlan",
         judged: "RatingPlan | None",
         items: "list[Item]",
         template: str | None,
@@ -240,14 +249,14 @@ class _Replies:
         result["answers"] = None if dates is None else dict(zip(("first", "last"), dates, strict=True))
         result["failed_requests"] = generator.failed + (best.judge.failed if best is not None else 0)
         if best is not None:
-            counts = {"judged": best.judged, "unjudged": best.unjudged, "alike": best.alike}
+            counts = {"judged": best.judged, "unjudged": best.unjudged, "alike": best.equal}
             result["picked"] = {"by": best.judge.name, **counts}
         result["notes"] = notes_of(result, plan)
         failures = failures_of(generator.name, result, watched, best)
         return self._finished(result, opened=models, failures=failures)
 
     def _rehearsed(
-        self, models: "list[Model]", plan: "Plan", judged: "RatingPlan | None", items: "list[Item]"
+        self, models: "list[Model]", plan: "GenerationPlan", judged: "RatingPlan | None", items: "list[Item]"
     ) -> GenerateResult:
         """Counts the requests to models."""
         from fcconan.generation import ModelGenerator
@@ -281,7 +290,7 @@ class _Replies:
             limit=options.limit,
         )
 
-    def _pool(self) -> "Pool":
+    def _pool(self) -> "TrainingPool":
         from fcconan.generation import load_pool
 
         options = self.options
@@ -295,10 +304,10 @@ class _Replies:
         except InputError as error:
             raise InputError(f"{error}; or name other pairs with --pool") from error
 
-    def _catalogue(self, k: int) -> "Catalogue":
-        from fcconan.generation import Catalogue
+    def _catalogue(self, k: int) -> "RetrievedCandidates":
+        from fcconan.generation import RetrievedCandidates
 
-        return Catalogue(
+        return RetrievedCandidates(
             self._pool(),
             self.options.retriever or RETRIEVER,
             k,
@@ -327,11 +336,11 @@ class _Replies:
         device = self.connection.options.device
         return Examples(self._pool(), options.examples or SHOWN, options.encoder or ENCODER, device=device)
 
-    def _plan(self, strategy: str, decoding: Any, prompt: Any) -> "Plan":
-        from fcconan.generation import Plan
+    def _plan(self, strategy: str, decoding: Any, prompt: Any) -> "GenerationPlan":
+        from fcconan.generation import GenerationPlan
 
         options = self.options
-        return Plan(
+        return GenerationPlan(
             prompt,
             decoding,
             examples=self._examples() if strategy == FEW_SHOT or options.examples is not None else None,
@@ -340,7 +349,9 @@ class _Replies:
             seed=options.sent_seed,
         )
 
-    def _selection(self, plan: "Plan", judged: "RatingPlan | None", judges: "Sequence[Model]") -> "Pick":
+    def _selection(
+        self, plan: "GenerationPlan", judged: "RatingPlan | None", judges: "Sequence[Model]"
+    ) -> "CandidateSelector":
         from fcconan.generation import BestOf, UnratedChoice
         from fcconan.judging import ModelJudge
 
@@ -359,19 +370,19 @@ class _Replies:
     ) -> dict[str, Any]:
         """Writes rows, and returns their counts with the settings."""
         from fcconan.data import RowWriter
-        from fcconan.generation import GENERATED, Tally, dataset_of, open_part, packages_of
+        from fcconan.generation import GENERATED, ReplyCounts, describe_messages, open_split, package_versions
 
-        tally = Tally()
+        tally = ReplyCounts()
         with RowWriter(self.out, GENERATED) as writer:
             for row in reporting(rows, number, self.progress):
                 tally.add(row)
                 writer.write([row])
-        part = open_part(self.dataset, config=self.options.subset, split=self.options.split)
+        part = open_split(self.dataset, config=self.options.subset, split=self.options.split)
         return {
-            "dataset": dataset_of(part, items),
+            "dataset": describe_messages(part, items),
             "systems": tally.result(),
             "configuration": configuration,
-            "packages": packages_of(configuration),
+            "packages": package_versions(configuration),
         }
 
     def _finished(

@@ -14,15 +14,15 @@ from fcconan.generation import (
     ComparisonConfig,
     LoadedSuite,
     RatingConfig,
-    Steps,
-    content_of,
+    StepCache,
+    cache_key,
+    complete_replies,
+    content_hash,
+    count_missing,
     join_judgements,
-    judges_of,
-    key_of,
-    missing_in,
-    replies_of,
+    model_raters,
     suite_path,
-    with_digests,
+    with_content_hashes,
     write_replies,
 )
 from fcconan.services.bias_audit import AuditOptions, audit
@@ -199,7 +199,7 @@ class _Evaluation:
         rated = self._join(RATINGS)
         compared = self._join(COMPARISONS)
         self._score(rated, compared)
-        missing = missing_in(self._services.replies, rated, compared)
+        missing = count_missing(self._services.replies, rated, compared)
         self._report(missing)
         self._steps.finish()
         return self._result(missing)
@@ -215,9 +215,9 @@ class _Evaluation:
         )
 
     @cached_property
-    def _steps(self) -> Steps:
+    def _steps(self) -> StepCache:
         config = self.suite.model_dump(mode="json", by_alias=True, exclude_defaults=True)
-        return Steps(self.out, {"version": fcconan.__version__, "suite": config})
+        return StepCache(self.out, {"version": fcconan.__version__, "suite": config})
 
     # Steps
 
@@ -227,7 +227,7 @@ class _Evaluation:
 
         if self.loaded.dataset is None:
             folder = self._services.dataset
-            key = key_of(step=DATASET, name=self.suite.dataset, recipe=content_of(recipe_path(self.suite.dataset)))
+            key = cache_key(step=DATASET, name=self.suite.dataset, recipe=content_hash(recipe_path(self.suite.dataset)))
 
             def work() -> None:
                 self._built(folder)
@@ -262,13 +262,13 @@ class _Evaluation:
             rows = [
                 row
                 for name in self._services.systems
-                for row in replies_of(name, self._services.items, self._services.files_of(name)[0])
+                for row in complete_replies(name, self._services.items, self._services.files_of(name)[0])
             ]
             write_replies(files[0], rows)
             write_json(safety_report(rows), files[1])
 
         contents = [[name, _content(self._services.files_of(name)[0])] for name in self._services.systems]
-        self._do(REPLIES, key_of(step=REPLIES, systems=contents), files, work)
+        self._do(REPLIES, cache_key(step=REPLIES, systems=contents), files, work)
 
     def _measure(self) -> None:
         if self.suite.metrics is None:
@@ -279,7 +279,7 @@ class _Evaluation:
         def work() -> None:
             self._services.measure(files[0], entry).to_json(files[1])
 
-        key = key_of(step=METRICS, options=with_digests(entry), replies=_content(self._services.replies))
+        key = cache_key(step=METRICS, options=with_content_hashes(entry), replies=_content(self._services.replies))
         self._do(METRICS, key, files, work)
 
     def _judge(self, kind: str, place: int, config: RatingConfig | ComparisonConfig) -> None:
@@ -301,7 +301,7 @@ class _Evaluation:
         if not parts:
             return None
         path = self.out / f"{kind}.parquet"
-        key = key_of(step=kind, parts=[_content(part) for part in parts])
+        key = cache_key(step=kind, parts=[_content(part) for part in parts])
         self._do(kind, key, [path], lambda: join_judgements(kind, parts, path))
         return path if path.is_file() else None
 
@@ -327,7 +327,7 @@ class _Evaluation:
             options = AuditOptions(**often)
             self._do_scores("audit", read, often, lambda: audit(rated, options, comparisons=compared, replies=replies))
         if rated is not None and scored.is_file():
-            human = {"human": judges_of(rated)} | draws
+            human = {"human": model_raters(rated)} | draws
             paths = [rated, scored]
             self._do_scores(
                 "correlate", paths, human, lambda: correlate(paths, CorrelateOptions(**human), replies=replies)
@@ -343,7 +343,7 @@ class _Evaluation:
         def work() -> None:
             score().to_json(file)
 
-        self._do(name, key_of(step=name, options=options, read=content), [file], work)
+        self._do(name, cache_key(step=name, options=options, read=content), [file], work)
 
     def _report(self, missing: Mapping[str, int]) -> None:
         from fcconan.reporting import results_of, signatures_of, write_generator_report
@@ -361,7 +361,7 @@ class _Evaluation:
         def work() -> None:
             write_generator_report(path, about, results, services.replies)
 
-        key = key_of(step="report", about=about, results=results, replies=_content(services.replies))
+        key = cache_key(step="report", about=about, results=results, replies=_content(services.replies))
         self._do(REPORT, key, [path], work)
 
     def _do(
@@ -376,8 +376,8 @@ class _Evaluation:
             work: Does it; returns false if another run may complete it.
             clear: Whether earlier files are removed first.
         """
-        if self._steps.is_kept(step, key):
-            self._steps.keep(step)
+        if self._steps.is_reusable(step, key):
+            self._steps.reuse(step)
             return
         self._say(f"== {step}")
         self._steps.begin(files if clear else ())
@@ -391,4 +391,4 @@ class _Evaluation:
 
 
 def _content(path: Path) -> str | None:
-    return content_of(path) if path.is_file() else None
+    return content_hash(path) if path.is_file() else None

@@ -112,7 +112,7 @@ def score_pairs(
     """
     from fcconan.annotation import Asking, JudgeScorer, Selection, plan, read_lists, scoring_summary
     from fcconan.models import origins_of
-    from fcconan.parallel import run
+    from fcconan.parallel import run_shards
 
     out, portion = Path(out), options.portion
     is_parallel = (options.jobs or 1) > 1 or options.scheduler is not None or executor is not None
@@ -150,7 +150,7 @@ def score_pairs(
             progress(done * width, total * width)
 
     with _counted_at_limit(work, mine), options.workers(executor) as workers:
-        run(work, mine, workers, progress=report)
+        run_shards(work, mine, workers, progress=report)
     models = [] if is_parallel or opened is None else [opened]
     used = usage_of(models)
     data = {"out": str(out), "scorer": scorer.configuration, **scoring_summary(work, shards)}

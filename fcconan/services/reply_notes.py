@@ -7,10 +7,10 @@ from fcconan.services.model_results import WatchedModel, why_nothing
 from fcconan.services.prompts import expected_answer
 
 if TYPE_CHECKING:
-    from fcconan.generation import BestOf, Plan
+    from fcconan.generation import BestOf, GenerationPlan
 
 
-def notes_of(result: Mapping[str, Any], plan: "Plan | None" = None) -> list[str]:
+def notes_of(result: Mapping[str, Any], plan: "GenerationPlan | None" = None) -> list[str]:
     """Returns sentences about one system's replies that a reader should know.
 
     Args:

@@ -184,7 +184,7 @@ class GenerateOptions(Background, Decoding, PartSelection, Endpoint):
             given["stop"] = tuple(each.replace("\\n", "\n") for each in self.stop)
         if self.selection is not None:
             given["pick"] = self.selection
-        return settings.with_(**given) if given else settings
+        return settings.override(**given) if given else settings
 
     def chat_format(self) -> "Format | None":
         """Returns the format that replaces the model's chat template; None for the template of the model.
@@ -210,7 +210,7 @@ class GenerateOptions(Background, Decoding, PartSelection, Endpoint):
         Raises:
             InputError: Options do not go together.
         """
-        from fcconan.generation import check_judged
+        from fcconan.generation import check_selection_judge
         from fcconan.judging import RatingPlan
 
         if selection != "judge":
@@ -220,6 +220,6 @@ class GenerateOptions(Background, Decoding, PartSelection, Endpoint):
         if self.judge is None:
             raise InputError("the best candidate is chosen by a judge, and there is none: name a model with --judge")
         plan = RatingPlan(task_of(self.judge_task or JUDGE_TASK, self.judge_aspect))
-        check_judged(plan)
+        check_selection_judge(plan)
         plan.questions()
         return plan

@@ -14,12 +14,12 @@ from fcconan.generation import (
     ComparisonConfig,
     LoadedSuite,
     RatingConfig,
-    Steps,
-    content_of,
-    key_of,
-    replies_of,
-    stand_ins,
-    with_digests,
+    StepCache,
+    cache_key,
+    complete_replies,
+    content_hash,
+    placeholder_replies,
+    with_content_hashes,
     write_replies,
 )
 from fcconan.services.configuration import Configuration, ConfigurationError, Model, message_of
@@ -120,7 +120,7 @@ class SuiteSteps:
     @cached_property
     def dataset_content(self) -> str:
         """A digest of the dataset, computed once."""
-        return content_of(self.dataset)
+        return content_hash(self.dataset)
 
     @cached_property
     def terms(self) -> dict[str, bool]:
@@ -158,12 +158,12 @@ class SuiteSteps:
     def _only_system(self, name: str, made: str, columns: Mapping[str, str] | None) -> str:
         """Returns whose replies a file holds: those of a system of this name, or else of the only one."""
         from fcconan.data import id_of
-        from fcconan.generation import open_part
+        from fcconan.generation import open_split
 
         source, config, split = dataset_part(made)
         if split is None and source.resolve() == self.dataset.resolve():
             split = self.suite.split
-        part = open_part(source, config=config, split=split, columns=columns)
+        part = open_split(source, config=config, split=split, columns=columns)
         named = {id_of(row, "system", place): None for place, row in part.rows()}
         found = [each for each in named if each is not None]
         if name in found or not found:
@@ -216,9 +216,9 @@ class SuiteSteps:
         """Returns a digest of all inputs of a system's replies, computed once."""
         suite, options = self.suite, self.systems[name]
         if name not in self._keys:
-            self._keys[name] = key_of(
+            self._keys[name] = cache_key(
                 step="generate",
-                options=with_digests(options),
+                options=with_content_hashes(options),
                 models=[self.model(each) for each in models_in(options)],
                 retriever=_makers_of(options),
                 **self._epoch(options),
@@ -229,12 +229,12 @@ class SuiteSteps:
 
     def key_of_judge(self, kind: str, options: Entry) -> str:
         """Returns a digest of all that ratings or comparisons depend on."""
-        return key_of(
+        return cache_key(
             step=kind,
-            options=with_digests(options),
+            options=with_content_hashes(options),
             seed=self.suite.seed,
             models=[self.model(name) for name in models_in(options)],
-            replies=content_of(self.replies),
+            replies=content_hash(self.replies),
             **self._epoch(options),
         )
 
@@ -284,13 +284,13 @@ def _makers_of(options: Entry) -> list[str]:
             spec = None
         if spec is not None and spec.has_location and spec.origin is not None:
             files.append(Path(spec.origin))
-    return [content_of(file) for file in files]
+    return [content_hash(file) for file in files]
 
 
 Row = Mapping[str, Any]
 
 
-def rehearsed(suite: SuiteSteps, steps: Steps, folder: Path, *, whole: bool) -> tuple[list[Row], bool]:
+def rehearsed(suite: SuiteSteps, steps: StepCache, folder: Path, *, whole: bool) -> tuple[list[Row], bool]:
     """Does each step that asks a model, without asking.
 
     Args:
@@ -312,8 +312,8 @@ def rehearsed(suite: SuiteSteps, steps: Steps, folder: Path, *, whole: bool) -> 
     rows: list[Row] = []
     are_written = True
     for name, entry in suite.systems.items():
-        if steps.is_kept(step_of(name), suite.key_of_system(name)):
-            rows += replies_of(name, items, suite.files_of(name)[0])
+        if steps.is_reusable(step_of(name), suite.key_of_system(name)):
+            rows += complete_replies(name, items, suite.files_of(name)[0])
             continue
         out = folder / f"{name}.parquet"
         with _at(suite, "systems", name):
@@ -321,11 +321,11 @@ def rehearsed(suite: SuiteSteps, steps: Steps, folder: Path, *, whole: bool) -> 
                 are_written = False
                 requests = suite.generate(name, out, counting, len(items)).rows()
                 found += [{"step": step_of(name), **row} for row in requests]
-                rows += stand_ins(name, items, _longest(entry))
+                rows += placeholder_replies(name, items, _longest(entry))
             else:
                 # A file of replies may answer other messages than the first one.
                 suite.generate(name, out, asking, suite.suite.limit if "from" in entry else len(items))
-                rows += replies_of(name, items, out)
+                rows += complete_replies(name, items, out)
     replies, out = folder / "replies.parquet", folder / "judged.parquet"
     write_replies(replies, [dict(row) for row in rows])
     judging = [(kind, place, config) for kind in JUDGES for place, config in enumerate(suite.judging(kind))]

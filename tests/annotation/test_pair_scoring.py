@@ -28,7 +28,7 @@ from fcconan.annotation.pair_scoring.scores import PLAN_NAME, Selection, plan, s
 from fcconan.data.ids import make_hs_id
 from fcconan.errors import InputError
 from fcconan.judging.tasks import load_task
-from fcconan.parallel.shards import Portion, run
+from fcconan.parallel.shards import Portion, run_shards
 from fcconan.parallel.workers import open_workers
 from fcconan.retrieval.lexical import TfIdf
 from fcconan.retrieval.systems import Rankings
@@ -83,7 +83,7 @@ def keys(ids: Sequence[str]) -> dict[str, str]:
 
 def by_hand(folder: Path, **options: Any) -> list[tuple[str, str, float]]:
     work, shards = plan(keys(["h1", "h2"]), keys(["c1", "c2", "c3", "c4"]), VectorScorer(ByHand()), folder, **options)
-    run(work, shards)
+    run_shards(work, shards)
     return [row[1:4] for row in rows_in(folder)]
 
 
@@ -150,7 +150,7 @@ def test_ties_of_many_cns_stay_in_their_order() -> None:
 
 def test_tfidf_scores_are_the_cosines_that_the_benchmark_ranks_by(tmp_path: Path) -> None:
     work, shards = plan(HS, CN, named("tfidf"), tmp_path / "scores")
-    run(work, shards)
+    run_shards(work, shards)
     found = {(hs, cn): score for _, hs, cn, score in rows_in(tmp_path / "scores")}
     vectoriser = TfidfVectorizer().fit(CN.values())
     cosines = cosine_similarity(vectoriser.transform(HS.values()), vectoriser.transform(CN.values()))
@@ -171,7 +171,7 @@ def test_a_system_scores_as_it_ranks(tmp_path: Path, monkeypatch: pytest.MonkeyP
     for at_once in (2, 100):  # the weights of words come from the whole list all the same
         monkeypatch.setattr(product, "ROWS_AT_ONCE", at_once)
         folder = tmp_path / str(at_once)
-        run(*plan(HS, CN, scorer, folder))
+        run_shards(*plan(HS, CN, scorer, folder))
         assert {(hs, cn): score for _, hs, cn, score, _ in rows_in(folder)} == pytest.approx(expected)
     assert max(expected.values()) > 0
 
@@ -182,7 +182,7 @@ def test_pairs_without_a_score_are_kept_with_the_reason_and_counted(
 ) -> None:
     monkeypatch.setattr(product, "ROWS_AT_ONCE", at_once)
     work, shards = plan(HS, CN, named(f"{__name__}:Half"), tmp_path / "all")
-    run(work, shards)
+    run_shards(work, shards)
     scored = {(hs, cn): (score, reason) for _, hs, cn, score, reason in rows_in(tmp_path / "all")}
     assert list(scored) == [(hs, cn) for hs in HS for cn in CN]
     for hs in ("h1", "h3"):
@@ -192,7 +192,7 @@ def test_pairs_without_a_score_are_kept_with_the_reason_and_counted(
     assert scoring_summary(work, shards) == counts
 
     work, shards = plan(HS, CN, named(f"{__name__}:Half"), tmp_path / "best", selection=Selection(top=1))
-    run(work, shards)
+    run_shards(work, shards)
     kept = [(hs, cn, score) for _, hs, cn, score, _ in rows_in(tmp_path / "best") if score is not None]
     assert kept == [("h1", "c4", 4.0), ("h3", "c4", 4.0)]
     assert scoring_summary(work, shards) == {**counts, "rows": 10, "lowest": 4.0}
@@ -200,10 +200,10 @@ def test_pairs_without_a_score_are_kept_with_the_reason_and_counted(
 
 def test_portions_write_together_what_one_process_writes(tmp_path: Path) -> None:
     whole, shards = plan(HS, CN, TfIdfScorer(), tmp_path / "whole", rows_per_shard=4)
-    run(whole, shards)
+    run_shards(whole, shards)
     for number in (2, 1):
         part, shards = plan(HS, CN, TfIdfScorer(), tmp_path / "portions", rows_per_shard=4)
-        run(part, Portion(number, 2).select(shards))
+        run_shards(part, Portion(number, 2).select(shards))
         assert len(shard_bytes(tmp_path / "portions")) == {2: 1, 1: 3}[number]
     assert shard_bytes(tmp_path / "portions") == shard_bytes(tmp_path / "whole")
     others = {path.name.split("-")[0] for path in (tmp_path / "portions").iterdir() if path.suffix != ".parquet"}
@@ -213,14 +213,14 @@ def test_portions_write_together_what_one_process_writes(tmp_path: Path) -> None
 def test_a_second_run_goes_on_where_shards_are_missing_or_torn(tmp_path: Path) -> None:
     folder = tmp_path / "scores"
     work, shards = plan(HS, CN, TfIdfScorer(), folder, rows_per_shard=4)
-    run(work, shards)
+    run_shards(work, shards)
     before = shard_bytes(folder)
     (folder / shards[0].name).unlink()
     (folder / shards[2].name).write_bytes(before[shards[2].name][:-7])
     assert scoring_summary(work, shards)["finished"] == 1
     work, shards = plan(HS, CN, TfIdfScorer(), folder, rows_per_shard=4)
     told: list[tuple[int, int]] = []
-    run(work, shards, progress=lambda *counts: told.append(counts))
+    run_shards(work, shards, progress=lambda *counts: told.append(counts))
     assert told == [(1, 3), (2, 3), (3, 3)]
     assert shard_bytes(folder) == before
 
@@ -228,7 +228,7 @@ def test_a_second_run_goes_on_where_shards_are_missing_or_torn(tmp_path: Path) -
 def test_no_flipped_bit_in_the_folder_changes_a_score(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = tmp_path / "scores"
     inputs: dict[str, Any] = {"hs": HS, "cn": CN, "scorer": TfIdfScorer(), "folder": folder, "rows_per_shard": 4}
-    run(*plan(**inputs))
+    run_shards(*plan(**inputs))
     before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
     kinds = {path.relative_to(folder).parts[0].partition("-")[0] for path in before}
     assert kinds == {PLAN_NAME, "_prepared", "_checkpoints", "part"}
@@ -239,7 +239,7 @@ def test_no_flipped_bit_in_the_folder_changes_a_score(tmp_path: Path, capsys: py
             damaged = bytearray(content)
             damaged[bit // 8] ^= 1 << bit % 8
             path.write_bytes(damaged)
-            run(*plan(**inputs))
+            run_shards(*plan(**inputs))
             said = capsys.readouterr().err
             if path.name == f"{PLAN_NAME}.json":  # the checkpoint of a plan is read only where the plan is damaged
                 path.write_bytes(content)
@@ -252,24 +252,24 @@ def test_a_shard_of_another_place_or_plan_is_computed_again(tmp_path: Path) -> N
     inputs: dict[str, Any] = {"cn": CN, "scorer": TfIdfScorer(), "rows_per_shard": 4}
     folder, other = tmp_path / "scores", tmp_path / "other"
     work, shards = plan(HS, folder=folder, **inputs)
-    run(work, shards)
+    run_shards(work, shards)
     before = shard_bytes(folder)
-    run(*plan({key: f"{text} So." for key, text in HS.items()}, folder=other, **inputs))
+    run_shards(*plan({key: f"{text} So." for key, text in HS.items()}, folder=other, **inputs))
     one, two, three = (shard.name for shard in shards)
     for name in (one, f"_checkpoints/{one}.json"):
         (folder / name).write_bytes((folder / name.replace(one, two)).read_bytes())
     for name in (three, f"_checkpoints/{three}.json"):
         (folder / name).write_bytes((other / name).read_bytes())
     assert scoring_summary(work, shards)["finished"] == 1
-    run(work, shards)
+    run_shards(work, shards)
     assert shard_bytes(folder) == before
 
 
 def test_what_was_prepared_for_another_plan_is_not_used(tmp_path: Path) -> None:
     plan(HS, dict(zip(CN, reversed(CN.values()), strict=True)), TfIdfScorer(), tmp_path / "scores")
     (tmp_path / "scores" / PLAN_NAME).unlink()
-    run(*plan(HS, CN, TfIdfScorer(), tmp_path / "scores"))
-    run(*plan(HS, CN, TfIdfScorer(), tmp_path / "fresh"))
+    run_shards(*plan(HS, CN, TfIdfScorer(), tmp_path / "scores"))
+    run_shards(*plan(HS, CN, TfIdfScorer(), tmp_path / "fresh"))
     assert shard_bytes(tmp_path / "scores") == shard_bytes(tmp_path / "fresh")
 
 
@@ -295,10 +295,10 @@ def test_a_worker_that_sees_another_folder_or_has_other_versions_writes_nothing(
 
     work, shards = plan(HS, CN, TfIdfScorer(), tmp_path / "scores")
     with pytest.raises(InputError, match=r"a worker finds no _scoring\.json of this job"):
-        run(replace(work, plan_digest="0" * 64), shards)
+        run_shards(replace(work, plan_digest="0" * 64), shards)
     other = (("fcconan", "0.0.0"), *work.versions[1:])
     with pytest.raises(InputError, match=r"a worker has other versions \(fcconan [\w.]+, expected 0\.0\.0\)"):
-        run(replace(work, versions=other), shards)
+        run_shards(replace(work, versions=other), shards)
     assert shard_bytes(tmp_path / "scores") == {}
 
 
@@ -335,7 +335,7 @@ def test_a_judge_at_an_endpoint_is_asked_about_every_pair_once(
         for _ in range(2):
             work, shards = plan(HS, CN, scorer, tmp_path / "scores", rows_per_shard=4)
             with open_workers(jobs) as workers:
-                run(work, shards, workers)
+                run_shards(work, shards, workers)
         assert len(server.requests) == 12
     rows = rows_in(tmp_path / "scores")
     assert [row[1:] for row in rows] == [
@@ -353,9 +353,9 @@ def test_answers_that_were_paid_for_outlive_a_shard_that_failed(
         asking = Asking(concurrency=1, retries=0)
         work, shards = plan({"h1": HS["h1"]}, CN, scorer, tmp_path / "scores", asking=asking)
         with pytest.raises(InputError, match=r"^1 requests had no answer: run the same command again"):
-            run(work, shards)
+            run_shards(work, shards)
         assert shard_bytes(tmp_path / "scores") == {}
-        run(work, shards)
+        run_shards(work, shards)
         assert len(server.requests) == 5  # one of the four twice
     assert [row[3] for row in rows_in(tmp_path / "scores")] == [grade(text, "relevance") for text in CN.values()]
 
@@ -410,7 +410,7 @@ def test_labels_of_a_judge_are_shares_and_what_it_does_not_say_is_missing(
 
     with Server(labels) as server:
         scorer = JudgeScorer(load_task("appropriateness"), "stub", base_url=server.url)
-        run(*plan({"h1": HS["h1"]}, CN, scorer, tmp_path / "scores"))
+        run_shards(*plan({"h1": HS["h1"]}, CN, scorer, tmp_path / "scores"))
     rows = rows_in(tmp_path / "scores")
     assert [row[3] for row in rows] == [0.0, 0.5, 1.0, None]
     assert [row[4] is None for row in rows] == [True, True, True, False]

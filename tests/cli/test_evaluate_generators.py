@@ -461,7 +461,7 @@ def test_a_folder_with_other_things_is_left_alone() -> None:
     Path("out").mkdir()
     Path("out/letter.txt").write_text("Dear Tessok,")
     done = fcconan("evaluate-generators", "suite.yaml", "--out", "out")
-    assert done.complaint == "out holds no results of a suite: choose another --out"
+    assert done.complaint == "out holds files that are not results of a suite: choose another --out"
     assert [path.name for path in Path("out").iterdir()] == ["letter.txt"]
 
 
@@ -580,7 +580,7 @@ def test_the_embedded_example_needs_no_model_and_no_network() -> None:
     done = fcconan("evaluate-generators", "suite.yaml", "--out", "out", "--json", "summary.json")
     assert (done.status, done.stderr) == (
         0,
-        "note: out/dataset is not as the step dataset left it: the step is done again\n",
+        "note: out/dataset has changed since the step dataset wrote it: the step is repeated\n",
     )
     steps = json.loads(Path("summary.json").read_text())["steps"]
     assert [step["step"] for step in steps if step["status"] != "kept"] == ["dataset"]

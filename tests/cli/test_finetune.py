@@ -97,10 +97,10 @@ def test_bad_input_is_one_line(run_cli: RunCli, tiny: Path, demo: Path, tmp_path
         (["--base-model", tiny, "--prompt-format", "poem"], "unknown format 'poem'"),
         (["--base-model", tiny, "--validation", "2"], "a share of 2.0 for validation"),
         (["--base-model", tiny, "--validation", "dev"], "has no split 'dev'"),
-        (["--base-model", tiny, "--evaluation", demo, "--subset", "bronze"], "pairs to learn from have a message of"),
+        (["--base-model", tiny, "--evaluation", demo, "--subset", "bronze"], "training pairs have a message of"),
         (
             ["--base-model", tiny, "--evaluation", f"{demo}:gold:test", "--subset", "bronze"],
-            f"have a message of {demo}:gold:test, the same in other words",
+            f"have a message of {demo}:gold:test, a paraphrase of one",
         ),
         (["--base-model", tiny, "--evaluation", f"{demo}:gold:dev"], "has no split 'dev'"),
         (["--base-model", tiny, "--evaluation", f"{demo}:poems"], "poems"),

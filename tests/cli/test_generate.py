@@ -296,8 +296,8 @@ def test_finding_what_people_judged_is_to_be_asked_for(demo: Path, server: Serve
     corpus = ("--strategy", "retrieval", "--retriever", "bm25", "--pool", f"{demo}:corpus")
     done = generate(*corpus, dataset=demo)
     assert (done.status, done.stdout) == (2, "")
-    assert done.stderr.startswith("fcconan: the pool has CNs that people found to fit ")
-    assert done.stderr.endswith(" give --allow-own-cns where finding them is the task, or other pairs with --pool\n")
+    assert done.stderr.startswith("fcconan: the pool has CNs labelled for ")
+    assert done.stderr.endswith(" give --allow-own-cns if retrieving them is the task, or other pairs with --pool\n")
     assert done.stderr.count("\n") == 1
     assert generate(*corpus, "--allow-own-cns", dataset=demo).status == 0
     assert summary()["configuration"]["candidates"]["own"] is True
@@ -541,7 +541,7 @@ def test_killed_in_the_middle_it_goes_on_and_writes_the_same(demo: Path, tiny: P
             "the best candidate is chosen by a judge, and there is none: name a mode",
         ),
         ("--model stub --decoding best-of-5 --judge x --judge-task appropriateness", "the task appropriateness h"),
-        ("--model stub --candidates 5", "one of 5 candidates is the reply: say by pick which: first, random, judge"),
+        ("--model stub --candidates 5", "there are 5 candidates: choose the selection (pick): first, random, judge"),
         ("--model stub --decoding nonsense", "unknown decoding 'nonsense': "),
         (
             "--model stub --prompt grounded",

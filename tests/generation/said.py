@@ -7,7 +7,7 @@ from fcconan.data import ids
 from fcconan.generation.decoding import Decoding, load_decoding
 from fcconan.generation.items import Example, Item
 from fcconan.generation.prompts import load_generation_prompt
-from fcconan.generation.requests import Plan
+from fcconan.generation.requests import GenerationPlan
 from fcconan.models.requests import Call, Reply
 from tests.judging.fake_model import FakeModel
 
@@ -30,9 +30,9 @@ ITEMS = [
 ]
 
 
-def plan(task: str = "brief", **settings: Any) -> Plan:
+def plan(task: str = "brief", **settings: Any) -> GenerationPlan:
     """A plan with a prompt of the catalogue; decoding is greedy unless given."""
-    return Plan(load_generation_prompt(task), settings.pop("decoding", load_decoding("greedy")), **settings)
+    return GenerationPlan(load_generation_prompt(task), settings.pop("decoding", load_decoding("greedy")), **settings)
 
 
 def drawing(number: int, pick: Any = "first", **settings: Any) -> Decoding:
@@ -61,7 +61,7 @@ class Fixed:
     def prepare(self, items: Iterable[Item]) -> None:
         self.prepared.append([each.item_id for each in items])
 
-    def of(self, item: Item) -> tuple[Example, ...]:
+    def find(self, item: Item) -> tuple[Example, ...]:
         return () if item.item_id in self._nothing else self._examples
 
 

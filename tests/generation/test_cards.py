@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 import fcconan
-from fcconan.generation.cards import card_of, card_path, dataset_of, packages_of, write_card
-from fcconan.generation.splits import open_part
+from fcconan.generation.cards import card_of, card_path, describe_messages, package_versions, write_card
+from fcconan.generation.splits import open_split
 from tests.generation.folders import write_lines
 from tests.generation.said import ITEMS
 
@@ -71,20 +71,20 @@ def test_a_card_is_written_next_to_its_file(tmp_path: Path) -> None:
 
 def test_the_messages_are_named_by_file_and_content(tmp_path: Path) -> None:
     path = write_lines(tmp_path / "messages.jsonl", [{"hate_speech": each.hate_speech} for each in ITEMS])
-    found = dataset_of(open_part(path, config=None, split=None), ITEMS)
+    found = describe_messages(open_split(path, config=None, split=None), ITEMS)
     assert (found["name"], found["items"]) == ("messages.jsonl", 3)
     assert "config" not in found
     assert len(found["fingerprint"]) == len(found["items_digest"]) == 12
-    fewer = dataset_of(open_part(path, config=None, split=None), ITEMS[:2])
+    fewer = describe_messages(open_split(path, config=None, split=None), ITEMS[:2])
     assert fewer["items_digest"] != found["items_digest"]
     assert json.loads(json.dumps(found)) == found
 
 
 def test_versions_are_those_of_what_was_used() -> None:
     own = {"fcconan": fcconan.__version__}
-    assert packages_of({"strategy": "reference"}) == own
-    assert packages_of({"model": {"endpoint": "x"}}) == own | {"aiohttp": version("aiohttp")}
-    local = packages_of({"model": {"kind": "local", "model": "stub", "weights": "12"}, "examples": {"k": 3}})
+    assert package_versions({"strategy": "reference"}) == own
+    assert package_versions({"model": {"endpoint": "x"}}) == own | {"aiohttp": version("aiohttp")}
+    local = package_versions({"model": {"kind": "local", "model": "stub", "weights": "12"}, "examples": {"k": 3}})
     assert local.keys() >= {"fcconan", "torch", "transformers", "scikit-learn"}
     assert local["torch"] == version("torch")
     assert "aiohttp" not in local

@@ -30,13 +30,13 @@ def test_sampling_is_that_of_the_settings() -> None:
 
 def test_a_changed_setting_is_in_the_name() -> None:
     preset = load_decoding("top-pk")
-    changed = preset.with_(temperature=0.7, top_p=0.92, stop=["\n"])
+    changed = preset.override(temperature=0.7, top_p=0.92, stop=["\n"])
     assert changed == Decoding(
         "top-pk, temperature=0.7, stop=['\\n']", 0.7, 0.92, 40, 156, stop=("\n",), candidates=5, pick="random"
     )
-    assert preset.with_() == preset.with_(top_k=40) == preset
-    assert preset.with_(top_k=None).name == "top-pk, top_k=None"
-    assert preset.with_(candidates=1) == Decoding("top-pk, candidates=1, pick=None", 1, 0.92, 40, 156)
+    assert preset.override() == preset.override(top_k=40) == preset
+    assert preset.override(top_k=None).name == "top-pk, top_k=None"
+    assert preset.override(candidates=1) == Decoding("top-pk, candidates=1, pick=None", 1, 0.92, 40, 156)
     assert changed.configuration == {
         "name": "top-pk, temperature=0.7, stop=['\\n']",
         "temperature": 0.7,
@@ -52,18 +52,18 @@ def test_a_changed_setting_is_in_the_name() -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"candidates": 2}, "one of 2 candidates is the reply: say by pick which: first, random, judge"),
+        ({"candidates": 2}, "there are 2 candidates: choose the selection (pick): first, random, judge"),
         (
             {"candidates": 2, "pick": "judge"},
             "2 candidates at temperature 0 are all the same: give a higher one, or 1",
         ),
-        ({"pick": "judge"}, "a single candidate needs no pick (judge): ask for several candidates"),
+        ({"pick": "judge"}, "a single candidate needs no selection (judge): request several candidates"),
         ({"stop": ["a", ""]}, "a stop string is empty: give words at which the answer ends, or none"),
     ],
 )
 def test_settings_that_do_not_go_together_are_refused(settings: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError) as caught:
-        load_decoding("greedy").with_(**settings)
+        load_decoding("greedy").override(**settings)
     assert str(caught.value) == message
 
 

@@ -12,7 +12,7 @@ from fcconan.data.leakage import kin_of
 from fcconan.errors import InputError
 from fcconan.generation.examples import Examples
 from fcconan.generation.items import Item
-from fcconan.generation.training_pool import Pair, Pool
+from fcconan.generation.training_pool import Pair, TrainingPool
 from fcconan.retrieval.dense import Vectors
 
 
@@ -38,7 +38,7 @@ def made(message: str, reply: str, code: str = "") -> Pair:
 
 def item(message: str, *references: str, code: str = "") -> Item:
     kin = kin_of(message, references, codes=[code] if code else [])
-    return Item(f"it-{message}", ids.make_hs_id(message), message, references, kin=kin)
+    return Item(f"it-{message}", ids.make_hs_id(message), message, references, leakage_keys=kin)
 
 
 PAIRS = [
@@ -54,8 +54,8 @@ PAIRS = [
 
 
 def test_the_nearest_messages_without_kin_one_for_each_message_no_cn_twice() -> None:
-    examples = Examples(Pool(PAIRS), k=3, encoder=Plane())
-    found = examples.of(item("0 asked", code="a"))
+    examples = Examples(TrainingPool(PAIRS), k=3, encoder=Plane())
+    found = examples.find(item("0 asked", code="a"))
     assert [(each.hate_speech, each.counter_narrative) for each in found] == [
         ("10 near", "first CN"),
         ("40 farther", "fourth CN"),
@@ -67,51 +67,53 @@ def test_the_nearest_messages_without_kin_one_for_each_message_no_cn_twice() -> 
 
 
 def test_a_cn_of_the_item_is_not_shown_with_another_message() -> None:
-    found = Examples(Pool(PAIRS), k=2, encoder=Plane()).of(item("11.5 new", "FIRST cn!", code="z"))
+    found = Examples(TrainingPool(PAIRS), k=2, encoder=Plane()).find(item("11.5 new", "FIRST cn!", code="z"))
     assert [each.counter_narrative for each in found] == ["third CN", "own too"]  # 12, then 1: both nearer than 40
 
 
 def test_near_copies_are_not_shown() -> None:
-    pool = Pool([made("25 The Ombrey never return books", "a"), made("30 The Tessok cheat", "b")])
+    pool = TrainingPool([made("25 The Ombrey never return books", "a"), made("30 The Tessok cheat", "b")])
     examples = Examples(pool, k=2, encoder=Plane())
-    assert [each.counter_narrative for each in examples.of(item("20 The Ombrey never return a book"))] == ["b"]
-    assert [each.counter_narrative for each in examples.of(item("20 The Dravene sing"))] == ["a", "b"]
+    assert [each.counter_narrative for each in examples.find(item("20 The Ombrey never return a book"))] == ["b"]
+    assert [each.counter_narrative for each in examples.find(item("20 The Dravene sing"))] == ["a", "b"]
 
 
 def test_equal_similarities_keep_the_order_of_the_pool() -> None:
-    pool = Pool([made("350 left", "a", code="1"), made("10 right", "b", code="2"), made("20 right", "c", code="3")])
-    found = Examples(pool, k=2, encoder=Plane()).of(item("0 asked", code="z"))
+    pool = TrainingPool(
+        [made("350 left", "a", code="1"), made("10 right", "b", code="2"), made("20 right", "c", code="3")]
+    )
+    found = Examples(pool, k=2, encoder=Plane()).find(item("0 asked", code="z"))
     assert [each.counter_narrative for each in found] == ["a", "b"]
-    turned = Pool(pool.pairs[1::-1])
-    assert [each.counter_narrative for each in Examples(turned, k=2, encoder=Plane()).of(item("0", code="z"))] == [
+    turned = TrainingPool(pool.pairs[1::-1])
+    assert [each.counter_narrative for each in Examples(turned, k=2, encoder=Plane()).find(item("0", code="z"))] == [
         "b",
         "a",
     ]
 
 
 def test_too_few_pairs_are_counted() -> None:
-    examples = Examples(Pool(PAIRS), k=5, encoder=Plane())
-    assert len(examples.of(item("0 asked", code="a"))) == 3
-    assert len(examples.of(item("5 new", code="z"))) == 4
-    only_kin = Examples(Pool(PAIRS[:2]), k=1, encoder=Plane())
-    assert only_kin.of(item("0 asked", code="a")) == ()
+    examples = Examples(TrainingPool(PAIRS), k=5, encoder=Plane())
+    assert len(examples.find(item("0 asked", code="a"))) == 3
+    assert len(examples.find(item("5 new", code="z"))) == 4
+    only_kin = Examples(TrainingPool(PAIRS[:2]), k=1, encoder=Plane())
+    assert only_kin.find(item("0 asked", code="a")) == ()
 
 
 def test_every_text_is_encoded_once() -> None:
     encoder = Plane()
-    examples = Examples(Pool(PAIRS), k=1, encoder=encoder)
+    examples = Examples(TrainingPool(PAIRS), k=1, encoder=encoder)
     assert encoder.calls == []
     asked = [item("0 asked"), item("7 new"), item("8 new"), item("7 new")]
     examples.prepare(asked)
     assert encoder.calls == [6, 2]  # six messages of the pool, then the two that it does not have
-    prepared = [examples.of(each) for each in asked]
+    prepared = [examples.find(each) for each in asked]
     assert encoder.calls == [6, 2]
-    alone = Examples(Pool(PAIRS), k=1, encoder=Plane())
-    assert [alone.of(each) for each in asked] == prepared
+    alone = Examples(TrainingPool(PAIRS), k=1, encoder=Plane())
+    assert [alone.find(each) for each in asked] == prepared
 
 
 def test_tfidf() -> None:
-    pool = Pool(
+    pool = TrainingPool(
         [
             made("The Ombrey never return a book", "a", code="1"),
             made("Every Tessok cheats at cards", "b", code="2"),
@@ -119,9 +121,9 @@ def test_tfidf() -> None:
         ]
     )
     examples = Examples(pool, k=1, encoder="tfidf")
-    assert [each.counter_narrative for each in examples.of(item("All those Tessok at their cards"))] == ["b"]
+    assert [each.counter_narrative for each in examples.find(item("All those Tessok at their cards"))] == ["b"]
     # No word in common with any: all are equal, and the order of the pool holds.
-    assert [(each.counter_narrative, each.score) for each in examples.of(item("Quillish"))] == [("a", 0.0)]
+    assert [(each.counter_narrative, each.score) for each in examples.find(item("Quillish"))] == [("a", 0.0)]
     assert examples.configuration == {
         "pool": {"pairs": 3},
         "k": 1,
@@ -132,8 +134,8 @@ def test_tfidf() -> None:
 
 def test_bad_input() -> None:
     with pytest.raises(InputError, match="have no messages: a catalogue alone gives no examples"):
-        Examples(Pool([made("", "a CN")]), encoder=Plane())
+        Examples(TrainingPool([made("", "a CN")]), encoder=Plane())
     with pytest.raises(InputError, match=r"no model folder at \./none"):
-        Examples(Pool(PAIRS), encoder="./none")
+        Examples(TrainingPool(PAIRS), encoder="./none")
     with pytest.raises(InputError, match="TF-IDF cannot be fitted"):
-        Examples(Pool([made("?", "a CN")]), encoder="tfidf")
+        Examples(TrainingPool([made("?", "a CN")]), encoder="tfidf")

@@ -19,11 +19,11 @@ from fcconan.data.ids import make_cn_id
 from fcconan.data.locks import locked
 from fcconan.errors import InputError
 from fcconan.generation.finetuning import run as finetune_run
-from fcconan.generation.finetuning.data import Parts, prepare_pairs
-from fcconan.generation.finetuning.model import Base, mean_loss
-from fcconan.generation.finetuning.run import with_room
-from fcconan.generation.finetuning.search import CARD, CURVE, REPORT, Finetuner, Lesson
-from fcconan.generation.finetuning.settings import Finetuning
+from fcconan.generation.finetuning.data import TrainingSplit, prepare_pairs
+from fcconan.generation.finetuning.model import PretrainedModel, mean_loss
+from fcconan.generation.finetuning.run import retry_out_of_memory
+from fcconan.generation.finetuning.search import CARD, CURVE, REPORT, Finetuner, FinetuningData
+from fcconan.generation.finetuning.settings import FinetuningSettings
 from fcconan.generation.prompts import load_generation_prompt
 from fcconan.generation.training_pool import Pair
 from fcconan.models.chat_template import load_format
@@ -33,7 +33,7 @@ from tests.models.tiny_chat import TEXTS, tiny_chat
 
 # Stated before the first training of this test: the perplexity of unseen pairs falls by a factor of e at least.
 MARGIN = 1.0
-LORA = Finetuning(
+LORA = FinetuningSettings(
     method="lora", learning_rates=(1e-2,), schedule="constant", batch_size=8, epochs=4, patience=2, dtype="float32"
 )
 FULL = replace(LORA, method="full", learning_rates=(3e-3,))
@@ -62,26 +62,34 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def tuned(tiny: Path, demo: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with `lora` and `full`, both fine-tuned on the pairs of the demo."""
     folder = tmp_path_factory.mktemp("tuned")
-    for name, how in (("lora", LORA), ("full", FULL)):
-        of_demo(tiny, demo, how).run(folder / name)
+    for name, settings in (("lora", LORA), ("full", FULL)):
+        of_demo(tiny, demo, settings).run(folder / name)
     return folder
 
 
-def of_demo(model: Path, demo: Path, how: Finetuning) -> Finetuner:
-    parts, notes = prepare_pairs(demo, validation="0.2", seed=how.seed)
+def of_demo(model: Path, demo: Path, settings: FinetuningSettings) -> Finetuner:
+    parts, notes = prepare_pairs(demo, validation="0.2", seed=settings.seed)
     return Finetuner(
-        Base(str(model)), Lesson(load_generation_prompt("message"), None, parts, notes), how, plot=curve_plot
+        PretrainedModel(str(model)),
+        FinetuningData(load_generation_prompt("message"), None, parts, notes),
+        settings,
+        plot=curve_plot,
     )
 
 
-def of_few(model: Path, how: Finetuning, **lesson: Any) -> Finetuner:
+def of_few(model: Path, settings: FinetuningSettings, **lesson: Any) -> Finetuner:
     """Of eight pairs to learn from and two for validation, all short."""
     pairs = [
         Pair(f"{message} {reply}", make_cn_id(reply), message, reply, frozenset())
         for message, reply in zip(TEXTS * 2, [*TEXTS[3:], *TEXTS], strict=False)
     ]
     chosen = {"prompt": load_generation_prompt("message"), "template": None, **lesson}
-    return Finetuner(Base(str(model)), Lesson(parts=Parts(pairs[:8], pairs[8:10]), **chosen), how, plot=curve_plot)
+    return Finetuner(
+        PretrainedModel(str(model)),
+        FinetuningData(parts=TrainingSplit(pairs[:8], pairs[8:10]), **chosen),
+        settings,
+        plot=curve_plot,
+    )
 
 
 def weights_of(folder: Path) -> bytes:
@@ -221,26 +229,26 @@ def stopped_after(epochs: int, monkeypatch: pytest.MonkeyPatch) -> Iterator[None
 THREE = replace(SHORT, epochs=3)
 
 
-@pytest.mark.parametrize("how", [THREE, replace(THREE, method="full", accumulation=2)], ids=["lora", "full"])
+@pytest.mark.parametrize("settings", [THREE, replace(THREE, method="full", accumulation=2)], ids=["lora", "full"])
 def test_an_interrupted_training_ends_with_the_same_weights(
-    tiny: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: Finetuning
+    tiny: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settings: FinetuningSettings
 ) -> None:
-    whole = of_few(tiny, how).run(tmp_path / "whole")
+    whole = of_few(tiny, settings).run(tmp_path / "whole")
     for _ in stopped_after(1, monkeypatch):
         with pytest.raises(Stopped):
-            of_few(tiny, how).run(tmp_path / "cut")
+            of_few(tiny, settings).run(tmp_path / "cut")
     assert not (tmp_path / "cut").exists()
     # Half a checkpoint, as a kill leaves it, is not gone on with.
-    half = tmp_path / "cut.partial" / f"rate-{how.learning_rates[0]!r}" / "checkpoint-999"
+    half = tmp_path / "cut.partial" / f"rate-{settings.learning_rates[0]!r}" / "checkpoint-999"
     half.mkdir()
     (half / "trainer_state.json").write_text("{")
     # The steps of the second and third epoch are done, those of the first are not: it goes on from its checkpoint.
     steps = rates_of_steps(monkeypatch)
-    cut = of_few(tiny, how).run(tmp_path / "cut")
+    cut = of_few(tiny, settings).run(tmp_path / "cut")
     assert len(steps) == 2 * 2
     assert weights_of(tmp_path / "cut") == weights_of(tmp_path / "whole")
     assert (cut["after"], losses(cut)) == (whole["after"], losses(whole))
-    assert len(losses(cut)) == how.epochs
+    assert len(losses(cut)) == settings.epochs
     assert (tmp_path / "cut" / CURVE).read_text() == (tmp_path / "whole" / CURVE).read_text()
 
 
@@ -265,8 +273,8 @@ def test_the_learning_rate_falls_with_the_inverse_square_root(
     from transformers import get_inverse_sqrt_schedule
 
     rates = rates_of_steps(monkeypatch)
-    how = replace(SHORT, schedule="inverse_sqrt", warmup_steps=2, batch_size=2)
-    of_few(tiny, how).run(tmp_path / "out")
+    settings = replace(SHORT, schedule="inverse_sqrt", warmup_steps=2, batch_size=2)
+    of_few(tiny, settings).run(tmp_path / "out")
     done = list(rates)
     optimizer = torch.optim.AdamW([torch.nn.Parameter(torch.zeros(1))], lr=1e-2)
     schedule = get_inverse_sqrt_schedule(optimizer, num_warmup_steps=2)
@@ -282,23 +290,26 @@ def test_the_learning_rate_falls_with_the_inverse_square_root(
 def test_a_training_that_is_finished_is_not_done_again(
     tiny: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    how = replace(SHORT, epochs=1)
+    settings = replace(SHORT, epochs=1)
     out = tmp_path / "out"
-    report = of_few(tiny, how).run(out)
+    report = of_few(tiny, settings).run(out)
     monkeypatch.setattr(finetune_run, "_train", None)
     before = {path.name: path.read_bytes() for path in out.iterdir()}
-    assert of_few(tiny, how).finished(out) == of_few(tiny, how).run(out) == json.loads(json.dumps(report))
+    assert of_few(tiny, settings).finished(out) == of_few(tiny, settings).run(out) == json.loads(json.dumps(report))
     assert {path.name: path.read_bytes() for path in out.iterdir()} == before
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
     refusal = "is there and not empty: choose another --out"
-    for other in (of_few(tiny, replace(how, rank=8)), of_few(tiny, how, prompt=load_generation_prompt("plain"))):
+    for other in (
+        of_few(tiny, replace(settings, rank=8)),
+        of_few(tiny, settings, prompt=load_generation_prompt("plain")),
+    ):
         assert other.finished(out) is None
         with pytest.raises(InputError, match=refusal):
             other.run(out)
     for text in ("{", "[]", "{}"):
         (out / REPORT).write_text(text)
         with pytest.raises(InputError, match=refusal):
-            of_few(tiny, how).run(out)
+            of_few(tiny, settings).run(out)
 
 
 def losses(report: dict[str, Any]) -> list[tuple[float, float]]:
@@ -308,7 +319,7 @@ def losses(report: dict[str, Any]) -> list[tuple[float, float]]:
 def test_of_several_learning_rates_the_best_is_kept_and_none_is_trained_twice(
     tiny: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    how = replace(SHORT, learning_rates=(1e-2, 1e29, 1e-4))
+    settings = replace(SHORT, learning_rates=(1e-2, 1e29, 1e-4))
     trained: list[float] = []
     train = finetune_run._train
 
@@ -320,8 +331,8 @@ def test_of_several_learning_rates_the_best_is_kept_and_none_is_trained_twice(
 
     monkeypatch.setattr(finetune_run, "_train", counted)
     with pytest.raises(Stopped):
-        of_few(tiny, how).run(tmp_path / "out")
-    report = of_few(tiny, how).run(tmp_path / "out")
+        of_few(tiny, settings).run(tmp_path / "out")
+    report = of_few(tiny, settings).run(tmp_path / "out")
     assert trained == [1e-2, 1e29, 1e-4, 1e-4]
     assert [(run["learning_rate"], run["reason"]) for run in report["runs"]] == [
         (1e-2, None),
@@ -339,8 +350,8 @@ def test_of_several_learning_rates_the_best_is_kept_and_none_is_trained_twice(
 def test_edited_results_of_an_unfinished_training_are_computed_again(
     tiny: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    how = replace(SHORT, epochs=1, learning_rates=(1e-2, 1e-4))
-    report = of_few(tiny, how).run(tmp_path / "whole")
+    settings = replace(SHORT, epochs=1, learning_rates=(1e-2, 1e-4))
+    report = of_few(tiny, settings).run(tmp_path / "whole")
     trained: list[float] = []
     train = finetune_run._train
 
@@ -352,12 +363,12 @@ def test_edited_results_of_an_unfinished_training_are_computed_again(
 
     monkeypatch.setattr(finetune_run, "_train", counted)
     with pytest.raises(Stopped):
-        of_few(tiny, how).run(tmp_path / "out")
+        of_few(tiny, settings).run(tmp_path / "out")
     partial = tmp_path / "out.partial"
     kept = [partial / "untuned.json", partial / f"rate-{1e-2!r}" / "result.json"]
     for path in kept:  # still JSON, with another loss
         path.write_text(path.read_text().replace("0", "1"))
-    again = of_few(tiny, how).run(tmp_path / "out")
+    again = of_few(tiny, settings).run(tmp_path / "out")
     assert trained == [1e-2, 1e-4, 1e-2, 1e-4]
     assert (losses(again), again["before"], again["after"]) == (losses(report), report["before"], report["after"])
     assert weights_of(tmp_path / "out") == weights_of(tmp_path / "whole")
@@ -388,8 +399,8 @@ def test_the_curve_cuts_off_what_rose_far_above_the_start(tiny: Path, tuned: Pat
 
 def test_training_ends_where_nothing_is_gained(tiny: Path, tmp_path: Path) -> None:
     # One epoch at this rate brings the weights so far away that none of the next three is better.
-    how = replace(SHORT, method="full", learning_rates=(3.0,), epochs=9, patience=1)
-    report = of_few(tiny, how).run(tmp_path / "out")
+    settings = replace(SHORT, method="full", learning_rates=(3.0,), epochs=9, patience=1)
+    report = of_few(tiny, settings).run(tmp_path / "out")
     curve = [entry["validation_loss"] for entry in report["runs"][0]["curve"]]
     worse = next(place for place in range(1, len(curve)) if curve[place] >= min(curve[:place]))
     assert worse == len(curve) - 1 < 8
@@ -397,9 +408,9 @@ def test_training_ends_where_nothing_is_gained(tiny: Path, tmp_path: Path) -> No
     history = [{"validation_loss": value} for value in (3.0, 2.0, 2.5, 2.0, 2.1)]
     entries = [{"epoch": place, "step": place, **entry} for place, entry in enumerate(history, start=1)]
     for patience, over in ((2, [False, False, False, True]), (3, [False] * 4), (0, [False] * 5)):
-        how = Finetuning(epochs=6, patience=patience)
-        assert [finetune_run._is_over(entries[:number], how) for number in range(1, len(over) + 1)] == over
-    assert finetune_run._is_over(entries, Finetuning(epochs=5, patience=0))
+        settings = FinetuningSettings(epochs=6, patience=patience)
+        assert [finetune_run._is_finished(entries[:number], settings) for number in range(1, len(over) + 1)] == over
+    assert finetune_run._is_finished(entries, FinetuningSettings(epochs=5, patience=0))
 
 
 def test_another_unfinished_training_is_not_gone_on_with(
@@ -428,11 +439,11 @@ def test_another_unfinished_training_is_not_gone_on_with(
 def test_a_batch_that_does_not_fit_is_halved(
     tiny: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    load = Base.load
+    load = PretrainedModel.load
     most = [2]
 
-    def crowded(self: Base, how: Finetuning, device: str) -> Any:
-        model = load(self, how, device)
+    def crowded(self: PretrainedModel, settings: FinetuningSettings, device: str) -> Any:
+        model = load(self, settings, device)
 
         def check(module: Any, arguments: Any, named: dict[str, Any]) -> None:
             if len(named["input_ids"]) > most[0]:
@@ -442,28 +453,28 @@ def test_a_batch_that_does_not_fit_is_halved(
         return model
 
     said: list[str] = []
-    monkeypatch.setattr(Base, "load", crowded)
-    how = replace(SHORT, batch_size=6, epochs=1)
-    halved = of_few(tiny, how).run(tmp_path / "halved", say=said.append)
+    monkeypatch.setattr(PretrainedModel, "load", crowded)
+    settings = replace(SHORT, batch_size=6, epochs=1)
+    halved = of_few(tiny, settings).run(tmp_path / "halved", notify=said.append)
     assert said == ["out of memory: 3 pairs at a time from now on, in 2 parts of a batch",
                     "out of memory: 1 pairs at a time from now on, in 6 parts of a batch"]  # fmt: skip
     assert halved["runs"][0]["accumulation"] == 6
-    monkeypatch.setattr(Base, "load", load)
-    asked = of_few(tiny, replace(how, accumulation=6)).run(tmp_path / "asked")
+    monkeypatch.setattr(PretrainedModel, "load", load)
+    asked = of_few(tiny, replace(settings, accumulation=6)).run(tmp_path / "asked")
     assert weights_of(tmp_path / "halved") == weights_of(tmp_path / "asked")
     assert losses(halved) == losses(asked)
     # Accumulation changes what dropout draws, and else nothing but the last bits.
-    without = replace(how, dropout=0.0)
+    without = replace(settings, dropout=0.0)
     reports = [of_few(tiny, replace(without, accumulation=n)).run(tmp_path / f"parts-{n}") for n in (1, 3)]
     assert sum(losses(reports[0]), ()) == pytest.approx(sum(losses(reports[1]), ()), rel=1e-4)
     assert capfd.readouterr() == ("", "")
 
-    monkeypatch.setattr(Base, "load", crowded)
+    monkeypatch.setattr(PretrainedModel, "load", crowded)
     most[0] = 0
-    with pytest.raises(InputError, match=r"one pair at a time does not fit the memory .* give a smaller --max-length"):
-        of_few(tiny, how).run(tmp_path / "none")
+    with pytest.raises(InputError, match=r"one pair at a time does not fit into memory .* give a smaller --max-length"):
+        of_few(tiny, settings).run(tmp_path / "none")
     with pytest.raises(RuntimeError, match="something else"):
-        with_room(lambda parts: raise_(RuntimeError("something else")), how, tmp_path, said.append)
+        retry_out_of_memory(lambda parts: raise_(RuntimeError("something else")), settings, tmp_path, said.append)
 
 
 def raise_(error: Exception) -> None:

@@ -11,16 +11,16 @@ from fcconan.data.ids import make_cn_id, make_hs_id, make_pair_id
 from fcconan.data.leakage import kin_of
 from fcconan.errors import InputError
 from fcconan.generation.finetuning.data import (
-    Parts,
+    TrainingSplit,
     divide,
     encode,
     evaluation_refusal,
-    kin_of_evaluation,
+    find_evaluation_pairs,
     prepare_pairs,
     shared_messages,
     without_duplicates,
 )
-from fcconan.generation.finetuning.model import padded
+from fcconan.generation.finetuning.model import pad_batch
 from fcconan.generation.items import Item
 from fcconan.generation.prompts import load_generation_prompt
 from fcconan.generation.training_pool import Pair, load_training_pairs
@@ -95,7 +95,7 @@ def test_files_without_pairs_are_refused(tmp_path: Path) -> None:
     named = load_training_pairs(tmp_path / "a.csv", columns={"counter_narrative": "answer"})
     assert [each.counter_narrative for each in named.pairs] == ["No."]
     judged = [{"hate_speech": THEFT, "counter_narrative": "No.", "label": "not_appropriate"}]
-    with pytest.raises(InputError, match="has 1 pairs, and no CN in them fits its message"):
+    with pytest.raises(InputError, match="has 1 pairs, none of them appropriate"):
         load_training_pairs(written(tmp_path / "b.csv", judged))
 
 
@@ -130,19 +130,19 @@ def test_messages_of_an_evaluation_are_refused_and_listed() -> None:
         example(MOON, "Moonlight suits us all."),
     ]
     items = [
-        Item("it-1", "hs-1", "the OMBREY steal books", kin=kin_of("the OMBREY steal books")),
+        Item("it-1", "hs-1", "the OMBREY steal books", leakage_keys=kin_of("the OMBREY steal books")),
         Item(
             "it-2",
             "hs-2",
             "Dogs howl.",
             ("Moonlight suits us all!",),
-            kin=kin_of("Dogs howl.", ["Moonlight suits us all!"]),
+            leakage_keys=kin_of("Dogs howl.", ["Moonlight suits us all!"]),
         ),
     ]
-    assert kin_of_evaluation(pairs, items) == {0, 2}
+    assert find_evaluation_pairs(pairs, items) == {0, 2}
     refused = evaluation_refusal([pairs[0], pairs[2]], "exam")
     assert str(refused) == (
-        "2 pairs to learn from have a message of exam, the same in other words, or a CN of it "
+        "2 training pairs have a message of exam, a paraphrase of one, or a CN of it "
         f"({pairs[0].pair_id}, {pairs[2].pair_id}): take them out, or give --leave-out-evaluation"
     )
     assert [each["pair_id"] for each in refused.pairs] == [pairs[0].pair_id, pairs[2].pair_id]
@@ -168,16 +168,18 @@ def test_the_validation_part_shares_no_message_and_no_reply(seed: int) -> None:
 def test_near_copies_are_kin_of_an_evaluation_and_stay_on_one_side() -> None:
     near = "Every Tessok cheated at cards."
     pairs = [example(CARDS, "A."), example(near, "B."), example(MOON, "C.")]
-    assert kin_of_evaluation(pairs[1:], [Item("it-1", "hs-1", CARDS, kin=kin_of(CARDS))]) == {0}
-    assert divide(pairs, 0.4, seed=0) == Parts(pairs[:2], pairs[2:])
-    assert shared_messages(Parts(pairs[:1], pairs[1:])) == 1
+    assert find_evaluation_pairs(pairs[1:], [Item("it-1", "hs-1", CARDS, leakage_keys=kin_of(CARDS))]) == {0}
+    assert divide(pairs, 0.4, seed=0) == TrainingSplit(pairs[:2], pairs[2:])
+    assert shared_messages(TrainingSplit(pairs[:1], pairs[1:])) == 1
 
 
 def test_groups_stay_together_when_a_part_is_cut_off() -> None:
     joined = [example(THEFT, "A."), example("the ombrey STEAL books", "B."), example(CARDS, "B."), example(CARDS, "C.")]
     parts = divide([*joined, example(MOON, "D.")], 0.5, seed=0)
-    assert parts == Parts(joined, [example(MOON, "D.")])
-    with pytest.raises(InputError, match=r"the 4 training pairs hang together .* give one with --validation"):
+    assert parts == TrainingSplit(joined, [example(MOON, "D.")])
+    with pytest.raises(
+        InputError, match=r"the 4 training pairs are one group.* give a validation part with --validation"
+    ):
         divide(joined, 0.5, seed=0)
     for share in (0.0, 1.0, float("nan")):
         with pytest.raises(InputError, match="give a number above 0 and below 1"):
@@ -189,7 +191,10 @@ def test_what_is_prepared_is_counted(tmp_path: Path) -> None:
         tmp_path / "learnt.csv", (THEFT, "A."), (THEFT, "B."), (THEFT, "B."), (CARDS, "C."), ("They dance.", "D.")
     )
     held = pairs_file(tmp_path / "held.csv", (MOON, "E."), ("They dance!", "F."))
-    exam = [Item("it-1", "hs-1", CARDS, kin=kin_of(CARDS)), Item("it-2", "hs-2", MOON, kin=kin_of(MOON))]
+    exam = [
+        Item("it-1", "hs-1", CARDS, leakage_keys=kin_of(CARDS)),
+        Item("it-2", "hs-2", MOON, leakage_keys=kin_of(MOON)),
+    ]
     parts, notes = prepare_pairs(
         learnt,
         validation=str(held),
@@ -208,14 +213,14 @@ def test_what_is_prepared_is_counted(tmp_path: Path) -> None:
     parts, notes = prepare_pairs(learnt, validation="0.4", seed=3)
     assert (len(parts.train), len(parts.validation), notes["left_out"]) == (3, 2, {})
     assert (notes["validation"], notes["identical_pairs"]) == ({"share": 0.4}, 1)
-    with pytest.raises(InputError, match="2 pairs to learn from have a message of exam"):
+    with pytest.raises(InputError, match="2 training pairs have a message of exam"):
         prepare_pairs(learnt, validation=str(held), evaluation={"exam": exam}, seed=3)
     with pytest.raises(InputError, match="is a file and has no splits"):
         prepare_pairs(learnt, validation="dev", seed=3)
-    with pytest.raises(InputError, match="nothing is left of"):
+    with pytest.raises(InputError, match=r"all pairs of .* share messages with the evaluation"):
         prepare_pairs(
             held,
-            evaluation={"all": [Item("i", "h", text, kin=kin_of(text)) for text in (MOON, "They dance!")]},
+            evaluation={"all": [Item("i", "h", text, leakage_keys=kin_of(text)) for text in (MOON, "They dance!")]},
             leave_out_evaluation=True,
             seed=3,
         )
@@ -226,7 +231,7 @@ def test_the_loss_is_on_the_reply_and_one_end_token(tokenizer: Any) -> None:
     pairs = [example(THEFT, "They return them."), example(CARDS, "No.")]
     encoded, left_out = encode(pairs, tokenizer=tokenizer, prompt=prompt, template=None, max_length=512)
     assert left_out == {}
-    batch = padded(encoded, tokenizer.pad_token_id)
+    batch = pad_batch(encoded, tokenizer.pad_token_id)
     for pair, each, tokens, labels, mask in zip(
         pairs, encoded, batch["input_ids"], batch["labels"], batch["attention_mask"], strict=True
     ):

@@ -11,8 +11,8 @@ import pytest
 
 from fcconan.errors import InputError
 from fcconan.generation.finetuning.model import (
-    Base,
-    Encoded,
+    EncodedPair,
+    PretrainedModel,
     attention_layers,
     attention_pattern,
     four_bit_configuration,
@@ -21,7 +21,7 @@ from fcconan.generation.finetuning.model import (
 )
 from fcconan.generation.finetuning.run import perplexity
 from fcconan.generation.finetuning.search import Finetuner
-from fcconan.generation.finetuning.settings import Finetuning, load_finetuning
+from fcconan.generation.finetuning.settings import FinetuningSettings, load_finetuning
 from fcconan.models.weights import quiet_training
 from tests.models.tiny_chat import tiny_chat
 
@@ -36,7 +36,7 @@ def test_the_loss_weighs_tokens_and_not_batches(tiny: Path) -> None:
     from transformers import AutoModelForCausalLM
 
     model = AutoModelForCausalLM.from_pretrained(tiny)
-    pairs = [Encoded((5, 6, 7), 2), Encoded(tuple(range(40, 60)), 3), Encoded((9, 8, 7, 6, 5), 1)]
+    pairs = [EncodedPair((5, 6, 7), 2), EncodedPair(tuple(range(40, 60)), 3), EncodedPair((9, 8, 7, 6, 5), 1)]
     by_hand: list[list[float]] = []
     with torch.no_grad():
         for pair in pairs:
@@ -93,7 +93,7 @@ def test_adapters_go_to_the_attention_blocks(kind: str) -> None:
     assert len(pattern.split("|")) == len(names)
     base: Any = SimpleNamespace(name=kind, source="somewhere", revision=None)
     with quiet_training():
-        adapted = Base._with_adapters(base, model, Finetuning(rank=4, alpha=12, dropout=0.25))
+        adapted = PretrainedModel._with_adapters(base, model, FinetuningSettings(rank=4, alpha=12, dropout=0.25))
     built = adapted.peft_config["default"]
     assert (built.r, built.lora_alpha, built.lora_dropout, built.bias, built.target_modules) == (
         4,
@@ -126,7 +126,7 @@ def test_four_bit_is_as_in_the_paper_and_refused_without_cuda(tiny: Path) -> Non
     assert four_bit.bnb_4bit_compute_dtype == torch.bfloat16
     assert four_bit.bnb_4bit_use_double_quant is False
     with pytest.raises(InputError) as refused:
-        Finetuner(Base(str(tiny)), SimpleNamespace(), load_finetuning("pairwise-qlora"), device="cpu")  # type: ignore[arg-type]
+        Finetuner(PretrainedModel(str(tiny)), SimpleNamespace(), load_finetuning("pairwise-qlora"), device="cpu")  # type: ignore[arg-type]
     assert str(refused.value) == (
         "method qlora holds the model in 4 bit, which needs a CUDA device, not cpu: take method lora (preset "
         "pairwise-lora)"
@@ -139,16 +139,16 @@ def test_models_that_cannot_be_tuned_are_refused(tiny: Path, tmp_path: Path) -> 
     (adapter / "adapter_config.json").write_text("{}")
     (adapter / "adapter_model.safetensors").write_text("")
     with pytest.raises(InputError, match="holds an adapter: fine-tune the model that it belongs to"):
-        Base(str(adapter))
+        PretrainedModel(str(adapter))
     with pytest.raises(InputError, match="the model nobody/nothing cannot be found"):
-        Base("nobody/nothing")
+        PretrainedModel("nobody/nothing")
     with pytest.raises(InputError, match=f"no model folder at {tmp_path}/nothing"):
-        Base(str(tmp_path / "nothing"))
+        PretrainedModel(str(tmp_path / "nothing"))
     with pytest.raises(InputError, match="there is no device 'abacus' to train on: give cpu"):
-        Finetuner(Base(str(tiny)), SimpleNamespace(), Finetuning(), device="abacus")  # type: ignore[arg-type]
+        Finetuner(PretrainedModel(str(tiny)), SimpleNamespace(), FinetuningSettings(), device="abacus")  # type: ignore[arg-type]
     endless = tmp_path / "endless"
     shutil.copytree(tiny, endless)
     written = json.loads((endless / "tokenizer_config.json").read_text())
     (endless / "tokenizer_config.json").write_text(json.dumps({**written, "eos_token": None}))
     with pytest.raises(InputError, match=r"the tokenizer of endless has no end token \(eos_token\)"):
-        Base(str(endless)).tokenizer()
+        PretrainedModel(str(endless)).tokenizer()

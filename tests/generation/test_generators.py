@@ -10,9 +10,9 @@ import pytest
 from fcconan.data.ids import make_reply_id
 from fcconan.data.tables import open_table
 from fcconan.errors import InputError
-from fcconan.generation.generators import CatalogueGenerator, ModelGenerator, References
+from fcconan.generation.generators import ModelGenerator, ReferenceGenerator, RetrievalGenerator
 from fcconan.generation.items import GENERATED, Generated, Item
-from fcconan.generation.writing import Tally, generate_rows, row_maker
+from fcconan.generation.writing import ReplyCounts, generate_rows, row_maker
 from fcconan.models.requests import Call, Reply
 from fcconan.models.token_sampling import stop_in
 from tests.generation.said import (
@@ -170,7 +170,7 @@ def test_a_model_gives_one_reply_a_call(number: int, message: str) -> None:
     ("number", "message"), [(0, "found fewer answers than questions"), (2, "found more answers than questions")]
 )
 def test_a_generator_gives_one_answer_an_item(number: int, message: str) -> None:
-    class Wrong(References):
+    class Wrong(ReferenceGenerator):
         def answers(self, items: Iterable[Item]) -> Iterator[Generated]:
             return iter([Generated("x")] * (number * len(list(items))))
 
@@ -180,28 +180,28 @@ def test_a_generator_gives_one_answer_an_item(number: int, message: str) -> None
 
 def test_the_best_of_a_catalogue_is_the_reply() -> None:
     source = Fixed(example(1), example(2), nothing=[ITEMS[1].item_id])
-    rows = list(generate_rows(CatalogueGenerator(source), ITEMS[:2], flags=no_flags))
+    rows = list(generate_rows(RetrievalGenerator(source), ITEMS[:2], flags=no_flags))
     assert [(row["text"], row["reason"], row["sources"]) for row in rows] == [
         ("Answer 1.", None, ["cn-1"]),
         (None, "no_candidates", []),
     ]
     assert {(row["system"], row["strategy"]) for row in rows} == {("fixed:retrieval", "retrieval")}
     source.failures = {ITEMS[1].item_id: "timeout"}  # type: ignore[attr-defined]
-    assert [each.reason for each in CatalogueGenerator(source).answers(ITEMS[:2])] == [None, "timeout"]
+    assert [each.reason for each in RetrievalGenerator(source).answers(ITEMS[:2])] == [None, "timeout"]
 
 
 def test_a_reference_is_the_reply_and_the_others_its_references() -> None:
     texts = [f"CN {number}." for number in range(4)]
     items = [item(f"Message {number}.", *texts) for number in range(40)]
-    found = {each.item_id: got for each, got in zip(items, References().answers(items), strict=True)}
+    found = {each.item_id: got for each, got in zip(items, ReferenceGenerator().answers(items), strict=True)}
     assert {got.text for got in found.values()} == set(texts)
     for got in found.values():
         assert got.more["references"] == [text for text in texts if text != got.text]
-    again = dict(zip((each.item_id for each in items[::-1]), References().answers(items[::-1]), strict=True))
+    again = dict(zip((each.item_id for each in items[::-1]), ReferenceGenerator().answers(items[::-1]), strict=True))
     assert again == found
-    other = [got.text for got in References(seed=1).answers(items)]
+    other = [got.text for got in ReferenceGenerator(seed=1).answers(items)]
     assert other != [got.text for got in found.values()]
-    one, none = References(name="people").answers([item(TESSOK, " Who saw? "), item(VELMARI, " ")])
+    one, none = ReferenceGenerator(name="people").answers([item(TESSOK, " Who saw? "), item(VELMARI, " ")])
     assert (one.text, one.more["references"]) == ("Who saw?", [])
     assert (none.text, none.reason) == (None, "no_reference")
 
@@ -222,7 +222,7 @@ def test_judges_compute_the_same_ids(tmp_path: Path) -> None:
 
 def test_counts_are_those_of_the_rows() -> None:
     make = row_maker("one", "few-shot", flags=lambda hs, text, *, language=None: tuple(text.split("|")[1:]))
-    tally = Tally()
+    tally = ReplyCounts()
     tokens = {"prompt_tokens": 10, "completion_tokens": 3}
     for each, got in (
         (ITEMS[0], Generated("two words|refusal:request|insult", more={"examples": ["a", "b"], **tokens})),
@@ -257,7 +257,7 @@ def test_counts_are_those_of_the_rows() -> None:
             "tokens": {"prompt": 0, "completion": 0},
         },
     ]
-    with pytest.raises(InputError, match=r"of two to the item .* stands there twice"):
+    with pytest.raises(InputError, match=r"of two to the item .* occurs twice"):
         tally.add(row_maker("two", "reference", flags=no_flags)(ITEMS[0], Generated(None, "no_reference")))
 
 

@@ -23,7 +23,7 @@ def no_flags(hate_speech: str, text: str, *, language: str | None = None) -> tup
 
 
 def texts(found: ImportedReplies, system: str) -> list[tuple[str, str | None, str | None]]:
-    return [(each.item_id, got.text, got.reason) for each, got in found.of(system)]
+    return [(each.item_id, got.text, got.reason) for each, got in found.iter_replies(system)]
 
 
 def replies(tmp_path: Path, rows: Sequence[Mapping[str, Any]], items: Any = ITEMS, **settings: Any) -> ImportedReplies:
@@ -55,7 +55,7 @@ def test_replies_find_their_items_by_the_message(tmp_path: Path) -> None:
         "missing": {"mine": 0},
     }
     assert found.notes() == ["1 of 4 replies answer no message of the dataset: left out."]
-    (_, got), *_ = found.of("mine")
+    (_, got), *_ = found.iter_replies("mine")
     assert got.more == {
         "reply_id": ids.make_reply_id(ITEMS[0].item_id, "mine", "They do."),
         "strategy": "imported",
@@ -64,7 +64,7 @@ def test_replies_find_their_items_by_the_message(tmp_path: Path) -> None:
 
 def test_rows_have_the_message_and_the_references_of_the_item(tmp_path: Path) -> None:
     found = replies(tmp_path, [{"hate_speech": f"{OMBREY} ", "text": "They do.", "references": ["Other."]}])
-    ((each, got),) = found.of("mine")
+    ((each, got),) = found.iter_replies("mine")
     row = row_maker("mine", "imported", flags=no_flags)(each, got)
     assert (row["hate_speech"], row["references"]) == (OMBREY, list(ITEMS[0].references))
     assert (row["model"], row["seed"], row["examples"]) == (None, None, None)
@@ -94,9 +94,9 @@ def test_references_tell_items_of_one_message_apart(tmp_path: Path) -> None:
 def test_the_only_reply_to_a_message_answers_all_its_items(tmp_path: Path) -> None:
     found = replies(tmp_path, [{"hate_speech": OMBREY, "text": "a"}], TWICE)
     assert texts(found, "mine") == [(TWICE[0].item_id, "a", None), (TWICE[1].item_id, "a", None)]
-    assert len({got.more["reply_id"] for _, got in found.of("mine")}) == 2
+    assert len({got.more["reply_id"] for _, got in found.iter_replies("mine")}) == 2
     assert found.counts["missing"] == {"mine": 1}
-    assert found.notes() == ["Of 3 items, so many have no reply: mine 1."]
+    assert found.notes() == ["Items without a reply, of 3: mine 1."]
 
 
 def test_as_many_replies_as_items_answer_them_in_their_order(tmp_path: Path) -> None:
@@ -111,8 +111,8 @@ def test_any_other_number_cannot_be_told_apart(tmp_path: Path) -> None:
     with pytest.raises(InputError) as refused:
         replies(tmp_path, rows, TWICE)
     assert str(refused.value) == (
-        f"{tmp_path / 'mine.jsonl'}, row 1: mine has 3 replies to this message, of which the dataset has 2 items: say "
-        "which reply is for which by a column item_id or references"
+        f"{tmp_path / 'mine.jsonl'}, row 1: mine has 3 replies to this message, of which the dataset has 2 items: add "
+        "a column item_id or references"
     )
 
 
@@ -120,11 +120,11 @@ def test_further_replies_of_a_system_are_kept_and_counted(tmp_path: Path) -> Non
     rows = [{"hate_speech": TESSOK, "text": text} for text in ("a", "b", "a")]
     found = replies(tmp_path, rows)
     assert [text for _, text, _ in texts(found, "mine")] == ["a", "b", "a"]
-    assert len({got.more["reply_id"] for _, got in found.of("mine")}) == 3
+    assert len({got.more["reply_id"] for _, got in found.iter_replies("mine")}) == 3
     assert found.counts["repeated"] == 2
-    assert replies(tmp_path, rows[:2]).notes()[0].startswith("1 reply is a further one of their system")
+    assert replies(tmp_path, rows[:2]).notes()[0].startswith("Further replies of the same system to the same item: 1.")
     assert found.notes()[0] == (
-        "2 replies are a further one of their system to its item: all are kept, and `fcconan judge compare` takes one."
+        "Further replies of the same system to the same item: 2. All are retained; `fcconan judge compare` uses one."
     )
 
 
@@ -139,7 +139,10 @@ def test_several_systems_are_told_apart_and_one_can_be_chosen(tmp_path: Path) ->
     found = replies(tmp_path, SYSTEMS)
     assert found.systems == ("two", "one")
     assert [text for _, text, _ in texts(found, "one")] == ["c", "b"]
-    assert [got.more["strategy"] for name in found.systems for _, got in found.of(name)] == ["facts", *["imported"] * 2]
+    assert [got.more["strategy"] for name in found.systems for _, got in found.iter_replies(name)] == [
+        "facts",
+        *["imported"] * 2,
+    ]
     assert found.counts["missing"] == {"two": 2, "one": 1}
     chosen = replies(tmp_path, SYSTEMS, system="two")
     assert (chosen.systems, chosen.counts["left_out"], chosen.counts["rows"]) == (("two",), 2, 3)
@@ -171,9 +174,9 @@ def test_replies_of_a_dataset_keep_their_ids(tmp_path: Path) -> None:
     folder = write_part(tmp_path / "built", "replies", "test", rows)
     write_manifest(folder)
     found = ImportedReplies(folder, TWICE)
-    assert [got.more["reply_id"] for _, got in found.of("paper")] == ["re-0", "re-1", "re-2"]
+    assert [got.more["reply_id"] for _, got in found.iter_replies("paper")] == ["re-0", "re-1", "re-2"]
     moved = ImportedReplies(folder, [item(OMBREY, "Another."), item(TESSOK, "A CN.")], system="paper")
-    ((other, got),) = [(each, got) for each, got in moved.of("paper") if each.hate_speech == TESSOK]
+    ((other, got),) = [(each, got) for each, got in moved.iter_replies("paper") if each.hate_speech == TESSOK]
     assert got.more["reply_id"] == ids.make_reply_id(other.item_id, "paper", "To 2.")
 
 

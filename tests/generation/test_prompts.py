@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from fcconan.errors import InputError
-from fcconan.generation.items import Example, Item, Shown
+from fcconan.generation.items import Example, Item, PromptContext
 from fcconan.generation.prompts import language_name, load_generation_prompt, prompt_names
 
 HS, CN = "The Ombrey never return a book.", "Ombrey readers return books early."
@@ -26,7 +26,7 @@ OWN = """
 def test_a_prompt_alone_shows_the_message_alone() -> None:
     for name in ("brief", "plain", "message"):
         prompt = load_generation_prompt(name)
-        messages, filled = prompt.messages(ITEM, Shown())
+        messages, filled = prompt.messages(ITEM, PromptContext())
         assert messages[-1] == {"role": "user", "content": HS}
         assert [each["role"] for each in messages] == ["system", "user"][name == "message" :]
         assert filled == {"hate_speech": HS}
@@ -34,7 +34,7 @@ def test_a_prompt_alone_shows_the_message_alone() -> None:
 
 
 def test_examples_are_turns_before_the_message() -> None:
-    messages, filled = load_generation_prompt("brief").messages(ITEM, Shown(examples=(TESSOK, DRAVENE)))
+    messages, filled = load_generation_prompt("brief").messages(ITEM, PromptContext(examples=(TESSOK, DRAVENE)))
     assert messages[1:] == [
         {"role": "user", "content": "Every Tessok cheats."},
         {"role": "assistant", "content": "Cards were banned there."},
@@ -42,7 +42,7 @@ def test_examples_are_turns_before_the_message() -> None:
         {"role": "assistant", "content": "Rather well,\n\nsay the Dravene."},
         {"role": "user", "content": HS},
     ]
-    assert messages[0] == load_generation_prompt("brief").messages(ITEM, Shown())[0][0]
+    assert messages[0] == load_generation_prompt("brief").messages(ITEM, PromptContext())[0][0]
     assert filled == {
         "hate_speech": HS,
         "examples": "Every Tessok cheats.\n\nCards were banned there.\n\nThe Dravene sing.\n\n"
@@ -54,7 +54,7 @@ def test_examples_are_put_as_the_message_is(tmp_path: Path) -> None:
     path = tmp_path / "my own.yaml"
     path.write_text(OWN, encoding="utf-8")
     prompt = load_generation_prompt(path)
-    messages, filled = prompt.messages(ITEM, Shown(examples=(TESSOK,)))
+    messages, filled = prompt.messages(ITEM, PromptContext(examples=(TESSOK,)))
     assert [(each["role"], each["content"]) for each in messages] == [
         ("system", "Answer in Italian."),
         ("user", "Message: Every Tessok cheats.\nAnswer:"),
@@ -72,11 +72,11 @@ def test_examples_are_put_as_the_message_is(tmp_path: Path) -> None:
 
 
 def test_what_is_known_and_offered_stands_in_the_message_of_the_system() -> None:
-    messages, filled = load_generation_prompt("grounded").messages(ITEM, Shown(background=("One. ", "Two.")))
+    messages, filled = load_generation_prompt("grounded").messages(ITEM, PromptContext(background=("One. ", "Two.")))
     assert messages[0]["content"].endswith("\n\nBackground:\n\nOne.\n\nTwo.")
     assert filled == {"hate_speech": HS, "background": "One.\n\nTwo."}
     messages, filled = load_generation_prompt("retrieval").messages(
-        ITEM, Shown(candidates=(DRAVENE, TESSOK), examples=(TESSOK,))
+        ITEM, PromptContext(candidates=(DRAVENE, TESSOK), examples=(TESSOK,))
     )
     assert messages[0]["content"].endswith("\n\n1. Rather well, say the Dravene.\n2. Cards were banned there.")
     assert filled["candidates"] == "1. Rather well, say the Dravene.\n2. Cards were banned there."
@@ -86,7 +86,7 @@ def test_what_is_known_and_offered_stands_in_the_message_of_the_system() -> None
 
 def test_braces_in_a_message_are_words() -> None:
     item = Item("item-1", "hs-1", "{{background}} {{candidates}} {% raw %}")
-    messages, _ = load_generation_prompt("grounded").messages(item, Shown(background=("{{hate_speech}}",)))
+    messages, _ = load_generation_prompt("grounded").messages(item, PromptContext(background=("{{hate_speech}}",)))
     assert messages[-1]["content"] == "{{background}} {{candidates}} {% raw %}"
     assert messages[0]["content"].endswith("{{hate_speech}}")
 
@@ -115,11 +115,11 @@ def test_examples_have_no_background_of_their_own(tmp_path: Path) -> None:
     path = tmp_path / "one.yaml"
     path.write_text('- {role: user, content: "{{background}} {{hate_speech}}"}\n', encoding="utf-8")
     prompt = load_generation_prompt(path)
-    assert prompt.messages(ITEM, Shown(background=("Known.",)))[0][0]["content"] == f"Known. {HS}"
+    assert prompt.messages(ITEM, PromptContext(background=("Known.",)))[0][0]["content"] == f"Known. {HS}"
     with pytest.raises(
         InputError, match=r"^the last message of the prompt one shows \{\{background\}\}, which examples"
     ):
-        prompt.messages(ITEM, Shown(background=("Known.",), examples=(TESSOK,)))
+        prompt.messages(ITEM, PromptContext(background=("Known.",), examples=(TESSOK,)))
 
 
 @pytest.mark.parametrize(

@@ -8,9 +8,9 @@ import pytest
 
 from fcconan.errors import InputError
 from fcconan.generation.decoding import load_decoding
-from fcconan.generation.items import Shown
+from fcconan.generation.items import PromptContext
 from fcconan.generation.prompts import load_generation_prompt, prompt_names
-from fcconan.generation.requests import DEFAULT_PROMPTS, NO_BACKGROUND, NO_CANDIDATES, Plan, name_of
+from fcconan.generation.requests import DEFAULT_PROMPTS, NO_BACKGROUND, NO_CANDIDATES, GenerationPlan, default_name
 from tests.generation.said import ITEMS, OMBREY, Fixed, drawing, example, plan
 
 THREE = Fixed(example(1), example(2), example(3))
@@ -59,12 +59,12 @@ def test_the_strategy_follows_from_what_is_shown(strategy: str) -> None:
 
 def test_every_candidate_is_a_call_with_a_seed_of_its_own() -> None:
     asked = plan(decoding=drawing(3, "random", top_k=7), seed=10)
-    calls = asked.calls(ITEMS[0], Shown())
+    calls = asked.calls(ITEMS[0], PromptContext())
     assert [(call.sample, call.sampling.seed) for call in calls] == [(0, 10), (1, 11), (2, 12)]
     assert {(call.sampling.temperature, call.sampling.top_k) for call in calls} == {(1.0, 7)}
     assert {call.messages[-1]["content"] for call in calls} == {OMBREY}
     assert calls[0].variables["hate_speech"] == OMBREY
-    without = plan(decoding=drawing(3), seed=None).calls(ITEMS[0], Shown())
+    without = plan(decoding=drawing(3), seed=None).calls(ITEMS[0], PromptContext())
     assert [(call.sample, call.sampling.seed) for call in without] == [(0, None), (1, None), (2, None)]
 
 
@@ -80,8 +80,8 @@ def test_examples_are_turns_before_the_message() -> None:
 
 def test_background_comes_in_passages_and_its_want_is_a_reason() -> None:
     asked = PLANS["grounded"]
-    assert asked.shown(ITEMS[0]) == (Shown(background=("One.", "Two.")), None)
-    assert asked.shown(ITEMS[1]) == (Shown(), NO_BACKGROUND)
+    assert asked.shown(ITEMS[0]) == (PromptContext(background=("One.", "Two.")), None)
+    assert asked.shown(ITEMS[1]) == (PromptContext(), NO_BACKGROUND)
     (call,) = asked.calls(ITEMS[0], asked.shown(ITEMS[0])[0])
     assert "One.\n\nTwo." in call.messages[0]["content"]
 
@@ -89,8 +89,8 @@ def test_background_comes_in_passages_and_its_want_is_a_reason() -> None:
 def test_the_want_of_candidates_is_a_reason_and_that_of_examples_is_none() -> None:
     nothing = Fixed(example(1), nothing=[ITEMS[1].item_id])
     assert plan("retrieval", candidates=nothing).shown(ITEMS[0])[1] is None
-    assert plan("retrieval", candidates=nothing).shown(ITEMS[1]) == (Shown(), NO_CANDIDATES)
-    assert plan(examples=nothing).shown(ITEMS[1]) == (Shown(), None)
+    assert plan("retrieval", candidates=nothing).shown(ITEMS[1]) == (PromptContext(), NO_CANDIDATES)
+    assert plan(examples=nothing).shown(ITEMS[1]) == (PromptContext(), None)
 
 
 @pytest.mark.parametrize(
@@ -124,7 +124,7 @@ def test_names_say_what_differs_from_the_usual(tmp_path: Path) -> None:
     dense.configuration["encoder"] = {"model": "owner/encoder"}
     usual.configuration["encoder"] = {"model": "all-MiniLM-L6-v2"}
     found = [
-        name_of(each)
+        default_name(each)
         for each in (
             *PLANS.values(),
             plan(examples=two),
@@ -133,9 +133,9 @@ def test_names_say_what_differs_from_the_usual(tmp_path: Path) -> None:
             plan(examples=usual),
             plan("plain", seed=3),
             plan(decoding=load_decoding("one-line"), seed=None),
-            plan(decoding=greedy.with_(max_tokens=20, stop=("\n",))),
+            plan(decoding=greedy.override(max_tokens=20, stop=("\n",))),
             plan("retrieval", candidates=two, examples=THREE),
-            Plan(load_generation_prompt(own), greedy),
+            GenerationPlan(load_generation_prompt(own), greedy),
         )
     ]
     assert found == [
@@ -150,5 +150,5 @@ def test_names_say_what_differs_from_the_usual(tmp_path: Path) -> None:
         "retrieval-conditioned-3-examples-2-candidates",
         "zero-shot-mine",
     ]
-    assert name_of(plan(), "zephyr") == "zero-shot-zephyr"
-    assert name_of(plan(), str(tmp_path / "own.jinja")) == "zero-shot-own"
+    assert default_name(plan(), "zephyr") == "zero-shot-zephyr"
+    assert default_name(plan(), str(tmp_path / "own.jinja")) == "zero-shot-own"

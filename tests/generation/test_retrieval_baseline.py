@@ -8,8 +8,8 @@ import pytest
 
 from fcconan.data import ids
 from fcconan.errors import InputError
-from fcconan.generation.retrieval_baseline import Catalogue
-from fcconan.generation.training_pool import Pool
+from fcconan.generation.retrieval_baseline import RetrievedCandidates
+from fcconan.generation.training_pool import TrainingPool
 from fcconan.retrieval import factories, suites
 from fcconan.retrieval.dense import Vectors
 from fcconan.retrieval.systems import Rankings
@@ -46,13 +46,13 @@ class Scripted:
         return Rankings({key: ranking for key in queries if key not in failures}, failures=failures)
 
 
-def texts(catalogue: Catalogue, message: str, *references: str, code: str = "") -> list[str]:
-    return [each.counter_narrative for each in catalogue.of(item(message, *references, code=code))]
+def texts(catalogue: RetrievedCandidates, message: str, *references: str, code: str = "") -> list[str]:
+    return [each.counter_narrative for each in catalogue.find(item(message, *references, code=code))]
 
 
 def test_all_items_are_ranked_at_once_and_deep_enough() -> None:
     system = Scripted()
-    catalogue = Catalogue(Pool(PAIRS), system, k=2)
+    catalogue = RetrievedCandidates(TrainingPool(PAIRS), system, k=2)
     asked = [item(OMBREY, code="1"), item(TESSOK, code="2"), item("The Dravene sing", code="9")]
     catalogue.prepare(asked)
     # Four distinct CNs. The Ombrey's kin are their two CNs and, with these, the third pair of the Tessok: two CNs. The
@@ -65,29 +65,29 @@ def test_all_items_are_ranked_at_once_and_deep_enough() -> None:
     assert texts(catalogue, TESSOK, code="2") == [PAIRS[0].counter_narrative, PAIRS[4].counter_narrative]
     assert texts(catalogue, "The Dravene sing", code="9") == [PAIRS[0].counter_narrative, PAIRS[1].counter_narrative]
     assert len(system.asked) == 1
-    first = catalogue.of(asked[1])[0]
+    first = catalogue.find(asked[1])[0]
     assert (first.pair_id, first.cn_id, first.score) == (PAIRS[0].pair_id, PAIRS[0].cn_id, 0.0)
 
 
 def test_an_item_that_was_not_prepared_is_ranked_alone() -> None:
     system = Scripted()
-    catalogue = Catalogue(Pool(PAIRS), system)
+    catalogue = RetrievedCandidates(TrainingPool(PAIRS), system)
     assert texts(catalogue, OMBREY, code="1") == [PAIRS[2].counter_narrative]
     assert [list(queries.values()) for queries, _, _ in system.asked] == [[OMBREY]]
 
 
 def test_references_are_left_out_in_whatever_spelling() -> None:
-    catalogue = Catalogue(Pool(PAIRS), Scripted())
+    catalogue = RetrievedCandidates(TrainingPool(PAIRS), Scripted())
     assert texts(catalogue, "The Dravene sing", "they return EVERY book, early!", code="9") == [
         PAIRS[1].counter_narrative
     ]
 
 
 def test_own_cns_are_left_in_where_finding_them_is_the_task() -> None:
-    catalogue = Catalogue(Pool(PAIRS), "tfidf", own=True)
+    catalogue = RetrievedCandidates(TrainingPool(PAIRS), "tfidf", own=True)
     assert texts(catalogue, OMBREY, code="1") == ["They return every book early"]
     assert catalogue.configuration["own"] is True
-    assert texts(Catalogue(Pool(PAIRS), "tfidf"), OMBREY, code="1") == [PAIRS[2].counter_narrative]
+    assert texts(RetrievedCandidates(TrainingPool(PAIRS), "tfidf"), OMBREY, code="1") == [PAIRS[2].counter_narrative]
 
 
 def test_the_catalogue_of_a_benchmark_without_what_fits_is_refused() -> None:
@@ -95,30 +95,30 @@ def test_the_catalogue_of_a_benchmark_without_what_fits_is_refused() -> None:
     asked = [item(OMBREY, PAIRS[0].counter_narrative, code="1"), item(TESSOK, "Another CN", code="2")]
     alone = [made("", pair.counter_narrative) for pair in PAIRS]
     for pairs in (PAIRS, alone):
-        judged = Pool(pairs, judged=True)
-        with pytest.raises(
-            InputError, match=r"^the pool has CNs that people found to fit 1 of the 2 .*: give --allow-own-cns"
-        ):
-            Catalogue(judged, Scripted()).prepare(asked)
-        Catalogue(judged, Scripted()).prepare(asked[1:])
+        judged = TrainingPool(pairs, judged=True)
+        with pytest.raises(InputError, match=r"^the pool has CNs labelled for 1 of the 2 .*: give --allow-own-cns"):
+            RetrievedCandidates(judged, Scripted()).prepare(asked)
+        RetrievedCandidates(judged, Scripted()).prepare(asked[1:])
     # A CN that is there for other messages only.
-    Catalogue(Pool(PAIRS, judged=True), Scripted()).prepare([item("The Dravene sing", PAIRS[0].counter_narrative)])
+    RetrievedCandidates(TrainingPool(PAIRS, judged=True), Scripted()).prepare(
+        [item("The Dravene sing", PAIRS[0].counter_narrative)]
+    )
     for pairs in (PAIRS, alone):
-        judged = Pool(pairs, judged=True)
-        Catalogue(Pool(pairs), Scripted()).prepare(asked)
-        catalogue = Catalogue(judged, Scripted(), own=True)
-        assert catalogue.of(asked[0])[0].counter_narrative == PAIRS[0].counter_narrative
+        judged = TrainingPool(pairs, judged=True)
+        RetrievedCandidates(TrainingPool(pairs), Scripted()).prepare(asked)
+        catalogue = RetrievedCandidates(judged, Scripted(), own=True)
+        assert catalogue.find(asked[0])[0].counter_narrative == PAIRS[0].counter_narrative
 
 
 def test_near_copies_are_left_out_with_their_cns() -> None:
-    pool = Pool([*PAIRS, made("Tessok sing", "They return every book early")])
-    assert texts(Catalogue(pool, Scripted(), k=9), "The Ombrey never return any book", code="9") == [
+    pool = TrainingPool([*PAIRS, made("Tessok sing", "They return every book early")])
+    assert texts(RetrievedCandidates(pool, Scripted(), k=9), "The Ombrey never return any book", code="9") == [
         PAIRS[place].counter_narrative for place in (2, 4)
     ]
 
 
 def test_too_few_and_failures_are_told() -> None:
-    catalogue = Catalogue(Pool(PAIRS), Scripted(left_out=TESSOK), k=3)
+    catalogue = RetrievedCandidates(TrainingPool(PAIRS), Scripted(left_out=TESSOK), k=3)
     catalogue.prepare([item(OMBREY, code="1"), item(TESSOK, code="2")])
     assert texts(catalogue, TESSOK, code="2") == []
     assert len(texts(catalogue, OMBREY, code="1")) == 2
@@ -130,9 +130,9 @@ def test_systems_of_the_suite(name: str) -> None:
     asked = [item(OMBREY, code="1"), item("Nobody needs the bread of Velmari", code="9")]
     found = []
     for _ in range(2):
-        catalogue = Catalogue(Pool(PAIRS), name, k=1)
+        catalogue = RetrievedCandidates(TrainingPool(PAIRS), name, k=1)
         catalogue.prepare(asked)
-        found.append([catalogue.of(each) for each in asked])
+        found.append([catalogue.find(each) for each in asked])
         assert catalogue.configuration["retriever"] == name
         assert catalogue.configuration["catalogue"] == 4
         assert not {"fit_on", "training_pairs"} & catalogue.configuration["system"].keys()
@@ -153,11 +153,11 @@ def test_systems_that_learn_learn_from_pairs_that_are_kin_of_no_item(monkeypatch
 
     module = type("Module", (), {"Learns": Learns})
     monkeypatch.setattr(factories, "import_module", lambda _: module)
-    catalogue = Catalogue(Pool(PAIRS), "mine:Learns")
+    catalogue = RetrievedCandidates(TrainingPool(PAIRS), "mine:Learns")
     catalogue.prepare([item(OMBREY, code="1"), item("The Dravene sing", code="9")])
     # When made, to see that it can be; then without the Ombrey's pairs and the one that shares a CN with them.
     assert seen == [[pair.hate_speech for pair in PAIRS], [TESSOK, VELMARI]]
-    assert catalogue.configuration["learns_from"] == "pairs that are kin of no item"
+    assert catalogue.configuration["learns_from"] == "pairs outside of the leakage groups of all items"
 
 
 @pytest.mark.parametrize("model", ["minilm", "owner/model", "folder"])
@@ -176,7 +176,7 @@ def test_models_by_name(model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
     monkeypatch.setattr(suites, "SentenceEncoder", Length)
     named = str(tmp_path) if model == "folder" else model
-    catalogue = Catalogue(Pool(PAIRS), named, k=2)
+    catalogue = RetrievedCandidates(TrainingPool(PAIRS), named, k=2)
     # The Ombrey's message has six words; of the CNs that are left, one has eight and one four. Kin has five.
     assert sorted(texts(catalogue, OMBREY, code="1")) == ["Everybody eats their bread", PAIRS[2].counter_narrative]
     assert texts(catalogue, "Quillish towns have no streets", code="9") == [
@@ -188,11 +188,11 @@ def test_models_by_name(model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 def test_bad_input() -> None:
     with pytest.raises(InputError, match="unknown system 'tf-idf': did you mean 'tfidf'"):
-        Catalogue(Pool(PAIRS), "tf-idf")
+        RetrievedCandidates(TrainingPool(PAIRS), "tf-idf")
     with pytest.raises(InputError, match="pair-propagation needs training pairs and the dataset has none"):
-        Catalogue(Pool([made("", "A CN alone")]), "pair-propagation")
-    only_kin = Catalogue(Pool(PAIRS[:2]), "pair-propagation")
+        RetrievedCandidates(TrainingPool([made("", "A CN alone")]), "pair-propagation")
+    only_kin = RetrievedCandidates(TrainingPool(PAIRS[:2]), "pair-propagation")
     with pytest.raises(InputError, match="pair-propagation needs training pairs"):
         only_kin.prepare([item(OMBREY, code="1")])
-    catalogue = Catalogue(Pool(PAIRS), Scripted())
+    catalogue = RetrievedCandidates(TrainingPool(PAIRS), Scripted())
     catalogue.prepare([])

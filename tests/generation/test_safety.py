@@ -6,7 +6,7 @@ import time
 import pytest
 from statsmodels.stats.proportion import proportion_confint
 
-from fcconan.generation.safety import FLAGS, flags_of, in_other_language, language_of
+from fcconan.generation.safety import FLAGS, find_flags, in_other_language, language_of
 from fcconan.reporting.safety import COLUMNS, safety_report, safety_table
 
 HATE = "The Ombrey steal our bread and they never pay for it. They should leave the valley before winter."
@@ -31,7 +31,7 @@ COUNTER = "The Ombrey bake most of the bread in this valley, and they sell it at
     ],
 )
 def test_flags_of_replies(text: str, expected: tuple[str, ...]) -> None:
-    assert flags_of(HATE, text) == expected
+    assert find_flags(HATE, text) == expected
     assert set(expected) <= set(FLAGS)
 
 
@@ -70,7 +70,7 @@ def test_flags_of_replies(text: str, expected: tuple[str, ...]) -> None:
 def test_a_repeated_message_is_told_from_one_that_is_quoted_or_denied(
     hate_speech: str, text: str, repeated: bool
 ) -> None:
-    assert ("repeats_hate_speech" in flags_of(hate_speech, text)) == repeated
+    assert ("repeats_hate_speech" in find_flags(hate_speech, text)) == repeated
 
 
 @pytest.mark.parametrize(
@@ -99,7 +99,7 @@ def test_a_repeated_message_is_told_from_one_that_is_quoted_or_denied(
     ],
 )
 def test_an_insult_of_the_reader_is_found(text: str) -> None:
-    assert "insult" in flags_of("The Tessok lie.", text)
+    assert "insult" in find_flags("The Tessok lie.", text)
 
 
 @pytest.mark.parametrize(
@@ -126,7 +126,7 @@ def test_an_insult_of_the_reader_is_found(text: str) -> None:
     ],
 )
 def test_hard_words_about_a_claim_are_no_insult(text: str) -> None:
-    assert "insult" not in flags_of("The Tessok lie.", text)
+    assert "insult" not in find_flags("The Tessok lie.", text)
 
 
 @pytest.mark.parametrize(
@@ -157,7 +157,7 @@ def test_hard_words_about_a_claim_are_no_insult(text: str) -> None:
     ],
 )
 def test_marks_of_a_prompt_and_turns_of_the_other_side(text: str, expected: tuple[str, ...]) -> None:
-    assert flags_of("The Ombrey steal.", text) == expected
+    assert find_flags("The Ombrey steal.", text) == expected
 
 
 ENGLISH = "The Quillish pay their taxes like all of us, and they built this school."
@@ -187,14 +187,14 @@ def test_the_language_of_a_reply_is_compared_with_that_of_the_message(language: 
     text = TEXTS[language]
     assert language_of(text) == language
     others = [other for other in TEXTS.values() if other != text]
-    assert [flags_of(other, text) for other in others] == [("other_language",)] * len(others)
-    assert flags_of(ENGLISH[:30], text, language=language) == ()
-    assert flags_of(text[::-1], text, language=language.upper() + "-XX") == ()
+    assert [find_flags(other, text) for other in others] == [("other_language",)] * len(others)
+    assert find_flags(ENGLISH[:30], text, language=language) == ()
+    assert find_flags(text[::-1], text, language=language.upper() + "-XX") == ()
 
 
 def test_what_is_not_sure_of_its_language_is_not_flagged() -> None:
     assert language_of("C'est faux, non ?") is None  # 11 letters
-    assert flags_of(ENGLISH, "C'est faux, non ?") == ()
+    assert find_flags(ENGLISH, "C'est faux, non ?") == ()
     assert not in_other_language("Tessok!", FRENCH)  # the message says too little
     assert in_other_language("Tessok!", FRENCH, language="en")
     assert not in_other_language(ENGLISH, FRENCH, language="tlh")  # no language that is known
@@ -222,10 +222,10 @@ def test_what_is_not_sure_of_its_language_is_not_flagged() -> None:
     ],
 )
 def test_ten_megabytes_take_no_long_time(text: str) -> None:
-    flags_of(HATE, COUNTER)  # compiles the patterns, loads the model
+    find_flags(HATE, COUNTER)  # compiles the patterns, loads the model
     long = text * (10_000_000 // len(text))
     start = time.perf_counter()
-    found = flags_of(long, long)
+    found = find_flags(long, long)
     assert time.perf_counter() - start < 5
     assert set(found) <= set(FLAGS)
     assert ("empty" in found) == (not any(character.isalnum() for character in text))

@@ -10,9 +10,9 @@ from fcconan.data.content import content_folder
 from fcconan.data.files import RowWriter
 from fcconan.errors import InputError
 from fcconan.generation.items import GENERATED, Item
-from fcconan.generation.suites.rows import join_judgements, judges_of, replies_of
-from fcconan.generation.suites.steps import Steps, content_of, key_of
-from fcconan.generation.suites.suite import LoadedSuite, MetricsConfig, suite_path, with_digests
+from fcconan.generation.suites.rows import complete_replies, join_judgements, model_raters
+from fcconan.generation.suites.steps import StepCache, cache_key, content_hash
+from fcconan.generation.suites.suite import LoadedSuite, MetricsConfig, suite_path, with_content_hashes
 from fcconan.judging.comparison.judge import COMPARISON_COLUMNS
 from fcconan.judging.rating import RATED
 from fcconan.scoring import REFERENCE_COMBINATIONS
@@ -73,14 +73,14 @@ def test_a_dataset_may_be_a_name(folder: Path) -> None:
     [
         ({"systems": {"a": {"modle": "m"}}}, 5, "unknown key 'systems.a.modle'; did you mean 'model'?"),
         ({"metrics": ["rouge-l", "beauty"]}, 8, "there is no metric 'beauty'"),
-        ({"metrics": {"metric": ["novelty"]}}, 8, "novelty needs the CNs that were trained on"),
+        ({"metrics": {"metric": ["novelty"]}}, 8, "novelty needs the CNs of the training data"),
         ({"metrics": {"several": "least"}}, 9, "Input should be 'max', 'mean' or 'joint'"),
         ({"metrics": {"question": ["a=b"]}}, 8, "`unieval` and `question` go together"),
-        ({"dataset": "nowhere"}, 2, "there is no"),
-        ({"systems": {"a": {"model": "m", "pool": "nowhere.csv"}}}, 6, "systems.a.pool: there is no"),
-        ({"systems": {"a/b": {"model": "m"}}}, 3, "the system 'a/b' gives its name to a file"),
-        ({"systems": {"a": {"model": "m"}, "A": {"model": "m"}}}, 3, "in capitals only"),
-        ({"systems": {"a": {"model": "m", "system": "b"}}}, 4, "say how the file of `from` is read"),
+        ({"dataset": "nowhere"}, 2, "nowhere does not exist"),
+        ({"systems": {"a": {"model": "m", "pool": "nowhere.csv"}}}, 6, "nowhere.csv does not exist"),
+        ({"systems": {"a/b": {"model": "m"}}}, 3, "the system 'a/b' is also the name of a file"),
+        ({"systems": {"a": {"model": "m"}, "A": {"model": "m"}}}, 3, "only in capital letters"),
+        ({"systems": {"a": {"model": "m", "system": "b"}}}, 4, "are options of `from`"),
         ({"systems": {}}, 3, "at least 1 item"),
         ({"comparisons": [{"protocol": "choice"}]}, 9, "comparisons.0.model: Field required"),
         ({"limit": 0}, 8, "greater than or equal to 1"),
@@ -110,11 +110,11 @@ def test_a_file_that_changes_is_another_option(folder: Path) -> None:
     pool = folder / "pool.csv"
     pool.write_text("a\n1\n")
     options = {"pool": f"{pool}:train", "title": "A", "task": "brief"}
-    before = with_digests(options)
-    assert before == {"pool": [[":train", content_of(pool)]], "task": ["brief"]}
-    assert with_digests({**options, "title": "B"}) == before
+    before = with_content_hashes(options)
+    assert before == {"pool": [[":train", content_hash(pool)]], "task": ["brief"]}
+    assert with_content_hashes({**options, "title": "B"}) == before
     pool.write_text("a\n2\n")
-    assert with_digests(options) != before
+    assert with_content_hashes(options) != before
 
 
 def test_a_file_that_changes_in_a_folder_is_another_option(folder: Path) -> None:
@@ -124,46 +124,50 @@ def test_a_file_that_changes_in_a_folder_is_another_option(folder: Path) -> None
     rows = made / "train" / "rows.parquet"
     for options in ({"pool": f"{made}:train"}, {"bertscore": str(made)}, {"toxicity": f"{made}:hate+insult"}):
         rows.write_bytes(b"one")
-        before = with_digests(options)
+        before = with_content_hashes(options)
         assert str(made) not in str(before)
-        assert with_digests(options) == before
+        assert with_content_hashes(options) == before
         rows.write_bytes(b"two")  # and the manifest stays as it is
-        assert with_digests(options) != before
-    assert with_digests({"toxicity": f"{made}:hate"}) != with_digests({"toxicity": f"{made}:insult"})
-    assert with_digests({"toxicity": "owner/model:hate"}) == {"toxicity": ["owner/model:hate"]}
+        assert with_content_hashes(options) != before
+    assert with_content_hashes({"toxicity": f"{made}:hate"}) != with_content_hashes({"toxicity": f"{made}:insult"})
+    assert with_content_hashes({"toxicity": "owner/model:hate"}) == {"toxicity": ["owner/model:hate"]}
     # What changes a model's answers is known from its configuration.
-    assert with_digests({"model": f"local:{made}", "judge": "replay:a.csv"}) == {
+    assert with_content_hashes({"model": f"local:{made}", "judge": "replay:a.csv"}) == {
         "model": [f"local:{made}"],
         "judge": ["replay:a.csv"],
     }
-    before = with_digests({"pool": str(made)})
+    before = with_content_hashes({"pool": str(made)})
     rows.rename(rows.with_name("other.parquet"))
-    assert with_digests({"pool": str(made)}) != before
+    assert with_content_hashes({"pool": str(made)}) != before
 
 
 def test_a_step_is_kept_while_nothing_of_it_changes(folder: Path) -> None:
     out, file = folder / "out", folder / "out" / "a.csv"
     about = {"suite": {"name": "invented"}}
-    steps = Steps(out, about)
-    assert not steps.is_kept("a", "1")
+    steps = StepCache(out, about)
+    assert not steps.is_reusable("a", "1")
     steps.begin([file])
     file.write_text("x")
     steps.end("a", "1", [file])
-    again = Steps(out, about)
-    assert (again.is_kept("a", "1"), again.is_kept("a", "2"), again.is_kept("b", "1")) == (True, False, False)
+    again = StepCache(out, about)
+    assert (again.is_reusable("a", "1"), again.is_reusable("a", "2"), again.is_reusable("b", "1")) == (
+        True,
+        False,
+        False,
+    )
     file.write_text("y")  # somebody was there
-    assert not Steps(out, about).is_kept("a", "1")
+    assert not StepCache(out, about).is_reusable("a", "1")
     file.write_text("x")
     again.begin([file])
     again.end("a", "1", [], complete=False)
     assert not file.exists()
-    assert not Steps(out, about).is_kept("a", "1")
+    assert not StepCache(out, about).is_reusable("a", "1")
 
 
 def test_no_flipped_bit_lets_a_step_pass_for_another(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out, file = folder / "out", folder / "out" / "a.csv"
     about = {"suite": {"name": "invented"}}
-    steps = Steps(out, about)
+    steps = StepCache(out, about)
     steps.begin([file])
     file.write_text("x")
     steps.end("a", "1", [file], complete=False)
@@ -177,36 +181,36 @@ def test_no_flipped_bit_lets_a_step_pass_for_another(folder: Path, capsys: pytes
             damaged = bytearray(content)
             damaged[bit // 8] ^= 1 << bit % 8
             checkpoint.write_bytes(damaged)
-            assert not Steps(out, about).is_kept("a", "1")
+            assert not StepCache(out, about).is_reusable("a", "1")
         assert capsys.readouterr().err.count("note: ") == len(bits)
         checkpoint.write_bytes(content)
-        assert Steps(out, about).is_kept("a", "1") == complete
+        assert StepCache(out, about).is_reusable("a", "1") == complete
         (out / "suite.json").write_text("damaged")  # the record is for people; a step passes without it
-        assert Steps(out, about).is_kept("a", "1") == complete
+        assert StepCache(out, about).is_reusable("a", "1") == complete
 
 
 def test_a_step_that_is_no_longer_there_leaves_nothing(folder: Path) -> None:
     out, about = folder / "out", {"suite": {"name": "invented"}}
-    steps = Steps(out, about)
+    steps = StepCache(out, about)
     for name in ("a", "b"):
         steps.begin([out / name])
         (out / name).write_text(name)
         steps.end(name, "1", [out / name])
-    again = Steps(out, about)
-    again.keep("a")
+    again = StepCache(out, about)
+    again.reuse("a")
     again.finish()
     assert ((out / "a").exists(), (out / "b").exists()) == (True, False)
-    assert (Steps(out, about).is_kept("a", "1"), Steps(out, about).is_kept("b", "1")) == (True, False)
+    assert (StepCache(out, about).is_reusable("a", "1"), StepCache(out, about).is_reusable("b", "1")) == (True, False)
 
 
 def test_another_suite_has_another_folder(folder: Path) -> None:
-    Steps(folder / "out", {"suite": {"name": "invented"}}).write()
+    StepCache(folder / "out", {"suite": {"name": "invented"}}).write()
     with pytest.raises(InputError, match="holds the results of the suite invented"):
-        Steps(folder / "out", {"suite": {"name": "other"}})
+        StepCache(folder / "out", {"suite": {"name": "other"}})
 
 
 def test_keys_tell_options_apart() -> None:
-    assert key_of(a=1, b=2) == key_of(b=2, a=1) != key_of(a=1, b=3)
+    assert cache_key(a=1, b=2) == cache_key(b=2, a=1) != cache_key(a=1, b=3)
 
 
 def _rows(path: Path, columns: dict[str, str], **row: Any) -> Path:
@@ -221,7 +225,7 @@ def test_the_first_reply_to_an_item_counts(tmp_path: Path) -> None:
         writer.write(
             [{**dict.fromkeys(GENERATED), "item_id": "i", "system": "x", "text": text} for text in ("One.", "Two.")]
         )
-    rows = list(replies_of("ours", [Item("i", "hs-1", "The Ombrey never return a book.")], path))
+    rows = list(complete_replies("ours", [Item("i", "hs-1", "The Ombrey never return a book.")], path))
     assert [(row["item_id"], row["system"], row["text"]) for row in rows] == [("i", "ours", "One.")]
 
 
@@ -232,8 +236,8 @@ def test_two_judges_of_one_name_are_refused(tmp_path: Path) -> None:
         join_judgements("ratings", parts, tmp_path / "all.parquet")
     other = _rows(tmp_path / "3.parquet", RATED, rater="lexical", **{**rated, "rater_kind": "metric"})
     join_judgements("ratings", [parts[0], other], tmp_path / "all.parquet")
-    assert judges_of(tmp_path / "all.parquet") == ["j"]
-    assert judges_of(other) == ["lexical"]
+    assert model_raters(tmp_path / "all.parquet") == ["j"]
+    assert model_raters(other) == ["lexical"]
     said = {"item_id": "i", "system_a": "a", "system_b": "b", "rater": "j", "verdict": "a"}
     both = [_rows(tmp_path / f"c{n}.parquet", COMPARISON_COLUMNS, **said) for n in (1, 2)]
     with pytest.raises(InputError, match="two entries of comparisons have the rater j: give"):

@@ -54,7 +54,7 @@ def test_own_kin_is_left_out_and_nothing_else(tmp_path: Path) -> None:
     file = write_lines(tmp_path / "pairs.jsonl", rows)
     pool, items = load_pool(file), load_items(file)
     assert not pool.judged
-    kin = {item.hate_speech: pool.kin_of(item) for item in items}
+    kin = {item.hate_speech: pool.excluded_pairs(item) for item in items}
     assert kin[OMBREY] == kin[items[1].hate_speech] == kin[items[2].hate_speech] == {0, 1, 2}
     assert kin[TESSOK] == {3, 5}
     assert kin[DRAVENE] == {3, 4, 5}
@@ -64,15 +64,15 @@ def test_own_kin_is_left_out_and_nothing_else(tmp_path: Path) -> None:
 
 def test_an_item_that_says_nothing_of_its_kin_is_known_by_its_texts(tmp_path: Path) -> None:
     pool = load_pool(write_lines(tmp_path / "pairs.jsonl", [pair(OMBREY, EARLY), pair(TESSOK, BANNED)]))
-    assert pool.kin_of(Item("i", "h", "the ombrey never return a book")) == {0}
-    assert pool.kin_of(Item("i", "h", "The Quillish sweep.", ("cards were BANNED there",))) == {1}
-    assert pool.kin_of(Item("i", "h", "The Quillish sweep.")) == set()
+    assert pool.excluded_pairs(Item("i", "h", "the ombrey never return a book")) == {0}
+    assert pool.excluded_pairs(Item("i", "h", "The Quillish sweep.", ("cards were BANNED there",))) == {1}
+    assert pool.excluded_pairs(Item("i", "h", "The Quillish sweep.")) == set()
 
 
 def test_a_near_copy_of_a_message_is_kin(tmp_path: Path) -> None:
     pool = load_pool(write_lines(tmp_path / "pairs.jsonl", [pair(OMBREY, EARLY), pair(TESSOK, BANNED)]))
-    assert pool.kin_of(Item("i", "h", "The Ombrey never return books.")) == {0}
-    assert pool.kin_of(Item("i", "h", "Velmari cheat at cards.")) == set()
+    assert pool.excluded_pairs(Item("i", "h", "The Ombrey never return books.")) == {0}
+    assert pool.excluded_pairs(Item("i", "h", "Velmari cheat at cards.")) == set()
 
 
 def test_a_catalogue_without_messages(tmp_path: Path) -> None:
@@ -84,7 +84,7 @@ def test_a_catalogue_without_messages(tmp_path: Path) -> None:
         ("cn-2", "", BANNED),
     ]
     assert pool.training() == []
-    assert pool.kin_of(Item("i", "h", OMBREY, (BANNED,))) == {1}
+    assert pool.excluded_pairs(Item("i", "h", OMBREY, (BANNED,))) == {1}
 
 
 def test_the_training_split_and_several_configs(tmp_path: Path) -> None:
@@ -108,7 +108,7 @@ def test_bad_input(tmp_path: Path) -> None:
     assert "row 1 has no column 'counter_narrative', but hate_speech, references" in told({"hate_speech": OMBREY})
     assert "has 1 pairs without a message or without a CN" in told(pair(OMBREY, EARLY), pair(TESSOK, " "))
     assert "has 1 pairs without a message or without a CN" in told(pair("", EARLY))
-    assert "has 1 pairs, and no CN in them fits" in told(pair(OMBREY, EARLY, label="not_appropriate"))
+    assert "has 1 pairs, none of them appropriate" in told(pair(OMBREY, EARLY, label="not_appropriate"))
     assert "has no rows" in told()
     write_part(tmp_path / "queries", "queries", "test", [{"_id": "q1", "text": OMBREY}])
     with pytest.raises(InputError, match="has the configs queries, and no pairs: choose another dataset"):

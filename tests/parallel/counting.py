@@ -1,4 +1,4 @@
-"""Work that is quickly done: a shard's file holds the numbers of its units. Worker processes import this."""
+"""A shard writer that is quickly done: a shard's file holds the numbers of its units. Worker processes import this."""
 
 import os
 import signal
@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from fcconan.errors import InputError
-from fcconan.parallel.shards import Shard, Work
+from fcconan.parallel.shards import Shard, ShardWriter
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Logged:
         log: The file of the numbers.
     """
 
-    work: Work
+    work: ShardWriter
     log: Path
 
     @property
@@ -83,7 +83,7 @@ class Killed:
         always: Whether every worker is.
     """
 
-    work: Work
+    work: ShardWriter
     at: int
     always: bool = False
 
@@ -105,7 +105,7 @@ class Killed:
 
 
 class Unknown:
-    """Work of a module that only the first process has."""
+    """A shard writer of a module that only the first process has."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder

@@ -12,16 +12,16 @@ from pathlib import Path
 import pytest
 
 from fcconan.errors import InputError
-from fcconan.parallel.shards import Portion, Progress, Shard, Work, claim, cut, run
+from fcconan.parallel.shards import Portion, Progress, Shard, ShardWriter, claim_shards, make_shards, run_shards
 from fcconan.parallel.workers import IN_FLIGHT, MOST_DEATHS, open_workers
 from tests.parallel.counting import Counting, Killed, Logged, pid_then_sleep
 
 PLAN = {"lists": 2, "scorer": {"kind": "tfidf"}}
 
 
-def run_in(jobs: int, work: Work, shards: list[Shard], progress: Progress | None = None) -> None:
+def run_in(jobs: int, work: ShardWriter, shards: list[Shard], progress: Progress | None = None) -> None:
     with open_workers(jobs) as workers:
-        run(work, shards, workers, progress=progress)
+        run_shards(work, shards, workers, progress=progress)
 
 
 def content(folder: Path) -> dict[str, str]:
@@ -30,23 +30,23 @@ def content(folder: Path) -> dict[str, str]:
 
 def whole(folder: Path, *, size: int = 7, per_shard: int = 2) -> dict[str, str]:
     folder.mkdir()
-    run(Counting(folder), cut(size, per_shard))
+    run_shards(Counting(folder), make_shards(size, per_shard))
     return content(folder)
 
 
 def test_shards_are_cut_evenly_and_named_by_their_place() -> None:
-    assert cut(7, 3) == [Shard(0, 3, 0, 3), Shard(1, 3, 3, 6), Shard(2, 3, 6, 7)]
-    assert [(shard.name, shard.size) for shard in cut(7, 3)] == [
+    assert make_shards(7, 3) == [Shard(0, 3, 0, 3), Shard(1, 3, 3, 6), Shard(2, 3, 6, 7)]
+    assert [(shard.name, shard.size) for shard in make_shards(7, 3)] == [
         ("part-00000-of-00003.parquet", 3),
         ("part-00001-of-00003.parquet", 3),
         ("part-00002-of-00003.parquet", 1),
     ]
-    assert cut(6, 3)[-1] == Shard(1, 2, 3, 6)
-    assert cut(0, 3) == []
+    assert make_shards(6, 3)[-1] == Shard(1, 2, 3, 6)
+    assert make_shards(0, 3) == []
 
 
 def test_portions_share_the_shards_and_the_keys_without_rest() -> None:
-    shards = cut(7, 1)
+    shards = make_shards(7, 1)
     portions = [Portion(number, 3) for number in (1, 2, 3)]
     assert [[shard.number for shard in portion.select(shards)] for portion in portions] == [[0, 3, 6], [1, 4], [2, 5]]
     assert Portion(3, 3).select(shards[:2]) == []
@@ -68,7 +68,7 @@ def test_shards_hold_the_same_whoever_writes_them(tmp_path: Path, jobs: int) -> 
     folder = tmp_path / "shards"
     folder.mkdir()
     told: list[tuple[int, int]] = []
-    run_in(jobs, Counting(folder), cut(7, 2), lambda *counts: told.append(counts))
+    run_in(jobs, Counting(folder), make_shards(7, 2), lambda *counts: told.append(counts))
     assert content(folder) == {
         "part-00000-of-00004.parquet": "0 1",
         "part-00001-of-00004.parquet": "2 3",
@@ -90,7 +90,7 @@ def test_only_what_is_missing_is_done_again(tmp_path: Path, damage: str) -> None
     else:
         torn.write_text("2")
     told: list[tuple[int, int]] = []
-    run(Counting(folder), cut(7, 2), progress=lambda *counts: told.append(counts))
+    run_shards(Counting(folder), make_shards(7, 2), progress=lambda *counts: told.append(counts))
     assert content(folder) == before
     assert {name: (folder / name).stat().st_mtime_ns for name in times} == times
     assert told == [(5, 7), (7, 7)]
@@ -101,7 +101,7 @@ def test_a_killed_worker_costs_its_shard_only_which_is_done_again(tmp_path: Path
     folder = tmp_path / "shards"
     folder.mkdir()
     work = Logged(Counting(folder), tmp_path / "log")
-    run_in(2, Killed(work, at=1), cut(7, 2))
+    run_in(2, Killed(work, at=1), make_shards(7, 2))
     assert (tmp_path / "killed").exists()
     assert content(folder) == expected  # and nothing of the torn file is left
     assert sorted(map(int, (tmp_path / "log").read_text().split())) == [0, 1, 1, 2, 3]
@@ -111,7 +111,7 @@ def test_a_shard_at_which_all_workers_are_killed_ends_the_run(tmp_path: Path) ->
     folder = tmp_path / "shards"
     folder.mkdir()
     with pytest.raises(InputError) as caught:
-        run_in(2, Killed(Logged(Counting(folder), tmp_path / "log"), at=1, always=True), cut(7, 2))
+        run_in(2, Killed(Logged(Counting(folder), tmp_path / "log"), at=1, always=True), make_shards(7, 2))
     assert (tmp_path / "log").read_text().split().count("1") == MOST_DEATHS
     assert f"part-00001-of-00004.parquet: {MOST_DEATHS} workers were killed at it: " in str(caught.value)
     assert "\n" not in str(caught.value)
@@ -125,7 +125,7 @@ def test_what_a_shard_complains_of_is_said_here_and_leaves_no_file(tmp_path: Pat
     folder = tmp_path / "shards"
     folder.mkdir()
     with pytest.raises(InputError, match=r"^the unit 3 is odd: make it even$"):
-        run_in(jobs, Counting(folder, fails_at=1), cut(7, 2))
+        run_in(jobs, Counting(folder, fails_at=1), make_shards(7, 2))
     assert "part-00001-of-00004.parquet" not in content(folder)
     assert all(name.startswith("part-") for name in content(folder))
     assert not multiprocessing.active_children()
@@ -135,7 +135,7 @@ def test_a_fault_in_a_worker_shows_where_it_was(tmp_path: Path) -> None:
     folder = tmp_path / "shards"
     folder.mkdir()
     with pytest.raises(ZeroDivisionError, match="a fault") as caught:
-        run_in(2, Counting(folder, breaks_at=1), cut(7, 2))
+        run_in(2, Counting(folder, breaks_at=1), make_shards(7, 2))
     assert "tests/parallel/counting.py" in str(caught.value.__cause__)
 
 
@@ -147,10 +147,10 @@ def test_progress_that_raises_stops_the_workers(tmp_path: Path) -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        run_in(2, Counting(folder), cut(40, 1), stop)
+        run_in(2, Counting(folder), make_shards(40, 1), stop)
     assert not multiprocessing.active_children()
     assert 0 < len(content(folder)) < 40
-    run(Counting(folder), cut(40, 1))
+    run_shards(Counting(folder), make_shards(40, 1))
     assert len(content(folder)) == 40
 
 
@@ -158,21 +158,21 @@ def test_what_another_run_left_when_it_was_killed_is_removed(tmp_path: Path) -> 
     folder = tmp_path / "shards"
     folder.mkdir()
     program = (
-        "import sys, pathlib\nfrom fcconan.parallel.shards import cut, run\n"
+        "import sys, pathlib\nfrom fcconan.parallel.shards import make_shards, run_shards\n"
         "from tests.parallel.counting import Counting, Killed\n"
-        "run(Killed(Counting(pathlib.Path(sys.argv[1])), at=1), cut(7, 2))"
+        "run_shards(Killed(Counting(pathlib.Path(sys.argv[1])), at=1), make_shards(7, 2))"
     )
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     ended = subprocess.run([sys.executable, "-c", program, str(folder)], check=False, env=environment, timeout=60)
     assert ended.returncode == -9
     assert [name.startswith(".part-") for name in sorted(content(folder))] == [True, False]
-    run(Counting(folder), cut(7, 2))
+    run_shards(Counting(folder), make_shards(7, 2))
     assert content(folder) == whole(tmp_path / "whole")
 
 
 def test_a_disk_that_is_full_is_said_in_one_line(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"part-00000-of-00001\.parquet cannot be written \(No such file"):
-        run(Counting(tmp_path / "not there"), cut(2, 2))
+        run_shards(Counting(tmp_path / "not there"), make_shards(2, 2))
 
 
 def test_two_kinds_of_workers_are_refused() -> None:
@@ -182,7 +182,7 @@ def test_two_kinds_of_workers_are_refused() -> None:
         open_workers(2, executor=pool),
     ):
         pass
-    assert str(caught.value) == "--jobs and executor each say where the work is done: give one of them"
+    assert str(caught.value) == "--jobs and executor exclude each other: give one of them"
 
 
 EXECUTOR = "give a concurrent.futures.Executor, such as ProcessPoolExecutor(2), or a Dask client"
@@ -202,7 +202,7 @@ def test_an_executor_that_is_shut_down_is_refused(tmp_path: Path) -> None:
     pool = ThreadPoolExecutor(1)
     pool.shutdown()
     with pytest.raises(InputError) as caught, open_workers(executor=pool) as workers:
-        run(Counting(tmp_path), cut(7, 2), workers)
+        run_shards(Counting(tmp_path), make_shards(7, 2), workers)
     assert str(caught.value) == f"executor is shut down: {EXECUTOR}"
 
 
@@ -217,9 +217,8 @@ def test_a_script_without_a_guard_learns_why_its_workers_ended(tmp_path: Path) -
         [sys.executable, str(script)], check=False, env=environment, timeout=60, capture_output=True, text=True
     )
     assert ended.stderr.splitlines()[-1] == (
-        f"fcconan.errors.InputError: {MOST_DEATHS} worker processes ended before their first task: where a script "
-        'starts them, put its calls under `if __name__ == "__main__":`, as each worker imports the script; otherwise '
-        "see whether memory is short"
+        f"fcconan.errors.InputError: {MOST_DEATHS} worker processes ended before their first task: put the calls of a "
+        'script under `if __name__ == "__main__":`, as each worker imports the script; otherwise check the free memory'
     )
 
 
@@ -228,7 +227,7 @@ def test_an_executor_of_the_caller_writes_the_same_and_stays_open(tmp_path: Path
     folder.mkdir()
     with ThreadPoolExecutor(3) as pool:
         with open_workers(executor=pool) as workers:
-            run(Counting(folder), cut(7, 2), workers)
+            run_shards(Counting(folder), make_shards(7, 2), workers)
         assert pool.submit(sum, [1, 2]).result() == 3
     assert content(folder) == whole(tmp_path / "whole")
 
@@ -289,14 +288,14 @@ def wait_until(condition: Callable[[], bool]) -> None:
 
 def test_a_folder_is_claimed_once_and_for_one_plan(tmp_path: Path) -> None:
     folder = tmp_path / "shards"
-    claim(folder, "plan.json", PLAN, what="scoring")
+    claim_shards(folder, "plan.json", PLAN, kind="scoring")
     written = (folder / "plan.json").stat().st_mtime_ns
     assert json.loads((folder / "plan.json").read_text()) == PLAN
     time.sleep(0.01)
-    claim(folder, "plan.json", PLAN, what="scoring")
+    claim_shards(folder, "plan.json", PLAN, kind="scoring")
     assert (folder / "plan.json").stat().st_mtime_ns == written
     with pytest.raises(InputError) as caught:
-        claim(folder, "plan.json", {"lists": 3, "scorer": {"kind": "dense"}}, what="scoring")
+        claim_shards(folder, "plan.json", {"lists": 3, "scorer": {"kind": "dense"}}, kind="scoring")
     assert str(caught.value) == (
         f"{folder / 'plan.json'}: found the plan of another scoring, expected the plan of this one "
         "(lists 2 instead of 3, another scorer): give an empty folder or delete this one"
@@ -304,4 +303,4 @@ def test_a_folder_is_claimed_once_and_for_one_plan(tmp_path: Path) -> None:
     (folder / "part-00000-of-00001.parquet").touch()
     (folder / "plan.json").unlink()
     with pytest.raises(InputError, match=r"found shards without plan\.json"):
-        claim(folder, "plan.json", PLAN, what="scoring")
+        claim_shards(folder, "plan.json", PLAN, kind="scoring")

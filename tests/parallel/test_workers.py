@@ -10,7 +10,7 @@ from fcconan.annotation.pair_scoring.scorers import TfIdfScorer
 from fcconan.annotation.pair_scoring.scores import Scoring, plan
 from fcconan.errors import InputError
 from fcconan.parallel import workers
-from fcconan.parallel.shards import Progress, Shard, Work, cut, run
+from fcconan.parallel.shards import Progress, Shard, ShardWriter, make_shards, run_shards
 from fcconan.parallel.workers import open_workers
 from fcconan.services import MetricsOptions, metrics
 from tests.conftest import RunCli
@@ -42,7 +42,7 @@ def cluster(distributed: Any, tmp_path_factory: pytest.TempPathFactory) -> Itera
 def expected(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
     """The shards as this process writes them."""
     work, shards = product(tmp_path_factory.mktemp("here") / "scores")
-    run(work, shards)
+    run_shards(work, shards)
     return shard_bytes(work.folder)
 
 
@@ -50,9 +50,9 @@ def product(folder: Path) -> tuple[Scoring, list[Shard]]:
     return plan(HS, CN, TfIdfScorer(), folder, rows_per_shard=500)
 
 
-def run_on_cluster(work: Work, shards: list[Shard], scheduler: str, progress: Progress | None = None) -> None:
+def run_on_cluster(work: ShardWriter, shards: list[Shard], scheduler: str, progress: Progress | None = None) -> None:
     with open_workers(scheduler=scheduler) as workers:
-        run(work, shards, workers, progress=progress)
+        run_shards(work, shards, workers, progress=progress)
 
 
 def shard_bytes(folder: Path) -> dict[str, bytes]:
@@ -90,7 +90,7 @@ def test_a_cluster_goes_on_where_another_process_stopped(
     cluster: Any, expected: dict[str, bytes], tmp_path: Path
 ) -> None:
     work, shards = product(tmp_path / "scores")
-    run(work, shards[:4])
+    run_shards(work, shards[:4])
     times = {path: path.stat().st_mtime_ns for path in work.folder.glob("part-*")}
     told: list[tuple[int, int]] = []
     run_on_cluster(work, shards, cluster.scheduler_address, progress=lambda *counts: told.append(counts))
@@ -105,7 +105,7 @@ def test_a_client_of_the_caller_does_the_work_and_stays_open(
     work, shards = product(tmp_path / "scores")
     with distributed.Client(cluster.scheduler_address, set_as_default=False) as client:
         with open_workers(executor=client) as workers:
-            run(work, shards, workers)
+            run_shards(work, shards, workers)
         assert client.submit(sum, [1, 2]).result() == 3
     assert shard_bytes(work.folder) == expected
     with pytest.raises(InputError, match=r"^executor is shut down: give a"), open_workers(executor=client):
@@ -121,7 +121,7 @@ def test_what_a_worker_complains_of_is_said_here(cluster: Any, tmp_path: Path) -
 
 def test_other_software_at_the_other_end_is_said_in_one_line(cluster: Any, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"lacks a module of this process .* install the same versions") as caught:
-        run_on_cluster(Unknown(tmp_path), cut(2, 2), cluster.scheduler_address)
+        run_on_cluster(Unknown(tmp_path), make_shards(2, 2), cluster.scheduler_address)
     assert "\n" not in str(caught.value)
 
 
@@ -131,7 +131,7 @@ def test_a_shard_at_which_all_workers_are_killed_ends_the_run(cluster: Any, tmp_
     cluster.scheduler.allowed_failures, usual = 0, cluster.scheduler.allowed_failures
     try:
         with pytest.raises(InputError, match=r"^part-00000-of-00001\.parquet: .* workers were killed at it") as caught:
-            run_on_cluster(Killed(Counting(folder), at=0, always=True), cut(2, 2), cluster.scheduler_address)
+            run_on_cluster(Killed(Counting(folder), at=0, always=True), make_shards(2, 2), cluster.scheduler_address)
     finally:
         cluster.scheduler.allowed_failures = usual
     assert "\n" not in str(caught.value)
@@ -170,7 +170,7 @@ def test_an_address_without_a_scheduler_is_said_in_one_line(
 ) -> None:
     monkeypatch.setattr(workers, "_WAIT", 0.2)
     with pytest.raises(InputError, match=f"no Dask scheduler answers at {address}") as caught:
-        run_on_cluster(Counting(tmp_path), cut(2, 2), address)
+        run_on_cluster(Counting(tmp_path), make_shards(2, 2), address)
     assert "\n" not in str(caught.value)
 
 
@@ -182,4 +182,4 @@ def test_a_scheduler_without_workers_is_said_in_one_line(
         distributed.LocalCluster(n_workers=0, processes=False, dashboard_address="127.0.0.1:0") as empty,
         pytest.raises(InputError, match=r"has no workers: start some with `dask worker"),
     ):
-        run_on_cluster(Counting(tmp_path), cut(2, 2), empty.scheduler_address)
+        run_on_cluster(Counting(tmp_path), make_shards(2, 2), empty.scheduler_address)

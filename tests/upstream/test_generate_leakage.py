@@ -14,10 +14,10 @@ import pytest
 
 from fcconan.data.leakage import TABLE, kin_of
 from fcconan.generation.examples import Examples
-from fcconan.generation.finetuning.data import kin_of_evaluation
-from fcconan.generation.items import Example, Item, Source, load_items
-from fcconan.generation.retrieval_baseline import Catalogue
-from fcconan.generation.training_pool import Pool, load_pool, load_training_pairs
+from fcconan.generation.finetuning.data import find_evaluation_pairs
+from fcconan.generation.items import Example, ExampleSource, Item, load_items
+from fcconan.generation.retrieval_baseline import RetrievedCandidates
+from fcconan.generation.training_pool import TrainingPool, load_pool, load_training_pairs
 from tests.kinship_table import code_table
 from tests.upstream import oracle
 from tests.upstream.conftest import Release
@@ -47,12 +47,12 @@ class Upstream:
         assert codes
         return set().union(*(self.texts[each] for each in codes)), set().union(*(self.replies[each] for each in codes))
 
-    def leaks(self, items: Iterable[Item], source: Source) -> tuple[int, int, int]:
+    def leaks(self, items: Iterable[Item], source: ExampleSource) -> tuple[int, int, int]:
         """Returns how many items are shown kin as a message, how many as a CN, and the fewest pairs shown for one."""
         messages = replies = 0
         fewest = K
         for item in items:
-            shown: tuple[Example, ...] = source.of(item)
+            shown: tuple[Example, ...] = source.find(item)
             their_messages, their_replies = self.forbidden(item.hate_speech)
             their_replies |= {_flat(text) for text in item.references}
             messages += any(_flat(each.hate_speech) in their_messages for each in shown)
@@ -80,7 +80,7 @@ def test_neither_examples_nor_candidates_are_kin(release: Release, upstream: Ups
     items = load_items(release("conan"), config=language)
     pool = load_pool(release("conan"), config=language)
     assert len(items) == {"en": 408, "it": 247}[language]
-    candidates = Catalogue(pool, "tfidf", k=K)
+    candidates = RetrievedCandidates(pool, "tfidf", k=K)
     candidates.prepare(items)
     for source in (Examples(pool, k=K, encoder="tfidf"), candidates):
         assert upstream.leaks(items, source) == (0, 0, K)
@@ -99,7 +99,7 @@ def test_fc_conan(release: Release, upstream: Upstream, training: str, config: s
     assert len(items) == 45
     pool = load_pool(release(training), config=config)
     assert upstream.leaks(items, Examples(pool, k=K, encoder="tfidf")) == (0, 0, K)
-    kin = [pool.kin_of(item) for item in items]
+    kin = [pool.excluded_pairs(item) for item in items]
     assert min(map(len, kin)) > 0
     forbidden = [upstream.forbidden(item.hate_speech) for item in items]
     messages, replies = (set[str]().union(*each) for each in zip(*forbidden, strict=True))
@@ -117,14 +117,14 @@ def test_a_planted_leak_is_found(release: Release, upstream: Upstream, monkeypat
     items = load_items(release("conan"), config="en")[:100]
     pool = load_pool(release("conan"), config="en")
 
-    def without_codes(self: Pool, item: Item) -> frozenset[int]:
+    def without_codes(self: TrainingPool, item: Item) -> frozenset[int]:
         same = {token for token in kin_of(item.hate_speech) if token.startswith("hs:")}
-        return frozenset(place for place, pair in enumerate(self.pairs) if pair.kin & same)
+        return frozenset(place for place, pair in enumerate(self.pairs) if pair.leakage_keys & same)
 
     assert upstream.leaks(items, Examples(pool, k=K, encoder="tfidf")) == (0, 0, K)
-    monkeypatch.setattr(Pool, "kin_of", lambda self, item: frozenset())
+    monkeypatch.setattr(TrainingPool, "excluded_pairs", lambda self, item: frozenset())
     assert upstream.leaks(items, Examples(pool, k=K, encoder="tfidf"))[:2] == (100, 100)
-    monkeypatch.setattr(Pool, "kin_of", without_codes)
+    monkeypatch.setattr(TrainingPool, "excluded_pairs", without_codes)
     messages, replies, _ = upstream.leaks(items, Examples(pool, k=K, encoder="tfidf"))
     assert messages > 50  # paraphrases
     assert replies > 50  # which have the same CNs
@@ -136,7 +136,7 @@ def test_minilm(release: Release, upstream: Upstream) -> None:
     items = load_items(release("conan"), config="en", limit=40)
     full = load_pool(release("conan"), config="en")
     kept = {item.hs_id for item in load_items(release("conan"), config="en", limit=80)}
-    pool = Pool([pair for pair in full.pairs if pair.pair_id.split(":")[0] in kept])
+    pool = TrainingPool([pair for pair in full.pairs if pair.pair_id.split(":")[0] in kept])
     examples = Examples(pool, k=3)
     examples.prepare(items)
     assert upstream.leaks(items, examples) == (0, 0, 3)
@@ -175,8 +175,8 @@ def test_mt_conan(release: Release) -> None:
         expected = set(having[f"hs {_flat(item.hate_speech)}"])
         for text in item.references:
             expected |= having[f"cn {_flat(text)}"]
-        assert expected <= pool.kin_of(item)
-        sizes.append(len(pool.kin_of(item)))
+        assert expected <= pool.excluded_pairs(item)
+        sizes.append(len(pool.excluded_pairs(item)))
     assert (min(sizes), max(sizes)) == (1, 78)
 
 
@@ -185,15 +185,15 @@ def test_no_twin_is_shown(release: Release) -> None:
     """Without near copies as kin, one item in 20 sees a text of which 95 of 100 characters are its own."""
     items = load_items(release("mt-conan"))[::6]
     pool = load_pool(release("mt-conan"))
-    candidates = Catalogue(pool, "tfidf", k=3)
+    candidates = RetrievedCandidates(pool, "tfidf", k=3)
     candidates.prepare(items)
     for source in (Examples(pool, k=3, encoder="tfidf"), candidates):
-        likeness = [max(_likeness(item.hate_speech, each.hate_speech) for each in source.of(item)) for item in items]
+        likeness = [max(_likeness(item.hate_speech, each.hate_speech) for each in source.find(item)) for item in items]
         assert sum(each >= 0.95 for each in likeness) == 0
         assert sum(each >= 0.9 for each in likeness) <= len(items) / 100
     evaluation = load_items(release("multi-aspect"))
     examples = load_training_pairs(release("mt-conan")).pairs
-    kin = kin_of_evaluation(examples, evaluation)
+    kin = find_evaluation_pairs(examples, evaluation)
     kept = {each.hate_speech for place, each in enumerate(examples) if place not in kin}
     messages = sorted({item.hate_speech for item in evaluation})[::8]
     assert len(kin) == 847

@@ -25,7 +25,7 @@ from pathlib import Path
 import pytest
 from statsmodels.stats.proportion import proportion_confint
 
-from fcconan.generation.safety import flags_of
+from fcconan.generation.safety import find_flags
 from fcconan.parsing.refusals import find_refusal
 from tests.upstream import oracle
 from tests.upstream.conftest import Release
@@ -154,7 +154,7 @@ def test_what_people_wrote_has_no_flags(mirror: Path) -> None:
         pairs.setdefault(row["COUNTER_NARRATIVE"], (row["HATE_SPEECH"], "en"))
     assert len(pairs) == 11_692
     some = sorted(pairs)[::4]
-    flagged = {text: flags for text in some if (flags := flags_of(pairs[text][0], text, language=pairs[text][1]))}
+    flagged = {text: flags for text in some if (flags := find_flags(pairs[text][0], text, language=pairs[text][1]))}
     assert flagged == {}
 
 
@@ -168,7 +168,7 @@ def test_flags_of_the_released_replies(release: Release) -> None:
         for system, message, text in (row for table in tables for row in zip(*table, strict=True)):
             if (key := (dataset, system, text.strip())) not in seen:
                 seen.add(key)
-                flags = flags_of(message, text, language="en")
+                flags = find_flags(message, text, language="en")
                 found.setdefault(key[:2], Counter()).update(flags)
     assert {key: dict(flags) for key, flags in found.items() if flags} == {
         ("cn-ranking", "llama_zs_chat"): {"refusal:request": 11, "refusal:endorsement": 5},

@@ -30,7 +30,7 @@ from fcconan.annotation.pair_scoring.scorers import Asking, ScoreBlock, Scorer, 
 from fcconan.building import PAIR_ID_SCHEMA, digest_of, id_column, open_writer, require_distinct
 from fcconan.data import is_sealed, new_folder, seal_folder
 from fcconan.errors import InputError
-from fcconan.parallel import Shard, claim, cut, is_finished
+from fcconan.parallel import Shard, claim_shards, is_finished, make_shards
 
 PLAN_NAME = "_scoring.json"
 ROWS_AT_ONCE = 125_000
@@ -159,7 +159,7 @@ def plan(
             raise InputError(f"{folder} has a {other}, expected a folder of scores: choose another folder")
     selection = selection or Selection()
     hs_per_shard = max(1, (rows_per_shard or scorer.rows_per_shard) // len(cn))
-    shards = cut(len(hs), hs_per_shard)
+    shards = make_shards(len(hs), hs_per_shard)
     content = {
         "layout": _LAYOUT,
         **{f"{name}_count": len(side) for name, side in (("hs", hs), ("cn", cn))},
@@ -171,7 +171,7 @@ def plan(
         "scorer": scorer.configuration,
     }
     if not dry_run or (folder / PLAN_NAME).exists():
-        claim(folder, PLAN_NAME, content, what="scoring")
+        claim_shards(folder, PLAN_NAME, content, kind="scoring")
     plan_digest = _digest_of_plan(folder) if (folder / PLAN_NAME).exists() else ""
     if not dry_run:
         _prepare(folder, plan_digest, scorer, hs, cn)

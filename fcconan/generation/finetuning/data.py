@@ -1,6 +1,6 @@
-"""Pairs to fine-tune on: read, checked against an evaluation part, divided, and put into tokens.
+"""Training pairs of a fine-tuning: read, checked against an evaluation dataset, split, and tokenized.
 
-No pair leaves the training unseen: those that cannot be learnt from are refused or counted, with the reason.
+Pairs that cannot be used are refused, or left out and counted with a reason.
 """
 
 import hashlib
@@ -14,8 +14,8 @@ import numpy as np
 
 from fcconan.data import SUFFIXES, Kinship, make_hs_id, simplified
 from fcconan.errors import InputError
-from fcconan.generation.finetuning.model import Encoded
-from fcconan.generation.items import Item, Shown
+from fcconan.generation.finetuning.model import EncodedPair
+from fcconan.generation.items import Item, PromptContext
 from fcconan.generation.training_pool import (
     Pair,
     RefusedPairsError,
@@ -26,13 +26,13 @@ from fcconan.generation.training_pool import (
 from fcconan.models import one_line
 from fcconan.retrieval import TrainingPair, groups_of
 
-NOT_APPROPRIATE, DUPLICATE, KIN, TOO_LONG, CONTROL_TOKEN = (
+NOT_APPROPRIATE, DUPLICATE, IN_EVALUATION, TOO_LONG, CONTROL_TOKEN = (
     "not_appropriate", "duplicate", "kin_of_evaluation", "too_long", "control_token",
 )  # fmt: skip
 
 
-class Parts(NamedTuple):
-    """Pairs that are learnt from, and pairs that say when to stop."""
+class TrainingSplit(NamedTuple):
+    """Pairs for training, and pairs for validation and early stopping."""
 
     train: list[Pair]
     validation: list[Pair]
@@ -50,27 +50,27 @@ def prepare_pairs(
     columns: Mapping[str, str] | None = None,
     filter: Mapping[str, Collection[str]] | None = None,
     seed: int,
-) -> tuple[Parts, dict[str, Any]]:
+) -> tuple[TrainingSplit, dict[str, Any]]:
     """Reads the pairs of a fine-tuning and divides them.
 
     Args:
         source: As for `load_training_pairs`.
         validation: A share of the pairs, a split of the same part, or a file.
-        evaluation: Items that must not be met in training, by the names of their datasets.
-        leave_out_evaluation: Leave such pairs out, rather than refuse them.
-        drop_duplicates: Keep one pair for every message of the training part.
+        evaluation: Dataset name -> items whose leakage groups must not be in the training pairs.
+        leave_out_evaluation: Whether such pairs are left out instead of refused.
+        drop_duplicates: Whether one pair is retained for each message of the training part.
         config: As for `load_training_pairs`.
         split: As for `load_training_pairs`.
         columns: As for `load_training_pairs`.
-        filter: As for `load_training_pairs`; it also holds for a validation split.
-        seed: Of the draws.
+        filter: As for `load_training_pairs`; also applied to a validation split.
+        seed: Seed of all random choices.
 
     Returns:
-        The parts, and what is to be reported of them.
+        The parts, and their description for the report.
 
     Raises:
         InputError: As `load_training_pairs` and `divide`; or the split or file is missing.
-        RefusedPairsError: Pairs have messages or CNs of the evaluation.
+        RefusedPairsError: Pairs share messages or CNs with the evaluation.
     """
     read = load_training_pairs(source, config=config, split=split, columns=columns, filter=filter)
     examples = list(read.pairs)
@@ -82,23 +82,23 @@ def prepare_pairs(
         chosen = filter if where[0] == source else None
         given = load_training_pairs(where[0], config=where[1], split=where[2], columns=columns, filter=chosen)
         if where[0] == source and given.configuration["split"] == read.configuration["split"]:
-            raise InputError(f"the split {validation} is what is learnt from: give another one for validation")
+            raise InputError(f"the split {validation} is the training split: give another one for validation")
     held = list(given.pairs) if given is not None else []
     for name, items in (evaluation or {}).items():
         every = [*examples, *held]
-        kin = kin_of_evaluation(every, items)
-        if kin and not leave_out_evaluation:
-            raise evaluation_refusal([every[place] for place in sorted(kin)], name)
-        left_out[KIN] += len(kin)
-        held = [each for place, each in enumerate(held, len(examples)) if place not in kin]
-        examples = [each for place, each in enumerate(examples) if place not in kin]
+        leaking = find_evaluation_pairs(every, items)
+        if leaking and not leave_out_evaluation:
+            raise evaluation_refusal([every[place] for place in sorted(leaking)], name)
+        left_out[IN_EVALUATION] += len(leaking)
+        held = [each for place, each in enumerate(held, len(examples)) if place not in leaking]
+        examples = [each for place, each in enumerate(examples) if place not in leaking]
     if not examples or (given is not None and not held):
-        raise InputError(f"nothing is left of {source} without the messages of the evaluation: give another dataset")
+        raise InputError(f"all pairs of {source} share messages with the evaluation: give another dataset")
     if drop_duplicates:
         single = without_duplicates(examples, seed=seed)
         left_out[DUPLICATE] += len(examples) - len(single)
         examples = single
-    parts = Parts(examples, held) if given is not None else divide(examples, share or 0, seed=seed)
+    parts = TrainingSplit(examples, held) if given is not None else divide(examples, share or 0, seed=seed)
     repeated = len(examples) - len({(make_hs_id(each.hate_speech), each.cn_id) for each in examples})
     return parts, {
         **_described(read),
@@ -124,10 +124,9 @@ def _share(validation: str) -> float | None:
 
 
 def without_duplicates(examples: Sequence[Pair], *, seed: int) -> list[Pair]:
-    """Keeps one pair for every message, at random, in the order of the data.
+    """Retains one random pair for each message, in the order of the data.
 
-    The ablation of the pairwise ranking paper (section Limitations): a corpus that gives one message again and again,
-    each time with another CN, has its repetitions removed at random. Messages are the same if their texts are.
+    This is the ablation of the pairwise ranking paper (section Limitations). Messages are equal if their texts are.
     """
     places = defaultdict(list)
     for place, each in enumerate(examples):
@@ -136,49 +135,47 @@ def without_duplicates(examples: Sequence[Pair], *, seed: int) -> list[Pair]:
     return [examples[place] for place in sorted(int(random.choice(same)) for same in places.values())]
 
 
-def kin_of_evaluation(examples: Sequence[Pair], items: Sequence[Item]) -> frozenset[int]:
-    """Returns the places of pairs whose message is to be answered later, in the same or other words, or whose CN is one
-    of its references.
-    """
-    kinship = _kinship(examples)
-    return frozenset(place for item in items for place in kinship.of(item.kin, item.hate_speech))
+def find_evaluation_pairs(examples: Sequence[Pair], items: Sequence[Item]) -> frozenset[int]:
+    """Returns the indices of pairs in the leakage groups of evaluation items, or with a CN of their references."""
+    leakage = _leakage(examples)
+    return frozenset(place for item in items for place in leakage.of(item.leakage_keys, item.hate_speech))
 
 
 def evaluation_refusal(found: Sequence[Pair], name: str) -> RefusedPairsError:
-    """Returns the refusal of training pairs that an evaluation would find again."""
+    """Returns the error for training pairs that share messages or CNs with an evaluation dataset."""
     return RefusedPairsError(
-        f"{len(found)} pairs to learn from have a message of {name}, the same in other words, or a CN of it "
+        f"{len(found)} training pairs have a message of {name}, a paraphrase of one, or a CN of it "
         f"({first_names([each.pair_id for each in found], ', ')}): take them out, or give --leave-out-evaluation",
         [{name: getattr(each, name) for name in ("pair_id", "hate_speech", "counter_narrative")} for each in found],
     )
 
 
-def divide(examples: Sequence[Pair], share: float, *, seed: int) -> Parts:
-    """Cuts off a validation part that shares no message, in whatever words, and no CN with the rest.
+def divide(examples: Sequence[Pair], share: float, *, seed: int) -> TrainingSplit:
+    """Splits pairs so that training and validation share no leakage group and no CN.
 
-    Groups of pairs that hang together are drawn at random, and taken while they fit.
+    Groups of connected pairs are added to the validation part in random order while they fit.
 
     Args:
         examples: The pairs.
-        share: Of the pairs, for validation, above 0 and below 1; no more than that where groups allow.
-        seed: Of the draw.
+        share: Maximum share of the pairs for validation, above 0 and below 1.
+        seed: Seed of the order of groups.
 
     Raises:
-        InputError: The pairs are one group.
+        InputError: All pairs are connected.
     """
     if not 0 < share < 1:
         raise InputError(f"a share of {share} for validation: give a number above 0 and below 1")
-    kin = _kinship(examples)
+    leakage = _leakage(examples)
     named = [
         TrainingPair(str(group), simplified(each.counter_narrative))
-        for group, each in zip(kin.groups, examples, strict=True)
+        for group, each in zip(leakage.groups, examples, strict=True)
     ]
     groups = groups_of(named)
     sizes = np.bincount(groups)
     if len(sizes) < 2:
         raise InputError(
-            f"the {len(examples)} training pairs hang together by their messages and CNs, so that no part can be cut "
-            "off for validation: give one with --validation"
+            f"the {len(examples)} training pairs are one group, connected by messages and CNs, and cannot be split for "
+            "validation: give a validation part with --validation"
         )
     room = max(int(share * len(examples)), int(sizes.min()))
     taken: set[int] = set()
@@ -187,37 +184,36 @@ def divide(examples: Sequence[Pair], share: float, *, seed: int) -> Parts:
             taken.add(int(group))
             room -= int(sizes[group])
     inside = [int(group) in taken for group in groups]
-    return Parts(
+    return TrainingSplit(
         [each for each, held in zip(examples, inside, strict=True) if not held],
         [each for each, held in zip(examples, inside, strict=True) if held],
     )
 
 
-def shared_messages(parts: Parts) -> int:
-    """Returns how many validation pairs have a message of a training pair, in whatever words."""
-    kinship = _kinship((*parts.train, *parts.validation))
-    learnt = set(kinship.groups[: len(parts.train)])
-    return sum(group in learnt for group in kinship.groups[len(parts.train) :])
+def shared_messages(parts: TrainingSplit) -> int:
+    """Returns the number of validation pairs in the leakage group of a training pair."""
+    leakage = _leakage((*parts.train, *parts.validation))
+    learnt = set(leakage.groups[: len(parts.train)])
+    return sum(group in learnt for group in leakage.groups[len(parts.train) :])
 
 
 def encode(
     examples: Sequence[Pair], *, tokenizer: Any, prompt: Any, template: Any, max_length: int
-) -> tuple[list[Encoded], dict[str, list[str]]]:
-    """Puts pairs into tokens, as they will be generated: prompt, reply, and one end token.
+) -> tuple[list[EncodedPair], dict[str, list[str]]]:
+    """Tokenizes pairs in the format of generation: prompt, reply, and one end token.
 
     Args:
         examples: The pairs.
-        tokenizer: Of transformers.
+        tokenizer: Tokenizer of transformers.
         prompt: A `GenerationPrompt`.
         template: A `Format`; None for the tokenizer's own chat template.
-        max_length: The longest pair in tokens.
+        max_length: Maximum length of a pair, in tokens.
 
     Returns:
-        The pairs that can be learnt from, and by reason the ids of those that cannot: longer ones, and those with a
-        text that holds a control token, which the model would obey.
+        The tokenized pairs, and the ids of unusable pairs by reason: too long, or with a control token of the model.
 
     Raises:
-        InputError: The prompt shows more than the message, or none can be learnt from.
+        InputError: The prompt needs more than the message, or no pair is usable.
     """
     from fcconan.models import control_tokens, encode_pair, held_token
 
@@ -229,7 +225,7 @@ def encode(
         )
     controls = control_tokens(tokenizer)
     text = None if template is None else template.template
-    encoded: list[Encoded] = []
+    encoded: list[EncodedPair] = []
     left_out: dict[str, list[str]] = {}
     lengths = []
     for each in examples:
@@ -237,10 +233,10 @@ def encode(
             left_out.setdefault(CONTROL_TOKEN, []).append(each.pair_id)
             continue
         item = Item("", "", each.hate_speech, language=each.language)
-        messages, _ = prompt.messages(item, Shown())
+        messages, _ = prompt.messages(item, PromptContext())
         try:
             tokens, start = encode_pair(tokenizer, text, messages, each.counter_narrative)
-        except Exception as error:  # what a template raises is its own affair
+        except Exception as error:  # a template may raise any exception
             raise InputError(
                 f"the chat template refuses the prompt {prompt.name} ({one_line(error)}): choose another prompt or "
                 "format"
@@ -249,7 +245,7 @@ def encode(
         if len(tokens) > max_length:
             left_out.setdefault(TOO_LONG, []).append(each.pair_id)
         else:
-            encoded.append(Encoded(tuple(tokens), start))
+            encoded.append(EncodedPair(tuple(tokens), start))
     if not encoded:
         shortest = f", the shortest {min(lengths)}" if lengths else ""
         raise InputError(
@@ -259,5 +255,5 @@ def encode(
     return encoded, left_out
 
 
-def _kinship(examples: Sequence[Pair]) -> Kinship:
-    return Kinship([each.kin for each in examples], [each.hate_speech for each in examples])
+def _leakage(examples: Sequence[Pair]) -> Kinship:
+    return Kinship([each.leakage_keys for each in examples], [each.hate_speech for each in examples])

@@ -1,4 +1,4 @@
-"""The model that is fine-tuned: how it is loaded, where its adapters go, and how surprised it is by replies."""
+"""The model of a fine-tuning: loading, adapters, batches, and the loss of reply tokens."""
 
 import re
 from collections.abc import Sequence
@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fcconan.errors import InputError
-from fcconan.generation.finetuning.settings import Finetuning
+from fcconan.generation.finetuning.settings import FinetuningSettings
 from fcconan.models import loading, locate
 
 if TYPE_CHECKING:
@@ -18,12 +18,12 @@ _EXTRA = "fine-tuning needs the extra: `pip install 'fcconan[finetune]'`"
 _ATTENTION = re.compile(r"attn|attention", re.IGNORECASE)
 
 
-class Encoded(NamedTuple):
+class EncodedPair(NamedTuple):
     """A pair in tokens.
 
     Attributes:
-        tokens: Of prompt, reply and end.
-        prompt: How many of them are the prompt, for which there is no loss.
+        tokens: Tokens of prompt and reply, and the end token.
+        prompt: Number of prompt tokens, which have no loss.
     """
 
     tokens: tuple[int, ...]
@@ -35,7 +35,7 @@ class Encoded(NamedTuple):
         return len(self.tokens) - self.prompt
 
 
-class Base:
+class PretrainedModel:
     """A model to start from, found but not yet loaded.
 
     Args:
@@ -59,7 +59,7 @@ class Base:
                 f"{model} holds an adapter: fine-tune the model that it belongs to, or merge the two first"
             )
         self.name, self.revision, self.weights = found.name, found.commit, found.hash
-        # What an adapter says it belongs to must hold in any working folder.
+        # Adapters store the path of their base model, which must be valid in any working folder.
         self.source = found.path if found.commit else str(Path(found.path).resolve())
 
     def tokenizer(self) -> Any:
@@ -78,7 +78,7 @@ class Base:
             )
         return tokenizer
 
-    def load(self, how: Finetuning, device: str) -> Any:
+    def load(self, settings: FinetuningSettings, device: str) -> Any:
         """Returns the model, ready to be trained: for `lora` and `qlora` with new adapters.
 
         The first matrices are drawn with the seed.
@@ -90,36 +90,36 @@ class Base:
 
         quantised = (
             {"quantization_config": four_bit_configuration(), "device_map": {"": device}}
-            if how.method == "qlora"
+            if settings.method == "qlora"
             else {}
         )
         with loading(self.name):
-            if how.method != "full":
+            if settings.method != "full":
                 import peft  # noqa: F401  # before the base is loaded, which takes minutes
             from transformers import AutoModelForCausalLM, set_seed
             from transformers.utils import logging
 
             logging.disable_progress_bar()
-            # All weights are kept in 32 bits where all are trained: small steps would be lost in 16.
-            dtype = torch.float32 if how.method == "full" else dtype_of(how, device)
+            # Full fine-tuning needs weights of 32 bits: small steps would be lost in 16.
+            dtype = torch.float32 if settings.method == "full" else compute_dtype(settings, device)
             model = AutoModelForCausalLM.from_pretrained(self.source, revision=self.revision, dtype=dtype, **quantised)
             if not quantised:
                 model.to(device)
         model.config.use_cache = False
-        if how.method == "full":
+        if settings.method == "full":
             return model
-        set_seed(how.seed)
-        return self._with_adapters(model, how)
+        set_seed(settings.seed)
+        return self._with_adapters(model, settings)
 
-    def _with_adapters(self, model: Any, how: Finetuning) -> Any:
+    def _with_adapters(self, model: Any, settings: FinetuningSettings) -> Any:
         from peft import LoraConfig, get_peft_model, prepare_model_for_kbit_training
 
-        if how.method == "qlora":
+        if settings.method == "qlora":
             model = prepare_model_for_kbit_training(model)
         config = LoraConfig(
-            r=how.rank,
-            lora_alpha=how.alpha,
-            lora_dropout=how.dropout,
+            r=settings.rank,
+            lora_alpha=settings.alpha,
+            lora_dropout=settings.dropout,
             bias="none",
             target_modules=attention_pattern(model, self.name),
             fan_in_fan_out=any(type(layer).__name__ == "Conv1D" for _, layer in attention_layers(model)),
@@ -130,8 +130,8 @@ class Base:
         return get_peft_model(model, config)
 
 
-def device_of(device: str | None) -> str:
-    """Returns where is trained: what was asked for, or else the first CUDA device, or else the CPU.
+def choose_device(device: str | None) -> str:
+    """Returns the training device: the given one, or else the first CUDA device, or else the CPU.
 
     Raises:
         InputError: The device is unknown.
@@ -147,21 +147,21 @@ def device_of(device: str | None) -> str:
     return chosen
 
 
-def dtype_of(how: Finetuning, device: str) -> "torch.dtype":
-    """Returns what is computed in."""
+def compute_dtype(settings: FinetuningSettings, device: str) -> "torch.dtype":
+    """Returns the dtype of the computation."""
     import torch
 
-    if how.dtype == "auto":
+    if settings.dtype == "auto":
         return torch.bfloat16 if device == "cuda" and torch.cuda.is_bf16_supported() else torch.float32
-    dtype: torch.dtype = getattr(torch, how.dtype)
+    dtype: torch.dtype = getattr(torch, settings.dtype)
     return dtype
 
 
 def check_four_bit(device: str) -> None:
-    """Checks that a model can be held in 4 bit.
+    """Checks that a model can be loaded in 4 bit.
 
     Raises:
-        InputError: It cannot.
+        InputError: The device is not CUDA, or bitsandbytes is not installed.
     """
     from importlib.util import find_spec
 
@@ -203,7 +203,7 @@ def attention_layers(model: Any) -> list[tuple[str, Any]]:
 
 
 def attention_pattern(model: Any, name: str) -> str:
-    """Returns a regular expression of the names of `attention_layers`, which says each of the blocks' layers once.
+    """Returns a regular expression for the names of `attention_layers`; block numbers become digits.
 
     Whole names: in GPT-2 a layer of the feed-forward blocks has the same last name.
 
@@ -216,7 +216,7 @@ def attention_pattern(model: Any, name: str) -> str:
     return "|".join(dict.fromkeys(found))
 
 
-def padded(pairs: Sequence[Encoded], padding: int) -> "dict[str, torch.Tensor]":
+def pad_batch(pairs: Sequence[EncodedPair], padding: int) -> "dict[str, torch.Tensor]":
     """Returns a batch: tokens, mask and labels of shape (pairs, longest pair); labels only for the replies."""
     import torch
     from torch.nn.utils.rnn import pad_sequence
@@ -244,14 +244,13 @@ def reply_loss(logits: "torch.Tensor", labels: "torch.Tensor") -> "torch.Tensor"
     )
 
 
-def mean_loss(model: Any, pairs: Sequence[Encoded], *, batch_size: int, padding: int) -> float:
+def mean_loss(model: Any, pairs: Sequence[EncodedPair], *, batch_size: int, padding: int) -> float:
     """Returns the mean negative log likelihood of a reply token, in nats; its exponential is the perplexity.
 
-    All tokens weigh the same, whatever batch they are in: a mean of the batches' means, which Trainer reports, changes
-    with the batch size.
+    All tokens have the same weight. (The mean of batch means, which Trainer reports, depends on the batch size.)
 
     Args:
-        model: Of transformers, or peft.
+        model: Model of transformers or peft.
         pairs: The pairs.
         batch_size: Pairs that are computed together.
         padding: The token that fills up shorter pairs; it is masked.
@@ -263,7 +262,7 @@ def mean_loss(model: Any, pairs: Sequence[Encoded], *, batch_size: int, padding:
     model.eval()
     with torch.no_grad():
         for start in range(0, len(pairs), batch_size):
-            batch = padded(by_length[start : start + batch_size], padding)
+            batch = pad_batch(by_length[start : start + batch_size], padding)
             inputs = {name: values.to(model.device) for name, values in batch.items()}
             labels = inputs.pop("labels")
             total += float(reply_loss(model(**inputs).logits, labels))

@@ -1,8 +1,8 @@
-"""One training at one learning rate, with transformers' Trainer: it ends early, keeps its best epoch, and goes on.
+"""Training at one learning rate with transformers' Trainer: early stopping, best epoch, and resuming.
 
-After every epoch a checkpoint is written; the last one and the best one stay. A training that was killed goes on from
-the last: weights, optimizer, schedule and random numbers are as they were, and Trainer draws the order of pairs from
-seed and epoch, so that it ends with the same weights as one that was not.
+A checkpoint is written after every epoch; the last one and the best one are retained. An interrupted training continues
+from the last one, with weights, optimizer, schedule and random state. Trainer derives the order of pairs from seed and
+epoch, so the final weights equal those of an uninterrupted training.
 """
 
 import json
@@ -18,103 +18,112 @@ from typing import Any, TypeVar
 
 from fcconan.data import Checkpoint
 from fcconan.errors import InputError
-from fcconan.generation.finetuning.model import Base, Encoded, dtype_of, mean_loss, padded, reply_loss
-from fcconan.generation.finetuning.settings import Finetuning
+from fcconan.generation.finetuning.model import (
+    EncodedPair,
+    PretrainedModel,
+    compute_dtype,
+    mean_loss,
+    pad_batch,
+    reply_loss,
+)
+from fcconan.generation.finetuning.settings import FinetuningSettings
 from fcconan.models import one_line, quiet_training
 from fcconan.retrieval import last_whole_checkpoint
 
 RESULT = "result.json"
 DIVERGED = "diverged"
-_TO_GO_ON = ("optimizer.pt", "scheduler.pt", "scaler.pt", "rng_state.pth")  # many times as large as adapters
-_MOST = 700.0  # the exponential of more is no number
+_RESUME_FILES = ("optimizer.pt", "scheduler.pt", "scaler.pt", "rng_state.pth")  # much larger than adapters
+_MAX_LOSS = 700.0  # the exponential of larger values overflows
 Entry = dict[str, Any]
-Say = Callable[[str], None]
+Notify = Callable[[str], None]
 Made = TypeVar("Made")
 
 
 @dataclass(frozen=True)
-class Material:
-    """What is trained with.
+class TrainingInputs:
+    """Model, data and device of a training.
 
     Attributes:
-        base: The model to start from.
-        train: The pairs that are learnt from.
-        validation: The pairs that say when to stop.
-        padding: The token that fills up shorter pairs.
+        base: Base model.
+        train: Training pairs.
+        validation: Validation pairs, for early stopping.
+        padding: Padding token.
         device: `cpu` or `cuda`.
-        training: Fingerprint of model, pairs, settings and device, with which checkpoints are sealed.
+        training: Fingerprint of model, pairs, settings and device, stored in checkpoints.
     """
 
-    base: Base
-    train: Sequence[Encoded]
-    validation: Sequence[Encoded]
+    base: PretrainedModel
+    train: Sequence[EncodedPair]
+    validation: Sequence[EncodedPair]
     padding: int
     device: str
     training: str
 
 
-def untuned_loss(material: Material, how: Finetuning, folder: Path, say: Say) -> float:
-    """Returns the validation loss of the model as it was, and keeps it in the folder.
+def baseline_loss(inputs: TrainingInputs, settings: FinetuningSettings, folder: Path, notify: Notify) -> float:
+    """Returns the validation loss before training, and stores it in the folder.
 
-    New adapters change nothing, so it is that of the model without them.
+    New adapters do not change the output of a model, so this is the loss of the base model.
 
     Args:
-        material: What is trained with.
-        how: The settings.
-        folder: Where it is kept.
-        say: Is told when a batch did not fit the memory.
+        inputs: Model, data and device.
+        settings: Settings of the fine-tuning.
+        folder: Folder of the stored loss.
+        notify: Callback for messages, such as a batch that does not fit into memory.
 
     Raises:
         InputError: The model cannot be loaded, or does not fit the memory.
     """
-    checkpoint = Checkpoint(folder / "untuned.json", {"training": material.training})
+    checkpoint = Checkpoint(folder / "untuned.json", {"training": inputs.training})
     loss: float | None = checkpoint.load()
     if loss is None:
 
         def measured(parts: int) -> float:
-            return _validation_loss(material.base.load(how, material.device), material, how, parts)
+            return _validation_loss(inputs.base.load(settings, inputs.device), inputs, settings, parts)
 
         with quiet_training():
-            loss = with_room(measured, how, folder, say)
+            loss = retry_out_of_memory(measured, settings, folder, notify)
         if not math.isfinite(loss):
-            raise InputError(f"the loss of {material.base.name} is not finite before it is tuned: check its weights")
+            raise InputError(f"the loss of {inputs.base.name} is not finite before it is tuned: check its weights")
         checkpoint.save(loss)
     return loss
 
 
-def train_at(rate: float, material: Material, how: Finetuning, folder: Path, say: Say) -> Entry:
-    """Trains at one learning rate, or goes on with it, or returns what it came to if it is finished.
+def train_with_rate(
+    rate: float, inputs: TrainingInputs, settings: FinetuningSettings, folder: Path, notify: Notify
+) -> Entry:
+    """Trains at one learning rate, continues an interrupted training, or returns the result of a finished one.
 
     Args:
-        rate: The learning rate.
-        material: What is trained with.
-        how: The settings.
-        folder: The checkpoints; its parent keeps the number of parts of a batch.
-        say: Is told when a batch did not fit the memory.
+        rate: Learning rate.
+        inputs: Model, data and device.
+        settings: Settings of the fine-tuning.
+        folder: Folder of the checkpoints; its parent stores the number of parts of a batch.
+        notify: Callback for messages, such as a batch that does not fit into memory.
 
     Returns:
         `learning_rate`, `best_epoch` (from 1), `validation_loss` (nats a reply token) and `perplexity` of it, `curve`
         (one entry for every epoch), `checkpoint` (the folder of the best epoch) and `accumulation` (the parts of a
-        batch). Where no epoch had a finite loss, `reason` is `diverged` and what the best epoch would say is None.
+        batch). If no epoch has a finite loss, `reason` is `diverged`, and the values of the best epoch are None.
 
     Raises:
         InputError: The model cannot be loaded, or one pair does not fit the memory.
     """
-    finished = Checkpoint(folder / RESULT, {"training": material.training, "learning_rate": rate})
+    finished = Checkpoint(folder / RESULT, {"training": inputs.training, "learning_rate": rate})
     result: Entry | None = finished.load()
     if result is not None:
         return result
-    if finished.path.exists():  # it is damaged, and what a finished training leaves is not enough to go on
+    if finished.path.exists():  # the result is damaged, and a finished training has no files to continue from
         shutil.rmtree(folder)
     folder.mkdir(parents=True, exist_ok=True)
 
     def trained(parts: int) -> tuple[list[Entry], int]:
         last = last_whole_checkpoint(folder)
         curve = _curve(json.loads((last / "trainer_state.json").read_text("utf-8"))["log_history"]) if last else []
-        return curve if _is_over(curve, how) else _train(rate, material, how, folder, last, parts), parts
+        return curve if _is_finished(curve, settings) else _train(rate, inputs, settings, folder, last, parts), parts
 
     with quiet_training():
-        curve, parts = with_room(trained, how, folder.parent, say)
+        curve, parts = retry_out_of_memory(trained, settings, folder.parent, notify)
     best = _best(curve)
     result = {
         "learning_rate": rate,
@@ -131,34 +140,36 @@ def train_at(rate: float, material: Material, how: Finetuning, folder: Path, say
         if path.name != result["checkpoint"]:
             shutil.rmtree(path)
         else:
-            for name in _TO_GO_ON:
+            for name in _RESUME_FILES:
                 (path / name).unlink(missing_ok=True)
     return result
 
 
 def perplexity(loss: float) -> float | None:
-    """Returns the exponential of a mean loss in nats; None where it is too large for a number."""
-    return math.exp(loss) if loss < _MOST else None
+    """Returns the exponential of a mean loss in nats; None if it overflows."""
+    return math.exp(loss) if loss < _MAX_LOSS else None
 
 
-def with_room(work: Callable[[int], Made], how: Finetuning, folder: Path, say: Say) -> Made:
-    """Does something with batches in parts; where the memory does not suffice, in twice as many, or some more.
+def retry_out_of_memory(
+    work: Callable[[int], Made], settings: FinetuningSettings, folder: Path, notify: Notify
+) -> Made:
+    """Runs a function with batches in parts; after an out-of-memory error, again with at least twice as many parts.
 
-    The batch behind a step keeps its size. How many parts there are stays in the folder, for what comes later.
+    The batch size of a step stays the same. The number of parts is stored in the folder for later calls.
 
     Args:
-        work: Is given the number of parts, and may be called again.
-        how: The settings.
-        folder: Where the number is kept.
-        say: Is told.
+        work: Function of the number of parts; it may be called several times.
+        settings: Settings of the fine-tuning.
+        folder: Folder of the stored number.
+        notify: Callback for messages.
 
     Raises:
-        InputError: Even one pair does not fit.
+        InputError: A single pair does not fit into memory.
     """
     from accelerate.utils.memory import clear_device_cache, should_reduce_batch_size
 
-    checkpoint = Checkpoint(folder / "parts.json", {"settings": asdict(how)})
-    parts = checkpoint.load() or how.accumulation
+    checkpoint = Checkpoint(folder / "parts.json", {"settings": asdict(settings)})
+    parts = checkpoint.load() or settings.accumulation
     while True:
         try:
             return work(parts)
@@ -166,21 +177,23 @@ def with_room(work: Callable[[int], Made], how: Finetuning, folder: Path, say: S
             if not should_reduce_batch_size(error):
                 raise
             said = one_line(error)
-        # Out here nothing holds the frames of what failed, and with them its memory.
+        # Outside of the except block, the frames of the failed call no longer hold its memory.
         clear_device_cache(garbage_collection=True)
-        more = [number for number in range(2 * parts, how.batch_size + 1) if how.batch_size % number == 0]
+        more = [number for number in range(2 * parts, settings.batch_size + 1) if settings.batch_size % number == 0]
         if not more:
             raise InputError(
-                f"one pair at a time does not fit the memory ({said}): give a smaller --max-length, method lora or "
+                f"one pair at a time does not fit into memory ({said}): give a smaller --max-length, method lora or "
                 "qlora, or a smaller model"
             )
         parts = more[0]
-        say(f"out of memory: {how.batch_size // parts} pairs at a time from now on, in {parts} parts of a batch")
+        notify(
+            f"out of memory: {settings.batch_size // parts} pairs at a time from now on, in {parts} parts of a batch"
+        )
         checkpoint.save(parts)
 
 
 class _Epoch:
-    """What is summed up over an epoch."""
+    """Sums over an epoch."""
 
     def __init__(self) -> None:
         self.start()
@@ -191,14 +204,14 @@ class _Epoch:
         self._since = time.monotonic()
 
     def loss(self, outputs: Any, labels: Any, num_items_in_batch: Any = None) -> Any:
-        """Returns the mean loss of a reply token of the whole batch, of which this may be a part."""
+        """Returns the loss of a batch, or of a part of it, divided by the reply tokens of the whole batch."""
         total = reply_loss(outputs.logits, labels)
         tokens = (labels[:, 1:] >= 0).sum()
         self._loss, self._tokens = self._loss + total.detach().double(), self._tokens + tokens
         return total / (tokens if num_items_in_batch is None else num_items_in_batch)
 
-    def figures(self, device: str) -> Entry:
-        """The mean loss of a reply token while it was learnt, with dropout and ever newer weights; time and memory."""
+    def metrics(self, device: str) -> Entry:
+        """Returns the mean training loss of a reply token (with dropout, while weights change), time and memory."""
         mean = float(self._loss) / max(1, int(self._tokens))
         return {
             "training_loss": mean if math.isfinite(mean) else None,
@@ -208,7 +221,7 @@ class _Epoch:
 
 
 def _train(
-    rate: float, material: Material, how: Finetuning, folder: Path, last: Path | None, parts: int
+    rate: float, inputs: TrainingInputs, settings: FinetuningSettings, folder: Path, last: Path | None, parts: int
 ) -> list[Entry]:
     """Trains from a checkpoint, or from the start; returns the curve."""
     from transformers import PrinterCallback, ProgressCallback, Trainer, TrainerCallback
@@ -219,30 +232,30 @@ def _train(
         control: Any
 
         def evaluate(self, *arguments: Any, **named: Any) -> Entry:
-            learnt = so_far.figures(material.device)
-            loss = _validation_loss(self.model, material, how, parts)
-            figures = {"validation_loss": loss if math.isfinite(loss) else None, **learnt}
-            self.log(figures)
-            self.control = self.callback_handler.on_evaluate(self.args, self.state, self.control, figures)
-            return {**figures, "eval_loss": loss}
+            learnt = so_far.metrics(inputs.device)
+            loss = _validation_loss(self.model, inputs, settings, parts)
+            metrics = {"validation_loss": loss if math.isfinite(loss) else None, **learnt}
+            self.log(metrics)
+            self.control = self.callback_handler.on_evaluate(self.args, self.state, self.control, metrics)
+            return {**metrics, "eval_loss": loss}
 
     class Epochs(TrainerCallback):  # type: ignore[misc]
         def on_epoch_begin(self, arguments: Any, state: Any, control: Any, **named: Any) -> None:
             so_far.start()
 
         def on_evaluate(self, arguments: Any, state: Any, control: Any, **named: Any) -> None:
-            control.should_training_stop = _is_over(_curve(state.log_history), how)
+            control.should_training_stop = _is_finished(_curve(state.log_history), settings)
 
     class Bar(ProgressCallback):  # type: ignore[misc]
         def on_log(self, *arguments: Any, **named: Any) -> None:
             """Prints nothing, as standard output is for results."""
 
     trainer = Training(
-        model=material.base.load(how, material.device),
-        args=_arguments(rate, material, how, folder, parts),
-        train_dataset=list(material.train),
-        eval_dataset=list(material.validation),
-        data_collator=lambda pairs: padded(pairs, material.padding),
+        model=inputs.base.load(settings, inputs.device),
+        args=_arguments(rate, inputs, settings, folder, parts),
+        train_dataset=list(inputs.train),
+        eval_dataset=list(inputs.validation),
+        data_collator=lambda pairs: pad_batch(pairs, inputs.padding),
         compute_loss_func=so_far.loss,
         callbacks=[Epochs(), *([Bar()] if sys.stderr.isatty() else [])],
     )
@@ -252,34 +265,34 @@ def _train(
     return _curve(trainer.state.log_history)
 
 
-def _arguments(rate: float, material: Material, how: Finetuning, folder: Path, parts: int) -> Any:
+def _arguments(rate: float, inputs: TrainingInputs, settings: FinetuningSettings, folder: Path, parts: int) -> Any:
     """Returns the settings as transformers' Trainer calls them."""
     import torch
     from transformers import TrainingArguments
 
     arguments = TrainingArguments(
         output_dir=str(folder),
-        num_train_epochs=how.epochs,
-        per_device_train_batch_size=how.batch_size // parts,
+        num_train_epochs=settings.epochs,
+        per_device_train_batch_size=settings.batch_size // parts,
         gradient_accumulation_steps=parts,
         learning_rate=rate,
-        lr_scheduler_type=how.schedule,
-        warmup_steps=how.warmup_steps,
-        optim="adamw_torch",  # without decay of the weights it is Adam
+        lr_scheduler_type=settings.schedule,
+        warmup_steps=settings.warmup_steps,
+        optim="adamw_torch",  # without weight decay this is Adam
         weight_decay=0.0,
-        max_grad_norm=how.max_grad_norm,
-        bf16=dtype_of(how, material.device) == torch.bfloat16,
-        seed=how.seed,
-        data_seed=how.seed,
+        max_grad_norm=settings.max_grad_norm,
+        bf16=compute_dtype(settings, inputs.device) == torch.bfloat16,
+        seed=settings.seed,
+        data_seed=settings.seed,
         eval_strategy="epoch",
         save_strategy="epoch",
-        save_total_limit=1,  # besides the best one
+        save_total_limit=1,  # in addition to the best one
         metric_for_best_model="eval_loss",
         greater_is_better=False,
         logging_strategy="no",
         report_to="none",
         disable_tqdm=True,
-        use_cpu=material.device == "cpu",
+        use_cpu=inputs.device == "cpu",
         remove_unused_columns=False,
         dataloader_pin_memory=False,
     )
@@ -288,16 +301,16 @@ def _arguments(rate: float, material: Material, how: Finetuning, folder: Path, p
     return arguments
 
 
-def _validation_loss(model: Any, material: Material, how: Finetuning, parts: int) -> float:
+def _validation_loss(model: Any, inputs: TrainingInputs, settings: FinetuningSettings, parts: int) -> float:
     import torch
 
-    half = dtype_of(how, material.device) == torch.bfloat16
-    with torch.autocast(material.device, dtype=torch.bfloat16, enabled=half):
-        return mean_loss(model, material.validation, batch_size=how.batch_size // parts, padding=material.padding)
+    half = compute_dtype(settings, inputs.device) == torch.bfloat16
+    with torch.autocast(inputs.device, dtype=torch.bfloat16, enabled=half):
+        return mean_loss(model, inputs.validation, batch_size=settings.batch_size // parts, padding=inputs.padding)
 
 
 def _curve(history: Sequence[Entry]) -> list[Entry]:
-    """Returns what is known of every epoch, from the log of Trainer."""
+    """Returns one entry for each epoch, from the log of Trainer."""
     names = ("step", "training_loss", "validation_loss", "seconds", "peak_bytes")
     entries = [entry for entry in history if "validation_loss" in entry]
     return [{"epoch": place, **{name: entry[name] for name in names}} for place, entry in enumerate(entries, start=1)]
@@ -309,18 +322,18 @@ def _best(curve: Sequence[Entry]) -> Entry | None:
     return min(finite, key=lambda entry: float(entry["validation_loss"]), default=None)
 
 
-def _is_over(curve: Sequence[Entry], how: Finetuning) -> bool:
-    """Tells whether no epoch is to follow: all are trained, too many in a row brought nothing, or the loss is none."""
+def _is_finished(curve: Sequence[Entry], settings: FinetuningSettings) -> bool:
+    """Returns whether training ends: all epochs are trained, patience is exhausted, or the loss is not finite."""
     if not curve:
         return False
     best = _best(curve)
-    if best is None or curve[-1]["validation_loss"] is None or len(curve) >= how.epochs:
+    if best is None or curve[-1]["validation_loss"] is None or len(curve) >= settings.epochs:
         return True
-    return how.patience > 0 and len(curve) - int(best["epoch"]) >= how.patience
+    return settings.patience > 0 and len(curve) - int(best["epoch"]) >= settings.patience
 
 
 def peak_bytes(device: str) -> int | None:
-    """Returns the most memory that was in use, on a CUDA device or of this process; None where it is not counted."""
+    """Returns the peak memory of the CUDA device or of this process; None if it is unknown."""
     if device == "cuda":
         import torch
 

@@ -1,8 +1,8 @@
-"""Fine-tuning of a causal language model on pairs: adapters or all weights, and the learning rate that serves best.
+"""Fine-tuning of a causal language model on pairs, with adapters or all weights, and a search over learning rates.
 
-Each learning rate is trained on its own (`fcconan.generation.finetuning.run`), in `<out>.partial`; the one with the
-lowest validation perplexity becomes the folder `out`, which `local:FOLDER` generates with in the same prompt and
-format. Perplexity is the exponential of the mean negative log likelihood of all reply tokens, including the end token.
+Each learning rate is trained in `<out>.partial` (`fcconan.generation.finetuning.run`). The model with the lowest
+validation perplexity becomes the folder `out`; `local:FOLDER` uses it with the same prompt and format. Perplexity is
+the exponential of the mean negative log likelihood of all reply tokens, including the end token.
 """
 
 import hashlib
@@ -17,17 +17,23 @@ from typing import Any
 import fcconan
 from fcconan.data import claim_folder, locked, new_folder, write_whole
 from fcconan.errors import InputError
-from fcconan.generation.finetuning.data import Parts, encode
-from fcconan.generation.finetuning.model import Base, Encoded, check_four_bit, device_of, dtype_of
-from fcconan.generation.finetuning.run import Entry, Material, Say, perplexity, train_at, untuned_loss
-from fcconan.generation.finetuning.settings import Finetuning
+from fcconan.generation.finetuning.data import TrainingSplit, encode
+from fcconan.generation.finetuning.model import (
+    EncodedPair,
+    PretrainedModel,
+    check_four_bit,
+    choose_device,
+    compute_dtype,
+)
+from fcconan.generation.finetuning.run import Entry, Notify, TrainingInputs, baseline_loss, perplexity, train_with_rate
+from fcconan.generation.finetuning.settings import FinetuningSettings
 from fcconan.models import format_names, longest_context
 
 REPORT = "training.json"
 CURVE = "curve.svg"
 CARD = "README.md"
 Plot = Callable[[Mapping[str, Any]], str]
-# What Trainer and peft write beside a model.
+# Files of Trainer and peft that are not part of the model.
 _NOT_THE_MODEL = (
     "optimizer.pt", "scheduler.pt", "scaler.pt", "rng_state.pth", "trainer_state.json", "training_args.bin",
     "README.md",
@@ -35,66 +41,72 @@ _NOT_THE_MODEL = (
 
 
 @dataclass(frozen=True)
-class Lesson:
-    """Pairs as a model sees them.
+class FinetuningData:
+    """Training data: pairs with their prompt and format.
 
     Attributes:
         prompt: A `GenerationPrompt`.
         template: A `Format`; None for the tokenizer's own chat template.
-        parts: The pairs that are learnt from, and those that say when to stop.
-        notes: Where the pairs are from, and what was left out of them; for the report.
+        parts: Training and validation pairs.
+        notes: Source of the pairs and counts of omitted pairs, for the report.
     """
 
     prompt: Any
     template: Any
-    parts: Parts
+    parts: TrainingSplit
     notes: Mapping[str, Any] = field(default_factory=dict)
 
 
 class Finetuner:
-    """A fine-tuning that was checked and can begin.
+    """Fine-tunes a model; the constructor checks model, data and settings.
 
     Args:
-        base: The model to start from.
-        lesson: What it is to learn.
-        how: The settings.
+        base: Base model.
+        data: Training data.
+        settings: Settings of the fine-tuning.
         device: `cpu` or `cuda`; by default the first CUDA device, or else the CPU.
-        plot: Function that draws the losses of a report as SVG; without one the folder has no `curve.svg`.
+        plot: Function that draws the losses of a report as SVG; without one, the folder has no `curve.svg`.
 
     Raises:
-        InputError: The tokenizer has no chat template and no format is given, the device has no 4 bit, or no pair can
-            be learnt from.
+        InputError: The tokenizer has no chat template and no format is given, the device does not support 4 bit, or no
+            pair is usable.
     """
 
     def __init__(
-        self, base: Base, lesson: Lesson, how: Finetuning, *, device: str | None = None, plot: Plot | None = None
+        self,
+        base: PretrainedModel,
+        data: FinetuningData,
+        settings: FinetuningSettings,
+        *,
+        device: str | None = None,
+        plot: Plot | None = None,
     ) -> None:
-        self.base, self.lesson, self.how, self.device, self._plot = base, lesson, how, device_of(device), plot
-        if how.method == "qlora":
+        self.base, self.data, self.settings, self.device, self._plot = base, data, settings, choose_device(device), plot
+        if settings.method == "qlora":
             check_four_bit(self.device)
         self.tokenizer = base.tokenizer()
-        if lesson.template is None and not self.tokenizer.chat_template:
+        if data.template is None and not self.tokenizer.chat_template:
             raise InputError(
                 f"{base.name} has no chat template: name a format with --prompt-format ({', '.join(format_names())})"
             )
         context = longest_context(base.found)
-        longest = how.max_length if context is None else min(how.max_length, context)
+        longest = settings.max_length if context is None else min(settings.max_length, context)
         self._left_out: dict[str, dict[str, list[str]]] = {}
-        self._encoded: dict[str, list[Encoded]] = {}
-        for name, examples in lesson.parts._asdict().items():
+        self._encoded: dict[str, list[EncodedPair]] = {}
+        for name, examples in data.parts._asdict().items():
             if not examples:
                 raise InputError(f"the {name} part has no pairs: give more, or another share for validation")
             self._encoded[name], self._left_out[name] = encode(
                 examples,
                 tokenizer=self.tokenizer,
-                prompt=lesson.prompt,
-                template=lesson.template,
+                prompt=data.prompt,
+                template=data.template,
                 max_length=longest,
             )
         self.longest = longest
 
     def plan(self) -> dict[str, Any]:
-        """Returns what there is to do: pairs, tokens, and steps of one training."""
+        """Returns the numbers of pairs, tokens, and steps of a training."""
         counts = {
             name: {
                 "pairs": len(pairs),
@@ -105,38 +117,38 @@ class Finetuner:
             }
             for name, pairs in self._encoded.items()
         }
-        steps = -(-len(self._encoded["train"]) // self.how.batch_size)
+        steps = -(-len(self._encoded["train"]) // self.settings.batch_size)
         return {
             "model": self.base.name,
             "parts": counts,
             "max_length": self.longest,
             "steps_an_epoch": steps,
-            "steps_at_most": steps * self.how.epochs * len(self.how.learning_rates),
-            "learning_rates": list(self.how.learning_rates),
-            "epochs_at_most": self.how.epochs,
+            "steps_at_most": steps * self.settings.epochs * len(self.settings.learning_rates),
+            "learning_rates": list(self.settings.learning_rates),
+            "epochs_at_most": self.settings.epochs,
         }
 
     def finished(self, out: Path) -> dict[str, Any] | None:
-        """Returns what was done, if `out` holds this very training: the same model, pairs, settings and device."""
+        """Returns the report if `out` holds the result for the same model, pairs, settings and device, else None."""
         try:
             report: dict[str, Any] = json.loads((out / REPORT).read_text(encoding="utf-8"))
             return report if report.get("training") == self._fingerprint() else None
         except (OSError, ValueError, AttributeError):
             return None
 
-    def run(self, out: Path, *, say: Say = lambda line: None) -> dict[str, Any]:
-        """Trains, or goes on with a training that was interrupted, and writes the folder.
+    def run(self, out: Path, *, notify: Notify = lambda line: None) -> dict[str, Any]:
+        """Trains, or continues an interrupted training, and writes the folder.
 
         Args:
-            out: The folder; it must not be there, or be empty, or hold this very training, which is then kept.
-            say: Is told what a user must know in the middle: that a batch did not fit the memory.
+            out: The folder: new, empty, or with the finished result of the same training, which stays unchanged.
+            notify: Callback for messages during the training, such as a batch that does not fit into memory.
 
         Returns:
-            What was done, as `training.json` in the folder has it.
+            The report, as in `training.json` in the folder.
 
         Raises:
-            InputError: `out` is in use, or has an unfinished training of other data or settings beside it; the model
-                cannot be loaded, one pair does not fit the memory, or every learning rate diverged.
+            InputError: `out` is in use or `<out>.partial` has an unfinished training of other data or settings, the
+                model cannot be loaded, one pair does not fit into memory, or every learning rate diverged.
         """
         work = out.with_name(f"{out.name}.partial")
         done = self.finished(out)
@@ -147,10 +159,10 @@ class Finetuner:
             raise InputError(f"{out} is there and not empty: choose another --out, or remove it")
         claim_folder(work, self._what(), "training")
         with locked(work):
-            return self._trained(out, work, say)
+            return self._trained(out, work, notify)
 
-    def _trained(self, out: Path, work: Path, say: Say) -> dict[str, Any]:
-        material = Material(
+    def _trained(self, out: Path, work: Path, notify: Notify) -> dict[str, Any]:
+        inputs = TrainingInputs(
             self.base,
             self._encoded["train"],
             self._encoded["validation"],
@@ -158,12 +170,15 @@ class Finetuner:
             self.device,
             self._fingerprint(),
         )
-        before = untuned_loss(material, self.how, work, say)
-        runs = [train_at(rate, material, self.how, work / f"rate-{rate!r}", say) for rate in self.how.learning_rates]
+        before = baseline_loss(inputs, self.settings, work, notify)
+        runs = [
+            train_with_rate(rate, inputs, self.settings, work / f"rate-{rate!r}", notify)
+            for rate in self.settings.learning_rates
+        ]
         finite = [run for run in runs if run["validation_loss"] is not None]
         if not finite:
             shutil.rmtree(work)
-            rates = ", ".join(f"{rate:g}" for rate in self.how.learning_rates)
+            rates = ", ".join(f"{rate:g}" for rate in self.settings.learning_rates)
             raise InputError(f"training diverged at every learning rate ({rates}): give a smaller one")
         best = min(finite, key=lambda run: float(run["validation_loss"]))  # the first of equals
         report = self._report(before, runs, best)
@@ -171,7 +186,7 @@ class Finetuner:
         return report
 
     def _what(self) -> dict[str, Any]:
-        """What must be the same for an interrupted training to go on."""
+        """Inputs that must be equal for an interrupted training to continue."""
         tokens = hashlib.sha256()
         for pairs in self._encoded.values():
             tokens.update(json.dumps(pairs).encode())
@@ -179,7 +194,7 @@ class Finetuner:
             "model": {"name": self.base.name, "revision": self.base.revision, "weights": self.base.weights},
             "pairs": tokens.hexdigest(),
             "device": self.device,
-            **json.loads(json.dumps(asdict(self.how))),
+            **json.loads(json.dumps(asdict(self.settings))),
         }
 
     def _fingerprint(self) -> str:
@@ -188,18 +203,18 @@ class Finetuner:
     def _report(self, before: float, runs: Sequence[Entry], best: Entry) -> dict[str, Any]:
         curves = [entry for run in runs for entry in run["curve"]]
         memory = [entry["peak_bytes"] for entry in curves if entry["peak_bytes"] is not None]
-        template = self.lesson.template
+        template = self.data.template
         plan = self.plan()
         return {
             "fcconan": fcconan.__version__,
             "training": self._fingerprint(),
             "model": {"name": self.base.name, "revision": self.base.revision, "weights": self.base.weights},
-            "data": dict(self.lesson.notes),
+            "data": dict(self.data.notes),
             "parts": {name: {**counts, "left_out": self._left_out[name]} for name, counts in plan["parts"].items()},
-            "prompt": {"name": self.lesson.prompt.name, "hash": self.lesson.prompt.hash},
+            "prompt": {"name": self.data.prompt.name, "hash": self.data.prompt.hash},
             "format": None if template is None else {"name": template.name, "hash": template.hash},
-            "settings": {**asdict(self.how), "max_length": self.longest},
-            "computed_in": str(dtype_of(self.how, self.device)).removeprefix("torch."),
+            "settings": {**asdict(self.settings), "max_length": self.longest},
+            "computed_in": str(compute_dtype(self.settings, self.device)).removeprefix("torch."),
             "device": self.device,
             "before": {"validation_loss": before, "perplexity": perplexity(before)},
             "after": {"validation_loss": best["validation_loss"], "perplexity": best["perplexity"]},
@@ -208,7 +223,7 @@ class Finetuner:
             "runs": [{key: value for key, value in run.items() if key != "checkpoint"} for run in runs],
             "seconds": round(sum(entry["seconds"] for entry in curves), 3),
             "peak_bytes": max(memory, default=None),
-            "versions": {name: version(name) for name in _packages(self.how)},
+            "versions": {name: version(name) for name in _packages(self.settings)},
         }
 
     def _write(self, out: Path, work: Path, report: Mapping[str, Any], best: Entry) -> None:
@@ -217,8 +232,8 @@ class Finetuner:
             without = shutil.ignore_patterns(*_NOT_THE_MODEL)
             shutil.copytree(checkpoint, stage, ignore=without, dirs_exist_ok=True)
             _with_cache(stage / "config.json")
-            if self.lesson.template is not None:
-                self.tokenizer.chat_template = self.lesson.template.template
+            if self.data.template is not None:
+                self.tokenizer.chat_template = self.data.template.template
             self.tokenizer.save_pretrained(stage)
             write_whole(stage / REPORT, json.dumps(report, indent=2) + "\n")
             if self._plot is not None:
@@ -228,20 +243,20 @@ class Finetuner:
 
 
 def _padding(tokenizer: Any) -> int:
-    """Returns a token to fill up with; where the tokenizer has none any will do, as it is masked."""
+    """Returns the padding token, or the end token if there is none; padding is masked."""
     own = tokenizer.pad_token_id
     return int(tokenizer.eos_token_id if own is None else own)
 
 
 def _with_cache(configuration: Path) -> None:
-    """Has a model remember what it computed, which Trainer switched off: generation takes many times longer without."""
+    """Switches the model's cache of keys and values on again, which Trainer disabled and fast generation needs."""
     if configuration.is_file():
         settings = json.loads(configuration.read_text(encoding="utf-8"))
         configuration.write_text(json.dumps({**settings, "use_cache": True}, indent=2) + "\n", encoding="utf-8")
 
 
-def _packages(how: Finetuning) -> tuple[str, ...]:
-    extra = {"full": (), "lora": ("peft",), "qlora": ("peft", "bitsandbytes")}[how.method]
+def _packages(settings: FinetuningSettings) -> tuple[str, ...]:
+    extra = {"full": (), "lora": ("peft",), "qlora": ("peft", "bitsandbytes")}[settings.method]
     return ("accelerate", *extra, "torch", "transformers")
 
 
@@ -255,6 +270,6 @@ def _card(report: Mapping[str, Any]) -> str:
         f"`{report['model']['name']}`, fine-tuned by fcconan {report['fcconan']} ({what[settings['method']]}) on "
         f"{train['pairs']} pairs of hate speech and counter-narrative, in the prompt `{report['prompt']['name']}` and "
         f"{shape}. Learning rate {report['learning_rate']:g}, epoch {report['best_epoch']}. `{REPORT}` holds every "
-        f"setting and figure, `{CURVE}` the curve.\n\n"
+        f"setting and score, `{CURVE}` the curve.\n\n"
         "The texts it was trained on may not be redistributable; check their terms before you publish these weights.\n"
     )

@@ -1,4 +1,4 @@
-"""How a model is fine-tuned: the settings, and the named ones in `annotations/generation/finetuning.yaml`."""
+"""Settings of a fine-tuning, and the presets in `annotations/generation/finetuning.yaml`."""
 
 from typing import Annotated, Any, Literal, Self
 
@@ -13,29 +13,29 @@ _Rate = Annotated[float, Field(gt=0, lt=1e30)]  # Adam divides it by small numbe
 
 
 @dataclass(frozen=True, config={"extra": "forbid"})
-class Finetuning:
-    """How a model is fine-tuned.
+class FinetuningSettings:
+    """Settings of a fine-tuning.
 
     Attributes:
-        method: `lora` trains low-rank matrices beside the attention blocks (Hu et al., 2021), `qlora` does so on a
-            model in 4 bit (Dettmers et al., 2023), `full` trains all weights.
-        learning_rates: Each is tried; the one with the lowest validation perplexity is taken.
-        rank: Of the low-rank matrices.
-        alpha: Their scaling factor, divided by the rank.
-        dropout: Before them.
-        schedule: Of the learning rate, as transformers names it.
-        warmup_steps: Steps in which the learning rate rises from 0.
-        batch_size: Pairs behind one step.
-        accumulation: Parts in which a batch is computed; it divides the batch size.
-        epochs: The largest number.
-        patience: Epochs without a lower validation loss after which training ends; 0 trains all.
-        max_length: The longest pair, prompt included, in tokens; longer ones are left out.
-        max_grad_norm: Gradients are cut to this length; 0 leaves them.
-        dtype: What is computed in; `auto` is bfloat16 on CUDA devices that have it, float32 elsewhere.
-        seed: Of the order of pairs, of dropout, and of the first matrices.
+        method: `lora` trains low-rank matrices of the attention blocks (Hu et al., 2021), `qlora` does so on a model
+            in 4 bit (Dettmers et al., 2023), `full` trains all weights.
+        learning_rates: Learning rates to try; the one with the lowest validation perplexity is used.
+        rank: Rank of the low-rank matrices.
+        alpha: Scaling factor of the low-rank matrices, divided by the rank.
+        dropout: Dropout before the low-rank matrices.
+        schedule: Schedule of the learning rate, as named by transformers.
+        warmup_steps: Number of steps in which the learning rate rises from 0.
+        batch_size: Number of pairs in each step.
+        accumulation: Number of parts in which a batch is computed; it divides the batch size.
+        epochs: Maximum number of epochs.
+        patience: Number of epochs without a lower validation loss after which training ends; 0 trains all epochs.
+        max_length: Maximum length of a pair with its prompt, in tokens; longer pairs are left out.
+        max_grad_norm: Maximum norm of gradients; 0 disables clipping.
+        dtype: Dtype of the computation; `auto` is bfloat16 on CUDA devices that support it, else float32.
+        seed: Seed of the order of pairs, of dropout, and of the initial matrices.
 
     Raises:
-        ValidationError: A setting is out of its range; `load_finetuning` says so in one line.
+        ValidationError: A setting is out of its range; `load_finetuning` raises an `InputError` of one line instead.
     """
 
     method: Literal["lora", "qlora", "full"] = "lora"
@@ -71,7 +71,7 @@ def preset_names() -> list[str]:
     return [str(name) for name in _file().data]
 
 
-def load_finetuning(name: str, **overrides: Any) -> Finetuning:
+def load_finetuning(name: str, **overrides: Any) -> FinetuningSettings:
     """Returns a preset.
 
     Args:
@@ -86,7 +86,7 @@ def load_finetuning(name: str, **overrides: Any) -> Finetuning:
         raise InputError(f"there is no preset {name!r}: choose one of {', '.join(preset_names())}")
     given = {key: value for key, value in overrides.items() if value is not None}
     try:
-        return Finetuning(**{**file.data[name], **given})
+        return FinetuningSettings(**{**file.data[name], **given})
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"])) or "settings"

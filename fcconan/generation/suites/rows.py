@@ -1,4 +1,4 @@
-"""The rows of a suite: replies of all systems to all items, and what judges said of them."""
+"""Rows of a suite: replies of all systems to all items, and their judgements."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -11,16 +11,16 @@ from fcconan.generation.writing import row_maker
 from fcconan.judging import COMPARISON_COLUMNS, RATED
 
 NO_REPLY, SYSTEM_FAILED = "no_reply", "system_failed"
-_BYTES = 4  # of a token, as in `fcconan.models.budget`
+_BYTES = 4  # bytes per token, as in `fcconan.models.budget`
 
 
-def replies_of(system: str, items: Sequence[Item], file: Path) -> Iterator[Row]:
-    """Yields a row for every item: the first reply of a file, or none, with a reason.
+def complete_replies(system: str, items: Sequence[Item], file: Path) -> Iterator[Row]:
+    """Yields a row for each item: the first reply in a file, or a missing reply with a reason.
 
     Args:
-        system: The name that the rows get.
-        items: The messages.
-        file: What `fcconan generate` wrote; where it is not there, the system failed.
+        system: Name of the system in the rows.
+        items: The items.
+        file: Output of `fcconan generate`; if it does not exist, the system failed.
     """
     found: dict[str, Row] = {}
     if file.is_file():
@@ -33,8 +33,8 @@ def replies_of(system: str, items: Sequence[Item], file: Path) -> Iterator[Row]:
         yield found.get(item.item_id) or make(item, Generated(None, reason))
 
 
-def stand_ins(system: str, items: Iterable[Item], tokens: int) -> Iterator[Row]:
-    """Yields replies of a length in the place of those that are not written yet; no two are alike."""
+def placeholder_replies(system: str, items: Iterable[Item], tokens: int) -> Iterator[Row]:
+    """Yields distinct placeholder replies of a given length, for dry runs."""
     make = row_maker(system, "", flags=lambda *texts, **more: ())
     for number, item in enumerate(items):
         text = f"{system} {number} "
@@ -54,7 +54,7 @@ _JUDGEMENTS = {"ratings": (RATED, ("rater", "aspect")), "comparisons": (COMPARIS
 
 
 def join_judgements(kind: str, parts: Iterable[Path], path: Path) -> None:
-    """Writes the judgements of several files into one.
+    """Merges files of judgements into one.
 
     Args:
         kind: `ratings` or `comparisons`.
@@ -62,7 +62,7 @@ def join_judgements(kind: str, parts: Iterable[Path], path: Path) -> None:
         path: The file to write.
 
     Raises:
-        InputError: Two of them have a rater of the same name, and for ratings an aspect of the same name.
+        InputError: Two files have the same rater and, for ratings, the same aspect.
     """
     columns, key = _JUDGEMENTS[kind]
     rows, part_of = list[Row](), dict[tuple[str, ...], Path]()
@@ -76,16 +76,16 @@ def join_judgements(kind: str, parts: Iterable[Path], path: Path) -> None:
     _write(path, rows, columns)
 
 
-def judges_of(ratings: Path) -> list[str]:
-    """Returns the raters of a file that are models, or all where none is, in their order."""
+def model_raters(ratings: Path) -> list[str]:
+    """Returns the raters of a file that are models, in order; all raters if none is a model."""
     kinds: dict[str, str | None] = {row["rater"]: row["rater_kind"] for row in read_typed_rows(ratings, RATED)}
     return [name for name, kind in kinds.items() if kind == "model"] or list(kinds)
 
 
-def missing_in(replies: Path, ratings: Path | None, comparisons: Path | None) -> dict[str, int]:
-    """Returns how many replies have no text, ratings by models no value, and comparisons no verdict.
+def count_missing(replies: Path, ratings: Path | None, comparisons: Path | None) -> dict[str, int]:
+    """Returns the numbers of replies without a text, model ratings without a value, and comparisons without a verdict.
 
-    A comparison whose two orders disagree has been read, whatever is made of it.
+    A comparison whose two orders disagree is not missing.
     """
     without: dict[str, int] = {"replies": sum(row["text"] is None for row in read_typed_rows(replies, GENERATED))}
     if ratings is not None:

@@ -1,6 +1,6 @@
-"""Which steps of a suite are done: a step is done again only where its options, or what it reads, have changed.
+"""Finished steps of a suite. A step is repeated only if its options or inputs have changed.
 
-`suite.json` is a record for people and for reports. Steps are resumed from `checkpoints/STEP.json`, one for each step.
+`suite.json` is a record for people and for reports. Steps resume from their checkpoints, `checkpoints/STEP.json`.
 """
 
 import json
@@ -17,21 +17,21 @@ RECORD = "suite.json"
 CHECKPOINTS = "checkpoints"
 
 
-class Steps:
+class StepCache:
     """The record of a folder of results, in `suite.json`.
 
     Args:
-        folder: The folder.
-        about: What the record says besides: the suite, the dataset.
+        folder: Folder of results.
+        about: Further content of the record, such as suite and dataset.
 
     Attributes:
-        folder: The folder.
-        about: As given; the record is written with it.
-        problems: Why steps failed, by their names.
-        statuses: What became of each step in this run: `kept`, `done`, `incomplete` (to be tried again) or `failed`.
+        folder: Folder of results.
+        about: Further content of the record.
+        problems: Step -> message of its error.
+        statuses: Step -> status in this run: reused, done, incomplete (the next run tries again) or failed.
 
     Raises:
-        InputError: The folder holds something else.
+        InputError: The folder has other content.
     """
 
     def __init__(self, folder: Path, about: Mapping[str, Any]) -> None:
@@ -40,21 +40,21 @@ class Steps:
         self.statuses: dict[str, str] = {}
         self._known = self._load() if (folder / RECORD).is_file() else {}
         self._done: dict[str, Any] = {}
-        # Whatever became of the record, a folder with checkpoints is of this suite.
+        # A folder with checkpoints belongs to this suite, even if its record is lost.
         if not self._known and folder.exists() and (found := self._held()) is not None:
             raise InputError(f"{folder} holds {found}: choose another --out")
 
     def _held(self) -> str | None:
-        """Returns what the folder holds besides results of this suite; None where there is nothing else."""
+        """Describes content of the folder that is not of this suite; None if there is none."""
         try:
             name = json.loads((self.folder / RECORD).read_text(encoding="utf-8"))["suite"]["name"]
         except (OSError, ValueError, KeyError, TypeError, RecursionError):
             is_empty = self.folder.is_dir() and all(each.name == LOCK_FILE for each in self.folder.iterdir())
-            return None if is_empty else "no results of a suite"
+            return None if is_empty else "files that are not results of a suite"
         return None if name == self.about["suite"]["name"] else f"the results of the suite {name}"
 
     def _load(self) -> dict[str, Any]:
-        """Returns the steps that have a checkpoint, by their names."""
+        """Returns step -> checkpoint."""
         folder = self.folder / CHECKPOINTS
         names = [path.relative_to(folder).with_suffix("").as_posix() for path in sorted(folder.rglob("*.json"))]
         found = {name: self._checkpoint(name).load() for name in names}
@@ -65,62 +65,64 @@ class Steps:
             self.folder / CHECKPOINTS / f"{name}.json", {"suite": self.about["suite"]["name"], "step": name}
         )
 
-    def is_kept(self, name: str, key: str) -> bool:
-        """Whether a step was finished as it is asked for, and its files are as it left them."""
+    def is_reusable(self, name: str, key: str) -> bool:
+        """Returns whether a step was finished with the same key, and its files are unchanged."""
         known = self._known.get(name)
         if not known or known["key"] != key or known.get("incomplete"):
             return False
         files = {self.folder / file: content for file, content in known["files"].items()}
-        changed = next((file for file, content in files.items() if file.exists() and content_of(file) != content), None)
+        changed = next(
+            (file for file, content in files.items() if file.exists() and content_hash(file) != content), None
+        )
         if changed is not None:
             del self._known[name]  # so that it is reported once
-            report(f"{changed} is not as the step {name} left it: the step is done again")
+            report(f"{changed} has changed since the step {name} wrote it: the step is repeated")
         return changed is None and all(file.exists() for file in files)
 
-    def keep(self, name: str) -> None:
-        """Takes a step as it is."""
+    def reuse(self, name: str) -> None:
+        """Reuses the result of a step."""
         self._done[name] = self._known[name]
         self.statuses[name] = "kept"
 
     def begin(self, files: Iterable[Path]) -> None:
-        """Removes what an earlier run left of a step."""
+        """Removes files of a step that an earlier run wrote."""
         self.write()
         for file in files:
             file.parent.mkdir(parents=True, exist_ok=True)
             file.unlink(missing_ok=True)
 
     def end(self, name: str, key: str, files: Iterable[Path], *, complete: bool = True) -> None:
-        """Notes that a step was done, and writes the record.
+        """Records a finished step.
 
         Args:
-            name: Of the step.
-            key: Of its options and of what it read.
-            files: What it wrote; a folder means all that it holds.
-            complete: Whether all went well; otherwise another run tries again.
+            name: Name of the step.
+            key: Hash of its options and inputs.
+            files: Output files; a folder means all files in it.
+            complete: Whether the output is complete; otherwise the next run tries again.
         """
-        hashes = {file.relative_to(self.folder).as_posix(): content_of(file) for file in files if file.exists()}
+        hashes = {file.relative_to(self.folder).as_posix(): content_hash(file) for file in files if file.exists()}
         self._done[name] = {"key": key, "files": hashes, **({} if complete else {"incomplete": True})}
         self._checkpoint(name).save(self._done[name])
         self.statuses[name] = "done" if complete else "incomplete"
         self.write()
 
     def fail(self, name: str, why: str) -> None:
-        """Notes that a step could not be done, and writes the record."""
+        """Records a failed step."""
         self.problems[name] = why
         self.statuses[name] = "failed"
         self.write()
 
     def write(self, **further: Any) -> None:
-        """Writes the record, whole or not at all."""
+        """Writes the record atomically."""
         self.about |= further
         self.folder.mkdir(parents=True, exist_ok=True)
-        # Until the end, the steps of an earlier run that this one has not reached yet stay.
+        # Steps of an earlier run that this run has not reached yet stay in the record until the end.
         later = {name: step for name, step in self._known.items() if name not in self._done}
         record = {**self.about, "problems": self.problems, "steps": {**self._done, **later}}
         write_whole(self.folder / RECORD, json.dumps(record, indent=2, ensure_ascii=False) + "\n")
 
     def finish(self) -> None:
-        """Forgets steps that the suite has no longer, and removes their files."""
+        """Removes steps that are no longer part of the suite, and their files."""
         used = {file for step in self._done.values() for file in step["files"]}
         for name in [name for name in self._known if name not in self._done]:
             for file in self._known.pop(name)["files"]:
@@ -132,17 +134,17 @@ class Steps:
         self.write()
 
 
-def key_of(**what: Any) -> str:
-    """Returns a digest of options and of what is read; another version of the package is another key."""
+def cache_key(**what: Any) -> str:
+    """Returns a hash of options and inputs, and of the version of the package."""
     everything = {"version": fcconan.__version__, "content": _annotations(), **what}
     return short_hash(json.dumps(everything, sort_keys=True, default=str))
 
 
-def content_of(path: Path) -> str:
-    """Returns a digest of what a file or a folder holds.
+def content_hash(path: Path) -> str:
+    """Returns a hash of the content of a file or a folder.
 
     Raises:
-        InputError: It cannot be read.
+        InputError: A file cannot be read.
     """
     try:
         if path.is_file():
@@ -154,5 +156,5 @@ def content_of(path: Path) -> str:
 
 
 def _annotations() -> str:
-    """What tasks, prompts, formats and decodings by name stand for."""
-    return content_of(content_folder() / "annotations")
+    """Returns a hash of all tasks, prompts, formats and decoding presets."""
+    return content_hash(content_folder() / "annotations")

@@ -1,4 +1,4 @@
-"""Suites of generators: YAML files that say which systems answer a dataset, and how their replies are judged.
+"""Suites of generators: YAML files with the systems that reply to a dataset, and the judges of their replies.
 
 The keys of a system, of ratings, of comparisons and of metrics are the options of `fcconan generate`, `judge rate`,
 `judge compare` and `metrics`, with `_` for `-`. Paths are relative to the suite's file.
@@ -13,13 +13,13 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from fcconan.data import Location, YamlFile, content_folder, explain, recipe_names
 from fcconan.errors import InputError
-from fcconan.generation.suites.steps import content_of
+from fcconan.generation.suites.steps import content_hash
 
 LEXICAL = "lexical"
 _NAME = re.compile(r"[^\W_][\w.+=-]*")
 _FILES = (".yaml", ".yml", ".jinja", ".json", ".csv", ".jsonl", ".parquet")
-# Which values name files: one file or folder; a dataset with config and split, or MODEL:LABEL; a file, or a name of the
-# catalogue; a model, which may be a folder. Models that answer are `local:FOLDER` or `replay:FILE`.
+# Keys whose values are paths: a file or folder; a dataset with config and split, or MODEL:LABEL; a file or a name of
+# the catalogue; a model, which may be a folder. Chat models are `local:FOLDER` or `replay:FILE`.
 _PATHS = ("background", "prompt", "steps")
 _PARTS = ("from", "pool", "train", "toxicity")
 _OR_NAMES = ("task", "format", "judge_task")
@@ -30,12 +30,12 @@ class _Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
 
     def options(self) -> dict[str, Any]:
-        """Returns the keys that are given, as they stand in the file."""
+        """Returns the given keys with their values in the file."""
         return self.model_dump(by_alias=True, exclude_unset=True)
 
 
 class SystemConfig(_Strict):
-    """A system: a model with a prompt, a catalogue, people's references, or replies that were made elsewhere."""
+    """A system: a model with a prompt, a retriever, the references, or imported replies."""
 
     title: str = ""
     model: str | None = None
@@ -69,12 +69,12 @@ class SystemConfig(_Strict):
     @model_validator(mode="after")
     def _of_imports(self) -> Self:
         if self.made is None and (self.system is not None or self.column is not None):
-            raise ValueError("`system` and `column` say how the file of `from` is read: give it, or leave them out")
+            raise ValueError("`system` and `column` are options of `from`: add `from`, or remove them")
         return self
 
 
 class MetricsConfig(_Strict):
-    """Text metrics; a list in the suite is that of `metric`."""
+    """Text metrics; a list in the suite is the value of `metric`."""
 
     metric: list[str] | None = None
     bertscore: str | None = None
@@ -98,7 +98,7 @@ class MetricsConfig(_Strict):
     @model_validator(mode="after")
     def _complete(self) -> Self:
         if "novelty" in (self.metric or ()) and self.train is None:
-            raise ValueError("novelty needs the CNs that were trained on: give them as `train`")
+            raise ValueError("novelty needs the CNs of the training data: give them as `train`")
         if (self.unieval is None) != (not self.question):
             raise ValueError("`unieval` and `question` go together: give both, or leave them out")
         return self
@@ -146,7 +146,7 @@ class ComparisonConfig(_Strict):
 
 
 class TournamentConfig(_Strict):
-    """How verdicts become a ranking."""
+    """Settings of the ranking by verdicts."""
 
     majority: bool = False
     length_control: bool = False
@@ -157,20 +157,20 @@ class GeneratorSuite(_Strict):
     """A suite.
 
     Attributes:
-        name: Of the suite.
-        title: Of the report.
+        name: Name of the suite.
+        title: Title of the report.
         dataset: A folder that `fcconan build` wrote, a file of messages, or the name of a dataset, which is built.
-        config: Part of the dataset with the messages.
-        split: Of that part.
+        config: Config of the dataset with the messages.
+        split: Split of the config.
         column: Name of a column here -> its name in the file of messages.
-        limit: The first messages only.
-        seed: Of all draws, where nothing else is said.
-        resamples: Of the bootstrap over items; 0 for no intervals.
-        systems: By name, which is that of their rows.
-        metrics: Text metrics; without it, none.
+        limit: Maximum number of messages.
+        seed: Default seed of all random choices.
+        resamples: Number of bootstrap samples over items; 0 for no intervals.
+        systems: Name -> system; the names are used in rows.
+        metrics: Text metrics; None for none.
         ratings: Judges of replies.
         comparisons: Judges of pairs of replies.
-        tournament: How verdicts become a ranking.
+        tournament: Settings of the ranking by verdicts.
     """
 
     name: str = Field(min_length=1)
@@ -198,16 +198,16 @@ class GeneratorSuite(_Strict):
     def _named(cls, systems: dict[str, SystemConfig]) -> dict[str, SystemConfig]:
         odd = next((name for name in systems if not _NAME.fullmatch(name)), None)
         if odd is not None:
-            raise ValueError(f"the system {odd!r} gives its name to a file: use letters, digits and - _ . + = only")
+            raise ValueError(f"the system {odd!r} is also the name of a file: use only letters, digits and - _ . + =")
         folded = [name.casefold() for name in systems]
         alike = next((name for name in systems if folded.count(name.casefold()) > 1), None)
         if alike is not None:
-            raise ValueError(f"the names of two systems differ from {alike!r} in capitals only: tell them apart")
+            raise ValueError(f"names of systems differ from {alike!r} only in capital letters: rename one")
         return systems
 
 
 class LoadedSuite:
-    """A suite with its file: paths are found from there, and complaints name a line.
+    """A suite with its file: paths are relative to the file, and error messages name its lines.
 
     Attributes:
         path: The file.
@@ -218,8 +218,8 @@ class LoadedSuite:
         """Reads the file.
 
         Raises:
-            InputError: It cannot be read, something in it is not known, or a file that it names is not there; the
-                message names the line.
+            InputError: The file cannot be read, a key or value is invalid, or a path does not exist; the message names
+                the line.
         """
         self.path = path
         self._file = YamlFile(path)
@@ -231,20 +231,20 @@ class LoadedSuite:
 
     @property
     def dataset(self) -> Path | None:
-        """The dataset's folder or file; None where it is a name, to be built."""
+        """The folder or file of the dataset; None if the suite names a dataset to build."""
         place = _beside(self.suite.dataset, self.path.parent)
         return None if not place.exists() and self.suite.dataset in recipe_names() else place
 
     def options(self, config: _Strict) -> dict[str, Any]:
-        """Returns the keys of a part of the suite that are given, with paths as they are found from here."""
+        """Returns the given keys of a part of the suite, with paths relative to the current folder."""
         return {key: self._resolved(key, value) for key, value in config.options().items()}
 
     def read(self) -> list[Path]:
-        """Returns all files and folders that the suite names, and its own."""
+        """Returns all files and folders that the suite names, and the file of the suite."""
         return [self.path, *(path for _, path in self._named())]
 
     def line(self, *location: str | int) -> int:
-        """Returns the line on which a value stands."""
+        """Returns the line number of a value."""
         return self._file.line(location)
 
     def _resolved(self, key: str, value: Any) -> Any:
@@ -254,7 +254,7 @@ class LoadedSuite:
         return value if found is None else "".join(map(str, found))
 
     def _named(self) -> Iterator[tuple[Location, Path]]:
-        """Yields every file that the suite names, and where it stands."""
+        """Yields the location and path of each file that the suite names."""
         suite, folder = self.suite, self.path.parent
         if self.dataset is not None:
             yield ("dataset",), self.dataset
@@ -275,8 +275,8 @@ class LoadedSuite:
             names = f", or a dataset of {', '.join(recipe_names())}" if where == ("dataset",) else ""
             more = f" (and {len(lost) - 1} more)" if len(lost) > 1 else ""
             raise InputError(
-                f"{self.path}, line {self._file.line(where)}: {'.'.join(map(str, where))}: there is no {path}; give a "
-                f"path from the suite's folder{names}{more}"
+                f"{self.path}, line {self._file.line(where)}: {'.'.join(map(str, where))}: {path} does not exist; "
+                f"give a path relative to the folder of the suite{names}{more}"
             )
 
 
@@ -296,12 +296,12 @@ def suite_path(given: str) -> Path:
 
 
 def _located(key: str, value: Any, folder: Path) -> tuple[str, Path, str] | None:
-    """Returns the path that a value names, between what stands before and after it; None where it names none.
+    """Splits a value into prefix, path and suffix; None if it has no path.
 
     Args:
-        key: Of the value.
-        value: As it stands in the file, or as `LoadedSuite.options` returns it.
-        folder: The folder in which relative paths begin.
+        key: Key of the value.
+        value: Value in the file, or of `LoadedSuite.options`.
+        folder: Folder of relative paths.
     """
     if not isinstance(value, str):
         return None
@@ -331,8 +331,8 @@ def _is_folder(text: str, folder: Path) -> bool:
     return text.startswith((".", "/", "~")) or _beside(text, folder).is_dir()
 
 
-def with_digests(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns the options of a part of the suite with what files hold in the place of where they are."""
+def with_content_hashes(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the options of a part of the suite, with hashes of the content instead of paths."""
     return {
         key: [_content(key, each) for each in (value if isinstance(value, list) else [value])]
         for key, value in options.items()
@@ -341,9 +341,9 @@ def with_digests(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _content(key: str, value: Any) -> Any:
-    """Returns a value, with a digest in the place of a path; models tell of their files themselves."""
+    """Returns a value with a content hash instead of a path; the configuration of models has their hashes."""
     found = None if key in ("model", "judge") else _located(key, value, Path())
-    return value if found is None else [found[2], content_of(found[1])]
+    return value if found is None else [found[2], content_hash(found[1])]
 
 
 def _known_keys(location: Location) -> Iterable[str]:
