@@ -9,7 +9,7 @@ from fcconan.data import short_hash
 from fcconan.generation.candidates import CandidateSelector, UnratedChoice, item_seed
 from fcconan.generation.items import Candidate, ExampleSource, Generated, Item, ItemCandidates
 from fcconan.generation.requests import NO_CANDIDATES, GenerationPlan, default_name
-from fcconan.judging import answered
+from fcconan.judging import match_answers
 from fcconan.models import PASSING_REASONS, Model, Reply, stop_in
 from fcconan.parsing import split_thinking
 

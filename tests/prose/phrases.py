@@ -20,7 +20,9 @@ class Hit(NamedTuple):
 
 
 _LIST = yaml.safe_load(Path(__file__).with_name("phrases.yaml").read_text(encoding="utf-8"))
-PHRASES = {entry["phrase"]: (re.compile(entry["pattern"], re.IGNORECASE), entry["instead"]) for entry in _LIST["phrases"]}
+PHRASES = {
+    entry["phrase"]: (re.compile(entry["pattern"], re.IGNORECASE), entry["instead"]) for entry in _LIST["phrases"]
+}
 EXCEPTIONS = [(entry["path"], entry.get("text", ""), entry["reason"]) for entry in _LIST["exceptions"]]
 
 # "seed: Of the draws." explains nothing without the name of the argument.
@@ -43,7 +45,7 @@ def find_hits(text: Text) -> list[Hit]:
 
 
 def is_excepted(hit: Hit, text: Text) -> bool:
-    """Tells whether an exception covers a hit: the file or a folder above it, and a piece of the text if one is named."""
+    """Returns whether an exception names the file of a hit (or a folder above it) and, if given, a piece of its text."""
     return any(hit.path.startswith(path) and piece in text.text for path, piece, _ in EXCEPTIONS)
 
 

@@ -1,4 +1,4 @@
-"""Text that people read: comments, docstrings, messages and help in Python files, and the pages of the documentation."""
+"""Text that people read: comments, docstrings, messages and help in Python files, and pages."""
 
 import ast
 import io

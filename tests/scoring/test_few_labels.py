@@ -212,10 +212,7 @@ def test_notes_warn_of_a_selection_that_is_not_random() -> None:
     rows = [*_rows("anna", "tone", people, rater_kind="human"), *_rows("judge", "tone", judged)]
     rated = RatedReplies(rows)
     notes = powered_notes(rated, "judge", powered_rows(rated, "judge"))
-    assert (
-        len(notes) == 2
-        and "by more than 4 standard errors: A (tone). The rated replies are hardly" in notes[1]
-    )
+    assert len(notes) == 2 and "by more than 4 standard errors: A (tone). The rated replies are hardly" in notes[1]
     rated = RatedReplies(_all())
     assert len(powered_notes(rated, "judge", powered_rows(rated, "judge"))) == 1
     missing = RatedReplies(
