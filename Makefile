@@ -76,6 +76,7 @@ mutants: $(VENV)/.dev
 schema: $(VENV)/.base
 	$(BIN)/python -m fcconan.building.recipe_schema > builders/recipe.schema.json
 	$(BIN)/python -m fcconan.retrieval.suite_schema > benchmarks/suite.schema.json
+	$(BIN)/python -m fcconan.building.columns_page > docs/columns.md
 	$(BIN)/python -m fcconan.cli.reference > docs/options.md
 
 $(VENV)/bin/python:

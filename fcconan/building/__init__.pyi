@@ -4,6 +4,10 @@ from .builds import (
     builder_of as builder_of,
     rule_of as rule_of,
 )
+from .card_columns import (
+    columns_in_markdown as columns_in_markdown,
+    default_table as default_table,
+)
 from .cards import (
     CARD_FIELDS as CARD_FIELDS,
     CARD_TAGS as CARD_TAGS,

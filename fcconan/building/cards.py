@@ -10,10 +10,19 @@ from typing import Any, get_args
 import jinja2
 import yaml
 
+from fcconan.building.card_columns import columns_in_markdown, default_table
 from fcconan.building.recipes import LANGUAGES, LICENCES, AnnotationsCreator, LanguageCreator, Recipe, TaskCategory
 from fcconan.building.tables import Built, Table, grouped
 from fcconan.building.tiers import TIER_RULES
-from fcconan.data import CARD, DTYPES, LIST_TYPES, card_template_path, read_text
+from fcconan.data import (
+    CARD,
+    DTYPES,
+    LIST_TYPES,
+    card_template_path,
+    describe_config,
+    package_address,
+    read_text,
+)
 from fcconan.errors import InputError
 
 
@@ -181,10 +190,25 @@ def render_card(recipe: Recipe, built: Built, manifest: Mapping[str, Any]) -> st
         card=recipe.card,
         **vars(built),
         **{name: manifest[name] for name in ("statistics", "labels_only", "tier_rule", "left_out")},
+        version=dataset_version(manifest),
+        homepage=_homepage(recipe),
+        columns=columns_in_markdown(built.tables),
+        meaning=describe_config,
         tier_rules={name: rule.meaning for name, rule in TIER_RULES.items()},
         restricted=manifest["restricted_columns"],
-        example=built.tables[0],
+        example=default_table(built.tables),
     )
+
+
+def dataset_version(manifest: Mapping[str, Any]) -> str:
+    """Returns the version of a dataset for people: version of the package and fingerprint of the content."""
+    return f"{manifest['package']['version']}+{manifest['fingerprint']}"
+
+
+def _homepage(recipe: Recipe) -> str | None:
+    """Returns the address of the page of a dataset, if there is one; the demo is part of the package."""
+    homepage = package_address("Homepage") if recipe.kind == "demo" and recipe.homepage is None else recipe.homepage
+    return homepage if homepage is not None and "://" in homepage else None
 
 
 def card_text(template: str, metadata: dict[str, Any], **values: Any) -> str:
@@ -219,6 +243,7 @@ def card_metadata(recipe: Recipe, built: Built, versions: dict[str, str], *, lab
     served = [(config, config) for config in by_config] + list(built.aliases.items())
     rows = max(len(table) for table in built.tables)
     sizes = {(table.config, table.split): table.arrow().nbytes for table in built.tables}
+    default = default_table(built.tables).config
     marks = [tag for tag, holds in zip(FURTHER_CARD_TAGS, (recipe.synthetic, labels_only), strict=True) if holds]
     return {
         "pretty_name": " ".join([recipe.title, *(f"({tag.replace('-', ' ')})" for tag in marks)]),
@@ -238,6 +263,7 @@ def card_metadata(recipe: Recipe, built: Built, versions: dict[str, str], *, lab
                 ],
                 "version": versions[name],
             }
+            | ({"default": True} if name == default else {})
             for name, config in served
         ],
         "dataset_info": [

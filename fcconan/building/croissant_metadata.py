@@ -11,10 +11,10 @@ from urllib.parse import quote
 
 import pyarrow as pa
 
-from fcconan.building.cards import Card, read_card
+from fcconan.building.cards import Card, dataset_version, read_card
 from fcconan.building.releases import table_path
 from fcconan.building.tables import grouped
-from fcconan.data import read_manifest, read_schema, shown
+from fcconan.data import describe_column, read_manifest, read_schema, shown
 from fcconan.errors import InputError
 
 CONFORMS_TO = "http://mlcommons.org/croissant/1.1"
@@ -87,7 +87,7 @@ def croissant(folder: Path | str, url: str | None = None) -> dict[str, Any]:
         "url": _page(url) or card.homepage,
         "license": _licence(card),
         "citeAs": card.citation,
-        "version": f"{manifest['package']['version']}+{manifest['fingerprint']}",
+        "version": dataset_version(manifest),
         "inLanguage": card.metadata.get("language"),
         "keywords": card.metadata.get("tags"),
         "isLiveDataset": False,
@@ -149,18 +149,21 @@ def _records(folder: Path, config: str, split: str, rows: int, aliases: list[str
         "@id": name,
         "name": name,
         "description": f"Split {split} of config {config}: {rows} rows{served}.",
-        "field": [_field(name, file, column.name, column.type) for column in read_schema(folder / file)],
+        "field": [_field(config, split, column.name, column.type) for column in read_schema(folder / file)],
     }
 
 
-def _field(records: str, file: str, column: str, kind: Any) -> dict[str, Any]:
+def _field(config: str, split: str, column: str, kind: Any) -> dict[str, Any]:
     """Describes a column, given its type in Arrow."""
     listed = pa.types.is_list(kind)
     field: dict[str, Any] = {
         "@type": "cr:Field",
-        "@id": f"{records}/{column}",
+        "@id": f"{config}/{split}/{column}",
         "name": column,
+        "description": describe_column(config, column),
         "dataType": _TYPES[str(kind.value_type if listed else kind)],
-        "source": {"fileObject": {"@id": file}, "extract": {"column": column}},
+        "source": {"fileObject": {"@id": table_path(config, split)}, "extract": {"column": column}},
     }
+    if field["description"] is None:
+        del field["description"]
     return field | ({"isArray": True, "arrayShape": "-1"} if listed else {})

@@ -138,7 +138,7 @@ class Recipe(Model):
     languages: list[Language] = Field(min_length=1)
     synthetic: bool = False
     redistributable: bool = Field(False, description="Whether the text columns may be published.")
-    homepage: str
+    homepage: str | None = Field(None, description="Address of the page of the dataset, if it has one.")
     card_licence: CardLicence
     task_categories: list[TaskCategory] = Field(min_length=1)
     annotations_creators: list[AnnotationsCreator] = Field(min_length=1)

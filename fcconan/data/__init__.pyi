@@ -42,12 +42,18 @@ from .content import (
     counted as counted,
     did_you_mean as did_you_mean,
     failed as failed,
+    package_address as package_address,
     recipe_names as recipe_names,
     recipe_path as recipe_path,
     task_names as task_names,
     task_path as task_path,
     tier_rule_names as tier_rule_names,
     tier_rule_path as tier_rule_path,
+)
+from .descriptions import (
+    CONFIGS as CONFIGS,
+    describe_column as describe_column,
+    describe_config as describe_config,
 )
 from .files import (
     SUFFIXES as SUFFIXES,

@@ -3,6 +3,7 @@
 import difflib
 from collections.abc import Iterable, Mapping
 from functools import cache
+from importlib.metadata import PackageNotFoundError, metadata
 from pathlib import Path
 
 from fcconan.errors import InputError
@@ -44,6 +45,20 @@ def _entries(kind: str) -> dict[str, Path]:
     return {
         path.parent.name if kind == "task" else path.stem: path for path in sorted(content_folder().glob(_FILES[kind]))
     }
+
+
+def package_address(label: str) -> str | None:
+    """Returns an address of the package from its metadata (`[project.urls]` in `pyproject.toml`), or None.
+
+    Args:
+        label: Label of the address, such as `Homepage`.
+    """
+    try:
+        lines = metadata("fcconan").get_all("Project-URL") or []
+    except PackageNotFoundError:
+        return None
+    addresses = dict(line.split(", ", 1) for line in lines)
+    return addresses.get(label)
 
 
 def recipe_names() -> list[str]:

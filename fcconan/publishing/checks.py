@@ -94,7 +94,8 @@ def check_published_card(contents: Contents) -> list[str]:
         info["config_name"]: {split["name"]: split["num_examples"] for split in info["splits"]}
         for info in metadata["dataset_info"]
     }
-    for what, found, expected in (("configs", metadata["configs"], configs), ("counts", stated, counts)):
+    declared = [{key: value for key, value in config.items() if key != "default"} for config in metadata["configs"]]
+    for what, found, expected in (("configs", declared, configs), ("counts", stated, counts)):
         if found != expected:
             raise _wrong(contents, f"its {what} are not those of the manifest")
     return sorted({entry["path"] for config in configs for entry in config["data_files"]})

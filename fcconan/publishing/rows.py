@@ -12,13 +12,15 @@ from fcconan.building import (
     Recipe,
     card_metadata,
     card_text,
+    columns_in_markdown,
+    default_table,
     release_manifest,
     restricted_columns,
     strings_in,
     texts_of,
     write_files,
 )
-from fcconan.data import MANIFEST, normalise, temporary_folder
+from fcconan.data import MANIFEST, describe_config, normalise, temporary_folder
 from fcconan.errors import InputError
 from fcconan.publishing.contents import Contents, read_contents
 from fcconan.publishing.forms import check_titles, clean_signature
@@ -30,20 +32,6 @@ from fcconan.publishing.row_tables import RESULT_SUFFIX, foreign_texts, holds_ro
 KIND = "rows"
 SPOKEN = ("hate_speech", "counter_narrative", "text", "references")  # columns of what people and systems wrote
 JOURNAL = "journal.jsonl"  # the answers of models, as `evaluate-generators` keeps them next to its rows
-MEANING = {
-    "replies": "counter-narratives that named systems wrote",
-    "ratings": "one rater's value for one aspect of one reply",
-    "comparisons": "one rater's verdict between two replies",
-    "votes": "one person's label on one pair",
-    "rankings": "one system's ordered CNs for one HS, as in a TREC run",
-    "results": "a retrieval benchmark: one metric of one system on one partition",
-    "tests": "paired tests between two retrieval systems",
-    "tournament": "systems ranked by comparisons",
-    "leaderboard": "systems ranked by ratings",
-    "correlations": "how raters and metrics agree with people",
-    "agreement": "how raters agree with one another",
-    "reproduction": "published figures next to recomputed ones",
-}
 TASKS = {
     "replies": "text-generation",
     "rankings": "text-retrieval",
@@ -196,7 +184,9 @@ def _write(
         card_metadata(recipe, built, manifest["versions"], labels_only=labels_only),
         about=recipe,
         tables=built.tables,
-        meaning=MEANING,
+        meaning=describe_config,
+        columns=columns_in_markdown(built.tables),
+        example=default_table(built.tables),
         labels_only=labels_only,
         dataset=dataset,
         signatures=signatures,

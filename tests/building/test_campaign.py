@@ -149,7 +149,7 @@ def test_manifest_and_card_of_pairs(recipe_of: RecipeOf, tmp_path: Path) -> None
         "count in the agreement.",
     ]
     card = (folder / "README.md").read_text(encoding="utf-8")
-    assert "folder follows the rule `strict`" in card
+    assert "dataset follows the rule `strict`" in card
     # Of 11 votes 6 are no, 4 yes, 1 not sure: 1 - (6 / 11) / (1 - (6 * 5 + 4 * 3) / (11 * 10)) = 1 - 60 / 68.
     assert "alpha (nominal) of the votes: 0.118 (5 pairs with two or more votes)" in card
 

@@ -59,7 +59,7 @@ def test_ratings_become_a_dataset_that_loads(ratings: Path) -> None:
         ]
         card = contents.path("README.md").read_text()
         assert "pretty_name: my ratings\n" in card
-        assert "The rows are under `cc-by-4.0`." in card
+        assert "The licence of the rows is `cc-by-4.0`." in card
         assert "- machine-generated\n" in card
         assert read_manifest(contents.folder)["counts"] == {"ratings": {"test": 2}}
     assert not contents.folder.exists()
@@ -133,7 +133,7 @@ def test_texts_about_a_dataset_that_may_be_passed_on_are_passed_on(
     sent = hub.repos["my-name/replies"].files["replies/test-00000-of-00001.parquet"]
     assert "remark" not in pq.read_table(pa.BufferReader(sent)).column_names
     card = hub.repos["my-name/replies"].files["README.md"].decode()
-    assert f"the dataset `free`, fingerprint `{read_manifest(free)['fingerprint']}`" in card
+    assert f"the dataset `free` with the fingerprint `{read_manifest(free)['fingerprint']}`" in card
     # Of no dataset are: another message, an own reply, a prompt, and what a judge says of a reply of the dataset.
     known = {"reply_id": "re-1", "system": "a", "hate_speech": small.HS[0], "text": small.CN[0]}
     rating = {"reply_id": "re-1", "rater": "judge", "aspect": "tone", "value": 1}

@@ -22,7 +22,7 @@ from tests.publishing.hub import Hub, connect, publish
 from tests.upstream.conftest import Release
 
 pytestmark = pytest.mark.upstream
-CARD_SAYS = "This folder holds ids, hashes, labels and figures, and no text"
+CARD_SAYS = "This folder has ids, hashes, labels and numbers, but no texts"
 
 
 @pytest.fixture

@@ -17,12 +17,13 @@ from fcconan.building.rows import (
 from fcconan.building.tables import Built, Table
 from fcconan.building.tiers import agreement, tier
 from fcconan.building.upstream_csv import Record, Rows, Upstream
-from fcconan.data import PAIR, TIERS, VOTE
+from fcconan.data import PAIR, TIERS, VOTE, Columns
 from fcconan.errors import InputError
 
 LABEL = {"0": "not_appropriate", "1": "appropriate"}
 VOTE_LABEL = {"": None, "0": "not_appropriate", "1": "not_sure", "2": "appropriate"}
 VALID = {"0": False, "1": True}
+INFERRED: Columns = {"inferred": "bool"}
 VOTE_COLUMN = re.compile(r"vote_\d+")
 TEXTS = ("hate_speech", "counter_narrative")
 COLUMNS = (*TEXTS, "label", "valid", "source_id", "original_index")
@@ -61,7 +62,7 @@ def build(upstream: Upstream) -> Built:
         train_tables, train_notes = _train(upstream.read("train", text_columns=TEXTS), pairs, recipe.kind)
         tables += train_tables
         notes += train_notes
-    tables.append(Table.from_rows("votes", "test", VOTE.kinds | {"inferred": "bool"}, votes, ("pair_id", "rater")))
+    tables.append(Table.from_rows("votes", "test", VOTE.kinds | INFERRED, votes, ("pair_id", "rater")))
     facts |= tier_facts(members)
     for name in TIERS:
         for count in (1, 2, 3):
@@ -169,7 +170,7 @@ def _train(rows: Rows, pairs: list[Row], kind: str) -> tuple[list[Table], list[s
     shared = len({pair["cn_id"] for pair in splits["shared_cn"]})
     note = (
         f"Of the {len(rows)} released training pairs, {len(splits['shared_cn'])} have one of {shared} CNs that are "
-        "also in the evaluation corpus. They stand apart, in the split `shared_cn`; both splits together are the "
-        "released file (order: `original_index`)."
+        "also in the evaluation corpus. They are in the split `shared_cn`. Both splits together are the released file "
+        "(order: `original_index`)."
     )
     return tables, [note]

@@ -10,6 +10,7 @@ from fcconan.errors import InputError
 
 TEXTS = ("hate_speech", "counter_narrative")
 EXTRA = {"target": "string"}
+CHOSEN = {"chosen": "bool"}  # of candidates
 RUBRIC = {"aspect": "string", "prompt": "text"}
 
 
@@ -41,7 +42,7 @@ def build(upstream: Upstream) -> Built:
     prompts = [{"aspect": aspect, "prompt": rubrics[aspect][0]} for aspect in rubrics.columns]
     tables = [
         Table.from_rows("replies", "test", REPLY.kinds | EXTRA, replies, ("reply_id",)),
-        Table.from_rows("candidates", "test", REPLY.kinds | EXTRA | {"chosen": "bool"}, candidates, ("reply_id",)),
+        Table.from_rows("candidates", "test", REPLY.kinds | EXTRA | CHOSEN, candidates, ("reply_id",)),
         Table.from_rows("rubrics", "test", RUBRIC, prompts, ("aspect",)),
     ]
     pairs, notes = pairs_tables(upstream)
