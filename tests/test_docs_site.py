@@ -1,5 +1,6 @@
 """The documentation is built as `make docs` builds it: every link leads somewhere, and no page needs the network."""
 
+import json
 import os
 import re
 import subprocess
@@ -30,8 +31,9 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_every_page_is_there_and_fetches_nothing(site: Path) -> None:
-    for page in (ROOT / "docs").rglob("*.md"):
-        assert (site / page.relative_to(ROOT / "docs").with_suffix(".html")).is_file(), page
+    docs = ROOT / "docs"
+    for page in [*docs.rglob("*.md"), *docs.rglob("*.ipynb")]:
+        assert (site / page.relative_to(docs).with_suffix(".html")).is_file(), page
     for path in site.rglob("*.html"):
         html = path.read_text(encoding="utf-8")
         assert "<h1" in html, path.name
@@ -55,3 +57,15 @@ def test_the_reference_has_every_public_name_under_its_package(site: Path) -> No
         for page in (ROOT / "docs" / "api").glob("*.md")
         for name in re.findall(r"^::: (fcconan\.\S+)$", page.read_text(encoding="utf-8"), re.MULTILINE)
     }
+
+
+def test_a_tutorial_shows_code_outputs_and_plots_and_is_a_download(site: Path) -> None:
+    for path in (ROOT / "docs" / "tutorials").glob("*.ipynb"):
+        page = (site / "tutorials" / path.name).with_suffix(".html").read_text(encoding="utf-8")
+        cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+        outputs = [output for cell in cells for output in cell.get("outputs", [])]
+        assert page.count('src="data:image/png;base64,') == sum("image/png" in each.get("data", {}) for each in outputs)
+        assert page.count("<table>") >= sum("text/html" in each.get("data", {}) for each in outputs)
+        assert re.search(r'<img alt="[^"]', page)
+        assert f'<a href="{path.name}" download>' in page
+        assert (site / "tutorials" / path.name).read_bytes() == path.read_bytes()

@@ -56,8 +56,10 @@ def test_links_lead_somewhere(document: str) -> None:
 
 def test_every_page_is_in_the_site_and_every_module_of_the_reference_is_there() -> None:
     site = yaml.safe_load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"))
-    listed = sorted(re.findall(r"[\w/-]+\.md", str(site["nav"])))
-    assert listed == sorted(path.relative_to(ROOT / "docs").as_posix() for path in (ROOT / "docs").rglob("*.md"))
+    listed = sorted(re.findall(r"[\w/-]+\.(?:md|ipynb)", str(site["nav"])))
+    docs = ROOT / "docs"
+    pages = [*docs.rglob("*.md"), *docs.rglob("*.ipynb")]
+    assert listed == sorted(path.relative_to(docs).as_posix() for path in pages)
     assert site["strict"] and site["theme"]["font"] is False  # no page fetches anything
     for path in (ROOT / "docs" / "api").glob("*.md"):
         for name in re.findall(r"^::: (\S+)$", path.read_text(encoding="utf-8"), re.MULTILINE):
