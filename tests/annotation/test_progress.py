@@ -7,6 +7,7 @@ import pytest
 
 from fcconan.annotation import Campaign, progress_of
 from fcconan.annotation.campaigns import LABEL, VALIDATION, Answer, Assignment, Decision, Rater, Unit, create
+from fcconan.annotation.tools.task_view import VERDICT
 from fcconan.errors import InputError
 from fcconan.services import StatusOptions, campaign_status
 from tests.annotation.answered import add_answers, campaign_of, labelled, reply_units, say
@@ -72,7 +73,7 @@ def test_the_next_command_leads_from_an_empty_campaign_to_its_release(tmp_path: 
     assert _next(campaign) == "validate"
     run_cli("annotate", "validate", campaign.folder)
     assert _next(campaign) == "export --round validation --out FOLDER"
-    add_answers(campaign, *(Answer(VALIDATION, "ostrun-1", each, LABEL, "agree") for each in units))
+    add_answers(campaign, *(Answer(VALIDATION, "ostrun-1", each, VERDICT, "agree") for each in units))
     assert _next(campaign) == "tier --out FOLDER"
     assert progress_of(campaign).units["confirmed"] == 4
     changed = campaign.decisions() | {first: Decision(first, "not_appropriate", "chair", "person")}

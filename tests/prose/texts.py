@@ -68,7 +68,7 @@ def read_texts(path: Path) -> list[Text]:
 def sentences(page: str) -> list[str]:
     """Splits a Markdown page into sentences; code blocks are left out."""
     parts = _END.split(_FENCE.sub("\n\n", page))
-    return [" ".join(part.split()) for part in parts if part and re.search(r"\w", part)]
+    return [" ".join(part.strip(" \n-*|#>").split()) for part in parts if part and re.search(r"\w", part)]
 
 
 def count_words(text: str) -> int:

@@ -109,9 +109,10 @@ def make_round(campaign: Campaign, name: str, plan: Plan) -> tuple[list[Assignme
 def done_in(campaign: Campaign, name: str) -> dict[Key, bool]:
     """Returns the completed assignments of a round, and whether each was skipped.
 
-    A unit is complete if every question about it has an answer or was skipped; validators have one question.
+    A unit is complete if every question about it has an answer or was skipped. Validators have one question, so one
+    answer completes a unit.
     """
-    questions = {LABEL} if name == VALIDATION else set(campaign.aspects)
+    questions = set() if name == VALIDATION else set(campaign.aspects)
     said = grouped((answer.key, answer) for answer in campaign.answers(name).values())
     return {
         key: all(answer.value is None for answer in answers)
