@@ -685,13 +685,16 @@ STUB = "rate replies.csv --model stub --out out.csv"
             f"{STUB} --samples 0",
             "Invalid value for '--samples': Input should be greater than or equal to 1 (found '0').",
         ),
-        (f"{STUB} --samples 2 --temperature 0", "2 samples at temperature 0 are equal: give a higher --temperature or one sample"),
+        (
+            f"{STUB} --samples 2 --temperature 0",
+            "2 samples at temperature 0 are equal: give a higher --temperature or one sample",
+        ),
         (f"{STUB} --temperature -1", "Invalid value for '--temperature': Input should be greater than or"),
         (f"{STUB} --logprobs", "log-probabilities require --rating-method g-eval and one sample"),
         (f"{STUB} --rating-method auto-cseval", "auto-cseval needs calibrated steps: give --steps FILE"),
         (
             f"{STUB} --rating-method auto-cseval --steps none.yaml",
-            "none.yaml is not there: give a file that `fcconan judge",
+            "none.yaml is missing: give a file of `fcconan judge",
         ),
         (
             f"{STUB} --rating-method grounded --task grounded --background none",

@@ -286,7 +286,11 @@ BARE = task(aspect("calm", steps=[]))
         (labels_task("a", "b"), {"aspects": ("calm",)}, "the task some has no aspect 'calm'"),
         (TWO, {"aspects": ("wit",)}, "the task some has no aspect 'wit': its aspects are calm, depth"),
         (TWO, {"aspects": ("calm", "calm")}, "the aspects are calm, calm: name each once"),
-        (TWO, {"samples": 3, "temperature": 0.0}, "3 samples at temperature 0 are equal: give a higher --temperature or one sample"),
+        (
+            TWO,
+            {"samples": 3, "temperature": 0.0},
+            "3 samples at temperature 0 are equal: give a higher --temperature or one sample",
+        ),
         (TWO, {"strategy": "g-eval", "temperature": 0.0}, "20 samples at temperature 0 are equal"),
         (TWO, {"logprobs": True}, "log-probabilities require --rating-method g-eval and"),
         (
@@ -297,12 +301,20 @@ BARE = task(aspect("calm", steps=[]))
         (
             load_task("grounded"),
             {"strategy": "g-eval", "logprobs": True},
-            "log-probabilities require whole grades of one digit, and relatedness has 1.00 to 5.00: use samples instead",
+            "log-probabilities require whole grades of one digit, and relatedness has 1.00 to 5.00: use samples",
         ),
         (task(aspect("calm", 1, 10)), {"strategy": "g-eval", "logprobs": True}, "of one digit, and calm has 1 to 10"),
         (TWO, {"strategy": "auto-cseval"}, "auto-cseval needs calibrated steps: give --steps FILE"),
-        (TWO, {"strategy": "auto-cseval", "steps": {"calm": ["A."]}}, "found calibrated steps for calm, but not for depth"),
-        (BARE, {"strategy": "g-eval"}, "the aspect calm has no `steps`, which g-eval requires: add them to its task.yaml"),
+        (
+            TWO,
+            {"strategy": "auto-cseval", "steps": {"calm": ["A."]}},
+            "found calibrated steps for calm, but not for depth",
+        ),
+        (
+            BARE,
+            {"strategy": "g-eval"},
+            "the aspect calm has no `steps`, which g-eval requires: add them to its task.yaml",
+        ),
     ],
 )
 def test_settings_that_do_not_go_together(chosen: Task, settings: dict[str, Any], message: str) -> None:

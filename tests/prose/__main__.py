@@ -27,7 +27,9 @@ def main() -> None:
         found = sentences(text)
         too_long = sum(count_words(sentence) > 30 for sentence in found)
         total, long, words = total + len(found), long + too_long, words + count_words(text)
-        print(f"  {page.relative_to(ROOT)}: {count_words(text)} words, {too_long} of {len(found)} sentences over 30 words")
+        print(
+            f"  {page.relative_to(ROOT)}: {count_words(text)} words, {too_long} of {len(found)} sentences over 30 words"
+        )
     print(f"documentation: {words} words, {long} of {total} sentences over 30 words ({100 * long / total:.1f} %)")
 
 

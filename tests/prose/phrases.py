@@ -20,7 +20,9 @@ class Hit(NamedTuple):
 
 
 _LIST = yaml.safe_load(Path(__file__).with_name("phrases.yaml").read_text(encoding="utf-8"))
-PHRASES = {entry["phrase"]: (re.compile(entry["pattern"], re.IGNORECASE), entry["instead"]) for entry in _LIST["phrases"]}
+PHRASES = {
+    entry["phrase"]: (re.compile(entry["pattern"], re.IGNORECASE), entry["instead"]) for entry in _LIST["phrases"]
+}
 EXCEPTIONS = [(entry["path"], entry.get("text", ""), entry["reason"]) for entry in _LIST["exceptions"]]
 
 # "seed: Of the draws." explains nothing without the name of the argument.
