@@ -694,7 +694,7 @@ STUB = "rate replies.csv --model stub --out out.csv"
         (f"{STUB} --rating-method auto-cseval", "auto-cseval needs calibrated steps: give --steps FILE"),
         (
             f"{STUB} --rating-method auto-cseval --steps none.yaml",
-            "none.yaml is not there: give a file that `fcconan judge",
+            "none.yaml is missing: give a file of `fcconan judge",
         ),
         (
             f"{STUB} --rating-method grounded --task grounded --background none",

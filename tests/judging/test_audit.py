@@ -76,7 +76,7 @@ def test_wins_of_the_longer_reply() -> None:
     assert row["value"] == (1 + 0 + 0.5 + 1) / 4
     assert (row["n"], row["n_units"], row["n_missing"], row["baseline"]) == (4, 4, 2, 0.5)
     assert row["note"] == (
-        "1 comparisons of replies that do not differ in this are left out; 1 comparisons have a reply that is not in "
+        "1 comparisons of replies with equal values are left out; 1 comparisons have a reply that is missing from "
         "--replies"
     )
 
@@ -179,7 +179,7 @@ def test_position_from_a_row_for_each_order() -> None:
     result = audit_judge(comparisons=[*rows, comparison(99, "a")])
     flips, reversals = finding(result, "position_flips"), finding(result, "position_reversals")
     assert (flips["value"], flips["n"], flips["n_missing"], flips["baseline"]) == (4 / 6, 6, 2, 0)
-    assert flips["note"] == "1 comparisons do not say what was answered in which order"
+    assert flips["note"] == "1 comparisons have no verdicts of single orders"
     assert (reversals["value"], reversals["n"]) == (3 / 6, 6)
     first = finding(result, "first_position_wins")
     # a a: 1/2; a b: both times the first; b a: never; ties 1/2; a in the first order and a tie: 3/4.
@@ -195,7 +195,7 @@ def test_position_from_columns_of_both_orders() -> None:
     ]
     flips = finding(audit_judge(comparisons=rows), "position_flips")
     assert (flips["value"], flips["n"], flips["n_missing"]) == (1 / 2, 2, 1)
-    assert flips["note"] == "1 comparisons do not say what was answered in which order"
+    assert flips["note"] == "1 comparisons have no verdicts of single orders"
 
 
 def test_two_orders_are_one_comparison() -> None:
@@ -236,9 +236,9 @@ def test_exchanged_replies_are_the_other_order() -> None:
 def test_a_third_row_of_a_pair_is_refused() -> None:
     rows = [comparison(0, "a"), turned(comparison(0, "a"))]
     for third in rows:
-        with pytest.raises(InputError, match="judge compared i0-x and i0-y of item i0 twice: give every file once"):
+        with pytest.raises(InputError, match="judge has two comparisons of i0-x and i0-y of item i0: give each"):
             audit_judge(comparisons=[*rows, third])
-    with pytest.raises(InputError, match="twice: give every file once"):
+    with pytest.raises(InputError, match=r"has two comparisons of .*: give each file once"):
         audit_judge(comparisons=[comparison(0, "a", verdict_ab="a", verdict_ba="a"), turned(comparison(0, "a"))])
 
 
@@ -498,7 +498,7 @@ def test_self_preference_in_grades_needs_own_and_other_replies() -> None:
     rows, replies = rated_by_two([5, 4], [3, 4], "xx")
     row = finding(audit_judge(rows, replies=replies), "self_preference_grades", "x")
     assert (row["value"], row["low"], row["high"], row["reason"]) == (None, None, None, "one_group")
-    assert row["note"] == "2 of 2 replies that others rated, too, are its own"
+    assert row["note"] == "2 of 2 replies that others also rated are its own"
     row = finding(audit_judge(rows[:2], replies=replies), "self_preference_grades", "x")
     assert (row["value"], row["reason"], row["n"], row["n_missing"]) == (None, "no_rows", 0, 2)
     # A rater without replies of its own has no such row, nor have people.
@@ -552,34 +552,34 @@ def test_without_replies_nothing_is_known_of_length() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"ratings": [rating("r", math.nan)]}, "judge gave r the relevance nan: give a number, or null with a reason"),
-        ({"ratings": [rating("r", "4")]}, "judge gave r the relevance '4': give a number"),  # type: ignore[arg-type]
+        ({"ratings": [rating("r", math.nan)]}, "the relevance of r by judge is nan: expected a number, or null"),
+        ({"ratings": [rating("r", "4")]}, "the relevance of r by judge is '4': expected a number"),  # type: ignore[arg-type]
         ({"ratings": [{"reply_id": "r"}]}, "ratings: rater is None, expected a name or an id"),
         ({"comparisons": [comparison(0, "A")]}, "a verdict is 'A': give one of a, b, tie, invalid"),
         ({"comparisons": [comparison(0, "a", order="aa")]}, "the order of a comparison is 'aa': give ab"),
         (
             {"comparisons": [comparison(0, "a", order="ab")] * 2},
-            "judge compared i0-x and i0-y of item i0 twice: give every file once",
+            "judge has two comparisons of i0-x and i0-y of item i0: give each file once",
         ),
         (
             {"ratings": [rating("r", 3), rating("q", 3), rating("r", 4)]},
-            "judge rated the relevance of r twice: give every file once, and ratings made under other conditions with",
+            "judge has two ratings of relevance of r: give each file once, and repeat ratings with",
         ),
         (
             {"comparisons": [comparison(0, "a"), comparison(0, "a")]},
-            "judge compared i0-x and i0-y of item i0 twice: give every file once, and comparisons made under other",
+            "judge has two comparisons of i0-x and i0-y of item i0: give each file once, and repeat comparisons",
         ),
         (
             {"comparisons": [comparison(0, "a")], "own": {"jugde": "x"}},
-            "the replies of x are given as those of the rater jugde: expected one of judge, and replies of x, y",
+            "found the rater jugde with the systems x; expected a rater among judge, and systems among x, y",
         ),
         (
             {"comparisons": [comparison(0, "a")], "own": {"judge": "X"}},
-            "the replies of X are given as those of the rater judge: expected one of judge, and replies of x, y",
+            "found the rater judge with the systems X; expected a rater among judge, and systems among x, y",
         ),
         (
             {"ratings": [rating("r", 3)], "own": {"judge": "x"}},
-            "expected one of judge, and replies of no named systems",
+            "expected a rater among judge, and systems among none",
         ),
         (
             {"ratings": [{"pair_id": "p", "label": "not_sure"}]},
@@ -587,7 +587,7 @@ def test_without_replies_nothing_is_known_of_length() -> None:
         ),
         (
             {"ratings": [], "replies": [reply("r", ""), reply("r", "")]},
-            "two replies have the id r: give every reply once",
+            "two replies have the id r: give each reply once",
         ),
     ],
 )
@@ -607,7 +607,7 @@ def test_the_hs_of_a_rating_is_that_of_its_reply_or_else_its_own() -> None:
 
 def test_a_comparison_that_is_given_twice_with_both_orders_is_refused() -> None:
     row = comparison(0, "a", verdict_ab="a", verdict_ba="a")
-    with pytest.raises(InputError, match="judge compared i0-x and i0-y of item i0 twice: give every file once"):
+    with pytest.raises(InputError, match="judge has two comparisons of i0-x and i0-y of item i0: give each"):
         audit_judge(comparisons=[row, row])
 
 

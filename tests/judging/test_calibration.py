@@ -360,8 +360,8 @@ def test_no_usable_draft_is_one_clear_line(tmp_path: Path) -> None:
         run(tmp_path, drafter=drafter)
     partial = tmp_path / "log.jsonl.partial"
     assert str(caught.value) == (
-        "none of 4 candidates for relevance can be used (2 failed: empty, 1 failed: no_list, 1 failed: timeout): see "
-        f"{partial}, and try another drafter, other settings, or another judge"
+        "none of 4 candidates for relevance is usable (2 failed: empty, 1 failed: no_list, 1 failed: timeout): see "
+        f"{partial}, and use another drafter, other settings, or another judge"
     )
     assert len(partial.read_text(encoding="utf-8").splitlines()) == 5
 
@@ -575,8 +575,8 @@ def test_too_few_hs_are_refused() -> None:
     with pytest.raises(InputError) as caught:
         split_examples(EXAMPLES[:40])
     assert str(caught.value) == (
-        "there are ratings of 20 HS: each of the three parts needs 5, so give about 25 or more with these "
-        "shares, or a larger --limit"
+        "found ratings of 20 HS, expected 5 or more for each of the three parts: give about 25 HS or more, "
+        "or a larger --limit"
     )
     assert [len(items(part)) for _, part in split_examples(EXAMPLES[:50])] == [5, 10, 10]
 
@@ -690,8 +690,8 @@ def test_steps_for_another_aspect_or_scale_are_refused() -> None:
     with pytest.raises(InputError) as caught:
         steps.onto(other)
     assert str(caught.value) == (
-        "the steps were calibrated for relevance from 1 to 5, not for relevance from 1 to 3: give steps that were "
-        "calibrated for this aspect"
+        "the steps were calibrated for relevance from 1 to 5, not for relevance from 1 to 3: give steps for this "
+        "aspect and scale"
     )
 
 
@@ -720,7 +720,7 @@ def test_a_file_that_holds_no_steps_is_refused(tmp_path: Path, text: str, found:
 
 
 def test_a_file_that_is_not_there_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="is not there: give a file that `fcconan judge calibrate` wrote"):
+    with pytest.raises(InputError, match="is missing: give a file of `fcconan judge calibrate`"):
         load_steps(tmp_path / "none.yaml")
 
 
@@ -744,13 +744,12 @@ def test_ratings_off_the_scale_constant_ratings_and_too_large_sizes_are_refused(
     with pytest.raises(InputError) as caught:
         run(tmp_path, parts=CalibrationParts(zero, PARTS.select, PARTS.report))
     assert str(caught.value) == (
-        f"an example of {PARTS.draft[0].item} in the draft part is rated 0: relevance goes from 1 to 5, so leave it out"
+        f"an example of {PARTS.draft[0].item} in the draft part has the rating 0: "
+        "relevance has the scale 1 to 5, so leave it out"
     )
     constant = tuple(replace(example, value=2.0) for example in PARTS.report)
-    with pytest.raises(
-        InputError, match=r"^all 30 examples of the report part are rated 2: nothing can correlate with"
-    ):
+    with pytest.raises(InputError, match=r"^all 30 examples of the report part have the rating 2: a correlation needs"):
         run(tmp_path, parts=CalibrationParts(PARTS.draft, PARTS.select, constant))
-    with pytest.raises(InputError, match=r"^sizes go up to 21, but the draft part has 20 examples: lower them$"):
+    with pytest.raises(InputError, match=r"^the largest size is 21, and the draft part has 20 examples: lower it$"):
         run(tmp_path, settings=CalibrationSettings(sizes=(2, 21)))
     assert list(tmp_path.iterdir()) == []  # refused before anything was written

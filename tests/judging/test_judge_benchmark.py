@@ -335,7 +335,7 @@ def test_the_suite_of_the_package_is_that_of_cseval() -> None:
 def test_ratings_without_a_scale_or_a_text_are_refused() -> None:
     replies, ratings = simulated(messages=3)
     unscaled = [row | {"low": None, "high": None} for row in ratings]
-    with pytest.raises(InputError, match="people's ratings state no scale"):
+    with pytest.raises(InputError, match="the ratings by people have no scale"):
         benchmark_rows(replies, RatedReplies(unscaled, replies))
     with pytest.raises(InputError, match="found 0 replies with a text"):
         benchmark_rows([row | {"text": " "} for row in replies], RatedReplies(ratings, replies))

@@ -131,11 +131,11 @@ def test_training_rows_get_their_out_of_fold_value_and_never_another(saved: Path
 def test_missing_features_empty_replies_and_other_scales_are_told(saved: Path) -> None:
     rater = load_rater(saved)
     nothing = FeatureRatings([], rater.features_from)
-    with pytest.raises(InputError, match="need ratings of relevance by judge, and there are none of these replies"):
+    with pytest.raises(InputError, match="found no ratings of relevance by judge of these replies"):
         list(LearnedJudge(rater, load_task("cseval"), None, nothing).rate(REPLIES))
-    with pytest.raises(InputError, match="rates relevance, coherence, the task multi-aspect none of them"):
+    with pytest.raises(InputError, match="rates relevance, coherence, and the task multi-aspect has none"):
         LearnedJudge(rater, load_task("multi-aspect"), None, nothing)
-    with pytest.raises(InputError, match="rates coherence from 1 to 5, the task features from 0 to 5"):
+    with pytest.raises(InputError, match="has the scale 1 to 5 of coherence, the task features 0 to 5"):
         LearnedJudge(rater, load_task("features"), None, nothing)
     given = FeatureRatings(
         [{"rater": "judge", "rater_kind": "model", "aspect": "relevance", "reply_id": "e", "value": 1}]
@@ -234,7 +234,7 @@ def _cut(folder: Path) -> None:
     ("tamper", "message"),
     [
         (_replace("scale", _pickled), r"scale in arrays.npz has the type \|O"),
-        (_replace("landmarks", lambda array: pickle.dumps(_Executes())), "no archive of numbers"),
+        (_replace("landmarks", lambda array: pickle.dumps(_Executes())), "is invalid, expected an archive of numbers"),
         (_replace("centre", _huge), r"shape \(1000000000000,\), expected <f8 and \(21,\)"),
         (_replace("centre", lambda array: array[:-1]), r"shape \(20,\), expected <f8 and \(21,\)"),
         (_replace("centre", lambda array: array.astype("f4")), "has the type <f4"),
@@ -256,7 +256,7 @@ def _cut(folder: Path) -> None:
         (_replace("components", _first(1e200)), "components in arrays.npz has values outside of"),
         (_replace("centre", _first(-1e200)), "centre in arrays.npz has values outside of"),
         (_extra_member, "further.npy"),
-        (_cut, "no archive of numbers"),
+        (_cut, "is invalid, expected an archive of numbers"),
         (_link(ARRAYS), "arrays.npz is a link"),
         (_link(VALUES), "rater.json is a link"),
         (_edit(lambda values: values.update(version=2)), "version: Input should be 1"),
@@ -291,11 +291,11 @@ def _cut(folder: Path) -> None:
         (_edit(lambda values: values["sizes"].update(directions=0)), "directions are none, or more than components"),
         (_edit(lambda values: values["sizes"].update(components=1)), "directions are none, or more than components"),
         (_edit(lambda values: values["aspects"][0].update(low=5)), "lowest grade is not below"),
-        (lambda folder: (folder / VALUES).write_text("[" * 100_000), "no JSON object"),
-        (lambda folder: (folder / VALUES).write_text("[1, 2]"), "as a rater: rater.json: expected a JSON object;"),
+        (lambda folder: (folder / VALUES).write_text("[" * 100_000), "expected a JSON object in UTF-8"),
+        (lambda folder: (folder / VALUES).write_text("[1, 2]"), "a valid rater: rater.json: expected a JSON object;"),
         (_edit(lambda values: values.update(texts=[])), "rater.json, texts: expected a JSON object;"),
         (lambda folder: (folder / VALUES).write_text('{"version": NaN}'), "rater.json"),
-        (lambda folder: (folder / ARRAYS).unlink(), "holds no arrays.npz"),
+        (lambda folder: (folder / ARRAYS).unlink(), "has no arrays.npz"),
     ],
 )
 def test_a_folder_that_was_tampered_with_is_refused_in_one_line(
@@ -323,7 +323,7 @@ def test_the_largest_numbers_that_are_read_give_finite_values_within_the_scale(c
 
 def test_a_rater_on_another_scale_is_refused(copy: Path) -> None:
     _edit(lambda values: values["aspects"][0].update(high=7))(copy)
-    with pytest.raises(InputError, match="rates relevance from 1 to 7, the task cseval from 1 to 5"):
+    with pytest.raises(InputError, match="has the scale 1 to 7 of relevance, the task cseval 1 to 5"):
         LearnedJudge(load_rater(copy), load_task("cseval"), None)
 
 

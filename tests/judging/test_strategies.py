@@ -301,8 +301,7 @@ BARE = task(aspect("calm", steps=[]))
         (
             load_task("grounded"),
             {"strategy": "g-eval", "logprobs": True},
-            "log-probabilities require whole grades of one digit, and relatedness has 1.00 to 5.00: "
-            "use samples instead",
+            "log-probabilities require whole grades of one digit, and relatedness has 1.00 to 5.00: use samples",
         ),
         (task(aspect("calm", 1, 10)), {"strategy": "g-eval", "logprobs": True}, "of one digit, and calm has 1 to 10"),
         (TWO, {"strategy": "auto-cseval"}, "auto-cseval needs calibrated steps: give --steps FILE"),

@@ -178,13 +178,13 @@ def test_other_wrong_uses_are_refused(demo: Path, folder: Path, tmp_path: Path) 
         rate(demo, options(folder, samples=3))
     with pytest.raises(InputError, match="--model learned: names no folder: give learned:FOLDER"):
         rate(demo, RateOptions(model=("learned:",), task="cseval"))
-    with pytest.raises(InputError, match=r"holds no rater\.json: give a folder that `fcconan judge train` wrote"):
+    with pytest.raises(InputError, match=r"has no rater\.json: give a folder of `fcconan judge train`"):
         rate(demo, options(tmp_path))
 
 
 @pytest.mark.parametrize("name", ["two words", "r\u0430ter", "x" * 101, "a:b", "x\n"])
 def test_a_folder_whose_name_cannot_be_that_of_a_rater_is_refused(demo: Path, tmp_path: Path, name: str) -> None:
-    with pytest.raises(InputError, match="gives the rater its name, which has 1 to 100 of A-Z"):
+    with pytest.raises(InputError, match="is the name of the rater, expected 1 to 100 of A-Z"):
         train_rater(demo, QUICK, out=tmp_path / name)
     assert not (tmp_path / name).exists()
 
@@ -200,7 +200,7 @@ def test_ten_ratings_of_one_aspect_are_enough_and_replies_to_one_message_are_not
         {"reply_id": f"re-{at}", "rater": "anna", "aspect": "tone", "value": at % 5, "low": 0, "high": 4}
         for at in range(12)
     ]
-    with pytest.raises(InputError, match="found ratings of replies to one HS only"):
+    with pytest.raises(InputError, match="found ratings of replies to one HS or its near-duplicates"):
         train_rater(
             replies, TrainRaterOptions(encoder="none", fold_by="system"), out=tmp_path / "other", ratings=ratings
         )

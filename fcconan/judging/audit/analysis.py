@@ -1,28 +1,28 @@
-"""What a judge lets itself be swayed by: length, position, refusals, its own replies, the middle of the scale.
+"""Biases of judges: length, position, refusals, their own replies, and compression of the scale.
 
-Every finding is a row with what an unbiased judge would give (`baseline`, null where that is not known) and an
-interval whose unit is the HS with all that belongs to it: Wilson's for shares, a percentile bootstrap for the rest.
-Where HS and replies make a grid, the unit is both the HS and the text: see `fcconan.judging.audit.findings`. People
-are audited as any other rater: where they, too, prefer longer replies, longer replies may be better. Every rater gets
-its rows, by `check`:
+Each finding is a row with its value for an unbiased judge (`baseline`, null if unknown) and an interval. Shares have
+Wilson's interval, other values a percentile bootstrap over HS. If HS and replies form a grid, both are resampled: see
+`fcconan.judging.audit.findings`. People are audited in the same way as judges: if they also prefer longer replies,
+longer replies may be better. The rows of a rater have these values of `check`, where the sign of a grade is reversed if
+low grades are better:
 
-- `length_wins`: how often the longer reply (words) wins, ties counting half.
-- `length_correlation`: Spearman between words and grade, the grade's sign turned where a low one is praise.
-- `position_flips`, `position_reversals`: comparisons whose two orders give different verdicts, and opposite winners.
-- `first_position_wins`: how often the reply shown first wins, over comparisons with a verdict in both orders.
-- `refusal_wins`, `refusal_difference`: how often a refusal wins against a reply that is none; mean grade of refusals
-  minus that of the others, in points of the scale, the sign turned where a low one is praise.
-- `modal_share`, `levels_used`, `entropy`: share of the most frequent grade; different grades over possible ones;
-  entropy over the logarithm of the possible ones. Baseline: the same of all grades that people gave these replies. The
-  interval of the first is wide enough for any grade to be the most frequent one; the other two have none, as resamples
-  can lose grades and never find new ones.
+- `length_wins`: share of wins of the reply with more words; ties count one half.
+- `length_correlation`: Spearman between number of words and grade.
+- `position_flips`, `position_reversals`: shares of comparisons whose two orders give different verdicts, and opposite
+  winners.
+- `first_position_wins`: share of wins of the reply shown first, over comparisons with a verdict in both orders.
+- `refusal_wins`, `refusal_difference`: share of wins of refusals against other replies; mean grade of refusals minus
+  that of other replies, in points of the scale.
+- `modal_share`, `levels_used`, `entropy`: share of the most frequent grade; number of distinct grades over that of
+  possible ones; entropy over the logarithm of the number of possible grades. Baseline: the same value of people's
+  grades of these replies. The interval of `modal_share` is valid for the most frequent of all grades. The other two
+  have no interval, because resamples can only lose grades.
 - `spread`: standard deviation over that of people's grades of the same replies, on scales of length 1.
-- `self_preference`: how often its own replies win, minus how often they do with people, or with the other raters where
-  there are no people, over comparisons that both judged.
-- `self_preference_grades`: mean grade of its own replies minus that of the others, minus the same difference with
-  people, or the other raters, over replies that both rated; on scales of length 1, the sign turned where a low one is
-  praise.
-- `failures`: share of ratings or comparisons that are missing, altogether (`failure` is null) and by reason.
+- `self_preference`: share of wins of the judge's own replies, minus the same share for people (or for the other raters,
+  without people), over comparisons that both judged.
+- `self_preference_grades`: mean grade of the judge's own replies minus that of other replies, minus the same difference
+  for people (or for the other raters), over replies that both rated, on scales of length 1.
+- `failures`: share of missing ratings or comparisons, in total (`failure` is null) and by reason.
 """
 
 import hashlib
@@ -56,32 +56,31 @@ def audit_judge(
     confidence: float = 0.95,
     population: str = "",
 ) -> dict[str, Any]:
-    """Looks for the known biases of judges.
+    """Computes known biases of judges.
 
     Args:
         ratings: Rows with the columns of a Rating.
-        comparisons: Rows with the columns of a Comparison, verdicts always in terms of `system_a` and `system_b`. What
-            was said in each order stands in `verdict_ab` and `verdict_ba`, or in a row for each order, whose column
-            `order` is `ab` (reply a shown first) or `ba`.
-        replies: Rows with `reply_id`, `text`, `hs_id` and, for grades of a rater's own replies, `system`. Without them
-            no length and no refusal is known, and the unit of the bootstrap is the item of a comparison and the reply
-            of a rating.
-        own: Rater -> the system, or systems, whose replies are its own; by default the system of the rater's name.
-        resamples: How many resamples.
-        seed: Decides the resamples.
-        confidence: Of the intervals.
-        population: What is audited, for the signature: files with their hashes.
+        comparisons: Rows with the columns of a Comparison; verdicts are in terms of `system_a` and `system_b`. Verdicts
+            of single orders are in `verdict_ab` and `verdict_ba`, or in a row for each order, whose column `order` is
+            `ab` (reply a shown first) or `ba`.
+        replies: Rows with `reply_id`, `text`, `hs_id` and, for grades of a rater's own replies, `system`. Without them,
+            lengths and refusals are unknown, and the unit of the bootstrap is the item of a comparison or the reply of
+            a rating.
+        own: Rater -> system, or systems, of the rater's own replies; default: the system with the rater's name.
+        resamples: Number of resamples.
+        seed: Seed of the bootstrap.
+        confidence: Confidence level of the intervals.
+        population: Description of the audited data for the signature: files with their hashes.
 
     Returns:
-        `signature`, and `rows`: `check`, `rater`, `aspect`, `failure`, `value`, `low`, `high`, `no_interval`
-        (why a value has none: `one_unit`; `no_spread`, where all resamples are alike; `biased`), `n` (ratings or
-        comparisons behind the value), `n_units`, `n_missing` (missing, invalid, or of a reply without text),
-        `baseline`, `reason` (why there is no value; otherwise null) and `note`. `families` declares the only
-        correction: the interval of `modal_share` holds for all grades. Every other interval holds by itself.
+        `signature`, `rows` and `families`. Rows have the keys `check`, `rater`, `aspect`, `failure`, `value`, `low`,
+        `high`, `no_interval` (reason: `one_unit`; `no_spread`, if all resamples are equal; `biased`), `n` (number of
+        ratings or comparisons), `n_units`, `n_missing` (missing, invalid, or of a reply without text), `baseline`,
+        `reason` (of a missing value) and `note`. `families` lists the only correction: the interval of `modal_share`
+        holds for all grades. All other intervals hold individually.
 
     Raises:
-        InputError: A row cannot be read or is given twice, or `own` names who is not
-            there.
+        InputError: A row is invalid or repeated, or `own` has an unknown rater or system.
     """
     known = read_replies(replies)
     findings = Findings(resamples, seed, confidence)
@@ -126,15 +125,15 @@ def _check_own(own: Mapping[str, str | Sequence[str]], raters: set[str], written
     for rater in own:
         systems = _systems({"rater": rater}, own)
         if rater not in raters or not systems & written:
-            there = ", ".join(sorted(written)) or "no named systems"
+            there = ", ".join(sorted(written)) or "none"
             raise InputError(
-                f"the replies of {', '.join(sorted(systems))} are given as those of the rater {rater}: expected one of "
-                f"{', '.join(sorted(raters))}, and replies of {there}"
+                f"found the rater {rater} with the systems {', '.join(sorted(systems))}; expected a rater among "
+                f"{', '.join(sorted(raters))}, and systems among {there}: correct --self-judge"
             )
 
 
 def _unknown(number: int, what: str) -> str:
-    return f"{number} {what} in --replies" if number else ""
+    return f"{number} {what} --replies" if number else ""
 
 
 def _notes(*notes: str) -> str:
@@ -142,14 +141,14 @@ def _notes(*notes: str) -> str:
 
 
 def _wins(findings: Findings, check: str, who: Who, verdicts: pd.DataFrame, size: str) -> None:
-    """Adds how often the reply with more of something wins."""
+    """Adds the share of wins of the reply with the larger value."""
     a, b = verdicts[f"{size}_a"], verdicts[f"{size}_b"]
     unknown, equal = a.isna() | b.isna(), a == b
     used = verdicts[~unknown & ~equal & verdicts["share"].notna()]
     shares = verdicts["share"].where(a > b, 1 - verdicts["share"])[used.index]
     note = _notes(
-        f"{equal.sum()} comparisons of replies that do not differ in this are left out",
-        _unknown(unknown.sum(), "comparisons have a reply that is not"),
+        f"{equal.sum()} comparisons of replies with equal values are left out",
+        _unknown(unknown.sum(), "comparisons have a reply that is missing from"),
     )
     missing = len(verdicts) - equal.sum() - len(used)
     findings.add_share(check, who, used, shares, n_missing=missing, baseline=0.5, note=note)
@@ -160,7 +159,7 @@ def _positions(findings: Findings, who: Who, verdicts: pd.DataFrame) -> None:
     both = asked.dropna(subset=["ab", "ba"])
     columns: dict[str, Any] = {
         "n_missing": len(asked) - len(both),
-        "note": f"{len(verdicts) - len(asked)} comparisons do not say what was answered in which order",
+        "note": f"{len(verdicts) - len(asked)} comparisons have no verdicts of single orders",
     }
     ab, ba = both["ab"], both["ba"]
     for check, shares, baseline in (
@@ -192,7 +191,7 @@ def _self_preference(findings: Findings, who: Who, mine: pd.DataFrame, others: p
         [[share, 1.0, sum(each), len(each)] for share, each in zip(shares[used], theirs, strict=True)], dtype=np.float64
     )
     terms = terms.reshape(-1, 4).T
-    note = "no comparison that others judged, too"
+    note = "no comparison was also judged by others"
     if theirs:
         rates = [float(ratio(terms[at : at + 2].sum(axis=1))) for at in (0, 2)]
         note = f"own replies win {rates[0]:.3f}, with {_whose(people)} {rates[1]:.3f}"
@@ -201,7 +200,7 @@ def _self_preference(findings: Findings, who: Who, mine: pd.DataFrame, others: p
 
 
 def _own_shares(verdicts: pd.DataFrame, systems: set[str]) -> "tuple[pd.Series[Any], pd.Series[float]]":
-    """Returns pair and share of the own reply, of the valid verdicts about one own reply."""
+    """Returns the pair, and the share of the own reply, of each valid verdict about one own reply."""
     a, b = (verdicts["systems"].map(lambda pair, at=at: pair[at] in systems).astype(bool) for at in (0, 1))
     shares = verdicts["share"].where(a, 1 - verdicts["share"])[(a != b) & verdicts["share"].notna()]
     return verdicts["pair"][shares.index], shares
@@ -224,11 +223,11 @@ def _self_preference_grades(
     mine = _praise(known).to_numpy()
     theirs = means.reindex(known["reply"]).to_numpy(dtype=np.float64)
 
-    note = f"{int(is_own.sum())} of {len(known)} replies that others rated, too, are its own"
+    note = f"{int(is_own.sum())} of {len(known)} replies that others also rated are its own"
     if 0 < is_own.sum() < len(known):
         gaps = [float(difference(_by_group(is_own, values).sum(axis=1))) for values in (mine, theirs)]
         note = f"own minus other replies {gaps[0]:.3f}, with {_whose(people)} {gaps[1]:.3f}"
-    # Each reply counts once with both, so the difference of the two differences is that of what the judge adds.
+    # Both rated each reply, so that the difference of their gaps is the gap of their difference for each reply.
     findings.add(
         "self_preference_grades",
         who,
@@ -243,7 +242,7 @@ def _self_preference_grades(
 
 
 def _by_group(is_first: Any, values: Any) -> Floats:
-    """Returns the terms of the difference of two means: that of one group of rows, and that of the others."""
+    """Returns the terms of the difference of the means of one group of rows and of the others."""
     return np.stack([is_first * values, is_first, (1 - is_first) * values, 1 - is_first])
 
 
@@ -263,7 +262,7 @@ def _length_correlation(findings: Findings, who: Who, grades: pd.DataFrame) -> N
         np.stack([found["words"], found["sign"] * found["value"]]),
         n_missing=len(grades) - len(found),
         baseline=0.0,
-        note=_unknown(grades["words"].isna().sum(), "ratings have no reply"),
+        note=_unknown(grades["words"].isna().sum(), "ratings have no reply in"),
     )
 
 
@@ -281,7 +280,7 @@ def _refusal_difference(findings: Findings, who: Who, grades: pd.DataFrame) -> N
         undefined="one_group",
         note=_notes(
             f"{int(refuses.sum())} refusals" if len(found) else "",
-            _unknown(grades["refuses"].isna().sum(), "ratings have no reply"),
+            _unknown(grades["refuses"].isna().sum(), "ratings have no reply in"),
         ),
     )
 
@@ -308,15 +307,15 @@ def _compression(findings: Findings, who: Who, grades: pd.DataFrame, people: pd.
 
 
 def _evenness(grades: pd.DataFrame, possible: int) -> tuple[float, float]:
-    """Returns the share of the possible grades that were given, and their entropy over the largest one."""
+    """Returns the share of the possible grades that occur, and their entropy over the largest one."""
     counts = grades["value"].value_counts().sort_index().to_numpy().astype(np.float64)
     return len(counts) / possible, min(1.0, float(entropy(counts)) / math.log(possible))
 
 
 def _levels(grades: pd.DataFrame) -> int | None:
-    """Returns how many grades were possible; None where the scale is unknown, differs, or is no scale of grades.
+    """Returns the number of possible grades; None if the scale is unknown, varies, or has too many grades.
 
-    Grades are whole numbers, tenths or hundredths, whichever is the coarsest that all of them are.
+    The step of the scale is 1, 0.1 or 0.01, the largest of which all grades are multiples.
     """
     scales = grades[["low", "high"]].drop_duplicates()
     if len(scales) != 1 or scales.isna().any(axis=None):
@@ -355,5 +354,5 @@ def _on_unit_scale(grades: pd.DataFrame) -> "pd.Series[float]":
 
 
 def _praise(grades: pd.DataFrame) -> "pd.Series[float]":
-    """Returns grades on scales of length 1, with the sign turned where a low one is praise; nan where unknown."""
+    """Returns grades on scales of length 1, with reversed sign if low grades are better; nan if unknown."""
     return grades["sign"] * _on_unit_scale(grades)

@@ -1,12 +1,11 @@
 """Findings of the audit: statistics of sums over ratings or comparisons, and their intervals.
 
-A bootstrap of a share that is 0 or 1 gives an interval of no width, and of one near them an interval that is too
-short: ten comparisons without a flip do not show that there are none. Wilson's interval does not have this fault; how
-much less is known because ratings of one HS are alike is taken from the data.
+The bootstrap interval of a share of 0 or 1 has no width, and that of a share close to them is too short: ten
+comparisons without a flip do not exclude flips. Shares therefore have Wilson's interval, with a design effect for the
+similarity of ratings of the same HS.
 
-Where a dataset crosses messages and texts, so that all messages have the same replies, a resample of messages holds the
-same texts as ever, and hides that other texts might have given another result. Messages and texts are resampled
-independently of each other there.
+If a dataset crosses messages and texts, so that all messages have the same replies, resamples of messages contain the
+same texts and ignore the variance between texts. In this case messages and texts are resampled independently.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -25,34 +24,35 @@ Names = Sequence[str] | pd.Series
 
 
 def integer_codes(names: Names) -> Codes:
-    """Returns the position of every name among the different names; shape (rows,)."""
+    """Returns the position of each name among the sorted distinct names; shape (rows,)."""
     return np.unique(np.array(names, dtype=str), return_inverse=True)[1].astype(np.intp)
 
 
 def is_crossed(units: Codes, texts: Codes) -> bool:
-    """Whether units and texts make a grid: of several texts and units, half of all combinations or more are there."""
+    """Returns whether units and texts form a grid: at least half of all combinations of several of both occur."""
     if not len(texts) or not texts.max() or not units.max():
         return False
     combinations = len(set(zip(units.tolist(), texts.tolist(), strict=True)))
-    # Texts that hardly recur make a grid with few units, and are no other unit than these.
+    # With few units, texts that rarely recur also fill half of the grid, but add no variance of their own.
     n_units, n_texts = int(units.max()) + 1, int(texts.max()) + 1
     return combinations >= max(n_units * n_texts / 2, 2 * n_texts)
 
 
 def share_interval(values: Floats, groupings: Sequence[Codes], confidence: float) -> tuple[float, float]:
-    """Wilson's interval of a mean of values from 0 to 1, with the effective number of rows (Korn and Graubard, 1998).
+    """Returns Wilson's interval of a mean of values from 0 to 1 with the effective sample size.
 
-    The design effect is the variance of the mean between groups over that of independent rows; groups are the units, or
-    units and texts (Cameron, Gelbach and Miller, 2011). Few groups count less, by the quotient of the quantiles of
-    Student's t for rows and for groups. Where all values are the same, every group counts once.
+    The effective sample size is the number of rows over the design effect (Korn and Graubard, 1998): the variance of
+    the mean between groups over that of independent rows. Groups are units, or units and texts (Cameron, Gelbach and
+    Miller, 2011). For few groups it is multiplied by the squared ratio of the quantiles of Student's t for rows and for
+    groups. If all values are equal, it is the number of groups.
 
     Args:
-        values: Shape (rows,).
-        groupings: For each grouping the group of every row, each of shape (rows,); each with two groups or more.
-        confidence: Of the interval.
+        values: Values from 0 to 1, shape (rows,).
+        groupings: Group of each row in each grouping, shape (rows,); each grouping has two groups or more.
+        confidence: Confidence level of the interval.
 
     Returns:
-        Its lower and upper end.
+        Lower and upper end.
     """
     from scipy.stats import t
 
@@ -71,7 +71,16 @@ def share_interval(values: Floats, groupings: Sequence[Codes], confidence: float
 
 
 def wilson(share: float, n: float, confidence: float) -> tuple[float, float]:
-    """Returns the ends of Wilson's score interval (Wilson, 1927) of a share of `n`, which need not be whole."""
+    """Returns Wilson's score interval (Wilson, 1927) of a share.
+
+    Args:
+        share: Share, from 0 to 1.
+        n: Sample size, possibly fractional.
+        confidence: Confidence level of the interval.
+
+    Returns:
+        Lower and upper end.
+    """
     z = NormalDist().inv_cdf(0.5 + confidence / 2)
     middle, half = share + z**2 / (2 * n), z * sqrt(share * (1 - share) / n + z**2 / (4 * n**2))
     ends = ((middle + side * half) / (1 + z**2 / n) for side in (-1, 1))
@@ -80,17 +89,17 @@ def wilson(share: float, n: float, confidence: float) -> tuple[float, float]:
 
 
 def resample_weights(groupings: Sequence[Codes], resamples: int, seed: int) -> Iterator[Floats]:
-    """Yields how often every row is in a resample of each grouping, a bounded number of resamples at a time.
+    """Yields the weights of the rows in resamples of groups, in chunks of resamples.
 
-    With several groupings, a row's weight is the product of how often its groups were drawn (Owen, 2007).
+    With several groupings, the weight of a row is the product of the counts of its groups (Owen, 2007).
 
     Args:
-        groupings: For each grouping the group of every row; shape (rows,).
-        resamples: How many resamples.
-        seed: Decides the draws.
+        groupings: Group of each row in each grouping, shape (rows,).
+        resamples: Number of resamples.
+        seed: Seed of the bootstrap.
 
     Yields:
-        Shape (some resamples, rows).
+        Weights, shape (resamples of the chunk, rows).
     """
     generator = np.random.default_rng(seed)
     size = max(1, CHUNK // len(groupings[0]))
@@ -105,7 +114,7 @@ def resample_weights(groupings: Sequence[Codes], resamples: int, seed: int) -> I
 
 
 def _between(deviations: Floats, codes: Codes) -> float:
-    """The variance of a mean from the sums of deviations of every group."""
+    """Returns the variance of a mean from the sums of deviations in each group."""
     sums = np.bincount(codes, weights=deviations)
     return float((sums**2).sum() / len(deviations) ** 2 * len(sums) / (len(sums) - 1))
 
@@ -114,7 +123,7 @@ Reason = Literal["no_rows", "constant", "one_group", "no_people", "no_levels"]
 NoInterval = Literal[
     "one_unit",
     "no_spread",  # all resamples give the same value
-    "biased",  # resamples lie beside the value: they lose grades, and find no new ones
+    "biased",  # resamples underestimate the value: they can lose grades, but not gain any
 ]
 _NO_WIDTH = 1e-9
 Statistic = Callable[[Floats], Floats]
@@ -122,16 +131,16 @@ Who = Mapping[str, str | None]  # rater and aspect
 
 
 class Findings:
-    """The rows so far. Terms are what a statistic is made of, summed over the rows of a unit: shape (terms, rows).
+    """Rows of the audit with their intervals.
 
     Args:
-        resamples: Of every bootstrap.
-        seed: Decides the draws.
-        confidence: Of the intervals.
+        resamples: Number of resamples of each bootstrap.
+        seed: Seed of each bootstrap.
+        confidence: Confidence level of the intervals.
 
     Attributes:
-        rows: The findings, as `fcconan.judging.audit.analysis.audit_judge` returns them.
-        families: Shares whose intervals are corrected together.
+        rows: Findings in the form of `fcconan.judging.audit.analysis.audit_judge`.
+        families: Families of intervals with a joint correction.
     """
 
     def __init__(self, resamples: int, seed: int, confidence: float) -> None:
@@ -148,15 +157,16 @@ class Findings:
         statistic: Statistic,
         **columns: Any,
     ) -> None:
-        """Adds what a statistic of sums says.
+        """Adds a statistic of sums of terms, with a bootstrap interval.
 
         Args:
-            check: The name of the finding.
-            who: The rater and the aspect.
-            rows: Ratings or comparisons, with `unit`; with `text_key`, texts are resampled, too, if units share them.
-            terms: Shape (terms, rows).
-            statistic: Takes sums of terms, shape (terms, ...); it must not depend on a common factor.
-            columns: As of `write`.
+            check: Name of the finding.
+            who: Rater and aspect.
+            rows: Ratings or comparisons with `unit`. Texts are resampled, too, if there is a column `text_key` and
+                units share texts.
+            terms: Terms of each row, shape (terms, rows).
+            statistic: Function of the sums of terms, shape (terms, ...); it must not depend on a common factor.
+            columns: Further arguments of `write`.
         """
         groupings = _groupings(rows)
         n_units = _n_groups(groupings[0])
@@ -184,12 +194,12 @@ class Findings:
         """Adds a mean of values with Wilson's interval.
 
         Args:
-            check: The name of the finding.
-            who: The rater and the aspect.
-            rows: As of `add`.
-            values: From 0 to 1; shape (rows,).
-            among: Number of shares of which this is the largest. Its interval holds for all of them (Bonferroni).
-            columns: As of `write`.
+            check: Name of the finding.
+            who: Rater and aspect.
+            rows: Ratings or comparisons, as in `add`.
+            values: Values from 0 to 1, shape (rows,).
+            among: Number of shares of which this is the largest. The interval holds for all of them (Bonferroni).
+            columns: Further arguments of `write`.
         """
         shares, groupings = np.asarray(values, dtype=np.float64), _groupings(rows)
         n_units, ends = _n_groups(groupings[0]), None
@@ -203,14 +213,14 @@ class Findings:
         self.write(check, who, value, ends, n=len(shares), n_units=n_units, **columns)
 
     def add_spearman(self, check: str, who: Who, rows: pd.DataFrame, values: Floats, **columns: Any) -> None:
-        """Adds Spearman's rho of two values, which are ranked again in every resample.
+        """Adds Spearman's rho of two values, with ranks recomputed in each resample.
 
         Args:
-            check: The name of the finding.
-            who: The rater and the aspect.
-            rows: As of `add`.
-            values: Shape (2, rows).
-            columns: As of `write`.
+            check: Name of the finding.
+            who: Rater and aspect.
+            rows: Ratings, as in `add`.
+            values: Both values of each row, shape (2, rows).
+            columns: Further arguments of `write`.
         """
         groupings = _groupings(rows)
         n_units = _n_groups(groupings[0])
@@ -245,21 +255,21 @@ class Findings:
     ) -> None:
         """Adds a row.
 
-        An interval without width is none: that all resamples are alike does not show that other data would be.
+        Intervals without width are left out: equal resamples do not show that other data would give the same value.
 
         Args:
-            check: The name of the finding.
-            who: The rater and the aspect.
-            value: The finding; one that is not finite is missing.
-            ends: Of its interval; None where there is one unit.
-            n: Ratings or comparisons behind it.
-            n_units: Units behind it.
-            n_missing: Ratings or comparisons that are left out.
-            failure: Of failures, the reason that is counted; None for all.
-            baseline: What an unbiased judge would give.
-            undefined: Why the value is missing where there are rows.
-            no_interval: Why it has no interval, where that is known beforehand.
-            note: For people.
+            check: Name of the finding.
+            who: Rater and aspect.
+            value: Value of the finding; missing unless finite.
+            ends: Ends of the interval; None with a single unit.
+            n: Number of ratings or comparisons.
+            n_units: Number of units.
+            n_missing: Number of ratings or comparisons that are left out.
+            failure: Counted reason, in the check `failures`; None for all reasons.
+            baseline: Value for an unbiased judge.
+            undefined: Reason of a missing value if there are rows.
+            no_interval: Reason of a missing interval, if known in advance.
+            note: Note for readers.
         """
         there = bool(np.isfinite(value))
         if ends is None:
@@ -286,25 +296,25 @@ def _n_groups(codes: Codes) -> int:
 
 
 def ratio(sums: Floats) -> Floats:
-    """First term over the second; shape (2, ...) to (...). nan where the second is 0."""
+    """Returns the first term over the second, nan if the second is 0; shape (2, ...) to (...)."""
     return divided(sums[0], sums[1])
 
 
 def difference(sums: Floats) -> Floats:
-    """Ratio of the first two terms minus that of the last two; shape (4, ...) to (...)."""
+    """Returns the ratio of the first two terms minus that of the last two; shape (4, ...) to (...)."""
     return ratio(sums[:2]) - ratio(sums[2:])
 
 
 def spearman(x: npt.NDArray[np.int64], y: npt.NDArray[np.int64], weights: Floats) -> Floats:
-    """Spearman's rho of rows that stand there `weights` times.
+    """Returns Spearman's rho of weighted rows.
 
     Args:
-        x: Shape (rows,): the position of a row's value among all different values.
-        y: The same of the other value.
-        weights: Shape (resamples, rows).
+        x: Position of the first value of each row among its distinct values, shape (rows,).
+        y: The same of the second value, shape (rows,).
+        weights: Number of occurrences of each row, shape (resamples, rows).
 
     Returns:
-        Shape (resamples,); nan where one of the two is constant.
+        Coefficients, shape (resamples,); nan if one of the two values is constant.
     """
     if weights.shape[1] == 0:
         return np.full(len(weights), np.nan)
@@ -318,7 +328,7 @@ def spearman(x: npt.NDArray[np.int64], y: npt.NDArray[np.int64], weights: Floats
 
 
 def _weighted_ranks(levels: npt.NDArray[np.int64], weights: Floats) -> Floats:
-    """Middle ranks in all resamples at once, in a third of the time of `middle_ranks` in each."""
+    """Returns middle ranks in all resamples at once, three times as fast as `middle_ranks` in each."""
     order = np.argsort(levels, kind="stable")
     ends = np.searchsorted(levels[order], np.arange(levels.max() + 1), side="right") - 1
     upto = np.cumsum(weights[:, order], axis=1)[:, ends]
@@ -328,7 +338,7 @@ def _weighted_ranks(levels: npt.NDArray[np.int64], weights: Floats) -> Floats:
 
 
 def entropy(sums: Floats) -> Floats:
-    """Entropy of shares, in nats, from counts of shape (grades, ...)."""
+    """Returns the entropy in nats of counts of shape (grades, ...)."""
     shares = sums / sums.sum(axis=0)
     logarithms = np.log(shares, out=np.zeros_like(shares), where=shares > 0)
     found: Floats = np.abs((shares * logarithms).sum(axis=0))  # abs: a single grade would have an entropy of -0
@@ -336,7 +346,7 @@ def entropy(sums: Floats) -> Floats:
 
 
 def deviation(sums: Floats) -> Floats:
-    """Population standard deviation from the sums of squares, of values and of ones."""
+    """Returns the population standard deviation from the sums of squares, of values and of ones."""
     mean = ratio(sums[1:])
     variance = ratio(sums[[0, 2]]) - mean**2
     return np.where(variance > 1e-12, np.sqrt(np.maximum(variance, 0.0)), np.where(np.isnan(variance), np.nan, 0.0))

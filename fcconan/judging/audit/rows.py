@@ -1,4 +1,4 @@
-"""Reads ratings, comparisons and replies for the audit: what is compared with what, and which HS it belongs to."""
+"""Reads ratings, comparisons and replies for the audit, with the HS, length and refusal of each reply."""
 
 import math
 from collections.abc import Iterable, Mapping
@@ -20,17 +20,17 @@ _ABOUT_REPLIES = ["unit", "system", "words", "refuses", "text_key"]
 
 @dataclass(frozen=True)
 class AuditedComparison:
-    """One verdict between replies a and b.
+    """Verdict between replies a and b.
 
     Attributes:
-        rater: Who compared.
+        rater: Name of the rater.
         kind: `human`, `model` or `metric`.
-        item: What both replies answer.
-        replies: The ids of a and b, where they are given.
-        systems: Who wrote a and b.
-        share: 1 where a wins, 0.5 for a tie, 0 where b wins; None where the verdict is invalid.
-        reason: Why it is invalid.
-        orders: The same share by the order in which a and b were shown; without those that were not asked for.
+        item: Item of both replies.
+        replies: Ids of a and b; None if unknown.
+        systems: Systems of a and b.
+        share: 1 if a wins, 0.5 for a tie, 0 if b wins; None for an invalid verdict.
+        reason: Reason of an invalid verdict.
+        orders: Order in which a and b were shown -> share; only requested orders.
     """
 
     rater: str
@@ -44,16 +44,16 @@ class AuditedComparison:
 
     @property
     def sides(self) -> tuple[str, str]:
-        """The replies, or their systems."""
+        """Ids of the replies, or their systems."""
         return self.replies[0] or self.systems[0], self.replies[1] or self.systems[1]
 
     @property
     def pair(self) -> tuple[str, ...]:
-        """The item and both sides, sorted: the same for either naming of a and b."""
+        """Item and sorted sides; equal for both orders of a and b."""
         return (self.item, *sorted(self.sides))
 
     def swapped(self) -> "AuditedComparison":
-        """Returns the verdict with a and b exchanged."""
+        """Returns the verdict with a and b swapped."""
         return replace(
             self,
             replies=self.replies[::-1],
@@ -64,20 +64,20 @@ class AuditedComparison:
 
 
 def read_replies(rows: Iterable[Row] | None) -> pd.DataFrame:
-    """Returns what is known of the replies that are judged.
+    """Reads metadata of the judged replies.
 
     Returns:
-        Reply id -> `unit` (HS or item), `system`, `words` (their number), `refuses` (1 or 0), and `text_key`, which is
-        the same for replies with the same text. A cell is None where it is not known.
+        Reply id -> `unit` (HS or item), `system`, `words` (number of words), `refuses` (1 or 0), and `text_key`, which
+        is equal for replies with equal texts. Unknown cells are None.
 
     Raises:
-        InputError: A reply has no id, or two have one.
+        InputError: A reply has no id, or two replies have the same id.
     """
     known: dict[str, list[Any]] = {}
     for row in rows or ():
         name = required_id(row, "reply_id", "replies")
         if name in known:
-            raise InputError(f"two replies have the id {name}: give every reply once")
+            raise InputError(f"two replies have the id {name}: give each reply once")
         of_text: list[Any] = [None, None, None]
         if row.get("text") is not None:
             text = str(row["text"])
@@ -88,18 +88,18 @@ def read_replies(rows: Iterable[Row] | None) -> pd.DataFrame:
 
 
 def read_ratings(rows: Iterable[Row], replies: pd.DataFrame) -> pd.DataFrame:
-    """Returns the ratings, in their order.
+    """Reads ratings.
 
     Args:
         rows: Ratings.
-        replies: Of `read_replies`.
+        replies: Result of `read_replies`.
 
     Returns:
-        Columns `rater`, `kind`, `aspect`, `reply`, `unit`, `value`, `reason` (why a value is missing), `low` and `high`
-        (of the scale, where it is known), `sign` (-1 where a low grade is praise, else 1), and those of `replies`.
+        Columns `rater`, `kind`, `aspect`, `reply`, `unit`, `value`, `reason` (of a missing value), `low` and `high`
+        (ends of the scale, if known), `sign` (-1 if low grades are better, else 1), and those of `replies`.
 
     Raises:
-        InputError: A row lacks a column, a value is no number, or a rating is given twice.
+        InputError: A row lacks a column, a value is not a number, or a rating occurs twice.
     """
     columns = ["rater", "kind", "aspect", "reply", "own_unit", "value", "reason", "low", "high", "sign"]
     read = pd.DataFrame([_rating_columns(row) for row in rows], columns=columns).join(replies, on="reply")
@@ -107,8 +107,8 @@ def read_ratings(rows: Iterable[Row], replies: pd.DataFrame) -> pd.DataFrame:
     if not again.empty:
         first = again.iloc[0]
         raise InputError(
-            f"{first['rater']} rated the {first['aspect']} of {first['reply']} twice: give every file once, and "
-            "ratings made under other conditions with another --rater-name"
+            f"{first['rater']} has two ratings of {first['aspect']} of {first['reply']}: give each file once, and "
+            "repeat ratings with another --rater-name"
         )
     read["unit"] = read["unit"].where(read["unit"].notna(), read["own_unit"]).astype(str)
     read["text_key"] = read["text_key"].where(read["text_key"].notna(), "id " + read["reply"].astype(str))
@@ -116,21 +116,21 @@ def read_ratings(rows: Iterable[Row], replies: pd.DataFrame) -> pd.DataFrame:
 
 
 def read_comparisons(rows: Iterable[Row], replies: pd.DataFrame) -> pd.DataFrame:
-    """Returns the comparisons, in their order. Both orders of a pair are joined, so that it has one verdict of a rater.
+    """Reads comparisons, and merges both orders of a pair to one verdict of each rater.
 
-    Both orders may be two rows: with the column `order`, or with a and b exchanged, where reply a was shown first. The
-    verdict of joined rows is the mean of their shares, and invalid where one of them is.
+    The two orders may be separate rows: with a column `order`, or with a and b swapped, where reply a was shown first.
+    The share of merged rows is the mean of both, and invalid if one of them is.
 
     Args:
         rows: Comparisons.
-        replies: Of `read_replies`.
+        replies: Result of `read_replies`.
 
     Returns:
-        The attributes of `Verdict`, with `pair` and `unit`; the shares in both orders as `ab` and `ba`; and, of reply a
-        and reply b, `words_a`, `words_b`, `refuses_a` and `refuses_b`.
+        The attributes of `AuditedComparison`, with `pair` and `unit`; the shares of both orders as `ab` and `ba`; and
+        `words_a`, `words_b`, `refuses_a` and `refuses_b` of the replies.
 
     Raises:
-        InputError: A row lacks a column, a verdict or an order is unknown, or a comparison or one order of it is given
+        InputError: A row lacks a column, a verdict or an order is unknown, or a comparison or one of its orders occurs
             twice.
     """
     joined: dict[tuple[str, tuple[str, ...]], AuditedComparison] = {}
@@ -156,13 +156,13 @@ def read_comparisons(rows: Iterable[Row], replies: pd.DataFrame) -> pd.DataFrame
 def _merge_orders(one: AuditedComparison, other: AuditedComparison) -> AuditedComparison:
     item, *sides = one.pair
     if other.sides != one.sides:
-        if not one.orders and not other.orders:  # each shows its reply a first
+        if not one.orders and not other.orders:  # each row shows its reply a first
             one, other = replace(one, orders={"ab": one.share}), replace(other, orders={"ab": other.share})
         other = other.swapped()
     if len(one.orders) != 1 or len(other.orders) != 1 or one.orders.keys() == other.orders.keys():
         raise InputError(
-            f"{one.rater} compared {' and '.join(sides)} of item {item} twice: give every file once, and "
-            "comparisons made under other conditions with another --rater-name"
+            f"{one.rater} has two comparisons of {' and '.join(sides)} of item {item}: give each file once, and "
+            "repeat comparisons with another --rater-name"
         )
     share = None if one.share is None or other.share is None else (one.share + other.share) / 2
     return replace(one, share=share, reason=one.reason or other.reason, orders={**one.orders, **other.orders})
@@ -172,7 +172,9 @@ def _rating_columns(row: Row) -> list[Any]:
     reply, rater, aspect = (required_id(row, name, "ratings") for name in ("reply_id", "rater", "aspect"))
     value = row.get("value")
     if value is not None and not (isinstance(value, int | float) and math.isfinite(value)):
-        raise InputError(f"{rater} gave {reply} the {aspect} {value!r}: give a number, or null with a reason")
+        raise InputError(
+            f"the {aspect} of {reply} by {rater} is {value!r}: expected a number, or null with a reason; correct it"
+        )
     low, high = row.get("low"), row.get("high")
     scale = (None, None) if low is None or high is None or not low < high else (low, high)
     reason = None if value is not None else str(row.get("reason") or "unknown")
@@ -187,7 +189,7 @@ def _read_comparison(row: Row) -> AuditedComparison:
     )
     order = row.get("order")
     if order not in (None, *_SWAPPED):
-        raise InputError(f"the order of a comparison is {order!r}: give ab, where reply a was shown first, or ba")
+        raise InputError(f"the order of a comparison is {order!r}: give ab (reply a shown first) or ba")
     share = _share(verdict)
     orders: dict[Order, float | None] = {
         each: None if row.get(f"verdict_{each}") is None else _share(row[f"verdict_{each}"])

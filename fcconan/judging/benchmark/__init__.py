@@ -1,5 +1,5 @@
-"""The benchmark of judges: how well raters follow people on the rows of a dataset.
+"""Judge benchmark: agreement of raters with people on the replies of a dataset.
 
-`suites` lists the raters, `rated_rows` has the rows with people's and the released ratings, `predictions` has what
-each rater gives the rows, out of fold where it learns, and `evaluation` compares this with people.
+`suites` reads the list of raters, `rated_rows` the rows with ratings by people and released raters. `predictions`
+computes the ratings of each rater, out of fold if it learns, and `evaluation` their correlation with people.
 """

@@ -1,7 +1,7 @@
-"""How well raters follow people: by level, round and system, on clean and doubtful rows, with tests of differences.
+"""Agreement of raters with people by level, round and system, on clean and doubtful rows, with tests of differences.
 
-The item of the level `per_item` is the HS. Other levels are resampled by leakage group of HS.
-Pearson and Kendall have no intervals, nor have rounds and systems apart.
+The item of the level `per_item` is the HS. Other levels are resampled by leakage group of HS. Pearson and Kendall, and
+values by round or system, have no intervals.
 """
 
 from collections.abc import Iterable, Sequence
@@ -40,10 +40,10 @@ def score_table(
     """Returns the ratings of raters and people for some rows.
 
     Args:
-        rows: The rows.
-        judged: The raters.
-        chosen: Which rows, shape (n,).
-        by_item: Whether an item is an HS; otherwise it is a leakage group of HS.
+        rows: Rows of the benchmark.
+        judged: Ratings of the raters.
+        chosen: Whether each row is included, shape (n,).
+        by_item: Whether items are HS; otherwise they are leakage groups of HS.
     """
     table = rows.table.take(chosen)
     places = np.flatnonzero(chosen).tolist()
@@ -66,10 +66,10 @@ def correlation_rows(
     """Returns a row for each rater, aspect, level, coefficient and part of the rows.
 
     Args:
-        rows: The rows.
-        judged: The raters.
-        resamples: Resamples of intervals; 0 for none.
-        seed: Their seed.
+        rows: Rows of the benchmark.
+        judged: Ratings of the raters.
+        resamples: Number of resamples of intervals; 0 for none.
+        seed: Seed of the resamples.
         confidence: Confidence level of the intervals.
     """
     kinds = {each.name: each.kind for each in judged}
@@ -109,15 +109,15 @@ def difference_rows(
     """Tests all pairs of raters on the clean rows by random swaps of leakage groups; pooled Spearman.
 
     Args:
-        rows: The rows.
-        judged: The raters to compare.
-        resamples: Resamples of the intervals of differences; 0 for none.
-        swaps: Random swaps of the tests.
-        seed: Seed of both.
+        rows: Rows of the benchmark.
+        judged: Ratings of the raters to compare.
+        resamples: Number of resamples of the intervals of differences; 0 for none.
+        swaps: Number of random swaps of the tests.
+        seed: Seed of resamples and swaps.
         confidence: Confidence level of the intervals.
 
     Returns:
-        The tests, and their families: all pairs for one aspect.
+        The tests, and their families: all pairs of raters for an aspect.
     """
     if len(judged) < 2 or not swaps:
         return [], []
@@ -140,12 +140,12 @@ def difference_rows(
 
 
 def people_rows(rows: BenchmarkRows, judged: Sequence[RaterValues]) -> list[Row]:
-    """Compares raters and one person with the same people: the mean of the others, for each person in turn.
+    """Compares each rater, and each person in turn, with the mean of the other people.
 
-    The pooled Spearman on the clean rows is averaged over people, each weighted by the rows they share with others.
+    The pooled Spearman on the clean rows is averaged over people, weighted by their number of rows with other ratings.
 
     Returns:
-        A row for each rater and aspect; none where the data has a mean of people only.
+        A row for each rater and aspect; none if only the mean of people is known.
     """
     if rows.annotators is None:
         return []
@@ -201,12 +201,12 @@ def curve_rows(rows: BenchmarkRows, points: Iterable[CurvePoint]) -> list[Row]:
 
 
 def held_out_rows(rows: BenchmarkRows, judged: Sequence[RaterValues], held_out: Iterable[HeldOut]) -> list[Row]:
-    """Returns the pooled Spearman on a system or round that a rater never learned from, and that of its usual folds.
+    """Returns the pooled Spearman on held-out systems and rounds, and that of the usual folds on the same rows.
 
     Args:
-        rows: The rows.
-        judged: The raters with the predictions of their usual folds.
-        held_out: The predictions without the system or round.
+        rows: Rows of the benchmark.
+        judged: Ratings of the raters with the usual folds.
+        held_out: Predictions of models that did not learn from the system or round.
     """
     usual = {each.name: each.values for each in judged}
     found = []
@@ -222,7 +222,7 @@ def held_out_rows(rows: BenchmarkRows, judged: Sequence[RaterValues], held_out: 
 
 
 def _pooled(rows: BenchmarkRows, values: Floats, chosen: Flags) -> list[tuple[str, float | None, int]]:
-    """Returns the aspects with their pooled Spearman and its number of rows."""
+    """Returns name, pooled Spearman and number of rows of each aspect."""
     table = score_table(rows, [RaterValues("rater", "learned", values)], chosen)
     found = correlate(table, levels=(POOLED,), coefficients=(SPEARMAN,), resamples=0)
     return [(row.aspect, row.value, row.n) for row in found]

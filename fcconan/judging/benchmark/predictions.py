@@ -1,4 +1,4 @@
-"""What the raters of a suite give the rows; those that learn are cross-fitted on the same folds, on clean rows only."""
+"""Ratings of the raters of a suite. Learning raters are cross-fitted on common folds, from clean rows only."""
 
 import os
 from collections.abc import Callable, Iterable, Sequence
@@ -24,19 +24,19 @@ from fcconan.judging.tasks import load_task
 from fcconan.retrieval import Encoder
 
 TRAINED = "{}, trained"  # name of a released rater after training
-PRECISION = 9  # digits after the point: equal features have equal predictions, whatever the order of sums
+PRECISION = 9  # decimals, so that equal features have equal predictions for any order of summation
 Value = TypeVar("Value")
 _LENGTH = slice(0, 3)  # of the surface features: characters, words, sentences
 
 
 @dataclass(frozen=True, eq=False)
 class RaterValues:
-    """What a rater gives the rows.
+    """Ratings of the benchmark's rows by a rater.
 
     Attributes:
-        name: The rater.
+        name: Name of the rater.
         kind: `model`, `metric`, `lexical`, `learned`, `trained` (a released rater after training) or `control`.
-        values: Shape (n, m); nan is missing.
+        values: Ratings, shape (n, m); nan is missing.
     """
 
     name: str
@@ -46,13 +46,13 @@ class RaterValues:
 
 @dataclass(frozen=True, eq=False)
 class CurvePoint:
-    """What a rater gives the rows after learning from some of them.
+    """Predictions of a rater that learned from a subset of the rows.
 
     Attributes:
-        rater: The rater.
-        labels: Rated replies that a fold's model learned from, on average.
+        rater: Name of the rater.
+        labels: Mean number of rated replies in the training of a fold.
         seed: Number of the random subset.
-        values: Shape (n, m).
+        values: Predictions, shape (n, m).
     """
 
     rater: str
@@ -63,13 +63,13 @@ class CurvePoint:
 
 @dataclass(frozen=True, eq=False)
 class HeldOut:
-    """What a rater gives the rows of a system, or of a round, from which it never learned.
+    """Predictions of a rater for the rows of a held-out system or round.
 
     Attributes:
-        rater: The rater.
+        rater: Name of the rater.
         by: `system` or `round`.
-        name: What was held out.
-        values: Shape (n, m); nan for other rows.
+        name: Name of the system or round.
+        values: Predictions, shape (n, m); nan for other rows.
     """
 
     rater: str
@@ -79,14 +79,14 @@ class HeldOut:
 
 
 class JudgePredictions:
-    """Makes predictions of the raters of a suite.
+    """Ratings and predictions of the raters of a suite.
 
     Args:
-        rows: The rows.
-        suite: The suite.
-        encoder: Returns an encoder by name; each is asked for once.
+        rows: Rows of the benchmark.
+        suite: Suite of raters.
+        encoder: Function that returns an encoder by name; called once for each name.
         seed: Seed of folds, landmarks, permutations and subsets.
-        progress: Receives a line after each part of the work.
+        progress: Function that receives a line about each finished part.
     """
 
     def __init__(
@@ -132,12 +132,12 @@ class JudgePredictions:
         return found
 
     def label_curve(self) -> list[CurvePoint]:
-        """Returns predictions after learning from random subsets of the clean rows; smaller ones are in larger ones.
+        """Returns predictions after training on nested random subsets of the clean rows.
 
-        The last point of a rater is that of all clean rows.
+        The last point of each rater is for all clean rows.
         """
         curve = self._suite.curve
-        share = 1 - 1 / (int(self.folds.max()) + 1)  # of the rows that a fold's model learns from
+        share = 1 - 1 / (int(self.folds.max()) + 1)  # share of rows in the training of a fold
         tasks: list[Callable[[], CurvePoint]] = []
         whole: list[CurvePoint] = []
         for name, config in self._trained(curve.raters if curve is not None else ()):
@@ -155,7 +155,7 @@ class JudgePredictions:
         )
 
     def held_out(self) -> list[HeldOut]:
-        """Returns predictions for each system and round by models that saw neither it nor the message's group."""
+        """Returns predictions for each system and round by models trained without it and the group of the message."""
         tasks: list[Callable[[], HeldOut]] = []
         for name, config in self._trained(self._suite.transfer):
             usable = self._usable(config)
@@ -183,7 +183,7 @@ class JudgePredictions:
         return HeldOut(name, by, key, values)
 
     def _in_parallel(self, what: str, tasks: Sequence[Callable[[], Value]]) -> list[Value]:
-        """Runs tasks on all cores, and returns their results in order; each task has one thread for its matrices."""
+        """Runs tasks on all cores with one BLAS thread each, and returns their results in order."""
         found = []
         with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(os.cpu_count()) as threads:
             for result in threads.map(lambda task: task(), tasks):
@@ -192,12 +192,12 @@ class JudgePredictions:
         return found
 
     def cross_fitted(self, name: str, config: TrainedRater, usable: Flags | None = None) -> Floats:
-        """Returns out-of-fold predictions, shape (n, m); nan where the raters whose ratings it needs have none.
+        """Returns out-of-fold predictions, shape (n, m); nan without the ratings that are its features.
 
         Args:
             name: Name of the rater.
-            config: Its configuration.
-            usable: Rows whose ratings it learns from; None for all clean rows that it can learn from.
+            config: Configuration of the rater.
+            usable: Rows of the training; None for all clean rows with its features.
         """
         there, table = self._rated(config), self._rows.table
         usable = self._usable(config) if usable is None else usable
@@ -217,11 +217,11 @@ class JudgePredictions:
             space=space,
         )
         found[there] = np.round(predicted, PRECISION)
-        found[shuffled] = found[places]  # a prediction stands where the rating is that its row was given
+        found[shuffled] = found[places]  # moves predictions to the rows of the shuffled ratings
         return found
 
     def _prepared(self, name: str, config: TrainedRater) -> tuple[Features, Space]:
-        """Returns the features of the rows that a rater can rate, and their space; each is made once."""
+        """Returns the features of the rows that a rater can rate, and their space; both are cached."""
         with self._lock:
             if name not in self._spaces:
                 features = self._features(config).take(self._rated(config))
@@ -229,7 +229,7 @@ class JudgePredictions:
             return self._spaces[name]
 
     def _rated(self, config: TrainedRater) -> Flags:
-        """Returns whether each of the raters whose ratings are features rated a row."""
+        """Returns whether each row has the ratings that are features."""
         found = np.ones(len(self._rows.clean), dtype=np.bool_)
         for name in config.ratings:
             found &= np.isfinite(self._rows.released[name].features).any(axis=1)

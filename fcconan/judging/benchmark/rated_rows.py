@@ -1,4 +1,4 @@
-"""The rows of the benchmark of judges: rated texts, who wrote and rated them, and the ratings that were released."""
+"""Rows of the judge benchmark: rated texts with their systems, and ratings by people and released raters."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -17,13 +17,13 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True, eq=False)
 class ReleasedRater:
-    """The ratings of a model or metric.
+    """Released ratings of a model or metric.
 
     Attributes:
         kind: `model` or `metric`.
-        values: What is compared with people, shape (n, m); nan is missing. A value for the whole reply is compared with
-            every aspect, with the other sign where praise is at the other end of the aspect.
-        features: What a rater may learn from, shape (n, number of ratings of a reply).
+        values: Ratings by aspect, shape (n, m); nan is missing. A rating of the whole reply counts for each aspect,
+            with reversed sign if the aspect has the opposite direction.
+        features: Ratings as features of learned raters, shape (n, number of ratings of a reply).
     """
 
     kind: str
@@ -33,14 +33,14 @@ class ReleasedRater:
 
 @dataclass(frozen=True, eq=False)
 class BenchmarkRows:
-    """The rows that raters are compared on.
+    """Rows of the benchmark.
 
     Attributes:
-        table: The rated texts, n rows and m aspects.
-        clean: Whether a row counts; the others are doubtful. Shape (n,).
-        messages: The HS of each row, by id; length n.
-        annotators: Ratings of each person, shape (people, m, n); None where the data has a mean only.
-        released: The models and metrics by name.
+        table: Rated texts, n rows and m aspects.
+        clean: Whether each row is clean; the others are doubtful. Shape (n,).
+        messages: Id of the HS of each row; length n.
+        annotators: Ratings by each person, shape (people, m, n); None if only their mean is known.
+        released: Name -> ratings of a released model or metric.
     """
 
     table: RatedTexts
@@ -63,12 +63,12 @@ def benchmark_rows(
     Args:
         replies: Rows of replies in the order of the dataset.
         rated: Ratings by people, models and metrics.
-        clean: Number of the first replies that count; None for all.
-        people: Ratings by each person, where `rated` has their mean only.
+        clean: Number of clean replies at the beginning; None for all.
+        people: Ratings by each person, if `rated` contains only their mean.
         codes: Upstream codes of the HS of each reply.
 
     Raises:
-        InputError: People rated fewer than two replies, or on no known scale.
+        InputError: People rated fewer than two replies, or the scale is unknown.
     """
     aspects = [
         RatedAspect(name, *scale, rated.higher_is_better(name, raters))
@@ -76,7 +76,7 @@ def benchmark_rows(
         if (scale := rated.scale(name, raters := rated.people(name)[0])) is not None
     ]
     if not aspects:
-        raise InputError("people's ratings state no scale: give columns low and high with the end grades")
+        raise InputError("the ratings by people have no scale: give columns low and high with the end grades")
     scores = rated.table(aspects=[aspect.name for aspect in aspects])
     position = {reply: at for at, reply in enumerate(rated.replies)}
     there = [
@@ -137,6 +137,6 @@ def _released(rated: RatedReplies, aspects: Sequence[RatedAspect], places: Seque
 
 
 def _is_praise(rated: RatedReplies, metric: str) -> bool:
-    """Returns whether a high value of a metric for whole replies is praise."""
+    """Returns whether high values of a metric for whole replies are better."""
     name, _, aspect = (metric, "", "") if metric in rated.raters() else metric.rpartition(":")
     return all(rated.higher_is_better(each, [name]) for each in ([aspect] if aspect else WHOLE_REPLY))

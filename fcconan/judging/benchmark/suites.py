@@ -1,4 +1,4 @@
-"""Suites of judges: a YAML file that lists raters, which rows they are compared on, and what is tested."""
+"""Suites of judges: YAML files with raters, the rows of datasets, and tests."""
 
 from pathlib import Path
 from typing import Annotated, Literal, Self
@@ -17,19 +17,19 @@ class _Strict(BaseModel):
 
 
 class LexicalRater(_Strict):
-    """The baseline that counts words."""
+    """Lexical baseline."""
 
     kind: Literal["lexical"]
     task: str = Field(description="Task with the aspects and their scales.")
 
 
 class TrainedRater(_Strict):
-    """A rater that is trained on people's ratings, and evaluated out of fold."""
+    """Rater that is trained on people's ratings and evaluated out of fold."""
 
     kind: Literal["learned", "control"]
     parts: list[Part] = Field(
         default_factory=list,
-        description="What it sees: length, surface features, or embeddings of the message, the reply, or the pair.",
+        description="Features: length, surface features, or embeddings of the message, the reply, or the pair.",
     )
     ratings: list[str] = Field(default_factory=list, description="Released raters whose ratings are features.")
     encoder: str = Field("minilm", description="Encoder of the embeddings.")
@@ -46,16 +46,16 @@ AnyRater = Annotated[LexicalRater | TrainedRater, Field(discriminator="kind")]
 
 
 class SuiteRows(_Strict):
-    """Which rows of one dataset the raters are compared on."""
+    """Rows of a dataset for the comparison."""
 
     split: str | None = Field(None, description="The split, unless the command names one.")
-    clean: int | None = Field(None, ge=2, description="Number of the first rows that count; default: all.")
-    doubtful: str = Field("", description="Why the other rows are doubtful.")
+    clean: int | None = Field(None, ge=2, description="Number of clean rows at the beginning; default: all.")
+    doubtful: str = Field("", description="Reason why the other rows are doubtful.")
     people: list[str] = Field(default_factory=list, description="Splits with the ratings of each person.")
 
 
 class LabelCurve(_Strict):
-    """How agreement with people grows with the number of rated replies."""
+    """Learning curve: agreement with people by the number of rated replies."""
 
     raters: list[str] = Field(description="Raters that learn.")
     labels: list[Annotated[int, Field(ge=10)]] = Field(description="Numbers of rated replies; all come last.")
@@ -63,7 +63,7 @@ class LabelCurve(_Strict):
 
 
 class JudgeSuite(_Strict):
-    """Raters that are compared with people."""
+    """Suite of raters for the judge benchmark."""
 
     name: str = Field(description="Short name.")
     title: str = Field("", description="Name for people.")
@@ -76,7 +76,7 @@ class JudgeSuite(_Strict):
     compare: list[str] = Field(default_factory=list, description="Raters whose differences are tested, all pairs.")
     curve: LabelCurve | None = Field(None, description="The label curve.")
     transfer: list[str] = Field(
-        default_factory=list, description="Raters that are evaluated on a system, and on a round, they never saw."
+        default_factory=list, description="Raters that are evaluated on held-out systems and rounds."
     )
 
     @model_validator(mode="after")
@@ -89,10 +89,13 @@ class JudgeSuite(_Strict):
 
 
 def load_judge_suite(path: Path | None = None) -> JudgeSuite:
-    """Reads a suite of judges; by default `benchmarks/judges.yaml`.
+    """Reads a suite of judges.
+
+    Args:
+        path: Suite file; default: `benchmarks/judges.yaml`.
 
     Raises:
-        InputError: The file cannot be read, or something in it is not known; the message names the line.
+        InputError: The file is unreadable, or has unknown or invalid entries; the message names the line.
     """
     path = path or content_folder() / EXAMPLE
     try:

@@ -1,4 +1,4 @@
-"""People's ratings for calibration, in three parts of which no two share an HS nor, where it can be done, a CN."""
+"""Ratings by people for calibration, in three parts without common HS and, if possible, without common CNs."""
 
 import math
 from collections import Counter
@@ -11,19 +11,19 @@ from fcconan.data import normalise, short_hash
 from fcconan.errors import InputError
 
 PARTS = ("draft", "select", "report")
-LEAST_ITEMS = 5  # in a part; with fewer, the bootstrap over items says nothing
-LARGEST_GROUP = 0.1  # of all HS; groups that share CNs and are larger cannot be spread over three parts
+LEAST_ITEMS = 5  # items of a part; the bootstrap over fewer items is meaningless
+LARGEST_GROUP = 0.1  # share of all HS; larger groups with common CNs cannot be split into three parts
 _TEXTS = ("hate_speech", "counter_narrative")
 
 
 @dataclass(frozen=True)
 class RatedExample:
-    """One thing that people rated.
+    """Reply with a rating by people.
 
     Attributes:
-        item: Groups the rows of one HS; its id serves well.
-        variables: What a prompt is filled with, `hate_speech` and `counter_narrative` among it.
-        value: The people's rating.
+        item: Id of the HS, or another id of its group.
+        variables: Variable of a prompt -> text, with `hate_speech` and `counter_narrative`.
+        value: Rating by people.
     """
 
     item: str
@@ -33,15 +33,15 @@ class RatedExample:
 
 @dataclass(frozen=True)
 class CalibrationParts:
-    """Three parts of human ratings.
+    """Ratings by people in three parts.
 
     Attributes:
-        draft: What the drafter sees, as examples and as errors.
-        select: What candidates are chosen by.
-        report: What the chosen one is scored on, once.
+        draft: Examples in requests to the drafter.
+        select: Examples on which candidates are compared.
+        report: Examples for the final scores, used once.
 
     Raises:
-        InputError: Two parts share an item.
+        InputError: Two parts have a common item.
     """
 
     draft: tuple[RatedExample, ...]
@@ -59,11 +59,11 @@ class CalibrationParts:
                     )
 
     def __iter__(self) -> Iterator[tuple[str, tuple[RatedExample, ...]]]:
-        """Yields every part with its name."""
+        """Yields the name and the examples of each part."""
         return iter(zip(PARTS, (self.draft, self.select, self.report), strict=True))
 
     def summary(self) -> dict[str, dict[str, int | str]]:
-        """Returns items, rows and fingerprint of every part, and how many rows have a CN that another part holds."""
+        """Returns part -> numbers of items, examples and examples whose CN is in another part, and a fingerprint."""
         texts = {name: {_text(example, "counter_narrative") for example in examples} - {""} for name, examples in self}
         elsewhere = {
             name: set().union(*(texts[other] for other in PARTS if other != name)) & texts[name] for name in PARTS
@@ -82,16 +82,16 @@ class CalibrationParts:
 def split_examples(
     examples: Sequence[RatedExample], *, seed: int = 0, shares: tuple[float, float, float] = (0.2, 0.4, 0.4)
 ) -> CalibrationParts:
-    """Splits human ratings by item.
+    """Splits ratings by people into three parts of items.
 
-    Items with the same HS become one item, whatever its upper case and white space. So do items that share a CN, unless
-    that makes a group of more than `LARGEST_GROUP` of all or too few groups, as where all messages have the same
-    replies: then parts share CNs, and `Parts.summary` says how many.
+    Items with equal HS, except for case and white space, are merged. Items with a common CN are merged, too, unless
+    this gives too few groups or a group with more than `LARGEST_GROUP` of all items, such as in exhaustive datasets. In
+    that case parts may have common CNs, which `CalibrationParts.summary` counts.
 
     Args:
-        examples: In any order; every part keeps it.
-        seed: Decides which item goes where.
-        shares: Of the items, for drafting, selection and report; their sum is 1.
+        examples: Rated examples; each part has the same order.
+        seed: Seed of the assignment of items to parts.
+        shares: Shares of the items for drafting, selection and report, with the sum 1.
 
     Raises:
         InputError: There are too few items.
@@ -103,8 +103,8 @@ def split_examples(
     items, ends = sorted(set(first.values())), _ends(first, shares)
     if not _is_enough(ends):
         raise InputError(
-            f"there are ratings of {len(items)} HS: each of the three parts needs {LEAST_ITEMS}, so give about "
-            f"{math.ceil(LEAST_ITEMS / min(shares))} or more with these shares, or a larger --limit"
+            f"found ratings of {len(items)} HS, expected {LEAST_ITEMS} or more for each of the three parts: give about "
+            f"{math.ceil(LEAST_ITEMS / min(shares))} HS or more, or a larger --limit"
         )
     part_of: dict[str, str] = {}
     start = 0
@@ -129,7 +129,7 @@ def _text(example: RatedExample, name: str) -> str:
 
 
 def _linked(examples: Sequence[RatedExample], names: Sequence[str]) -> dict[str, str]:
-    """Returns, for every item, the first of all items that it shares a text of these names with, at any remove."""
+    """Returns item -> first item of its connected component, where items with an equal text are connected."""
     from scipy.cluster.hierarchy import DisjointSet
 
     linked = DisjointSet(example.item for example in examples)
@@ -144,12 +144,12 @@ def _linked(examples: Sequence[RatedExample], names: Sequence[str]) -> dict[str,
 def sample_across_grades(
     examples: Sequence[RatedExample], size: int, generator: np.random.Generator
 ) -> list[RatedExample]:
-    """Draws examples at random, from as many grades as possible: a second one of a grade when each has given one.
+    """Samples examples evenly over grades: a grade is repeated only after all grades have occurred.
 
     Args:
-        examples: From which to draw.
-        size: How many.
-        generator: Decides the draw.
+        examples: Population.
+        size: Number of examples.
+        generator: Random generator.
     """
     taken: Counter[int] = Counter()
     order: list[tuple[int, int]] = []

@@ -1,7 +1,7 @@
-"""Evaluation steps written by a model: what it is asked for drafts and for better ones, and how its answer is read.
+"""Drafting of evaluation steps by a model: requests for drafts and refinements, and the parser of its answers.
 
-The requests follow figures 4 and 6 of CSEval (Hengle et al., 2025) in what they hold, in words of our own. The texts of
-a dataset go in as JSON: nothing in them is read as a template.
+The requests have the content of Figures 4 and 6 of CSEval (Hengle et al., 2025), in our own wording. They contain texts
+of datasets as JSON strings, which are not read as templates.
 """
 
 import json
@@ -24,7 +24,7 @@ StepsReason = Literal[
     "empty_step",
     "too_many_steps",
     "text_around_the_list",
-    "placeholder",  # `{{` or `}}`, which a prompt would fill in
+    "placeholder",  # `{{` or `}}`, a variable of prompts
     "copies_example",
 ]
 
@@ -61,7 +61,7 @@ _LONG_RUN, _SHORT_RUN = 8, 4  # words
 
 
 def draft_messages(aspect: Aspect, examples: Sequence[RatedExample]) -> Messages:
-    """Returns the request for evaluation steps that explain experts' grades."""
+    """Returns the request for evaluation steps that explain the grades of experts."""
     shown = [{**each.variables, "expert_grade": each.value} for each in examples]
     return json_request(_DRAFT, {"aspect": _described(aspect), "examples": shown})
 
@@ -69,13 +69,13 @@ def draft_messages(aspect: Aspect, examples: Sequence[RatedExample]) -> Messages
 def refine_messages(
     aspect: Aspect, steps: Sequence[str], errors: Sequence[tuple[RatedExample, float]], edit: Edit
 ) -> Messages:
-    """Returns the request for better steps.
+    """Returns the request for improved steps.
 
     Args:
-        aspect: What is graded.
-        steps: Those that are to be improved.
-        errors: Examples with the grades that these steps led to.
-        edit: How they are to be improved.
+        aspect: Aspect of the steps.
+        steps: Evaluation steps to improve.
+        errors: Examples with the grades that a judge gave by these steps.
+        edit: Kind of edit.
     """
     shown = [{**each.variables, "expert_grade": each.value, "given_grade": given} for each, given in errors]
     content = {"aspect": _described(aspect), "steps": list(steps), "examples": shown}
@@ -83,13 +83,13 @@ def refine_messages(
 
 
 def parse_steps(text: str) -> tuple[tuple[str, ...], StepsReason | None]:
-    """Reads evaluation steps: a JSON object with `steps`, a JSON list of strings, or a list numbered from 1.
+    """Parses evaluation steps: a JSON object with `steps`, a JSON list of strings, or a list numbered from 1.
 
-    A code fence around the whole, one heading line that ends in a colon, and lines that go on with a step are
-    understood; any other text before or after the list is not.
+    A code fence around the list, a heading line that ends in a colon, and continuation lines of a step are accepted;
+    any other text before or after the list is rejected.
 
     Returns:
-        The steps; without any, the reason.
+        The steps and None, or an empty tuple and the reason.
     """
     fenced = _FENCED.fullmatch(text.strip())
     body = fenced[1] if fenced else text
@@ -107,7 +107,7 @@ def parse_steps(text: str) -> tuple[tuple[str, ...], StepsReason | None]:
 
 
 def copies_example(steps: Sequence[str], examples: Sequence[RatedExample]) -> bool:
-    """Whether steps repeat eight words in a row of an example, or all of a shorter text of four words or more."""
+    """Returns whether steps repeat eight successive words of an example, or a whole shorter text of four or more."""
     written = _words(" ".join(steps))
     for text in (text for example in examples for text in example.variables.values()):
         words = _words(text)
@@ -130,7 +130,7 @@ def _described(aspect: Aspect) -> dict[str, Any]:
 
 def _from_json(text: str) -> list[str] | StepsReason:
     try:
-        # Pairs, so that a key that stands twice is seen.
+        # As pairs, so that repeated keys are detected.
         data = json.loads(text, object_pairs_hook=list)
     except (ValueError, RecursionError):
         return "broken_json"

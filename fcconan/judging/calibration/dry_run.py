@@ -1,4 +1,4 @@
-"""The requests of a calibration, counted without sending them."""
+"""Dry run of a calibration, which counts its requests."""
 
 import json
 import tempfile
@@ -15,7 +15,7 @@ from fcconan.models import Call, Model, Rehearsal
 
 _LEAST_RESAMPLES = 100
 _STEP = "Read the message and the reply, and compare them with what every grade means."
-_STEPS = 5  # of a task that has none
+_STEPS = 5  # number of steps for a task without any
 
 
 def dry_run_calibration(
@@ -26,23 +26,23 @@ def dry_run_calibration(
     model: Model,
     drafter: Model,
 ) -> list[Rehearsal]:
-    """Counts the requests of a calibration at most: each draft is readable and unique, and no rating is missing.
+    """Counts the largest number of requests of a calibration, in which all drafts are readable and unique.
 
-    The task's own steps take the place of drafts, with a number that distinguishes them.
+    The steps of the task, made unique by a number, replace drafts.
 
     Args:
-        aspect: The aspect.
-        parts: People's ratings.
-        settings: Those of the calibration.
-        plan: The questions of the judge.
-        model: The judge.
-        drafter: The model that writes the steps.
+        aspect: Aspect to calibrate.
+        parts: Ratings by people.
+        settings: Settings of the calibration.
+        plan: Task and sampling of the judge.
+        model: Model of the judge.
+        drafter: Model that writes the steps.
 
     Returns:
         The requests to the drafter and to the judge.
 
     Raises:
-        InputError: Settings and ratings do not go together.
+        InputError: The settings do not fit the ratings.
     """
     own = list(aspect.steps) or [_STEP] * _STEPS
 
@@ -55,7 +55,7 @@ def dry_run_calibration(
 
     def rate(steps: Sequence[str], asked: Sequence[RatedExample]) -> list[float | None]:
         rater(steps, asked)
-        # All a little wrong, so that every candidate has a correlation and errors to be refined on.
+        # Small errors in all ratings, so that each candidate has a correlation and examples for refinement.
         return [each.value + (number + 1) / 1e6 for number, each in enumerate(asked)]
 
     with tempfile.TemporaryDirectory() as folder:

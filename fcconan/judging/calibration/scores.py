@@ -1,4 +1,4 @@
-"""How well a judge's ratings follow people's: one correlation over all rows, and its bootstrap interval over items."""
+"""Correlation of a judge's ratings with people's over all rows, with a bootstrap interval over items."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -20,18 +20,18 @@ _TOLERANCE = 1e-12
 
 @dataclass(frozen=True)
 class CorrelationScore:
-    """A correlation with people's ratings.
+    """Correlation with people's ratings.
 
     Attributes:
-        value: The coefficient over all rows with a prediction (pooled level); None where it is undefined.
-        reason: Why it is undefined.
-        n: Rows in it.
-        n_missing: Rows of which the prediction failed.
-        low: Lower end of the interval; None where there is none.
-        high: Its upper end.
-        n_undefined: Resamples without a coefficient; the interval is over the others.
-        worst: The coefficient if every missing prediction were as far from what people said as the scale allows; None
-            where nothing is missing, or the scale is unknown.
+        value: Coefficient over all rows with a prediction (pooled level); None if undefined.
+        reason: Reason of an undefined coefficient.
+        n: Number of rows with a prediction.
+        n_missing: Number of rows without a prediction.
+        low: Lower end of the interval; None without an interval.
+        high: Upper end of the interval.
+        n_undefined: Number of resamples with an undefined coefficient, which the interval leaves out.
+        worst: Coefficient if each missing prediction were the end of the scale farthest from people's rating; None
+            without missing predictions, or if the scale is unknown.
     """
 
     value: float | None
@@ -45,19 +45,19 @@ class CorrelationScore:
 
     @property
     def worst_case(self) -> float | None:
-        """What is certain: the worst case, or the coefficient where nothing is missing."""
+        """Coefficient in the worst case of the missing predictions."""
         return self.value if self.worst is None else self.worst
 
 
 @dataclass(frozen=True)
 class ItemBootstrap:
-    """A percentile bootstrap whose unit is the item with all its rows.
+    """Percentile bootstrap over items with all their rows.
 
     Attributes:
-        items: The item of every row.
-        resamples: How many resamples.
-        seed: Decides the draws.
-        confidence: Of the interval.
+        items: Item of each row.
+        resamples: Number of resamples.
+        seed: Seed of the bootstrap.
+        confidence: Confidence level of the interval.
     """
 
     items: tuple[str, ...]
@@ -67,15 +67,15 @@ class ItemBootstrap:
 
 
 def correlate_values(metric: Metric, predicted: Floats, human: Floats) -> tuple[float | None, Undefined | None]:
-    """Correlates two series; Spearman's rho averages tied ranks, and Kendall's tau is tau-b.
+    """Correlates predictions with people's ratings. Spearman's rho averages tied ranks, Kendall's tau is tau-b.
 
     Args:
-        metric: Which coefficient.
-        predicted: Shape (rows,), without missing values.
-        human: Shape (rows,).
+        metric: Coefficient.
+        predicted: Predictions, shape (rows,), without missing values.
+        human: Ratings by people, shape (rows,).
 
     Returns:
-        The coefficient, or None with the reason.
+        The coefficient and None, or None and the reason.
     """
     if len(human) < 2:
         return None, "too_few"
@@ -94,14 +94,14 @@ def score_predictions(
     scale: tuple[float, float] | None = None,
     bootstrap: ItemBootstrap | None = None,
 ) -> CorrelationScore:
-    """Scores predictions.
+    """Returns the correlation of predictions with people's ratings.
 
     Args:
-        metric: Which coefficient.
-        predictions: One for every row; None is missing, and its row is left out.
-        human: One for every row.
-        scale: Lowest and highest grade, for the worst case; None where they are unknown.
-        bootstrap: How the interval is made; None makes none.
+        metric: Coefficient.
+        predictions: Prediction of each row; rows with None are left out.
+        human: Rating by people of each row.
+        scale: Lowest and highest grade, for the worst case; None if unknown.
+        bootstrap: Settings of the interval; None for no interval.
     """
     predicted, people = _floats(predictions), _floats(human)
     found = _scored(
@@ -109,7 +109,7 @@ def score_predictions(
     )
     if found.value is None or found.n_missing == 0 or scale is None:
         return found
-    # The worst grade is the lowest one for what people rated above their median, and the highest one for the rest.
+    # The worst grade is the lowest one for rows that people rated above their median, otherwise the highest one.
     ends = np.where(people > np.median(people), *scale)
     worst, _ = correlate_values(metric, np.where(np.isnan(predicted), ends, predicted), people)
     return replace(found, worst=_rounded(worst))
@@ -122,14 +122,14 @@ def score_difference(
     human: Sequence[float],
     bootstrap: ItemBootstrap | None = None,
 ) -> CorrelationScore:
-    """Scores the first predictions less the second, on the rows that have both and on the same resamples.
+    """Returns the difference of two correlations, over the rows with both predictions and the same resamples.
 
     Args:
-        metric: Which coefficient.
-        first: One for every row; None is missing.
-        second: One for every row; None is missing.
-        human: One for every row.
-        bootstrap: How the interval is made; None makes none.
+        metric: Coefficient.
+        first: First prediction of each row; None is missing.
+        second: Second prediction of each row; None is missing.
+        human: Rating by people of each row.
+        bootstrap: Settings of the interval; None for no interval.
     """
     a, b, people = _floats(first), _floats(second), _floats(human)
 
@@ -169,7 +169,7 @@ def _scored(
     complete: npt.NDArray[np.bool_],
     bootstrap: ItemBootstrap | None,
 ) -> CorrelationScore:
-    """Computes a statistic of the complete rows, and of those in each resample of all rows."""
+    """Computes a statistic of the complete rows, and of the complete rows of each resample."""
     value, reason = statistic(np.flatnonzero(complete))
     n = int(complete.sum())
     found = CorrelationScore(_rounded(value), reason, n, len(complete) - n)
@@ -185,7 +185,7 @@ def _scored(
 
 
 def _resampled(bootstrap: ItemBootstrap) -> Iterator[Rows]:
-    """Yields the rows of as many items as there are, drawn with replacement."""
+    """Yields the rows of each resample of items."""
     rows: dict[str, list[int]] = {}
     for row, item in enumerate(bootstrap.items):
         rows.setdefault(item, []).append(row)

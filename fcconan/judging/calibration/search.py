@@ -1,16 +1,16 @@
-"""Auto-CSEval's calibration (Hengle et al., 2025, Algorithm 1): evaluation steps whose ratings follow people's best.
+"""Auto-CSEval's calibration (Hengle et al., 2025, Algorithm 1): a search for evaluation steps that agree with people.
 
-A model drafts steps from few examples that people rated, other ones for every draft; the drafts that correlate best
-with people are kept; the model improves them on the examples that they misjudge most; the best of old and new is
-returned. What the paper leaves open, or does in a way that flatters the result, is decided so:
+A model drafts steps from a few rated examples, different ones for each draft. The drafts with the highest correlation
+with people are refined on the examples with the largest errors, and the best draft or refinement is the result. Details
+that the paper leaves open, or that would bias the result, are decided as follows:
 
-- The drafter sees the drafting part only, misjudged examples included; candidates are scored on the selection part;
-  the best one is scored once on the report part, beside the task's own steps. No two parts share an HS, nor a CN where
-  HS that share CNs make small groups; where they do not, the result says how many replies of a part another one holds.
-- Algorithm 1 samples among misjudged examples; the paper's text takes the three worst, and so does this.
-- A missing rating is no number. A candidate with too many of them, or without a correlation, is never chosen. Of the
-  others, the one is best whose correlation is highest in the worst case, with every missing rating as far from people's
-  as the scale allows: steps that fail on hard examples gain nothing by it.
+- The drafter sees examples of the drafting part only. Candidates are scored on the selection part. The best one and the
+  task's own steps are scored once on the report part. No two parts have a common HS, or a common CN if HS with common
+  CNs are in small groups; otherwise the result counts the common replies.
+- Algorithm 1 samples misjudged examples. The text of the paper uses the three worst, as this module does.
+- Candidates with too many missing ratings, or without a correlation, are not chosen. The others are compared by the
+  correlation in the worst case, in which each missing rating is the end of the scale farthest from people's rating.
+  Failures on difficult examples therefore cannot improve a candidate.
 """
 
 import json
@@ -55,24 +55,25 @@ FailedReason = CallReason | StepsReason
 
 @dataclass
 class StepsCandidate:
-    """Evaluation steps, where they come from and how well they do: a record of the log.
+    """Candidate of the search, with its request and score; a record of the log.
 
     Attributes:
-        candidate: Its number, from 1 in the order of the requests.
+        candidate: Number of the candidate, from 1 in the order of the requests.
         phase: `draft` or `refine`.
-        how: `draft`, or an edit.
-        round: Of refinement; 0 for drafts.
-        parent: The candidate that was refined.
-        size: How many examples the drafter saw.
-        trial: Which of the requests of this kind it is, from 1.
-        temperature: At which it was sampled.
-        shown: Item, people's rating and, for errors, the rating that the parent led to, of each example seen.
-        prompt: 12 hexadecimal digits that change with the request's messages.
-        status: `usable` may win; `failed` has no steps, `duplicate` those of an earlier candidate.
-        reason: Why it may not win.
-        same_as: The earlier candidate with the same steps.
-        steps: The evaluation steps.
-        selection: The score on the selection part.
+        how: `draft`, or the kind of edit.
+        round: Round of refinement; 0 for drafts.
+        parent: Refined candidate; None for drafts.
+        size: Number of examples in the request.
+        trial: Number of the request among equal ones, from 1.
+        temperature: Sampling temperature.
+        shown: Item, people's rating and, for refinements, the rating by the parent's steps, of each example.
+        prompt: 12 hexadecimal digits of a hash of the messages.
+        status: `usable`, `failed` (no steps), `duplicate` (steps of an earlier candidate), `undefined` (no correlation)
+            or `too_many_missing`.
+        reason: Reason of the status.
+        same_as: Earlier candidate with the same steps.
+        steps: Evaluation steps.
+        selection: Score on the selection part.
     """
 
     candidate: int
@@ -92,7 +93,7 @@ class StepsCandidate:
     selection: CorrelationScore | None = None
 
     def record(self) -> dict[str, Any]:
-        """Returns the record of the log, without what only report scores have."""
+        """Returns the record of the log, with the score in short form."""
         found = {"record": "candidate", **asdict(self)}
         if self.selection is not None:
             keys = ("value", "n", "n_missing", *(() if self.selection.worst is None else ("worst",)))
@@ -101,15 +102,15 @@ class StepsCandidate:
 
 
 class StepsRater:
-    """A judge that is given other evaluation steps every time, as `fcconan.judging.calibration.search.Rate` asks for.
+    """Judge with variable evaluation steps: a callable of the type `Rate`.
 
     Args:
-        model: The judge.
-        plan: What it is asked, but for the steps.
-        aspect: The name of the aspect that is calibrated.
+        model: Model of the judge.
+        plan: Task and sampling; its steps are replaced.
+        aspect: Name of the calibrated aspect.
 
     Attributes:
-        failed: Ratings that are missing for a passing reason so far; another run asks for them again.
+        failed: Number of ratings so far that failed for a temporary reason; another run repeats them.
     """
 
     def __init__(self, model: Model, plan: RatingPlan, aspect: str) -> None:
@@ -117,7 +118,7 @@ class StepsRater:
         self.failed = 0
 
     def __call__(self, steps: Sequence[str], examples: Sequence[RatedExample]) -> list[float | None]:
-        """Returns a rating of every example by these steps, None where there is none."""
+        """Returns the rating of each example by these steps; None if it failed."""
         judge = ModelJudge(self._model, replace(self._plan, steps={self._aspect: list(steps)}))
         rows = [
             {"reply_id": str(number), **{TEXTS[name]: text for name, text in each.variables.items()}}
@@ -129,12 +130,10 @@ class StepsRater:
 
 
 Rate = Callable[[Sequence[str], Sequence[RatedExample]], list[float | None]]
-"""Rates examples by evaluation steps, which may be none; one rating for each, None where there is none."""
+"""Function of evaluation steps (possibly none) and examples that returns a rating or None for each example."""
 
 Predictions = list[float | None]
-_Request = tuple[
-    StepsCandidate, Messages, Sequence[RatedExample]
-]  # what the drafter is asked, and the examples that it sees
+_Request = tuple[StepsCandidate, Messages, Sequence[RatedExample]]  # a request to the drafter, with its examples
 
 
 def search_steps(
@@ -148,24 +147,26 @@ def search_steps(
     rater: str = "unnamed",
     progress: Callable[[str], None] = lambda line: None,
 ) -> Calibration:
-    """Finds evaluation steps for an aspect.
+    """Searches for evaluation steps of an aspect.
 
-    Everything is decided by the arguments and the models' answers, so a run that was interrupted is resumed by running
-    it again with models that keep their answers: the log is then the same to the byte.
+    The result depends on the arguments and the models' answers only. To resume an interrupted run, repeat it with
+    models that store their answers; the log has the same bytes.
 
     Args:
-        aspect: What is rated; its own steps are the baseline.
-        parts: People's ratings.
-        rate: Runs the judge.
-        drafter: Writes the steps.
-        log: A file for one JSON record a line: the settings, every candidate, who was kept, the report. Until all is
-            written it is called `<log>.partial`.
-        settings: What is asked; by default `Settings()`.
-        rater: The judge's name, for the signature.
-        progress: Is told what is being done.
+        aspect: Aspect to calibrate; its own steps are the baseline.
+        parts: Ratings by people.
+        rate: Function that rates examples by evaluation steps.
+        drafter: Model that writes the steps.
+        log: JSON Lines file of settings, candidates, rounds and report; named `<log>.partial` until it is complete.
+        settings: Settings of the search; default: `CalibrationSettings()`.
+        rater: Name of the judge, for the signature.
+        progress: Function that receives a line about each phase.
+
+    Returns:
+        The best steps with their scores and those of the task's own steps.
 
     Raises:
-        InputError: Ratings do not fit the scale, there are too few or they are constant, or no candidate can be used.
+        InputError: Ratings are out of the scale, too few or constant, or no candidate is usable.
     """
     asked = settings or CalibrationSettings()
     asked.check(aspect, parts)
@@ -202,7 +203,7 @@ def search_steps(
 
 @dataclass
 class _Search:
-    """A calibration under way: the candidates so far, with their predictions on what errors are taken from."""
+    """State of the search: the candidates, with their predictions on the drafting part."""
 
     aspect: Aspect
     parts: CalibrationParts
@@ -219,11 +220,11 @@ class _Search:
         self._predictions: dict[int, Predictions] = {}
 
     def draft(self) -> None:
-        """Phase 1, and its scores: for every size and trial, steps from other examples."""
+        """Phase 1: drafts and scores steps for each size and trial, from different examples."""
         requests: list[_Request] = []
         for size in self.settings.sizes:
             for trial in range(1, self.settings.trials + 1):
-                # A generator of its own for every draft: another size or trial changes no draft but its own.
+                # Each draft has its own generator, so that it does not depend on other sizes and trials.
                 generator = np.random.default_rng([self.settings.seed, size, trial])
                 examples = sample_across_grades(self._drafting, size, generator)
                 span = self.settings.temperatures
@@ -242,12 +243,12 @@ class _Search:
         self._try(requests, "drafts")
 
     def refine(self, turn: int) -> None:
-        """One round of phase 2: the best candidates are improved on the examples that they misjudge most."""
+        """One round of phase 2: refines the best candidates on the examples with their largest errors."""
         best = self.pool()[: self.settings.keep]
         self.log.write({"record": "kept", "round": turn, "candidates": [each.candidate for each in best]})
         requests: list[_Request] = []
         for parent in best:
-            self.progress(f"round {turn}: looking for what candidate {parent.candidate} misjudges")
+            self.progress(f"round {turn}: finding the errors of candidate {parent.candidate}")
             errors = self._errors(parent)
             if not errors:
                 self.log.write({"record": "no_errors", "round": turn, "candidate": parent.candidate})
@@ -269,23 +270,23 @@ class _Search:
         self._try(requests, f"refinements of round {turn}")
 
     def pool(self) -> list[StepsCandidate]:
-        """The candidates that may be chosen, best first; of equal ones the earlier first.
+        """Returns the usable candidates by descending score; ties are in the order of the requests.
 
         Raises:
-            InputError: There is none.
+            InputError: No candidate is usable.
         """
         able = [each for each in self.candidates if each.status == "usable"]
         if not able:
             why = Counter(f"{each.status}: {each.reason}" if each.reason else each.status for each in self.candidates)
             found = ", ".join(f"{number} {reason}" for reason, number in why.items())
             raise InputError(
-                f"none of {len(self.candidates)} candidates for {self.aspect.name} can be used ({found}): see "
-                f"{self.log.partial}, and try another drafter, other settings, or another judge"
+                f"none of {len(self.candidates)} candidates for {self.aspect.name} is usable ({found}): see "
+                f"{self.log.partial}, and use another drafter, other settings, or another judge"
             )
         return sorted(able, key=lambda each: -((each.selection and each.selection.worst_case) or 0.0))
 
     def report(self, best: StepsCandidate, signed: str) -> Calibration:
-        """Scores the best candidate and the task's own steps on the report part: the only use of that part."""
+        """Scores the best candidate and the task's own steps on the report part, which is used only here."""
         examples, settings = self.parts.report, self.settings
         self.progress(f"report: candidate {best.candidate} and the task's own steps on {len(examples)} examples")
         human = [example.value for example in examples]
@@ -310,8 +311,8 @@ class _Search:
         )
 
     def _try(self, requests: Sequence[_Request], what: str) -> None:
-        """Asks the drafter, scores what it wrote, and writes one record for each request."""
-        self.progress(f"{what}: asking {self.drafter.name} for {len(requests)}")
+        """Sends requests to the drafter, scores the steps, and writes a record for each request."""
+        self.progress(f"{what}: sending {len(requests)} requests to {self.drafter.name}")
         calls = [self._call(made, messages) for made, messages, _ in requests]
         replies = list(self.drafter.replies(calls)) if calls else []
         for number, ((made, messages, examples), reply) in enumerate(zip(requests, replies, strict=True), start=1):
@@ -328,12 +329,12 @@ class _Search:
         sampling = Sampling(
             temperature=made.temperature,
             max_tokens=self.settings.max_tokens,
-            seed=self.settings.seed + sample,  # an endpoint that heeds seeds would repeat itself otherwise
+            seed=self.settings.seed + sample,  # equal seeds could give equal answers
         )
         return Call(messages, sampling, schema=SCHEMA, sample=sample)
 
     def _score(self, made: StepsCandidate) -> None:
-        """Rates the selection part by a candidate's steps, and decides whether it may be chosen."""
+        """Rates the selection part by a candidate's steps, and sets its status."""
         first = self._by_steps.setdefault(made.steps, made.candidate)
         if first != made.candidate:
             made.status, made.same_as = "duplicate", first
@@ -349,7 +350,7 @@ class _Search:
             made.status = "usable"
 
     def _errors(self, parent: StepsCandidate) -> list[tuple[RatedExample, float]]:
-        """The drafting examples with the largest errors, with the candidate's rating; no perfect ones, ever."""
+        """Returns the drafting examples with the largest errors above 0, with the ratings by the candidate's steps."""
         if parent.candidate not in self._predictions:
             self._predictions[parent.candidate] = self.rate(parent.steps, self._drafting)
         rated = zip(self._drafting, self._predictions[parent.candidate], strict=True)
@@ -358,7 +359,7 @@ class _Search:
 
 
 def _read(reply: Reply, examples: Sequence[RatedExample]) -> tuple[tuple[str, ...], FailedReason | None]:
-    """Returns the steps of an answer; without any, the reason."""
+    """Returns the steps of an answer and None, or an empty tuple and the reason."""
     if reply.text is None:
         return (), reply.reason or "empty"
     steps, reason = parse_steps(reply.text)

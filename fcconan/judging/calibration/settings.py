@@ -1,4 +1,4 @@
-"""What a calibration is asked to do, the log of what it does, and what comes of it, as files."""
+"""Settings, result and log of a calibration, and their files."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -23,22 +23,22 @@ _Grade = Annotated[int, Field(strict=True)]  # in YAML, `yes` is true, which wou
 
 @dataclass(frozen=True)
 class CalibrationSettings:
-    """What a calibration is asked to do.
+    """Settings of a calibration; symbols are those of CSEval's Algorithm 1.
 
     Attributes:
-        sizes: How many examples a draft is written from (L of Algorithm 1).
-        trials: Drafts of each size (N).
-        keep: How many candidates are refined in a round (k).
-        rounds: Rounds of refinement.
-        refinements: How often each edit is asked for, of each candidate in a round (N of the second loop).
-        errors: How many misjudged examples are shown.
-        metric: What candidates are chosen by, in the worst case where ratings are missing.
-        least_predicted: The share of examples that a candidate must have a rating for to be chosen.
-        temperatures: Drafts are sampled at a temperature from this range, refinements at its upper end; None leaves
-            it to the model.
-        max_tokens: The longest answer of the drafter.
-        resamples: Of the bootstrap over items.
-        seed: Of examples, temperatures, sampling and bootstrap.
+        sizes: Numbers of examples in a request for a draft (L).
+        trials: Number of drafts of each size (N).
+        keep: Number of candidates that are refined in a round (k).
+        rounds: Number of rounds of refinement.
+        refinements: Number of requests for each edit of a candidate in a round (N of the second loop).
+        errors: Number of misjudged examples in a request for a refinement.
+        metric: Coefficient by which candidates are chosen, in the worst case of missing ratings.
+        least_predicted: Smallest share of examples with a rating for a candidate to be chosen.
+        temperatures: Range of the sampling temperatures of drafts; refinements use its upper end. None uses the default
+            of the model.
+        max_tokens: Longest answer of the drafter.
+        resamples: Number of resamples of the bootstrap over items.
+        seed: Seed of examples, temperatures, sampling and bootstrap.
 
     Raises:
         InputError: Sizes repeat, or temperatures are in the wrong order.
@@ -64,39 +64,39 @@ class CalibrationSettings:
             raise InputError(f"temperatures are {list(self.temperatures)}: give the lower one first, from 0")
 
     def check(self, aspect: Aspect, parts: CalibrationParts) -> None:
-        """Refuses what cannot be calibrated.
+        """Checks that an aspect can be calibrated with these ratings.
 
         Raises:
-            InputError: Ratings are off the scale or constant, or a draft wants more examples than there are.
+            InputError: Ratings are out of the scale or constant, or there are fewer examples than a draft needs.
         """
         for name, examples in parts:
             for example in examples:
                 if not aspect.low <= example.value <= aspect.high:
                     raise InputError(
-                        f"an example of {example.item} in the {name} part is rated {example.value:g}: {aspect.name} "
-                        f"goes from {aspect.low} to {aspect.high}, so leave it out"
+                        f"an example of {example.item} in the {name} part has the rating {example.value:g}: "
+                        f"{aspect.name} has the scale {aspect.low} to {aspect.high}, so leave it out"
                     )
             if name != "draft" and len({example.value for example in examples}) == 1:
                 raise InputError(
-                    f"all {len(examples)} examples of the {name} part are rated {examples[0].value:g}: nothing can "
-                    "correlate with that, so give ratings that differ"
+                    f"all {len(examples)} examples of the {name} part have the rating {examples[0].value:g}: a "
+                    "correlation needs ratings that differ"
                 )
         if max(self.sizes) > len(parts.draft):
             raise InputError(
-                f"sizes go up to {max(self.sizes)}, but the draft part has {len(parts.draft)} examples: lower them"
+                f"the largest size is {max(self.sizes)}, and the draft part has {len(parts.draft)} examples: lower it"
             )
 
 
 @pydantic.dataclasses.dataclass(frozen=True)
 class EvaluationSteps:
-    """Calibrated evaluation steps, as strategies use them.
+    """Calibrated evaluation steps of an aspect.
 
     Attributes:
-        aspect: The name of the aspect.
-        low: The lowest grade that they were calibrated for.
-        high: The highest.
-        steps: The steps.
-        signature: Of the calibration.
+        aspect: Name of the aspect.
+        low: Lowest grade of the calibrated scale.
+        high: Highest grade of the calibrated scale.
+        steps: Evaluation steps.
+        signature: Signature of the calibration.
     """
 
     aspect: str
@@ -106,34 +106,34 @@ class EvaluationSteps:
     signature: str
 
     def onto(self, aspect: Aspect) -> Aspect:
-        """Returns an aspect with these steps in place of its own.
+        """Returns an aspect with these steps instead of its own.
 
         Raises:
-            InputError: They were calibrated for another aspect or scale.
+            InputError: The steps were calibrated for another aspect or scale.
         """
         if (aspect.name, aspect.low, aspect.high) != (self.aspect, self.low, self.high):
             raise InputError(
                 f"the steps were calibrated for {self.aspect} from {self.low} to {self.high}, not for {aspect.name} "
-                f"from {aspect.low} to {aspect.high}: give steps that were calibrated for this aspect"
+                f"from {aspect.low} to {aspect.high}: give steps for this aspect and scale"
             )
         return aspect.model_copy(update={"steps": list(self.steps)})
 
 
 @dataclass(frozen=True)
 class Calibration:
-    """What came of a calibration.
+    """Result of a calibration.
 
     Attributes:
-        steps: The best evaluation steps, with their aspect.
-        candidate: Their number in the log.
-        selection: Their score on the selection part, which they were chosen by: too high an estimate.
-        report: Their score on the report part.
-        baseline: The score of the task's own steps on the report part.
-        gain: The first less the second, on the examples that both have a rating for.
-        parts: Of every part what `Parts.summary` says.
-        settings: What was asked.
-        tally: Candidates by phase and status.
-        failed_drafts: Requests to the drafter that failed for a passing reason: another run asks them again.
+        steps: Best evaluation steps, with their aspect.
+        candidate: Number of their candidate in the log.
+        selection: Score on the selection part, which is too high, because the steps were chosen by it.
+        report: Score on the report part.
+        baseline: Score of the task's own steps on the report part.
+        gain: `report` minus `baseline`, over the examples with both ratings.
+        parts: `CalibrationParts.summary` of the parts.
+        settings: Settings of the calibration.
+        tally: Number of candidates by phase and status.
+        failed_drafts: Number of requests to the drafter that failed for a temporary reason; another run repeats them.
     """
 
     steps: EvaluationSteps
@@ -148,7 +148,7 @@ class Calibration:
     failed_drafts: int = 0
 
     def save(self, path: Path) -> None:
-        """Writes the calibration as YAML, whole or not at all.
+        """Writes the calibration as YAML, in one atomic step.
 
         Raises:
             OSError: The file cannot be written.
@@ -160,16 +160,17 @@ class Calibration:
 
 
 def load_steps(path: Path) -> EvaluationSteps:
-    """Reads the steps of a saved calibration; people may edit them.
+    """Reads the steps of a saved calibration, which may be edited.
 
     Args:
-        path: What `Calibration.save` wrote, or a file with its keys `aspect`, `low`, `high`, `steps`, `signature`.
+        path: File of `Calibration.save`, or another YAML file with its keys `aspect`, `low`, `high`, `steps` and
+            `signature`.
 
     Raises:
-        InputError: The file is not there or holds something else.
+        InputError: The file is missing or has other content.
     """
     if not path.is_file():
-        raise InputError(f"{path} is not there: give a file that `fcconan judge calibrate` wrote")
+        raise InputError(f"{path} is missing: give a file of `fcconan judge calibrate`")
     file = YamlFile(path)
     try:
         return TypeAdapter(EvaluationSteps).validate_python(file.data)
@@ -180,14 +181,14 @@ def load_steps(path: Path) -> EvaluationSteps:
 def signature(
     aspect: Aspect, parts: CalibrationParts, settings: CalibrationSettings, *, rater: str, drafter: str
 ) -> str:
-    """Returns the short string that names everything that changes the steps and their scores.
+    """Returns the signature of a calibration: all facts that change the steps and their scores.
 
     Args:
-        aspect: What is judged.
-        parts: The examples.
-        settings: What was asked.
-        rater: The name of the judge.
-        drafter: The name of the model that writes the steps.
+        aspect: Calibrated aspect.
+        parts: Rated examples.
+        settings: Settings of the calibration.
+        rater: Name of the judge.
+        drafter: Name of the model that writes the steps.
     """
     facts = {
         "fcconan": fcconan.__version__,
@@ -211,7 +212,7 @@ def signature(
 
 
 class Log:
-    """A file of one JSON record a line, under the name with `.partial` until all is written.
+    """JSON Lines file, whose name ends in `.partial` until it is complete.
 
     Raises:
         OSError: The file cannot be written.
@@ -221,14 +222,14 @@ class Log:
         self._file, self.partial = file, partial
 
     def write(self, record: Mapping[str, Any]) -> None:
-        """Adds a record, which can be read at once."""
+        """Writes a record and flushes the file."""
         self._file.write(json.dumps(record, ensure_ascii=False, allow_nan=False) + "\n")
         self._file.flush()
 
     @classmethod
     @contextmanager
     def at(cls, path: Path) -> Iterator[Self]:
-        """Begins a log, and gives it its name when the block ends well."""
+        """Opens a log, and renames it at the end of the block unless an exception is raised."""
         partial = path.with_name(f"{path.name}.partial")
         path.parent.mkdir(parents=True, exist_ok=True)
         with partial.open("w", encoding="utf-8") as file:

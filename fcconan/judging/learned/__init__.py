@@ -1,6 +1,12 @@
 """Raters that learn from people's ratings.
 
-`rated_texts` has the table they learn from, `features` what they see of a reply, `folds` which replies are held out
-together, `regression` what they learn, `cross_fitting` predictions for replies that were held out, `rater` the finished
-rater, `training_texts` what it remembers of its training texts, `judge` its ratings, and `files` its folder.
+- `rated_texts`: table of the training data
+- `features`: features of replies
+- `folds`: folds of replies
+- `regression`: kernel ridge regression
+- `cross_fitting`: out-of-fold predictions, and models of all folds
+- `rater`: the trained rater
+- `training_texts`: hashes of the training texts
+- `judge`: ratings in the columns of a Rating
+- `training`, `files`: training, and the folder of a rater
 """

@@ -1,13 +1,13 @@
-"""Predictions for replies whose message was held out, and the rater that is fitted to all of them.
+"""Cross-fitting: out-of-fold predictions, and models of the folds and of all rows.
 
     features = features_of(table.messages, table.texts, SentenceEncoder(MINILM))
     folds = fold_numbers(table, by="group", folds=10, seed=0)
     predicted = cross_fit(table, features, folds=folds, seed=0)                       # shape (n, aspects)
-    predicted = cross_fit(table, features, folds=folds, seed=0, usable=first_200)     # learns from these rows only
+    predicted = cross_fit(table, features, folds=folds, seed=0, usable=first_200)     # training on these rows only
     fitted = fit(table, features, folds=folds, seed=0)          # models of all folds, and one of all rows
 
-Predictions are not clipped to the scale. Ratings of a row never change the predictions of its own fold: kernel, penalty
-and coefficients are chosen on the other folds, and the space of features follows from texts alone.
+Predictions are not clipped to the scale. They do not depend on ratings of their own fold: kernel, penalty and
+coefficients are chosen on the other folds, and the space of features depends on texts only.
 """
 
 from collections.abc import Callable
@@ -29,13 +29,13 @@ def _silent(done: int, total: int | None) -> None:
 
 @dataclass(frozen=True, eq=False)
 class FittedModels:
-    """The models of a table.
+    """Fitted models of a table.
 
     Attributes:
-        space: The space of features.
-        of_folds: A model for each fold, fitted to the other folds.
-        of_all: The model of all rows.
-        points: The points of the rows, shape (n, k).
+        space: Space of the features.
+        of_folds: Model of each fold, fitted to the other folds.
+        of_all: Model of all rows.
+        points: Points of the rows, shape (n, k).
         predicted: Prediction of each row by the model of its fold, shape (n, m).
     """
 
@@ -56,19 +56,19 @@ def cross_fit(
     space: Space | None = None,
     progress: Progress = _silent,
 ) -> Floats:
-    """Returns predictions for each row by a model that was fitted to the other folds, shape (n, m).
+    """Predicts each row by a model that is fitted to the other folds.
 
     Args:
-        table: The rated texts.
-        features: Their features.
+        table: Rated texts.
+        features: Features of the rows.
         folds: Fold of each row, shape (n,).
         seed: Seed of landmarks and of the inner folds.
-        usable: Rows whose ratings may be learned from; None for all. All rows get a prediction.
-        space: The space of the features; None makes it of all rows.
-        progress: Receives the numbers of finished and of all fits.
+        usable: Whether the ratings of each row are used in the training; None for all. All rows have predictions.
+        space: Space of the features; None fits it to all rows.
+        progress: Function that receives the numbers of finished and of all fits.
 
     Returns:
-        Predictions; nan where a fold leaves fewer than 10 ratings of the aspect.
+        Predictions, shape (n, m); nan if fewer than 10 ratings of the aspect remain for the training.
     """
     with threadpool_limits(1, user_api="blas"):  # as in `fit`
         space = space or fit_space(features, seed=seed)
@@ -83,13 +83,13 @@ def fit(
     """Fits a model to the other folds of each fold, and one to all rows.
 
     Args:
-        table: The rated texts.
-        features: Their features.
+        table: Rated texts.
+        features: Features of the rows.
         folds: Fold of each row, shape (n,).
         seed: Seed of landmarks and of the inner folds.
-        progress: Receives the numbers of finished and of all fits.
+        progress: Function that receives the numbers of finished and of all fits.
     """
-    # On small matrices, threads of linear algebra mostly wait; and sums do not depend on how many there are.
+    # Matrices are small, and with one thread sums do not depend on the number of cores.
     with threadpool_limits(1, user_api="blas"):
         space = fit_space(features, seed=seed)
         points = space.points(features)

@@ -55,7 +55,7 @@ class Features:
     """Features of n replies in blocks.
 
     Attributes:
-        blocks: Name of the block -> values, shape (n, width); nan, in `ratings` only, is missing.
+        blocks: Name of the block -> values, shape (n, width); nan is missing, in `ratings` only.
     """
 
     blocks: dict[str, Floats]
@@ -69,36 +69,34 @@ class Features:
         return {name: values.shape[1] for name, values in self.blocks.items()}
 
     def take(self, rows: npt.NDArray[Any]) -> "Features":
-        """Returns the features of some replies.
+        """Returns the features of a subset of the replies.
 
         Args:
-            rows: Their positions, or a truth value for each reply.
+            rows: Positions of the replies, or a truth value for each reply.
         """
         return Features({name: values[rows] for name, values in self.blocks.items()})
 
     def only(self, *names: str) -> "Features":
-        """Returns some of the blocks."""
+        """Returns a subset of the blocks."""
         return Features({name: self.blocks[name] for name in names})
 
 
 def compute_features(
     messages: Sequence[str], texts: Sequence[str], encoder: Encoder | None = None, extra: Floats | None = None
 ) -> Features:
-    """Returns the features of replies.
+    """Computes the features of replies.
 
     Args:
         messages: The HS; length n.
         texts: The replies; length n.
-        encoder: Gives the embeddings; None for none.
-        extra: Ratings of other judges, shape (n, judges and aspects); nan is missing. None for none.
+        encoder: Encoder of the embeddings; None for no embeddings.
+        extra: Ratings of other judges, shape (n, pairs of judge and aspect), where nan is missing; or None.
 
     Raises:
-        InputError: The lengths differ, or the encoder cannot be used.
+        InputError: The lengths differ, or the encoder is not usable.
     """
     if len(messages) != len(texts) or (extra is not None and len(extra) != len(texts)):
-        raise InputError(
-            "messages, replies and their ratings have different numbers of rows: give one of each for a row"
-        )
+        raise InputError("messages, replies and their ratings have different lengths: give one of each for each row")
     blocks: dict[str, Floats] = {}
     if encoder is not None:
         blocks[EMBEDDING] = _pair_vectors(*(_encoded(each, encoder) for each in (messages, texts)))
@@ -109,7 +107,7 @@ def compute_features(
 
 
 def surface_features(messages: Sequence[str], texts: Sequence[str]) -> Floats:
-    """Returns what counts of characters and words say of replies; shape (n, len(SURFACE_NAMES))."""
+    """Returns counts and shares of characters and words of replies; shape (n, len(SURFACE_NAMES))."""
     rows = [_surface(message, text) for message, text in zip(messages, texts, strict=True)]
     return np.array(rows, dtype=np.float64).reshape(len(rows), len(SURFACE_NAMES))
 
@@ -144,7 +142,7 @@ def _surface(message: str, text: str) -> list[float]:
 
 
 def _encoded(texts: Sequence[str], encoder: Encoder) -> Floats:
-    """Returns the vectors of texts, each different text encoded once; a text in either place is encoded alike."""
+    """Returns the vectors of texts; each distinct text is encoded once, messages and replies in the same way."""
     different = list(dict.fromkeys(texts))
     at = {text: number for number, text in enumerate(different)}
     vectors = np.asarray(encoder.encode(different, role=QUERY), dtype=np.float64)

@@ -1,7 +1,7 @@
-"""The folder of a learned rater: numbers and names, nothing that can be executed.
+"""Folder of a learned rater: numbers and names, without executable content.
 
-`rater.json` has names, scales, hashes and results, `arrays.npz` the numbers, and `README.md` the card. Reading checks
-that files lie in the folder itself, and names, types, shapes and sizes before any number is read.
+`rater.json` has names, scales, hashes and results, `arrays.npz` the numbers, and `README.md` the card. Reading rejects
+links, and checks names, types, shapes and sizes before it reads any number.
 """
 
 import json
@@ -26,8 +26,8 @@ from fcconan.judging.learned.training_texts import MINIMA, TrainingTexts
 VALUES, ARRAYS, CARD = "rater.json", "arrays.npz", "README.md"
 FORMAT, VERSION = "fcconan-learned-rater", 1
 MOST_VALUES, MOST_ARRAYS = 64 * 2**20, 1024 * 2**20  # bytes
-_EARLIEST = (1980, 1, 1, 0, 0, 0)  # date of the members of the archive, so that equal raters are equal bytes
-# The prefix keeps a rater from having the name of a person, a model or a metric.
+_EARLIEST = (1980, 1, 1, 0, 0, 0)  # date of the members of the archive, so that equal raters have equal bytes
+# The prefix distinguishes learned raters from people, models and metrics.
 _RATER_NAME = r"^learned:[A-Za-z0-9._-]{1,100}$"
 _Size = Annotated[int, Field(ge=0, le=200_000)]
 _Name = Annotated[str, Field(min_length=1, max_length=200)]
@@ -75,7 +75,7 @@ def rater_name(folder: Path) -> str:
     """Returns the name of the rater of a folder.
 
     Raises:
-        InputError: The folder's own name has other characters than raters, or is too long.
+        InputError: The name of the folder has invalid characters, or is too long.
 
     >>> name_of_folder(Path("raters/cseval-1"))
     'learned:cseval-1'
@@ -83,8 +83,8 @@ def rater_name(folder: Path) -> str:
     name = f"learned:{folder.resolve().name}"
     if not re.fullmatch(_RATER_NAME, name):
         raise InputError(
-            f"the folder {str(folder)!r} gives the rater its name, which has 1 to 100 of A-Z, a-z, 0-9, '.', '_' "
-            "and '-': choose another --out"
+            f"the name of the folder {str(folder)!r} is the name of the rater, expected 1 to 100 of A-Z, a-z, 0-9, "
+            "'.', '_' and '-': choose another --out"
         )
     return name
 
@@ -92,16 +92,16 @@ def rater_name(folder: Path) -> str:
 def save_rater(
     rater: LearnedRater, folder: Path, card: str, *, further: Callable[[Path], None] = lambda stage: None
 ) -> None:
-    """Writes the folder of a rater, whole or not at all.
+    """Writes the folder of a rater in one atomic step.
 
     Args:
         rater: The rater.
-        folder: The folder to make or replace.
-        card: Its `README.md`.
-        further: Writes further files into the folder that it receives.
+        folder: Folder to create or replace.
+        card: Content of `README.md`.
+        further: Function that writes further files into the given folder.
 
     Raises:
-        OSError: The folder cannot be written.
+        OSError: The folder is not writable.
     """
     arrays = _arrays_of(rater)
     values = {
@@ -148,7 +148,7 @@ def _arrays_of(rater: LearnedRater) -> Arrays:
 
 
 _OF_MODELS = ("gammas", "alphas", "intercepts", "coefficients", "counts")
-_LARGEST = 1e12  # far above what training gives, and so small that no prediction overflows
+_LARGEST = 1e12  # far above values of training, and small enough to avoid overflows
 _RANGES = {
     **dict.fromkeys(("centre", "components", "landmarks", "intercepts", "coefficients"), (-_LARGEST, _LARGEST)),
     **dict.fromkeys(("scale", "half_widths", "counts"), (0.0, _LARGEST)),  # the scale of a constant feature is 0
@@ -161,8 +161,7 @@ def load_rater(folder: Path) -> LearnedRater:
     """Reads the folder of a rater.
 
     Raises:
-        InputError: The folder is none, or a file is missing, a link, too large, or has other content than `save_rater`
-            writes.
+        InputError: A file is missing, a link, too large, or has invalid content.
     """
     values = _read_values(_own_file(folder, VALUES, MOST_VALUES))
     _check_values(folder, values)
@@ -185,23 +184,23 @@ def load_rater(folder: Path) -> LearnedRater:
 
 
 def _own_file(folder: Path, name: str, most: int) -> Path:
-    """Returns a file of the folder.
+    """Returns the path of a file of the folder.
 
     Raises:
-        InputError: It is missing, a link, or too large.
+        InputError: The file is missing, a link, or too large.
     """
     path = folder / name
     if path.is_symlink():
         raise _refused(folder, f"{name} is a link, expected a file in the folder")
     if not path.is_file():
-        raise InputError(f"{folder} holds no {name}: give a folder that `fcconan judge train` wrote")
+        raise InputError(f"{folder} has no {name}: give a folder of `fcconan judge train`")
     if (size := path.stat().st_size) > most:
         raise _refused(folder, f"{name} has {size} bytes, expected at most {most}")
     return path
 
 
 def _refused(folder: Path, problem: str) -> InputError:
-    return InputError(f"{folder} is not used as a rater: {problem}; train it again, or get it from its source")
+    return InputError(f"{folder} is not a valid rater: {problem}; train it again, or copy it from its source")
 
 
 def _read_values(path: Path) -> _Values:
@@ -210,18 +209,18 @@ def _read_values(path: Path) -> _Values:
     except ValidationError as error:
         first = error.errors()[0]
         place = f"{VALUES}, {'.'.join(map(str, first['loc']))[:100]}" if first["loc"] else VALUES
-        # pydantic's words for a missing object name a class of this module
+        # pydantic's message for a missing object contains a class name of this module
         problem = "expected a JSON object" if first["type"] == "model_type" else first["msg"]
         raise _refused(path.parent, f"{place}: {problem}") from error
     except (ValueError, RecursionError, OSError) as error:
-        raise _refused(path.parent, f"{VALUES} is no JSON object in UTF-8") from error
+        raise _refused(path.parent, f"{VALUES} is invalid, expected a JSON object in UTF-8") from error
 
 
 def _check_values(folder: Path, values: _Values) -> None:
-    """Checks what `rater.json` says against itself.
+    """Checks that the entries of `rater.json` are consistent.
 
     Raises:
-        InputError: It contradicts itself, or this version of the package.
+        InputError: Two entries contradict each other, or the file is of another version.
     """
     widths, folds = _widths(values), values.sizes.get("models", 0) - 1
     names = [aspect.name for aspect in values.aspects]
@@ -289,12 +288,12 @@ def _read_arrays(path: Path, expected: Mapping[str, tuple[tuple[int, ...], str]]
                 with archive.open(f"{name}.npy") as member:
                     found[name] = np.lib.format.read_array(member, allow_pickle=False)
     except (ValueError, OSError, EOFError, zipfile.BadZipFile, NotImplementedError, RuntimeError, KeyError) as error:
-        raise _refused(path.parent, f"{ARRAYS} is no archive of numbers") from error
+        raise _refused(path.parent, f"{ARRAYS} is invalid, expected an archive of numbers") from error
     for name, array in found.items():
         if array.dtype.kind == "f" and not (np.isfinite(array) | (np.isnan(array) & (name in _MAY_BE_NAN))).all():
             raise _refused(path.parent, f"{name} in {ARRAYS} has values that are not finite")
     for name, (least, most) in _RANGES.items():
-        if (found[name] < least).any() or (found[name] > most).any():  # nan is neither
+        if (found[name] < least).any() or (found[name] > most).any():  # nan passes
             raise _refused(path.parent, f"{name} in {ARRAYS} has values outside of {least:g} to {most:g}")
     return found
 
@@ -303,7 +302,7 @@ def _check_header(folder: Path, name: str, member: Any, shape: tuple[int, ...], 
     """Checks type and shape of an array before its numbers are read.
 
     Raises:
-        InputError: They are others; an array of Python objects, which would be unpickled, is of another type.
+        InputError: Type or shape is unexpected, such as an array of Python objects, which would be unpickled.
     """
     if np.lib.format.read_magic(member) != (1, 0):
         raise _refused(folder, f"{name} in {ARRAYS} is of another version of the format npy")

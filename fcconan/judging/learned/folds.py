@@ -1,4 +1,4 @@
-"""Folds: which replies are held out together.
+"""Folds of replies for cross-fitting.
 
 folds = fold_numbers(table, by="group", folds=10, seed=0)   # shape (n,), 0 ... folds - 1
 """
@@ -17,9 +17,9 @@ def fold_numbers(table: RatedTexts, *, by: FoldKey = "group", folds: int = 10, s
     """Returns the fold of each row of a table.
 
     Args:
-        table: The rated texts.
-        by: What is held out together: a leakage group of HS, a system, or a round of annotation.
-        folds: The number of folds; systems or rounds in a smaller number are a fold each.
+        table: Rated texts.
+        by: Unit of a fold: leakage group of HS (`group`), `system`, or `round` of annotation.
+        folds: Number of folds; fewer systems or rounds than folds are a fold each.
         seed: Seed of the order of groups.
 
     Raises:
@@ -33,7 +33,7 @@ def fold_numbers(table: RatedTexts, *, by: FoldKey = "group", folds: int = 10, s
         )
     if folds < 2 or len(set(keys)) < 2:
         raise InputError(
-            f"cannot hold out {folds} folds of {len(set(keys))} groups of replies: two folds and two groups are the "
-            "least; give more rated replies, or other folds"
+            f"found {folds} folds and {len(set(keys))} groups of replies, expected two or more of both: give more "
+            "rated replies, or other folds"
         )
     return balanced_folds(keys, folds, seed=seed)

@@ -1,4 +1,4 @@
-"""Ratings by a learned rater, in the columns of a Rating and with their uncertainty."""
+"""Ratings by a learned rater, in the columns of a Rating, with prediction intervals."""
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -18,15 +18,15 @@ from fcconan.retrieval import Encoder
 
 Row = dict[str, Any]
 LEARNED_COLUMNS: Columns = LEARNED.kinds
-BATCH = 2_000  # replies whose features are in memory at once
+BATCH = 2_000  # number of replies with features in memory at a time
 
 
 class FeatureRatings:
-    """Ratings of other judges that are features.
+    """Ratings of other judges as features.
 
     Args:
         rows: Rows of ratings.
-        columns: Raters and aspects, in order; None for all of them that are not by people, in the order of the rows.
+        columns: Raters and aspects, in order; None for all raters except people, in the order of the rows.
 
     Attributes:
         columns: Raters and aspects, in order.
@@ -52,35 +52,35 @@ class FeatureRatings:
         """Checks that each rater rated some of the replies.
 
         Raises:
-            InputError: One did not.
+            InputError: A rater has no rating of these replies.
         """
         for rater, aspect in self.columns:
             if not self._values[rater, aspect].keys() & set(reply_ids):
                 raise InputError(
-                    f"the features need ratings of {aspect} by {rater}, and there are none of these replies: give "
+                    f"found no ratings of {aspect} by {rater} of these replies, which are features of the rater: give "
                     "them with --features-from RATINGS"
                 )
 
 
 class LearnedJudge:
-    """Rates replies by a learned rater.
+    """Judge that rates replies with a learned rater.
 
-    Replies that it learned from, and replies to their messages, are rated by a model that did not see them.
+    Training replies, and other replies to their messages, are rated by models that did not see them.
 
     Args:
         rater: The rater.
-        task: What is rated; an aspect that the rater did not learn is missing.
-        encoder: The encoder of the rater; None if it has none.
-        ratings: Ratings of other judges that are features; None if there are none.
+        task: Task; ratings of aspects that the rater did not learn are missing.
+        encoder: Encoder of the rater; None without one.
+        ratings: Ratings of other judges as features; None without them.
 
     Attributes:
-        name: The rater's name.
-        configuration: All that changes its ratings.
-        in_sample: Number of replies so far whose message or text each model had learned from.
+        name: Name of the rater.
+        configuration: All settings that change the ratings.
+        in_sample: Number of replies so far whose message or text was in the training of each model.
         unlike: Number of replies so far that are unlike the training data.
 
     Raises:
-        InputError: The task has none of its aspects, or on another scale.
+        InputError: The task and the rater have no common aspect, or different scales.
     """
 
     def __init__(
@@ -97,26 +97,26 @@ class LearnedJudge:
         shared = [aspect for aspect in self.task.aspects if aspect.name in own]
         if not shared:
             raise InputError(
-                f"the rater {self.name} rates {', '.join(own)}, the task {self.task.name} none of them: choose "
-                "another --task"
+                f"the rater {self.name} rates {', '.join(own)}, and the task {self.task.name} has none of these "
+                "aspects: choose another --task"
             )
         for aspect in shared:
             learned = own[aspect.name]
             if (learned.low, learned.high, learned.higher_is_better) != (*aspect.scale, aspect.higher_is_better):
                 raise InputError(
-                    f"the rater {self.name} rates {aspect.name} from {learned.low:g} to {learned.high:g}, the task "
-                    f"{self.task.name} from {aspect.low} to {aspect.high}, or in the other direction: choose the task "
-                    "of its training"
+                    f"the rater {self.name} has the scale {learned.low:g} to {learned.high:g} of {aspect.name}, the "
+                    f"task {self.task.name} {aspect.low} to {aspect.high}, or the other direction: choose the task of "
+                    "its training"
                 )
 
     def rate(self, replies: Iterable[Row]) -> Iterator[list[Row]]:
-        """Yields the ratings of one reply after the other: a row for each aspect of the task.
+        """Yields the ratings of each reply: a row for each aspect of the task.
 
         Args:
             replies: Rows with `reply_id`, `hate_speech` and `text`.
 
         Raises:
-            InputError: A judge whose ratings are features rated none of the replies.
+            InputError: A rater whose ratings are features has no rating of these replies.
         """
         if self._ratings is not None:
             replies = list(replies)
@@ -141,7 +141,7 @@ class LearnedJudge:
 
 
 class _Scale(Protocol):
-    """An aspect of a task or of a rater."""
+    """Aspect of a task or a rater."""
 
     @property
     def name(self) -> str: ...
@@ -163,14 +163,14 @@ def learned_ratings(
     features: Features,
     seen: Sequence[tuple[int | None, str]],
 ) -> Iterator[list[Row]]:
-    """Yields the ratings of one reply after the other, in the columns of `LEARNED`.
+    """Yields the ratings of each reply, in the columns of `LEARNED`.
 
     Args:
         rater: The rater.
-        aspects: What is rated; an aspect that the rater did not learn is missing.
-        rows: The replies; length n.
-        features: Their features.
-        seen: The model that rates each, and what it saw, as `TrainingTexts.model_for` returns them.
+        aspects: Aspects to rate; ratings of aspects that the rater did not learn are missing.
+        rows: Replies; length n.
+        features: Features of the replies.
+        seen: Model and provenance of each reply, as returned by `TrainingTexts.model_for`.
     """
     place = {aspect.name: at for at, aspect in enumerate(rater.aspects)}
     predicted = rater.predict(features, [fold for fold, _ in seen])

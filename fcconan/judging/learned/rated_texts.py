@@ -1,4 +1,4 @@
-"""Replies with people's mean ratings: the table from which raters learn, and on which they are evaluated.
+"""Replies with people's mean ratings: the table for training and evaluation of raters.
 
 table = RatedTexts(reply_ids=..., messages=..., texts=..., aspects=..., ratings=..., systems=..., rounds=...,
                    groups=leakage_groups(messages))
@@ -21,13 +21,13 @@ Ints = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class RatedAspect:
-    """An aspect and its scale.
+    """Aspect with its scale.
 
     Attributes:
-        name: The name.
-        low: The lowest grade.
-        high: The highest grade.
-        higher_is_better: Whether a high grade is praise.
+        name: Name of the aspect.
+        low: Lowest grade.
+        high: Highest grade.
+        higher_is_better: Whether high grades are better.
     """
 
     name: str
@@ -44,11 +44,11 @@ class RatedTexts:
         reply_ids: Ids of the replies; length n.
         messages: The HS; length n.
         texts: The replies; length n.
-        aspects: What was rated; length m.
+        aspects: Rated aspects; length m.
         ratings: Mean of people's ratings, shape (n, m); nan without a rating.
-        systems: Who wrote each reply; `unknown` where that is not known.
-        rounds: In which round of annotation each reply was rated; `unknown` where that is not known.
-        groups: Leakage group of each HS; rows of one group have the same message, in the same or other words.
+        systems: System of each reply, or `unknown`.
+        rounds: Round of annotation of each reply, or `unknown`.
+        groups: Leakage group of each HS; the messages of a group are equal or near-duplicates.
 
     Raises:
         InputError: The lengths differ, a reply occurs twice, or a rating is infinite.
@@ -81,10 +81,10 @@ class RatedTexts:
         return len(self.reply_ids)
 
     def take(self, rows: npt.NDArray[Any]) -> "RatedTexts":
-        """Returns some rows.
+        """Returns a subset of the rows.
 
         Args:
-            rows: Their positions, or a truth value for each row.
+            rows: Positions of the rows, or a truth value for each row.
         """
         positions = np.arange(len(self))[rows].tolist()
         columns = {name: tuple(getattr(self, name)[at] for at in positions) for name in _BY_REPLY[:-2]}
@@ -97,12 +97,12 @@ _BY_REPLY = ("reply_ids", "messages", "texts", "systems", "rounds", "ratings", "
 def make_rated_texts(
     replies: Sequence[dict[str, Any]], aspects: Sequence[RatedAspect], ratings: Floats, groups: Ints
 ) -> RatedTexts:
-    """Returns the table of rows of replies.
+    """Makes the table from rows of replies.
 
     Args:
-        replies: Rows with `reply_id`, `hate_speech`, `text` and, where known, `system` and `round` or `also_in`, whose
-            first name with `round` in it is the round. Length n.
-        aspects: What was rated; length m.
+        replies: Rows with `reply_id`, `hate_speech`, `text` and, if known, `system` and `round`; without `round`, the
+            first name in `also_in` that contains "round" is the round. Length n.
+        aspects: Rated aspects; length m.
         ratings: Mean of people's ratings, shape (n, m); nan is missing.
         groups: Leakage group of each row.
     """

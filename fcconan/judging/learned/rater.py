@@ -1,7 +1,7 @@
-"""A rater that learned from people's ratings: values, intervals, and a flag for replies unlike its training data.
+"""Learned rater: ratings, prediction intervals, and a flag for replies unlike the training data.
 
 The half-width of an interval is the conformal quantile of the absolute out-of-fold errors (jackknife with folds, Barber
-et al. 2021): the ceil((n + 1) * confidence)-th smallest of n. It holds for replies like the training data.
+et al. 2021): the ceil((n + 1) * confidence)-th smallest of n. It is valid for replies like the training data.
 """
 
 import math
@@ -18,22 +18,22 @@ from fcconan.judging.learned.regression import Flags, Models, Space
 from fcconan.judging.learned.training_texts import TrainingTexts
 
 CONFIDENCE = 0.9
-UNLIKE = 0.99  # quantile of the training data above which a reply is unlike them
-SMALLEST = 1e-12  # variance
-_DIRECTIONS = 32  # principal components whose variance counts for this
+UNLIKE = 0.99  # quantile of the scores of the training data above which a reply is unlike them
+SMALLEST = 1e-12  # smallest variance
+_DIRECTIONS = 32  # number of principal components in the score
 
 
 @dataclass(frozen=True, eq=False)
 class NoveltyDetector:
-    """How far a reply is from the training data.
+    """Detector of replies unlike the training data.
 
-    The score is the mean of the squared coordinates along the first principal components, each over its variance, plus
-    the squared length of the rest over its mean: about 2 for replies like the training data.
+    The score of a reply is the mean of its squared coordinates along the first principal components, each over its
+    variance, plus the squared length of the residual over its mean. It is about 2 for replies like the training data.
 
     Attributes:
         variances: Variance along each of the first components, shape (h,).
-        rest: Mean squared length of the rest.
-        threshold: The score above which a reply is unlike the training data.
+        rest: Mean squared length of the residual.
+        threshold: Score above which a reply is unlike the training data.
     """
 
     variances: Floats
@@ -57,7 +57,7 @@ def _parts(scaled: Floats, points: Floats, directions: int) -> tuple[Floats, Flo
 
 
 def fit_novelty_detector(scaled: Floats, points: Floats, folds: Ints) -> NoveltyDetector:
-    """Returns the novelty of replies, with a threshold from scores of rows that were held out."""
+    """Fits a detector, whose threshold is a quantile of the scores of held-out rows."""
     directions = max(1, min(_DIRECTIONS, len(points) // 10, points.shape[1]))
     first, rest = _parts(scaled, points, directions)
 
@@ -74,7 +74,7 @@ def fit_novelty_detector(scaled: Floats, points: Floats, folds: Ints) -> Novelty
 
 
 def half_width(errors: Floats, confidence: float = CONFIDENCE) -> float:
-    """Returns the conformal quantile of absolute errors; nan where there are too few for the confidence.
+    """Returns the conformal quantile of absolute errors; nan if there are too few for the confidence level.
 
     >>> half_width(np.arange(1.0, 20.0))
     18.0
@@ -85,12 +85,12 @@ def half_width(errors: Floats, confidence: float = CONFIDENCE) -> float:
 
 
 def coverage(errors: Floats, folds: Ints, confidence: float = CONFIDENCE) -> tuple[int, int]:
-    """Returns in how many rows the interval holds the rating, with the half-width of the other folds; and of how many.
+    """Returns the numbers of covered ratings and of all ratings, for intervals with the half-width of the other folds.
 
     Args:
         errors: Out-of-fold errors, shape (n,); nan is missing.
         folds: Fold of each row, shape (n,).
-        confidence: That of the intervals.
+        confidence: Confidence level of the intervals.
     """
     covered = total = 0
     for fold in np.unique(folds):
@@ -102,13 +102,13 @@ def coverage(errors: Floats, folds: Ints, confidence: float = CONFIDENCE) -> tup
 
 @dataclass(frozen=True, eq=False)
 class Predictions:
-    """Values of n replies and m aspects.
+    """Predictions for n replies and m aspects.
 
     Attributes:
-        values: Within the scales, shape (n, m); nan for an aspect with too few ratings.
-        low: Lower end of the interval, shape (n, m).
-        high: Upper end.
-        unlike_training: Whether the reply is unlike the training data, shape (n,).
+        values: Ratings within the scales, shape (n, m); nan for an aspect with too few ratings in the training.
+        low: Lower end of the prediction interval, shape (n, m).
+        high: Upper end of the prediction interval, shape (n, m).
+        unlike_training: Whether each reply is unlike the training data, shape (n,).
     """
 
     values: Floats
@@ -119,19 +119,19 @@ class Predictions:
 
 @dataclass(frozen=True, eq=False)
 class LearnedRater:
-    """A rater that learned from people's ratings.
+    """Rater that learned from people's ratings.
 
     Attributes:
-        name: Its name in ratings.
-        aspects: What it rates; length m.
-        space: The space of its features.
-        models: The models of the folds, and last the model of all rows.
+        name: Name of the rater in ratings.
+        aspects: Rated aspects; length m.
+        space: Space of the features.
+        models: Models of the folds, followed by the model of all rows.
         half_widths: Half-width of the interval of each aspect, shape (m,).
-        novelty: How far replies are from the training data.
+        novelty: Detector of replies unlike the training data.
         texts: Hashes of the training texts.
-        encoder: Name and configuration of the encoder; None for none.
+        encoder: Name and configuration of the encoder; None without one.
         features_from: Raters and aspects whose ratings are features.
-        about: What it was trained on and how well it does, as in `rater.json`.
+        about: Description of the training data and results, as in `rater.json`.
     """
 
     name: str
@@ -146,14 +146,14 @@ class LearnedRater:
     about: Mapping[str, Any]
 
     def predict(self, features: Features, folds: Sequence[int | None]) -> Predictions:
-        """Returns values of replies.
+        """Predicts ratings of replies.
 
         Args:
-            features: Those of n replies.
-            folds: The fold whose model rates each reply; None for the model of all rows.
+            features: Features of n replies.
+            folds: Fold whose model rates each reply; None for the model of all rows.
 
         Raises:
-            InputError: The features are others than in the training.
+            InputError: The features differ from those of the training.
         """
         scaled = self.space.scaled(features)
         points = scaled @ self.space.components
@@ -183,18 +183,18 @@ def build_rater(
     features_from: Sequence[tuple[str, str]] = (),
     about: Mapping[str, Any] | None = None,
 ) -> LearnedRater:
-    """Returns the rater of fitted models.
+    """Builds a rater from fitted models.
 
     Args:
-        name: Its name in ratings.
-        table: What it learned from.
-        features: Their features.
-        fitted: The models.
+        name: Name of the rater in ratings.
+        table: Training data.
+        features: Features of the training data.
+        fitted: Fitted models.
         folds: Fold of each row, shape (n,).
         texts: Hashes of the training texts.
-        encoder: Name and configuration of the encoder; None for none.
+        encoder: Name and configuration of the encoder; None without one.
         features_from: Raters and aspects whose ratings are features.
-        about: What is to be said of it.
+        about: Description of the training data and results.
     """
     errors = table.ratings - fitted.predicted
     return LearnedRater(

@@ -1,13 +1,14 @@
-"""Kernel ridge regression on landmarks: what a rater learns from features and ratings.
+"""Kernel ridge regression on landmarks, from features to ratings.
 
-Features are standardised, reduced to their principal components, and compared with landmarks by a Gaussian kernel
-(Nyström method, Williams and Seeger 2000); ridge regression on these gives the ratings. Landmarks are drawn from a
-normal distribution with the covariance of the training features, not from its rows, so that a saved rater holds no
-vector of a text. Representation and landmarks follow from texts alone, never from ratings.
+Features are standardised, projected to their principal components, and compared with landmarks by a Gaussian kernel
+(Nyström method, Williams and Seeger 2000). Ratings are a ridge regression on these kernel features. Landmarks are
+samples of a normal distribution with the covariance of the training features, not training rows, so that a saved rater
+contains no vector of a text. Components and landmarks do not depend on ratings.
 
     space = fit_space(features, seed=0)
-    models = fit_models(space.points(features), ratings, groups, space, seed=0)
-    models.predict(space.points(features))      # shape (n, aspects)
+    points = space.points(features)
+    models = Learner(space, points, ratings, groups, seed=0).fit(rows)
+    models.predict(space, points)      # shape (n, aspects)
 """
 
 from dataclasses import dataclass, replace
@@ -22,10 +23,10 @@ from fcconan.judging.learned.rated_texts import Floats, Ints, RatedTexts
 
 COMPONENTS = 256  # principal components
 LANDMARKS = 500  # or twice the replies, if that is less
-GAMMAS = (0.15, 0.6)  # of the kernel exp(-gamma * squared distance); a point's mean square is about 1
+GAMMAS = (0.15, 0.6)  # parameters of the kernel exp(-gamma * squared distance); a point's mean square is about 1
 ALPHAS = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0)  # penalties of the ridge regression
 INNER_FOLDS = 5
-FEWEST = 10  # ratings of an aspect from which a model can learn
+FEWEST = 10  # smallest number of ratings for the model of an aspect
 _WEIGHTS = {EMBEDDING: 1.0, SURFACE: 0.5, RATINGS: 1.0}  # root of the share of a block in the squared distance
 _JITTER = 1e-9  # smallest eigenvalue of the landmarks' kernel that counts
 Flags = npt.NDArray[np.bool_]
@@ -33,14 +34,14 @@ Flags = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True, eq=False)
 class Space:
-    """Where replies are points; of p features it has k dimensions.
+    """Space of replies: principal components of features, with landmarks.
 
     Attributes:
         widths: Block of features -> its width, in order; they add up to p.
         centre: Mean of each feature, shape (p,).
         scale: Factor of each feature, shape (p,).
         components: Principal components, shape (p, k).
-        landmarks: Points of comparison, shape (landmarks, k).
+        landmarks: Landmarks of the kernel, shape (landmarks, k).
     """
 
     widths: dict[str, int]
@@ -50,10 +51,10 @@ class Space:
     landmarks: Floats
 
     def points(self, features: Features) -> Floats:
-        """Returns the points of replies, shape (n, k); a missing feature counts as its mean.
+        """Returns the points of replies, shape (n, k); missing features are replaced by their means.
 
         Raises:
-            InputError: The features are others than the rater's.
+            InputError: The features differ from those of the training.
         """
         return self.scaled(features) @ self.components
 
@@ -61,7 +62,7 @@ class Space:
         """Returns the standardised features of replies, shape (n, p).
 
         Raises:
-            InputError: The features are others than the rater's.
+            InputError: The features differ from those of the training.
         """
         if features.widths != self.widths:
             raise InputError(f"found features {features.widths}, expected those of the training, {self.widths}")
@@ -86,7 +87,7 @@ class Models:
         alphas: Penalty of each aspect, shape (m,).
         intercepts: Shape (m,); nan for an aspect with too few ratings.
         coefficients: Shape (m, landmarks).
-        counts: Ratings that each learned from, shape (m,).
+        counts: Number of ratings in the training of each aspect, shape (m,).
     """
 
     gammas: Floats
@@ -105,10 +106,10 @@ class Models:
 
 
 def check_number_of_ratings(table: RatedTexts) -> None:
-    """Checks that a model can learn an aspect of a table.
+    """Checks that at least one aspect has enough ratings for a model.
 
     Raises:
-        InputError: Each aspect has too few ratings, or its ratings are of one leakage group.
+        InputError: Each aspect has too few ratings, or ratings of one leakage group only.
     """
     rated = [table.groups[~np.isnan(column)] for column in table.ratings.T]
     enough = [groups for groups in rated if len(groups) >= FEWEST]
@@ -120,16 +121,16 @@ def check_number_of_ratings(table: RatedTexts) -> None:
         )
     if all(len(np.unique(groups)) < 2 for groups in enough):
         raise InputError(
-            "found ratings of replies to one HS only, in the same or other words, expected two or more HS: give "
-            "replies to others"
+            "found ratings of replies to one HS or its near-duplicates, expected two or more different HS: give more "
+            "replies"
         )
 
 
 def fit_space(features: Features, *, seed: int = 0) -> Space:
-    """Returns the space of features.
+    """Fits the space of features.
 
     Args:
-        features: Those of all replies that may be compared, without their ratings.
+        features: Features of all replies.
         seed: Seed of the landmarks.
 
     Raises:
@@ -182,8 +183,8 @@ class Learner:
     """Fits models to parts of the ratings; the kernel features of all replies are computed once.
 
     Args:
-        space: The space.
-        points: The points of the replies, shape (n, k).
+        space: Space of the features.
+        points: Points of the replies, shape (n, k).
         ratings: Mean ratings, shape (n, m); nan is missing.
         groups: Leakage group of each reply, shape (n,).
         seed: Seed of the inner folds.
@@ -196,10 +197,10 @@ class Learner:
         self._mapped = {gamma: space.kernel(points, gamma) @ each for gamma, each in self._whitenings.items()}
 
     def fit(self, rows: Flags) -> Models:
-        """Fits a model of each aspect, with kernel and penalty chosen by cross-validation over groups of the rows.
+        """Fits a model for each aspect; kernel and penalty are chosen by cross-validation over groups.
 
         Args:
-            rows: The replies whose ratings may be used, shape (n,).
+            rows: Whether the ratings of each reply are used, shape (n,).
         """
         aspects = self._ratings.shape[1]
         found = Models(
@@ -210,7 +211,7 @@ class Learner:
             counts=np.zeros(aspects, dtype=np.int64),
         )
         patterns: dict[bytes, list[int]] = {}
-        for aspect in range(aspects):  # aspects of which the same replies were rated share their matrices
+        for aspect in range(aspects):  # aspects with ratings of the same replies share their matrices
             patterns.setdefault((rows & ~np.isnan(self._ratings[:, aspect])).tobytes(), []).append(aspect)
         for pattern, columns in patterns.items():
             used = np.flatnonzero(np.frombuffer(pattern, dtype=np.bool_))
@@ -244,7 +245,7 @@ class Learner:
 
 
 def _rank_correlations(predicted: Floats, targets: Floats) -> Floats:
-    """Returns Spearman's correlation along the second axis from the end; 0 where one side is constant."""
+    """Returns Spearman's correlation along the second-last axis; 0 if one side is constant."""
     from scipy.stats import rankdata
 
     ranks, wanted = (rankdata(each, axis=-2) for each in (predicted, targets))

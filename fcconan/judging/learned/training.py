@@ -1,4 +1,4 @@
-"""Training: from a table to the folder of a rater, with its card and the out-of-fold ratings of all training rows."""
+"""Training of a rater: fits the models, and writes its folder with card and out-of-fold ratings."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -23,23 +23,23 @@ BANNER = "Trained on these raters; no evidence for other raters, systems or topi
 RESAMPLES = 1_000
 _HELD_OUT = {
     "group": "the message, in the same or other words",
-    "system": "the system that wrote it, though other systems' replies to the message",
-    "round": "its round of annotation, though replies to the message in other rounds",
+    "system": "its system, but saw replies of other systems to the message",
+    "round": "its round of annotation, but saw replies to the message in other rounds",
 }
 
 
 @dataclass(frozen=True, eq=False)
 class TrainingData:
-    """What a rater learns from.
+    """Training data of a rater.
 
     Attributes:
-        table: The rated texts.
-        rows: The replies, length n.
+        table: Rated texts.
+        rows: Replies, length n.
         codes: Upstream codes of the HS of each row.
-        features: The features of the rows.
-        encoder: Name and configuration of the encoder; None for none.
+        features: Features of the rows.
+        encoder: Name and configuration of the encoder; None without one.
         features_from: Raters and aspects whose ratings are features.
-        population: The data, for signatures.
+        population: Description of the data for signatures.
     """
 
     table: RatedTexts
@@ -57,20 +57,20 @@ def train_rater(
     """Trains a rater and writes its folder.
 
     Args:
-        data: What it learns from.
-        out: The folder.
+        data: Training data.
+        out: Folder of the rater.
         folds: Fold of each row, shape (n,).
-        fold_by: What the folds hold out together.
+        fold_by: Unit of the folds: `group`, `system` or `round`.
         people: Number of people whose ratings are averaged.
         seed: Seed of landmarks, inner folds and intervals.
-        progress: Receives the numbers of finished and of all fits.
+        progress: Function that receives the numbers of finished and of all fits.
 
     Returns:
-        What `about` in `rater.json` says.
+        `about` of `rater.json`: description of the training data and results.
 
     Raises:
-        InputError: The name of the folder cannot be that of a rater.
-        OSError: The folder cannot be written.
+        InputError: The name of the folder is not valid as the name of a rater.
+        OSError: The folder is not writable.
     """
     table = data.table
     fitted = fit(table, data.features, folds=folds, seed=seed, progress=progress)
@@ -191,16 +191,16 @@ def _card(rater: LearnedRater) -> str:
         [
             *lines,
             "",
-            f"Half-width is that of the {about['confidence']:.0%} prediction interval, coverage the share of ratings "
-            "in it, with the half-width of the other folds.",
+            f"Half-width: half the length of the {about['confidence']:.0%} prediction interval. Coverage: share of "
+            "ratings in the interval, with the half-width of the other folds.",
             "",
-            f"`out_of_fold` of a training reply means that the model did not see {_HELD_OUT[about['fold_by']]}. "
+            f"`out_of_fold` of a training reply: the model did not see {_HELD_OUT[about['fold_by']]}. "
             f"{rater.texts.shared_replies} of {len(rater.texts.replies)} different reply texts have rows in several "
-            "folds, so the models of these rows saw the text in a row of another fold. Of other replies it means that "
-            "the model saw neither the message nor the text of the reply.",
+            "folds, so that the models of these rows saw the text in a row of another fold. `out_of_fold` of another "
+            "reply: the model saw neither the message nor the text of the reply.",
             "",
-            "The folder holds numbers, names and hashes of texts, no texts. Who has a text can tell from the hashes "
-            f"whether it was used. `{OUT_OF_FOLD_RATINGS}` has the out-of-fold rating of each training reply.",
+            "The folder contains numbers, names and hashes of texts, but no texts. The hashes reveal whether a known "
+            f"text was used. `{OUT_OF_FOLD_RATINGS}` has the out-of-fold rating of each training reply.",
             "",
         ]
     )

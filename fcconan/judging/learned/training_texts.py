@@ -1,9 +1,10 @@
-"""What a rater remembers of the texts it learned from: hashes, which tell who may rate a reply without having seen it.
+"""Hashes of the training texts of a rater, which determine a model that has not seen a reply.
 
-A hash tells only those who have the text that it was there. Messages in other words are found by the upstream code, and
-near-duplicates by signatures of their runs of three letters: 128 minima of hash functions, of which 8 bits are stored
-(b-bit minwise hashing, Li and König 2010). The share of equal minima estimates the share of common runs; `Kinship`
-joins messages from 2/3 on, and here 0.55 is enough, as the estimate is off by .04.
+A hash reveals only to owners of a text that it was used. Paraphrased messages are found by their upstream code, and
+near-duplicates by MinHash signatures of their letter trigrams: 128 minima of hash functions, of which 8 bits are stored
+(b-bit minwise hashing, Li and König 2010). The share of equal minima estimates the Jaccard similarity of the trigrams.
+Leakage groups merge messages from a similarity of 2/3; the threshold here is 0.55, because the standard error of the
+estimate is .04.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -26,10 +27,10 @@ Signatures = npt.NDArray[np.uint8]
 
 @dataclass(frozen=True, eq=False)
 class TrainingTexts:
-    """The hashes of the training texts, each with the folds of its rows.
+    """Hashes of the training texts with the folds of their rows.
 
     Attributes:
-        pairs: Hash of message and reply -> fold of each row, so that there are as many folds as rows.
+        pairs: Hash of message and reply -> fold of each of its rows.
         messages: Hash of a message -> folds.
         replies: Hash of a reply -> folds.
         codes: Hash of an upstream code of a message -> folds.
@@ -43,11 +44,11 @@ class TrainingTexts:
     signatures: Signatures
 
     def model_for(self, message: str, text: str, codes: Iterable[str] = ()) -> tuple[int | None, str]:
-        """Returns which model may rate a reply: the one of a fold, or None for the model of all rows.
+        """Returns the fold whose model rates a reply, or None for the model of all rows.
 
-        The model of a fold saw the texts of all other folds. A training row gets the model of its own fold, also where
-        another fold has a row with the same reply to another message. Any other reply gets the model that saw neither
-        the message, in the same or other words, nor the text of the reply.
+        The training of a fold's model includes all other folds. A training row is rated by the model of its own fold,
+        even if another fold has a row with the same reply to another message. Any other reply is rated by a model whose
+        training included neither the message (or a near-duplicate or paraphrase of it) nor the text of the reply.
 
         Args:
             message: The HS.
@@ -55,8 +56,8 @@ class TrainingTexts:
             codes: Upstream codes of the HS.
 
         Returns:
-            The fold, and `unseen` (the texts are no training texts), `out_of_fold` (they are, and this fold's model did
-            not learn from the row, or from the message and the reply) or `in_sample` (each model learned from one).
+            The fold, and the provenance: `unseen` (message and reply are not in the training data), `out_of_fold` (they
+            are, but not in the training of this fold's model) or `in_sample` (each model learned from one of them).
         """
         found = set(self.pairs.get(pair_hash(message, text), ()))
         if not found:
@@ -88,7 +89,7 @@ class TrainingTexts:
 def hash_training_texts(
     messages: Sequence[str], texts: Sequence[str], codes: Sequence[Sequence[str]], folds: Ints
 ) -> TrainingTexts:
-    """Returns the hashes of training texts.
+    """Hashes training texts.
 
     Args:
         messages: The HS; length n.
@@ -121,7 +122,7 @@ def _frozen(found: Mapping[str, Collection[int]]) -> dict[str, tuple[int, ...]]:
 
 
 def text_hash(text: str) -> str:
-    """Returns the hash of a text, the same for other case, punctuation and white space."""
+    """Returns the hash of a text, ignoring case, punctuation and white space."""
     return short_hash(simplified(text))
 
 
@@ -132,7 +133,7 @@ def pair_hash(message: str, text: str) -> str:
 
 @lru_cache(maxsize=20_000)
 def minhash_signature(message: str) -> Signatures:
-    """Returns the signature of a message, shape (128,)."""
+    """Returns the MinHash signature of a message, shape (128,)."""
     letters = simplified(message)
     runs = {letters[start : start + 3] for start in range(max(1, len(letters) - 2))}
     hashes = np.array([crc32(run.encode("utf-8", "surrogatepass")) % _PRIME for run in sorted(runs)], dtype=np.int64)
@@ -143,7 +144,7 @@ def minhash_signature(message: str) -> Signatures:
 
 @lru_cache(maxsize=1)
 def _hash_functions() -> tuple[Ints, Ints]:
-    """Returns factors and offsets, shape (128,) each, of a generator whose numbers are the same for good."""
+    """Returns factors and offsets of the hash functions, shape (128,) each, from CRC-32 values that never change."""
     drawn = [crc32(f"{name}:{number}".encode()) % (_PRIME - 1) + 1 for name in "ab" for number in range(MINIMA)]
     factors, offsets = np.array(drawn, dtype=np.int64).reshape(2, MINIMA)
     return factors, offsets
