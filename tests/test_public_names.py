@@ -65,7 +65,7 @@ BUILT = {
     "generation/finetuning/run.py": ["train_with_rate", "metrics"],
     "models/dry_run.py": ["summary", "figures"],
     "reporting/safety.py": ["_system", "_share"],
-    "generation/suites/rows.py": ["missing_in"],
+    "generation/suites/rows.py": ["count_missing"],
     "generation/writing.py": ["result"],
     "judging/audit/findings.py": ["write"],
     "judging/benchmark/evaluation.py": ["people_rows", "curve_rows", "held_out_rows"],

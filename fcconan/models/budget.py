@@ -1,4 +1,4 @@
-"""What calls cost: prices from a file, an estimate before the first call, and a limit that is never passed."""
+"""Costs of requests: prices from a file, estimates for dry runs, and a limit that is never exceeded."""
 
 import threading
 from collections.abc import Iterable, Mapping
@@ -14,14 +14,14 @@ from fcconan.data import YamlFile
 from fcconan.errors import InputError
 
 PER = 1_000_000
-# Of the languages that tokenizers know well. An estimate is for planning; limits are kept by the bound below.
+# For languages with good support by tokenizers. Estimates are for planning; limits use the upper bound below.
 BYTES_A_TOKEN = 4
-# A message costs a few tokens besides its text. No tokenizer makes more tokens than there are bytes.
+# Upper bound of the tokens of a message in addition to its text, which has at most one token per byte.
 TOKENS_A_MESSAGE = 16
 
 
 class CostLimitError(InputError):
-    """The next call might cost more than was allowed; what was answered is kept."""
+    """The next request may exceed the limit of cost; all answers are stored."""
 
 
 Rate = Annotated[float, Field(strict=True, ge=0, allow_inf_nan=False)]
@@ -29,13 +29,13 @@ Rate = Annotated[float, Field(strict=True, ge=0, allow_inf_nan=False)]
 
 @pydantic.dataclasses.dataclass(frozen=True, config=ConfigDict(extra="forbid"))
 class Price:
-    """The price of a model, in the unit of the file, for a million tokens."""
+    """The prices of a model for a million tokens, in the currency of the file."""
 
     input: Rate
     output: Rate
 
-    def of(self, prompt_tokens: float, completion_tokens: float) -> float:
-        """Returns the cost of so many tokens."""
+    def cost(self, prompt_tokens: float, completion_tokens: float) -> float:
+        """Returns the cost of the given numbers of tokens."""
         return (prompt_tokens * self.input + completion_tokens * self.output) / PER
 
 
@@ -43,7 +43,7 @@ def load_price(path: Path, model: str) -> Price:
     """Reads the price of a model: `MODEL: {input: 2.5, output: 10}`, for a million tokens.
 
     Raises:
-        InputError: The file has other content, or no price for the model.
+        InputError: The file is invalid or lacks a price for the model.
     """
     file = YamlFile(path)
     if model not in file.data:
@@ -60,41 +60,41 @@ def load_price(path: Path, model: str) -> Price:
 
 
 def estimated_tokens(texts: Iterable[str]) -> int:
-    """Returns roughly how many tokens texts have: a token for four bytes."""
+    """Returns an estimate of the number of tokens: one for four bytes."""
     return sum(ceil(_length(text) / BYTES_A_TOKEN) for text in texts)
 
 
 def most_tokens(body: Mapping[str, Any]) -> tuple[int, int]:
-    """Returns bounds for the tokens of a request and of its answer.
+    """Returns upper bounds of the tokens of a request and of its answer.
 
     Raises:
-        InputError: The request does not limit its answer.
+        InputError: The request does not limit the length of its answer.
     """
     answer = longest_answer(body)
     if answer is None:
-        raise InputError("a limit of cost needs a limit of the answers: give the longest answer, in tokens")
+        raise InputError("a limit of cost needs a limit of the answers: set a maximum number of tokens")
     return longest_prompt(body), answer
 
 
 def longest_prompt(body: Mapping[str, Any]) -> int:
-    """Returns a bound for the tokens of a request: its bytes, and some for every message and for the whole."""
+    """Returns an upper bound of the tokens of a request: its bytes, and a constant per message and request."""
     schema = len(str(body.get("response_format", "")).encode())
     texts = sum(_length(text) + TOKENS_A_MESSAGE for text in texts_of(body))
     return texts + schema + TOKENS_A_MESSAGE
 
 
 def texts_of(body: Mapping[str, Any]) -> list[str]:
-    """Returns the texts of a request: its messages, or those that become embeddings."""
+    """Returns the texts of a request: its messages, or its inputs for embeddings."""
     return list(body["input"]) if "input" in body else [each["content"] for each in body["messages"]]
 
 
 def _length(text: str) -> int:
-    """Returns the bytes of a text, also of one with half characters."""
+    """Returns the number of bytes of a text, also with lone surrogates."""
     return len(text.encode(errors="surrogatepass"))
 
 
 def longest_answer(body: Mapping[str, Any]) -> int | None:
-    """Returns a bound for the tokens of an answer, or None if the request sets none; embeddings have no tokens."""
+    """Returns an upper bound of the tokens of an answer (0 for embeddings); None if the request sets none."""
     if "input" in body:
         return 0
     longest = body.get("max_completion_tokens", body.get("max_tokens"))
@@ -102,16 +102,15 @@ def longest_answer(body: Mapping[str, Any]) -> int | None:
 
 
 class CostLimit:
-    """The amount that all models of a run may cost together.
+    """Limit of the total cost of all models of a run.
 
     Args:
-        limit: In the unit of the prices.
+        limit: Maximum cost, in the currency of the prices.
 
     Attributes:
-        limit: The given one.
-        spent: Cost of answered calls. A call that failed without an answer may have been charged: it counts with the
-            amount that was reserved for it.
-        reserved: The most that calls under way may cost.
+        limit: Maximum cost.
+        spent: Cost of answered requests. A failed request that may have been charged counts with its reserved amount.
+        reserved: Maximum cost of requests in flight.
     """
 
     def __init__(self, limit: float) -> None:
@@ -121,10 +120,10 @@ class CostLimit:
         self._lock = threading.Lock()
 
     def reserve(self, amount: float) -> bool:
-        """Reserves an amount, if that keeps within the limit; returns whether it did.
+        """Reserves an amount if the limit allows it, and returns whether it does.
 
         Raises:
-            CostLimitError: It does not, and no call under way can free anything.
+            CostLimitError: The limit does not allow it, and no request in flight can release a reserved amount.
         """
         with self._lock:
             if self.spent + self.reserved + amount <= self.limit:
@@ -134,12 +133,12 @@ class CostLimit:
             if self._under_way:
                 return False
         raise CostLimitError(
-            f"the limit of cost is reached: {self.spent:.4f} of {self.limit:g} is spent, and the next call may cost "
-            f"{amount:.4f}; what was answered is kept, raise --max-cost and run again to go on"
+            f"the limit of cost is reached: {self.spent:.4f} of {self.limit:g} is spent, and the next request may cost "
+            f"{amount:.4f}; all answers are stored: raise --max-cost and run again to continue"
         )
 
     def commit(self, amount: float, cost: float) -> None:
-        """Replaces an amount that was reserved for a call by its cost."""
+        """Replaces the reserved amount of a request by its cost."""
         with self._lock:
             self._under_way -= 1
             self.reserved = max(self.reserved - amount, 0.0) if self._under_way else 0.0
@@ -148,13 +147,13 @@ class CostLimit:
 
 @dataclass
 class Used:
-    """Requests and tokens of a model in this run, as the endpoint counts.
+    """Requests and tokens of a model in this run, as counted by the endpoint.
 
     Attributes:
-        requests: Those that were sent, repetitions among them.
-        prompt_tokens: Of those with a count.
-        completion_tokens: Of those with a count.
-        uncounted: Requests that may have been charged, without a count: cut answers, timeouts, unusable bodies.
+        requests: Number of sent requests, including repetitions.
+        prompt_tokens: Prompt tokens of the requests with a count.
+        completion_tokens: Generated tokens of the requests with a count.
+        uncounted: Number of possibly charged requests without a count, such as timeouts and invalid bodies.
     """
 
     requests: int = 0
@@ -164,14 +163,14 @@ class Used:
 
 
 class Budget:
-    """Counts the tokens of calls, and keeps their cost within a limit: the most they may cost is reserved beforehand.
+    """Counts the tokens of requests and enforces a limit of cost: the maximum cost is reserved before each request.
 
     Args:
-        limit: The limit of all models of a run; None for no limit.
-        price: Price of the model; None where it is unknown, which goes without a limit only.
+        limit: Limit of all models of a run; None for no limit.
+        price: Price of the model; None if it is unknown, which excludes a limit.
 
     Attributes:
-        limit: The limit; None for none.
+        limit: Limit of all models of a run; None for no limit.
         price: Price of the model.
         used: Requests and tokens so far.
     """
@@ -190,23 +189,23 @@ class Budget:
     def cost(self) -> float | None:
         """Cost of the counted tokens of this model; None without a price."""
         used = self.used
-        return None if self.price is None else self.price.of(used.prompt_tokens, used.completion_tokens)
+        return None if self.price is None else self.price.cost(used.prompt_tokens, used.completion_tokens)
 
     def bound(self, body: Mapping[str, Any]) -> float:
-        """Returns the most that a request can cost; 0 where there is no limit."""
-        return self.price.of(*most_tokens(body)) if self.limit is not None and self.price is not None else 0.0
+        """Returns the maximum cost of a request; 0 without a limit."""
+        return self.price.cost(*most_tokens(body)) if self.limit is not None and self.price is not None else 0.0
 
     def reserve(self, amount: float) -> bool:
-        """As `CostLimit.reserve`; always possible without a limit."""
+        """Reserves an amount as `CostLimit.reserve` does; always True without a limit."""
         return self.limit is None or self.limit.reserve(amount)
 
     def commit(self, amount: float, usage: object, *, is_charged: bool = True) -> None:
-        """Books a call for which an amount was reserved.
+        """Replaces the reserved amount of a request by its cost.
 
         Args:
             amount: The reserved amount.
-            usage: The endpoint's count of tokens, if there is one.
-            is_charged: False for a call that the endpoint turned away.
+            usage: Token counts of the endpoint, if there are any.
+            is_charged: False for a request that the endpoint rejected.
         """
         counts = usage if isinstance(usage, Mapping) else {}
         prompt, completion = (counts.get(name) for name in ("prompt_tokens", "completion_tokens"))
@@ -215,7 +214,7 @@ class Budget:
         if type(prompt) is int and type(completion) is int and min(prompt, completion) >= 0:
             self.used.prompt_tokens += prompt
             self.used.completion_tokens += completion
-            cost = 0.0 if self.price is None else self.price.of(prompt, completion)
+            cost = 0.0 if self.price is None else self.price.cost(prompt, completion)
         elif is_charged:
             self.used.uncounted += 1
         if self.limit is not None:

@@ -1,7 +1,7 @@
-"""Chat templates: messages become the tokens that a model reads.
+"""Chat templates: from messages to the tokens of a model.
 
-What begins a text stands once, because the template alone puts it there. An instruction is never left out: where a
-template has no place for it, it goes to the front of the message that follows.
+The token that begins a text occurs once, because only the template adds it. Instructions are never lost: if a template
+ignores system messages, they are put before the next user message.
 """
 
 import json
@@ -18,22 +18,22 @@ from fcconan.errors import InputError
 from fcconan.models.requests import Messages
 
 _MARKS = re.compile(r"\{#-?\s*marks:\s*(\[.*?\])\s*-?#\}", re.DOTALL)
-# Added to both sides of a cut, so that no tokenizer sees the beginning of a text there.
+# Put before a continuation, so that tokenizers do not treat it as the beginning of a text.
 _ANCHOR = "\n"
 
 
 @dataclass(frozen=True)
 class Format:
-    """A chat template: how messages are written for a model.
+    """A chat template.
 
     Attributes:
-        name: How it is called.
-        template: Jinja, which takes `messages` (role and content of each), `add_generation_prompt` and the tokenizer's
-            `bos_token` and `eos_token`, as templates of tokenizers do. A comment `{# marks: ["[INST]"] #}` lists, as
-            JSON, the words that it sets around messages; a message that holds one of them is refused.
+        name: Name of the format.
+        template: Jinja template of `messages` (role and content of each), `add_generation_prompt`, `bos_token` and
+            `eos_token`, as for tokenizers. A comment `{# marks: ["[INST]"] #}` lists the markers around messages as
+            JSON; messages that contain one are refused.
 
     Raises:
-        InputError: The marks are no list of texts.
+        InputError: The marks are not a list of texts.
     """
 
     name: str
@@ -49,10 +49,10 @@ class Format:
 
     @cached_property
     def marks(self) -> tuple[str, ...]:
-        """What the template sets around messages, as far as it is no token of its own.
+        """The markers around messages that are not special tokens.
 
         Raises:
-            InputError: The template lists them wrongly.
+            InputError: The list in the template is invalid.
         """
         found = _MARKS.search(self.template)
         if found is None:
@@ -69,16 +69,16 @@ class Format:
 
 
 def render(tokenizer: Any, messages: Messages, template: str | None = None, *, prompt: bool = True) -> str:
-    """Returns messages as a model reads them.
+    """Returns messages in the format of a model.
 
     Args:
-        tokenizer: Of transformers.
-        messages: Role and content of each.
-        template: A chat template; None for the tokenizer's own.
-        prompt: Whether the answer of the model is to follow.
+        tokenizer: Tokenizer of transformers.
+        messages: Role and content of each message.
+        template: Chat template; None for the tokenizer's own.
+        prompt: Whether to add the beginning of the model's answer.
 
     Raises:
-        Exception: The template refuses the messages, even without a message of the system.
+        Exception: The template refuses the messages, also with merged system messages.
     """
     try:
         text = _rendered(tokenizer, messages, template, prompt)
@@ -93,7 +93,7 @@ def render(tokenizer: Any, messages: Messages, template: str | None = None, *, p
 
 
 def prompt_tokens(tokenizer: Any, messages: Messages, template: str | None = None) -> list[int]:
-    """Returns the tokens after which a model writes its answer; for the arguments see `render`.
+    """Returns the tokens of a prompt; for the arguments see `render`.
 
     Raises:
         Exception: The template refuses the messages.
@@ -102,17 +102,17 @@ def prompt_tokens(tokenizer: Any, messages: Messages, template: str | None = Non
 
 
 def encode_pair(tokenizer: Any, template: str | None, messages: Messages, reply: str) -> tuple[list[int], int]:
-    """Returns a prompt with its answer, as a model learns it.
+    """Returns a prompt with its answer as tokens for training.
 
     Args:
-        tokenizer: Of transformers, with an end token.
-        template: A chat template; None for the tokenizer's own.
-        messages: The prompt, without control tokens.
-        reply: The answer; the same.
+        tokenizer: Tokenizer of transformers, with an end token.
+        template: Chat template; None for the tokenizer's own.
+        messages: Prompt, without control tokens.
+        reply: Answer, without control tokens.
 
     Returns:
-        The tokens of the prompt, exactly as `prompt_tokens` gives them, of the answer, and the tokenizer's end token,
-        once and last, whatever the template sets after an answer; and how many of them are the prompt's.
+        The tokens of the prompt, equal to `prompt_tokens`, of the answer, and one end token (anything else that the
+        template adds after an answer is omitted); and the number of prompt tokens.
 
     Raises:
         Exception: The template refuses the messages.
@@ -122,30 +122,30 @@ def encode_pair(tokenizer: Any, template: str | None, messages: Messages, reply:
     prompt = _encoded(tokenizer, text)
     answer = _before_answer(tokenizer, template, messages, reply, text) + reply
     whole = _encoded(tokenizer, text + answer)
-    if whole[: len(prompt)] != prompt:  # the last letters of the prompt and the first of the answer make one token
+    if whole[: len(prompt)] != prompt:  # a token spans the end of the prompt and the beginning of the answer
         whole = prompt + _continued(tokenizer, answer)
     return [*whole, tokenizer.eos_token_id], len(prompt)
 
 
 def control_tokens(tokenizer: Any) -> list[str]:
-    """Returns all tokens that a model obeys, sorted."""
+    """Returns all special tokens of a tokenizer, sorted."""
     added = tokenizer.added_tokens_decoder.values()
     return sorted({*tokenizer.all_special_tokens, *(token.content for token in added if token.special)})
 
 
 def held_token(texts: Iterable[str], tokens: Sequence[str]) -> str | None:
-    """Returns the first of some tokens that stands in any of the texts."""
+    """Returns the first token that occurs in one of the texts, or None."""
     return next((token for text in texts for token in tokens if token in text), None)
 
 
 def _before_answer(tokenizer: Any, template: str | None, messages: Messages, reply: str, prompt: str) -> str:
-    """What a template sets between prompt and answer, such as a space."""
+    """Returns the white space that a template adds between prompt and answer."""
     try:
         text = render(tokenizer, [*messages, {"role": "assistant", "content": reply}], template, prompt=False)
-    except Exception:  # it writes prompts only
+    except Exception:  # some templates format prompts only
         return ""
     between, found, _ = text.removeprefix(prompt).partition(reply)
-    # Some templates set other words before an answer of earlier than before one that is to come.
+    # Some templates format an earlier answer differently from the answer to generate.
     return between if text.startswith(prompt) and found and not between.strip() else ""
 
 
@@ -160,20 +160,20 @@ def _encoded(tokenizer: Any, text: str) -> list[int]:
 
 
 def _continued(tokenizer: Any, text: str) -> list[int]:
-    """The tokens of a text that stands in the middle of another."""
+    """Returns the tokens of a text that continues another one."""
     before, whole = _encoded(tokenizer, _ANCHOR), _encoded(tokenizer, _ANCHOR + text)
     return whole[len(before) :] if whole[: len(before)] == before else _encoded(tokenizer, text)
 
 
 def _shows(text: str, messages: Messages, content: str) -> bool:
-    """Whether a text has a message's words more often than its other messages have them."""
+    """Returns whether a text contains a system message, in addition to occurrences in other messages."""
     words = content.strip()
     others = sum(each["content"].count(words) for each in messages if each["role"] != "system")
     return not words or text.count(words) > others
 
 
 def _merged(messages: Messages) -> Messages:
-    """Puts what the system says in front of what the user says next."""
+    """Puts system messages before the next user message."""
     merged: Messages = []
     said: list[str] = []
     for message in messages:
@@ -199,10 +199,10 @@ def load_format(name_or_path: str | Path) -> Format:
     """Loads a format.
 
     Args:
-        name_or_path: A format of the catalogue, or the path of a chat template of one's own (it ends in `.jinja`).
+        name_or_path: Name of a format in the catalogue, or path of a chat template (`.jinja`).
 
     Raises:
-        InputError: The format is unknown, or it is no Jinja template.
+        InputError: The format is unknown, or the file is not a Jinja template.
     """
     known = {name: _folder() / f"{name}{SUFFIX}" for name in format_names()}
     path = catalogue_entry("format", str(name_or_path), known, (SUFFIX,))
@@ -221,10 +221,10 @@ def _check(path: Path, template: str) -> None:
         used = find_undeclared_variables(environment.parse(template))
     except TemplateSyntaxError as error:
         raise InputError(
-            f"{path}, line {error.lineno}: no Jinja template ({error.message}): correct that line"
+            f"{path}, line {error.lineno}: invalid Jinja template ({error.message}): correct that line"
         ) from error
     if "messages" not in used:
-        raise InputError(f"{path} does not write any `messages`: give a chat template")
+        raise InputError(f"{path} does not use `messages`: give a chat template")
 
 
 def _folder() -> Path:

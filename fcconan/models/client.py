@@ -1,6 +1,4 @@
-"""A client for any OpenAI-compatible endpoint: an answer or a reason for every request, and none is paid for
-twice.
-"""
+"""A client for OpenAI-compatible endpoints: an answer or a reason for each request; no answer is paid for twice."""
 
 import os
 import re
@@ -21,36 +19,38 @@ from fcconan.models.transport import Transport
 
 __all__ = ["OPENAI_URL", "Answer", "Client", "EndpointError"]
 
-_AHEAD = 8  # jobs that are begun for every one that may run, so that one slow answer does not hold up the others
+_AHEAD = 8  # started jobs per concurrent request, so that a slow answer does not block the others
 
 
 class Client:
-    """Sends requests to an OpenAI-compatible endpoint and keeps their answers.
+    """Sends requests to an OpenAI-compatible endpoint and stores their answers.
 
-    Requests that hit 3xx, 408, 409, 429, 5xx, a timeout, a broken connection or an unusable body are sent again. Only
-    answers are kept, never failures.
+    Requests that fail with status 3xx, 408, 409, 429 or 5xx, a timeout, a broken connection or an invalid body are sent
+    again. Failures are not stored.
 
     Args:
-        journal: The file that holds the answers (see `Answers`), or the opened store.
-        base_url: Where the endpoint is, with its `/v1`; by default OPENAI_BASE_URL, then OpenAI.
-        api_key_variable: The environment variable that holds the key.
-        timeout: Seconds without a sign of the endpoint after which a request has failed. A request whose answer goes on
-            and on has failed after ten times as long.
-        retries: How many times a failed request is sent again.
-        concurrency: How many requests run at the same time.
-        backoff: Seconds before the first repetition, doubled for every further one. `Retry-After` goes before it, and
-            holds back all requests.
-        requests_per_minute: The most that are sent in a minute, evenly spread; None for no limit.
-        budget: Counts what chat completions use, and keeps their cost at or below a limit.
-        progress: Receives the number of results so far, after each one.
+        journal: File of the answers (see `Answers`), or the open store.
+        base_url: Address of the endpoint, with its `/v1`; by default OPENAI_BASE_URL, then OpenAI.
+        api_key_variable: Environment variable of the key.
+        timeout: Seconds without data after which a request fails. The whole answer may take ten times as long.
+        retries: Number of repetitions of a failed request.
+        concurrency: Number of concurrent requests.
+        backoff: Seconds before the first repetition, doubled for each further one. `Retry-After` takes precedence and
+            delays all requests.
+        requests_per_minute: Maximum number of requests in a minute, evenly spread; None for no limit.
+        budget: Counter of tokens and limit of cost.
+        progress: Function of the number of results so far, called after each result.
 
     Attributes:
-        endpoint: The address without user and password, for configurations and messages.
-        answers: The store of answers.
-        origins: Where the answers of this run came from.
-        budget: The given one.
-        sent: Requests that were sent so far, repetitions among them.
-        timeout: The given one; so are `retries`, `concurrency` and `backoff`.
+        endpoint: Address without user and password, for configurations and messages.
+        answers: Store of answers.
+        origins: Origins of the answers of this run.
+        budget: Counter of tokens and limit of cost.
+        sent: Number of requests sent so far, including repetitions.
+        timeout: Timeout in seconds.
+        retries: Number of repetitions of a failed request.
+        concurrency: Number of concurrent requests.
+        backoff: Seconds before the first repetition.
         gap: Seconds between two requests.
     """
 
@@ -86,18 +86,18 @@ class Client:
         """Answers requests from the store and sends the others, each distinct one once.
 
         Args:
-            path: Where they go, such as `/chat/completions`.
-            bodies: The JSON objects to send.
-            sample: Tells repetitions of one request apart, which at a temperature above 0 are requests of their own.
-            check: Called with a request and its response; returns the fault of the response's shape, or None. A faulty
-                response is not stored, and its request is sent again.
+            path: Path below the address, such as `/chat/completions`.
+            bodies: JSON objects to send.
+            sample: Number of the repetition; at a temperature above 0, repetitions are different requests.
+            check: Function of a request and its response that returns the error in the response's shape, or None. An
+                invalid response is not stored, and its request is sent again.
 
         Returns:
-            One answer for every body, in their order.
+            One answer for each body, in order.
 
         Raises:
-            EndpointError: The endpoint answered 401, 402, 403, 404 or 405, or says that the quota is spent.
-            InputError: There is no usable key, or the extra is not installed, and a request must be sent.
+            EndpointError: The status is 401, 402, 403, 404 or 405, or the quota is exhausted.
+            InputError: A request must be sent, and the key is unusable or the extra is not installed.
         """
         requests = [self.request(path, body, sample=sample) for body in bodies]
         distinct = {request.key: request for request in requests}
@@ -110,11 +110,11 @@ class Client:
         return [answers[request.key] for request in requests]
 
     def request(self, path: str, body: Mapping[str, Any], *, sample: int = 0) -> Request:
-        """Returns the request that a body becomes."""
+        """Returns the request for a body."""
         return Request({"endpoint": self.endpoint, "path": path, "body": body, "sample": sample})
 
     def known(self, request: Request, check: Check | None = None) -> Answer | None:
-        """Returns the answer that `send_all` would take from the store, or None; sends nothing."""
+        """Returns the stored answer to a request, or None; sends no request."""
         stored = self.answers.get(request)
         if stored is None or (check is not None and check(request.body, stored.response)):
             return None
@@ -124,15 +124,15 @@ class Client:
     def run(self, jobs: Iterable[Known[Result] | Job[Result]]) -> Generator[Result, None, None]:
         """Runs jobs, many at a time, and yields their results in the order of the jobs.
 
-        Jobs are read as they are needed, so that there may be any number of them. Nothing is connected, and no key is
-        needed, until one is not `Known`. Who stops early closes the generator: what was answered until then is kept.
+        Jobs are read lazily, so their number is not limited. The connection opens with the first job that is not
+        `Known`; before it, no key is necessary. To stop early, close the generator; earlier answers are stored.
 
         Raises:
             EndpointError: As in `send_all`.
             InputError: As in `send_all`, or the limit of cost is reached.
         """
         rest, has_more = iter(jobs), True
-        results: dict[int, Result] = {}  # those that wait for their turn
+        results: dict[int, Result] = {}  # finished results that are not yielded yet
         begun = yielded = 0
         session: Session | None = None
         try:
@@ -165,14 +165,14 @@ class Client:
 
     def _session(self) -> Session:
         key = os.environ.get(self._key_variable, "").strip()  # files of keys end with a line break
-        # Who mistakes the option gives the key itself.
+        # Users may give the key itself by mistake, which must not be printed.
         is_name = re.fullmatch(r"[A-Z_][A-Z0-9_]*", self._key_variable)
         variable = self._key_variable if is_name else "the environment variable that --api-key-variable names"
         if not key:
             raise InputError(f"no key for {self.endpoint}: set {variable} (to any word, if the endpoint needs none)")
-        if not (key.isascii() and key.isprintable()):  # the connection would refuse it, and print it
+        if not (key.isascii() and key.isprintable()):  # the HTTP library would print it in an error
             raise InputError(
-                f"{variable} holds characters that no key has, such as a line break: set it to the key alone"
+                f"{variable} has characters that are invalid in a key, such as a line break: set it to the key only"
             )
         try:
             import aiohttp  # noqa: F401

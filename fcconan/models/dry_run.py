@@ -1,4 +1,4 @@
-"""Dry runs: requests are made and counted, and none is sent."""
+"""Dry runs: requests are created and counted, but not sent."""
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -21,22 +21,22 @@ from fcconan.models.jobs import Check, Job, Known, Result
 from fcconan.models.requests import Call, Model, Reply, Request
 from fcconan.models.responses import Answer
 
-_WIDTH = 8  # of stand-ins for embeddings, where no stored one tells the width
+_WIDTH = 8  # dimension of placeholder embeddings if no stored embedding has another one
 
 
 @dataclass
 class _Counts:
-    """What requests would cost.
+    """Numbers of requests and tokens.
 
     Attributes:
-        kept: Number of calls whose answer is stored already.
-        sent: Number of other calls.
-        prompt_tokens: Estimate for the other calls.
-        most_prompt_tokens: Upper bound for the other calls.
-        most_completion_tokens: Upper bound; None if an answer may be of any length.
+        stored: Number of requests with a stored answer.
+        sent: Number of other requests.
+        prompt_tokens: Estimated prompt tokens of the other requests.
+        most_prompt_tokens: Upper bound of their prompt tokens.
+        most_completion_tokens: Upper bound of their generated tokens; None if the length of answers is not limited.
     """
 
-    kept: int = 0
+    stored: int = 0
     sent: int = 0
     prompt_tokens: int = 0
     most_prompt_tokens: int = 0
@@ -54,29 +54,29 @@ class _Counts:
         """Returns the counts, and the cost if there is a price."""
         answers = self.most_completion_tokens
         found: dict[str, Any] = {
-            "calls": self.kept + self.sent,
-            "answered_already": self.kept,
+            "calls": self.stored + self.sent,
+            "answered_already": self.stored,
             "to_send": self.sent,
             "prompt_tokens_about": self.prompt_tokens,
             "completion_tokens_at_most": answers,
         }
         if price is not None:
             for name, prompts in (("cost_about", self.prompt_tokens), ("cost_at_most", self.most_prompt_tokens)):
-                found[name] = None if answers is None else round(price.of(prompts, answers), 6)
+                found[name] = None if answers is None else round(price.cost(prompts, answers), 6)
         return found
 
 
 class DryClient(Client):
-    """A client that sends nothing. Stored answers are used; all other requests are counted and fail.
+    """A client that sends no requests. Stored answers are used; all other requests are counted and fail.
 
-    Where embeddings are requested, it returns random vectors, so that a system that needs them goes on.
+    Requests for embeddings return random vectors, so that systems that need them can continue.
 
     Args:
-        options: Those of `Client`.
+        options: Options of `Client`.
 
     Attributes:
-        unsent: The requests that a run would send, by their key.
-        answered: The keys of those that are answered already.
+        unsent: Key -> body of the requests that a run would send.
+        answered: Keys of requests with a stored answer.
     """
 
     def __init__(self, **options: Any) -> None:
@@ -86,7 +86,7 @@ class DryClient(Client):
         self._width: int | None = None
 
     def known(self, request: Request, check: Check | None = None) -> Answer | None:
-        """Returns the stored answer, or None; counts it."""
+        """Returns the stored answer, or None, and counts it."""
         found = super().known(request, check)
         if found is not None:
             self.answered.add(request.key)
@@ -98,11 +98,11 @@ class DryClient(Client):
         """Returns the number of requests, their tokens, and their cost if there are prices.
 
         Args:
-            model: The endpoint's name of the model.
-            prices: The file of prices.
+            model: Name of the model at the endpoint.
+            prices: File of prices.
 
         Raises:
-            InputError: There is no price for the model.
+            InputError: The file has no price for the model.
         """
         counts, price = _Counts(len(self.answered)), None if prices is None else load_price(prices, model)
         for body in self.unsent.values():
@@ -110,7 +110,7 @@ class DryClient(Client):
         return {"model": model} | counts.figures(price)
 
     def run(self, jobs: Iterable[Known[Result] | Job[Result]]) -> Generator[Result, None, None]:
-        """Yields the results of jobs, none of which has to wait."""
+        """Yields the results of jobs, which never wait in a dry run."""
         for job in jobs:
             if isinstance(job, Known):
                 yield self._counted(job.result)
@@ -123,7 +123,7 @@ class DryClient(Client):
                 raise RuntimeError("a job of a dry run has to wait")
 
     async def send(self, request: Request, check: Check | None = None) -> Answer:
-        """Counts a request that would be sent; returns what a system gets in the place of its answer."""
+        """Counts a request; returns a failure, or random vectors for a request for embeddings."""
         body = request.body
         self.unsent[request.key] = body
         if "input" not in body:
@@ -135,13 +135,13 @@ class DryClient(Client):
 
 
 class UnaskedModel:
-    """Takes the place of a model where calls are made and none is sent."""
+    """A placeholder for a model whose requests are created but not sent."""
 
     def __init__(self) -> None:
         self.name, self.configuration = "unasked", dict[str, Any]()
 
     def replies(self, calls: Iterable[Call]) -> Iterator[Reply]:
-        """Answers nothing.
+        """Refuses all requests.
 
         Raises:
             NotImplementedError: Always.
@@ -150,15 +150,15 @@ class UnaskedModel:
 
 
 class Rehearsal:
-    """Takes the place of a model and counts what it would be sent.
+    """A dry run of a model, which counts requests.
 
     Args:
         model: The model.
-        role: The purpose of the calls, where a command has several.
-        answer: Returns the text of an answer, from the call and its number; by default there is no answer.
+        role: Purpose of the requests, if a command has several.
+        answer: Function of a request and its number that returns the text of an answer; by default none.
 
     Attributes:
-        calls: Number of calls.
+        calls: Number of requests.
     """
 
     def __init__(
@@ -168,12 +168,12 @@ class Rehearsal:
         self._role, self._answer, self._counts, self.calls = role, answer, _Counts(), 0
 
     def replies(self, calls: Iterable[Call]) -> Iterator[Reply]:
-        """Counts the calls."""
+        """Counts requests."""
         known = getattr(self.model, "known", lambda call: None)
         for call in calls:
             self.calls += 1
             if known(call) is not None:
-                self._counts.kept += 1
+                self._counts.stored += 1
             else:
                 body: dict[str, Any] = {"messages": call.messages, "max_tokens": call.sampling.max_tokens}
                 self._counts.add(self.model.body(call) if isinstance(self.model, EndpointModel) else body)
@@ -183,7 +183,7 @@ class Rehearsal:
         """Returns the counts, and the cost if there are prices; local and recorded models cost nothing.
 
         Raises:
-            InputError: There is no price for the model.
+            InputError: The file has no price for the model.
         """
         price = None if prices is None else Price(0, 0)
         if prices is not None and isinstance(self.model, EndpointModel):

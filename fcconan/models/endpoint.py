@@ -17,22 +17,22 @@ _PATH = "/chat/completions"
 
 
 class EndpointModel:
-    """One chat model of an endpoint.
+    """A chat model of an endpoint.
 
-    If the endpoint refuses `response_format`, requests are sent once more without it, and all later ones too; if it
-    wants `max_completion_tokens` for `max_tokens`, as reasoning models of OpenAI do, likewise. What was answered in
-    another of these forms in an earlier run is not asked again.
+    If the endpoint refuses `response_format`, this request and all later ones are sent without it. If the endpoint
+    requires `max_completion_tokens` instead of `max_tokens`, as for reasoning models of OpenAI, the field is replaced
+    likewise. Stored answers to any of these forms are used.
 
     Args:
-        client: Sends the requests and keeps the answers.
-        model: The endpoint's name of the model.
-        structured: Whether to ask for structured output at all.
-        further: Fields to put into every request, such as `reasoning_effort`; one that is None is left out, such as a
-            `temperature` that the model refuses.
+        client: Client that sends the requests and stores the answers.
+        model: Name of the model at the endpoint.
+        structured: Whether to request structured output.
+        further: Additional fields of each request, such as `reasoning_effort`; a field with the value None is left out,
+            such as a `temperature` that the model refuses.
 
     Attributes:
-        name: The endpoint's name of the model.
-        configuration: Endpoint, model, whether structured output is asked for, and further fields.
+        name: Name of the model at the endpoint.
+        configuration: Endpoint, model, use of structured output, and additional fields.
     """
 
     def __init__(
@@ -48,32 +48,32 @@ class EndpointModel:
         self.configuration: dict[str, Any] = {**asked, **(further or {})}
         self._further = dict(further or {})
         self._takes_schema: bool | None = None if structured else False
-        self._newer_limit = False  # whether it wants `max_completion_tokens`
+        self._newer_limit = False  # whether the endpoint requires `max_completion_tokens`
         self._probed: set[bool] = set()  # with a schema, without one
-        self._kept = Form(structured, False)  # where the last answer was found; most are found where it was
+        self._kept = Form(structured, False)  # form of the last stored answer, which is tried first
 
     @cached_property
     def _inherits(self) -> bool:
-        """Whether the store held anything at first. If not, it holds what was sent since, which sending looks for."""
+        """Whether the store has usable answers at the start. Answers of this run are looked up when sending."""
         return not self.client.answers.is_empty()
 
     def replies(self, calls: Iterable[Call]) -> Iterator[Reply]:
-        """Yields one reply for every call, in their order; many are asked at the same time.
+        """Yields one reply for each call, in order; requests run concurrently.
 
         Raises:
-            EndpointError: The endpoint refuses everything.
+            EndpointError: The endpoint refuses all requests.
             InputError: There is no key, or the limit of cost is reached.
         """
-        # So many may be refused until one tells what the endpoint takes. A refusal costs nothing but its turn.
+        # Number of first requests that may be refused while the accepted form is unknown. A refusal is not charged.
         probes = asyncio.Semaphore(1 if self.client.gap else self.client.concurrency)
         yield from self.client.run(self._job(call, probes) for call in calls)
 
     def body(self, call: Call) -> dict[str, Any]:
-        """Returns the longest request that a call may become: with its schema, where the endpoint may take one."""
+        """Returns the longest possible request for a call: with its schema, if the endpoint may accept one."""
         return self._body(call, Form(self._may_have_schema(call), self._newer_limit))
 
     def known(self, call: Call) -> Reply | None:
-        """Returns the reply that is stored, or None."""
+        """Returns the stored reply, or None."""
         limits = (False, True) if call.sampling.max_tokens is not None else (False,)
         structures = (True, False) if self._may_have_schema(call) else (False,)
         forms = [Form(structured, newer) for newer in limits for structured in structures]
@@ -106,8 +106,8 @@ class EndpointModel:
     async def _ask(self, sender: Sender, call: Call, probes: asyncio.Semaphore) -> Reply:
         kind = self._may_have_schema(call)
         if kind not in self._probed:
-            # The first calls tell what the endpoint takes, so that later ones are not refused, which wait until one of
-            # them is answered, even if it told nothing.
+            # The first requests find out which form the endpoint accepts. Later ones wait until one of them is
+            # answered, so that they are not refused.
             async with probes:
                 if kind not in self._probed:
                     reply = await self._send(sender, call)
@@ -116,7 +116,7 @@ class EndpointModel:
         return await self._send(sender, call)
 
     async def _send(self, sender: Sender, call: Call) -> Reply:
-        """Sends a call in the form that the endpoint takes, or else in others until it takes one."""
+        """Sends a call in the last accepted form, or else in other forms until one is accepted."""
         form = Form(self._may_have_schema(call), self._newer_limit)
         answer = await sender.send(self._request(call, form), fault)
         while answer.reason == "bad_request":
@@ -129,7 +129,7 @@ class EndpointModel:
             answer = await sender.send(self._request(call, form), fault)
         if answer.body is None:
             return Reply(reason=answer.reason, detail=answer.detail)
-        # Only an endpoint that refuses one form and takes another is known to want it.
+        # A form is required only if the endpoint refused another one before.
         self._newer_limit = self._newer_limit or form.newer_limit
         if call.schema is not None and (form.structured or self._takes_schema is None):
             self._takes_schema = form.structured
@@ -137,14 +137,14 @@ class EndpointModel:
 
 
 class Form(NamedTuple):
-    """In which form a call is sent: with its schema, and with `max_completion_tokens` for `max_tokens`."""
+    """Form of a request: with or without a schema, and with `max_completion_tokens` or `max_tokens`."""
 
     structured: bool
     newer_limit: bool
 
 
 def _wants_newer_limit(said: str) -> bool:
-    """Whether an endpoint that refuses a request names both, the field that it refuses and the one that it wants."""
+    """Returns whether the error of a refused request names both the refused and the required field."""
     return "max_completion_tokens" in said and re.search(r"\bmax_tokens\b", said) is not None
 
 
@@ -153,12 +153,12 @@ def _read(body: Mapping[str, Any], call: Call, form: Form) -> Reply:
     end = None if reply.text is None else stop_in(reply.text, call.sampling.stop)
     if reply.text is None or end is None:
         return reply
-    text = reply.text[:end]  # some endpoints leave in the words at which an answer shall stop
+    text = reply.text[:end]  # some endpoints include the stop string
     return replace(reply, text=text) if text.strip() else replace(reply, text=None, reason="empty")
 
 
 def _sampling(sampling: Sampling) -> dict[str, Any]:
-    """Returns the fields of a request that say how words are drawn; those that are None are left out of it."""
+    """Returns the sampling fields of a request; fields with the value None are left out later."""
     return {
         "temperature": sampling.temperature,
         "max_tokens": sampling.max_tokens,

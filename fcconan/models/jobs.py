@@ -1,4 +1,4 @@
-"""Jobs of a client: results that are known, and work that sends requests."""
+"""Jobs of a client: known results, and coroutines that send requests."""
 
 from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass
@@ -8,13 +8,13 @@ from fcconan.models.requests import Request
 from fcconan.models.responses import Answer
 
 Result = TypeVar("Result")
-# Called with a request and its response; returns the fault of the response's shape, or None.
+# Function of a request and its response that returns an error in the response's shape, or None.
 Check = Callable[[Mapping[str, Any], Mapping[str, Any]], str | None]
 
 
 @dataclass(frozen=True)
 class Known(Generic[Result]):
-    """A result for which nothing needs to be sent."""
+    """A result that needs no request."""
 
     result: Result
 

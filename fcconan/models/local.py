@@ -1,8 +1,8 @@
 """Chat models on this machine, through transformers: batched, seeded, and every finished answer stored.
 
-A draw belongs to its call alone: the numbers behind it come from seed, sample number and messages, so neither the
-order of the calls nor the batch size changes it. What padding changes is the last bits of the scores, and only
-`batch_size=1` excludes that: in 32-bit floats they hardly ever turn a token, in 16-bit floats now and then.
+Random numbers of a request depend on its seed, sample number and messages, not on the order of requests or the batch
+size. Padding changes the last bits of the scores. This rarely changes a token with 32-bit floats, and sometimes with
+16-bit floats; `batch_size=1` avoids it.
 """
 
 import json
@@ -27,44 +27,43 @@ from fcconan.models.responses import read_reply
 from fcconan.models.token_sampling import Batch, Row, kept_tokens, longest
 from fcconan.models.weights import loading, locate, locate_base, longest_context, one_line
 
-# What is said by an allocator that has nothing left, besides torch's own error.
+# Messages of out-of-memory errors, in addition to torch's own exception.
 _FULL = ("DefaultCPUAllocator", "can't allocate memory", "not enough memory", "out of memory", "ALLOC_FAILED")
 
 
 class LocalModel:
     """A chat model that runs on this machine.
 
-    Only what a call asks for shapes its answer: temperature and nucleus, where they are None, are those of the model's
-    generation configuration, but its repetition penalties and the like are left out, since they would punish a judge
-    for grades that its prompt names. A call's schema cannot be enforced here and is not looked at.
+    Answers depend on the sampling settings of a call only. If temperature or nucleus are None, the values of the
+    model's generation configuration are used; its repetition penalties and similar settings are ignored, because they
+    would penalise grades that a judge's prompt contains. The schema of a call is ignored.
 
     A reply is `truncated` if neither the model nor a stop string ended it, `too_long` if the prompt leaves no room in
-    the context, `bad_request` if the chat template refuses the messages, or they hold a control token of the model,
-    which it would obey.
+    the context, and `bad_request` if the chat template refuses the messages or they contain a control token of the
+    model.
 
-    An instruction is never left out: where a chat template has no place for messages of the system, they go to the
-    front of what the user says next. A batch that does not fit the memory is halved, and so are all later ones; the
-    answers stay the same.
+    Instructions are never lost: if a chat template has no system messages, they are put before the next user message. A
+    batch that does not fit into memory is halved, and so are all later ones; the answers stay the same.
 
     Args:
-        model: A folder, or a name on the Hugging Face Hub. A folder may hold an adapter that peft wrote; the model
-            that it was trained upon is then loaded with it.
-        journal: The file that holds the answers (see `Answers`), or the opened store.
+        model: A folder, or a name on the Hugging Face Hub. A folder may have an adapter of peft; its base model is then
+            loaded, too.
+        journal: File of the answers (see `Answers`), or the open store.
         device: `cpu`, `cuda`, `cuda:1`, `mps`, or `auto` for all accelerators together; by default the first one.
-        dtype: `float32`, `bfloat16`, `float16`, or `auto` for that of the weights.
-        batch_size: Calls that are answered together.
-        revision: The commit, tag or branch of a model on the Hub.
-        context: Tokens that prompt and answer may have together; by default what the model's configuration says.
-        template: How messages are written, in the place of the tokenizer's chat template.
+        dtype: `float32`, `bfloat16`, `float16`, or `auto` for the dtype of the weights.
+        batch_size: Number of calls in a batch.
+        revision: Commit, tag or branch of a model on the Hub.
+        context: Maximum number of tokens of prompt and answer; by default the value of the model's configuration.
+        template: Chat template that replaces the one of the tokenizer.
 
     Attributes:
-        name: The folder's own name, or the name on the Hub.
-        configuration: All that changes the answers, besides the calls and last bits.
-        answers: The store of answers.
-        origins: Where the answers of this run came from.
+        name: Name of the folder, or name on the Hub.
+        configuration: All settings that change the answers, in addition to the calls and rounding errors.
+        answers: Store of answers.
+        origins: Origins of the answers of this run.
 
     Raises:
-        InputError: The folder or the model is not there.
+        InputError: The folder or the model is not found.
     """
 
     def __init__(
@@ -94,19 +93,19 @@ class LocalModel:
             "weights": source.hash,
             "dtype": dtype,
             "context": context,
-            "plain": False,  # an option of earlier versions; without it their answers would not be found
+            "plain": False,  # an option of earlier versions, which is part of the keys of their answers
         }
         if base is not None:
             together = sha256(f"{source.hash}\n{base.hash or base.commit}".encode()).hexdigest()[:12]
             self.configuration |= {"weights": together, "base": {"model": base.name, "revision": base.commit}}
-        if template is not None:  # or what was answered without one would not be found
+        if template is not None:  # absent without a template, as in the keys of earlier versions
             self.configuration["format"] = {"name": template.name, "hash": template.hash}
 
     @property
     def own_template(self) -> str | None:
-        """12 hexadecimal digits that change with the tokenizer's chat template; None where that is not used.
+        """12 hexadecimal digits that change with the tokenizer's chat template; None if it is not used.
 
-        It is no part of a request: the weights' hash, or the commit, tells of it already.
+        Requests do not contain this hash, because the hash of the weights or the commit covers the template.
 
         Raises:
             InputError: The tokenizer cannot be loaded.
@@ -118,7 +117,7 @@ class LocalModel:
         return Format("", text).hash
 
     def replies(self, calls: Iterable[Call]) -> Iterator[Reply]:
-        """Yields one reply for every call, in their order, reading a batch of calls at a time.
+        """Yields one reply for each call, in order; calls are read in batches.
 
         Raises:
             InputError: The extra is not installed, the model cannot be loaded or does not fit, it has no chat template
@@ -163,9 +162,9 @@ class LocalModel:
         return [known[request.key] for request in requests]
 
     def _request(self, call: Call) -> Request:
-        """A request of the shape that a client keeps, with the model's files in the place of the endpoint."""
+        """Returns a request as a client stores it, with the model instead of the endpoint."""
         sampling = {**asdict(call.sampling), "stop": list(call.sampling.stop)}
-        if call.sampling.top_k is None:  # requests of the time before there was one are the same
+        if call.sampling.top_k is None:  # absent as in the keys of earlier versions
             del sampling["top_k"]
         body = {"model": self.name, "messages": call.messages, **sampling}
         whole = {"local": self.configuration, "path": "/chat/completions", "body": body, "sample": call.sample}
@@ -180,7 +179,7 @@ class LocalModel:
             prompt = self._prompt(call)
         except InputError:
             raise
-        except Exception as error:  # what a template raises is its own affair
+        except Exception as error:  # a template may raise any exception
             return Reply(reason="bad_request", detail=one_line(error), model=self.name)
         if not prompt:
             return Reply(reason="bad_request", detail="the messages are empty", model=self.name)
@@ -200,8 +199,8 @@ class LocalModel:
         template = self._template
         if template is None and not self._tokenizer.chat_template:
             raise InputError(
-                f"{self.name} has no chat template: choose a model that was tuned for chats, put its "
-                "chat_template.jinja into its folder, or name a format (`fcconan generate --prompt-format`: "
+                f"{self.name} has no chat template: choose a chat model, add chat_template.jinja to its "
+                "folder, or name a format (`fcconan generate --prompt-format`: "
                 f"{', '.join(format_names())})"
             )
         if template is not None and "eos_token" in template.template and self._tokenizer.eos_token is None:
@@ -215,14 +214,14 @@ class LocalModel:
         texts = [message["content"] for message in call.messages]
         found = held_token(texts, self._control_tokens)
         if found is not None:
-            return f"the text holds {found!r}, which {self.name} reads as a control token: take it out"
+            return f"the text contains {found!r}, a control token of {self.name}: remove it"
         mark = None if self._template is None else held_token(texts, self._template.marks)
         if mark is not None and self._template is not None:
-            return f"the text holds {mark!r}, which the format {self._template.name} sets around messages: take it out"
+            return f"the text contains {mark!r}, a marker of the format {self._template.name}: remove it"
         return ""
 
     def _first(self, rows: Sequence[Row]) -> list[Row]:
-        """A batch of which the longest prompt and the longest answer together fit the context."""
+        """Returns a batch whose longest prompt and answer together fit into the context."""
         batch = [rows[0]]
         for row in rows[1 : self._batch_size]:
             if longest([*batch, row]) > self._limit:
@@ -231,21 +230,21 @@ class LocalModel:
         return batch
 
     def _halve(self, rows: Sequence[Row]) -> None:
-        """Makes batches smaller after one that did not fit the memory."""
+        """Halves the batch size after a batch that did not fit into memory."""
         if len(rows) == 1:
             raise InputError(
-                f"one call with a prompt of {len(rows[0].prompt)} tokens does not fit the memory of "
+                f"one call with a prompt of {len(rows[0].prompt)} tokens does not fit into the memory of "
                 f"{self._model.device}: give shorter prompts, a smaller dtype, or another device"
             )
         self._batch_size = len(rows) // 2
         print(
-            f"fcconan: {len(rows)} calls at once do not fit the memory for {self.name}: going on with "
+            f"fcconan: a batch of {len(rows)} does not fit into memory for {self.name}: continuing with batches of "
             f"{self._batch_size}",
             file=sys.stderr,
         )
 
     def _generate(self, rows: list[Row]) -> bool:
-        """Answers the calls of a batch; returns whether they fitted the memory."""
+        """Generates the answers of a batch; returns False if it does not fit into memory."""
         import torch
         from torch.nn.utils.rnn import pad_sequence
         from transformers import GenerationConfig, LogitsProcessorList, StoppingCriteriaList
@@ -274,7 +273,7 @@ class LocalModel:
         else:
             return True
         if torch.cuda.is_available():
-            torch.cuda.empty_cache()  # what the error held is free only now
+            torch.cuda.empty_cache()  # only now, as the error held references to its memory
         return False
 
     def _body(self, row: Row) -> dict[str, Any]:
@@ -297,7 +296,7 @@ class LocalModel:
     def _token(self, token: int, logprob: float, others: Sequence[tuple[int, float]]) -> dict[str, Any]:
         top: dict[str, float] = {}
         for other, value in others:
-            top.setdefault(self._tokenizer.decode([other]), value)  # pieces of letters all read alike
+            top.setdefault(self._tokenizer.decode([other]), value)  # partial characters all decode to the same text
         alternatives = [{"token": text, "logprob": value} for text, value in top.items()]
         return {"token": self._tokenizer.decode([token]), "logprob": logprob, "top_logprobs": alternatives}
 
@@ -334,26 +333,28 @@ class LocalModel:
                 self._base.path, revision=self._base.commit, dtype=self._dtype, device_map=self._device or str(found)
             )
             if self._is_adapter:
-                with catch_warnings(action="ignore", category=FutureWarning):  # peft asks transformers in an old way
+                with catch_warnings(
+                    action="ignore", category=FutureWarning
+                ):  # peft uses a deprecated call of transformers
                     model = PeftModel.from_pretrained(model, self._source.path)
             model.eval()
-            model.generation_config = GenerationConfig()  # or its penalties would be filled in
+            model.generation_config = GenerationConfig()  # otherwise its penalties would be used
             return model
 
     @cached_property
     def _generation(self) -> Any:
-        """The model's generation configuration, or an empty one."""
+        """Generation configuration of the model, or an empty one."""
         with loading(self.name):
             from transformers import GenerationConfig
 
             try:
                 return GenerationConfig.from_pretrained(self._base.path, revision=self._base.commit)
-            except OSError:  # it has none
+            except OSError:  # the model has none
                 return GenerationConfig()
 
     @cached_property
     def _defaults(self) -> tuple[float, float]:
-        """Temperature and nucleus of the model."""
+        """Temperature and nucleus of the model's generation configuration."""
         draws, temperature, top_p = (getattr(self._generation, name) for name in ("do_sample", "temperature", "top_p"))
         return (1.0 if temperature is None else float(temperature)) if draws else 0.0, float(top_p or 1.0)
 
@@ -374,7 +375,7 @@ class LocalModel:
             return self._context
         stated = longest_context(self._base)
         if stated is None:
-            raise InputError(f"the configuration of {self.name} names no longest context: give one (context)")
+            raise InputError(f"the configuration of {self.name} does not state the context length: give it (context)")
         return stated
 
 

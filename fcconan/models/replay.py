@@ -1,4 +1,4 @@
-"""Answers from a file of recorded outputs, so that a judge can be run again without its model."""
+"""Recorded outputs as a model, so that a judge can be run again without its model."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
@@ -13,15 +13,15 @@ OUTPUT = "output"
 
 
 class ReplayModel:
-    """A model that says what a file says it said.
+    """A model that returns the recorded outputs of a file.
 
-    The file (CSV, JSONL or parquet) has a column `output`, and columns named like what prompts are filled with, such as
-    `hate_speech`, `counter_narrative`, `aspect`. A call is answered by the row with the same texts; a repeated call by
-    the next such row. Different outputs for one text are samples: who asks once only, is refused.
+    The file (CSV, JSONL or parquet) has a column `output`, and columns with the names of prompt variables, such as
+    `hate_speech`, `counter_narrative` or `aspect`. The row with the same values is the answer to a request; repeated
+    requests use further such rows. Different outputs for the same values are samples, and need as many requests.
 
     Args:
-        path: The file.
-        name: The model's name; by default the file's.
+        path: File of recorded outputs.
+        name: Name of the model; by default `replay:` and the name of the file.
 
     Raises:
         InputError: The file cannot be read or lacks these columns.
@@ -50,11 +50,11 @@ class ReplayModel:
         self.configuration: dict[str, Any] = {"replay": path.name, "content": content}
 
     def replies(self, calls: Iterable[Call]) -> Iterator[Reply]:
-        """Yields one reply for every call, in their order.
+        """Yields one reply for each call, in order.
 
         Raises:
-            InputError: A column of the file is nothing that these calls are filled with; or, at the end, every text was
-                asked about once, and the file has different outputs for one.
+            InputError: A column of the file is not a prompt variable of these calls; or, at the end, the file has
+                different outputs for the same values, but only one sample was requested.
         """
         repeated, several = False, None
         for call in calls:
@@ -76,8 +76,9 @@ class ReplayModel:
                 yield Reply(outputs[call.sample], model=self.name)
         if several is not None and not repeated:
             raise InputError(
-                f"{self.path} has {len(several)} outputs for the same {', '.join(self._columns)}, and one is asked "
-                "for: keep one of them, add a column that tells them apart, or take them for samples with --samples"
+                f"{self.path} has {len(several)} outputs for the same {', '.join(self._columns)}, and one is "
+                "requested: remove the others, add a column that distinguishes them, or use them as "
+                "samples with --samples"
             )
 
     def _key(self, values: Mapping[str, Any]) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""Requests to models and their answers: one shape for endpoints, local models and recorded answers."""
+"""Requests to models and their answers: the same types for endpoints, local models and recorded answers."""
 
 import hashlib
 import json
@@ -12,36 +12,36 @@ from fcconan.errors import InputError
 
 Messages = list[dict[str, str]]
 CallReason = Literal[
-    "bad_request",  # the endpoint, or the model, takes no request like this one
+    "bad_request",  # the endpoint or the model rejects this request
     "rate_limited",
     "server_error",
     "timeout",
     "connection",
     "bad_body",
-    "refused",  # by the endpoint itself, in a field of its own; what a model says is text
+    "refused",  # by the endpoint, in a separate field; refusals of a model are text
     "truncated",
     "filtered",
     "empty",
     "too_long",  # for the model's context
-    "not_recorded",  # a replayed file holds no answer to this
+    "not_recorded",  # a file of recorded outputs has no answer
 ]
-# Failures that another try may end; the others say something about the model or the request.
+# Temporary failures, which another run may resolve; other reasons are permanent.
 PASSING_REASONS = frozenset({"rate_limited", "server_error", "timeout", "connection", "bad_body"})
 
 
 @dataclass(frozen=True)
 class Sampling:
-    """How a model draws its words. None leaves a setting to the model. The options of commands check the ranges.
+    """Sampling settings. None leaves a setting to the model. The options of commands check the ranges.
 
     Attributes:
-        temperature: 0 takes the most likely token.
-        max_tokens: The longest answer.
-        top_p: The mass from which tokens are drawn.
-        stop: The answer ends before any of these.
-        seed: Of the draw.
-        top_logprobs: How many alternatives of every token are asked for; 0 asks for none.
-        top_k: From how many of the likeliest tokens is drawn, before the mass is looked at. A model on this machine
-            draws from all where it is None.
+        temperature: Temperature; 0 selects the most likely token.
+        max_tokens: Maximum length of an answer.
+        top_p: Probability mass of nucleus sampling.
+        stop: Strings before which an answer ends.
+        seed: Seed of sampling.
+        top_logprobs: Number of alternatives to return for each token; 0 for none.
+        top_k: Number of most likely tokens to sample from, applied before `top_p`. With None, local models sample from
+            all tokens.
 
     Raises:
         InputError: A stop string is empty.
@@ -56,20 +56,20 @@ class Sampling:
     top_k: int | None = None
 
     def __post_init__(self) -> None:
-        if "" in self.stop:  # it stands at the beginning of everything
+        if "" in self.stop:  # every text starts with it
             raise InputError("a stop string is empty: give words at which the answer ends, or none")
 
 
 @dataclass(frozen=True)
 class Call:
-    """One request to a chat model.
+    """A request to a chat model.
 
     Attributes:
-        messages: Role and content of every message.
-        sampling: How the model draws its words.
+        messages: Role and content of each message.
+        sampling: Sampling settings.
         schema: JSON Schema of the answer, with its name under `title`; for endpoints that can enforce it.
-        sample: Tells repetitions of one request apart.
-        variables: What the prompt was filled with. Recorded answers are found by it; it is not sent.
+        sample: Number of the repetition.
+        variables: Values of the prompt variables, by which recorded answers are found; they are not sent.
     """
 
     messages: Messages
@@ -81,12 +81,12 @@ class Call:
 
 @dataclass(frozen=True)
 class TokenAlternatives:
-    """One token of an answer and what else the model might have written.
+    """A token of an answer with its alternatives.
 
     Attributes:
         token: The token.
-        logprobs: Natural logarithm of the probability of each alternative, the token among them; what the model says
-            is impossible, or gives no number for, is left out.
+        logprobs: Alternative -> natural logarithm of its probability, including the token; alternatives that are
+            impossible or have no number are left out.
     """
 
     token: str
@@ -95,19 +95,19 @@ class TokenAlternatives:
 
 @dataclass(frozen=True)
 class Reply:
-    """What came of a call.
+    """The answer to a call.
 
     Attributes:
-        text: The model's words; None where there are none.
-        reason: Why there are none.
-        detail: What the endpoint said, for people. Never to be parsed for an answer.
-        model: The name under which the model answered.
-        prompt_tokens: As the model counts.
-        completion_tokens: As the model counts.
-        logprobs: For every token of the answer; None where the model gives none.
-        structured: Whether the endpoint was held to the call's schema.
-        cut: The words of an answer that was cut at its longest. They are no reply, unless their form shows that what
-            is read of them is whole.
+        text: Text of the answer; None if it is missing.
+        reason: Reason of a missing answer.
+        detail: Message of the endpoint, for people; it is never parsed.
+        model: Name of the model, as reported.
+        prompt_tokens: Number of prompt tokens, as reported.
+        completion_tokens: Number of generated tokens, as reported.
+        logprobs: Alternatives of each token; None if the model returns none.
+        structured: Whether the endpoint enforced the schema of the call.
+        cut: Text of an answer that was cut at the token limit. It counts as missing, unless a parser finds a complete
+            value in it.
     """
 
     text: str | None = None
@@ -125,33 +125,32 @@ class Model(Protocol):
     """A chat model.
 
     Attributes:
-        name: What its ratings are signed with.
-        configuration: All that changes its answers, besides the calls.
+        name: Name of the model, also as a rater.
+        configuration: All settings that change the answers, in addition to the calls.
     """
 
     name: str
     configuration: dict[str, Any]
 
     def replies(self, calls: Iterable[Call]) -> Iterator[Reply]:
-        """Yields one reply for every call, in their order, reading the calls as they are needed.
+        """Yields one reply for each call, in order; calls are read lazily.
 
         Raises:
-            InputError: The model cannot be used at all.
+            InputError: The model cannot be used.
         """
         ...
 
 
 class Request:
-    """A request with its key: computing the key takes longer than everything else done with it.
+    """A request with its key, which is computed once because it is slow.
 
     Args:
-        whole: Everything that the response depends on: endpoint or model, path, body, and sample, which tells
-            repetitions of one request apart.
+        whole: All inputs of the response: endpoint or model, path, body, and sample (the number of the repetition).
 
     Attributes:
-        whole: The given one.
-        key: The sha256 of `whole`, whatever the order of its fields, as 64 hexadecimal digits.
-        sample: The number of the repetition.
+        whole: All inputs of the response.
+        key: The sha256 of `whole`, independent of the order of its fields, as 64 hexadecimal digits.
+        sample: Number of the repetition.
     """
 
     def __init__(self, whole: Mapping[str, Any]) -> None:
@@ -160,12 +159,12 @@ class Request:
 
     @property
     def path(self) -> str:
-        """The path below the address, such as `/chat/completions`."""
+        """Path below the address, such as `/chat/completions`."""
         return str(self.whole["path"])
 
     @property
     def body(self) -> Mapping[str, Any]:
-        """The JSON object to send."""
+        """JSON object to send."""
         body: Mapping[str, Any] = self.whole["body"]
         return body
 
@@ -177,8 +176,8 @@ class Finished:
     Attributes:
         request: The request.
         response: The raw response.
-        at: When the response came, as ISO 8601 in UTC.
-        seconds: How long the request took.
+        at: Date of the response, as ISO 8601 in UTC.
+        seconds: Duration of the request.
     """
 
     request: Request
@@ -188,29 +187,29 @@ class Finished:
 
 
 def request_key(request: Mapping[str, Any]) -> str:
-    """Returns the sha256 of a whole request, whatever the order of its fields."""
+    """Returns the sha256 of a whole request, independent of the order of its fields."""
     try:
         text = orjson.dumps(request, option=orjson.OPT_SORT_KEYS)
-    except TypeError:  # half characters and very large numbers
+    except TypeError:  # lone surrogates and very large numbers
         text = json.dumps(request, sort_keys=True, ensure_ascii=True, allow_nan=False).encode()
     return hashlib.sha256(text).hexdigest()
 
 
 def as_json(value: Any) -> str:
-    """Returns JSON text that UTF-8 can hold."""
+    """Returns JSON text that is valid UTF-8."""
     try:
         return orjson.dumps(value).decode()
-    except TypeError:  # half characters, large numbers, more than 254 levels
+    except TypeError:  # lone surrogates, large numbers, more than 254 levels
         return json.dumps(value, ensure_ascii=True)
 
 
 def from_json(text: bytes) -> Any:
-    """Reads what `as_json` has written.
+    """Parses the output of `as_json`.
 
     Raises:
-        ValueError: The text is no JSON.
+        ValueError: The text is not JSON.
     """
     try:
         return orjson.loads(text)
-    except ValueError:  # half characters, which JSON can write and UTF-8 cannot
+    except ValueError:  # lone surrogates, which JSON can escape and UTF-8 cannot encode
         return json.loads(text)

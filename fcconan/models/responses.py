@@ -16,12 +16,12 @@ from fcconan.models.requests import Reply, TokenAlternatives
 
 
 def fault(request: Mapping[str, Any], response: Mapping[str, Any]) -> str | None:
-    """Returns what is wrong with the shape of a chat completion, or None."""
+    """Returns the error in the shape of a chat completion, or None."""
     choices = response.get("choices")
     if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
         return "no choices"
     choice = choices[0]
-    if choice.get("error") or choice.get("finish_reason") == "error":  # gateways whose own endpoint fails half-way
+    if choice.get("error") or choice.get("finish_reason") == "error":  # gateways report errors of their backend here
         return f"the choice is an error ({choice.get('error')})"
     message = choice.get("message")
     if not isinstance(message, dict):
@@ -33,9 +33,9 @@ def fault(request: Mapping[str, Any], response: Mapping[str, Any]) -> str | None
 
 
 def read_reply(body: Mapping[str, Any], *, structured: bool = False) -> Reply:
-    """Reads a chat completion in which `fault` finds nothing wrong.
+    """Reads a valid chat completion (see `fault`).
 
-    Words that were cut, filtered or refused are no reply: they may look like one.
+    Cut, filtered and refused answers count as missing, although their text may look like an answer.
     """
     choice = body["choices"][0]
     usage = body.get("usage")
@@ -60,15 +60,15 @@ def read_reply(body: Mapping[str, Any], *, structured: bool = False) -> Reply:
 
 
 def whole_characters(text: str) -> str:
-    """Replaces halves of characters, which endpoints send when a token ends in the middle of one.
+    """Replaces lone surrogates, which endpoints send when a token ends within a character.
 
-    JSON can write them, and no file can hold them.
+    JSON can escape them, but UTF-8 files cannot store them.
     """
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def _text(content: Any) -> str:
-    """The words of a message, which some endpoints give in parts; parts of other kinds, such as thinking, are none."""
+    """Returns the text of a message. Of messages in parts, other types, such as reasoning, are ignored."""
     if not isinstance(content, list):
         return content or ""
     texts = [each.get("text") for each in content if each.get("type", "text") == "text"]
@@ -83,9 +83,9 @@ def _logprobs(found: Any) -> tuple[TokenAlternatives, ...] | None:
     for entry in entries:
         try:
             alternatives: dict[str, float] = {}
-            for each in (*(entry.get("top_logprobs") or ()), entry):  # two tokens may have one text: the likelier one
+            for each in (*(entry.get("top_logprobs") or ()), entry):  # of tokens with equal text, the more likely one
                 token, logprob = str(each["token"]), each["logprob"]
-                # What is impossible is left out: minus infinity is no JSON, and the store could not hold it.
+                # Impossible alternatives are left out, because JSON has no minus infinity.
                 if logprob is not None and isfinite(float(logprob)):
                     alternatives[token] = max(float(logprob), alternatives.get(token, float(logprob)))
             tokens.append(TokenAlternatives(str(entry["token"]), alternatives))
@@ -96,11 +96,11 @@ def _logprobs(found: Any) -> tuple[TokenAlternatives, ...] | None:
 
 Reason = Literal["bad_request", "too_long", "rate_limited", "server_error", "timeout", "connection", "bad_body"]
 
-_DEEPEST = 200  # objects and lists in one another, as far as JSON is read again
+_DEEPEST = 200  # nested objects and lists; deeper JSON cannot be parsed again
 
 
 class EndpointError(InputError):
-    """The endpoint refuses every request, so that a system cannot go on."""
+    """The endpoint refuses all requests."""
 
 
 @dataclass(frozen=True)
@@ -108,10 +108,10 @@ class Answer:
     """The outcome of one request.
 
     Attributes:
-        body: The JSON object that the endpoint answered; None where there is none.
-        reason: Why there is none.
-        detail: The message of the endpoint or the connection, for people. Never to be parsed for an answer.
-        retry_after: Seconds that the endpoint wants us to wait; None where it does not say.
+        body: JSON object of the response; None if it is missing.
+        reason: Reason of a missing body.
+        detail: Message of the endpoint or the connection, for people; it is never parsed.
+        retry_after: Waiting time that the endpoint requests, in seconds; None if it requests none.
         is_charged: Whether the endpoint may have charged for the request.
     """
 
@@ -123,7 +123,7 @@ class Answer:
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Returns how many seconds `Retry-After`, a number or a date, wants us to wait; None where it does not say."""
+    """Returns the waiting time of `Retry-After` (a number or a date) in seconds; None without a valid header."""
     value = headers.get("Retry-After", "")
     try:
         seconds = float(value)
@@ -136,7 +136,7 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
 
 
 def error_of(raw: bytes) -> tuple[str, object]:
-    """Returns the message of an endpoint's error and its code: OpenAI's shape, or the text that there is."""
+    """Returns message and code of an error in OpenAI's shape; otherwise the text of the body and None."""
     try:
         error = json.loads(raw)["error"]
         return str(error["message"]), error.get("code")
@@ -145,18 +145,18 @@ def error_of(raw: bytes) -> tuple[str, object]:
 
 
 def read_body(raw: bytes) -> tuple[dict[str, Any] | None, str]:
-    """Returns the JSON object of a body that the store can hold, or None; and the fault of the body."""
+    """Returns the JSON object of a body, or None, and the error of an invalid body."""
     try:
         body = orjson.loads(raw)
     except ValueError:
-        try:  # half characters, very large numbers, and what is no number, which the store could not hold
+        try:  # lone surrogates, very large numbers, and NaN or infinity, which become None
             body = json.loads(raw, parse_constant=lambda _: None, parse_float=_finite, parse_int=_whole)
         except (ValueError, RecursionError) as error:
-            return None, f"the body is no JSON ({one_line(error)})"
+            return None, f"the body is not JSON ({one_line(error)})"
     if not isinstance(body, dict):
-        return None, "the body is no JSON object"
+        return None, "the body is not a JSON object"
     if raw.count(b"[") + raw.count(b"{") > _DEEPEST and _is_deep(body):
-        return None, f"the body has more than {_DEEPEST} objects and lists in one another"
+        return None, f"the body has more than {_DEEPEST} nested objects and lists"
     if body.get("error"):  # some gateways send their errors with status 200
         return None, f"the body is an error ({body['error']})"
     return body, ""
@@ -181,6 +181,6 @@ def _is_deep(body: Mapping[str, Any]) -> bool:
 
 
 def one_line(said: object, secrets: Iterable[str] = ()) -> str:
-    """Returns one line of whole characters, without secrets: some endpoints repeat them."""
+    """Returns a message as one line without secrets, which some endpoints repeat in their errors."""
     text = " ".join(without_secrets(whole_characters(str(said)), secrets).split())
     return text[:300] or ("nothing" if isinstance(said, str) else type(said).__name__)

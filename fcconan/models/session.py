@@ -1,4 +1,4 @@
-"""A session with an endpoint: many requests at a time, their repetitions, pace and cost, each answer stored at once."""
+"""A session with an endpoint: concurrent requests with repetitions, pace and cost; answers are stored immediately."""
 
 import asyncio
 import atexit
@@ -21,13 +21,13 @@ from fcconan.models.requests import Finished, Request
 from fcconan.models.responses import Answer
 from fcconan.models.transport import Transport
 
-_LONGEST_WAIT = 120.0  # seconds; who is told to wait longer is out of quota, and waiting would not end
-_BUDGET_CHECK = 0.02  # seconds between two looks at a budget that requests under way have reserved
-_PATIENCE = 3  # signals, of which the last one does not wait for the end of a session
+_LONGEST_WAIT = 120.0  # seconds; longer waiting times mean that the quota is exhausted
+_BUDGET_CHECK = 0.02  # seconds between checks of a budget that requests in flight have reserved
+_PATIENCE = 3  # signals; the last one does not wait for the end of the session
 
 
 class Settings(Protocol):
-    """How requests are sent, and where their answers are stored; a client has all of it."""
+    """Settings of requests and the store of answers; implemented by the client."""
 
     answers: Answers
     origins: Origins
@@ -43,38 +43,38 @@ class Settings(Protocol):
 
 
 class Session:
-    """Runs jobs in an event loop, in a thread of its own.
+    """Runs jobs in an event loop in a separate thread.
 
-    Signals reach the main thread only, which waits for results outside of the loop: none breaks a step of the loop, nor
-    the making of it.
+    Signals are delivered to the main thread, which waits for results outside of the loop. So they cannot interrupt a
+    step of the loop or its creation.
 
     Args:
-        client: How requests are sent, and where their answers are stored.
-        transport: Sends one request.
+        client: Settings of requests and the store of answers.
+        transport: Connection that sends single requests.
 
     Attributes:
-        sent: Requests that were sent so far, repetitions among them.
+        sent: Number of requests sent so far, including repetitions.
     """
 
     def __init__(self, client: Settings, transport: Transport) -> None:
         self.sent = 0
         self._client, self._transport, self._budget = client, transport, client.budget or Budget(None, None)
         self._free, self._in_turn = asyncio.Semaphore(client.concurrency), asyncio.Lock()
-        self._next = 0.0  # when the next request may be sent
+        self._next = 0.0  # earliest time of the next request
         self._jobs: set[asyncio.Task[None]] = set()
-        # Requests under way by their key, so that none is sent twice at the same time.
+        # Key -> request in flight, so that equal requests are sent once.
         self._under_way: dict[str, asyncio.Task[Answer]] = {}
         self._batch: list[Finished] = []
         self._commit: asyncio.Task[list[Stored]] | None = None
         self._disk = asyncio.Lock()
-        # Number of a job, its result, and the error that ended it. A queue of this kind is safe when a signal comes;
-        # the futures of `concurrent.futures` may then stay locked.
+        # Number, result and error of finished jobs. This kind of queue is safe in case of signals; futures of
+        # `concurrent.futures` may stay locked.
         self._results: SimpleQueue[tuple[int, Any, BaseException | None]] = SimpleQueue()
         self._over: SimpleQueue[None] = SimpleQueue()
         self._error: BaseException | None = None
         self._has_begun = self._is_over = self._is_closed = self._is_cancelled = False
         self._closing = asyncio.Event()
-        # Jobs with their numbers that are to be started; the loop is there once it can be told about them.
+        # Numbers and jobs that wait for their start; the loop is None until it can be notified.
         self._waiting: deque[tuple[int, Job[Any]]] = deque()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread = threading.Thread(target=self._work, name="fcconan-client", daemon=True)
@@ -82,21 +82,21 @@ class Session:
     # In the thread of the caller
 
     def begin(self, number: int, job: Job[Any]) -> None:
-        """Begins a job; its result comes under its number. The first one needs the thread, which `close` ends."""
+        """Starts a job under a number. The first job starts the thread, which `close` ends."""
         self._waiting.append((number, job))
         if self._thread.ident is None:
-            atexit.register(self.close)  # while there are modules and an event loop
+            atexit.register(self.close)  # while modules and event loop still exist
             self._thread.start()
-        if len(self._waiting) == 1:  # or else it starts this one after those before it
+        if len(self._waiting) == 1:  # otherwise the loop is already starting jobs
             self._tell(self._start)
 
     def collect(self, results: dict[int, Any], number: int, *, wait: bool) -> None:
-        """Moves the results that are there to a dictionary.
+        """Moves finished results to a dictionary.
 
         Args:
-            results: Receives the results by number.
-            number: The job whose result is needed next.
-            wait: Whether to wait for it.
+            results: Dictionary that receives results by number.
+            number: Number of the job whose result is needed next.
+            wait: Whether to wait for this result.
 
         Raises:
             EndpointError: The endpoint refuses every request.
@@ -107,13 +107,13 @@ class Session:
                 found, result, self._error = self._results.get(block=wait and number not in results)
                 if self._error is None:
                     results[found] = result
-        if self._error is not None and number not in results:  # what came before the error is given first
+        if self._error is not None and number not in results:  # earlier results are returned before the error
             raise self._error
 
     def close(self) -> None:
-        """Ends all jobs; all answers until now are on the disk when this returns, or raises the exception of a signal.
+        """Ends all jobs. When this returns or raises the exception of a signal, all answers are on the disk.
 
-        The third signal is obeyed at once.
+        The third signal ends the wait immediately.
         """
         if self._is_closed:
             return
@@ -122,7 +122,9 @@ class Session:
             try:
                 self._is_closed = True
                 self._tell(self._closing.set)
-                if self._has_begun:  # or else a signal came before the thread did anything, and it will do nothing
+                if (
+                    self._has_begun
+                ):  # otherwise a signal arrived before the thread started its work, and it will do none
                     while not self._is_over:
                         self._over.get()
                     self._thread.join()
@@ -134,10 +136,10 @@ class Session:
             raise interruption
 
     def _tell(self, step: Callable[[], object]) -> None:
-        """Runs a step in the loop; one that is not there yet looks for itself what it has to do."""
+        """Runs a step in the loop, if it exists; a new loop checks its tasks itself."""
         loop = self._loop
         if loop is not None:
-            with suppress(RuntimeError):  # it has ended: by an error, which `collect` raises, or before a signal came
+            with suppress(RuntimeError):  # the loop has ended, by an error that `collect` raises or before a signal
                 loop.call_soon_threadsafe(step)
 
     # In the thread of the loop
@@ -146,7 +148,7 @@ class Session:
         self._has_begun = True
         try:
             if not self._is_closed:
-                # A signal would leave a loop half-made in the thread of the caller.
+                # Created here, because a signal could interrupt its creation in the thread of the caller.
                 with closing(asyncio.new_event_loop()) as loop:
                     loop.run_until_complete(self._serve())
         except BaseException as error:
@@ -168,7 +170,7 @@ class Session:
                 await asyncio.wait([self._commit])
 
     def _start(self) -> None:
-        """Starts the jobs that wait, one in each turn of the loop: requests go while others are still being made."""
+        """Starts waiting jobs, one per iteration of the loop, so that requests are sent while others are created."""
         if self._is_cancelled:
             self._waiting.clear()
         elif self._waiting:
@@ -184,19 +186,19 @@ class Session:
         except BaseException as error:
             self._results.put((number, None, error))
             if not isinstance(error, asyncio.CancelledError):
-                self._cancel()  # the others would be refused as well
+                self._cancel()  # the others would fail as well
 
     def _cancel(self) -> None:
-        self._is_cancelled = True  # jobs that still wait, or that the caller begins meanwhile, never start
+        self._is_cancelled = True  # waiting and new jobs never start
         for job in self._jobs:
             job.cancel()
 
     async def send(self, request: Request, check: Check | None = None) -> Answer:
-        """Answers a request from the store, or sends it; when this returns, an answer is on the disk.
+        """Returns the stored answer to a request, or sends it; the answer is on the disk when this returns.
 
         Raises:
-            EndpointError: The endpoint refuses every request.
-            CostLimitError: The request may cost more than is left.
+            EndpointError: The endpoint refuses all requests.
+            CostLimitError: The request may exceed the limit of cost.
         """
         sending = self._under_way.get(request.key)
         if sending is None:
@@ -210,10 +212,10 @@ class Session:
     def _forget(self, key: str, sending: asyncio.Task[Answer]) -> None:
         del self._under_way[key]
         if not sending.cancelled():
-            sending.exception()  # whoever waited for it may have been cancelled, and then its error would be logged
+            sending.exception()  # marks the error as retrieved, in case that all waiting jobs were cancelled
 
     async def _send(self, request: Request, check: Check | None) -> Answer:
-        """Sends a request until it is answered or given up."""
+        """Sends a request until it is answered, permanently refused, or out of retries."""
         answer = await self._attempt(request, check)
         for attempt in range(self._client.retries):
             if answer.body is not None or answer.reason in ("bad_request", "too_long"):
@@ -229,7 +231,7 @@ class Session:
     async def _attempt(self, request: Request, check: Check | None) -> Answer:
         """Sends a request once.
 
-        The next request may go once the answer is on the disk: a kill repeats as many as may be under way, and no more.
+        The slot is released after the answer is on the disk, so a kill repeats at most `concurrency` requests.
         """
         async with self._free:
             reserved = self._budget.bound(request.body)
@@ -244,7 +246,7 @@ class Session:
             finally:
                 usage = (answer.body or {}).get("usage")
                 if "input" in request.body and isinstance(usage, Mapping):
-                    usage = {"completion_tokens": 0, **usage}  # embeddings have none
+                    usage = {"completion_tokens": 0, **usage}  # embeddings have no completion tokens
                 self._budget.commit(reserved, usage, is_charged=answer.is_charged)
             if answer.retry_after is not None and answer.retry_after <= _LONGEST_WAIT:
                 self._next = max(self._next, time.monotonic() + answer.retry_after)
@@ -253,7 +255,7 @@ class Session:
             now = datetime.now(UTC).isoformat(timespec="milliseconds")
             stored = await self._store(Finished(request, answer.body, now, round(time.monotonic() - began, 3)))
             self._client.origins.add(request.body.get("model"), stored)
-            # A stored answer may be of an earlier version, which checked less.
+            # An earlier version with fewer checks may have stored the answer.
             return answer if check is not None and check(request.body, stored.response) else Answer(stored.response)
 
     async def _turn(self) -> None:
@@ -266,7 +268,7 @@ class Session:
             self._next = time.monotonic() + self._client.gap
 
     async def _store(self, finished: Finished) -> Stored:
-        """Returns the answer that counts once it is on the disk; answers that come while it is busy share a commit."""
+        """Stores an answer and returns the valid one; answers that arrive during a commit share the next one."""
         if not self._batch or self._commit is None:
             self._commit = asyncio.create_task(self._put_batch())
         self._batch.append(finished)
@@ -278,5 +280,5 @@ class Session:
             batch, self._batch = self._batch, []
             try:
                 return await asyncio.get_running_loop().run_in_executor(None, self._client.answers.put_all, batch)
-            except RuntimeError:  # Python is ending, and there are no more threads
+            except RuntimeError:  # no new threads can start while Python shuts down
                 return self._client.answers.put_all(batch)

@@ -1,4 +1,4 @@
-"""How the tokens of a batch are chosen, drawn and ended while a model of transformers runs."""
+"""Token sampling, log-probabilities and stopping of a batch while a model of transformers generates."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -15,21 +15,21 @@ if TYPE_CHECKING:
 
 @dataclass
 class Row:
-    """One call on its way through a batch.
+    """State of one request in a batch.
 
     Attributes:
-        request: The whole request.
-        prompt: Its tokens.
-        limit: The most tokens of the answer.
-        temperature: 0 takes the likeliest token.
-        top_p: The share of probability that is drawn from.
-        sampling: All that was asked for.
-        seed: Of the draws.
-        tokens: Those of the answer so far.
-        alternatives: Of every token, itself and the likeliest ones, each with its log-probability.
-        text: The answer.
-        finish: Why it ended.
-        draw: Draws the tokens of this row alone.
+        request: The request.
+        prompt: Tokens of the prompt.
+        limit: Maximum number of tokens of the answer.
+        temperature: Temperature; 0 selects the most likely token.
+        top_p: Probability mass of nucleus sampling.
+        sampling: Sampling settings of the request.
+        seed: Seed of sampling.
+        tokens: Tokens of the answer so far.
+        alternatives: Id, log-probability and most likely alternatives of each token.
+        text: Text of the answer.
+        finish: Reason of the end, `stop` or `length`.
+        draw: Random generator of this row.
     """
 
     request: Request
@@ -49,18 +49,18 @@ class Row:
         self.draw = np.random.default_rng(self.seed)
 
     def restarted(self) -> "Row":
-        """Returns the row as it was before its first token."""
+        """Returns the row in its initial state."""
         return Row(self.request, self.prompt, self.limit, self.temperature, self.top_p, self.sampling, self.seed)
 
 
 class Batch:
-    """Chooses and notes the next token of every row while `generate` runs the model.
+    """Selects and records the next token of each row while `generate` runs the model.
 
     Args:
-        rows: The calls.
-        tokenizer: The model's.
+        rows: States of the requests.
+        tokenizer: Tokenizer of the model.
         ends: Tokens that end an answer.
-        name: Of the model, for complaints.
+        name: Name of the model, for error messages.
     """
 
     def __init__(self, rows: list[Row], tokenizer: Any, ends: frozenset[int], name: str) -> None:
@@ -69,14 +69,14 @@ class Batch:
         self._logprobs: torch.Tensor | None = None
 
     def choose(self, tokens: "torch.Tensor", scores: "torch.Tensor") -> "torch.Tensor":
-        """A logits processor: leaves to a row that is drawn the drawn token alone; scores of shape (rows, words).
+        """A logits processor that masks all but the sampled token of rows with sampling; scores: (rows, tokens).
 
         Raises:
             InputError: A score is not finite.
         """
         import torch
 
-        if not bool((scores < torch.inf).all()):  # minus infinity is a word that is never said
+        if not bool((scores < torch.inf).all()):  # minus infinity is a valid score of impossible tokens
             raise InputError(f"the scores of {self._name} are not finite: check its weights, or choose another dtype")
         if self._alternatives:
             self._logprobs = scores.log_softmax(-1)
@@ -89,7 +89,7 @@ class Batch:
         mass = torch.tensor([row.top_p for row in rows], dtype=torch.float64)
         words = scores.shape[1]
         likeliest = torch.tensor([min(row.sampling.top_k or words, words) for row in rows])
-        home = "cpu" if scores.device.type == "mps" else scores.device  # the one that knows no 64-bit floats
+        home = "cpu" if scores.device.type == "mps" else scores.device  # which has no 64-bit floats
         settings = (each.to(home)[:, None] for each in (numbers, heat, mass, likeliest))
         chosen = draw_tokens(scores[drawn].to(home), *settings)
         alone = torch.full_like(scores[drawn], -torch.inf).scatter_(1, chosen.to(scores.device), 0.0)
@@ -97,7 +97,7 @@ class Batch:
         return scores
 
     def note(self, tokens: "torch.Tensor", scores: object, **unused: object) -> "torch.Tensor":
-        """A stopping criterion: notes the last token of every row and returns which rows have ended."""
+        """A stopping criterion that records the last token of each row and returns which rows have ended."""
         import torch
 
         last = tokens[:, -1].tolist()
@@ -128,9 +128,9 @@ class Batch:
 
 
 def stop_in(text: str, stop: Iterable[str]) -> int | None:
-    """Returns where the first of some strings begins that end a reply; None where none of them is there.
+    """Returns the position of the first stop string in a reply, or None.
 
-    White space before the first word ends nothing: many models begin an answer with a line break.
+    Leading white space is skipped, because many models begin an answer with a line break.
     """
     first = len(text) - len(text.lstrip())
     return min((place for each in stop if (place := text.find(each, first)) >= 0), default=None)
@@ -143,21 +143,21 @@ def draw_tokens(
     top_p: "torch.Tensor",
     top_k: "torch.Tensor | None" = None,
 ) -> "torch.Tensor":
-    """Draws a token for every row by inverting the cumulative distribution.
+    """Samples a token for each row by inverting the cumulative distribution.
 
-    Tokens are cumulated in the order of their ids: in that of their probabilities, two of nearly equal ones would
-    change places with the last bits.
+    The cumulative distribution is in the order of token ids. In the order of probabilities, rounding errors could
+    exchange tokens of nearly equal probability.
 
     Args:
-        scores: Logits, of shape (rows, words).
-        numbers: Where in [0, 1) the distribution is inverted; this and the others of shape (rows, 1).
-        temperature: Divides the logits; above 0.
-        top_p: The mass from which is drawn: the fewest of the likeliest tokens that have it (Holtzman et al. 2020).
-        top_k: From how many of the likeliest tokens is drawn, and those as likely as the last of them; what they have
-            together is the mass of which `top_p` is a part. At most as many as there are words; None for all.
+        scores: Logits, of shape (rows, tokens).
+        numbers: Uniform numbers in [0, 1), of shape (rows, 1).
+        temperature: Temperatures above 0, of shape (rows, 1).
+        top_p: Probability mass of nucleus sampling (Holtzman et al. 2020), of shape (rows, 1).
+        top_k: Number of most likely tokens to sample from, of shape (rows, 1); ties with the last one are included. It
+            is applied before `top_p`, and is at most the number of tokens. None for all tokens.
 
     Returns:
-        Ids of tokens, of shape (rows, 1).
+        Token ids, of shape (rows, 1).
     """
     import torch
 
@@ -175,7 +175,7 @@ def draw_tokens(
 
 
 def longest(rows: Sequence[Row]) -> int:
-    """Returns how many tokens the longest prompt and the longest answer have together."""
+    """Returns the length of the longest prompt plus the maximum length of answers, in tokens."""
     return max(len(row.prompt) for row in rows) + max(row.limit for row in rows)
 
 
@@ -184,7 +184,7 @@ def _text(tokenizer: Any, tokens: Sequence[int]) -> str:
 
 
 def kept_tokens(row: Row, tokenizer: Any) -> int:
-    """How many tokens of a row its text is made of: not the one that ended it, nor those of a stop string."""
+    """Returns the number of tokens of a row's text, without the end token and the tokens of a stop string."""
     count = len(row.tokens)
     while count and len(_text(tokenizer, row.tokens[: count - 1])) >= len(row.text):
         count -= 1

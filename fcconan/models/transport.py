@@ -1,4 +1,4 @@
-"""Sends one request to an endpoint over HTTP, and names the reason of each failure."""
+"""Single requests to an endpoint over HTTP, with the reason of each failure."""
 
 import asyncio
 import re
@@ -10,9 +10,9 @@ from fcconan.models.jobs import Check
 from fcconan.models.requests import Request, as_json
 from fcconan.models.responses import Answer, EndpointError, error_of, one_line, read_body, retry_after
 
-_WHOLE = 10  # timeouts that a request as a whole may take, for bodies that trickle for ever
-_LARGEST = 64 << 20  # bytes of a response, unpacked; a thousandth of them may be sent
-# How endpoints say that a prompt does not fit into the model's context.
+_WHOLE = 10  # maximum duration of a request, in timeouts; for bodies that arrive very slowly
+_LARGEST = 64 << 20  # bytes of a decompressed response
+# Messages of endpoints for prompts that exceed the context of the model.
 _TOO_LONG = re.compile(r"context (?:length|size|window)|too many tokens|too many input tokens", re.IGNORECASE)
 _STOPPING = {
     401: "check the key in {key}",
@@ -24,14 +24,14 @@ _STOPPING = {
 
 
 class Transport:
-    """A connection to an endpoint; it is open in a context, within an event loop.
+    """A connection to an endpoint, as an asynchronous context manager.
 
     Args:
-        endpoint: The address without user and password.
-        authorization: The header that carries the key, or the address's user and password.
-        secrets: Texts that are masked in all that the endpoint sends.
-        key_variable: The environment variable that holds the key, for messages.
-        timeout: Seconds without a sign of the endpoint.
+        endpoint: Address without user and password.
+        authorization: Authorization header, with the key or with user and password of the address.
+        secrets: Texts that are masked in all responses.
+        key_variable: Environment variable of the key, for messages.
+        timeout: Maximum number of seconds without data.
     """
 
     def __init__(
@@ -44,10 +44,10 @@ class Transport:
     async def __aenter__(self) -> Self:
         import aiohttp
 
-        # The library would look for a proxy in a thread for every request, and read the user's .netrc as often.
+        # aiohttp would look up the proxy in a thread and read .netrc for each request.
         proxy = proxy_for(self._endpoint)
         self._http = aiohttp.ClientSession(
-            connector=aiohttp.TCPConnector(limit=0),  # the session's own limit goes before it
+            connector=aiohttp.TCPConnector(limit=0),  # the session limits the number of requests
             timeout=aiohttp.ClientTimeout(_WHOLE * self._timeout, sock_connect=self._timeout, sock_read=self._timeout),
             headers={"Content-Type": "application/json", "Authorization": self._authorization},
             proxy=None if proxy is None else proxy.with_login,
@@ -58,10 +58,10 @@ class Transport:
         await self._http.close()
 
     async def post(self, request: Request, check: Check | None) -> Answer:
-        """Sends a request once. Redirections are not followed: neither key nor texts reach another address.
+        """Sends a request once. Redirects are not followed, so that key and texts do not reach another address.
 
         Raises:
-            EndpointError: The endpoint refuses every request.
+            EndpointError: The endpoint refuses all requests.
         """
         import aiohttp
 
@@ -76,7 +76,7 @@ class Transport:
             return Answer(reason="timeout", detail=f"no answer within {self._timeout:g} s")
         except TimeoutError:
             return Answer(reason="timeout", detail=f"no whole answer within {_WHOLE * self._timeout:g} s")
-        except aiohttp.ClientConnectorError as error:  # without a connection nothing was sent
+        except aiohttp.ClientConnectorError as error:  # no connection, so no data were sent
             return Answer(reason="connection", detail=one_line(error, self._secrets), is_charged=False)
         except aiohttp.ClientResponseError as error:
             return Answer(reason="connection", detail=type(error).__name__)
@@ -90,10 +90,10 @@ class Transport:
         return Answer(reason="bad_body", detail=one_line(fault, self._secrets)) if fault else Answer(body)
 
     def _failure(self, status: int, headers: Any, raw: bytes) -> Answer:
-        """Returns the reason of a refusal.
+        """Returns the reason of an error status.
 
         Raises:
-            EndpointError: The endpoint would refuse every other request as well.
+            EndpointError: The endpoint would refuse all other requests as well.
         """
         message, code = error_of(raw)
         advice = _STOPPING.get(status)

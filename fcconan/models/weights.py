@@ -1,4 +1,4 @@
-"""Where a local model comes from: a folder or the Hub, the hash of its files, and why it cannot be loaded."""
+"""Sources of local models: folders or the Hub, hashes of weights, and errors of loading."""
 
 import hashlib
 import os
@@ -15,19 +15,19 @@ from fcconan.data import Checkpoint, cache_folder, environment_secrets, quiet_hu
 from fcconan.errors import InputError
 
 _WEIGHTS = (".safetensors", ".bin")
-_LOADED = (*_WEIGHTS, ".json", ".jinja", ".model", ".txt")  # all that changes what a folder's model says
-# A file that was written just now may be written again within one tick of its times, of two seconds on some disks.
+_LOADED = (*_WEIGHTS, ".json", ".jinja", ".model", ".txt")  # all files that change the output of a model
+# A new file may change again within the resolution of its times, which is two seconds on some file systems.
 _SETTLED = 3.0
 _LONGEST = 200  # characters of an error
 
 
 class Source(NamedTuple):
-    """Where a model is loaded from.
+    """Source of a model.
 
     Attributes:
-        path: The folder, or the name on the Hub.
-        commit: The commit of a model on the Hub.
-        hash: The hash of a folder.
+        path: Folder, or name on the Hub.
+        commit: Commit of a model on the Hub; None for a folder.
+        hash: Hash of the files of a folder; None for a model on the Hub.
     """
 
     path: str
@@ -36,12 +36,12 @@ class Source(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The folder's own name, or the name on the Hub."""
+        """Name of the folder, or name on the Hub."""
         return self.path if self.commit else Path(self.path).resolve().name
 
 
 def locate(model: str, revision: str | None) -> Source:
-    """Returns where a model is loaded from.
+    """Returns the source of a model.
 
     Raises:
         InputError: The model is unknown, or a folder is given with a revision.
@@ -67,17 +67,17 @@ def locate(model: str, revision: str | None) -> Source:
 
 
 class _Adapter(BaseModel):
-    """What peft writes of the model that was adapted."""
+    """Fields of peft's configuration that name the base model."""
 
     base_model_name_or_path: Annotated[str, Field(min_length=1)]
     revision: str | None = None
 
 
 def locate_base(adapter: Path) -> Source | None:
-    """Returns the model that an adapter was trained upon; None for a folder that peft did not write.
+    """Returns the base model of an adapter; None for a folder without an adapter.
 
     Raises:
-        InputError: The adapter does not say what it was trained upon, or that cannot be found.
+        InputError: The adapter does not name its base model, or the base model is not found.
     """
     path = adapter / "adapter_config.json"
     if not path.is_file():
@@ -85,18 +85,18 @@ def locate_base(adapter: Path) -> Source | None:
     try:
         stated = _Adapter.model_validate_json(path.read_bytes())
     except (OSError, ValidationError) as error:
-        raise InputError(f"{path} names no base_model_name_or_path: write there the model that was adapted") from error
+        raise InputError(f"{path} lacks base_model_name_or_path: add the base model of the adapter") from error
     name = stated.base_model_name_or_path
     beside = adapter / name
     base = str(beside) if beside.is_dir() and not Path(name).is_dir() else name
     try:
         return locate(base, None if Path(base).is_dir() else stated.revision)
     except InputError as error:
-        raise InputError(f"{adapter} was trained upon {name}, which is needed, too: {error}") from error
+        raise InputError(f"{adapter} is an adapter and needs its base model {name}: {error}") from error
 
 
 def longest_context(source: Source) -> int | None:
-    """Returns how many tokens a model reads at most; None where its configuration does not say.
+    """Returns the maximum number of tokens of a model's context; None if its configuration does not state it.
 
     Raises:
         InputError: The configuration cannot be loaded.
@@ -110,9 +110,9 @@ def longest_context(source: Source) -> int | None:
 
 
 def _weights_hash(folder: Path) -> str:
-    """Returns 12 hexadecimal digits that change with any file that is loaded from a folder.
+    """Returns 12 hexadecimal digits that change with any loaded file of a folder.
 
-    Whole files count: the header of a file of weights stays the same when a model is trained on.
+    Whole files are hashed, because further training does not change the headers of weights.
     """
     files = sorted(path for path in folder.iterdir() if path.is_file() and path.suffix in _LOADED)
     if not any(path.suffix in _WEIGHTS for path in files):
@@ -124,10 +124,10 @@ def _weights_hash(folder: Path) -> str:
 
 
 def known_hash(path: Path) -> str:
-    """Returns the sha256 of a file of weights, which may take minutes to read: once for every state of the file.
+    """Returns the sha256 of a file of weights, cached until the file changes, as reading it may take minutes.
 
-    The state is what no writing leaves as it was. Size and time of writing alone would not do: tools that copy and
-    unpack set that time to what they like, but none of them can set the time of change, nor choose the inode.
+    Changes are detected by device, inode, size, and times of modification and of status change. Size and modification
+    time are not enough: tools that copy or unpack files set that time, but they cannot set the other values.
     """
     name = hashlib.sha256(os.fsencode(path.resolve())).hexdigest()[:24]
     before = _state(path)
@@ -138,7 +138,7 @@ def known_hash(path: Path) -> str:
     hashed = sha256_of(path)
     settled = time.time() - max(before["written"], before["changed"]) / 1e9 > _SETTLED
     if settled and _state(path) == before:
-        with suppress(OSError):  # without a cache it is read again
+        with suppress(OSError):  # without a cache, the file is read again next time
             checkpoint.save(hashed)
     return hashed
 
@@ -156,7 +156,7 @@ def _state(path: Path) -> dict[str, int]:
 
 @contextmanager
 def quiet_training() -> Iterator[None]:
-    """Keeps the chatter of transformers, and what it warns of as it trains, out of the terminal."""
+    """Suppresses log messages and warnings of transformers during training."""
     from transformers.utils import logging
 
     before = logging.get_verbosity()
@@ -171,10 +171,10 @@ def quiet_training() -> Iterator[None]:
 
 @contextmanager
 def loading(name: str) -> Iterator[None]:
-    """Turns whatever goes wrong while a model is loaded into an InputError.
+    """Turns all errors of loading a model into an `InputError`.
 
     Raises:
-        InputError: Something went wrong.
+        InputError: The model cannot be loaded, or a package is missing.
     """
     try:
         with quiet_hub():
@@ -182,7 +182,7 @@ def loading(name: str) -> Iterator[None]:
     except ImportError as error:
         raise InputError(
             f"models on this machine need a package that is missing ({one_line(error)}): `pip install "
-            "'fcconan[neural,finetune]'`, and what is named here"
+            "'fcconan[neural,finetune]'`, and the package named here"
         ) from error
     except Exception as error:  # a dozen types, from the Hub, the file system, torch and tokenizers
         raise InputError(
@@ -191,7 +191,7 @@ def loading(name: str) -> Iterator[None]:
 
 
 def one_line(error: BaseException) -> str:
-    """Returns the message of an error without secrets, on one line that is not too long."""
+    """Returns the message of an error on one short line, without secrets."""
     said = " ".join(without_secrets(str(error), environment_secrets()).split()) or type(error).__name__
     if len(said) <= _LONGEST:
         return said

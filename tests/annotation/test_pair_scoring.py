@@ -393,7 +393,9 @@ def test_a_limit_of_cost_stops_between_two_answers_and_a_higher_one_goes_on(
         assert (used["requests"], used["completion_tokens"], used["cost"]) == (6, 18, 18.0)
         assert (used["answers"], used["from_store"]) == (8, 2)
         today = used["stored_first"][:10]
-        assert f"stub: 2 of 8 answers were stored ones, of {today}; another --out asks again\n" in done.stdout
+        assert (
+            f"stub: 2 of 8 answers are from the store, of {today}; another --out repeats the requests\n" in done.stdout
+        )
         assert len(server.requests) == 12
         run_cli(*command, "--rows-per-shard", 4, "--out", tmp_path / "at-once")
     assert shard_bytes(out) == shard_bytes(tmp_path / "at-once")

@@ -86,11 +86,12 @@ def test_a_new_checkpoint_under_the_same_name_is_asked_with_fresh_and_reported_w
     mixed = rate(server)
     assert values() == [2] * 8 + [4] * 4
     assert mixed.stderr == (
-        "fcconan: stub did not always answer as the same model: stub-stub (fp_old): 8 stored, 0 new; stub-stub "
-        "(fp_new): 0 stored, 4 new; they may be different checkpoints, and --fresh asks one of them everything\n"
+        "fcconan: the endpoint reports several models for stub: stub-stub (fp_old): 8 stored, 0 new; stub-stub "
+        "(fp_new): 0 stored, 4 new; they may be different checkpoints; --fresh repeats all requests with "
+        "the current one\n"
     )
     today = used()["stored_first"][:10]
-    assert f"stub: 8 of 12 answers were stored ones, of {today}; --fresh asks again" in mixed.stdout
+    assert f"stub: 8 of 12 answers are from the store, of {today}; --fresh repeats the requests" in mixed.stdout
     assert (used()["from_store"], used()["answers"], len(server.requests)) == (8, 12, 12)
     fresh = rate(server, "--fresh")
     assert (fresh.stderr, values(), len(server.requests)) == ("", [4] * 12, 24)
@@ -126,7 +127,7 @@ def test_a_fresh_run_that_is_killed_goes_on_and_mixes_nothing(
     before = len(server.requests)
     # How to send, and where to write, make no other run of it.
     done = rate(server, *options, "--concurrency", 5, "--out", "out.csv")
-    told = "was interrupted and goes on (answers.sqlite); --no-fresh gives it up"
+    told = "(answers.sqlite); --no-fresh abandons it"
     assert (planned.stderr.count(told), done.stderr.count(told), done.status) == (1, 1, 0)
     assert (values(), len(server.requests) - before) == ([4] * 12, 12 - stored)
     assert (rate(server).stderr, values()) == ("", [4] * 12)
@@ -187,7 +188,7 @@ def test_files_of_two_machines_are_merged_by_a_command(endpoint: tuple[Server, E
     before = len(server.requests)
     assert (rate(server).status, len(server.requests) - before) == (0, 2)
     none = fcconan("judge", "show", "--response-cache", "answers.sqlite", "--merge", "none")
-    assert none.complaint == "none is not a file of answers: give the file that another run has written"
+    assert none.complaint == "none is not a file of answers: give the response cache of another run"
 
 
 LIMITED = """
@@ -238,4 +239,4 @@ def test_bench_asks_again_and_keeps_no_older_run(
         f"gpt-4o: cached run of {today}; --fresh repeats its requests"
     ]
     told = fcconan("bench", tmp_path / "demo", *systems, "--no-cache").stdout
-    assert f": {first} of {first} answers were stored ones, of " in told
+    assert f": {first} of {first} answers are from the store, of " in told

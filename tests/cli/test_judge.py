@@ -229,7 +229,9 @@ def test_a_limit_of_cost_stops_before_it_is_passed_and_a_higher_one_goes_on(repl
     options = ("--prices", "prices.yaml", "--concurrency", 1)
     # An answer may have 64 tokens and has 3: the fifth request might pass 75.
     said = rate(replies, server, *options, "--max-cost", 75).complaint
-    assert said.startswith("the limit of cost is reached: 12.0000 of 75 is spent, and the next call may cost 64.0000")
+    assert said.startswith(
+        "the limit of cost is reached: 12.0000 of 75 is spent, and the next request may cost 64.0000"
+    )
     assert len(server.requests) == 4
     assert not Path("out.parquet").exists()
     assert rate(replies, server, *options, "--max-cost", 1000).status == 0

@@ -89,7 +89,7 @@ def _by_a_person(columns: Iterable[str]) -> str:
             "replies.csv is read, and --response-cache would destroy it: choose ",
         ),
         ("audit --ratings replies.csv --json replies.csv", "replies.csv is read, and --json would destroy it: choose "),
-        ("show --response-cache replies.csv", "replies.csv is not a file of answers, so nothing is read from it or"),
+        ("show --response-cache replies.csv", "replies.csv is not a file of answers; it is left unchanged"),
         (
             "calibrate replies.csv --ratings r.csv --aspect relevance --model stub --out s.yaml --json s.log.jsonl",
             "s.log.jsonl is named by --out (its log) and --json: give each a file of its own",
@@ -431,7 +431,7 @@ def test_tokens_and_cost_of_what_was_sent_are_told(replies: Path, server: Server
     assert again.status == 0 and "Requests of" not in again.stdout
     days = [each["at"][:10] for each in Answers(Path("journal")).records()]
     period = days[0] if days[0] == days[-1] else f"{days[0]} to {days[-1]}"
-    assert f"stub: 16 of 16 answers were stored ones, of {period}; --fresh asks again" in again.stdout
+    assert f"stub: 16 of 16 answers are from the store, of {period}; --fresh repeats the requests" in again.stdout
     nothing = {"requests": 0, "prompt_tokens": 0, "completion_tokens": 0, "requests_without_count": 0}
     (found,) = summary()["used"]
     stored = {"answers": 16, "from_store": 16, "answered_by": [by | {"from_store": 16, "new": 0}]}

@@ -181,7 +181,7 @@ def test_a_file_that_sqlite_cannot_read_is_refused_in_one_line(tmp_path: Path) -
     Answers(path).put_all([answered(request(number), {"filler": "x" * 3000}) for number in range(50)])
     whole = path.read_bytes()
     path.write_bytes(whole[: len(whole) // 2])
-    with pytest.raises(InputError, match=r"answers is damaged \(.*\): put a copy in its place, or save what is left"):
+    with pytest.raises(InputError, match=r"answers is damaged \(.*\): restore a copy, or recover its answers"):
         for number in range(50):
             Answers(path).get(request(number))
 
@@ -195,7 +195,7 @@ def test_a_file_that_sqlite_cannot_read_is_refused_in_one_line(tmp_path: Path) -
         (lambda path: path.mkdir(), r"cannot be used \(Is a directory\): choose another file, or free its disk$"),
         (
             lambda path: path.write_text("a,b\n1,2\n"),
-            r"answers is not a file of answers, so nothing is ",
+            r"answers is not a file of answers; it is left unchanged",
         ),
         (lambda path: rows_of(path, "CREATE TABLE t (a)"), r"answers is a database of another program: choose another"),
         (lambda path: rows_of(path, "PRAGMA application_id = 5"), r"answers is a database of another program"),
@@ -509,7 +509,7 @@ def test_an_interrupted_fresh_run_is_gone_on_with(
     assert going_on.epoch == interrupted.epoch
     date = time.strftime("%Y-%m-%d", time.gmtime(interrupted.epoch / 1000))
     assert capsys.readouterr().err == (
-        f"fcconan: the --fresh run of {date} was interrupted and goes on ({path}); --no-fresh gives it up\n"
+        f"fcconan: continuing the interrupted --fresh run of {date} ({path}); --no-fresh abandons it\n"
     )
     run.finish()
     last = Run("rate", fresh=True).answers(path)
@@ -574,7 +574,7 @@ def test_stores_of_several_machines_are_merged(tmp_path: Path) -> None:
     assert here.epoch == fresh.epoch
     interrupted_there = Run("rate").answers(tmp_path / "here")
     assert said(interrupted_there, request(2)) == {"here": 2}
-    with pytest.raises(InputError, match="none is not a file of answers: give the file that another run has written"):
+    with pytest.raises(InputError, match="none is not a file of answers: give the response cache of another run"):
         here.merge(tmp_path / "none")
 
 

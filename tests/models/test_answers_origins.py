@@ -30,9 +30,12 @@ def test_stored_and_new_answers_are_counted_with_their_dates() -> None:
     }
     assert origins.dates() == (DAYS[0], later)
     assert origins.stored("stub") == (
-        "stub: 3 of 4 answers were stored ones, of 2026-01-03 to 2026-01-05; --fresh asks again"
+        "stub: 3 of 4 answers are from the store, of 2026-01-03 to 2026-01-05; --fresh repeats the requests"
     )
-    assert origins.stored("other") == "other: 1 of 1 answers were stored ones, of an unknown date; --fresh asks again"
+    assert (
+        origins.stored("other")
+        == "other: 1 of 1 answers are from the store, of an unknown date; --fresh repeats the requests"
+    )
     assert [origins.change(name) for name in ("stub", "other")] == [None, None]
 
 
@@ -54,8 +57,8 @@ def test_another_model_or_fingerprint_is_reported_in_one_line(answers: list[Stor
     for each in answers:
         origins.add("stub", each)
     assert origins.change("stub") == (
-        f"stub did not always answer as the same model: {told}; they may be different checkpoints, and --fresh asks "
-        "one of them everything"
+        f"the endpoint reports several models for stub: {told}; they may be different checkpoints; --fresh repeats all "
+        "requests with the current one"
     )
 
 

@@ -69,8 +69,8 @@ def prices(folder: Path, text: str) -> Path:
 
 def test_a_price_is_for_a_million_tokens(tmp_path: Path) -> None:
     path = prices(tmp_path, "m: {input: 2.5, output: 10}\nfree: {input: 0, output: 0}\n")
-    assert load_price(path, "m").of(200_000, 30_000) == 0.5 + 0.3
-    assert load_price(path, "free").of(10**9, 10**9) == 0
+    assert load_price(path, "m").cost(200_000, 30_000) == 0.5 + 0.3
+    assert load_price(path, "free").cost(10**9, 10**9) == 0
 
 
 @pytest.mark.parametrize(
@@ -112,7 +112,7 @@ def test_a_budget_waits_for_calls_in_flight_and_then_refuses() -> None:
     budget.commit(50, None)
     budget.commit(40, None, is_charged=False)
     assert (limit.spent, limit.reserved) == (60, 0)
-    with pytest.raises(CostLimitError, match=r"60.0000 of 100 is spent, and the next call may cost 41.0000"):
+    with pytest.raises(CostLimitError, match=r"60.0000 of 100 is spent, and the next request may cost 41.0000"):
         budget.reserve(41)
     assert budget.reserve(40)
 
@@ -140,9 +140,9 @@ def test_the_limit_is_kept_and_a_second_run_sends_only_the_rest(tmp_path: Path, 
     # Five calls cost 50, and a sixth may cost 56: with 105 it may not begin.
     limit = Watched(4 * COST + BOUND + COST - 1)
     with Server(says("3")) as server:
-        with pytest.raises(CostLimitError, match="raise --max-cost and run again to go on") as caught:
+        with pytest.raises(CostLimitError, match="raise --max-cost and run again to continue") as caught:
             client(server, tmp_path, limit, concurrency=concurrency).send_all(CHAT, bodies)
-        assert "50.0000 of 105 is spent, and the next call may cost 56.0000" in str(caught.value)
+        assert "50.0000 of 105 is spent, and the next request may cost 56.0000" in str(caught.value)
         assert (limit.spent, limit.reserved, len(server.requests)) == (50, 0, 5)
         assert limit.most <= 105
         more = Watched(14 * COST + BOUND)
@@ -152,7 +152,7 @@ def test_the_limit_is_kept_and_a_second_run_sends_only_the_rest(tmp_path: Path, 
         assert len({json.dumps(each) for each in server.bodies}) == 20
         nothing = Watched(0)
         assert client(server, tmp_path, nothing).send_all(CHAT, bodies) == answers
-        with pytest.raises(CostLimitError, match=r"0.0000 of 0 is spent, and the next call may cost 56.0000"):
+        with pytest.raises(CostLimitError, match=r"0.0000 of 0 is spent, and the next request may cost 56.0000"):
             client(server, tmp_path, nothing).send_all(CHAT, [body(99)])
         assert len(server.requests) == 20
 
@@ -222,7 +222,7 @@ def test_all_models_of_a_run_have_one_limit(tmp_path: Path) -> None:
         connection = connection_of(tmp_path, base_url=server.url, prices=path, max_cost=121.0)
         one, two = connection.open("m"), connection.open("dear")
         assert [each.text for each in one.replies([call])] == ["3"]
-        with pytest.raises(CostLimitError, match=r"10.0000 of 121 is spent, and the next call may cost 112.0000"):
+        with pytest.raises(CostLimitError, match=r"10.0000 of 121 is spent, and the next request may cost 112.0000"):
             list(two.replies([call]))
         assert len(server.requests) == 1
         more = connection_of(tmp_path, base_url=server.url, prices=path, max_cost=122.0)

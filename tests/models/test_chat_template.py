@@ -209,8 +209,8 @@ def test_a_format_lists_what_it_sets_around_messages() -> None:
     [
         ("zefyr", None, r"^unknown format 'zefyr': did you mean 'zephyr'\? known are dialogpt, .*, or a .jinja file$"),
         ("no.jinja", None, r"^no format file at \S+no.jinja: give a .jinja file, or one of"),
-        ("bad.jinja", b"{% for %}", r"bad.jinja, line 1: no Jinja template \(.*\): correct that line$"),
-        ("bad.jinja", b"{{ message }}", r"bad.jinja does not write any `messages`: give a chat template$"),
+        ("bad.jinja", b"{% for %}", r"bad.jinja, line 1: invalid Jinja template \(.*\): correct that line$"),
+        ("bad.jinja", b"{{ message }}", r"bad.jinja does not use `messages`: give a chat template$"),
         ("bad.jinja", b"{{ messages }}\xff", r"bad.jinja: byte 14 is not UTF-8: save it as UTF-8$"),
     ],
 )

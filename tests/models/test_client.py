@@ -260,7 +260,7 @@ def test_a_key_that_no_header_can_hold_is_bad_input_and_not_shown(
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", key)
     with Server() as server:
-        with pytest.raises(InputError, match="OPENAI_API_KEY holds characters that no key has") as caught:
+        with pytest.raises(InputError, match="OPENAI_API_KEY has characters that are invalid in a key") as caught:
             client(server, tmp_path).send_all(CHAT, [body()])
         assert (server.requests, "secret" in str(caught.value)) == ([], False)
 

@@ -331,7 +331,7 @@ def test_what_a_model_takes_not_is_a_failure_of_its_call_alone(tiny: Path, tmp_p
     replies = answers(tiny, calls, tmp_path / "journal")
     assert [reply.reason for reply in replies[:-1]] == ["bad_request"] * (len(calls) - 1)
     assert [reply.detail for reply in replies[:-1]] == [
-        f"the text holds {END!r}, which tiny reads as a control token: take it out",
+        f"the text contains {END!r}, a control token of tiny: remove it",
         "no tools here",
     ]
     assert len(Answers(tmp_path / "journal")) == 1  # failures are not kept
@@ -361,7 +361,7 @@ def test_unusable_models_are_refused_in_one_line(tiny: Path, tmp_path: Path, mon
     boundless = tmp_path / "boundless"
     shutil.copytree(tiny, boundless)
     (boundless / "config.json").write_text('{"model_type": "bloom"}')  # positions without an end
-    refused(r"^the configuration of boundless names no longest context: give one \(context\)$", boundless)
+    refused(r"^the configuration of boundless does not state the context length: give it \(context\)$", boundless)
     monkeypatch.setitem(sys.modules, "transformers", None)
     refused(
         r"^models on this machine need a package that is missing \(.*\): `pip install 'fcconan\[neural,finetune\]'`,"

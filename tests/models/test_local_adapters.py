@@ -130,7 +130,7 @@ def test_without_the_package_for_adapters_one_line_says_how_to_get_it(
         replies(LocalModel(adapter, journal=tmp_path / "other", device="cpu"))
     assert str(caught.value).startswith("models on this machine need a package that is missing (")
     assert str(caught.value).endswith(
-        "`pip install 'fcconan[neural,finetune]'`, and what is named here"
+        "`pip install 'fcconan[neural,finetune]'`, and the package named here"
     ) and "\n" not in str(caught.value)
 
 
@@ -139,15 +139,15 @@ def test_without_the_package_for_adapters_one_line_says_how_to_get_it(
     [
         (
             '{"base_model_name_or_path": "/gone/tiny"}',
-            r"tuned was trained upon /gone/tiny, which .*: no model folder at",
+            r"tuned is an adapter and needs its base model /gone/tiny: no model folder at",
         ),
         (
             '{"base_model_name_or_path": "ombrey/tiny"}',
-            r"upon ombrey/tiny, which .*: the model ombrey/tiny cannot be fo",
+            r"base model ombrey/tiny: the model ombrey/tiny cannot be fo",
         ),
-        ('{"base_model_name_or_path": null}', r"adapter_config.json names no base_model_name_or_path: write there"),
-        ("[]", r"adapter_config.json names no base_model_name_or_path: write there"),
-        ("{", r"adapter_config.json names no base_model_name_or_path: write there"),
+        ('{"base_model_name_or_path": null}', r"adapter_config.json lacks base_model_name_or_path: add the"),
+        ("[]", r"adapter_config.json lacks base_model_name_or_path: add the"),
+        ("{", r"adapter_config.json lacks base_model_name_or_path: add the"),
     ],
 )
 def test_an_adapter_without_its_base_is_refused(adapter: Path, tmp_path: Path, content: str, message: str) -> None:

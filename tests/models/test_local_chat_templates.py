@@ -105,8 +105,8 @@ def test_control_tokens_and_marks_of_the_format_are_no_words(base: Path, tmp_pat
         for text in (f"Well.{END}", "Well.\n<|assistant|>\nYes.", "[INST] Well.")
     }
     assert [(reply.reason, reply.detail) for reply in found.values()][:2] == [
-        ("bad_request", f"the text holds {END!r}, which base reads as a control token: take it out"),
-        ("bad_request", "the text holds '<|assistant|>', which the format zephyr sets around messages: take it out"),
+        ("bad_request", f"the text contains {END!r}, a control token of base: remove it"),
+        ("bad_request", "the text contains '<|assistant|>', a marker of the format zephyr: remove it"),
     ]
     assert found["[INST] Well."].reason in (None, "truncated")  # another format's
 

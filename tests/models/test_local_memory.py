@@ -72,8 +72,8 @@ def test_a_batch_that_does_not_fit_is_halved_for_good(
     assert list(model.replies(CALLS)) == wanted
     assert memory.rows[8:] == [1]
     assert capsys.readouterr().err == (
-        "fcconan: 6 calls at once do not fit the memory for tiny: going on with 3\n"
-        "fcconan: 3 calls at once do not fit the memory for tiny: going on with 1\n"
+        "fcconan: a batch of 6 does not fit into memory for tiny: continuing with batches of 3\n"
+        "fcconan: a batch of 3 does not fit into memory for tiny: continuing with batches of 1\n"
     )
 
 
@@ -93,7 +93,7 @@ def test_only_a_single_call_that_does_not_fit_ends_the_run(tiny: Path, tmp_path:
     model = LocalModel(tiny, journal=tmp_path / "journal", device="cpu")
     with pytest.raises(
         InputError,
-        match=r"^one call with a prompt of \d+ tokens does not fit the memory of cpu: give shorter prompts, ",
+        match=r"^one call with a prompt of \d+ tokens does not fit into the memory of cpu: give shorter prompts, ",
     ):
         list(model.replies(CALLS[:2]))
     assert memory.rows == [2, 1]

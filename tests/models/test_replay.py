@@ -68,8 +68,8 @@ def test_different_outputs_for_one_text_are_samples_or_refused(tmp_path: Path) -
     with pytest.raises(InputError) as caught:
         list(model.replies(twice))
     assert str(caught.value) == (
-        f"{tmp_path / 'recorded.csv'} has 2 outputs for the same hate_speech, counter_narrative, and one is asked for: "
-        "keep one of them, add a column that tells them apart, or take them for samples with --samples"
+        f"{tmp_path / 'recorded.csv'} has 2 outputs for the same hate_speech, counter_narrative, and one is requested: "
+        "remove the others, add a column that distinguishes them, or use them as samples with --samples"
     )
     assert [each.text for each in model.replies([*twice, call("The Ombrey shout.", "Do they?", 1)])] == ["4", "4", "5"]
     same = ReplayModel(write(tmp_path, ".csv", [ROWS[0], ROWS[0]]))

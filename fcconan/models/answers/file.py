@@ -1,4 +1,4 @@
-"""The sqlite file of paid answers: its location, its form, and connections to it."""
+"""The sqlite file of paid answers: its path, its schema, and connections to it."""
 
 import sqlite3
 import threading
@@ -10,7 +10,7 @@ from weakref import WeakKeyDictionary
 from fcconan.errors import InputError
 from fcconan.models.answers.journal import is_journal_beginning
 
-_SQLITE = b"SQLite format 3\0"  # how a file of sqlite begins
+_SQLITE = b"SQLite format 3\0"  # the first bytes of sqlite files
 _SUFFIX = ".sqlite"
 _OLD_SUFFIX = ".jsonl"  # of the journals that earlier versions wrote
 _APPLICATION = 0x46434E41  # "FCNA", in the header of the file
@@ -32,17 +32,17 @@ class _Connection(sqlite3.Connection):
     """A connection that can be in a weak dictionary."""
 
 
-# Closing a file drops all locks that the process has on it, those of sqlite, too: a store that is open here is never
-# opened in another way. Connections, with device and inode of their files.
+# Open connections, with device and inode of their files. Closing any handle of a file drops all locks of the process,
+# including those of sqlite, so a file with an open connection is never opened in another way.
 _open: WeakKeyDictionary[_Connection, tuple[int, int]] = WeakKeyDictionary()
 _opening = threading.RLock()
 
 
 def store_path(path: Path) -> Path:
-    """Returns the sqlite file in which the answers of a given file are stored.
+    """Returns the path of the store for a given path.
 
-    It is the file itself, unless that is a JSONL journal of an earlier version, or has the name of one: then it is a
-    file next to it, with the suffix `.sqlite`.
+    It is the path itself, except for JSONL journals of earlier versions and paths with their suffix: their store is
+    next to them, with the suffix `.sqlite`.
     """
     store = path.with_name(path.name + _SUFFIX)
     if path.suffix == _OLD_SUFFIX and _beginning(path)[: len(_SQLITE)] != _SQLITE:
@@ -51,7 +51,7 @@ def store_path(path: Path) -> Path:
 
 
 def old_journals(store: Path) -> list[Path]:
-    """Returns the journals of earlier versions whose answers belong into a store."""
+    """Returns the journals of earlier versions whose answers are imported into a store."""
     if store.suffix != _SUFFIX:
         return []
     paths = (store.with_suffix(_OLD_SUFFIX), store.with_suffix(""))
@@ -59,28 +59,25 @@ def old_journals(store: Path) -> list[Path]:
 
 
 def check_answers_file(path: Path) -> None:
-    """Checks that a file is a store or a journal of answers, or is missing or empty, so that one may be made there.
+    """Checks that a file is a store or a journal of answers, or is missing or empty.
 
     Raises:
-        InputError: The file is something else.
+        InputError: The file has other content.
     """
     beginning = _beginning(path)
     if beginning and not beginning.startswith(_SQLITE) and not is_journal_beginning(beginning):
-        raise InputError(
-            f"{path} is not a file of answers, so nothing is read from it or written to it: choose another "
-            "--response-cache"
-        )
+        raise InputError(f"{path} is not a file of answers; it is left unchanged: choose another --response-cache")
 
 
 def connect(path: Path, *, write: bool) -> sqlite3.Connection:
-    """Opens a store. A writer makes it, with its folders, if it is missing or empty.
+    """Opens a store. A writer creates it, with its folders, if it is missing or empty.
 
-    The file is in WAL mode, where a reader and a writer never wait for each other; where that is refused, as on network
-    file systems, it has a rollback journal. Every commit is on the disk before it returns.
+    The file uses WAL mode, in which readers and a writer do not block each other, or a rollback journal where WAL is
+    refused, as on network file systems. A commit returns after its data are on the disk.
 
     Raises:
-        InputError: The file is no store, or one of a newer version.
-        sqlite3.Error: It cannot be opened; `usable` makes one line of it.
+        InputError: The file is not a store, or has a newer version.
+        sqlite3.Error: The file cannot be opened; `usable` turns this into an `InputError`.
     """
     if write:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -101,7 +98,7 @@ def connect(path: Path, *, write: bool) -> sqlite3.Connection:
         refused = error.sqlite_errorname.startswith(("SQLITE_CANTOPEN", "SQLITE_READONLY"))
         if write or not refused or _has_log(path):
             raise
-        # A folder that cannot be written has no room for the files of the WAL mode, and here none is needed.
+        # WAL mode needs to create files, which a read-only folder refuses; without a log, none is necessary.
         connection = _opened(path, "ro&immutable=1")
         _is_new(connection, path)
     except BaseException:
@@ -113,18 +110,18 @@ def connect(path: Path, *, write: bool) -> sqlite3.Connection:
 
 @contextmanager
 def usable(path: Path) -> Iterator[None]:
-    """Makes one line of errors of sqlite and of the system.
+    """Turns errors of sqlite and of the file system into errors of one line.
 
     Raises:
-        InputError: There was such an error.
+        InputError: Such an error occurred.
     """
     try:
         yield
     except (sqlite3.Error, OSError) as error:
         if getattr(error, "sqlite_errorname", "").startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")):
             raise InputError(
-                f"the file of answers {path} is damaged ({error}): put a copy in its place, or save what is left with "
-                f"`sqlite3 {path} .recover`; without it, all is paid for again"
+                f"the file of answers {path} is damaged ({error}): restore a copy, or recover its answers with "
+                f"`sqlite3 {path} .recover`; otherwise all requests are paid for again"
             ) from error
         reason = "Is a directory" if path.is_dir() else getattr(error, "strerror", None) or error
         raise InputError(
@@ -134,7 +131,7 @@ def usable(path: Path) -> Iterator[None]:
 
 @contextmanager
 def transaction(connection: sqlite3.Connection) -> Iterator[None]:
-    """Runs statements as one transaction, which is on the disk at the end, or undone after an error."""
+    """Runs statements as one transaction, which is on the disk at the end, or rolled back after an error."""
     connection.execute("BEGIN IMMEDIATE")
     try:
         yield
@@ -146,7 +143,7 @@ def transaction(connection: sqlite3.Connection) -> Iterator[None]:
 
 
 def _has_log(path: Path) -> bool:
-    """Tells whether the newest answers are still in the write-ahead log, as after a kill."""
+    """Returns whether there are answers in the write-ahead log, as after a kill."""
     log = path.with_name(path.name + "-wal")
     return log.exists() and log.stat().st_size > 0
 
@@ -167,12 +164,12 @@ def _place(path: Path) -> tuple[int, int]:
 
 
 def _is_new(connection: sqlite3.Connection, path: Path) -> bool:
-    """Tells whether a database is still empty.
+    """Returns whether a database is empty.
 
     Raises:
         InputError: It belongs to another program, or to a newer version.
     """
-    # One statement: another process may be making the tables.
+    # One statement, because another process may create the tables at the same time.
     application, version, tables = connection.execute(
         "SELECT application_id, user_version, (SELECT count(*) FROM sqlite_master) "
         "FROM pragma_application_id, pragma_user_version"

@@ -1,8 +1,8 @@
 """Journals of earlier versions, in JSONL.
 
-A line is `{"key": "...", "crc32": "...", "at": ..., "seconds": ..., "usage": ..., "request": ..., "response": ...}`.
-The CRC-32 is that of everything after it, up to and with the line feed. A line that was copied with CRLF, or lost its
-line feed at the end of the file, is whole.
+Each line is `{"key": "...", "crc32": "...", "at": ..., "seconds": ..., "usage": ..., "request": ..., "response": ...}`.
+The CRC-32 covers the rest of the line, including the line feed. Lines with CRLF, and a last line without line feed, are
+valid.
 """
 
 import zlib
@@ -19,7 +19,7 @@ _DIGITS, _SUM_DIGITS = 64, 8
 
 
 def is_journal_beginning(beginning: bytes) -> bool:
-    """Tells whether a file with this beginning is a journal; where its first line is torn, the second one tells."""
+    """Returns whether a file with this beginning is a journal; if its first line is torn, the second one decides."""
     first, *others = beginning.removeprefix(_BYTE_ORDER_MARK).split(b"\n")
     torn = bool(first) and all(_LINE.startswith(each[: len(_LINE)]) for each in (first, *others[:1]))
     return first.startswith(_LINE) or torn
@@ -29,7 +29,7 @@ def lines_of(path: Path) -> Iterator[Finished | None]:
     """Yields the answers of a journal in their order; None for a damaged line.
 
     Raises:
-        OSError: It cannot be read.
+        OSError: The file cannot be read.
     """
     with path.open("rb") as file:
         for line in file:

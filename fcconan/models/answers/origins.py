@@ -1,4 +1,4 @@
-"""Where the answers of a run came from: the store or the model, when, and which model said that it answered."""
+"""Origins of the answers of a run: from the store or new, their dates, and the models that endpoints report."""
 
 import threading
 from datetime import UTC, datetime
@@ -6,28 +6,28 @@ from typing import Any
 
 from fcconan.models.answers.rows import Stored
 
-_SHOWN = 3  # of the models that answered under one name
+_SHOWN = 3  # maximum number of reported models in a message
 
 
 class Origins:
-    """Counts answers by the name of the model that was asked for.
+    """Counts answers by requested model.
 
-    An answer is a stored one if it came before this object was made.
+    An answer counts as stored if it is older than this object.
     """
 
     def __init__(self) -> None:
         self._began = datetime.now(UTC).isoformat()
         self._lock = threading.Lock()
-        # Model -> reported model and fingerprint -> numbers of new and of stored answers.
+        # Requested model -> reported model and fingerprint -> numbers of new and of stored answers.
         self._numbers: dict[str, dict[tuple[str | None, str | None], list[int]]] = {}
-        # Model and whether the answers were stored -> when the first and the last of them came.
+        # Requested model and whether the answers were stored -> dates of the first and the last answer.
         self._dates: dict[tuple[str, bool], tuple[str, str]] = {}
 
     def add(self, model: object, stored: Stored) -> None:
         """Counts an answer.
 
         Args:
-            model: The model that was asked for.
+            model: Requested model.
             stored: The answer.
         """
         name, fingerprint = (stored.response.get(field) for field in ("model", "system_fingerprint"))
@@ -40,20 +40,20 @@ class Origins:
                 self._dates[str(model), was_stored] = min(first, stored.at), max(last, stored.at)
 
     def dates(self) -> tuple[str, str] | None:
-        """Returns when the first and the last of the answers came (ISO 8601, UTC); None where no answer has a date."""
+        """Returns the dates of the first and the last answer (ISO 8601, UTC); None if no answer has a date."""
         dates = [date for dates in self._dates.values() for date in dates]
         return (min(dates), max(dates)) if dates else None
 
     @property
     def models(self) -> list[str]:
-        """The models that were asked for."""
+        """The requested models."""
         return list(self._numbers)
 
     def summary(self, model: str) -> dict[str, Any]:
-        """Returns how many answers of a model were stored ones, and who answered, as JSON-able values.
+        """Returns the number of stored answers of a model, and the models that endpoints report, as JSON-able values.
 
         Args:
-            model: The model that was asked for.
+            model: Requested model.
         """
         numbers = self._numbers.get(model, {})
         first, last = self._dates.get((model, True), (None, None))
@@ -69,11 +69,11 @@ class Origins:
         }
 
     def stored(self, model: str, *, option: str = "--fresh") -> str | None:
-        """Returns a sentence about the stored answers of a model; None where there are none.
+        """Returns a note on the stored answers of a model; None if there are none.
 
         Args:
-            model: The model that was asked for.
-            option: The option of the command that asks again.
+            model: Requested model.
+            option: Option of the command that repeats all requests.
         """
         found = self.summary(model)
         if not found["from_store"]:
@@ -81,16 +81,16 @@ class Origins:
         dates = [date[:10] if date else "an unknown date" for date in (found["stored_first"], found["stored_last"])]
         period = dates[0] if dates[0] == dates[1] else f"{dates[0]} to {dates[1]}"
         return (
-            f"{model}: {found['from_store']} of {found['answers']} answers were stored ones, of {period}; "
-            f"{option} asks again"
+            f"{model}: {found['from_store']} of {found['answers']} answers are from the store, of {period}; "
+            f"{option} repeats the requests"
         )
 
     def change(self, model: str, *, option: str = "--fresh") -> str | None:
-        """Returns a sentence about several models or fingerprints that answered under one name; None for one.
+        """Returns a note if the endpoint reports several models or fingerprints for one requested model, else None.
 
         Args:
-            model: The model that was asked for.
-            option: The option of the command that asks again.
+            model: Requested model.
+            option: Option of the command that repeats all requests.
         """
         by = self.summary(model)["answered_by"]
         if len(by) < 2:
@@ -102,12 +102,12 @@ class Origins:
         ]
         more = [f"{len(by) - _SHOWN} more"] if len(by) > _SHOWN else []
         return (
-            f"{model} did not always answer as the same model: {'; '.join(shown + more)}; they may be different "
-            f"checkpoints, and {option} asks one of them everything"
+            f"the endpoint reports several models for {model}: {'; '.join(shown + more)}; they may be different "
+            f"checkpoints; {option} repeats all requests with the current one"
         )
 
 
 def origins_of(model: Any) -> Origins | None:
-    """Returns the origins of a model's answers; None for one that has no store."""
+    """Returns the origins of a model's answers; None for a model without a store."""
     found = getattr(model, "origins", None) or getattr(getattr(model, "client", None), "origins", None)
     return found if isinstance(found, Origins) else None

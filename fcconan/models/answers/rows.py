@@ -22,7 +22,7 @@ class Stored:
 
     Attributes:
         response: The raw response.
-        at: When it came, as ISO 8601 in UTC; None where that is unknown.
+        at: Date of the response, as ISO 8601 in UTC; None if it is unknown.
     """
 
     response: dict[str, Any]
@@ -50,12 +50,12 @@ def row_of(finished: Finished, epoch: int) -> Row:
 
 
 def texts_of(row: Row) -> Row:
-    """Makes texts of the bytes that were read for them: all but the key and the checksum, which are first and last."""
+    """Decodes the text columns of a row; the key (first) and the checksum (last) stay bytes."""
     return (row[0], *(each.decode() if isinstance(each, bytes) else each for each in row[1:-1]), row[-1])
 
 
 def stored_in(key: bytes, sample: int, row: Sequence[Any]) -> Stored | None:
-    """Reads a row of the columns `_COLUMNS`; None where it is damaged."""
+    """Reads a row of the columns `_COLUMNS`; returns None if it is damaged."""
     *content, checksum = row
     if _checksum(key, sample, content) != checksum:
         return None

@@ -1,9 +1,9 @@
 """The store of paid answers: a sqlite file with every finished request and its response.
 
-An answer is on the disk before it is used. Threads and processes may share a file. Answers belong to epochs: `--fresh`
-opens one. The newest epoch that has an answer to a request wins, and within an epoch the first answer.
+An answer is on the disk before it is used. Threads and processes may share a file. Each answer belongs to an epoch, and
+`--fresh` opens a new one. For a request, the first answer of the newest epoch with an answer is used.
 
-A row carries a checksum over its content. A damaged row is never believed: its request is sent again.
+Rows have checksums. A damaged row is not used: its request is sent again.
 """
 
 import sqlite3
@@ -22,22 +22,23 @@ from fcconan.models.answers.journal import lines_of
 from fcconan.models.answers.rows import FIND, INSERT, NEXT, REMOVE, Row, Stored, row_of, stored_in, texts_of
 from fcconan.models.requests import Finished, Request, from_json
 
-_PROBE = 1 << 16  # bytes that are written before the first request
-_READ_AT_ONCE = 50  # rows; some are of a megabyte
-_WRITTEN_AT_ONCE = 1000  # rows of a transaction
-_NONE = 1 << 62  # later than every epoch
+_PROBE = 1 << 16  # bytes written as a test before the first request
+_READ_AT_ONCE = 50  # rows, each up to a megabyte
+_WRITTEN_AT_ONCE = 1000  # rows per transaction
+_NONE = 1 << 62  # larger than every epoch
 
 
 class Run:
-    """A run of a command. It tells which answers the run may use.
+    """A run of a command, which determines the usable answers.
 
-    The epoch that a fresh run opens stays open until the run has come to its end. The same command then goes on with
-    it, with `--fresh` or without.
+    The epoch of a fresh run stays open until the run has finished. Until then, the same command continues this epoch,
+    with or without `--fresh`.
 
     Args:
-        name: Of the command with all that it asks for. The same name is the same run.
-        fresh: True asks everything again. None goes on with an interrupted fresh run of this name, and otherwise takes
-            the newest answers there are. False takes those in any case, and gives up an interrupted fresh run.
+        name: Command with all its inputs and settings. Equal names mean the same run.
+        fresh: Whether all requests are sent again. With None, an interrupted fresh run of this name continues;
+            otherwise the newest answers are used. With False, the newest answers are used, and an interrupted fresh run
+            is abandoned.
     """
 
     def __init__(self, name: str, fresh: bool | None = None) -> None:
@@ -46,7 +47,7 @@ class Run:
         self._is_kept_open = False
 
     def answers(self, path: Path) -> "Answers":
-        """Returns the store of a file, which all models of the run share.
+        """Returns the store of a file; all models of the run share it.
 
         Raises:
             InputError: As `Answers`.
@@ -56,38 +57,38 @@ class Run:
         return self._stores[path]
 
     def finish(self) -> None:
-        """Ends the epochs of the run: the next fresh run opens others.
+        """Closes the epochs of the run; the next fresh run opens new ones.
 
         Raises:
-            InputError: That cannot be written.
+            InputError: A file cannot be written.
         """
         for answers in self._stores.values():
             if not self._is_kept_open:
                 answers.finish()
 
     def keep_open(self) -> None:
-        """Lets the next run of the command continue with the epochs of this one, as some requests failed."""
+        """Leaves the epochs open for the next run of the command, because some requests failed."""
         self._is_kept_open = True
 
     def close(self) -> None:
-        """Closes the stores; they are opened again when they are needed."""
+        """Closes the stores; the next access opens them again."""
         for answers in self._stores.values():
             answers.close()
 
 
 class Answers:
-    """Finished requests with their responses. Nothing of them is held in memory.
+    """Store of finished requests with their responses, on the disk only.
 
     Args:
-        path: The file, which the first answer makes, with its folders. For a JSONL journal of an earlier version it is
-            a file next to it (see `store_path`), into which the answers of the journal are imported.
-        run: Who asks. None takes the newest answers there are.
+        path: The file; the first answer creates it, with its folders. Answers of a JSONL journal of an earlier version
+            are imported into a store next to it (see `store_path`).
+        run: The current run. None uses the newest answers.
 
     Attributes:
         path: The sqlite file.
 
     Raises:
-        InputError: The file cannot be read, is something else, or is of a newer version.
+        InputError: The file cannot be read, has other content, or has a newer version.
     """
 
     def __init__(self, path: Path, run: Run | None = None) -> None:
@@ -106,17 +107,17 @@ class Answers:
         self._join()
 
     def __len__(self) -> int:
-        """The number of requests with an answer in any epoch; samples of a request count on their own."""
+        """The number of requests with an answer in any epoch; each sample of a request counts."""
         found = self._read("SELECT count(*) FROM (SELECT 1 FROM answers GROUP BY key, sample)")
         return int(found[0][0]) if found else 0
 
     def is_empty(self) -> bool:
-        """Tells whether every answer is unusable."""
+        """Returns whether the run may use none of the answers."""
         return not self._read("SELECT 1 FROM answers WHERE epoch >= ? LIMIT 1", self._lowest)
 
     @property
     def epoch(self) -> int:
-        """The epoch to which new answers belong: 0, or milliseconds since 1970 when a fresh run began."""
+        """The epoch of new answers: 0, or the start of a fresh run in milliseconds since 1970."""
         if self._own is not None:
             return self._own
         found = self._read("SELECT max(epoch) FROM epochs")
@@ -124,7 +125,7 @@ class Answers:
 
     @property
     def is_fresh(self) -> bool:
-        """Whether only answers of one fresh run may be used."""
+        """Whether only answers of a fresh run may be used."""
         return self._own is not None or self._wants_epoch
 
     def get(self, request: Mapping[str, Any] | Request) -> Stored | None:
@@ -143,7 +144,7 @@ class Answers:
         return stored
 
     def put(self, request: Mapping[str, Any], response: Mapping[str, Any]) -> None:
-        """Stores one answer; when this returns, it is on the disk.
+        """Stores one answer; it is on the disk when this returns.
 
         Raises:
             InputError: The file cannot be written.
@@ -151,10 +152,10 @@ class Answers:
         self.put_all([Finished(_request(request), response)])
 
     def put_all(self, finished: Sequence[Finished]) -> list[Stored]:
-        """Stores answers in one transaction; when this returns, all are on the disk.
+        """Stores answers in one transaction; they are on the disk when this returns.
 
         Returns:
-            The answers that count: the given ones, or those that another process was faster to store.
+            The valid answers: the given ones, or those that another process has stored earlier.
 
         Raises:
             InputError: The file cannot be written.
@@ -168,10 +169,10 @@ class Answers:
                 return [_put(connection, epoch, each) for each in finished]
 
     def prepare(self) -> None:
-        """Checks, before anything is paid for, that answers can be written; opens or gives up the epoch of a run.
+        """Checks before the first request that answers can be written; opens or abandons the epoch of the run.
 
         Raises:
-            InputError: They cannot.
+            InputError: The file cannot be written.
         """
         if self._is_prepared:
             return
@@ -186,10 +187,10 @@ class Answers:
         self._is_prepared = True
 
     def finish(self) -> None:
-        """Ends the epoch of a fresh run, or the one that the run gives up.
+        """Closes the epoch of a fresh run, or an abandoned epoch.
 
         Raises:
-            InputError: That cannot be written.
+            InputError: The file cannot be written.
         """
         run = self._run
         if run is None or (self._own is None and run.fresh is not False) or self._open_epoch_of(run) is None:
@@ -198,19 +199,19 @@ class Answers:
             _end_epoch(self._writer(), run.name)
 
     def merge(self, other: Path) -> int:
-        """Takes over the answers of another store, or of a journal of an earlier version; returns how many were new.
+        """Imports the answers of another store, or of a journal of an earlier version; returns the number of new ones.
 
-        Where both have an answer to a request in the same epoch, the own one stays.
+        If both have an answer to a request in the same epoch, the answer of this store stays.
 
         Raises:
             InputError: The store is missing or cannot be written.
         """
         if not other.is_file():
-            raise InputError(f"{other} is not a file of answers: give the file that another run has written")
+            raise InputError(f"{other} is not a file of answers: give the response cache of another run")
         source = Answers(other)
         epochs = source._read("SELECT epoch, run, finished FROM epochs")
         with self._writing, usable(self.path):
-            # A run that was interrupted there is not continued here.
+            # Interrupted runs of the other store are not continued.
             ended = [(epoch, run.decode(), (finished or b"").decode()) for epoch, run, finished in epochs]
             self._writer().executemany("INSERT OR IGNORE INTO epochs VALUES (?, ?, ?)", ended)
         whole = (row for row in source._rows() if stored_in(row[0], row[1], row[2:]) is not None)
@@ -219,7 +220,7 @@ class Answers:
         return new
 
     def records(self) -> Iterator[dict[str, Any]]:
-        """Yields every undamaged answer with its request, in the order in which they were stored.
+        """Yields all undamaged answers with their requests, in order of insertion.
 
         Raises:
             InputError: The file cannot be read.
@@ -240,7 +241,7 @@ class Answers:
                 }
 
     def close(self) -> None:
-        """Closes the file; it is opened again when it is needed."""
+        """Closes the file; the next access opens it again."""
         with self._reading, self._writing:
             _close(self._connections)
 
@@ -252,18 +253,18 @@ class Answers:
 
     @property
     def _lowest(self) -> int:
-        """The first epoch whose answers may be used."""
+        """The first epoch with usable answers."""
         return _NONE if self._wants_epoch else self._own or 0
 
     def _join(self) -> None:
-        """Continues the epoch that an interrupted run of the same name has left open."""
+        """Continues the open epoch of an interrupted run of the same name."""
         run = self._run
         if run is None or run.fresh is False:
             return
         self._own = self._open_epoch_of(run)
         if self._own is not None:
             date = datetime.fromtimestamp(self._own / 1000, UTC).date().isoformat()
-            _say(f"the --fresh run of {date} was interrupted and goes on ({self.path}); --no-fresh gives it up")
+            _say(f"continuing the interrupted --fresh run of {date} ({self.path}); --no-fresh abandons it")
 
     def _open_epoch_of(self, run: Run) -> int | None:
         found = self._read("SELECT max(epoch) FROM epochs WHERE run = ? AND finished IS NULL", run.name)
@@ -285,7 +286,7 @@ class Answers:
     # Answers of other files
 
     def _import(self, journal: Path) -> None:
-        """Imports a journal of an earlier version, unless it is as it was last time."""
+        """Imports a journal of an earlier version, unless it is unchanged since the last import."""
         now = journal.stat()
         state = (journal.name, now.st_size, now.st_mtime_ns)
         if self._read("SELECT 1 FROM imports WHERE file = ? AND size = ? AND changed = ?", *state):
@@ -306,7 +307,7 @@ class Answers:
             _say(f"answers imported from {journal} into {self.path}: {new}{left}")
 
     def _take(self, rows: Iterator[Row]) -> int:
-        """Stores the rows that are new in their epochs; returns how many."""
+        """Stores the rows that are new in their epochs; returns their number."""
         new = 0
         with self._writing, usable(self.path):
             connection = self._writer()
@@ -319,7 +320,7 @@ class Answers:
     # Connections
 
     def _read(self, statement: str, *values: Any) -> list[Row]:
-        """Returns the rows of a query; none where there is no file yet."""
+        """Returns the rows of a query; none if the file does not exist yet."""
         with self._reading, usable(self.path):
             connection = self._connections.get(False)
             if connection is None:
@@ -330,7 +331,7 @@ class Answers:
             try:
                 return connection.execute(statement, values).fetchall()
             except sqlite3.OperationalError as error:
-                if "no such table" in str(error):  # another process is about to make them
+                if "no such table" in str(error):  # another process is creating them
                     return []
                 raise
 
@@ -358,7 +359,7 @@ def _request(given: Mapping[str, Any] | Request) -> Request:
 
 
 def _put(connection: sqlite3.Connection, epoch: int, finished: Finished) -> Stored:
-    """Stores an answer, unless there is one; a damaged one is replaced."""
+    """Stores an answer unless there is an undamaged one; returns the valid answer."""
     key, sample = bytes.fromhex(finished.request.key), finished.request.sample
     while (found := connection.execute(FIND, (key, sample, epoch)).fetchone()) is not None:
         stored = stored_in(key, sample, found)
