@@ -332,7 +332,7 @@ def test_without_a_limit_use_and_cost_are_counted() -> None:
     budget.commit(0.0, {"prompt_tokens": 3, "completion_tokens": 2})
     budget.commit(0.0, {"prompt_tokens": 3})
     budget.commit(0.0, None, is_charged=False)
-    assert (budget.used, budget.cost) == (Used(3, 3, 2, 1), ONE.of(3, 2))
+    assert (budget.used, budget.cost) == (Used(3, 3, 2, 1), ONE.cost(3, 2))
     unknown = Budget(None, None)
     unknown.commit(0.0, {"prompt_tokens": 3, "completion_tokens": 2})
     assert (unknown.used, unknown.cost) == (Used(1, 3, 2, 0), None)

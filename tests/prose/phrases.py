@@ -45,7 +45,7 @@ def find_hits(text: Text) -> list[Hit]:
 
 
 def is_excepted(hit: Hit, text: Text) -> bool:
-    """Returns whether an exception names the file of a hit (or a folder above it) and, if given, a piece of its text."""
+    """Returns whether an exception names the file of a hit, or a folder above it, and a piece of its text."""
     return any(hit.path.startswith(path) and piece in text.text for path, piece, _ in EXCEPTIONS)
 
 
