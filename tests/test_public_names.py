@@ -63,7 +63,7 @@ BUILT = {
     "annotation/progress.py": ["progress_of"],
     "generation/finetuning/search.py": ["plan"],
     "generation/finetuning/run.py": ["train_with_rate", "metrics"],
-    "models/dry_run.py": ["summary", "figures"],
+    "models/dry_run.py": ["summary", "as_dict"],
     "reporting/safety.py": ["_system", "_share"],
     "generation/suites/rows.py": ["count_missing"],
     "generation/writing.py": ["result"],

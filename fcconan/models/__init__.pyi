@@ -7,8 +7,8 @@ from .answers.origins import (
     origins_of as origins_of,
 )
 from .answers.store import (
-    Answers as Answers,
-    Run as Run,
+    AnswerStore as AnswerStore,
+    CommandRun as CommandRun,
 )
 from .budget import (
     Budget as Budget,
@@ -24,8 +24,8 @@ from .chat_template import (
     Format as Format,
     control_tokens as control_tokens,
     encode_pair as encode_pair,
+    find_token as find_token,
     format_names as format_names,
-    held_token as held_token,
     load_format as load_format,
 )
 from .client import (
@@ -65,7 +65,7 @@ from .token_sampling import (
 from .weights import (
     known_hash as known_hash,
     loading as loading,
-    locate as locate,
+    locate_model as locate_model,
     longest_context as longest_context,
     one_line as one_line,
     quiet_training as quiet_training,

@@ -64,7 +64,7 @@ def estimated_tokens(texts: Iterable[str]) -> int:
     return sum(ceil(_length(text) / BYTES_A_TOKEN) for text in texts)
 
 
-def most_tokens(body: Mapping[str, Any]) -> tuple[int, int]:
+def token_bounds(body: Mapping[str, Any]) -> tuple[int, int]:
     """Returns upper bounds of the tokens of a request and of its answer.
 
     Raises:
@@ -146,7 +146,7 @@ class CostLimit:
 
 
 @dataclass
-class Used:
+class Usage:
     """Requests and tokens of a model in this run, as counted by the endpoint.
 
     Attributes:
@@ -178,7 +178,7 @@ class Budget:
     def __init__(self, limit: CostLimit | None, price: Price | None) -> None:
         if limit is not None and price is None:
             raise InputError("a limit of cost needs the price of the model")
-        self.limit, self.price, self.used = limit, price, Used()
+        self.limit, self.price, self.used = limit, price, Usage()
 
     @property
     def is_limited(self) -> bool:
@@ -193,7 +193,7 @@ class Budget:
 
     def bound(self, body: Mapping[str, Any]) -> float:
         """Returns the maximum cost of a request; 0 without a limit."""
-        return self.price.cost(*most_tokens(body)) if self.limit is not None and self.price is not None else 0.0
+        return self.price.cost(*token_bounds(body)) if self.limit is not None and self.price is not None else 0.0
 
     def reserve(self, amount: float) -> bool:
         """Reserves an amount as `CostLimit.reserve` does; always True without a limit."""

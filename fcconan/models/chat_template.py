@@ -133,7 +133,7 @@ def control_tokens(tokenizer: Any) -> list[str]:
     return sorted({*tokenizer.all_special_tokens, *(token.content for token in added if token.special)})
 
 
-def held_token(texts: Iterable[str], tokens: Sequence[str]) -> str | None:
+def find_token(texts: Iterable[str], tokens: Sequence[str]) -> str | None:
     """Returns the first token that occurs in one of the texts, or None."""
     return next((token for text in texts for token in tokens if token in text), None)
 

@@ -9,15 +9,15 @@ from typing import Any
 from fcconan.data import OPENAI_URL, endpoint_address, proxy_for
 from fcconan.errors import InputError
 from fcconan.models.answers.origins import Origins
-from fcconan.models.answers.store import Answers
+from fcconan.models.answers.store import AnswerStore
 from fcconan.models.budget import Budget
-from fcconan.models.jobs import Check, Job, Known, Result
+from fcconan.models.jobs import Check, Job, KnownResult, Result
 from fcconan.models.requests import Request
-from fcconan.models.responses import Answer, EndpointError
+from fcconan.models.responses import EndpointError, EndpointResponse
 from fcconan.models.session import Session
 from fcconan.models.transport import Transport
 
-__all__ = ["OPENAI_URL", "Answer", "Client", "EndpointError"]
+__all__ = ["OPENAI_URL", "Client", "EndpointError", "EndpointResponse"]
 
 _AHEAD = 8  # started jobs per concurrent request, so that a slow answer does not block the others
 
@@ -29,7 +29,7 @@ class Client:
     again. Failures are not stored.
 
     Args:
-        journal: File of the answers (see `Answers`), or the open store.
+        journal: File of the answers (see `AnswerStore`), or the open store.
         base_url: Address of the endpoint, with its `/v1`; by default OPENAI_BASE_URL, then OpenAI.
         api_key_variable: Environment variable of the key.
         timeout: Seconds without data after which a request fails. The whole answer may take ten times as long.
@@ -57,7 +57,7 @@ class Client:
     def __init__(
         self,
         *,
-        journal: Path | Answers,
+        journal: Path | AnswerStore,
         base_url: str | None = None,
         api_key_variable: str = "OPENAI_API_KEY",
         timeout: float = 60,
@@ -71,7 +71,7 @@ class Client:
         self._address = endpoint_address(base_url)
         self.endpoint = self._address.url
         proxy_for(self.endpoint)  # refuses a wrong proxy before anything is written
-        self.answers = journal if isinstance(journal, Answers) else Answers(journal)
+        self.answers = journal if isinstance(journal, AnswerStore) else AnswerStore(journal)
         self.origins = Origins()
         self.sent = 0
         self._key_variable = api_key_variable
@@ -82,7 +82,7 @@ class Client:
 
     def send_all(
         self, path: str, bodies: Sequence[Mapping[str, Any]], *, sample: int = 0, check: Check | None = None
-    ) -> list[Answer]:
+    ) -> list[EndpointResponse]:
         """Answers requests from the store and sends the others, each distinct one once.
 
         Args:
@@ -102,9 +102,9 @@ class Client:
         requests = [self.request(path, body, sample=sample) for body in bodies]
         distinct = {request.key: request for request in requests}
 
-        def work(request: Request) -> Known[Answer] | Job[Answer]:
+        def work(request: Request) -> KnownResult[EndpointResponse] | Job[EndpointResponse]:
             known = self.known(request, check)
-            return Known(known) if known is not None else lambda sender: sender.send(request, check)
+            return KnownResult(known) if known is not None else lambda sender: sender.send(request, check)
 
         answers = dict(zip(distinct, self.run(work(request) for request in distinct.values()), strict=True))
         return [answers[request.key] for request in requests]
@@ -113,19 +113,19 @@ class Client:
         """Returns the request for a body."""
         return Request({"endpoint": self.endpoint, "path": path, "body": body, "sample": sample})
 
-    def known(self, request: Request, check: Check | None = None) -> Answer | None:
+    def known(self, request: Request, check: Check | None = None) -> EndpointResponse | None:
         """Returns the stored answer to a request, or None; sends no request."""
         stored = self.answers.get(request)
         if stored is None or (check is not None and check(request.body, stored.response)):
             return None
         self.origins.add(request.body.get("model"), stored)
-        return Answer(stored.response)
+        return EndpointResponse(stored.response)
 
-    def run(self, jobs: Iterable[Known[Result] | Job[Result]]) -> Generator[Result, None, None]:
+    def run(self, jobs: Iterable[KnownResult[Result] | Job[Result]]) -> Generator[Result, None, None]:
         """Runs jobs, many at a time, and yields their results in the order of the jobs.
 
         Jobs are read lazily, so their number is not limited. The connection opens with the first job that is not
-        `Known`; before it, no key is necessary. To stop early, close the generator; earlier answers are stored.
+        `KnownResult`; before it, no key is necessary. To stop early, close the generator; earlier answers are stored.
 
         Raises:
             EndpointError: As in `send_all`.
@@ -146,7 +146,7 @@ class Client:
                     continue
                 job = next(rest, None)
                 has_more = job is not None
-                if isinstance(job, Known):
+                if isinstance(job, KnownResult):
                     results[begun] = job.result
                 elif job is not None:
                     session = session or self._session()

@@ -17,9 +17,9 @@ from fcconan.models.budget import (
 )
 from fcconan.models.client import Client
 from fcconan.models.endpoint import EndpointModel
-from fcconan.models.jobs import Check, Job, Known, Result
+from fcconan.models.jobs import Check, Job, KnownResult, Result
 from fcconan.models.requests import Call, Model, Reply, Request
-from fcconan.models.responses import Answer
+from fcconan.models.responses import EndpointResponse
 
 _WIDTH = 8  # dimension of placeholder embeddings if no stored embedding has another one
 
@@ -50,7 +50,7 @@ class _Counts:
         answer, most = longest_answer(body), self.most_completion_tokens
         self.most_completion_tokens = None if answer is None or most is None else most + answer
 
-    def figures(self, price: Price | None) -> dict[str, Any]:
+    def as_dict(self, price: Price | None) -> dict[str, Any]:
         """Returns the counts, and the cost if there is a price."""
         answers = self.most_completion_tokens
         found: dict[str, Any] = {
@@ -85,7 +85,7 @@ class DryClient(Client):
         self.answered: set[str] = set()
         self._width: int | None = None
 
-    def known(self, request: Request, check: Check | None = None) -> Answer | None:
+    def known(self, request: Request, check: Check | None = None) -> EndpointResponse | None:
         """Returns the stored answer, or None, and counts it."""
         found = super().known(request, check)
         if found is not None:
@@ -107,12 +107,12 @@ class DryClient(Client):
         counts, price = _Counts(len(self.answered)), None if prices is None else load_price(prices, model)
         for body in self.unsent.values():
             counts.add(body)
-        return {"model": model} | counts.figures(price)
+        return {"model": model} | counts.as_dict(price)
 
-    def run(self, jobs: Iterable[Known[Result] | Job[Result]]) -> Generator[Result, None, None]:
+    def run(self, jobs: Iterable[KnownResult[Result] | Job[Result]]) -> Generator[Result, None, None]:
         """Yields the results of jobs, which never wait in a dry run."""
         for job in jobs:
-            if isinstance(job, Known):
+            if isinstance(job, KnownResult):
                 yield self._counted(job.result)
                 continue
             try:
@@ -122,16 +122,16 @@ class DryClient(Client):
             else:
                 raise RuntimeError("a job of a dry run has to wait")
 
-    async def send(self, request: Request, check: Check | None = None) -> Answer:
+    async def send(self, request: Request, check: Check | None = None) -> EndpointResponse:
         """Counts a request; returns a failure, or random vectors for a request for embeddings."""
         body = request.body
         self.unsent[request.key] = body
         if "input" not in body:
-            return Answer(reason="connection", detail="a dry run sends nothing")
+            return EndpointResponse(reason="connection", detail="a dry run sends nothing")
         drawn = np.random.default_rng(len(self.unsent))
         width = body.get("dimensions") or self._width or _WIDTH
         vectors = drawn.standard_normal((len(body["input"]), width)).tolist()
-        return Answer({"data": [{"index": place, "embedding": each} for place, each in enumerate(vectors)]})
+        return EndpointResponse({"data": [{"index": place, "embedding": each} for place, each in enumerate(vectors)]})
 
 
 class UnaskedModel:
@@ -189,4 +189,4 @@ class Rehearsal:
         if prices is not None and isinstance(self.model, EndpointModel):
             price = load_price(prices, self.name)
         role = {} if self._role is None else {"asked_for": self._role}
-        return {"model": self.name} | role | self._counts.figures(price)
+        return {"model": self.name} | role | self._counts.as_dict(price)

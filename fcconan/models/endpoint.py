@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from fcconan.models.client import Client
-from fcconan.models.jobs import Job, Known, Sender
+from fcconan.models.jobs import Job, KnownResult, Sender
 from fcconan.models.requests import Call, Reply, Request, Sampling
 from fcconan.models.responses import fault, read_reply
 from fcconan.models.token_sampling import stop_in
@@ -50,7 +50,7 @@ class EndpointModel:
         self._takes_schema: bool | None = None if structured else False
         self._newer_limit = False  # whether the endpoint requires `max_completion_tokens`
         self._probed: set[bool] = set()  # with a schema, without one
-        self._kept = Form(structured, False)  # form of the last stored answer, which is tried first
+        self._kept = RequestForm(structured, False)  # form of the last stored answer, which is tried first
 
     @cached_property
     def _inherits(self) -> bool:
@@ -70,13 +70,13 @@ class EndpointModel:
 
     def body(self, call: Call) -> dict[str, Any]:
         """Returns the longest possible request for a call: with its schema, if the endpoint may accept one."""
-        return self._body(call, Form(self._may_have_schema(call), self._newer_limit))
+        return self._body(call, RequestForm(self._may_have_schema(call), self._newer_limit))
 
     def known(self, call: Call) -> Reply | None:
         """Returns the stored reply, or None."""
         limits = (False, True) if call.sampling.max_tokens is not None else (False,)
         structures = (True, False) if self._may_have_schema(call) else (False,)
-        forms = [Form(structured, newer) for newer in limits for structured in structures]
+        forms = [RequestForm(structured, newer) for newer in limits for structured in structures]
         for form in sorted(forms, key=lambda form: form != self._kept):
             answer = self.client.known(self._request(call, form), fault)
             if answer is not None and answer.body is not None:
@@ -88,7 +88,7 @@ class EndpointModel:
     def _may_have_schema(self, call: Call) -> bool:
         return call.schema is not None and self._takes_schema is not False
 
-    def _body(self, call: Call, form: "Form") -> dict[str, Any]:
+    def _body(self, call: Call, form: "RequestForm") -> dict[str, Any]:
         fields = _sampling(call.sampling)
         if form.newer_limit:
             fields["max_completion_tokens"] = fields.pop("max_tokens")
@@ -96,12 +96,12 @@ class EndpointModel:
         body = {"model": self.name, **fields, "messages": call.messages}
         return _with_schema(body, call.schema) if form.structured and call.schema is not None else body
 
-    def _request(self, call: Call, form: "Form") -> Request:
+    def _request(self, call: Call, form: "RequestForm") -> Request:
         return self.client.request(_PATH, self._body(call, form), sample=call.sample)
 
-    def _job(self, call: Call, probes: asyncio.Semaphore) -> Known[Reply] | Job[Reply]:
+    def _job(self, call: Call, probes: asyncio.Semaphore) -> KnownResult[Reply] | Job[Reply]:
         known = self.known(call) if self._inherits else None
-        return Known(known) if known is not None else lambda sender: self._ask(sender, call, probes)
+        return KnownResult(known) if known is not None else lambda sender: self._ask(sender, call, probes)
 
     async def _ask(self, sender: Sender, call: Call, probes: asyncio.Semaphore) -> Reply:
         kind = self._may_have_schema(call)
@@ -117,13 +117,13 @@ class EndpointModel:
 
     async def _send(self, sender: Sender, call: Call) -> Reply:
         """Sends a call in the last accepted form, or else in other forms until one is accepted."""
-        form = Form(self._may_have_schema(call), self._newer_limit)
+        form = RequestForm(self._may_have_schema(call), self._newer_limit)
         answer = await sender.send(self._request(call, form), fault)
         while answer.reason == "bad_request":
             if not form.newer_limit and _wants_newer_limit(answer.detail):
-                form = Form(form.structured, True)
+                form = RequestForm(form.structured, True)
             elif form.structured:
-                form = Form(False, form.newer_limit)
+                form = RequestForm(False, form.newer_limit)
             else:
                 break
             answer = await sender.send(self._request(call, form), fault)
@@ -136,7 +136,7 @@ class EndpointModel:
         return _read(answer.body, call, form)
 
 
-class Form(NamedTuple):
+class RequestForm(NamedTuple):
     """Form of a request: with or without a schema, and with `max_completion_tokens` or `max_tokens`."""
 
     structured: bool
@@ -148,7 +148,7 @@ def _wants_newer_limit(said: str) -> bool:
     return "max_completion_tokens" in said and re.search(r"\bmax_tokens\b", said) is not None
 
 
-def _read(body: Mapping[str, Any], call: Call, form: Form) -> Reply:
+def _read(body: Mapping[str, Any], call: Call, form: RequestForm) -> Reply:
     reply = read_reply(body, structured=form.structured)
     end = None if reply.text is None else stop_in(reply.text, call.sampling.stop)
     if reply.text is None or end is None:

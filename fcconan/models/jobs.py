@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
 from fcconan.models.requests import Request
-from fcconan.models.responses import Answer
+from fcconan.models.responses import EndpointResponse
 
 Result = TypeVar("Result")
 # Function of a request and its response that returns an error in the response's shape, or None.
@@ -13,7 +13,7 @@ Check = Callable[[Mapping[str, Any], Mapping[str, Any]], str | None]
 
 
 @dataclass(frozen=True)
-class Known(Generic[Result]):
+class KnownResult(Generic[Result]):
     """A result that needs no request."""
 
     result: Result
@@ -22,7 +22,7 @@ class Known(Generic[Result]):
 class Sender(Protocol):
     """Sends the requests of a job."""
 
-    async def send(self, request: Request, check: Check | None = None) -> Answer:
+    async def send(self, request: Request, check: Check | None = None) -> EndpointResponse:
         """Returns the answer to a request, from the store or the endpoint."""
         ...
 

@@ -20,12 +20,12 @@ from warnings import catch_warnings
 
 from fcconan.errors import InputError
 from fcconan.models.answers.origins import Origins
-from fcconan.models.answers.store import Answers
-from fcconan.models.chat_template import Format, control_tokens, format_names, held_token, prompt_tokens
+from fcconan.models.answers.store import AnswerStore
+from fcconan.models.chat_template import Format, control_tokens, find_token, format_names, prompt_tokens
 from fcconan.models.requests import Call, Finished, Reply, Request
 from fcconan.models.responses import read_reply
-from fcconan.models.token_sampling import Batch, Row, kept_tokens, longest
-from fcconan.models.weights import loading, locate, locate_base, longest_context, one_line
+from fcconan.models.token_sampling import Batch, RequestState, count_text_tokens, max_length
+from fcconan.models.weights import loading, locate_base_model, locate_model, longest_context, one_line
 
 # Messages of out-of-memory errors, in addition to torch's own exception.
 _FULL = ("DefaultCPUAllocator", "can't allocate memory", "not enough memory", "out of memory", "ALLOC_FAILED")
@@ -48,7 +48,7 @@ class LocalModel:
     Args:
         model: A folder, or a name on the Hugging Face Hub. A folder may have an adapter of peft; its base model is then
             loaded, too.
-        journal: File of the answers (see `Answers`), or the open store.
+        journal: File of the answers (see `AnswerStore`), or the open store.
         device: `cpu`, `cuda`, `cuda:1`, `mps`, or `auto` for all accelerators together; by default the first one.
         dtype: `float32`, `bfloat16`, `float16`, or `auto` for the dtype of the weights.
         batch_size: Number of calls in a batch.
@@ -70,7 +70,7 @@ class LocalModel:
         self,
         model: str | Path,
         *,
-        journal: Path | Answers,
+        journal: Path | AnswerStore,
         device: str | None = None,
         dtype: str = "auto",
         batch_size: int = 8,
@@ -78,11 +78,11 @@ class LocalModel:
         context: int | None = None,
         template: Format | None = None,
     ) -> None:
-        self._source = source = locate(str(model), revision)
+        self._source = source = locate_model(str(model), revision)
         self.name = source.name
-        base = None if source.commit else locate_base(Path(source.path))
+        base = None if source.commit else locate_base_model(Path(source.path))
         self._is_adapter, self._base = base is not None, base or source
-        self.answers = journal if isinstance(journal, Answers) else Answers(journal)
+        self.answers = journal if isinstance(journal, AnswerStore) else AnswerStore(journal)
         self.origins = Origins()
         self._device, self._dtype, self._batch_size = device, dtype, batch_size
         self._context, self._template = context, template
@@ -130,7 +130,7 @@ class LocalModel:
     def _answer(self, calls: Sequence[Call]) -> list[Reply]:
         requests = [self._request(call) for call in calls]
         known: dict[str, Reply] = {}
-        rows: dict[str, Row] = {}
+        rows: dict[str, RequestState] = {}
         for call, request in zip(calls, requests, strict=True):
             if request.key in known or request.key in rows:
                 continue
@@ -170,7 +170,7 @@ class LocalModel:
         whole = {"local": self.configuration, "path": "/chat/completions", "body": body, "sample": call.sample}
         return Request(whole)
 
-    def _row(self, call: Call, request: Request) -> Row | Reply:
+    def _row(self, call: Call, request: Request) -> RequestState | Reply:
         sampling = call.sampling
         fault = self._control_token(call)
         if fault:
@@ -193,7 +193,7 @@ class LocalModel:
         limit = room if sampling.max_tokens is None else min(room, sampling.max_tokens)
         numbers = json.dumps([sampling.seed, call.sample, call.messages], sort_keys=True).encode()
         seed = int.from_bytes(sha256(numbers).digest())
-        return Row(request, prompt, limit, temperature, top_p, sampling, seed)
+        return RequestState(request, prompt, limit, temperature, top_p, sampling, seed)
 
     def _prompt(self, call: Call) -> list[int]:
         template = self._template
@@ -212,24 +212,24 @@ class LocalModel:
 
     def _control_token(self, call: Call) -> str:
         texts = [message["content"] for message in call.messages]
-        found = held_token(texts, self._control_tokens)
+        found = find_token(texts, self._control_tokens)
         if found is not None:
             return f"the text contains {found!r}, a control token of {self.name}: remove it"
-        mark = None if self._template is None else held_token(texts, self._template.marks)
+        mark = None if self._template is None else find_token(texts, self._template.marks)
         if mark is not None and self._template is not None:
             return f"the text contains {mark!r}, a marker of the format {self._template.name}: remove it"
         return ""
 
-    def _first(self, rows: Sequence[Row]) -> list[Row]:
+    def _first(self, rows: Sequence[RequestState]) -> list[RequestState]:
         """Returns a batch whose longest prompt and answer together fit into the context."""
         batch = [rows[0]]
         for row in rows[1 : self._batch_size]:
-            if longest([*batch, row]) > self._limit:
+            if max_length([*batch, row]) > self._limit:
                 break
             batch.append(row)
         return batch
 
-    def _halve(self, rows: Sequence[Row]) -> None:
+    def _halve(self, rows: Sequence[RequestState]) -> None:
         """Halves the batch size after a batch that did not fit into memory."""
         if len(rows) == 1:
             raise InputError(
@@ -243,7 +243,7 @@ class LocalModel:
             file=sys.stderr,
         )
 
-    def _generate(self, rows: list[Row]) -> bool:
+    def _generate(self, rows: list[RequestState]) -> bool:
         """Generates the answers of a batch; returns False if it does not fit into memory."""
         import torch
         from torch.nn.utils.rnn import pad_sequence
@@ -276,14 +276,14 @@ class LocalModel:
             torch.cuda.empty_cache()  # only now, as the error held references to its memory
         return False
 
-    def _body(self, row: Row) -> dict[str, Any]:
+    def _body(self, row: RequestState) -> dict[str, Any]:
         choice: dict[str, Any] = {
             "index": 0,
             "message": {"role": "assistant", "content": row.text},
             "finish_reason": row.finish,
         }
         if row.sampling.top_logprobs:
-            kept = kept_tokens(row, self._tokenizer)
+            kept = count_text_tokens(row, self._tokenizer)
             choice["logprobs"] = {"content": [self._token(*each) for each in row.alternatives[:kept]]}
         counts = {"prompt_tokens": len(row.prompt), "completion_tokens": len(row.tokens)}
         return {

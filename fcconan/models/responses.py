@@ -104,7 +104,7 @@ class EndpointError(InputError):
 
 
 @dataclass(frozen=True)
-class Answer:
+class EndpointResponse:
     """The outcome of one request.
 
     Attributes:

@@ -13,12 +13,12 @@ from queue import Empty, SimpleQueue
 from typing import Any, Protocol
 
 from fcconan.models.answers.origins import Origins
-from fcconan.models.answers.rows import Stored
-from fcconan.models.answers.store import Answers
+from fcconan.models.answers.rows import StoredAnswer
+from fcconan.models.answers.store import AnswerStore
 from fcconan.models.budget import Budget
 from fcconan.models.jobs import Check, Job
 from fcconan.models.requests import Finished, Request
-from fcconan.models.responses import Answer
+from fcconan.models.responses import EndpointResponse
 from fcconan.models.transport import Transport
 
 _LONGEST_WAIT = 120.0  # seconds; longer waiting times mean that the quota is exhausted
@@ -26,10 +26,10 @@ _BUDGET_CHECK = 0.02  # seconds between checks of a budget that requests in flig
 _PATIENCE = 3  # signals; the last one does not wait for the end of the session
 
 
-class Settings(Protocol):
+class SessionSettings(Protocol):
     """Settings of requests and the store of answers; implemented by the client."""
 
-    answers: Answers
+    answers: AnswerStore
     origins: Origins
     budget: Budget | None
     retries: int
@@ -37,7 +37,7 @@ class Settings(Protocol):
     backoff: float
     gap: float
 
-    def known(self, request: Request, check: Check | None = None) -> Answer | None:
+    def known(self, request: Request, check: Check | None = None) -> EndpointResponse | None:
         """Returns the stored answer to a request, or None."""
         ...
 
@@ -56,16 +56,16 @@ class Session:
         sent: Number of requests sent so far, including repetitions.
     """
 
-    def __init__(self, client: Settings, transport: Transport) -> None:
+    def __init__(self, client: SessionSettings, transport: Transport) -> None:
         self.sent = 0
         self._client, self._transport, self._budget = client, transport, client.budget or Budget(None, None)
         self._free, self._in_turn = asyncio.Semaphore(client.concurrency), asyncio.Lock()
         self._next = 0.0  # earliest time of the next request
         self._jobs: set[asyncio.Task[None]] = set()
         # Key -> request in flight, so that equal requests are sent once.
-        self._under_way: dict[str, asyncio.Task[Answer]] = {}
+        self._under_way: dict[str, asyncio.Task[EndpointResponse]] = {}
         self._batch: list[Finished] = []
-        self._commit: asyncio.Task[list[Stored]] | None = None
+        self._commit: asyncio.Task[list[StoredAnswer]] | None = None
         self._disk = asyncio.Lock()
         # Number, result and error of finished jobs. This kind of queue is safe in case of signals; futures of
         # `concurrent.futures` may stay locked.
@@ -193,7 +193,7 @@ class Session:
         for job in self._jobs:
             job.cancel()
 
-    async def send(self, request: Request, check: Check | None = None) -> Answer:
+    async def send(self, request: Request, check: Check | None = None) -> EndpointResponse:
         """Returns the stored answer to a request, or sends it; the answer is on the disk when this returns.
 
         Raises:
@@ -209,12 +209,12 @@ class Session:
             sending.add_done_callback(partial(self._forget, request.key))
         return await sending
 
-    def _forget(self, key: str, sending: asyncio.Task[Answer]) -> None:
+    def _forget(self, key: str, sending: asyncio.Task[EndpointResponse]) -> None:
         del self._under_way[key]
         if not sending.cancelled():
             sending.exception()  # marks the error as retrieved, in case that all waiting jobs were cancelled
 
-    async def _send(self, request: Request, check: Check | None) -> Answer:
+    async def _send(self, request: Request, check: Check | None) -> EndpointResponse:
         """Sends a request until it is answered, permanently refused, or out of retries."""
         answer = await self._attempt(request, check)
         for attempt in range(self._client.retries):
@@ -228,7 +228,7 @@ class Session:
             answer = await self._attempt(request, check)
         return answer
 
-    async def _attempt(self, request: Request, check: Check | None) -> Answer:
+    async def _attempt(self, request: Request, check: Check | None) -> EndpointResponse:
         """Sends a request once.
 
         The slot is released after the answer is on the disk, so a kill repeats at most `concurrency` requests.
@@ -237,7 +237,7 @@ class Session:
             reserved = self._budget.bound(request.body)
             while not self._budget.reserve(reserved):
                 await asyncio.sleep(_BUDGET_CHECK)
-            answer = Answer()
+            answer = EndpointResponse()
             try:
                 await self._turn()
                 self.sent += 1
@@ -256,7 +256,11 @@ class Session:
             stored = await self._store(Finished(request, answer.body, now, round(time.monotonic() - began, 3)))
             self._client.origins.add(request.body.get("model"), stored)
             # An earlier version with fewer checks may have stored the answer.
-            return answer if check is not None and check(request.body, stored.response) else Answer(stored.response)
+            return (
+                answer
+                if check is not None and check(request.body, stored.response)
+                else EndpointResponse(stored.response)
+            )
 
     async def _turn(self) -> None:
         """Waits until the next request may be sent."""
@@ -267,7 +271,7 @@ class Session:
                 await asyncio.sleep(wait)
             self._next = time.monotonic() + self._client.gap
 
-    async def _store(self, finished: Finished) -> Stored:
+    async def _store(self, finished: Finished) -> StoredAnswer:
         """Stores an answer and returns the valid one; answers that arrive during a commit share the next one."""
         if not self._batch or self._commit is None:
             self._commit = asyncio.create_task(self._put_batch())
@@ -275,7 +279,7 @@ class Session:
         place, commit = len(self._batch) - 1, self._commit
         return (await asyncio.shield(commit))[place]
 
-    async def _put_batch(self) -> list[Stored]:
+    async def _put_batch(self) -> list[StoredAnswer]:
         async with self._disk:
             batch, self._batch = self._batch, []
             try:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 @dataclass
-class Row:
+class RequestState:
     """State of one request in a batch.
 
     Attributes:
@@ -48,9 +48,11 @@ class Row:
     def __post_init__(self) -> None:
         self.draw = np.random.default_rng(self.seed)
 
-    def restarted(self) -> "Row":
+    def restarted(self) -> "RequestState":
         """Returns the row in its initial state."""
-        return Row(self.request, self.prompt, self.limit, self.temperature, self.top_p, self.sampling, self.seed)
+        return RequestState(
+            self.request, self.prompt, self.limit, self.temperature, self.top_p, self.sampling, self.seed
+        )
 
 
 class Batch:
@@ -63,7 +65,7 @@ class Batch:
         name: Name of the model, for error messages.
     """
 
-    def __init__(self, rows: list[Row], tokenizer: Any, ends: frozenset[int], name: str) -> None:
+    def __init__(self, rows: list[RequestState], tokenizer: Any, ends: frozenset[int], name: str) -> None:
         self._rows, self._tokenizer, self._ends, self._name = rows, tokenizer, ends, name
         self._alternatives = max(row.sampling.top_logprobs for row in rows)
         self._logprobs: torch.Tensor | None = None
@@ -115,7 +117,7 @@ class Batch:
             self._end(row)
         return torch.tensor([row.finish is not None for row in self._rows], device=tokens.device)
 
-    def _end(self, row: Row) -> None:
+    def _end(self, row: RequestState) -> None:
         ended, full = row.tokens[-1] in self._ends, len(row.tokens) == row.limit
         if not (ended or full or row.sampling.stop):
             return
@@ -174,7 +176,7 @@ def draw_tokens(
     return torch.searchsorted(cumulated, numbers * cumulated[:, -1:], right=True)
 
 
-def longest(rows: Sequence[Row]) -> int:
+def max_length(rows: Sequence[RequestState]) -> int:
     """Returns the length of the longest prompt plus the maximum length of answers, in tokens."""
     return max(len(row.prompt) for row in rows) + max(row.limit for row in rows)
 
@@ -183,7 +185,7 @@ def _text(tokenizer: Any, tokens: Sequence[int]) -> str:
     return str(tokenizer.decode(tokens, skip_special_tokens=True, clean_up_tokenization_spaces=False))
 
 
-def kept_tokens(row: Row, tokenizer: Any) -> int:
+def count_text_tokens(row: RequestState, tokenizer: Any) -> int:
     """Returns the number of tokens of a row's text, without the end token and the tokens of a stop string."""
     count = len(row.tokens)
     while count and len(_text(tokenizer, row.tokens[: count - 1])) >= len(row.text):

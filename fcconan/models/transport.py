@@ -8,7 +8,7 @@ from typing import Any, Self
 from fcconan.data import masked, proxy_for
 from fcconan.models.jobs import Check
 from fcconan.models.requests import Request, as_json
-from fcconan.models.responses import Answer, EndpointError, error_of, one_line, read_body, retry_after
+from fcconan.models.responses import EndpointError, EndpointResponse, error_of, one_line, read_body, retry_after
 
 _WHOLE = 10  # maximum duration of a request, in timeouts; for bodies that arrive very slowly
 _LARGEST = 64 << 20  # bytes of a decompressed response
@@ -57,7 +57,7 @@ class Transport:
     async def __aexit__(self, *error: object) -> None:
         await self._http.close()
 
-    async def post(self, request: Request, check: Check | None) -> Answer:
+    async def post(self, request: Request, check: Check | None) -> EndpointResponse:
         """Sends a request once. Redirects are not followed, so that key and texts do not reach another address.
 
         Raises:
@@ -69,27 +69,31 @@ class Transport:
         try:
             async with self._http.post(url, data=data, allow_redirects=False) as response:
                 await response.content.readexactly(_LARGEST + 1)
-            return Answer(reason="bad_body", detail=f"the body is larger than {_LARGEST >> 20} MB")
+            return EndpointResponse(reason="bad_body", detail=f"the body is larger than {_LARGEST >> 20} MB")
         except asyncio.IncompleteReadError as whole_body:
             raw = masked(whole_body.partial, self._secrets)
         except aiohttp.ServerTimeoutError:
-            return Answer(reason="timeout", detail=f"no answer within {self._timeout:g} s")
+            return EndpointResponse(reason="timeout", detail=f"no answer within {self._timeout:g} s")
         except TimeoutError:
-            return Answer(reason="timeout", detail=f"no whole answer within {_WHOLE * self._timeout:g} s")
+            return EndpointResponse(reason="timeout", detail=f"no whole answer within {_WHOLE * self._timeout:g} s")
         except aiohttp.ClientConnectorError as error:  # no connection, so no data were sent
-            return Answer(reason="connection", detail=one_line(error, self._secrets), is_charged=False)
+            return EndpointResponse(reason="connection", detail=one_line(error, self._secrets), is_charged=False)
         except aiohttp.ClientResponseError as error:
-            return Answer(reason="connection", detail=type(error).__name__)
+            return EndpointResponse(reason="connection", detail=type(error).__name__)
         except (aiohttp.ClientError, OSError) as error:
-            return Answer(reason="connection", detail=one_line(error, self._secrets))
+            return EndpointResponse(reason="connection", detail=one_line(error, self._secrets))
         if response.status != HTTPStatus.OK:
             return self._failure(response.status, response.headers, raw)
         body, fault = read_body(raw)
         if body is not None and check is not None:
             fault = check(request.body, body) or ""
-        return Answer(reason="bad_body", detail=one_line(fault, self._secrets)) if fault else Answer(body)
+        return (
+            EndpointResponse(reason="bad_body", detail=one_line(fault, self._secrets))
+            if fault
+            else EndpointResponse(body)
+        )
 
-    def _failure(self, status: int, headers: Any, raw: bytes) -> Answer:
+    def _failure(self, status: int, headers: Any, raw: bytes) -> EndpointResponse:
         """Returns the reason of an error status.
 
         Raises:
@@ -108,8 +112,8 @@ class Transport:
         message = f"Error code: {status} - {message}"
         wait = retry_after(headers)
         if status == HTTPStatus.TOO_MANY_REQUESTS:
-            return Answer(None, "rate_limited", message, wait, is_charged=False)
+            return EndpointResponse(None, "rate_limited", message, wait, is_charged=False)
         if status < 300 or status >= 500 or status in (HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.CONFLICT):
-            return Answer(None, "server_error", message, wait, is_charged=status >= 500)
+            return EndpointResponse(None, "server_error", message, wait, is_charged=status >= 500)
         too_long = code == "context_length_exceeded" or _TOO_LONG.search(message)
-        return Answer(None, "too_long" if too_long else "bad_request", message, is_charged=False)
+        return EndpointResponse(None, "too_long" if too_long else "bad_request", message, is_charged=False)

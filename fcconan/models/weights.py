@@ -21,7 +21,7 @@ _SETTLED = 3.0
 _LONGEST = 200  # characters of an error
 
 
-class Source(NamedTuple):
+class ModelSource(NamedTuple):
     """Source of a model.
 
     Attributes:
@@ -40,7 +40,7 @@ class Source(NamedTuple):
         return self.path if self.commit else Path(self.path).resolve().name
 
 
-def locate(model: str, revision: str | None) -> Source:
+def locate_model(model: str, revision: str | None) -> ModelSource:
     """Returns the source of a model.
 
     Raises:
@@ -50,7 +50,7 @@ def locate(model: str, revision: str | None) -> Source:
     if folder.is_dir():
         if revision is not None:
             raise InputError(f"{model} is a folder and has no revision {revision!r}: leave the revision out")
-        return Source(str(folder), None, _weights_hash(folder))
+        return ModelSource(str(folder), None, _weights_hash(folder))
     if model.startswith((".", "/", "~")) or model.count("/") > 1:
         raise InputError(f"no model folder at {model}: give a folder, or a name on the Hub such as owner/model")
     from huggingface_hub import hf_hub_download
@@ -63,7 +63,7 @@ def locate(model: str, revision: str | None) -> Source:
             f"the model {model} cannot be found ({one_line(error)}), and there is no folder {model}: check the name "
             "and the revision, or download it to a folder and give that"
         ) from error
-    return Source(model, Path(config).parent.name, None)  # a snapshot's folder has the name of its commit
+    return ModelSource(model, Path(config).parent.name, None)  # a snapshot's folder has the name of its commit
 
 
 class _Adapter(BaseModel):
@@ -73,7 +73,7 @@ class _Adapter(BaseModel):
     revision: str | None = None
 
 
-def locate_base(adapter: Path) -> Source | None:
+def locate_base_model(adapter: Path) -> ModelSource | None:
     """Returns the base model of an adapter; None for a folder without an adapter.
 
     Raises:
@@ -90,12 +90,12 @@ def locate_base(adapter: Path) -> Source | None:
     beside = adapter / name
     base = str(beside) if beside.is_dir() and not Path(name).is_dir() else name
     try:
-        return locate(base, None if Path(base).is_dir() else stated.revision)
+        return locate_model(base, None if Path(base).is_dir() else stated.revision)
     except InputError as error:
         raise InputError(f"{adapter} is an adapter and needs its base model {name}: {error}") from error
 
 
-def longest_context(source: Source) -> int | None:
+def longest_context(source: ModelSource) -> int | None:
     """Returns the maximum number of tokens of a model's context; None if its configuration does not state it.
 
     Raises:

@@ -10,7 +10,7 @@ from typing import Any
 
 import fcconan
 from fcconan.data import Checkpoint, cache_folder, short_hash
-from fcconan.models import Answers
+from fcconan.models import AnswerStore
 from fcconan.retrieval.collections import Collection
 from fcconan.retrieval.systems import Rankings, Retriever
 
@@ -28,7 +28,9 @@ class KeptRuns:
         dates: Of the runs of such systems that were taken from the folder, by the name of the system (ISO 8601).
     """
 
-    def __init__(self, folder: Path, answers: Callable[[], Answers] | None = None, *, dry_run: bool = False) -> None:
+    def __init__(
+        self, folder: Path, answers: Callable[[], AnswerStore] | None = None, *, dry_run: bool = False
+    ) -> None:
         self.folder, self._dry_run = folder, dry_run
         self._answers = answers
         self.dates: dict[str, str] = {}

@@ -77,23 +77,23 @@ def show_answers(options: AnswerLogOptions = AnswerLogOptions()) -> AnswerLog:
 
     Examples:
         >>> import tempfile
-        >>> from fcconan.models import Answers
+        >>> from fcconan.models import AnswerStore
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     path = Path(folder) / "answers.sqlite"
-        ...     Answers(path).put({"body": {"model": "m", "messages": []}}, {"usage": {"prompt_tokens": 7}})
+        ...     AnswerStore(path).put({"body": {"model": "m", "messages": []}}, {"usage": {"prompt_tokens": 7}})
         ...     show_answers(AnswerLogOptions(response_cache=path)).rows()
         [{'model': 'm', 'answers': 1, 'prompt_tokens': 7, 'completion_tokens': 0}]
     """
-    from fcconan.models import Answers, store_path
+    from fcconan.models import AnswerStore, store_path
 
     path = cache_path(options.response_cache)
-    merged = {str(other): Answers(path).merge(other) for other in options.merge}
+    merged = {str(other): AnswerStore(path).merge(other) for other in options.merge}
     if not path.is_file() and not store_path(path).is_file():
         raise InputError(f"response cache not found: {path}; give the --response-cache of a run")
     counts: dict[str, Counter[str]] = {}
     others: set[str] = set()
     last: deque[dict[str, Any]] = deque(maxlen=options.last)
-    for record in Answers(path).records():
+    for record in AnswerStore(path).records():
         name = model_of(record)
         if options.only_model is not None and name != options.only_model:
             others.add(name)

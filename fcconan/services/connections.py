@@ -24,7 +24,7 @@ from fcconan.errors import InputError
 from fcconan.services.options import Endpoint
 
 if TYPE_CHECKING:
-    from fcconan.models import Answers, Client, CostLimit, Format, Model, Run
+    from fcconan.models import AnswerStore, Client, CommandRun, CostLimit, Format, Model
 
 LEXICAL = "lexical"
 LEARNED = "learned"  # kind of the models of `fcconan judge train`
@@ -50,7 +50,7 @@ class Connection:
     """
 
     options: Endpoint
-    run: "Run | None" = None
+    run: "CommandRun | None" = None
     client: "Client | Model | None" = None
     shared_limit: "CostLimit | None" = None
 
@@ -73,18 +73,18 @@ class Connection:
             raise InputError("--max-cost needs --prices FILE, with the price of the model")
         return CostLimit(self.options.max_cost)
 
-    def answers(self) -> "Answers":
+    def answers(self) -> "AnswerStore":
         """Returns the store of answers.
 
         Raises:
             InputError: The file cannot be used.
         """
-        from fcconan.models import Answers, Client
+        from fcconan.models import AnswerStore, Client
 
         if isinstance(self.client, Client):
             return self.client.answers
         path = cache_path(self.options.response_cache)
-        return Answers(path) if self.run is None else self.run.answers(path)
+        return AnswerStore(path) if self.run is None else self.run.answers(path)
 
     def keep_open(self) -> None:
         """Lets the next run with the same options continue this one, as some requests failed."""
@@ -170,7 +170,7 @@ class Connection:
         }
 
 
-def calling(options: Endpoint, answers: "Answers") -> dict[str, Any]:
+def calling(options: Endpoint, answers: "AnswerStore") -> dict[str, Any]:
     """Returns the arguments of a client: how it calls the endpoint, and where it stores answers."""
     names = ("base_url", "api_key_variable", "timeout", "retries", "concurrency", "requests_per_minute")
     return {"journal": answers, **{name: getattr(options, name) for name in names}}
@@ -209,7 +209,7 @@ def connected(
         run.close()
 
 
-def run_of(service: str, values: Mapping[str, Any], fresh: bool | None) -> "Run":
+def run_of(service: str, values: Mapping[str, Any], fresh: bool | None) -> "CommandRun":
     """Returns the run of a service with certain options; runs that differ in incidental options only are the same.
 
     Args:
@@ -218,10 +218,10 @@ def run_of(service: str, values: Mapping[str, Any], fresh: bool | None) -> "Run"
         fresh: Whether all requests are repeated.
     """
     from fcconan.data import short_hash
-    from fcconan.models import Run
+    from fcconan.models import CommandRun
 
     asked = {name: _plain(value) for name, value in values.items() if name not in _INCIDENTAL}
-    return Run(short_hash(json.dumps([service, asked], sort_keys=True, default=str)), fresh)
+    return CommandRun(short_hash(json.dumps([service, asked], sort_keys=True, default=str)), fresh)
 
 
 def default_cache() -> Path:

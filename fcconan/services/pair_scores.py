@@ -201,13 +201,13 @@ def _rehearsed(
 @contextmanager
 def _counted_at_limit(work: "Scoring", mine: "Sequence[Shard]") -> Iterator[None]:
     """Adds the number of finished shards to the error of a reached cost limit."""
-    from fcconan.models import Answers, CostLimitError
+    from fcconan.models import AnswerStore, CostLimitError
 
     try:
         yield
     except CostLimitError as error:
         left = [shard for shard in mine if not work.is_finished(shard)]
-        answers = sum(len(Answers(work.journal(shard))) for shard in left)
+        answers = sum(len(AnswerStore(work.journal(shard))) for shard in left)
         raise CostLimitError(
             f"{error} ({len(mine) - len(left)} of {len(mine)} shards are finished, and there are {answers} answers for "
             "the others)"

@@ -16,7 +16,7 @@ import pytest
 import yaml
 
 import fcconan
-from fcconan.models.answers.store import Answers
+from fcconan.models.answers.store import AnswerStore
 from fcconan.retrieval.suites import load_suite
 from fcconan.scoring.retrieval.metrics import ranx_values
 from tests.conftest import RunCli
@@ -240,11 +240,11 @@ def test_a_killed_run_resumes_and_repeats_no_finished_request(demo: Path, tmp_pa
         killed = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         journal = tmp_path / "runs" / "journal.sqlite"
         deadline = time.monotonic() + 60
-        while time.monotonic() < deadline and len(Answers(journal)) < 5:
+        while time.monotonic() < deadline and len(AnswerStore(journal)) < 5:
             time.sleep(0.02)
         killed.send_signal(signal.SIGKILL)
         killed.wait()
-        finished = len(Answers(journal))
+        finished = len(AnswerStore(journal))
         assert 5 <= finished < 24
         assert not (tmp_path / "result.json").exists()
         before = len(log.read_text().splitlines())

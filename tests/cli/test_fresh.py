@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from fcconan.data.files import read_rows
-from fcconan.models.answers.store import Answers
+from fcconan.models.answers.store import AnswerStore
 from tests.cli.judging import Done, fcconan, texts_of
 from tests.cli.scored import write_rows
 from tests.models.server import KEY, Action, Body, Server, completion, use_key
@@ -114,12 +114,14 @@ def test_a_fresh_run_that_is_killed_goes_on_and_mixes_nothing(
     line = [sys.executable, "-m", "fcconan", *command(server, "--fresh", "--concurrency", 2)]
     killed = subprocess.Popen(line, stdout=subprocess.DEVNULL, env={**os.environ, "OPENAI_API_KEY": KEY})
     end = time.monotonic() + 60
-    while len(Answers(Path("answers.sqlite"))) < 12 or len(list(Answers(Path("answers.sqlite")).records())) < 16:
+    while (
+        len(AnswerStore(Path("answers.sqlite"))) < 12 or len(list(AnswerStore(Path("answers.sqlite")).records())) < 16
+    ):
         assert time.monotonic() < end and killed.poll() is None
         time.sleep(0.02)
     killed.send_signal(signal.SIGKILL)
     killed.wait()
-    stored = len(list(Answers(Path("answers.sqlite")).records())) - 12
+    stored = len(list(AnswerStore(Path("answers.sqlite")).records())) - 12
     assert 4 <= stored < 12
     model.delay = 0.0
     planned = rate(server, *options, "--dry-run")

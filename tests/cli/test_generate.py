@@ -18,7 +18,7 @@ from fcconan.data import ids
 from fcconan.data.content import content_folder
 from fcconan.data.files import read_rows
 from fcconan.generation.items import GENERATED
-from fcconan.models.answers.store import Answers
+from fcconan.models.answers.store import AnswerStore
 from fcconan.models.requests import PASSING_REASONS
 from tests.cli.judging import Done, fcconan, judge
 from tests.generation.folders import write_lines
@@ -164,7 +164,7 @@ def test_every_message_gets_a_row_and_a_second_run_asks_nothing(server: Server) 
     assert (counts["n"], counts["missing"], counts["tokens"]) == (3, {}, {"prompt": 21, "completion": 9})
     assert said["dataset"]["items"] == 3
     assert said["failed_requests"] == 0
-    at = [record["at"] for record in Answers(Path("journal")).records()]
+    at = [record["at"] for record in AnswerStore(Path("journal")).records()]
     assert said["answers"] == {"first": min(at), "last": max(at)}
     before = content()
     assert f"The answers came between {min(at)} and {max(at)}." in before["replies.jsonl.card.md"].decode()
@@ -477,18 +477,18 @@ def test_killed_in_the_middle_it_goes_on_and_writes_the_same(demo: Path, tiny: P
     command = [sys.executable, "-m", "fcconan", "generate", *map(str, [*options, *drawn, "--response-cache", "killed"])]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=os.environ)
     end = time.monotonic() + PATIENCE
-    while not Path("killed").exists() or len(Answers(Path("killed"))) < 2:
+    while not Path("killed").exists() or len(AnswerStore(Path("killed"))) < 2:
         assert process.poll() is None, "the run came to its end before it could be killed"
         assert time.monotonic() < end
         time.sleep(0.02)
     process.kill()
     assert process.wait() == -signal.SIGKILL
-    known = [record["key"] for record in Answers(Path("killed")).records()]
+    known = [record["key"] for record in AnswerStore(Path("killed")).records()]
     assert 2 <= len(known) < LIMIT
     assert not Path("replies.jsonl").exists()
     assert fcconan("generate", *options, *drawn, "--response-cache", "killed").status == 0
     went_on = Path("replies.jsonl").read_bytes()
-    keys = [record["key"] for record in Answers(Path("killed")).records()]
+    keys = [record["key"] for record in AnswerStore(Path("killed")).records()]
     assert keys[: len(known)] == known
     assert len(keys) == len(set(keys)) == LIMIT
     assert fcconan("generate", *options, *drawn, "--response-cache", "undisturbed").status == 0

@@ -20,7 +20,7 @@ import numpy as np
 import pytest
 
 from fcconan.cli import app
-from fcconan.models.answers.store import Answers
+from fcconan.models.answers.store import AnswerStore
 from tests.cli.judging import slowly, texts_of
 from tests.models.server import Body, Server, use_key
 
@@ -89,7 +89,7 @@ def named(body: Body) -> str:
 
 def finished(journal: Path) -> set[str]:
     """The requests whose answers are in the journal."""
-    return {named(record["request"]["body"]) for record in Answers(journal).records()}
+    return {named(record["request"]["body"]) for record in AnswerStore(journal).records()}
 
 
 @pytest.fixture(scope="module")
@@ -168,7 +168,7 @@ def test_two_runs_on_one_journal_both_finish(demo: Path, undisturbed: bytes, tmp
         for run in runs:
             run.succeed()
     assert [out.read_bytes() for out in outs] == [undisturbed, undisturbed]
-    records = list(Answers(journal).records())
+    records = list(AnswerStore(journal).records())
     assert len(records) == len({record["key"] for record in records}) == REQUESTS
     for record in records:
         body = record["request"]["body"]

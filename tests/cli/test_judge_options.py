@@ -12,7 +12,7 @@ import yaml
 
 from fcconan.data import COMPARED, RATED
 from fcconan.data.files import read_rows
-from fcconan.models.answers.store import Answers
+from fcconan.models.answers.store import AnswerStore
 from tests.cli.judging import fcconan, judge
 from tests.cli.test_judge import OMBREY, REPLIES, compare, rate, rows, summary, write
 from tests.cli.test_judge_strategies import calibrate, counts, drafts, passages, rated  # noqa: F401
@@ -199,7 +199,7 @@ def test_nothing_is_written_into_a_release(demo: Path, server: Server, replies: 
 
 def old_journal(path: Path, line_end: bytes = b"\n") -> int:
     """Makes a journal of an earlier version of the answers in `journal`, which goes; returns its lines."""
-    answers = Answers(Path("journal"))
+    answers = AnswerStore(Path("journal"))
     lines = [old_line(each["request"], each["response"], each["at"], each["seconds"]) for each in answers.records()]
     answers.close()
     Path("journal").unlink()
@@ -429,7 +429,7 @@ def test_tokens_and_cost_of_what_was_sent_are_told(replies: Path, server: Server
     assert "Requests of this run" in done.stdout and "0.592" in done.stdout
     again = rate(replies, server, *priced)
     assert again.status == 0 and "Requests of" not in again.stdout
-    days = [each["at"][:10] for each in Answers(Path("journal")).records()]
+    days = [each["at"][:10] for each in AnswerStore(Path("journal")).records()]
     period = days[0] if days[0] == days[-1] else f"{days[0]} to {days[-1]}"
     assert f"stub: 16 of 16 answers are from the store, of {period}; --fresh repeats the requests" in again.stdout
     nothing = {"requests": 0, "prompt_tokens": 0, "completion_tokens": 0, "requests_without_count": 0}

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from fcconan.models.answers.store import Answers
+from fcconan.models.answers.store import AnswerStore
 from tests.cli.judging import fcconan
 
 
@@ -20,7 +20,7 @@ from tests.cli.judging import fcconan
     ],
 )
 def test_an_answer_of_any_shape_is_shown(tmp_path: Path, choice: Any, shown: str) -> None:
-    Answers(tmp_path / "answers").put({"body": {"model": "stub", "messages": []}}, {"choices": [choice]})
+    AnswerStore(tmp_path / "answers").put({"body": {"model": "stub", "messages": []}}, {"choices": [choice]})
     done = fcconan("judge", "show", "--response-cache", tmp_path / "answers")
     assert (done.status, done.stderr) == (0, "")
     assert shown in done.stdout
@@ -28,7 +28,7 @@ def test_an_answer_of_any_shape_is_shown(tmp_path: Path, choice: Any, shown: str
 
 def test_a_model_without_answers_is_refused_with_those_that_have_some(tmp_path: Path) -> None:
     for model in ("oak", "elm"):
-        Answers(tmp_path / "answers").put({"body": {"model": model, "messages": []}}, {"choices": []})
+        AnswerStore(tmp_path / "answers").put({"body": {"model": model, "messages": []}}, {"choices": []})
     shown = fcconan("judge", "show", "--response-cache", tmp_path / "answers", "--only-model", "oak")
     assert shown.status == 0 and "elm" not in shown.stdout
     refused = fcconan("judge", "show", "--response-cache", tmp_path / "answers", "--only-model", "ash")

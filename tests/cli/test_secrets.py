@@ -10,7 +10,7 @@ from urllib.parse import quote
 import pytest
 
 from fcconan.building.builds import build
-from fcconan.models.answers.store import Answers
+from fcconan.models.answers.store import AnswerStore
 from tests.cli.judging import judge
 from tests.conftest import RunCli
 from tests.models.server import KEY, Action, Behaviour, Body, Server, completion, use_key
@@ -111,7 +111,7 @@ def test_what_an_endpoint_repeats_of_the_key_is_masked(
     done = run_cli(*command.split(), "--journal", "journal", "--retries", 0, "--json", "out.json", "--no-schema")
     shown = run_cli("judge", "show", "--response-cache", "journal")
     assert len(server.requests) == 6 if where in ("answer", "200", "400", "500") else 1
-    assert len(Answers(Path("journal"))) == (6 if where == "answer" else 0)
+    assert len(AnswerStore(Path("journal"))) == (6 if where == "answer" else 0)
     printed = shown.stdout if where == "answer" else done.stdout + done.stderr
     assert "***" in printed or where in ("200", "500")  # of which nothing is printed
     _check(tmp_path, done.stdout, done.stderr, shown.stdout, shown.stderr)

@@ -13,7 +13,7 @@ import pytest
 
 from fcconan.errors import InputError
 from fcconan.models.answers.file import store_path
-from fcconan.models.answers.store import Answers, Run
+from fcconan.models.answers.store import AnswerStore, CommandRun
 from fcconan.models.requests import Finished, Request, request_key
 from tests.models import old
 
@@ -31,7 +31,7 @@ def answered(
     return Finished(Request(asked), response, at, seconds)
 
 
-def said(answers: Answers, asked: dict[str, Any]) -> Any:
+def said(answers: AnswerStore, asked: dict[str, Any]) -> Any:
     stored = answers.get(asked)
     return None if stored is None else stored.response
 
@@ -48,8 +48,8 @@ def rows_of(path: Path, statement: str) -> list[Any]:
 
 def test_an_answer_is_found_again_by_another_process_with_all_that_belongs_to_it(tmp_path: Path) -> None:
     path = tmp_path / "a" / "answers"
-    Answers(path).put_all([answered(request(1, sample=2), RESPONSE, AT, 0.25)])
-    again = Answers(path)
+    AnswerStore(path).put_all([answered(request(1, sample=2), RESPONSE, AT, 0.25)])
+    again = AnswerStore(path)
     assert (said(again, request(1, sample=2)), said(again, request(1)), len(again)) == (RESPONSE, None, 1)
     assert list(again.records()) == [
         {
@@ -74,7 +74,7 @@ def test_an_answer_is_found_again_by_another_process_with_all_that_belongs_to_it
 
 
 def test_every_commit_is_forced_to_the_disk(tmp_path: Path) -> None:
-    answers = Answers(tmp_path / "answers")
+    answers = AnswerStore(tmp_path / "answers")
     answers.put(request(1), RESPONSE)
     assert answers._connections[True].execute("PRAGMA synchronous").fetchone() == (2,)  # FULL
 
@@ -103,7 +103,7 @@ def test_every_part_of_the_request_changes_the_key(other: dict[str, object]) -> 
 
 
 def test_many_are_stored_together_and_the_first_answer_of_an_epoch_counts(tmp_path: Path) -> None:
-    answers = Answers(tmp_path / "answers")
+    answers = AnswerStore(tmp_path / "answers")
     finished = [answered(request(number), {"n": number}, AT, 0.25) for number in range(1200)]
     assert [each.response["n"] for each in answers.put_all(finished)] == list(range(1200))
     again = answers.put_all([answered(request(3), {"n": -1}), answered(request(-5), {"n": -5})])
@@ -116,8 +116,8 @@ def test_many_are_stored_together_and_the_first_answer_of_an_epoch_counts(tmp_pa
 
 @pytest.mark.parametrize("value", ["\ud83d", 2**70, "Zeile\r\n \x00ü"])
 def test_any_json_value_is_read_as_it_was_written(tmp_path: Path, value: Any) -> None:
-    Answers(tmp_path / "answers").put({"asked": value}, {"said": [value]})
-    assert said(Answers(tmp_path / "answers"), {"asked": value}) == {"said": [value]}
+    AnswerStore(tmp_path / "answers").put({"asked": value}, {"said": [value]})
+    assert said(AnswerStore(tmp_path / "answers"), {"asked": value}) == {"said": [value]}
 
 
 # Damage
@@ -141,20 +141,20 @@ def test_a_damaged_row_is_sent_again_with_a_note_and_its_new_answer_counts(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], change: str
 ) -> None:
     path = tmp_path / "answers"
-    Answers(path).put_all([answered(request(1), {"content": "3", "usage": {"n": 1}}, AT, 0.25)])
+    AnswerStore(path).put_all([answered(request(1), {"content": "3", "usage": {"n": 1}}, AT, 0.25)])
     rows_of(path, f"UPDATE answers SET {change}")
-    answers = Answers(path)
+    answers = AnswerStore(path)
     assert [said(answers, request(1)), said(answers, request(1, sample=1))] == [None, None]
     assert list(answers.records()) == []
     assert answers.put_all([answered(request(1), {"content": "4"})])[0].response == {"content": "4"}
-    assert said(Answers(path), request(1)) == {"content": "4"}
+    assert said(AnswerStore(path), request(1)) == {"content": "4"}
     assert capsys.readouterr().err == f"fcconan: answers in {path} are damaged, so their requests are sent again\n"
 
 
 def test_any_flipped_bit_of_the_file_gives_the_answer_none_or_one_line_and_never_another(tmp_path: Path) -> None:
     path = tmp_path / "answers"
     response = {"choices": [{"message": {"content": "3"}}], "filler": "x" * 3000}
-    Answers(path).put_all([answered(request(number), response) for number in (1, 2)])
+    AnswerStore(path).put_all([answered(request(number), response) for number in (1, 2)])
     whole = path.read_bytes()
     told = {"right": 0, "missing": 0, "refused": 0}
     for place in range(0, len(whole), 61):
@@ -162,7 +162,7 @@ def test_any_flipped_bit_of_the_file_gives_the_answer_none_or_one_line_and_never
         damaged[place] ^= 1 << place % 8
         path.write_bytes(damaged)
         try:
-            answers = Answers(path)
+            answers = AnswerStore(path)
             for number in (1, 2):
                 stored = answers.get(request(number))
                 assert stored is None or stored.response == response
@@ -178,12 +178,12 @@ def test_any_flipped_bit_of_the_file_gives_the_answer_none_or_one_line_and_never
 
 def test_a_file_that_sqlite_cannot_read_is_refused_in_one_line(tmp_path: Path) -> None:
     path = tmp_path / "answers"
-    Answers(path).put_all([answered(request(number), {"filler": "x" * 3000}) for number in range(50)])
+    AnswerStore(path).put_all([answered(request(number), {"filler": "x" * 3000}) for number in range(50)])
     whole = path.read_bytes()
     path.write_bytes(whole[: len(whole) // 2])
     with pytest.raises(InputError, match=r"answers is damaged \(.*\): restore a copy, or recover its answers"):
         for number in range(50):
-            Answers(path).get(request(number))
+            AnswerStore(path).get(request(number))
 
 
 # Files that are refused
@@ -200,11 +200,11 @@ def test_a_file_that_sqlite_cannot_read_is_refused_in_one_line(tmp_path: Path) -
         (lambda path: rows_of(path, "CREATE TABLE t (a)"), r"answers is a database of another program: choose another"),
         (lambda path: rows_of(path, "PRAGMA application_id = 5"), r"answers is a database of another program"),
         (
-            lambda path: (Answers(path).put_all([answered({}, {})]), rows_of(path, "PRAGMA user_version = 2")),
+            lambda path: (AnswerStore(path).put_all([answered({}, {})]), rows_of(path, "PRAGMA user_version = 2")),
             r"answers has answers in version 2 of their format, and this version of fcconan reads version 1: update ",
         ),
         (
-            lambda path: (Answers(path).put_all([answered({}, {})]), rows_of(path, "PRAGMA application_id = 5")),
+            lambda path: (AnswerStore(path).put_all([answered({}, {})]), rows_of(path, "PRAGMA application_id = 5")),
             r"answers is a database of another program",
         ),
     ],
@@ -217,7 +217,7 @@ def test_other_files_are_refused_in_one_line(
     make(path)
     before = path.read_bytes() if path.is_file() else b""
     with pytest.raises(InputError, match=told) as error:
-        answers = Answers(path)
+        answers = AnswerStore(path)
         if write:
             answers.prepare()
         answers.get(request(1))
@@ -228,15 +228,15 @@ def test_other_files_are_refused_in_one_line(
 def test_an_empty_file_becomes_a_store(tmp_path: Path) -> None:
     path = tmp_path / "answers"
     path.touch()
-    answers = Answers(path)
+    answers = AnswerStore(path)
     assert (said(answers, request(1)), len(answers)) == (None, 0)
     answers.put(request(1), RESPONSE)
-    assert said(Answers(path), request(1)) == RESPONSE
+    assert said(AnswerStore(path), request(1)) == RESPONSE
 
 
 def test_a_store_that_is_moved_or_replaced_while_in_use_is_bad_input(tmp_path: Path) -> None:
     path = tmp_path / "answers"
-    answers = Answers(path)
+    answers = AnswerStore(path)
     answers.put(request(1), RESPONSE)
     path.rename(tmp_path / "elsewhere")
     with pytest.raises(InputError, match="was moved or deleted while it was in use: leave it there, and run again"):
@@ -247,7 +247,7 @@ def test_a_store_that_is_moved_or_replaced_while_in_use_is_bad_input(tmp_path: P
 
 
 def test_a_closed_store_opens_itself_again(tmp_path: Path) -> None:
-    answers = Answers(tmp_path / "answers")
+    answers = AnswerStore(tmp_path / "answers")
     answers.put(request(1), RESPONSE)
     answers.close()
     assert said(answers, request(1)) == RESPONSE
@@ -262,10 +262,10 @@ FULL = """
 import resource, sys
 from pathlib import Path
 from fcconan.errors import InputError
-from fcconan.models.answers.store import Answers
+from fcconan.models.answers.store import AnswerStore
 limit = int(sys.argv[2])
 resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
-answers = Answers(Path(sys.argv[1]))
+answers = AnswerStore(Path(sys.argv[1]))
 number = 0
 try:
     answers.prepare()
@@ -290,7 +290,7 @@ def test_a_full_disk_is_told_and_nothing_before_it_is_lost(tmp_path: Path, limit
     assert line.startswith(f"the file of answers {path} cannot be used (")
     assert line.endswith("): choose another file, or free its disk")
     assert kept == f"True {begins}"
-    answers = Answers(path)
+    answers = AnswerStore(path)
     answers.put({"n": -1}, {"n": -1})
     assert said(answers, {"n": -1}) == {"n": -1}
 
@@ -299,11 +299,11 @@ READ_ONLY = """
 import os, sys
 from pathlib import Path
 from fcconan.errors import InputError
-from fcconan.models.answers.store import Answers
+from fcconan.models.answers.store import AnswerStore
 import fcconan.models.answers.file, fcconan.models.answers.file, encodings.idna
 if os.geteuid() == 0:
     os.setuid(65534)
-answers = Answers(Path(sys.argv[1]))
+answers = AnswerStore(Path(sys.argv[1]))
 print(answers.get({"n": 1}).response)
 try:
     answers.prepare()
@@ -315,7 +315,7 @@ except InputError as error:
 def test_a_store_that_may_only_be_read_answers_and_is_refused_before_anything_is_sent() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        Answers(folder / "answers").put({"n": 1}, {"said": "yes"})
+        AnswerStore(folder / "answers").put({"n": 1}, {"said": "yes"})
         (folder / "answers").chmod(0o444)
         folder.chmod(0o555)
         command = [sys.executable, "-c", READ_ONLY, str(folder / "answers")]
@@ -330,8 +330,8 @@ def test_a_store_that_may_only_be_read_answers_and_is_refused_before_anything_is
 LEFT = """
 import os, sys
 from pathlib import Path
-from fcconan.models.answers.store import Answers
-answers = Answers(Path(sys.argv[1]))
+from fcconan.models.answers.store import AnswerStore
+answers = AnswerStore(Path(sys.argv[1]))
 answers.put({"n": 1}, {"said": "yes"})
 os._exit(0)  # as after a kill: the answer is in the write-ahead log
 """
@@ -356,7 +356,7 @@ def test_a_log_that_cannot_be_read_is_reported_and_not_passed_over() -> None:
 
 
 def _write(path: Path, start: int) -> None:
-    answers = Answers(path)
+    answers = AnswerStore(path)
     for number in range(start, start + 40):
         answers.put(request(number), {"filler": "x" * 100_000, "number": number})
 
@@ -370,12 +370,12 @@ def test_two_processes_write_to_one_store(tmp_path: Path) -> None:
     for process in processes:
         process.join(60)
     assert [process.exitcode for process in processes] == [0, 0]
-    answers = Answers(path)
+    answers = AnswerStore(path)
     assert [said(answers, request(number))["number"] for number in range(80)] == list(range(80))
 
 
 def test_what_another_one_stores_is_seen(tmp_path: Path) -> None:
-    one, two = Answers(tmp_path / "answers"), Answers(tmp_path / "answers")
+    one, two = AnswerStore(tmp_path / "answers"), AnswerStore(tmp_path / "answers")
     one.put(request(1), RESPONSE)
     assert said(two, request(1)) == RESPONSE
     two.put(request(2), RESPONSE)
@@ -384,11 +384,11 @@ def test_what_another_one_stores_is_seen(tmp_path: Path) -> None:
 
 def test_opening_a_store_that_is_open_drops_no_lock(tmp_path: Path) -> None:
     path = tmp_path / "answers"
-    first = Answers(path)
+    first = AnswerStore(path)
     first.put(request(1), RESPONSE)
-    Answers(path).get(request(1))  # looks at the file, and closes it
+    AnswerStore(path).get(request(1))  # looks at the file, and closes it
     code = (
-        "import sys, pathlib, fcconan.models\nanswers = fcconan.models.Answers(pathlib.Path(sys.argv[1]))\n"
+        "import sys, pathlib, fcconan.models\nanswers = fcconan.models.AnswerStore(pathlib.Path(sys.argv[1]))\n"
         "print(len(answers))\nanswers.close()"
     )
     for number in (1, 2):
@@ -400,7 +400,7 @@ def test_opening_a_store_that_is_open_drops_no_lock(tmp_path: Path) -> None:
 
 
 def _race(path: Path, name: str, found: Any) -> None:
-    answers = Answers(path)
+    answers = AnswerStore(path)
     counting = [answers.put_all([answered(request(number), {"by": name})])[0].response["by"] for number in range(150)]
     found.put((name, counting))
 
@@ -418,14 +418,14 @@ def test_of_two_processes_the_first_answer_counts_for_both(tmp_path: Path) -> No
     found.close()
     found.join_thread()
     assert both["one"] == both["two"]
-    assert [each["response"]["by"] for each in Answers(path).records()] == both["one"]
+    assert [each["response"]["by"] for each in AnswerStore(path).records()] == both["one"]
 
 
 KILLED = """
 import sys
 from pathlib import Path
-from fcconan.models.answers.store import Answers
-answers = Answers(Path(sys.argv[1]))
+from fcconan.models.answers.store import AnswerStore
+answers = AnswerStore(Path(sys.argv[1]))
 for number in range(10**6):
     answers.put({"n": number}, {"filler": "x" * 200_000})
     print(number, flush=True)
@@ -439,11 +439,11 @@ def test_what_was_on_the_disk_before_a_kill_is_there_after_it(tmp_path: Path) ->
         seen = [int(process.stdout.readline()) for _ in range(20)]
         process.kill()
         seen += [int(line) for line in process.stdout]
-    answers = Answers(path)
+    answers = AnswerStore(path)
     assert [said(answers, {"n": number}) == {"filler": "x" * 200_000} for number in seen] == [True] * len(seen)
     assert len(answers) - len(seen) in (0, 1)  # the last may have been written and not printed
     answers.put({"n": -1}, {"filler": "y"})
-    assert said(Answers(path), {"n": -1}) == {"filler": "y"}
+    assert said(AnswerStore(path), {"n": -1}) == {"filler": "y"}
 
 
 def test_where_wal_is_refused_there_is_a_rollback_journal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -454,7 +454,7 @@ def test_where_wal_is_refused_there_is_a_rollback_journal(tmp_path: Path, monkey
 
     monkeypatch.setattr("fcconan.models.answers.file.sqlite3.connect", without_shared_memory)
     path = tmp_path / "answers"
-    one, two = Answers(path), Answers(path)
+    one, two = AnswerStore(path), AnswerStore(path)
     one.put(request(1), RESPONSE)
     two.put(request(2), RESPONSE)
     writer = one._connections[True]
@@ -464,7 +464,7 @@ def test_where_wal_is_refused_there_is_a_rollback_journal(tmp_path: Path, monkey
     one.close()
     two.close()
     monkeypatch.undo()
-    assert len(Answers(path)) == 2
+    assert len(AnswerStore(path)) == 2
 
 
 # Epochs
@@ -472,8 +472,8 @@ def test_where_wal_is_refused_there_is_a_rollback_journal(tmp_path: Path, monkey
 
 def test_a_fresh_run_asks_again_and_its_answers_are_the_newest(tmp_path: Path) -> None:
     path = tmp_path / "answers"
-    Answers(path).put_all([answered(request(number), {"old": number}) for number in (1, 2)])
-    run = Run("rate", fresh=True)
+    AnswerStore(path).put_all([answered(request(number), {"old": number}) for number in (1, 2)])
+    run = CommandRun("rate", fresh=True)
     fresh = run.answers(path)
     assert (said(fresh, request(1)), fresh.is_empty()) == (None, True)
     began = time.time() * 1000
@@ -481,13 +481,13 @@ def test_a_fresh_run_asks_again_and_its_answers_are_the_newest(tmp_path: Path) -
     assert (said(fresh, request(1)), said(fresh, request(2)), len(fresh)) == ({"new": 1}, None, 2)
     assert abs(fresh.epoch - began) < 60_000
     run.finish()
-    plain = Answers(path)
+    plain = AnswerStore(path)
     assert [said(plain, request(number)) for number in (1, 2)] == [{"new": 1}, {"old": 2}]
     assert [each["epoch"] for each in plain.records()] == [0, 0, fresh.epoch]
-    again = Run("rate", fresh=True).answers(path)
+    again = CommandRun("rate", fresh=True).answers(path)
     again.put(request(1), {"newer": 1})
     assert again.epoch > fresh.epoch
-    assert said(Answers(path), request(1)) == {"newer": 1}
+    assert said(AnswerStore(path), request(1)) == {"newer": 1}
 
 
 @pytest.mark.parametrize("fresh", [True, None])
@@ -495,14 +495,14 @@ def test_an_interrupted_fresh_run_is_gone_on_with(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], fresh: bool | None
 ) -> None:
     path = tmp_path / "answers"
-    Answers(path).put_all([answered(request(number), {"old": number}) for number in (1, 2)])
-    interrupted = Run("rate", fresh=True).answers(path)
+    AnswerStore(path).put_all([answered(request(number), {"old": number}) for number in (1, 2)])
+    interrupted = CommandRun("rate", fresh=True).answers(path)
     interrupted.put(request(1), {"new": 1})
     interrupted.close()
-    other = Run("compare", fresh).answers(path)  # another command has nothing to go on with
+    other = CommandRun("compare", fresh).answers(path)  # another command has nothing to go on with
     assert said(other, request(1)) == (None if fresh else {"new": 1})
     assert capsys.readouterr().err == ""
-    run = Run("rate", fresh)
+    run = CommandRun("rate", fresh)
     going_on = run.answers(path)
     assert [said(going_on, request(number)) for number in (1, 2)] == [{"new": 1}, None]
     going_on.put(request(2), {"new": 2})
@@ -512,37 +512,37 @@ def test_an_interrupted_fresh_run_is_gone_on_with(
         f"fcconan: continuing the interrupted --fresh run of {date} ({path}); --no-fresh abandons it\n"
     )
     run.finish()
-    last = Run("rate", fresh=True).answers(path)
+    last = CommandRun("rate", fresh=True).answers(path)
     assert [said(last, request(number)) for number in (1, 2)] == [None, None]
     assert capsys.readouterr().err == ""
 
 
 def test_an_interrupted_fresh_run_can_be_given_up(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "answers"
-    Answers(path).put_all([answered(request(number), {"old": number}) for number in (1, 2)])
-    Run("rate", fresh=True).answers(path).put(request(1), {"new": 1})
-    run = Run("rate", fresh=False)
+    AnswerStore(path).put_all([answered(request(number), {"old": number}) for number in (1, 2)])
+    CommandRun("rate", fresh=True).answers(path).put(request(1), {"new": 1})
+    run = CommandRun("rate", fresh=False)
     given_up = run.answers(path)
     assert [said(given_up, request(number)) for number in (1, 2)] == [{"new": 1}, {"old": 2}]
     run.finish()
-    later = Run("rate").answers(path)
+    later = CommandRun("rate").answers(path)
     assert [said(later, request(number)) for number in (1, 2)] == [{"new": 1}, {"old": 2}]
     assert capsys.readouterr().err == ""
 
 
 def test_a_run_that_gives_up_a_fresh_one_has_done_so_before_its_first_request(tmp_path: Path) -> None:
     path = tmp_path / "answers"
-    Answers(path).put(request(1), {"old": 1})
-    Run("rate", fresh=True).answers(path).put(request(1), {"new": 1})
-    Run("rate", fresh=False).answers(path).prepare()  # and is interrupted
-    assert said(Run("rate", fresh=True).answers(path), request(1)) is None
+    AnswerStore(path).put(request(1), {"old": 1})
+    CommandRun("rate", fresh=True).answers(path).put(request(1), {"new": 1})
+    CommandRun("rate", fresh=False).answers(path).prepare()  # and is interrupted
+    assert said(CommandRun("rate", fresh=True).answers(path), request(1)) is None
 
 
 def test_the_models_of_a_run_share_its_epoch_also_in_other_processes(tmp_path: Path) -> None:
     path = tmp_path / "answers"
-    run = Run("rate", fresh=True)
+    run = CommandRun("rate", fresh=True)
     assert run.answers(path) is run.answers(path)
-    one, two = Answers(path, run), Answers(path, run)
+    one, two = AnswerStore(path, run), AnswerStore(path, run)
     one.prepare()
     two.prepare()
     assert one.epoch == two.epoch > 0
@@ -550,10 +550,10 @@ def test_the_models_of_a_run_share_its_epoch_also_in_other_processes(tmp_path: P
 
 def test_a_new_answer_of_a_plain_run_belongs_to_the_newest_epoch(tmp_path: Path) -> None:
     path = tmp_path / "answers"
-    run = Run("rate", fresh=True)
+    run = CommandRun("rate", fresh=True)
     run.answers(path).put(request(1), {"new": 1})
     run.finish()
-    plain = Answers(path)
+    plain = AnswerStore(path)
     plain.put(request(2), {"later": 2})
     assert [each["epoch"] for each in plain.records()] == [plain.epoch] * 2
 
@@ -562,17 +562,17 @@ def test_a_new_answer_of_a_plain_run_belongs_to_the_newest_epoch(tmp_path: Path)
 
 
 def test_stores_of_several_machines_are_merged(tmp_path: Path) -> None:
-    here, there = Answers(tmp_path / "here"), Answers(tmp_path / "there")
+    here, there = AnswerStore(tmp_path / "here"), AnswerStore(tmp_path / "there")
     here.put_all([answered(request(number), {"here": number}, AT, 0.5) for number in (1, 2)])
     there.put_all([answered(request(number), {"there": number}, AT, 0.5) for number in (2, 3, 4)])
-    fresh = Run("rate", fresh=True).answers(tmp_path / "there")
+    fresh = CommandRun("rate", fresh=True).answers(tmp_path / "there")
     fresh.put(request(1), {"fresh": 1})
     rows_of(tmp_path / "there", "UPDATE answers SET at = NULL WHERE response LIKE '%3%'")
     assert here.merge(tmp_path / "there") == 2  # 4, and the fresh 1: 2 stays as it is, and the damaged 3 is left out
     assert [said(here, request(n)) for n in (1, 2, 3, 4)] == [{"fresh": 1}, {"here": 2}, None, {"there": 4}]
     assert here.merge(tmp_path / "there") == 0
     assert here.epoch == fresh.epoch
-    interrupted_there = Run("rate").answers(tmp_path / "here")
+    interrupted_there = CommandRun("rate").answers(tmp_path / "here")
     assert said(interrupted_there, request(2)) == {"here": 2}
     with pytest.raises(InputError, match="none is not a file of answers: give the response cache of another run"):
         here.merge(tmp_path / "none")
@@ -609,7 +609,7 @@ def test_a_journal_of_an_earlier_version_is_imported_once(
     journal, store = tmp_path / name, tmp_path / "journal.sqlite"
     whole = write([old_line(number) for number in range(3)])
     journal.write_bytes(whole)
-    imported = Answers(journal)
+    imported = AnswerStore(journal)
     left = f"; damaged lines left out: {damaged}" if damaged else ""
     assert capsys.readouterr().err == f"fcconan: answers imported from {journal} into {store}: {answers}{left}\n"
     assert (imported.path, len(imported), journal.read_bytes()) == (store, answers, whole)
@@ -618,10 +618,10 @@ def test_a_journal_of_an_earlier_version_is_imported_once(
     assert {(each.response["n"] < 3, each.at) for each in found} == {(True, AT)}
     imported.put(request(7), {"n": 7})
     imported.close()
-    assert len(Answers(journal)) == answers + 1
+    assert len(AnswerStore(journal)) == answers + 1
     assert capsys.readouterr().err == ""
     journal.unlink()
-    assert len(Answers(journal)) == answers + 1  # the store is found without it
+    assert len(AnswerStore(journal)) == answers + 1  # the store is found without it
 
 
 @pytest.mark.parametrize(
@@ -634,7 +634,7 @@ def test_lines_with_values_of_other_types_are_damaged(
     times: dict[str, Any] = {"at": AT, "seconds": 0.25} | strange
     odd = old.old_line(request(1, times.get("sample", 0)), {"n": 1}, times["at"], times["seconds"])
     (tmp_path / "journal.jsonl").write_bytes(odd + old_line(2))
-    imported = Answers(tmp_path / "journal.jsonl")
+    imported = AnswerStore(tmp_path / "journal.jsonl")
     assert ([each["response"] for each in imported.records()], said(imported, request(2))) == ([{"n": 2}], {"n": 2})
     assert capsys.readouterr().err.endswith("journal.sqlite: 1; damaged lines left out: 1\n")
 
@@ -644,12 +644,12 @@ def test_lines_that_an_earlier_version_appends_later_are_imported_then(
 ) -> None:
     journal = tmp_path / "journal.jsonl"
     journal.write_bytes(old_line(0))
-    first = Answers(journal)
+    first = AnswerStore(journal)
     first.put(request(1), {"mine": 1})
     with journal.open("ab") as file:
         file.write(old_line(1) + old_line(2))
     capsys.readouterr()
-    again = Answers(tmp_path / "journal.sqlite")
+    again = AnswerStore(tmp_path / "journal.sqlite")
     assert [said(again, request(number)) for number in range(3)] == [{"n": 0}, {"mine": 1}, {"n": 2}]
     assert capsys.readouterr().err == f"fcconan: answers imported from {journal} into {again.path}: 1\n"
 
@@ -673,8 +673,8 @@ def test_where_the_store_of_a_given_file_is(tmp_path: Path, name: str, content: 
 
 def test_memory_stays_flat_however_many_answers_there_are(tmp_path: Path) -> None:
     code = (
-        "import sys\nfrom pathlib import Path\nfrom fcconan.models.answers.store import Answers\n"
-        "answers = Answers(Path(sys.argv[1]))\nfound = sum(1 for _ in answers.records())\n"
+        "import sys\nfrom pathlib import Path\nfrom fcconan.models.answers.store import AnswerStore\n"
+        "answers = AnswerStore(Path(sys.argv[1]))\nfound = sum(1 for _ in answers.records())\n"
         # What `getrusage` says is at least the size of the process that started this one.
         "peak = next(line for line in Path('/proc/self/status').read_text().splitlines() if line.startswith('VmHWM'))\n"
         "print(found, len(answers), peak.split()[1])"
@@ -682,7 +682,7 @@ def test_memory_stays_flat_however_many_answers_there_are(tmp_path: Path) -> Non
     peaks = []
     for number in (100, 20_000):
         path = tmp_path / str(number)
-        Answers(path).put_all([answered(request(each), {"filler": "x" * 500}) for each in range(number)])
+        AnswerStore(path).put_all([answered(request(each), {"filler": "x" * 500}) for each in range(number)])
         told = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=True)
         found, counted, peak = map(int, told.stdout.split())
         assert found == counted == number
@@ -694,8 +694,8 @@ def test_the_note_of_a_file_with_control_characters_in_its_name_is_one_plain_lin
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "a\x1b[31m\nb"
-    Answers(path).put_all([answered(request(1), RESPONSE)])
+    AnswerStore(path).put_all([answered(request(1), RESPONSE)])
     rows_of(path, "UPDATE answers SET at = 'x'")
-    assert said(Answers(path), request(1)) is None
+    assert said(AnswerStore(path), request(1)) is None
     err = capsys.readouterr().err
     assert (err.count("\n"), "\x1b" in err) == (1, False)

@@ -3,14 +3,14 @@ from typing import Any
 import pytest
 
 from fcconan.models.answers.origins import Origins, origins_of
-from fcconan.models.answers.rows import Stored
+from fcconan.models.answers.rows import StoredAnswer
 
 DAYS = ["2026-01-03T00:00:00.000+00:00", "2026-01-05T23:00:00.000+00:00", "2026-01-04T00:00:00.000+00:00"]
 
 
-def stored(at: str | None, model: str | None = "stub-1", fingerprint: str | None = None) -> Stored:
+def stored(at: str | None, model: str | None = "stub-1", fingerprint: str | None = None) -> StoredAnswer:
     body: dict[str, Any] = {"model": model, "system_fingerprint": fingerprint}
-    return Stored({name: value for name, value in body.items() if value is not None}, at)
+    return StoredAnswer({name: value for name, value in body.items() if value is not None}, at)
 
 
 def test_stored_and_new_answers_are_counted_with_their_dates() -> None:
@@ -52,7 +52,7 @@ def test_stored_and_new_answers_are_counted_with_their_dates() -> None:
         ),
     ],
 )
-def test_another_model_or_fingerprint_is_reported_in_one_line(answers: list[Stored], told: str) -> None:
+def test_another_model_or_fingerprint_is_reported_in_one_line(answers: list[StoredAnswer], told: str) -> None:
     origins = Origins()
     for each in answers:
         origins.add("stub", each)

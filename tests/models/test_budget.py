@@ -12,11 +12,11 @@ from fcconan.models.budget import (
     CostLimit,
     CostLimitError,
     Price,
-    Used,
+    Usage,
     estimated_tokens,
     load_price,
     longest_prompt,
-    most_tokens,
+    token_bounds,
 )
 from fcconan.models.client import Client
 from fcconan.models.dry_run import Rehearsal
@@ -95,12 +95,12 @@ def test_a_price_that_is_missing_or_odd_is_bad_input(tmp_path: Path, text: str, 
 def test_estimates_and_bounds_count_bytes() -> None:
     messages = [{"role": "system", "content": "abcde"}, {"role": "user", "content": "éé"}]  # 5 and 4 bytes
     assert estimated_tokens(each["content"] for each in messages) == 2 + 1
-    assert most_tokens({"messages": messages, "max_tokens": 7}) == (5 + 16 + 4 + 16 + 16, 7)
-    assert most_tokens({"messages": messages, "max_completion_tokens": 9, "n": 3}) == (57, 27)
+    assert token_bounds({"messages": messages, "max_tokens": 7}) == (5 + 16 + 4 + 16 + 16, 7)
+    assert token_bounds({"messages": messages, "max_completion_tokens": 9, "n": 3}) == (57, 27)
     schema = {"type": "json_schema"}  # 23 characters
-    assert most_tokens({"messages": messages, "max_tokens": 7, "response_format": schema}) == (57 + 23, 7)
+    assert token_bounds({"messages": messages, "max_tokens": 7, "response_format": schema}) == (57 + 23, 7)
     with pytest.raises(InputError, match="a limit of cost needs a limit of the answers"):
-        most_tokens({"messages": messages})
+        token_bounds({"messages": messages})
 
 
 def test_a_budget_waits_for_calls_in_flight_and_then_refuses() -> None:
@@ -332,10 +332,10 @@ def test_without_a_limit_use_and_cost_are_counted() -> None:
     budget.commit(0.0, {"prompt_tokens": 3, "completion_tokens": 2})
     budget.commit(0.0, {"prompt_tokens": 3})
     budget.commit(0.0, None, is_charged=False)
-    assert (budget.used, budget.cost) == (Used(3, 3, 2, 1), ONE.cost(3, 2))
+    assert (budget.used, budget.cost) == (Usage(3, 3, 2, 1), ONE.cost(3, 2))
     unknown = Budget(None, None)
     unknown.commit(0.0, {"prompt_tokens": 3, "completion_tokens": 2})
-    assert (unknown.used, unknown.cost) == (Used(1, 3, 2, 0), None)
+    assert (unknown.used, unknown.cost) == (Usage(1, 3, 2, 0), None)
     with pytest.raises(InputError, match="needs the price"):
         Budget(CostLimit(1.0), None)
 
@@ -349,7 +349,7 @@ def test_half_characters_are_counted() -> None:
 def test_embeddings_cost_their_prompts_and_have_no_response_tokens(tmp_path: Path) -> None:
     # 3 + 5 bytes, 16 for each text and 16 for the whole: 56 at most; the endpoint counts 2.
     request = {"model": "e", "input": ["abc", "abcde"]}
-    assert most_tokens(request) == (56, 0)
+    assert token_bounds(request) == (56, 0)
     answer = {"object": "list", "data": [], "model": "e", "usage": {"prompt_tokens": 2, "total_tokens": 2}}
     with Server(always(Action(body=answer))) as server:
         limit = CostLimit(56)
@@ -357,7 +357,7 @@ def test_embeddings_cost_their_prompts_and_have_no_response_tokens(tmp_path: Pat
         asking.send_all("/embeddings", [request])
     assert limit.spent == 2
     assert asking.budget is not None
-    assert asking.budget.used == Used(requests=1, prompt_tokens=2)
+    assert asking.budget.used == Usage(requests=1, prompt_tokens=2)
 
 
 def test_a_dry_run_sends_nothing_and_uses_what_is_stored(tmp_path: Path) -> None:

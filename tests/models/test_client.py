@@ -22,9 +22,9 @@ import pytest
 
 from fcconan.errors import InputError
 from fcconan.models import transport
-from fcconan.models.answers.store import Answers
-from fcconan.models.client import OPENAI_URL, Answer, Client, EndpointError
-from fcconan.models.jobs import Job, Known, Sender
+from fcconan.models.answers.store import AnswerStore
+from fcconan.models.client import OPENAI_URL, Client, EndpointError, EndpointResponse
+from fcconan.models.jobs import Job, KnownResult, Sender
 from tests.models.server import KEY, Action, Behaviour, Server, always, error, first, use_key
 
 ROOT = Path(__file__).parents[2]
@@ -346,12 +346,12 @@ def test_after_kill_9_a_run_repeats_no_finished_request(tmp_path: Path) -> None:
         killed = start(journal, server, 40)
         try:
             end = time.monotonic() + 30
-            while time.monotonic() < end and len(Answers(journal)) < 8:
+            while time.monotonic() < end and len(AnswerStore(journal)) < 8:
                 time.sleep(0.01)
         finally:
             killed.send_signal(signal.SIGKILL)
             killed.communicate()
-        finished = [each["request"]["body"]["input"][0] for each in Answers(journal).records()]
+        finished = [each["request"]["body"]["input"][0] for each in AnswerStore(journal).records()]
         assert 8 <= len(finished) < 40
         server.behaviour = always(Action())
         resumed = start(journal, server, 40)
@@ -395,8 +395,8 @@ def test_behaviours_count_requests() -> None:
     assert [behaviour({}, number).status for number in range(3)] == [500, 200, 200]
 
 
-def jobs(one: Client, texts: list[str]) -> list[Job[Answer]]:
-    def job(text: str) -> Job[Answer]:
+def jobs(one: Client, texts: list[str]) -> list[Job[EndpointResponse]]:
+    def job(text: str) -> Job[EndpointResponse]:
         return lambda sender: sender.send(one.request(CHAT, body(text)))
 
     return [job(text) for text in texts]
@@ -456,10 +456,10 @@ def test_known_results_need_no_key_and_no_connection(tmp_path: Path, monkeypatch
     monkeypatch.setitem(sys.modules, "aiohttp", None)
     seen = []
 
-    def known() -> Iterator[Known[int]]:
+    def known() -> Iterator[KnownResult[int]]:
         for number in itertools.count():
             seen.append(number)
-            yield Known(number)
+            yield KnownResult(number)
 
     results = Client(journal=tmp_path / "journal.jsonl").run(known())
     assert [next(results) for _ in range(3)] == seen == [0, 1, 2]
@@ -477,7 +477,7 @@ def test_who_stops_early_keeps_what_was_answered_and_leaves_no_thread(tmp_path: 
         assert time.monotonic() - start < 10
         assert len(server.requests) in (3, 4)  # the fourth may have been on its way
         assert threads() == []
-    assert len(Answers(tmp_path / "journal.jsonl")) == 3
+    assert len(AnswerStore(tmp_path / "journal.jsonl")) == 3
 
 
 def test_a_refusal_of_all_is_raised_while_an_earlier_job_still_waits(
@@ -511,7 +511,7 @@ def test_a_refusal_of_all_ends_the_others_while_nobody_waits(tmp_path: Path) -> 
 
 
 def test_a_job_that_fails_by_itself_ends_all_with_its_own_error(tmp_path: Path) -> None:
-    async def fails(sender: Sender) -> Answer:
+    async def fails(sender: Sender) -> EndpointResponse:
         raise ZeroDivisionError("own")
 
     with Server(always(Action(delay=30))) as server:
@@ -537,7 +537,7 @@ def test_no_job_begins_after_one_that_ended_all(tmp_path: Path) -> None:
 
 
 def test_jobs_that_cannot_be_read_end_all(tmp_path: Path) -> None:
-    def broken() -> Iterator[Job[Answer]]:
+    def broken() -> Iterator[Job[EndpointResponse]]:
         yield from jobs(one, ["Ombrey"])
         raise InputError("row 2 is damaged")
 
@@ -555,7 +555,7 @@ def test_the_same_request_in_flight_is_sent_once(tmp_path: Path) -> None:
 
 
 def test_a_client_runs_where_a_loop_runs_already_as_in_notebooks(tmp_path: Path) -> None:
-    async def cell() -> list[Answer]:
+    async def cell() -> list[EndpointResponse]:
         return client(server, tmp_path).send_all(CHAT, [body("Ombrey"), body("Tessok")])
 
     with Server() as server:
@@ -772,4 +772,4 @@ def test_a_client_that_stays_open_ends_quietly_with_python(tmp_path: Path) -> No
         environment = {**os.environ, "OPENAI_API_KEY": KEY, "NO_PROXY": "127.0.0.1"}
         done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=60)
         assert (done.returncode, done.stderr) == (0, "")
-        assert len(Answers(tmp_path / "answers.sqlite")) < len(server.requests) + 1 <= 30
+        assert len(AnswerStore(tmp_path / "answers.sqlite")) < len(server.requests) + 1 <= 30

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from fcconan.errors import InputError
-from fcconan.models.answers.store import Answers
+from fcconan.models.answers.store import AnswerStore
 from fcconan.models.chat_template import Format
 from fcconan.models.local import LocalModel
 from fcconan.models.requests import Call, Reply, Sampling
@@ -95,7 +95,7 @@ def test_greedy_answers_are_those_of_generate(
 ) -> None:
     journal = tmp_path / "journal.jsonl"
     replies = answers(tiny, [call(text) for text in TEXTS], journal, batch_size=batch_size)
-    bodies = [record["response"] for record in Answers(journal).records()]
+    bodies = [record["response"] for record in AnswerStore(journal).records()]
     for reply, body, (tokens, text, finish) in zip(replies, bodies, expected.values(), strict=True):
         assert body["choices"][0] == {
             "index": 0,
@@ -193,7 +193,7 @@ def test_log_probabilities_are_those_of_the_model(trained: Path, tmp_path: Path)
         for place, reply in enumerate(asked)
         if reply.logprobs and all(texts[each.token] == 1 for each in reply.logprobs)
     )
-    body = list(Answers(tmp_path / "journal").records())[place]["response"]
+    body = list(AnswerStore(tmp_path / "journal").records())[place]["response"]
     prompt = tokenizer(f"{START}user\n{TEXTS[place]}{END}\n{START}assistant\n")["input_ids"]
     entries = body["choices"][0]["logprobs"]["content"]
     vocabulary = {tokenizer.decode([token]): token for token in range(len(tokenizer))}
@@ -315,7 +315,7 @@ def test_a_model_without_a_chat_template_takes_a_format(tmp_path: Path) -> None:
         out = model.generate(**prompt, do_sample=False, max_new_tokens=6)
     plain = Format("plain", PLAIN)
     answers(folder, [Call(messages, Sampling(max_tokens=6))], tmp_path / "plain", template=plain)
-    body = next(Answers(tmp_path / "plain").records())["response"]
+    body = next(AnswerStore(tmp_path / "plain").records())["response"]
     said = tokenizer.decode(out[0, prompt["input_ids"].shape[1] :], skip_special_tokens=True)
     assert body["choices"][0]["message"]["content"] == said
     empty = answers(folder, [call("")], tmp_path / "plain", template=plain)[0]
@@ -334,7 +334,7 @@ def test_what_a_model_takes_not_is_a_failure_of_its_call_alone(tiny: Path, tmp_p
         f"the text contains {END!r}, a control token of tiny: remove it",
         "no tools here",
     ]
-    assert len(Answers(tmp_path / "journal")) == 1  # failures are not kept
+    assert len(AnswerStore(tmp_path / "journal")) == 1  # failures are not kept
     assert replies[-1] == answers(tiny, [call(TEXTS[0])], tmp_path / "alone")[0]
 
 
@@ -378,4 +378,4 @@ def test_scores_that_are_no_numbers_are_no_answer(tiny: Path, tmp_path: Path) ->
     save_file(weights, broken / "model.safetensors", metadata={"format": "pt"})
     with pytest.raises(InputError, match=r"^the scores of broken are not finite: check its weights, or choose another"):
         answers(broken, [call(TEXTS[0])], tmp_path / "journal")
-    assert len(Answers(tmp_path / "journal")) == 0
+    assert len(AnswerStore(tmp_path / "journal")) == 0

@@ -10,7 +10,7 @@ from warnings import catch_warnings
 import pytest
 
 from fcconan.errors import InputError
-from fcconan.models.answers.store import Answers
+from fcconan.models.answers.store import AnswerStore
 from fcconan.models.local import LocalModel
 from fcconan.models.requests import Call, Reply, Sampling
 from tests.models.tiny_chat import END, START, TEMPLATE, TEXTS, tiny_chat
@@ -48,7 +48,7 @@ def replies(model: LocalModel) -> list[Reply]:
 
 
 def texts(journal: Path) -> list[str]:
-    return [each["response"]["choices"][0]["message"]["content"] for each in Answers(journal).records()]
+    return [each["response"]["choices"][0]["message"]["content"] for each in AnswerStore(journal).records()]
 
 
 def merged(base: Path, adapter: Path) -> list[str]:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from fcconan.errors import InputError
-from fcconan.models.answers.store import Answers
+from fcconan.models.answers.store import AnswerStore
 from fcconan.models.chat_template import Format, load_format
 from fcconan.models.local import LocalModel
 from fcconan.models.requests import Call, Messages, Reply, Sampling
@@ -35,7 +35,7 @@ def answer(folder: Path, journal: Path, messages: Messages = MESSAGES, **setting
 
 
 def said(journal: Path) -> dict[str, Any]:
-    response: dict[str, Any] = next(Answers(journal).records())["response"]
+    response: dict[str, Any] = next(AnswerStore(journal).records())["response"]
     return {key: each for key, each in response.items() if key != "model"}
 
 
@@ -78,9 +78,9 @@ def test_a_format_is_part_of_the_request(base: Path, tmp_path: Path) -> None:
     assert "format" not in LocalModel(base, journal=journal, device="cpu").configuration
     answer(base, journal, template=zephyr)
     answer(base, journal, template=zephyr)
-    assert len(Answers(journal)) == 1
+    assert len(AnswerStore(journal)) == 1
     answer(base, journal, template=Format("zephyr", zephyr.template + " "))
-    assert len(Answers(journal)) == 2
+    assert len(AnswerStore(journal)) == 2
 
 
 @pytest.mark.parametrize(
@@ -126,7 +126,7 @@ def test_a_model_without_a_padding_token_answers_the_same(base: Path, tmp_path: 
         )
         assert (model._tokenizer.pad_token is None) == (folder == bare)
         list(model.replies(calls))
-        records = Answers(tmp_path / f"{folder.name} journal").records()
+        records = AnswerStore(tmp_path / f"{folder.name} journal").records()
         found.append([each["response"]["choices"][0]["message"]["content"] for each in records])
     assert len(set(map(len, TEXTS))) > 1  # so there is padding
     assert found[0] == found[1]

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from fcconan.errors import InputError
-from fcconan.models.answers.store import Answers
+from fcconan.models.answers.store import AnswerStore
 from fcconan.models.local import LocalModel
 from fcconan.models.requests import Call, Sampling
 from tests.models.tiny_chat import TEXTS, tiny_chat
@@ -97,7 +97,7 @@ def test_only_a_single_call_that_does_not_fit_ends_the_run(tiny: Path, tmp_path:
     ):
         list(model.replies(CALLS[:2]))
     assert memory.rows == [2, 1]
-    assert len(Answers(tmp_path / "journal")) == 0
+    assert len(AnswerStore(tmp_path / "journal")) == 0
 
 
 def test_other_errors_are_not_taken_for_a_lack_of_memory(tiny: Path, tmp_path: Path, memory: Memory) -> None:

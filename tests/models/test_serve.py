@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from fcconan.data.files import read_rows
-from fcconan.models.answers.store import Answers
+from fcconan.models.answers.store import AnswerStore
 from fcconan.models.client import Client
 from fcconan.models.local import LocalModel
 from fcconan.models.requests import Call, Sampling
@@ -62,7 +62,7 @@ def test_greedy_answers_are_those_of_the_model_without_a_server(
     answers = client.send_all(PATH, [body(tiny, text, temperature=0) for text in TEXTS])
     calls = [Call([{"role": "user", "content": text}], Sampling(max_tokens=30)) for text in TEXTS]
     replies = list(LocalModel(tiny, journal=tmp_path / "local", device="cpu").replies(calls))
-    own = [record["response"] for record in Answers(tmp_path / "local").records()]
+    own = [record["response"] for record in AnswerStore(tmp_path / "local").records()]
     for answer, response in zip(answers, own, strict=True):
         served = answer.body or {}
         for part in ("message", "finish_reason"):
@@ -88,7 +88,7 @@ def test_what_the_server_refuses_is_a_failure(tiny: Path, server: tuple[str, Pat
     wrong = [body(tiny, TEXTS[0], colour="red"), body(tmp_path / "nowhere", TEXTS[0])]
     answers = client.send_all(PATH, wrong)
     assert [(answer.body, answer.reason) for answer in answers] == [(None, "bad_request"), (None, "server_error")]
-    assert len(Answers(tmp_path / "journal")) == 0
+    assert len(AnswerStore(tmp_path / "journal")) == 0
 
 
 def test_it_takes_a_schema_and_log_probabilities_and_heeds_neither(

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from fcconan.errors import InputError
-from fcconan.models.answers.store import Answers
+from fcconan.models.answers.store import AnswerStore
 from fcconan.models.client import Client
 from tests.models.server import Action, Body, Server, embeddings, use_key
 
@@ -37,9 +37,9 @@ def test_a_request_waits_until_an_earlier_answer_is_on_the_disk(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lock, stored, groups, unsafe = threading.Lock(), [0], list[int](), list[int]()
-    put_all: Any = Answers.put_all
+    put_all: Any = AnswerStore.put_all
 
-    def slowly(self: Answers, finished: Any) -> Any:
+    def slowly(self: AnswerStore, finished: Any) -> Any:
         time.sleep(0.1)
         done = put_all(self, finished)
         with lock:
@@ -52,7 +52,7 @@ def test_a_request_waits_until_an_earlier_answer_is_on_the_disk(
             unsafe.append(len(server.requests) - stored[0])
         return Action(body=embeddings(body))
 
-    monkeypatch.setattr(Answers, "put_all", slowly)
+    monkeypatch.setattr(AnswerStore, "put_all", slowly)
     with Server(behaviour) as server:
         client = Client(journal=tmp_path / "answers", base_url=server.url, concurrency=CONCURRENCY)
         answers = client.send_all(PATH, bodies(48))
@@ -66,11 +66,11 @@ def test_a_paid_answer_is_stored_though_its_job_was_ended_meanwhile(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """An error ends all jobs while some answers are being written and others wait for the disk."""
-    put_all: Any = Answers.put_all
+    put_all: Any = AnswerStore.put_all
     is_storing, is_over = threading.Event(), threading.Event()
     groups: list[int] = []
 
-    def slowly(self: Answers, finished: Any) -> Any:
+    def slowly(self: AnswerStore, finished: Any) -> Any:
         groups.append(len(finished))
         is_storing.set()
         is_over.wait(30)
@@ -84,14 +84,14 @@ def test_a_paid_answer_is_stored_though_its_job_was_ended_meanwhile(
         is_over.set()
         raise ZeroDivisionError("own")
 
-    monkeypatch.setattr(Answers, "put_all", slowly)
+    monkeypatch.setattr(AnswerStore, "put_all", slowly)
     with Server(lambda body, _: Action(body=embeddings(body))) as server:
         client = Client(journal=tmp_path / "answers", base_url=server.url, concurrency=CONCURRENCY)
         requests = [client.request(PATH, body) for body in bodies(3)]
         jobs = [lambda sender, request=request: sender.send(request) for request in requests]
         with pytest.raises(ZeroDivisionError, match="own"):
             list(client.run([fails, *jobs]))
-        assert len(Answers(tmp_path / "answers")) == len(server.requests) == 3
+        assert len(AnswerStore(tmp_path / "answers")) == len(server.requests) == 3
 
 
 def test_an_answer_that_cannot_be_written_is_bad_input(tmp_path: Path) -> None:
@@ -112,12 +112,12 @@ RUN = """
 import sys, time
 from pathlib import Path
 from fcconan.models.client import Client
-from fcconan.models.answers.store import Answers
-put_all = Answers.put_all
+from fcconan.models.answers.store import AnswerStore
+put_all = AnswerStore.put_all
 def slowly(self, finished):
     time.sleep(0.5)
     return put_all(self, finished)
-Answers.put_all = slowly
+AnswerStore.put_all = slowly
 client = Client(journal=Path(sys.argv[1]), base_url=sys.argv[2], concurrency=int(sys.argv[3]))
 client.send_all("/embeddings", [{"model": "m", "input": [f"text {each}"]} for each in range(60)])
 """

@@ -14,7 +14,7 @@ from fcconan.data.ids import sha256_of
 from fcconan.data.sources import cache_folder
 from fcconan.errors import InputError
 from fcconan.models import weights
-from fcconan.models.weights import loading, locate, one_line
+from fcconan.models.weights import loading, locate_model, one_line
 from fcconan.retrieval.dense import weights_hash
 
 TICK = 0.05  # seconds; the clock of a disk is coarser than ours
@@ -46,7 +46,7 @@ def model(tmp_path: Path) -> Path:
 
 
 def identity(folder: Path) -> str:
-    _, commit, found = locate(str(folder), None)
+    _, commit, found = locate_model(str(folder), None)
     assert commit is None and found is not None
     return found
 
@@ -179,7 +179,7 @@ def test_only_the_error_says_that_the_hub_cannot_be_reached(monkeypatch: pytest.
     log.addHandler(listener)
     try:
         with pytest.raises(InputError, match=r"^the model ombrey/books cannot be found"):
-            locate("ombrey/books", None)
+            locate_model("ombrey/books", None)
         with pytest.raises(InputError, match=r"^the model books cannot be loaded"), loading("books"):
             log.warning("Retrying.")
             raise OSError("gone")
@@ -223,7 +223,7 @@ def test_a_model_that_the_hub_does_not_have_is_refused_in_one_line(monkeypatch: 
         monkeypatch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", template)
         try:
             with pytest.raises(InputError) as caught:
-                locate("ombrey/books", None)
+                locate_model("ombrey/books", None)
         finally:
             server.shutdown()
     assert str(caught.value).startswith("the model ombrey/books cannot be found (404 ")

@@ -215,7 +215,7 @@ def encode(
     Raises:
         InputError: The prompt needs more than the message, or no pair is usable.
     """
-    from fcconan.models import control_tokens, encode_pair, held_token
+    from fcconan.models import control_tokens, encode_pair, find_token
 
     shown = sorted(set(prompt.variables) - {"hate_speech", "language"})
     if shown:
@@ -229,7 +229,7 @@ def encode(
     left_out: dict[str, list[str]] = {}
     lengths = []
     for each in examples:
-        if held_token((each.hate_speech, each.counter_narrative), controls) is not None:
+        if find_token((each.hate_speech, each.counter_narrative), controls) is not None:
             left_out.setdefault(CONTROL_TOKEN, []).append(each.pair_id)
             continue
         item = Item("", "", each.hate_speech, language=each.language)

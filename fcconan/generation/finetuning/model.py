@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fcconan.errors import InputError
 from fcconan.generation.finetuning.settings import FinetuningSettings
-from fcconan.models import loading, locate
+from fcconan.models import loading, locate_model
 
 if TYPE_CHECKING:
     import torch
@@ -53,7 +53,7 @@ class PretrainedModel:
     """
 
     def __init__(self, model: str, revision: str | None = None) -> None:
-        self.found = found = locate(model, revision)
+        self.found = found = locate_model(model, revision)
         if Path(found.path, "adapter_config.json").is_file():
             raise InputError(
                 f"{model} holds an adapter: fine-tune the model that it belongs to, or merge the two first"

@@ -4,7 +4,7 @@ import threading
 from datetime import UTC, datetime
 from typing import Any
 
-from fcconan.models.answers.rows import Stored
+from fcconan.models.answers.rows import StoredAnswer
 
 _SHOWN = 3  # maximum number of reported models in a message
 
@@ -23,7 +23,7 @@ class Origins:
         # Requested model and whether the answers were stored -> dates of the first and the last answer.
         self._dates: dict[tuple[str, bool], tuple[str, str]] = {}
 
-    def add(self, model: object, stored: Stored) -> None:
+    def add(self, model: object, stored: StoredAnswer) -> None:
         """Counts an answer.
 
         Args:

@@ -17,7 +17,7 @@ INSERT = f"INSERT OR IGNORE INTO answers (key, sample, {_COLUMNS}) VALUES (?, ?,
 
 
 @dataclass(frozen=True)
-class Stored:
+class StoredAnswer:
     """An answer in the store.
 
     Attributes:
@@ -54,13 +54,13 @@ def texts_of(row: Row) -> Row:
     return (row[0], *(each.decode() if isinstance(each, bytes) else each for each in row[1:-1]), row[-1])
 
 
-def stored_in(key: bytes, sample: int, row: Sequence[Any]) -> Stored | None:
+def stored_in(key: bytes, sample: int, row: Sequence[Any]) -> StoredAnswer | None:
     """Reads a row of the columns `_COLUMNS`; returns None if it is damaged."""
     *content, checksum = row
     if _checksum(key, sample, content) != checksum:
         return None
     _, _, response, at, _, _ = content
-    return Stored(from_json(response), None if at is None else at.decode())
+    return StoredAnswer(from_json(response), None if at is None else at.decode())
 
 
 def _checksum(key: bytes, sample: int, content: Sequence[Any]) -> bytes:

@@ -19,7 +19,7 @@ from typing import Any
 from fcconan.errors import InputError
 from fcconan.models.answers.file import check_answers_file, connect, old_journals, store_path, transaction, usable
 from fcconan.models.answers.journal import lines_of
-from fcconan.models.answers.rows import FIND, INSERT, NEXT, REMOVE, Row, Stored, row_of, stored_in, texts_of
+from fcconan.models.answers.rows import FIND, INSERT, NEXT, REMOVE, Row, StoredAnswer, row_of, stored_in, texts_of
 from fcconan.models.requests import Finished, Request, from_json
 
 _PROBE = 1 << 16  # bytes written as a test before the first request
@@ -28,7 +28,7 @@ _WRITTEN_AT_ONCE = 1000  # rows per transaction
 _NONE = 1 << 62  # larger than every epoch
 
 
-class Run:
+class CommandRun:
     """A run of a command, which determines the usable answers.
 
     The epoch of a fresh run stays open until the run has finished. Until then, the same command continues this epoch,
@@ -43,17 +43,17 @@ class Run:
 
     def __init__(self, name: str, fresh: bool | None = None) -> None:
         self.name, self.fresh = name, fresh
-        self._stores: dict[Path, Answers] = {}
+        self._stores: dict[Path, AnswerStore] = {}
         self._is_kept_open = False
 
-    def answers(self, path: Path) -> "Answers":
+    def answers(self, path: Path) -> "AnswerStore":
         """Returns the store of a file; all models of the run share it.
 
         Raises:
-            InputError: As `Answers`.
+            InputError: As `AnswerStore`.
         """
         if path not in self._stores:
-            self._stores[path] = Answers(path, self)
+            self._stores[path] = AnswerStore(path, self)
         return self._stores[path]
 
     def finish(self) -> None:
@@ -76,7 +76,7 @@ class Run:
             answers.close()
 
 
-class Answers:
+class AnswerStore:
     """Store of finished requests with their responses, on the disk only.
 
     Args:
@@ -91,7 +91,7 @@ class Answers:
         InputError: The file cannot be read, has other content, or has a newer version.
     """
 
-    def __init__(self, path: Path, run: Run | None = None) -> None:
+    def __init__(self, path: Path, run: CommandRun | None = None) -> None:
         check_answers_file(path)
         self.path = store_path(path)
         self._run = run
@@ -128,7 +128,7 @@ class Answers:
         """Whether only answers of a fresh run may be used."""
         return self._own is not None or self._wants_epoch
 
-    def get(self, request: Mapping[str, Any] | Request) -> Stored | None:
+    def get(self, request: Mapping[str, Any] | Request) -> StoredAnswer | None:
         """Returns the answer to a request, or None.
 
         Raises:
@@ -151,7 +151,7 @@ class Answers:
         """
         self.put_all([Finished(_request(request), response)])
 
-    def put_all(self, finished: Sequence[Finished]) -> list[Stored]:
+    def put_all(self, finished: Sequence[Finished]) -> list[StoredAnswer]:
         """Stores answers in one transaction; they are on the disk when this returns.
 
         Returns:
@@ -208,7 +208,7 @@ class Answers:
         """
         if not other.is_file():
             raise InputError(f"{other} is not a file of answers: give the response cache of another run")
-        source = Answers(other)
+        source = AnswerStore(other)
         epochs = source._read("SELECT epoch, run, finished FROM epochs")
         with self._writing, usable(self.path):
             # Interrupted runs of the other store are not continued.
@@ -266,7 +266,7 @@ class Answers:
             date = datetime.fromtimestamp(self._own / 1000, UTC).date().isoformat()
             _say(f"continuing the interrupted --fresh run of {date} ({self.path}); --no-fresh abandons it")
 
-    def _open_epoch_of(self, run: Run) -> int | None:
+    def _open_epoch_of(self, run: CommandRun) -> int | None:
         found = self._read("SELECT max(epoch) FROM epochs WHERE run = ? AND finished IS NULL", run.name)
         return found[0][0] if found else None
 
@@ -358,7 +358,7 @@ def _request(given: Mapping[str, Any] | Request) -> Request:
     return given if isinstance(given, Request) else Request(given)
 
 
-def _put(connection: sqlite3.Connection, epoch: int, finished: Finished) -> Stored:
+def _put(connection: sqlite3.Connection, epoch: int, finished: Finished) -> StoredAnswer:
     """Stores an answer unless there is an undamaged one; returns the valid answer."""
     key, sample = bytes.fromhex(finished.request.key), finished.request.sample
     while (found := connection.execute(FIND, (key, sample, epoch)).fetchone()) is not None:
@@ -367,7 +367,7 @@ def _put(connection: sqlite3.Connection, epoch: int, finished: Finished) -> Stor
             return stored
         connection.execute(REMOVE, (key, sample, found[0]))
     connection.execute(INSERT, row_of(finished, epoch))
-    return Stored(dict(finished.response), finished.at)
+    return StoredAnswer(dict(finished.response), finished.at)
 
 
 def _end_epoch(connection: sqlite3.Connection, run: str) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Literal, TypedDict, Unpack
 
 from fcconan.errors import InputError
-from fcconan.models import loading, locate
+from fcconan.models import loading, locate_model
 from fcconan.scoring.text.scores import signature
 
 Kind = Literal["encoder", "sequence-to-sequence", "classifier"]
@@ -74,7 +74,7 @@ class ScoringModel:
 
     def __init__(self, model: str | Path, kind: Kind, **options: Unpack[ModelOptions]) -> None:
         self._arguments = (model, kind, *options.items())
-        source, commit, weights = locate(str(model), options.get("revision"))
+        source, commit, weights = locate_model(str(model), options.get("revision"))
         self.name = str(model) if commit else Path(source).resolve().name
         self._version = commit[:12] if commit else weights
         with loading(self.name):
