@@ -1,6 +1,6 @@
 """A hook of MkDocs: shows every notebook as a page with its stored outputs, and offers it for download.
 
-Nothing is executed, and nothing but the standard library reads the notebook.
+No cell is executed. A notebook is read as JSON, so that the documentation needs no further package.
 """
 
 import html
