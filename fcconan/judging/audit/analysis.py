@@ -216,11 +216,13 @@ def _self_preference_grades(
     if not grades["system"].isin(systems).any():
         return
     people = others[others["kind"] == _PEOPLE]
-    praise = _praise(others if people.empty else people).dropna()
-    means = pd.Series({reply: np.mean(each.to_numpy()) for reply, each in praise.groupby(others["reply"])}, dtype=float)
-    known = grades[_praise(grades).notna() & grades["system"].notna() & grades["reply"].isin(means.index)]
+    oriented = _orient_grades(others if people.empty else people).dropna()
+    means = pd.Series(
+        {reply: np.mean(each.to_numpy()) for reply, each in oriented.groupby(others["reply"])}, dtype=float
+    )
+    known = grades[_orient_grades(grades).notna() & grades["system"].notna() & grades["reply"].isin(means.index)]
     is_own = known["system"].isin(systems).to_numpy(dtype=np.float64)
-    mine = _praise(known).to_numpy()
+    mine = _orient_grades(known).to_numpy()
     theirs = means.reindex(known["reply"]).to_numpy(dtype=np.float64)
 
     note = f"{int(is_own.sum())} of {len(known)} replies that others also rated are its own"
@@ -353,6 +355,6 @@ def _on_unit_scale(grades: pd.DataFrame) -> "pd.Series[float]":
     return (grades["value"] - grades["low"]) / (grades["high"] - grades["low"])
 
 
-def _praise(grades: pd.DataFrame) -> "pd.Series[float]":
+def _orient_grades(grades: pd.DataFrame) -> "pd.Series[float]":
     """Returns grades on scales of length 1, with reversed sign if low grades are better; nan if unknown."""
     return grades["sign"] * _on_unit_scale(grades)

@@ -128,7 +128,9 @@ def _released(rated: RatedReplies, aspects: Sequence[RatedAspect], places: Seque
         for column, at in enumerate(own):
             about = scores.aspect_of[at]
             if about is None:
-                signs = [1.0 if aspect.higher_is_better == _is_praise(rated, name) else -1.0 for aspect in aspects]
+                signs = [
+                    1.0 if aspect.higher_is_better == _higher_is_better(rated, name) else -1.0 for aspect in aspects
+                ]
                 values = features[:, [column]] * np.array(signs)
             else:
                 values[:, names.index(about)] = features[:, column]
@@ -136,7 +138,7 @@ def _released(rated: RatedReplies, aspects: Sequence[RatedAspect], places: Seque
     return found
 
 
-def _is_praise(rated: RatedReplies, metric: str) -> bool:
+def _higher_is_better(rated: RatedReplies, metric: str) -> bool:
     """Returns whether high values of a metric for whole replies are better."""
     name, _, aspect = (metric, "", "") if metric in rated.raters() else metric.rpartition(":")
     return all(rated.higher_is_better(each, [name]) for each in ([aspect] if aspect else WHOLE_REPLY))
