@@ -481,7 +481,7 @@ def test_tiers_without_validators_are_noted(campaign: Campaign, run_cli: RunCli,
     report = tmp_path / "tier.json"
     done = run_cli("annotate", "tier", campaign.folder, "--out", tmp_path / "released", "--json", report)
     note = (
-        "No label was validated, so tiers that ask for it are empty: run "
+        "No label was validated, so tiers that require it are empty: run "
         f"`fcconan annotate validate {campaign.folder}`."
     )
     assert (note in done.stdout.splitlines(), json.loads(report.read_text())["notes"]) == (True, [note])

@@ -483,4 +483,4 @@ def test_options_describe_all_raters_over_the_file(tmp_path: Path) -> None:
         estimate = SimulateOptions(
             annotator_model=path, estimate=True, team_size=(3,), overlap_plan=("2=0.5",), repetitions=1
         )
-        assert f"4 validators: 4 as `{name}` says." in simulate(campaign.folder, options=estimate).notes
+        assert f"4 validators: 4 as in `{name}`." in simulate(campaign.folder, options=estimate).notes
