@@ -530,7 +530,7 @@ def test_the_verb_scores_a_campaign_and_says_what_there_is(tmp_path: Path, run_c
         (["--out", "CAMPAIGN"], "has a campaign.yaml, expected a folder of scores"),
         (["--dry-run"], "--dry-run: only for --scorer judge, not tfidf; leave it out"),
         (["--scorer", "judge", "--model", "stub", "--max-cost", 1], "--max-cost needs --prices FILE"),
-        (["--scorer", "judge", "--model", "stub", "--max-cost", 1, "--jobs", 2], "--max-cost works in one process only"),
+        (["--scorer", "judge", "--model", "stub", "--max-cost", 1, "--jobs", 2], "--max-cost works in one process"),
     ],
 )
 def test_options_that_do_not_go_together_are_refused(
