@@ -64,7 +64,7 @@ def _blocks(cell: dict[str, Any]) -> Iterator[str]:
         elif "text/html" in data:
             yield _table(data["text/html"])
         else:
-            yield _fenced("".join(output.get("text", "")) or data["text/plain"], ".text .output")
+            yield _fenced("".join(output.get("text", "")) or data["text/plain"], ".text .output .no-copy")
 
 
 def _fenced(text: str, classes: str) -> str:
@@ -73,7 +73,8 @@ def _fenced(text: str, classes: str) -> str:
 
 
 def _table(text: str) -> str:
-    """Returns a table of pandas without its styles, so that it looks like the other tables of the site."""
+    """Returns a table of pandas without its styles: those of the site apply."""
     table = re.search(r"<table.*</table>", text, re.DOTALL)
     assert table is not None, "only tables of pandas are shown as HTML"
-    return re.sub(r"<table[^>]*>", "<table>", table.group()).replace(' style="text-align: right;"', "")
+    plain = re.sub(r"<table[^>]*>", "<table>", table.group()).replace(' style="text-align: right;"', "")
+    return f'<div class="output">\n{plain.replace("<th></th>", "<td></td>")}\n</div>'
