@@ -32,4 +32,4 @@ def test_a_stored_notebook_has_nothing_of_the_machine(path: Path) -> None:
 def test_the_tutorials_are_short() -> None:
     cells = [cell for path in NOTEBOOKS for cell in nbformat.read(path, as_version=4).cells]
     assert sum(len(cell.source.split()) for cell in cells if cell.cell_type == "markdown") <= MOST_WORDS
-    assert max(cell.source.count("\n") for cell in cells if cell.cell_type == "code") < 30
+    assert max(cell.source.count("\n") for cell in cells if cell.cell_type == "code") < 40  # the stub server
