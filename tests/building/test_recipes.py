@@ -250,10 +250,10 @@ def test_an_optional_file_without_a_hash_says_why(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (TINY + "title: Again\n", ", line 28: key 'title' stands twice; keep one of them"),
+        (TINY + "title: Again\n", ", line 28: key 'title' occurs twice; remove one of them"),
         (
             TINY.replace("  uses:", "  motivation: B\n  uses:"),
-            ", line 16: key 'motivation' stands twice; keep one of them",
+            ", line 16: key 'motivation' occurs twice; remove one of them",
         ),
         (
             TINY.replace("title: Tiny", "title: [Tiny"),

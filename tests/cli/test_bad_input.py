@@ -184,7 +184,7 @@ def test_json_in_the_folder_that_is_written_is_refused(
 def test_a_mirror_that_is_no_folder_is_refused(run_cli: RunCli, tmp_path: Path) -> None:
     mirror = tmp_path / "mirror"
     assert _complaint(run_cli("build", "conan", "--out", "out", FCCONAN_MIRROR=str(mirror))) == (
-        f"FCCONAN_MIRROR names {mirror}, which is no folder: correct it, or unset it to fetch the files"
+        f"FCCONAN_MIRROR is {mirror}, which is not a folder: correct it, or unset it to fetch the files"
     )
     assert list(tmp_path.iterdir()) == []
 
@@ -361,7 +361,7 @@ def test_only_a_labels_only_folder_is_hydrated_and_not_onto_itself(run_cli: RunC
     assert _content(tmp_path) == before
 
 
-ANOTHER_FORMAT = "labels/manifest.json has another form than the manifests of fcconan ("
+ANOTHER_FORMAT = "labels/manifest.json is not a valid manifest of fcconan ("
 
 
 @pytest.mark.parametrize(
