@@ -99,9 +99,7 @@ def read_mapping(file: Path) -> tuple[dict[str, str], bool]:
     for name, theirs in found.items():
         if not isinstance(theirs, str):
             found_value = "a block" if isinstance(theirs, dict) else repr(theirs)
-            raise InputError(
-                f"{path}: {name} is {found_value}, expected the name of a column, as in rater: annotator"
-            )
+            raise InputError(f"{path}: {name} is {found_value}, expected the name of a column, as in rater: annotator")
         if name not in MAPPED_COLUMNS:
             raise InputError(f"{path}: rows have no {name!r}, only {', '.join(MAPPED_COLUMNS)}")
     return found, path == own

@@ -203,12 +203,12 @@ def test_a_missing_key_is_named_with_the_line_of_its_block(tmp_path: Path, remov
         (
             "expect:",
             "extra_columns:\n  label: string\nexpect:",
-            ", line 25: extra_columns: 'label' is a column of the contract; choose another name",
+            ", line 25: extra_columns: 'label' is a column of every dataset; choose another name",
         ),
         (
             "expect:",
             "extra_columns:\n  target: string\nexpect:",
-            ", line 25: extra_columns: 'target' is mapped by no source; add it to a source's `columns`",
+            ", line 25: extra_columns: 'target' is not mapped; add it to the `columns` of a source",
         ),
         (
             "expect:",

@@ -127,7 +127,7 @@ def test_out_that_is_a_link_is_refused(run_cli: RunCli, tmp_path: Path) -> None:
     Path("dangling").symlink_to("nowhere")
     for name in ("folder/../out", "dangling"):
         assert _complaint(run_cli("demo", "--out", name)) == (
-            f"{tmp_path / Path(name).name} is a symbolic link: give the folder that it leads to"
+            f"{tmp_path / Path(name).name} is a symbolic link: give its target folder"
         )
     assert list(Path("folder").iterdir()) == []
     assert not Path("nowhere").exists()
@@ -334,7 +334,7 @@ def test_an_older_release_with_a_foreign_file_is_refused_and_left_alone(run_cli:
     before = _content(tmp_path)
     assert "out/manifest.json" in before
     assert _complaint(run_cli("build", recipe, "--out", "out", "--tier-rule", "strict")) == (
-        f"{tmp_path / 'out'} holds files of something else (such as notes.txt): move them away, or choose another "
+        f"{tmp_path / 'out'} holds other files (such as notes.txt): move them away, or choose another "
         "folder"
     )
     assert _content(tmp_path) == before

@@ -636,7 +636,7 @@ STUB = "rate replies.csv --model stub --out out.csv"
         ("rate replies.csv --model lexical", "Missing option '--out'."),
         ("rate --model lexical --out out.csv", "Missing argument 'replies'."),
         ("rate replies.csv --model lexical --out none/out.csv", "none/out.csv cannot be written: choose another file"),
-        ("rate replies.csv --model lexical --out out.txt", "out.txt has an unknown suffix: expected a name that ends in "),
+        ("rate replies.csv --model lexical --out out.txt", "out.txt has an unknown suffix: expected a name that"),
         ("rate replies.csv --model lexical --out folder.csv", "folder.csv cannot be written: choose another file"),
         ("rate folder --model lexical --out out.csv", "folder has no config 'replies': it has no parquet files"),
         ("rate none --model lexical --out out.csv", "none is neither a dataset folder nor a file of rows: "),
