@@ -1,15 +1,15 @@
-"""The exceptions that a user of the package is meant to see."""
+"""Exceptions whose messages are written for users."""
 
 
 class InputError(Exception):
-    """Bad input: one line that says what was found, what was expected and what to do.
+    """Bad input. The message is one line: the value found, the expected value, and advice.
 
     The command line prints it on standard error and exits with code 2.
     """
 
 
 class RemoteError(Exception):
-    """A server failed, or cannot be reached: one line that says what happened and what to do.
+    """A server failed, or cannot be reached. The message is one line with the failure and advice.
 
     The command line prints it on standard error and exits with code 1.
     """

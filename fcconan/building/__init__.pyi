@@ -62,6 +62,9 @@ from .releases import (
 from .rows import (
     comparison_row as comparison_row,
 )
+from .source_files import (
+    read_csv as read_csv,
+)
 from .tables import (
     Built as Built,
     Table as Table,
@@ -76,7 +79,4 @@ from .tiers import (
     Judged as Judged,
     TierRule as TierRule,
     load_tier_rule as load_tier_rule,
-)
-from .upstream_csv import (
-    read_csv as read_csv,
 )

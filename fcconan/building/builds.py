@@ -1,4 +1,4 @@
-"""From a recipe to a release folder."""
+"""Builds release folders from recipes."""
 
 import sys
 from collections.abc import Callable, Iterator
@@ -22,11 +22,11 @@ TIERED_KINDS = ("exhaustive", "demo")  # and campaigns on pairs
 
 @dataclass(frozen=True)
 class BuildResult:
-    """What a build wrote.
+    """The result of a build.
 
     Attributes:
         folder: The release folder.
-        manifest: The content of its `manifest.json`.
+        manifest: Content of its `manifest.json`.
     """
 
     folder: Path
@@ -42,22 +42,22 @@ def build(
     jobs: int = 4,
     progress: bool | None = None,
 ) -> BuildResult:
-    """Builds a dataset and writes its release folder, replacing an older release there in one step.
+    """Builds a dataset and writes its release folder. An older release is replaced atomically.
 
     Args:
-        recipe: A recipe, or the name or file of one.
+        recipe: A recipe, its name in the catalogue, or its file.
         out: The folder to write.
-        labels_only: Leave out every column of upstream text; `hydrate` brings them back.
-        tier_rule: A tier rule of the catalogue, for datasets with tiers; by default the recipe's.
-        jobs: How many upstream files are fetched at once.
-        progress: Whether to show progress; by default where standard error is a terminal.
+        labels_only: Whether to leave out all text columns; `hydrate` restores them.
+        tier_rule: A tier rule of the catalogue, for datasets with tiers; by default that of the recipe.
+        jobs: Number of simultaneous downloads.
+        progress: Whether to show progress; by default if standard error is a terminal.
 
     Returns:
         The folder and its manifest.
 
     Raises:
-        InputError: The recipe, an upstream file, the counts or the output folder is not as it should be. The output
-            folder is then as it was.
+        InputError: The recipe, a source file or the output folder is invalid, or the counts differ from the recipe. The
+            output folder is then unchanged.
     """
     from fcconan.building import releases
 
@@ -80,7 +80,7 @@ def build(
 def build_tables(
     recipe: Recipe, *, tier_rule: str | None = None, jobs: int = 4, progress: bool | None = None
 ) -> "tuple[Built, list[str]]":
-    """Builds the tables of a recipe in memory and checks them against the counts that it states.
+    """Builds the tables of a recipe in memory and compares their sizes with the counts in the recipe.
 
     Args:
         recipe: The recipe.
@@ -92,7 +92,7 @@ def build_tables(
         The tables, and one sentence for each optional file that was left out.
 
     Raises:
-        InputError: The recipe, an upstream file or a count is not as it should be.
+        InputError: The recipe or a source file is invalid, or the counts differ from the recipe.
     """
     from fcconan.data import fetch_all
 
@@ -111,7 +111,7 @@ def build_tables(
             table.check()
         check_counts(recipe, built, rule)
     left_out = [
-        f"{source.path}: optional, not to be had" + (f" ({source.note})" if source.note else "")
+        f"{source.path}: optional, not available" + (f" ({source.note})" if source.note else "")
         for key, source in recipe.sources.items()
         if key not in files
     ]
@@ -119,10 +119,10 @@ def build_tables(
 
 
 def rule_of(recipe: Recipe, tier_rule: str | None) -> str | None:
-    """Returns the tier rule of the catalogue in force, or None for a dataset without tiers or with a rule of its own.
+    """Returns the catalogue tier rule of a dataset, or None for a dataset without tiers or with its own rule.
 
     Raises:
-        InputError: The rule is unknown, or the dataset has no tiers or a rule of its own.
+        InputError: The rule is unknown, or the dataset has no tiers or its own rule.
     """
     from fcconan.building.tiers import TIER_RULES
 
@@ -138,10 +138,10 @@ def rule_of(recipe: Recipe, tier_rule: str | None) -> str | None:
 
 
 def check_counts(recipe: Recipe, built: "Built", rule: str | None) -> None:
-    """Compares what was built with what the recipe says must be.
+    """Compares the counts of a build with those of the recipe.
 
     Raises:
-        InputError: A count differs; the message says which.
+        InputError: A count differs; the message names it.
     """
     expected, changed = recipe.expect, recipe.expect_by_tier_rule.get(rule or "", Expectations(rows={}))
     wanted = _flat(expected.rows) | _flat(changed.rows) | expected.facts | changed.facts
@@ -168,16 +168,16 @@ def _flat(nested: dict[str, dict[str, int]]) -> dict[str, int]:
 
 
 def builder_of(recipe: Recipe, rule: str | None) -> "Callable[[dict[str, Path]], Built]":
-    """Returns the builder of the recipe's kind, which is the module of that name in `fcconan.building.kinds`."""
-    from fcconan.building.upstream_csv import Upstream
+    """Returns the builder of a recipe: the function `build` of the module in `kinds` with the name of its kind."""
+    from fcconan.building.source_files import SourceFiles
 
     kind = import_module(f"fcconan.building.kinds.{recipe.kind}")
-    return lambda files: kind.build(Upstream(recipe, files, rule))
+    return lambda files: kind.build(SourceFiles(recipe, files, rule))
 
 
 @contextmanager
 def status(message: str, progress: bool | None) -> Iterator[None]:
-    """Shows a line with a spinner while something runs, on a terminal only."""
+    """Shows a message with a spinner during the block, on a terminal only."""
     if not (sys.stderr.isatty() if progress is None else progress):
         yield
         return

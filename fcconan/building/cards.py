@@ -1,4 +1,4 @@
-"""Dataset cards: their statistics, their text, and their fields for other tools."""
+"""Dataset cards: statistics, text and metadata."""
 
 import re
 from collections import Counter
@@ -27,17 +27,17 @@ from fcconan.errors import InputError
 
 
 def mean_words(texts: list[str | None]) -> float | None:
-    """Returns the mean number of words, to two decimals, of the texts that are there; None if none is."""
+    """Returns the mean number of words of the texts, without missing ones, to two decimals; None without any text."""
     counts = [len(text.split()) for text in texts if text is not None]
     return round(sum(counts) / len(counts), 2) if counts else None
 
 
 def pair_statistics(table: Table) -> dict[str, Any]:
-    """Returns the figures of a table of pairs as in Table 2 of the pairwise-ranking paper.
+    """Returns statistics of a table of pairs, as in Table 2 of the pairwise-ranking paper.
 
     Returns:
-        Pairs, distinct HS, distinct CNs, CNs per HS (pairs divided by distinct HS), and words per CN (split at white
-        space, mean over the pairs). Distinct means distinct after normalisation.
+        Number of pairs, of different HS and of different CNs; CNs per HS (pairs divided by different HS); words per CN
+        (separated by white space; mean over the pairs). Texts are compared after normalisation.
     """
     distinct_hs = len(set(table.data["hs_id"]))
     return {
@@ -53,7 +53,7 @@ def pair_statistics(table: Table) -> dict[str, Any]:
 
 
 def reply_statistics(table: Table) -> dict[str, Any]:
-    """Returns the figures of a table of replies."""
+    """Returns statistics of a table of replies."""
     return {
         "config": table.config,
         "split": table.split,
@@ -66,7 +66,7 @@ def reply_statistics(table: Table) -> dict[str, Any]:
 
 
 def statistics(built: Built) -> dict[str, list[dict[str, Any]]]:
-    """Returns the figures of tables of pairs and of replies, and missing values by reason for tables of ratings."""
+    """Returns statistics of tables of pairs and replies, and the missing values by reason of tables of ratings."""
     filled = [table for table in built.tables if len(table)]
     return {
         "pairs": [pair_statistics(table) for table in filled if "counter_narrative" in table.columns],
@@ -80,7 +80,7 @@ def statistics(built: Built) -> dict[str, list[dict[str, Any]]]:
     }
 
 
-_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the same in C, ten times as fast
+_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the C version is ten times as fast
 _HEAD = re.compile(r"---\n(?P<metadata>.*?)\n---\n\s*(?P<body>.*)", re.DOTALL)
 _SECTION = re.compile(r"^## (.+)$", re.MULTILINE)
 _CITATION = re.compile(r"```bibtex\n(.*?)\n```", re.DOTALL)
@@ -89,16 +89,16 @@ _HOMEPAGE = re.compile(r"^Homepage: <([^>]+)>", re.MULTILINE)
 
 @dataclass(frozen=True)
 class Card:
-    """A card, taken apart.
+    """The parts of a card.
 
     Attributes:
-        metadata: The YAML block at its head.
-        title: The heading.
-        summary: The text between the heading and the content notice, as one line.
-        notice: The content notice, as one line.
-        sections: Heading to text.
-        homepage: Where upstream presents the dataset, or None.
-        citation: The BibTeX entry, or None.
+        metadata: YAML block at the head.
+        title: Title.
+        summary: Text between the title and the content notice, as one line.
+        notice: Content notice, as one line.
+        sections: Text of each section by heading.
+        homepage: Address of the page of the dataset, or None.
+        citation: BibTeX entry, or None.
     """
 
     metadata: dict[str, Any]
@@ -110,7 +110,7 @@ class Card:
     citation: str | None
 
     def one(self, name: str) -> str | None:
-        """Returns a value of the YAML block if there is exactly one."""
+        """Returns the only value of a key of the YAML block; None for no or several values."""
         value = self.metadata.get(name)
         values = value if isinstance(value, list) else [value]
         return str(values[0]) if len(values) == 1 and values[0] is not None else None
@@ -120,7 +120,7 @@ def read_card(folder: Path) -> Card:
     """Reads the card of a release.
 
     Raises:
-        InputError: There is none, or it has no YAML block at its head.
+        InputError: The card is missing, or has no YAML block at its head.
     """
     path = folder / CARD
     text = read_text(path)
@@ -177,11 +177,11 @@ def render_card(recipe: Recipe, built: Built, manifest: Mapping[str, Any]) -> st
 
     Args:
         recipe: The recipe.
-        built: The tables that the folder holds.
+        built: The tables of the folder.
         manifest: The manifest of the folder.
 
     Raises:
-        InputError: The card breaks the vocabulary of the Hub or holds template leftovers.
+        InputError: The card has values that the Hub rejects, or template leftovers.
     """
     return card_text(
         card_template_path().read_text(encoding="utf-8"),
@@ -215,12 +215,12 @@ def card_text(template: str, metadata: dict[str, Any], **values: Any) -> str:
     """Renders and checks a card.
 
     Args:
-        template: The Jinja template of its body.
-        metadata: Its YAML block.
-        values: The values that the template names.
+        template: Jinja template of the body.
+        metadata: YAML block.
+        values: Values for the template.
 
     Raises:
-        InputError: The card breaks the vocabulary of the Hub or holds template leftovers.
+        InputError: The card has values that the Hub rejects, or template leftovers.
     """
     environment = jinja2.Environment(undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     body = environment.from_string(template).render(**values)
@@ -235,9 +235,9 @@ def card_metadata(recipe: Recipe, built: Built, versions: dict[str, str], *, lab
 
     Args:
         recipe: The recipe.
-        built: The tables that the folder holds.
-        versions: The version of every config, aliases included.
-        labels_only: Whether the folder holds no text.
+        built: The tables of the folder.
+        versions: Version of each config and alias.
+        labels_only: Whether the folder has no texts.
     """
     by_config = grouped((table.config, table) for table in built.tables)
     served = [(config, config) for config in by_config] + list(built.aliases.items())
@@ -288,7 +288,7 @@ def _yaml_features(table: Table) -> list[dict[str, str]]:
 
 
 def restricted_columns(tables: list[Table]) -> dict[str, list[str]]:
-    """Returns the text columns of every config that has any."""
+    """Returns the text columns of each config with text columns."""
     found: dict[str, list[str]] = {}
     for table in tables:
         kept = table.labels_only().columns
@@ -299,15 +299,15 @@ def restricted_columns(tables: list[Table]) -> dict[str, list[str]]:
 
 
 def check_card(text: str) -> dict[str, Any]:
-    """Checks a card offline: its YAML block, the Hub's vocabulary, and leftovers of the template.
+    """Checks the YAML block of a card, the values that the Hub accepts, and leftovers of the template, all offline.
 
     Returns:
         The YAML block.
 
     Raises:
-        InputError: The card breaks a rule; the message names it.
+        InputError: The card is invalid; the message names the fault.
     """
-    leftover = LEFTOVERS.search(BIBTEX.sub("", text))  # BibTeX has double braces of its own
+    leftover = LEFTOVERS.search(BIBTEX.sub("", text))  # BibTeX has double braces, too
     if leftover:
         raise InputError(
             f"the card holds {leftover.group()!r}, a leftover of the template; correct dataset_card.md or the recipe"
@@ -328,5 +328,5 @@ def check_card(text: str) -> dict[str, Any]:
                 )
     for config in metadata["configs"]:
         if config["config_name"] == "default":
-            raise InputError("a config is named 'default'; consumers must name the part that they mean")
+            raise InputError("a config is named 'default': choose a name that describes its content")
     return metadata

@@ -24,7 +24,7 @@ _HEAD = """# Columns
 
 The columns of every config, in datasets (`fcconan build`, `fcconan annotate tier`) and in published rows and results
 (`fcconan publish`). This page is generated from the code by `make schema`. [Datasets](datasets.md) lists the configs of
-each dataset, [What results mean](protocol.md) defines the scores.
+each dataset, the [protocol page](protocol.md) defines the scores.
 
 - HS: hate-speech message. CN: counter-narrative.
 - A column of type `text` holds texts, which a folder built with `--labels-only` leaves out.

@@ -1,7 +1,7 @@
 """Describes a release in Croissant 1.1, the JSON-LD of MLCommons for datasets (https://docs.mlcommons.org/croissant).
 
-The description is not a file of the release: it names the place from which files are fetched, which is known only once
-the release lies somewhere, and the Hub writes one of its own for what it holds.
+The description is not a file of the release, because it contains the address of the files, which is known only after
+publication. The Hub generates its own description.
 """
 
 import re
@@ -26,7 +26,7 @@ _LICENCES = {
     "mit": "https://spdx.org/licenses/MIT",
     "cc0-1.0": "https://spdx.org/licenses/CC0-1.0",
 }
-# What the specification asks every file to say.
+# Required in every file by the specification.
 _CONTEXT: dict[str, Any] = {
     "@language": "en",
     "@vocab": "https://schema.org/",
@@ -52,18 +52,17 @@ _CONTEXT: dict[str, Any] = {
 
 
 def croissant(folder: Path | str, url: str | None = None) -> dict[str, Any]:
-    """Describes a release: its files with their hashes, and every split of every config as a record set.
+    """Describes a release: its files with their hashes, and each split of each config as a record set.
 
-    Configs that serve the files of another one, such as `gold-corpus`, are named in the description of that one.
+    Aliases of a config, such as `gold-corpus`, are listed in the description of the config.
 
     Args:
-        folder: A folder that `fcconan build` wrote, with or without texts.
-        url: The address under which the folder's files are fetched, such as
-            `https://huggingface.co/datasets/OWNER/NAME/resolve/TAG`, or a path of the folder relative to where the
-            description will lie. By default it lies in the folder.
+        folder: A folder by `fcconan build`, with or without texts.
+        url: Address of the files, such as `https://huggingface.co/datasets/OWNER/NAME/resolve/TAG`, or the path of the
+            folder relative to the description; by default the description is in the folder.
 
     Returns:
-        JSON-LD. Dates and creators are not in it, as the release does not know them.
+        JSON-LD without dates and creators, which a release does not contain.
 
     Raises:
         InputError: The folder is not a release, or its card cannot be read.
@@ -101,14 +100,14 @@ def croissant(folder: Path | str, url: str | None = None) -> dict[str, Any]:
 
 
 def _page(url: str | None) -> str | None:
-    """Returns the page of a dataset, given where its files are fetched."""
+    """Returns the page of a dataset, given the address of its files."""
     if url is None or "://" not in url:
         return None
     return url.partition("/resolve/")[0]
 
 
 def _licence(card: Card) -> str:
-    """Returns the licence as an address; the terms in words where there is none."""
+    """Returns the address of the licence, or else the terms as text."""
     licence = card.one("license") or "unknown"
     if licence in _LICENCES:
         return _LICENCES[licence]
@@ -119,7 +118,7 @@ def _licence(card: Card) -> str:
 
 
 def _responsible(card: Card) -> dict[str, Any]:
-    """Returns what Croissant's vocabulary for responsible AI asks and the card answers."""
+    """Returns the fields of Croissant's vocabulary for responsible AI, from the card."""
     answers = {
         "rai:dataCollection": card.sections.get("Collection"),
         "rai:dataAnnotationAnalysis": card.sections.get("Agreement"),

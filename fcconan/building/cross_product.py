@@ -1,7 +1,7 @@
 """Exhaustive pairing: every HS with every CN, as ids, streamed into parquet shards.
 
-The product of the two lists never exists in memory: each worker holds one row group at a time, so memory
-depends on the row group and on the two lists, not on their product.
+Each worker has one row group in memory at a time. Memory depends on the row group and on the two lists, not on their
+product.
 """
 
 import hashlib
@@ -26,18 +26,17 @@ from fcconan.parallel import Shard, claim_shards, is_finished, make_shards, writ
 PLAN_NAME = "pairing.json"
 ROWS_PER_SHARD = 1_000_000
 
-# Part of the plan: raise it when a change here alters the bytes of a shard, so that a resumed folder never
-# mixes shards of two layouts.
+# Increase it with each change of the bytes of shards, so that a resumed folder does not mix two layouts.
 _LAYOUT = 1
-# Twice as many would save a fifth of the disk space, for a fifth more memory and a slower single thread.
+# Twice as many rows would save a fifth of the disk space, but use a fifth more memory and slow down a single thread.
 _ROWS_PER_GROUP = 125_000
-# A page is compressed by itself, and a row resembles the one a whole CN list earlier, so pages must be long.
-# Versions of pyarrow that know the second option otherwise end a page after 20,000 rows.
+# Pages are compressed separately, and a row resembles the one a whole CN list earlier, so pages must be long.
+# Without the second option, newer versions of pyarrow end a page after 20,000 rows.
 _PAGE_OPTIONS = {"data_page_size": 4 * 1024 * 1024}
 if "max_rows_per_page" in inspect.signature(pq.ParquetWriter).parameters:
     _PAGE_OPTIONS["max_rows_per_page"] = _ROWS_PER_GROUP
-# The files hold plain strings. Here, 64-bit offsets are for long ids, which could pass 2 GiB in a row group,
-# and dictionaries are what the parquet writer takes fastest.
+# The files have plain strings. In memory, 64-bit offsets allow row groups beyond 2 GiB, and the parquet writer is
+# fastest with dictionaries.
 PAIR_ID_SCHEMA = pa.schema(
     {
         "pair_id": pa.large_string(),
@@ -45,7 +44,7 @@ PAIR_ID_SCHEMA = pa.schema(
         "cn_id": pa.dictionary(pa.int32(), pa.string()),
     }
 )
-# Every job holds a row group, and beyond this many the disk and the interpreter lock set the pace.
+# Every job needs memory for a row group; beyond this number, the disk and the interpreter lock limit the speed.
 _MOST_JOBS = 8
 
 _Integers = npt.NDArray[np.int64]
@@ -59,38 +58,35 @@ def write_exhaustive_pairs(
     rows_per_shard: int = ROWS_PER_SHARD,
     jobs: int | None = None,
 ) -> list[Path]:
-    """Write every (HS, CN) combination, ids only, to parquet shards.
+    """Writes the ids of all combinations of HS and CN to parquet shards.
 
-    The columns are the strings `pair_id` ("<hs id>:<cn id>"), `hs_id` and `cn_id`; the rows run through the
-    CNs in the given order for the first HS, then for the second, and so on. The bytes depend on the ids, on
-    `rows_per_shard` and on the version of pyarrow, never on `jobs`. Pair ids are distinct as long as no HS id
-    contains a colon.
+    The columns are the strings `pair_id` (`<hs id>:<cn id>`), `hs_id` and `cn_id`. The rows have all CNs in the given
+    order for the first HS, then for the second, and so on. The bytes depend on the ids, on `rows_per_shard` and on the
+    version of pyarrow, but not on `jobs`. Pair ids are unique if no HS id contains a colon.
 
-    A shard gets its final name only once it is complete, and then a checkpoint in `_checkpoints`. A call that was
-    interrupted is resumed by the same call: finished shards stay as they are while they agree with their checkpoints,
-    and `pairing.json`, written first, tells whether they belong to the same ids and shard size. One call at a time may
-    write to a folder.
+    A complete shard gets its final name and a checkpoint in `_checkpoints`. Repeat an interrupted call to resume it:
+    finished shards that match their checkpoints are unchanged. `pairing.json` records the ids and the shard size. Only
+    one call at a time may write to a folder.
 
     Args:
-        hs_ids: The ids of the HS, without duplicates.
-        cn_ids: The ids of the CN, without duplicates.
-        folder: Where the shards go; made if it does not exist.
-        rows_per_shard: The number of pairs in every shard but the last.
-        jobs: The number of threads; by default one per processor, at most eight.
+        hs_ids: Ids of the HS, without duplicates.
+        cn_ids: Ids of the CNs, without duplicates.
+        folder: Folder of the shards; created if it does not exist.
+        rows_per_shard: Number of pairs in each shard except the last.
+        jobs: Number of threads; by default one per processor, at most eight.
 
     Returns:
         The paths of all shards, in row order.
 
     Raises:
-        InputError: A list is empty or repeats an id, or the folder holds shards of other ids or of another shard
-            size.
+        InputError: A list is empty or has duplicates, or the folder has shards of other ids or another shard size.
     """
     require_distinct("HS", hs_ids)
     require_distinct("CN", cn_ids)
     if jobs is None:
         jobs = min(os.cpu_count() or 1, _MOST_JOBS)
 
-    product = _Product.of(hs_ids, cn_ids)
+    product = _IdProduct.from_ids(hs_ids, cn_ids)
     shards = make_shards(product.size, rows_per_shard)
     plan = {
         "layout": _LAYOUT,
@@ -105,14 +101,14 @@ def write_exhaustive_pairs(
 
     missing = [shard for shard in shards if not is_finished(folder, shard, plan)]
     with ThreadPoolExecutor(max_workers=jobs) as pool:
-        # After an error `map` cancels the shards that are still queued.
+        # After an error, `map` cancels the queued shards.
         list(pool.map(lambda shard: write_shard(folder, shard, plan, product.write), missing))
     return [folder / shard.name for shard in shards]
 
 
 @dataclass(frozen=True)
-class _Product:
-    """The two lists in the forms that a row group is made from."""
+class _IdProduct:
+    """The two lists of ids, prepared for row groups."""
 
     hs: list[bytes]
     cn: list[bytes]
@@ -122,7 +118,7 @@ class _Product:
     cn_array: pa.Array
 
     @classmethod
-    def of(cls, hs_ids: Sequence[str], cn_ids: Sequence[str]) -> "_Product":
+    def from_ids(cls, hs_ids: Sequence[str], cn_ids: Sequence[str]) -> "_IdProduct":
         hs = [text.encode() for text in hs_ids]
         cn = [text.encode() for text in cn_ids]
         return cls(
@@ -143,8 +139,8 @@ class _Product:
         hs_index, cn_index = np.divmod(np.arange(start, stop, dtype=np.int64), width)
         first, last = int(hs_index[0]), int(hs_index[-1])
 
-        # The text of all pair ids in one buffer: `bytes.join` puts "<hs id>:" before every CN id of one HS
-        # at the speed of a memory copy, whatever the widths of the ids.
+        # All pair ids in one buffer: `bytes.join` puts "<hs id>:" before every CN id of one HS at the speed of a
+        # memory copy.
         pieces = []
         for position in range(first, last + 1):
             prefix = self.hs[position] + b":"
@@ -169,25 +165,25 @@ def id_column(index: npt.NDArray[Any], texts: pa.Array) -> pa.Array:
 
 
 def open_writer(path: Path, schema: pa.Schema = PAIR_ID_SCHEMA, *, scores: Sequence[str] = ()) -> pq.ParquetWriter:
-    """Opens a parquet file of pairs for writing, with the options that make it small.
+    """Opens a parquet file of pairs for writing, with options for a small file.
 
     Args:
         path: The file.
-        schema: Of its columns; it has at least those of a shard of pairs.
-        scores: Its columns of numbers, whose bounds and missing values each row group notes.
+        schema: Schema with at least the columns of a shard of pairs.
+        scores: Numeric columns, whose minimum, maximum and missing values are stored for each row group.
     """
     return pq.ParquetWriter(
         path,
         schema,
-        # Pair ids repeat nearly whole from one HS to the next, which the lowest level of zstd already finds;
-        # higher levels and delta encodings cost time and save little.
+        # The lowest level of zstd already exploits the repetition of pair ids; higher levels and delta encodings are
+        # slower and save little.
         compression="zstd",
         compression_level=1,
         use_dictionary=[field.name for field in schema if pa.types.is_dictionary(field.type)],
-        # The rows are in HS order, so only these bounds let a reader skip a row group.
+        # Rows are in HS order, so readers can skip row groups only by these bounds.
         write_statistics=["hs_id", *scores],
         write_batch_size=8192,
-        # Readers would otherwise get dictionary columns instead of strings.
+        # Otherwise readers get dictionary columns instead of strings.
         store_schema=False,
         **({"use_byte_stream_split": list(scores)} if scores else {}),
         **_PAGE_OPTIONS,
@@ -195,16 +191,16 @@ def open_writer(path: Path, schema: pa.Schema = PAIR_ID_SCHEMA, *, scores: Seque
 
 
 def require_distinct(kind: str, ids: Sequence[str]) -> None:
-    """Checks that there are ids, and that they differ.
+    """Checks that a list of ids is not empty and has no duplicates.
 
     Raises:
-        InputError: There are none, or one occurs twice.
+        InputError: The list is empty or has duplicates.
     """
     if not ids:
         raise InputError(f"no {kind} ids, expected at least one: check the texts that are paired")
     if len(set(ids)) < len(ids):
         text = next(text for text, count in Counter(ids).items() if count > 1)
-        raise InputError(f"{kind} id {text!r} occurs twice, expected distinct ids: remove the repeats")
+        raise InputError(f"{kind} id {text!r} occurs twice, expected distinct ids: remove the duplicates")
 
 
 def digest_of(texts: Sequence[str]) -> str:

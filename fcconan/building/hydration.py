@@ -18,13 +18,13 @@ class Hydration:
     """How the rows of a labels-only folder compare with the same rows built from upstream.
 
     Attributes:
-        folder: The folder that was written, or None.
-        matched: Rows that are the same in both.
-        changed: Rows whose labels or other columns differ.
-        missing: Rows of the folder that upstream does not have (any more).
-        extra: Rows of upstream that the folder does not have.
-        unbuilt: Splits of the folder that cannot be built here; their rows count as missing.
-        examples: Some rows that are not matched, each as config, split, what is the matter, and key.
+        folder: The written folder, or None.
+        matched: Number of equal rows.
+        changed: Number of rows with different labels or other columns.
+        missing: Number of rows of the folder without a row in the source files.
+        extra: Number of rows of the source files without a row in the folder.
+        unbuilt: Splits of the folder that cannot be built; their rows count as missing.
+        examples: Some unmatched rows, each with config, split, matter and key.
     """
 
     folder: Path | None = None
@@ -37,7 +37,7 @@ class Hydration:
 
     @property
     def complete(self) -> bool:
-        """Whether every row was found as it is in the folder, and no other."""
+        """Whether all rows match, without further rows."""
         return not (self.changed or self.missing or self.extra)
 
 
@@ -51,27 +51,27 @@ def hydrate(
     jobs: int = 4,
     progress: bool | None = None,
 ) -> Hydration:
-    """Restores the full dataset from a labels-only folder and the upstream files.
+    """Restores the full dataset from a labels-only folder and the source files.
 
-    If every row is found as it is in the folder, the result equals the full build byte for byte.
+    If all rows match, the result equals the full build byte for byte.
 
     Args:
-        labels: The labels-only folder, or the name of such a dataset on the Hub (`owner/name`), which is downloaded.
+        labels: The labels-only folder, or the name of a labels-only dataset on the Hub (`owner/name`).
         out: The folder to write.
-        revision: A tag, branch or commit of the dataset on the Hub; by default the newest state.
-        recipe: The recipe file, where the folder was not built from the catalogue.
-        keep_going: Write the folder even if rows are changed or missing. The rows and their labels are then those of
-            the labels-only folder, and a text that upstream does not have is missing. Splits that cannot be built here
-            are left out, which the card says.
-        jobs: How many upstream files are fetched at once.
-        progress: Whether to show progress; by default where standard error is a terminal.
+        revision: A tag, branch or commit of the dataset on the Hub; by default the newest commit.
+        recipe: The recipe file, for a dataset outside of the catalogue.
+        keep_going: Whether to write the folder even if rows are changed or missing. The rows and labels are then those
+            of the labels-only folder, with missing texts where the source files lack them. Splits that cannot be
+            built are left out and listed on the card.
+        jobs: Number of simultaneous downloads.
+        progress: Whether to show progress; by default if standard error is a terminal.
 
     Returns:
-        The counts; nothing was written unless `folder` is set.
+        The counts. `folder` is None if nothing was written.
 
     Raises:
-        InputError: The folder is not a labels-only release, its recipe is unknown, or the Hub or upstream is not to be
-            had.
+        InputError: The folder is not a labels-only release, its recipe is unknown, or the Hub or a source file is not
+            available.
     """
     target = releases.output_folder(out)
     source = release_folder(str(labels), revision=revision)
@@ -111,7 +111,7 @@ def _recipe_of(manifest: dict[str, Any], recipe: str | None) -> Recipe:
 
 
 def _compare(folder: Path, built: Built) -> tuple[Hydration, list[Table]]:
-    """Compares the folder with the rebuilt tables, and joins its rows with the rebuilt texts."""
+    """Compares the folder with the rebuilt tables, and merges its rows with the rebuilt texts."""
     result = Hydration()
     joined = []
     for table in built.tables:
@@ -142,7 +142,7 @@ def _compare(folder: Path, built: Built) -> tuple[Hydration, list[Table]]:
 
 
 def _count_unknown_tables(manifest: dict[str, Any], built: Built, result: Hydration) -> None:
-    """Counts the rows of splits that the rebuilt dataset does not have, such as one from an optional file."""
+    """Counts the rows of splits without a rebuilt table, such as those of an optional file."""
     known = {(table.config, table.split) for table in built.tables}
     counts = ((config, split, rows) for config, each in manifest["counts"].items() for split, rows in each.items())
     for config, split, rows in counts:
@@ -153,7 +153,7 @@ def _count_unknown_tables(manifest: dict[str, Any], built: Built, result: Hydrat
 
 
 def _read_labels(folder: Path, table: Table) -> Table:
-    """Returns a table as the folder has it, without rows where its file is gone."""
+    """Returns a table with the data of the folder; empty if its file is missing."""
     path = folder / releases.table_path(table.config, table.split)
     if not path.is_file():
         return replace(table, data={name: [] for name in table.columns})
@@ -178,5 +178,5 @@ def _joined(recipe: Recipe, built: Built, tables: list[Table], result: Hydration
         "not in the folder."
     )
     if result.unbuilt:
-        note += f" Left out, since they cannot be built here: {', '.join(result.unbuilt)}."
+        note += f" Left out because they cannot be built here: {', '.join(result.unbuilt)}."
     return Built(tables, built.aliases, built.facts, built.agreement, [*built.notes, note])

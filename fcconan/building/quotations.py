@@ -1,4 +1,4 @@
-"""Finds restricted texts in public documents, however they are written."""
+"""Finds restricted texts in public documents, also with other spelling, escapes or spacing."""
 
 import html
 import re
@@ -6,27 +6,27 @@ import unicodedata
 from collections.abc import Iterable, Iterator
 from urllib.parse import unquote
 
-QUOTED_WORDS = 8  # as many in a row are not a coincidence
-SHORTEST_TEXT = 4  # words of a text that is looked for as a whole
-SHORTEST_SHORT = 6  # letters of a shorter text that is looked for in a document
-LONGEST_WORD = 20  # letters; a text of one such word is a word like others, and may be a name
-SHORTEST_INSIDE = 12  # letters of a text of several words that is looked for inside of a name
-LONGEST_NAME = 160  # letters and digits; in longer strings a text is found as a quotation
-_ANCHOR = 16  # letters by which the places of a quotation are looked up
+QUOTED_WORDS = 8  # consecutive words that count as a quotation
+SHORTEST_TEXT = 4  # words of a text that is searched as a whole
+SHORTEST_SHORT = 6  # letters of a shorter text that is searched in a document
+LONGEST_WORD = 20  # letters; a shorter text of one word may be a name
+SHORTEST_INSIDE = 12  # letters of a text of several words that is searched within names
+LONGEST_NAME = 160  # letters and digits; longer strings are searched for quotations
+_ANCHOR = 16  # letters in the index of positions of quotations
 _ESCAPE = re.compile(r"\\u([0-9a-fA-F]{4})|\\u\{([0-9a-fA-F]{1,6})\}|\\U([0-9a-fA-F]{8})|\\x([0-9a-fA-F]{2})|\\[bfnrt]")
-_ESCAPES = ("\\", "%", "&")  # one of these begins every escape
+_ESCAPES = ("\\", "%", "&")  # first characters of escapes
 _TAG = re.compile(r"</?[A-Za-z][^<>]{0,400}>")
-_FILLERS = re.compile("[\u115f\u1160]")  # invisible, and letters all the same
+_FILLERS = re.compile("[\u115f\u1160]")  # invisible letters
 _DIGITS = re.compile(r"\d+")
 _WORD = re.compile(r"[^\W_]+")
-# Of these parts of a document each is compared with short texts: lines, cells, quotations, and strings without spaces.
+# Parts of a document that are compared with short texts: lines, cells, quotations, and strings without spaces.
 _PARTS = re.compile(r"[\n\r|`\"“”„«»<>;:,()\[\]{}]+")
 
 
 def words(text: str) -> list[str]:
     """Returns the words of a text: case, escapes, compatibility forms, marks and invisible characters removed."""
     read = _unescaped(text)
-    if read.isascii():  # as most strings are, which have none of all this; it takes a tenth of the time
+    if read.isascii():  # most strings, in a tenth of the time
         return _WORD.findall(read.casefold())
     plain = unicodedata.normalize("NFKD", unicodedata.normalize("NFKC", read).casefold())
     shown = "".join(each for each in plain if unicodedata.category(each) not in ("Mn", "Me", "Cf"))
@@ -47,7 +47,7 @@ def _unescaped(text: str) -> str:
 
 
 def _readings(text: str) -> list[str]:
-    """Returns a text as its source has it and, if it has tags, as a browser shows it."""
+    """Returns the source of a text and, if it has tags, the text in a browser."""
     plain = _unescaped(text)
     return list(dict.fromkeys((plain, _TAG.sub(" ", plain))))
 
@@ -58,7 +58,7 @@ def _character(escape: re.Match[str]) -> str:
 
 
 class Texts:
-    """Texts to look for.
+    """An index of restricted texts.
 
     Args:
         texts: The texts.
@@ -82,9 +82,9 @@ class Texts:
                 self._short.add("".join(parts))
 
     def is_text(self, string: str) -> bool:
-        """Returns whether a string is one of the texts, whatever separates its words, or holds one of several words.
+        """Returns whether a string is one of the texts, or contains one of several words.
 
-        Digits do not count, wherever they are: they may tell apart the rows of a file.
+        Separators of words and digits are ignored. Digits often number the rows of a file.
         """
         return any(self._is_text(words(reading)) for reading in _readings(string))
 
@@ -106,8 +106,8 @@ class Texts:
     def quoted_in(self, public: str) -> bool:
         """Returns whether a document quotes one of the texts.
 
-        Quoted are eight words in a row of a text, all of a text of four to seven words, and all of one of two or three
-        words where it is a line, a cell, a quotation or a string without spaces of the document.
+        A quotation is one of these: eight consecutive words of a text; a whole text of four to seven words; a whole
+        text of two or three words that is a line, a cell, a quotation or a string without spaces of the document.
         """
         return any(map(self._is_quoted_in, _readings(public)))
 
@@ -118,7 +118,7 @@ class Texts:
 
         def is_there(run: tuple[str, ...]) -> bool:
             joined = "".join(run)
-            if len(joined) < _ANCHOR:  # too few letters to be found across the ends of words
+            if len(joined) < _ANCHOR:  # too short for a match across word boundaries
                 return f" {' '.join(run)} " in spaced
             return joined[:_ANCHOR] in anchors and joined in flat
 

@@ -1,4 +1,4 @@
-"""The recipe of a dataset: pinned sources, column mapping, card text, and the counts it must produce."""
+"""Recipes of datasets: pinned sources, column mapping, card text, and expected counts."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,9 +18,9 @@ from fcconan.data import PAIR, Location, Model, Source, YamlFile, explain, recip
 from fcconan.errors import InputError
 
 Name = Annotated[str, Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$")]
-SplitName = Annotated[str, Field(pattern=r"^\w+(\.\w+)*$", description="`datasets` allows no hyphen here.")]
+SplitName = Annotated[str, Field(pattern=r"^\w+(\.\w+)*$", description="`datasets` does not allow hyphens here.")]
 
-# The Hub checks these words only when a card is uploaded, so they are checked here.
+# Values that the Hub accepts. It checks them only at the upload of a card.
 LANGUAGES = (  # ISO 639-1
     "aa ab ae af ak am an ar as av ay az ba be bg bi bm bn bo br bs ca ce ch co cr cs cu cv cy da de dv dz ee "
     "el en eo es et eu fa ff fi fj fo fr fy ga gd gl gn gu gv ha he hi ho hr ht hu hy hz ia id ie ig ii ik io "
@@ -31,7 +31,7 @@ LANGUAGES = (  # ISO 639-1
 ).split()
 
 
-LICENCES = (  # those that a recipe or a card may have
+LICENCES = (  # allowed in recipes and cards
     "apache-2.0 bsd-3-clause cc0-1.0 cc-by-3.0 cc-by-4.0 cc-by-nc-3.0 cc-by-nc-4.0 cc-by-nc-nd-4.0 cc-by-nc-sa-3.0 "
     "cc-by-nc-sa-4.0 cc-by-nd-4.0 cc-by-sa-3.0 cc-by-sa-4.0 gpl-3.0 mit odbl odc-by other unknown"
 ).split()
@@ -59,29 +59,31 @@ LanguageCreator = Literal["expert-generated", "crowdsourced", "machine-generated
 
 
 class Aspect(Model):
-    """One aspect that replies are rated on."""
+    """One rated aspect of replies."""
 
     low: float | None = Field(None, description="Lowest possible value; empty for a metric without bounds.")
     high: float | None = None
-    higher_is_better: bool | None = Field(True, description="Empty where upstream's values have no one direction.")
+    higher_is_better: bool | None = Field(
+        True, description="Empty if the values of the source have no consistent direction."
+    )
 
 
 class Rater(Model):
-    """One rater and the place of its values."""
+    """One rater and the columns of its values."""
 
     name: str
     kind: Literal["human", "model", "metric"]
     source: str
     split: SplitName | None = None
-    columns: dict[str, str] = Field(default_factory=dict, description="The file's column, by aspect.")
+    columns: dict[str, str] = Field(default_factory=dict, description="Column of the file, by aspect.")
     pattern: str | None = Field(
         None,
-        description="The file's column for every aspect of the recipe, `<aspect>` standing for its name.",
+        description="Column of the file for every aspect of the recipe, with `<aspect>` for its name.",
     )
-    outputs: str | None = Field(None, description="Likewise, the column of the raw output behind the value.")
-    low: float | None = Field(None, description="Lowest possible value, where it differs from the aspect's.")
-    high: float | None = Field(None, description="Likewise, the highest.")
-    higher_is_better: bool | None = Field(None, description="Likewise, the direction.")
+    outputs: str | None = Field(None, description="Column of the raw output, with `<aspect>` as in `pattern`.")
+    low: float | None = Field(None, description="Lowest possible value, if it differs from that of the aspect.")
+    high: float | None = Field(None, description="Highest possible value, if it differs from that of the aspect.")
+    higher_is_better: bool | None = Field(None, description="Direction, if it differs from that of the aspect.")
 
     def scale(self, aspect: Aspect) -> Aspect:
         """Returns the scale on which this rater rates an aspect."""
@@ -89,7 +91,7 @@ class Rater(Model):
         return aspect.model_copy(update={name: value for name, value in own.items() if value is not None})
 
     def column_of(self, aspects: list[str]) -> dict[str, str]:
-        """Returns the file's column by aspect."""
+        """Returns the column of the file by aspect."""
         if self.pattern is None:
             return self.columns
         return {aspect: self.pattern.replace("<aspect>", aspect) for aspect in aspects} | self.columns
@@ -101,12 +103,12 @@ class PairsConfig(Model):
     config: Name
     split: SplitName = "train"
     source: str
-    where: dict[str, str] = Field(default_factory=dict, description="Keep the rows whose columns hold these values.")
-    decode: Literal["conan-id"] | None = Field(None, description="Decode the source id into columns of its own.")
+    where: dict[str, str] = Field(default_factory=dict, description="Only read rows with these values, by column.")
+    decode: Literal["conan-id"] | None = Field(None, description="Decode the source id into further columns.")
 
 
 class Card(Model):
-    """The prose of the dataset card, in our own words; figures are computed, never written here."""
+    """The text of the dataset card. The card adds all numbers."""
 
     motivation: str
     composition: str
@@ -119,12 +121,12 @@ class Card(Model):
 
 
 class Expectations(Model):
-    """What a build must produce; anything else fails it."""
+    """Expected counts of a build. Other counts are an error."""
 
     rows: dict[str, dict[str, int]] = Field(description="Rows by config and split.")
     facts: dict[str, int] = Field(default_factory=dict, description="Further counts, by name.")
     optional_splits: list[SplitName] = Field(
-        default_factory=list, description="Splits of optional files, which have no stated count."
+        default_factory=list, description="Splits of optional files, without expected counts."
     )
 
 
@@ -146,22 +148,20 @@ class Recipe(Model):
     citation: str
     card: Card
     sources: dict[str, Source] = Field(default_factory=dict)
-    excluded: dict[str, str] = Field(
-        default_factory=dict, description="Upstream files that are deliberately not used, and why."
-    )
+    excluded: dict[str, str] = Field(default_factory=dict, description="Unused source files, with the reason.")
     expect: Expectations
     expect_by_tier_rule: dict[str, Expectations] = Field(
-        default_factory=dict, description="The counts that differ under another tier rule."
+        default_factory=dict, description="Counts that differ with another tier rule."
     )
-    tier_rule: str = Field("released", description="The tier rule of the catalogue that holds if none is asked for.")
+    tier_rule: str = Field("released", description="Default tier rule, from the catalogue.")
     own_tier_rule: TierRule | None = Field(
-        None, description="A tier rule that takes the place of those of the catalogue (kind `campaign`)."
+        None, description="Tier rule instead of one of the catalogue (kind `campaign`)."
     )
     pairs: list[PairsConfig] = Field(default_factory=list)
     extra_columns: dict[str, Literal["string", "text", "int", "float"]] = Field(
         default_factory=dict,
-        description="Columns beyond the contract's: `text` for what people wrote (labels-only folders leave it out), "
-        "`string` for codes and names that may be published.",
+        description="Further columns: `text` for texts by people (left out of labels-only folders), `string` for codes "
+        "and names, which are published.",
     )
     aspects: dict[str, Aspect] = Field(default_factory=dict)
     raters: list[Rater] = Field(default_factory=list)
@@ -182,7 +182,7 @@ class Recipe(Model):
     @classmethod
     def _only_campaigns(cls, rule: TierRule | None, info: ValidationInfo) -> TierRule | None:
         if rule is not None and info.data.get("kind") != "campaign":
-            raise ValueError("only kind 'campaign' takes a tier rule of its own; remove it")
+            raise ValueError("only kind 'campaign' may have its own tier rule; remove it")
         return rule
 
     @field_validator("pairs")
@@ -200,14 +200,14 @@ class Recipe(Model):
         mapped = {column for source in info.data.get("sources", {}).values() for column in source.columns}
         for name in columns:
             if name in PAIR.kinds:
-                raise ValueError(f"{name!r} is a column of the contract; choose another name")
+                raise ValueError(f"{name!r} is a column of every dataset; choose another name")
             if name not in mapped:
-                raise ValueError(f"{name!r} is mapped by no source; add it to a source's `columns`")
+                raise ValueError(f"{name!r} is not mapped; add it to the `columns` of a source")
         return columns
 
     @property
     def folder(self) -> Path:
-        """The folder of the recipe file, which local sources are relative to."""
+        """The folder of the recipe file. Paths of local sources are relative to it."""
         return self._folder
 
 
@@ -218,7 +218,7 @@ def load_recipe(name: str) -> Recipe:
         name: A recipe of the catalogue, or the path of a recipe file.
 
     Raises:
-        InputError: The recipe is unknown, or it does not follow the schema; the message names the line.
+        InputError: The recipe is unknown, or does not match the schema; the message names the line.
 
     Examples:
         >>> load_recipe("demo").title
@@ -235,7 +235,7 @@ def load_recipe(name: str) -> Recipe:
 
 
 def _known_keys(location: Location) -> list[str]:
-    """Returns the keys that are known at a place: those of the innermost model on the way to it."""
+    """Returns the known keys at a location: those of the innermost model on its path."""
     model: type[BaseModel] = Recipe
     for part in location[:-1]:
         entry = model.model_fields.get(str(part))

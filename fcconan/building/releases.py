@@ -1,4 +1,4 @@
-"""Writes and reads release folders: parquet files, card and manifest, replaced as a whole or not at all."""
+"""Writes release folders (parquet files, card and manifest) atomically."""
 
 import hashlib
 import json
@@ -37,24 +37,24 @@ def write_release(
     tier_rule: str | None,
     left_out: list[str],
 ) -> dict[str, Any]:
-    """Writes a release folder under a temporary name and then puts it in the place of `out`.
+    """Writes a release folder under a temporary name and then replaces `out` with it.
 
-    The same input gives the same bytes. Whatever goes wrong, `out` stays as it was.
+    The same input gives the same bytes. After an error, `out` is unchanged.
 
     Args:
         out: The folder to write or replace.
         recipe: The recipe.
         built: The full tables.
-        labels_only: Write the tables without their text columns.
-        tier_rule: The tier rule, for a dataset with tiers.
-        left_out: A sentence for each optional file that was not found.
+        labels_only: Whether to write the tables without their text columns.
+        tier_rule: Tier rule of the catalogue, for a dataset with tiers.
+        left_out: A sentence for each missing optional file.
 
     Returns:
         The manifest.
 
     Raises:
-        InputError: The folder cannot be written or holds files that are not of a release, or what is written without
-            texts quotes one of them on its card.
+        InputError: The folder cannot be written or has other files than those of a release, or the card of a
+            labels-only release quotes a text.
     """
     check_target(out, recipe.name)
     written = built.labels_only() if labels_only else built
@@ -77,7 +77,7 @@ def write_release(
     try:
         with new_folder(out) as stage:
             manifest = write_files(stage, written, card, manifest)
-            check_target(out, recipe.name)  # once more: writing took time
+            check_target(out, recipe.name)  # again, because the folder may have changed
     except OSError as error:
         raise _cannot_write(out, error) from error
     return manifest
@@ -90,9 +90,9 @@ def release_manifest(
 
     Args:
         recipe: The recipe.
-        built: The tables that the folder holds.
-        labels_only: Whether the folder holds no text.
-        tier_rule: The tier rule, for a dataset with tiers.
+        built: The tables of the folder.
+        labels_only: Whether the folder has no texts.
+        tier_rule: Tier rule of the catalogue, for a dataset with tiers.
         further: Further entries.
     """
     versions = config_versions(built)
@@ -137,10 +137,10 @@ def write_files(folder: Path, built: Built, card: str, manifest: dict[str, Any])
 
 
 def _check_no_quotation(recipe: Recipe, built: Built, public: str) -> None:
-    """Checks a release without texts while the texts are known: its card, its manifest and its columns.
+    """Checks that card, manifest and columns of a labels-only release contain none of the texts.
 
     Raises:
-        InputError: They hold one.
+        InputError: They contain a text.
     """
     texts = Texts(text for table in built.tables for text in texts_of(table))
     if texts.quoted_in(public):
@@ -152,7 +152,7 @@ def _check_no_quotation(recipe: Recipe, built: Built, public: str) -> None:
             column = column_of(table.config, name)
             strings = {each for each in table.data[name] if isinstance(each, str)} if kind == "string" else ()
             for string in strings:
-                # A label of one word may well be the whole of some text.
+                # A label of one word may be equal to a text.
                 if (column is not None and column.form.is_closed(string)) or len(words(string)) < 2:
                     continue
                 if texts.is_text(string):
@@ -163,7 +163,7 @@ def _check_no_quotation(recipe: Recipe, built: Built, public: str) -> None:
 
 
 def table_path(config: str, split: str) -> str:
-    """Returns where a table lies in a release folder."""
+    """Returns the path of a table within a release folder."""
     return f"{config}/{split}-00000-of-00001.parquet"
 
 
@@ -176,7 +176,7 @@ def table_bytes(table: pa.Table) -> bytes:
 
 
 def write_manifest(folder: Path, manifest: dict[str, Any]) -> dict[str, Any]:
-    """Writes and returns the manifest of a folder, with the hash and the size of every file that is in it."""
+    """Writes and returns the manifest of a folder, with hash and size of every file in it."""
     files = {
         path.relative_to(folder).as_posix(): {"sha256": sha256_of(path), "bytes": path.stat().st_size}
         for path in sorted(folder.rglob("*"))
@@ -188,10 +188,10 @@ def write_manifest(folder: Path, manifest: dict[str, Any]) -> dict[str, Any]:
 
 
 def config_versions(built: Built) -> dict[str, str]:
-    """Returns a version for every config that changes with its content.
+    """Returns a version of each config that changes with its content.
 
-    `datasets` keeps what it loaded once and notices a folder that was rebuilt in place by this version alone. It wants
-    three numbers; the last two are the first 64 bits of the sha256 of the content.
+    `datasets` caches loaded data and detects a rebuilt folder only by this version. A version must have three numbers;
+    the last two are the first 64 bits of the sha256 of the content.
     """
     versions = {}
     for config, parts in grouped((table.config, table.content_hash()) for table in built.tables).items():
@@ -206,10 +206,10 @@ def fingerprint(versions: dict[str, str]) -> str:
 
 
 def output_folder(out: Path | str) -> Path:
-    """Returns the absolute path of an output folder, without `.` and `..`; symbolic links are left as they are.
+    """Returns the absolute path of an output folder, without `.` and `..`; symbolic links are not resolved.
 
     Raises:
-        InputError: The path is empty, or is or holds the current folder.
+        InputError: The path is empty, or is or contains the current folder.
     """
     if not str(out) or (isinstance(out, str) and not out.strip()):
         raise InputError("--out is empty: name the folder to write")
@@ -225,11 +225,11 @@ def check_target(out: Path, name: str) -> None:
 
     Args:
         out: The path.
-        name: The dataset's name; the release of another one is not replaced.
+        name: Name of the dataset. The release of another dataset is not replaced.
 
     Raises:
-        InputError: The path is a file, a folder with files that are not of a release of this dataset, or in a folder
-            that cannot be written.
+        InputError: The path is a file, a folder with other files than those of a release of this dataset, or in a
+            folder that cannot be written.
     """
     parent = next(folder for folder in out.absolute().parents if folder.exists())
     if not parent.is_dir() or not os.access(parent, os.W_OK):
@@ -246,18 +246,18 @@ def check_target(out: Path, name: str) -> None:
 
 
 def check_replaceable(folder: Path, entry: str, is_ours: Callable[[Path], bool]) -> None:
-    """Checks that a folder is new or empty, or holds an earlier output of the same command and nothing else.
+    """Checks that a folder is new or empty, or has only an earlier output of the same command.
 
     Args:
         folder: The folder.
-        entry: The file that every such output has.
-        is_ours: Whether the command wrote a file, given its path within the folder.
+        entry: A file that every output of the command has.
+        is_ours: Function that returns whether the command wrote a file, given its path within the folder.
 
     Raises:
-        InputError: It is not a folder, or holds files that would be lost.
+        InputError: The path is not a folder, or the folder has files that would be lost.
     """
     if folder.is_symlink():
-        raise InputError(f"{folder} is a symbolic link: give the folder that it leads to")
+        raise InputError(f"{folder} is a symbolic link: give its target folder")
     if folder.exists() and not folder.is_dir():
         raise InputError(f"{folder} is not a folder: choose another one, or move it away")
     present = sorted(path.relative_to(folder) for path in folder.rglob("*") if path.is_symlink() or not path.is_dir())
@@ -265,9 +265,7 @@ def check_replaceable(folder: Path, entry: str, is_ours: Callable[[Path], bool])
         raise InputError(f"{folder} holds files but no {entry} (such as {present[0]}): choose an empty or new folder")
     foreign = next((path for path in present if not is_ours(path)), None)
     if foreign is not None:
-        raise InputError(
-            f"{folder} holds files of something else (such as {foreign}): move them away, or choose another folder"
-        )
+        raise InputError(f"{folder} holds other files (such as {foreign}): move them away, or choose another folder")
 
 
 def _sources(recipe: Recipe) -> list[dict[str, Any]]:

@@ -1,11 +1,11 @@
-"""Rows that several kinds of datasets share: pairs, benchmark tables and judgements."""
+"""Rows of several kinds of datasets: pairs, benchmark tables and judgements."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from fcconan.building.recipes import Aspect, Rater
+from fcconan.building.source_files import SourceRow, SourceRows
 from fcconan.building.tables import Table, grouped
-from fcconan.building.upstream_csv import Record, Rows
 from fcconan.data import PAIR, QRELS, TEXT_BY_ID, Columns, make_cn_id, make_hs_id, make_pair_id
 from fcconan.scoring import krippendorff_alpha
 
@@ -36,10 +36,10 @@ def ids_of(hate_speech: str, counter_narrative: str) -> Row:
     }
 
 
-def pair_row(record: Record) -> Row:
-    """Returns ids, texts and source id of an upstream pair, and CONAN's columns about topic and author, as columns.
+def pair_row(record: SourceRow) -> Row:
+    """Returns the columns of a pair: ids, texts, source id, and CONAN's columns about topic and author.
 
-    Columns that the file does not have are left out; the source id is then the number of the row.
+    Columns that the file lacks are left out. Without a source id, the number of the row takes its place.
     """
     found = ids_of(record["hate_speech"], record["counter_narrative"])
     for name in ("hs_type", "hs_subtype", "cn_type", "gender"):
@@ -53,15 +53,15 @@ def pair_row(record: Record) -> Row:
     return found
 
 
-def check_labels(rows: Rows, pairs: Sequence[Row]) -> None:
+def check_labels(rows: SourceRows, pairs: Sequence[Row]) -> None:
     """Checks that no pair occurs twice in a file.
 
     Args:
         rows: The rows of the file.
-        pairs: The pair of each row.
+        pairs: Pair of each row.
 
     Raises:
-        InputError: One does; the message says whether the labels differ.
+        InputError: A pair occurs twice; the message states whether the labels differ.
     """
     first: dict[str, int] = {}
     for record, pair in zip(rows, pairs, strict=True):
@@ -74,14 +74,14 @@ def check_labels(rows: Rows, pairs: Sequence[Row]) -> None:
             raise record.fail(f"the pair of line {rows.lines[other]} again, with {advice}")
 
 
-def alpha_in_words(about: str, units: Iterable[Sequence[float]], level: Any, units_in_words: str) -> str:
-    """Returns Krippendorff's alpha as cards show it.
+def describe_alpha(about: str, units: Iterable[Sequence[float]], level: Any, units_in_words: str) -> str:
+    """Returns a line with Krippendorff's alpha for a card.
 
     Args:
-        about: The level and the ratings, after the name of the coefficient.
-        units: The values of every unit.
+        about: Level of measurement and kind of ratings, in words.
+        units: Values of each unit.
         level: As in `krippendorff_alpha`.
-        units_in_words: What a unit with two or more values is.
+        units_in_words: Noun for units with two or more values.
     """
     alpha = krippendorff_alpha(list(units), level=level)
     value = "undefined" if alpha.value is None else f"{alpha.value:.3f}"
@@ -89,23 +89,23 @@ def alpha_in_words(about: str, units: Iterable[Sequence[float]], level: Any, uni
 
 
 def vote_agreement(votes: Iterable[Row]) -> list[str]:
-    """Returns the agreement of votes for the card; a pair with one vote, such as an inferred one, does not count."""
+    """Returns the agreement of votes for the card. Pairs with one vote, such as inferred ones, do not count."""
     scale = {"not_appropriate": 0.0, "not_sure": 1.0, "appropriate": 2.0}
     units = grouped((vote["pair_id"], scale[vote["label"]]) for vote in votes).values()
     return [
-        alpha_in_words(f"({level}) of the votes", units, level, "pairs with two or more votes")
+        describe_alpha(f"({level}) of the votes", units, level, "pairs with two or more votes")
         for level in ("nominal", "ordinal")
     ]
 
 
-def judged_note(judged: int, possible: int) -> str:
-    """Returns how many of the possible pairs are judged, for the card."""
+def describe_coverage(judged: int, possible: int) -> str:
+    """Returns a sentence with the number of judged pairs among all combinations, for the card."""
     unjudged = "; the others are unjudged, not negative" if judged < possible else ""
     return f"{judged} of {possible} combinations of HS and CN are judged{unjudged}."
 
 
 def texts_table(config: str, texts: Mapping[str, str]) -> Table:
-    """Returns a retrieval corpus, or queries, from texts by id, in the order of the texts."""
+    """Returns a corpus or queries from texts by id, in the order of the texts."""
     ordered = sorted(texts.items(), key=lambda pair: pair[1])
     data = {"_id": [key for key, _ in ordered], "text": [text for _, text in ordered]}
     return Table(config, "test", TEXT_BY_ID.kinds, data, ("_id",))
@@ -122,11 +122,11 @@ def qrels_table(config: str, pairs: Sequence[Row]) -> Table:
 
 
 def tier_members(pairs: Iterable[Row], tiers: Sequence[str]) -> dict[str, list[Row]]:
-    """Returns the pairs of every tier, those of better tiers included.
+    """Returns the pairs of each tier, including those of better tiers.
 
     Args:
         pairs: The pairs, each with its best tier.
-        tiers: The tiers, the best first.
+        tiers: Names of the tiers, the best first.
     """
     position = {name: number for number, name in enumerate(tiers)}
     return {name: [pair for pair in pairs if position[pair["tier"]] <= position[name]] for name in tiers}
@@ -138,13 +138,13 @@ def tier_tables(
     """Returns the tables of the tiers, and corpus, queries and qrels in the layout of BEIR and MTEB.
 
     Args:
-        members: The labelled pairs of every tier, the best tier first; `corpus`, `queries` and `qrels` without a prefix
-            are those of the last one.
-        columns: The columns of the pairs.
-        corpus: The texts of the corpus by id; by default those of the pairs.
+        members: Labelled pairs of each tier, the best tier first. `corpus`, `queries` and `qrels` without a prefix are
+            those of the last tier.
+        columns: Columns of the pairs.
+        corpus: Texts of the corpus by id; by default those of the pairs.
 
     Returns:
-        The tables, and the config aliases of the tiers.
+        The tables, and the aliases of configs.
     """
     *better, broadest = members
     everything = members[broadest]
@@ -185,12 +185,12 @@ def rating_row(
     """Returns one rating as columns.
 
     Args:
-        reply: The id of the reply.
-        rater: Who rated it.
-        aspect_name: What was rated.
-        aspect: The aspect's scale, which the rater may have one of its own for.
-        value: The upstream value; None where the cell is empty, and -1 for a model's unreadable output.
-        explanation: The raw output behind the value, if there is one.
+        reply: Id of the reply.
+        rater: The rater.
+        aspect_name: Name of the aspect.
+        aspect: Scale of the aspect, unless the rater has a separate one.
+        value: Value in the source file; None for an empty cell, -1 for an unreadable output of a model.
+        explanation: Raw output of the model, if any.
     """
     scale = rater.scale(aspect)
     reason = _missing_reason(scale, value, rater.kind)
@@ -209,7 +209,7 @@ def rating_row(
 
 
 def _missing_reason(aspect: Aspect, value: float | None, rater_kind: str) -> str | None:
-    """Returns why a value is not a rating (`not_rated`, `parse_failed`, `out_of_scale`), or None where it is one."""
+    """Returns the reason of a missing rating (`not_rated`, `parse_failed`, `out_of_scale`), or None for a rating."""
     if value is None:
         return "not_rated"
     if aspect.low is None or aspect.high is None:
@@ -225,12 +225,12 @@ def comparison_row(
     """Returns one verdict between two replies to one item as columns.
 
     Args:
-        a: The first reply.
-        b: The second reply.
-        rater: Who compared them.
+        a: First reply.
+        b: Second reply.
+        rater: Name of the rater.
         kind: `human` or `model`.
-        verdict: `a`, `b` or `tie`; None where there is none, which is `invalid`.
-        reason: Why there is none.
+        verdict: `a`, `b` or `tie`; None for an invalid verdict.
+        reason: Reason of an invalid verdict.
     """
     return {
         "item_id": a["item_id"],

@@ -1,4 +1,4 @@
-"""What a builder hands over: tables of typed columns, and what there is to say about them."""
+"""The output of builders: tables with typed columns, counts and notes."""
 
 import hashlib
 import json
@@ -33,7 +33,7 @@ ARROW_TYPES: dict[str, Any] = {
 
 
 def arrow_schema(columns: Columns) -> pa.Schema:
-    """Returns the schema of a release's table, with the features in the metadata as `datasets` writes them."""
+    """Returns the Arrow schema of a table, with the features of `datasets` in its metadata."""
     fields = []
     for name, kind in columns.items():
         value = ARROW_TYPES[DTYPES[kind]]
@@ -42,7 +42,7 @@ def arrow_schema(columns: Columns) -> pa.Schema:
 
 
 def kind_of(arrow_type: pa.DataType) -> str | None:
-    """Returns the kind of a column in a file, `string` also for text, or None for a type that no release has."""
+    """Returns the type of a column, given its Arrow type: `string` for texts, too, or None for other Arrow types."""
     kinds = {"string": pa.string(), "int": pa.int32(), "float": pa.float64(), "bool": pa.bool_()}
     kinds["strings"] = pa.list_(pa.string())
     return next((kind for kind, known in kinds.items() if known == arrow_type), None)
@@ -53,11 +53,11 @@ class Table:
     """One split of one config.
 
     Attributes:
-        config: The config's name, which is also its folder.
-        split: The split's name.
-        columns: The type of every column, by name (see `fcconan.data.schemas`).
-        data: The values of every column; all lists have one length.
-        key: Columns, none of them text, that together tell the rows apart.
+        config: Name of the config and of its folder.
+        split: Name of the split.
+        columns: Type of each column, by name (see `fcconan.data.schemas`).
+        data: Values of each column; lists of equal length.
+        key: Columns (not texts) that identify a row.
     """
 
     config: str
@@ -73,17 +73,17 @@ class Table:
     def from_rows(
         cls, config: str, split: str, columns: Columns, rows: list[dict[str, Any]], key: tuple[str, ...]
     ) -> "Table":
-        """Makes a table from one dict a row; a column that a row does not name is missing (None) in it.
+        """Creates a table from dictionaries; missing keys become None.
 
         Args:
-            config: The config that it is a split of.
-            split: The split.
-            columns: Names and types.
-            rows: The rows.
-            key: The columns that tell rows apart.
+            config: Name of the config.
+            split: Name of the split.
+            columns: Type of each column, by name.
+            rows: One dictionary per row.
+            key: Columns that identify a row.
 
         Raises:
-            KeyError: A row has a column that is not among these.
+            KeyError: A row has an unknown column.
         """
         for row in rows:
             unknown = row.keys() - columns.keys()
@@ -92,7 +92,7 @@ class Table:
         return cls(config, split, columns, {name: [row.get(name) for row in rows] for name in columns}, key)
 
     def rows(self) -> list[dict[str, Any]]:
-        """Returns one dict a row."""
+        """Returns one dictionary per row."""
         names = list(self.data)
         return [dict(zip(names, values, strict=True)) for values in zip(*self.data.values(), strict=True)]
 
@@ -101,10 +101,10 @@ class Table:
         return list(zip(*(self.data[name] for name in self.key), strict=True))
 
     def check(self) -> None:
-        """Checks that no two rows share a key, and that every label, tier, verdict and the like is a known one.
+        """Checks that keys are unique, and that labels, tiers, verdicts and similar columns have allowed values.
 
         Raises:
-            InputError: A row breaks the rule.
+            InputError: A row is invalid.
         """
         allowed = ALLOWED_VALUES | {"label": VOTE_LABELS if "rater" in self.columns else LABELS}
         for name in self.columns.keys() & allowed.keys():
@@ -126,7 +126,7 @@ class Table:
         return replace(self, columns=kept, data={name: self.data[name] for name in kept})
 
     def arrow(self) -> pa.Table:
-        """Returns the table as Arrow, with the features in the metadata as `datasets` writes them."""
+        """Returns the table as Arrow, with the features of `datasets` in its metadata."""
         schema = arrow_schema(self.columns)
         return pa.table([self._array(field) for field in schema], schema=schema)
 
@@ -134,7 +134,7 @@ class Table:
         values = self.data[field.name]
         try:
             if field.type == pa.int32() and any(isinstance(value, float) for value in values):
-                raise pa.ArrowInvalid("a number with a fraction")  # Arrow would cut the fraction off
+                raise pa.ArrowInvalid("a number with a fraction")  # Arrow would truncate it
             return pa.array(values, field.type)
         except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError) as error:
             raise InputError(
@@ -142,7 +142,7 @@ class Table:
             ) from error
 
     def content_hash(self) -> str:
-        """Returns the sha256 of names, types and values, whatever program writes them to disk."""
+        """Returns the sha256 of names, types and values, independent of the file format."""
         hasher = hashlib.sha256(json.dumps([self.split, self.columns]).encode())
         for name in self.columns:
             hasher.update(json.dumps(self.data[name], ensure_ascii=False).encode())
@@ -151,14 +151,14 @@ class Table:
 
 @dataclass
 class Built:
-    """What one recipe produced.
+    """The output of a builder.
 
     Attributes:
-        tables: The tables, in the order of the card.
-        aliases: Further config names that serve the files of another config (`gold-corpus` those of `corpus`).
-        facts: Counts that the recipe states and the manifest holds.
-        agreement: Agreement figures for the card, one line each.
-        notes: What was left out, resolved or reported, in sentences for the card.
+        tables: Tables, in the order of the card.
+        aliases: Mapping from further names of configs to configs (`gold-corpus` to `corpus`).
+        facts: Further counts, which are compared with the recipe and written to the manifest.
+        agreement: Lines about agreement for the card.
+        notes: Sentences about omissions and peculiarities for the card.
     """
 
     tables: list[Table]
@@ -168,14 +168,14 @@ class Built:
     notes: list[str] = field(default_factory=list)
 
     def labels_only(self) -> "Built":
-        """Returns the same without any text column."""
+        """Returns the output without text columns."""
         return replace(self, tables=[table.labels_only() for table in self.tables])
 
     def table(self, config: str, split: str) -> Table:
         """Returns one table.
 
         Raises:
-            KeyError: There is none.
+            KeyError: The table does not exist.
         """
         for table in self.tables:
             if (table.config, table.split) == (config, split):
@@ -184,7 +184,7 @@ class Built:
 
 
 def grouped(entries: Iterable[tuple[Key, Value]]) -> dict[Key, list[Value]]:
-    """Returns the values of every key, both in the order in which they come."""
+    """Returns the values by key; keys and values keep their order."""
     groups: dict[Key, list[Value]] = {}
     for key, value in entries:
         groups.setdefault(key, []).append(value)
@@ -192,7 +192,7 @@ def grouped(entries: Iterable[tuple[Key, Value]]) -> dict[Key, list[Value]]:
 
 
 def strings_in(values: Iterable[Any]) -> Iterator[str]:
-    """Yields the strings of cells that are a string, a list of strings, or something else."""
+    """Yields the non-empty strings in cells, which are strings, lists or other values."""
     for value in values:
         yield from (each for each in (value if isinstance(value, list) else [value]) if isinstance(each, str) and each)
 
@@ -202,7 +202,7 @@ def texts_of(table: Table, names: Collection[str] | None = None) -> Iterator[str
 
     Args:
         table: The table.
-        names: The columns to read; by default those of texts.
+        names: Columns to read; by default all text columns.
     """
     for name, kind in table.columns.items():
         if kind in RESTRICTED_TYPES if names is None else name in names:

@@ -1,9 +1,8 @@
-"""Agreement and tier of a pair, from its votes, its final label and its validity, by a declared rule.
+"""Agreement and tier of a pair, given its votes, its final label and its validation.
 
-A tier rule is a YAML file (`annotations/tier-rules/`, or one's own): tiers from the best to the broadest, each with the
-conditions that it adds to those of the broader tiers, so that tiers are nested by construction. FC-CONAN (section 4.1)
-names four tiers. The two rules of the catalogue differ in what Diamond is: on FC-CONAN, `released` gives 551 pairs and
-`strict` 530.
+A tier rule is a YAML file (in `annotations/tier-rules/` or elsewhere) with tiers from the best to the broadest. Each
+tier adds conditions to those of the broader tiers, so that tiers are nested. FC-CONAN (section 4.1) has four tiers. The
+two rules of the catalogue differ in Diamond: on FC-CONAN, `released` gives 551 pairs and `strict` 530.
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,14 +23,15 @@ ANNOTATOR: Role = "annotator"
 
 
 def agreement(votes: Sequence[str], label: str) -> Agreement:
-    """Returns how the votes on a pair relate to its final label.
+    """Returns the relation of the votes on a pair to its final label.
 
     Args:
-        votes: The labels that the annotators gave, `not_sure` among them; one or more.
-        label: The final label.
+        votes: Labels of the annotators, including `not_sure`; one or more.
+        label: Final label.
 
     Returns:
-        `single` (one vote), `unanimous` (all say the final label), `majority` (more than half do), or `adjudicated`.
+        `single` (one vote), `unanimous` (all votes are the final label), `majority` (more than half are), or
+        `adjudicated`.
     """
     backing = sum(vote == label for vote in votes)
     if len(votes) == 1:
@@ -46,10 +46,10 @@ class Judged:
     """The properties of a pair that a tier rule can test.
 
     Attributes:
-        votes: The labels that the raters gave; one or more.
-        label: The final label.
-        valid: Whether it was confirmed.
-        roles: Roles of the raters who voted.
+        votes: Labels of the raters; one or more.
+        label: Final label.
+        valid: Whether validators confirmed the label.
+        roles: Roles of the raters.
     """
 
     votes: Sequence[str]
@@ -59,15 +59,15 @@ class Judged:
 
 
 class Tier(BaseModel):
-    """One tier and the conditions that it adds to those of the broader tiers; all of them must hold.
+    """A tier with its conditions, which apply in addition to those of the broader tiers.
 
     Attributes:
         name: Name of the tier.
-        min_votes: The least number of votes.
-        agreement: The allowed relations of the votes to the final label.
-        valid: `true` if the label must be confirmed; `any` adds no condition.
-        roles: The allowed roles of the raters who voted; a vote by any other role excludes the pair.
-        min_backing: The least share of the votes that say the final label.
+        min_votes: Minimum number of votes.
+        agreement: Allowed relations of the votes to the final label.
+        valid: `true` if validators must have confirmed the label; `any` adds no condition.
+        roles: Allowed roles of the raters; a vote of another role excludes the pair.
+        min_backing: Minimum share of votes for the final label.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -80,19 +80,19 @@ class Tier(BaseModel):
     min_backing: float | None = Field(None, gt=0, le=1, strict=True)
 
     def meets(self, pair: Judged) -> bool:
-        """Whether a pair meets the conditions that are given."""
+        """Returns whether a pair meets the conditions of this tier."""
         backing = sum(vote == pair.label for vote in pair.votes)
         return (
             (self.min_votes is None or len(pair.votes) >= self.min_votes)
             and (self.agreement is None or agreement(pair.votes, pair.label) in self.agreement)
             and (self.valid is not True or pair.valid)
             and (self.roles is None or pair.roles <= set(self.roles))
-            # A share such as 0.67 of 100 votes is 67.00000000000001 to a computer.
+            # Tolerance for rounding: 0.67 * 100 is 67.00000000000001.
             and (self.min_backing is None or backing >= self.min_backing * len(pair.votes) - 1e-9)
         )
 
     def in_words(self) -> str:
-        """Returns the conditions as a card lists them."""
+        """Returns the conditions in words, for cards."""
         words = []
         if self.min_votes is not None:
             words.append(f"{self.min_votes} or more vote{'s' if self.min_votes > 1 else ''}")
@@ -108,7 +108,7 @@ class Tier(BaseModel):
 
 
 def _within(broader: Tier, tier: Tier) -> Tier:
-    """Returns a tier with the conditions of a broader one added to its own."""
+    """Returns a tier with the conditions of a broader one added."""
     conditions: dict[str, Any] = broader.model_dump(exclude_none=True)
     for name, own in tier.model_dump(exclude_none=True).items():
         other = conditions.get(name, own)
@@ -125,8 +125,8 @@ class TierRule(BaseModel):
     """A tier rule: nested tiers from the best to the broadest.
 
     Attributes:
-        meaning: A sentence for the card.
-        tiers: The tiers. A pair that is not in the last one is in none.
+        meaning: Description in one sentence, for the card.
+        tiers: Tiers. A pair outside of the last tier has no tier.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -152,7 +152,7 @@ class TierRule(BaseModel):
 
     @cached_property
     def complete(self) -> list[Tier]:
-        """The tiers with every condition that holds for them, the best first."""
+        """The tiers with all of their conditions, the best first."""
         return [*accumulate(reversed(self.tiers), _within)][::-1]
 
     @property
@@ -161,9 +161,9 @@ class TierRule(BaseModel):
         return [tier.name for tier in self.tiers]
 
     def best(self, pair: Judged) -> str | None:
-        """Returns the name of the best tier of a pair, which meets its conditions and those of all broader tiers.
+        """Returns the name of the best tier of a pair: it meets the conditions of this and all broader tiers.
 
-        None is a pair that meets not even the conditions of the broadest tier.
+        None if the pair does not meet the conditions of the broadest tier.
         """
         best = None
         for tier in reversed(self.tiers):
@@ -177,10 +177,10 @@ def load_tier_rule(name: str) -> TierRule:
     """Loads and checks a tier rule.
 
     Args:
-        name: A rule of the catalogue, or the path of a file of one's own (it ends in `.yaml` or `.yml`).
+        name: A rule of the catalogue, or the path of a file (it ends in `.yaml` or `.yml`).
 
     Raises:
-        InputError: The rule is unknown, or it does not follow the schema; the message names file and line.
+        InputError: The rule is unknown, or does not match the schema; the message names file and line.
     """
     file = YamlFile(tier_rule_path(name))
     try:
@@ -190,28 +190,28 @@ def load_tier_rule(name: str) -> TierRule:
 
 
 def tier_rule_keys(location: Location) -> list[str]:
-    """Returns the keys that are known at a place of a tier rule."""
+    """Returns the known keys at a location in a tier rule."""
     return list((Tier if "tiers" in location[:-1] else TierRule).model_fields)
 
 
-TIER_RULES: Mapping[str, TierRule] = {name: load_tier_rule(name) for name in tier_rule_names()}  # of the catalogue
+TIER_RULES: Mapping[str, TierRule] = {name: load_tier_rule(name) for name in tier_rule_names()}
 
 
 def tier(votes: Sequence[str], label: str, valid: bool, rule: str) -> str:
-    """Returns the best tier that a pair belongs to; the tiers are nested.
+    """Returns the best tier of a pair.
 
     Args:
-        votes: The labels that the annotators gave.
-        label: The final label.
-        valid: Whether the validator confirmed it.
+        votes: Labels of the annotators.
+        label: Final label.
+        valid: Whether a validator confirmed the label.
         rule: A key of `TIER_RULES`.
 
     Returns:
-        Under the rules of the catalogue `bronze` (not confirmed), `silver` (confirmed), `gold` (and two or more
-        annotators), or `diamond` (by the rule).
+        `bronze` (not confirmed), `silver` (confirmed), `gold` (confirmed, two or more annotators), or `diamond`
+        (depends on the rule).
 
     Raises:
-        InputError: The rule leaves the pair out.
+        InputError: The pair has no tier under the rule.
     """
     best = TIER_RULES[rule].best(Judged(votes, label, valid))
     if best is None:

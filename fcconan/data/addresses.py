@@ -1,4 +1,4 @@
-"""Addresses of endpoints, proxies and hubs: one parser, and one form that may be shown, which has no secrets."""
+"""Addresses of endpoints, proxies and hubs: one parser, and one form without secrets for display."""
 
 import base64
 import ipaddress
@@ -69,7 +69,7 @@ class Address:
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """The texts that must not be written anywhere."""
+        """Strings that must not appear in any output."""
         if self.user is None or self.authorization is None:
             return ()
         pair = self.authorization.removeprefix("Basic ")
@@ -85,7 +85,7 @@ def parse_address(text: str, name: str, *, example: str) -> Address:
         example: A valid address, for messages.
 
     Raises:
-        InputError: It is not a valid address. The message shows no secret of it.
+        InputError: The address is not valid. The message contains no secret of it.
     """
     text = text.strip().rstrip("/")
     problem = _problem(text)
@@ -103,7 +103,7 @@ def endpoint_address(base_url: str | None) -> Address:
     """Returns the address of an OpenAI-compatible endpoint: the given one, `$OPENAI_BASE_URL`, or that of OpenAI.
 
     Raises:
-        InputError: It is not a valid address.
+        InputError: The address is not valid.
     """
     name = "--base-url" if base_url else "OPENAI_BASE_URL"
     given = base_url or os.environ.get("OPENAI_BASE_URL") or OPENAI_URL
@@ -114,7 +114,7 @@ def hub_address() -> Address:
     """Returns the address of the Hugging Face Hub: `$HF_ENDPOINT`, or the public one.
 
     Raises:
-        InputError: The variable holds something else.
+        InputError: The value of the variable is not a valid address.
     """
     return parse_address(os.environ.get("HF_ENDPOINT") or HUB, "HF_ENDPOINT", example=HUB)
 
@@ -137,7 +137,7 @@ def shown(text: str) -> str:
 
 
 def _problem(text: str) -> str | None:
-    """Returns what is wrong with an address, in words that repeat nothing of it; None for a valid one."""
+    """Returns the fault of an address without quoting any part of it; None for a valid address."""
     if not text or any(character.isspace() or not character.isprintable() for character in text):
         return "it is empty, or has white space or control characters"
     try:
@@ -164,7 +164,7 @@ def proxy_for(url: str) -> Address | None:
     """Returns the proxy that the environment names for an address, or None.
 
     Raises:
-        InputError: The environment names something that is not the address of a proxy.
+        InputError: The value in the environment is not the address of a proxy.
     """
     from urllib.request import getproxies, proxy_bypass  # slow to import
 
@@ -193,7 +193,7 @@ def environment_secrets() -> tuple[str, ...]:
 
 
 def without_secrets(text: str, secrets: Iterable[str] = ()) -> str:
-    """Returns a text without secrets: those given, and user names, passwords and keys in the addresses it holds.
+    """Returns a text without the given secrets and without user names, passwords and keys in its addresses.
 
     Args:
         text: Any text, such as the message of a library's error.
@@ -213,7 +213,7 @@ def one_line(error: object, most: int = 200) -> str:
 
 
 def masked(raw: bytes, secrets: Iterable[str]) -> bytes:
-    """Returns bytes from elsewhere in which `***` replaces every secret of at least 8 characters.
+    """Returns external bytes with `***` in place of every secret of at least 8 characters.
 
     A secret is found as it is, escaped as in JSON or Python (once or several times), percent-encoded, and as in HTML.
 

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-ASIDE = "-old"  # the end of an old folder's name while another takes its place
+ASIDE = "-old"  # suffix of an old folder during its replacement
 _AT_WORKING_FOLDER = -100
 _EXCHANGE = 2
 
@@ -39,9 +39,9 @@ def write_whole(path: Path, text: str, *, errors: str = "strict") -> None:
 
 @contextmanager
 def new_file(path: Path) -> Iterator[Path]:
-    """Yields the temporary name of a file, which takes the place of an older one at the end of the block.
+    """Yields a temporary name for a file, and replaces the file at the end of the block.
 
-    The temporary name has the same suffix. After an error in the block the older one stays.
+    The temporary name has the same suffix. After an error in the block, the old file is unchanged.
 
     Args:
         path: The file, in a folder that exists.
@@ -63,9 +63,9 @@ def new_file(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def new_folder(folder: Path) -> Iterator[Path]:
-    """Yields an empty folder, which takes the place of an older one at the end of the block.
+    """Yields an empty folder, and replaces the target folder with it at the end of the block.
 
-    After an error in the block the older one stays.
+    After an error in the block, the old folder is unchanged.
 
     Args:
         folder: The folder to replace or make.
@@ -86,7 +86,7 @@ def new_folder(folder: Path) -> Iterator[Path]:
 
 @contextmanager
 def temporary_folder(prefix: str) -> Iterator[Path]:
-    """Makes a temporary folder, and removes it in the end, with those of killed processes.
+    """Makes a temporary folder, and removes it at the end together with those of killed processes.
 
     Args:
         prefix: The beginning of the names of these folders.
@@ -99,7 +99,7 @@ def temporary_folder(prefix: str) -> Iterator[Path]:
 
 
 def remove_stale(path: Path) -> None:
-    """Removes stale temporary files of a file or folder; an old folder that was moved aside is put back."""
+    """Removes stale temporary files of a file or folder, and restores an old folder that was moved aside."""
     with suppress(OSError):  # a folder that cannot be listed may still be written
         for stale in leftovers(path.parent, f".{path.name}."):
             if stale.name.endswith(ASIDE) and not path.exists():
@@ -118,7 +118,7 @@ def mark(prefix: str) -> str:
 def leftovers(folder: Path, prefix: str) -> list[Path]:
     """Returns temporary files and folders of processes of this host that have ended.
 
-    Those of other hosts stay: from here it cannot be seen whether their processes still run.
+    Those of other hosts are left out, because their processes may still run.
     """
     own = f"{prefix}{_host()}-"
     found = []
@@ -152,15 +152,15 @@ def may_be_written(path: Path) -> bool:
 
 
 def is_special(path: Path) -> bool:
-    """Returns whether a path names a device, a pipe or a socket, which the superuser could replace by a file."""
+    """Returns whether a path is a device, a pipe or a socket, which the superuser could overwrite with a file."""
     return path.exists() and not path.is_file() and not path.is_dir()
 
 
 def _put_in_place(stage: Path, folder: Path) -> None:
-    """Puts the finished folder in the place of the old one, which may end up under the stage's name.
+    """Replaces a folder with the finished one. The old folder may remain under the name of the stage.
 
     Raises:
-        OSError: The folder cannot be put there; the old one is where it was.
+        OSError: The folder cannot be replaced. The old one is unchanged.
     """
     if not folder.exists():
         stage.rename(folder)

@@ -1,14 +1,14 @@
-"""Checkpoints: computed values on disk, with which an interrupted command continues.
+"""Checkpoints: computed values on disk, from which an interrupted command resumes.
 
-This is the one way in which commands continue. Paid answers have a store of their own (`fcconan.models`).
+All commands resume from checkpoints. Paid answers have a separate store (`fcconan.models`).
 
-A checkpoint is a file with one value and its inputs, that is everything that determines it, on one line of JSON:
+A checkpoint is a file with one value and its inputs (everything that determines the value), as one line of JSON:
 
     {"checksum": "32 hex digits", "format": 1, "inputs": {...}, "value": ...}
 
 The checksum is BLAKE2b with 128 bits (RFC 7693) over the bytes that follow it. It detects damage and edits; it does not
-authenticate the author of a file. A value with another checksum or other inputs is never used: it is computed again.
-Damage is reported in one line on standard error.
+authenticate the author of a file. A value with another checksum or other inputs is computed again. Damage is reported
+in one line on standard error.
 
 Values that are files themselves (shards, matrices) have a checkpoint with their hashes: see `seal_folder`.
 """
@@ -40,7 +40,7 @@ class Checkpoint:
         inputs: Everything that determines the value, as values that JSON can hold.
 
     Raises:
-        TypeError: JSON cannot hold an input. Its text would not do: that of a long array leaves out its middle.
+        TypeError: JSON cannot hold an input. Text does not replace an input: long arrays are abbreviated.
     """
 
     def __init__(self, path: Path, inputs: Mapping[str, Any]) -> None:
@@ -50,7 +50,7 @@ class Checkpoint:
     def load(self) -> Any:
         """Returns the value; None if there is none for these inputs.
 
-        A damaged file is reported on standard error. Reading never fails: a file that cannot be read has no value.
+        A damaged file is reported on standard error. A file that cannot be read counts as missing.
         """
         try:
             line = self.path.read_bytes()
@@ -78,16 +78,16 @@ class Checkpoint:
 
 
 def _sealed(body: bytes) -> bytes:
-    """Returns the line of a JSON object: a checksum, and the members of which `body` consists."""
+    """Returns a line of JSON with a checksum and the members in `body`."""
     checksum = hashlib.blake2b(body, digest_size=_DIGITS // 2).hexdigest().encode()
     return _START + checksum + _MIDDLE + body + _END
 
 
 def seal_folder(folder: Path, inputs: Mapping[str, Any]) -> None:
-    """Writes a checkpoint with the hashes of all files of a folder into it; for values that are files themselves.
+    """Writes a checkpoint with the hashes of all files of a folder into the folder, for values that are files.
 
     Args:
-        folder: The folder, without folders in it.
+        folder: The folder, without subfolders.
         inputs: Everything that determines its files.
 
     Raises:
@@ -97,7 +97,7 @@ def seal_folder(folder: Path, inputs: Mapping[str, Any]) -> None:
 
 
 def is_sealed(folder: Path, inputs: Mapping[str, Any]) -> bool:
-    """Returns whether a folder is as `seal_folder` found it, with the same inputs; damage is reported."""
+    """Returns whether a folder is unchanged since `seal_folder`, for the same inputs; damage is reported."""
     try:
         expected = Checkpoint(folder / _SEAL, inputs).load()
         whole = bool(expected == _hashes_in(folder))
@@ -108,16 +108,16 @@ def is_sealed(folder: Path, inputs: Mapping[str, Any]) -> bool:
     return whole
 
 
-def claim_folder(folder: Path, inputs: Mapping[str, Any], what: str) -> None:
-    """Makes the folder of unfinished work, or checks that it belongs to the same work.
+def claim_folder(folder: Path, inputs: Mapping[str, Any], task: str) -> None:
+    """Makes the folder of an unfinished task, or checks that it belongs to the same task.
 
     Args:
-        folder: The folder; its `what.json` says, for people, too, what it belongs to.
-        inputs: Everything that determines the work, as values that JSON can hold.
-        what: The work, such as `training`.
+        folder: The folder, which gets a file with the inputs.
+        inputs: Everything that determines the result, as values that JSON can hold.
+        task: Name of the task, such as `training`.
 
     Raises:
-        InputError: It belongs to other work, or cannot be used.
+        InputError: The folder belongs to another task, or cannot be used.
     """
     path, inputs = folder / _CLAIM, json.loads(json.dumps(inputs))
     try:
@@ -131,7 +131,7 @@ def claim_folder(folder: Path, inputs: Mapping[str, Any], what: str) -> None:
         raise InputError(f"{folder} cannot be used ({error}): remove it or choose another --out") from error
     if other:
         raise InputError(
-            f"{folder} holds an unfinished {what} with another {', '.join(other)}: finish it with the original "
+            f"{folder} holds an unfinished {task} with another {', '.join(other)}: finish it with the original "
             "options, or remove it"
         )
 

@@ -1,8 +1,8 @@
-"""Column mapping: the names that the columns of a file have here, from options and from YAML files next to the data.
+"""Column mapping: from the columns of a file to those of this package, by options and by YAML files next to the data.
 
-A mapping is written the same way everywhere: `NAME=THEIRS` in options, `NAME: THEIRS` in a YAML file, where NAME is a
-column of this package and THEIRS is its name in the file. `rows.columns.yaml` belongs to `rows.csv` alone, and all
-columns that it names must be there. `columns.yaml` belongs to all files of its folder, each of which may lack some.
+A mapping is `NAME=COLUMN` in options and `NAME: COLUMN` in a YAML file. NAME is a column of this package, and COLUMN is
+its name in the file. `rows.columns.yaml` applies to `rows.csv` only, which must have all of its columns. `columns.yaml`
+applies to all files of its folder, which may lack some of them.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -14,9 +14,9 @@ from fcconan.errors import InputError
 
 COLUMNS_FILE = "columns.yaml"
 KINDS = ("pairs", "votes", "replies", "ratings", "comparisons", "rankings")
-# The column that holds the judgement of a rater; a file with a column for each rater has it under the raters' names.
+# The column of the judgement. A file with a column for each rater has the judgements in those columns instead.
 JUDGEMENT = {"ratings": "value", "comparisons": "verdict", "votes": "label"}
-# Columns that rows of a kind need.
+# Required columns of each kind of row.
 NEEDED = {
     "ratings": ("reply_id", "rater", "aspect", "value"),
     "comparisons": ("item_id", "system_a", "system_b", "verdict"),
@@ -47,7 +47,7 @@ WideColumns = dict[tuple[str, str], str]
 
 
 def renamed(row: Mapping[str, Any], rename: Mapping[str, str]) -> dict[str, Any]:
-    """Returns a row with further columns under the names of this package; columns that it lacks are left out.
+    """Returns a row with the mapped columns added under the names of this package; missing columns are skipped.
 
     >>> renamed({"who": "anna", "rater": "old"}, {"rater": "who", "value": "grade"})
     {'who': 'anna', 'rater': 'anna'}
@@ -61,16 +61,16 @@ def first_name(row: Mapping[str, Any], name: str) -> str | None:
 
 
 def check_there(name: str, lost: Sequence[str], row: Mapping[str, Any], cure: str = "name one of these") -> None:
-    """Refuses columns that a source lacks, all at once.
+    """Raises one error for all missing columns of a source.
 
     Args:
-        name: The source.
-        lost: The columns that it lacks; none is no error.
-        row: A row, whose columns are named.
-        cure: What to do.
+        name: Name of the source.
+        lost: Missing columns; may be empty.
+        row: A row, whose columns the message lists.
+        cure: Advice at the end of the message.
 
     Raises:
-        InputError: There are such columns.
+        InputError: Columns are missing.
     """
     if lost:
         columns = f"column{'s' * (len(lost) > 1)} {', '.join(map(repr, dict.fromkeys(lost)))}"
@@ -78,13 +78,13 @@ def check_there(name: str, lost: Sequence[str], row: Mapping[str, Any], cure: st
 
 
 def read_mapping(file: Path) -> tuple[dict[str, str], bool]:
-    """Reads the column mapping that lies next to a file.
+    """Reads the column mapping next to a file.
 
     Args:
         file: A file of rows.
 
     Returns:
-        The mapping, and whether it belongs to this file alone.
+        The mapping, and whether it applies to this file only.
 
     Raises:
         InputError: The YAML file is not a mapping of known columns to names.
@@ -99,22 +99,22 @@ def read_mapping(file: Path) -> tuple[dict[str, str], bool]:
     for name, theirs in found.items():
         if not isinstance(theirs, str):
             found_value = "a block" if isinstance(theirs, dict) else repr(theirs)
-            raise InputError(f"{path}: {name} is {found_value}, expected the name of a column, such as rater: who")
+            raise InputError(f"{path}: {name} is {found_value}, expected the name of a column, as in rater: annotator")
         if name not in MAPPED_COLUMNS:
             raise InputError(f"{path}: rows have no {name!r}, only {', '.join(MAPPED_COLUMNS)}")
     return found, path == own
 
 
 def typed_row(row: Mapping[str, Any], columns: Columns, place: str) -> dict[str, Any]:
-    """Returns a row whose texts are numbers and truth values where its columns have such a type.
+    """Returns a row with strings converted to numbers and truth values in the columns of these types.
 
     Args:
         row: The row.
-        columns: Names and types of the columns; others are left as they are.
-        place: The place of the row, for messages.
+        columns: Names and types of the columns; others are unchanged.
+        place: Position of the row, for messages.
 
     Raises:
-        InputError: A cell is not of its column's type.
+        InputError: A cell does not have the type of its column.
     """
     return {name: _typed(cell, columns.get(name), place, name) for name, cell in row.items()}
 

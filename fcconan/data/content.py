@@ -9,19 +9,19 @@ from pathlib import Path
 from fcconan.errors import InputError
 
 
-def counted(number: int, what: str) -> str:
+def counted(number: int, noun: str) -> str:
     """Returns a number with a noun, such as `1 rater` and `2 raters`."""
-    return f"{number} {what}" if number == 1 else f"{number} {what}s"
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def did_you_mean(name: str, names: Iterable[str]) -> str:
-    """Returns a question with the nearest of the known names, and a space after it; nothing if none is near."""
+    """Returns a question with the most similar known name and a space, or an empty string if none is similar."""
     near = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
     return f"did you mean {near[0]!r}? " if near else ""
 
 
 def failed(requests: int) -> str:
-    """Says how many requests failed in a way that may be over when they are sent again."""
+    """Returns a phrase with the number of requests that failed temporarily."""
     return f"{counted(requests, 'request')} failed for a passing reason"
 
 
@@ -32,7 +32,7 @@ def content_folder() -> Path:
     return installed if installed.is_dir() else package.parent
 
 
-# The files of every kind of entry of the catalogue; an entry is named by its file, a task by its folder.
+# Files of the catalogue by kind of entry. Entries have the names of their files, tasks those of their folders.
 _FILES = {
     "recipe": "builders/*.yaml",
     "task": "annotations/*/task.yaml",
@@ -77,10 +77,10 @@ def tier_rule_names() -> list[str]:
 
 
 def check_built(name: str) -> None:
-    """Checks that what is named as a folder is not a dataset of the catalogue that has yet to be built here.
+    """Checks that a path is not the name of a catalogue dataset that has not been built.
 
     Raises:
-        InputError: It is one.
+        InputError: The path does not exist and is the name of a dataset of the catalogue.
     """
     if name in recipe_names() and not Path(name).exists():
         raise InputError(
@@ -95,7 +95,7 @@ def recipe_path(name: str) -> Path:
         name: A recipe of the catalogue, or the path of a recipe file (it ends in `.yaml` or `.yml`).
 
     Raises:
-        InputError: There is no such recipe; the message names the nearest one.
+        InputError: The recipe does not exist; the message suggests a similar name.
     """
     return catalogue_entry("recipe", name, _entries("recipe"))
 
@@ -107,7 +107,7 @@ def tier_rule_path(name: str) -> Path:
         name: A rule of the catalogue, or the path of a rule file (it ends in `.yaml` or `.yml`).
 
     Raises:
-        InputError: There is no such rule; the message names the nearest one.
+        InputError: The rule does not exist; the message suggests a similar name.
     """
     return catalogue_entry("tier rule", name, _entries("tier rule"))
 
@@ -117,10 +117,11 @@ def task_path(name: str) -> Path:
 
     Args:
         name: A task of the catalogue, or the path of a task file (it ends in `.yaml` or `.yml`) or of a folder with a
-            `task.yaml`. A name of the catalogue comes before a folder of that name; write `./name` for the folder.
+            `task.yaml`. A name of the catalogue takes precedence over a folder of that name; write `./name` for the
+            folder.
 
     Raises:
-        InputError: There is no such task; the message names the nearest one.
+        InputError: The task does not exist; the message suggests a similar name.
     """
     is_folder = name not in task_names() and Path(name).is_dir()
     return catalogue_entry("task", str(Path(name) / "task.yaml") if is_folder else name, _entries("task"))
@@ -135,10 +136,10 @@ def catalogue_entry(
         kind: The kind of entry, for messages.
         name: The name of an entry, or the path of a file.
         known: The entries by name.
-        suffixes: How the names of files end.
+        suffixes: Suffixes of file names.
 
     Raises:
-        InputError: There is no such entry or file; the message names the nearest entry.
+        InputError: The entry or file does not exist; the message suggests a similar entry.
     """
     if name.endswith(suffixes):
         if not Path(name).is_file():
@@ -157,7 +158,7 @@ def card_template_path() -> Path:
 
 @cache
 def published_names() -> frozenset[str]:
-    """Returns the names of all tables, rows and columns of the papers' figures in `benchmarks/published`."""
+    """Returns the names of all tables, rows and columns of published values in `benchmarks/published`."""
     import yaml
 
     found: set[str] = set()

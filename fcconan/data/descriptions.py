@@ -1,6 +1,6 @@
 """Descriptions of configs and columns, for dataset cards, Croissant and `docs/columns.md`."""
 
-# What one row of a config is. A further word before `-qrels`, `-corpus`, `-queries` or `-pairs` names a part.
+# Content of one row, by config. A prefix of `-qrels`, `-corpus`, `-queries` or `-pairs` names a part.
 CONFIGS = {
     "diamond": "a labelled pair of HS and CN of the tier Diamond",
     "gold": "a labelled pair of HS and CN of the tier Gold; includes Diamond",
@@ -271,7 +271,7 @@ def _part(config: str) -> str:
 
 
 def describe_config(config: str) -> str | None:
-    """Returns what one row of a config is, or None for an unknown config.
+    """Returns the content of one row of a config, or None for an unknown config.
 
     Examples:
         >>> describe_config("gold-qrels")

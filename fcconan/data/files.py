@@ -26,8 +26,8 @@ def parse_json(text: str | bytes) -> Any:
         The value.
 
     Raises:
-        ValueError: The text is not JSON, or its arrays and objects are nested too deeply. Python's own parser raises
-            `RecursionError` for the latter, which readers of files do not expect.
+        ValueError: The text is not JSON, or its arrays and objects are nested too deeply, for which the parser of
+            Python raises `RecursionError`.
     """
     try:
         return json.loads(text)
@@ -50,19 +50,19 @@ def read_text(path: Path) -> str:
 
 
 SUFFIXES = (".parquet", ".jsonl", ".csv", ".tsv")
-_CELLS = {".csv": ",", ".tsv": "\t"}  # what stands between cells
+_CELLS = {".csv": ",", ".tsv": "\t"}  # separator of cells
 _BATCH = 2_000
 _SEPARATORS = {";": ("semicolons", "with commas"), "\t": ("tabs", "with commas, or under a name in .tsv")}
 Row = dict[str, Any]
 
 
 def read_rows(path: Path) -> Iterator[Row]:
-    """Yields the rows of a file; cells of CSV and TSV stay text, and empty ones are None.
+    """Yields the rows of a file. Cells of CSV and TSV are strings; empty cells are None.
 
-    TSV has quotation marks around cells as CSV has, which is how spreadsheets and pandas write it.
+    TSV is quoted like CSV, as spreadsheets and pandas write it.
 
     Raises:
-        InputError: The file cannot be read as what its name says.
+        InputError: The file cannot be read in the format of its suffix.
     """
     _check_suffix(path)
     try:
@@ -89,24 +89,24 @@ def read_rows(path: Path) -> Iterator[Row]:
 
 
 def read_typed_rows(path: Path, columns: Columns) -> Iterator[Row]:
-    """Yields the rows of a file that `RowWriter` wrote, with numbers and truth values also where it is CSV or TSV.
+    """Yields the rows of a file by `RowWriter`, with numbers and truth values also in CSV and TSV.
 
     Args:
         path: The file.
-        columns: Names and types of the columns; others are left as they are.
+        columns: Names and types of the columns; others are unchanged.
 
     Raises:
-        InputError: The file cannot be read, or a cell is not of its column's type.
+        InputError: The file cannot be read, or a cell does not have the type of its column.
     """
     for number, row in enumerate(read_rows(path), start=1):
         yield typed_row(row, columns, f"{path}, row {number}")
 
 
 class RowWriter:
-    """Writes rows as they come, under a temporary name that becomes the file's at the end.
+    """Writes rows one batch at a time to a temporary file, which replaces the target file at the end.
 
     Args:
-        path: The file; its suffix says how it is written.
+        path: The file. Its suffix determines the format.
         columns: Names and types of the columns. Further values of a row are left out.
 
     Raises:
@@ -170,7 +170,7 @@ class RowWriter:
             self._table().writerows([_cell(row[name]) for name in self.columns] for row in rows)
 
     def _table(self) -> Any:
-        # A cell is quoted if it holds a character of the line's end: both kinds, so that both are safe.
+        # The writer quotes cells with a character of its line end. CRLF covers both characters.
         between = _CELLS[self.path.suffix]
         return csv.writer(_LineFeeds(self._file), delimiter=between, lineterminator="\r\n")
 
@@ -196,7 +196,7 @@ class RowWriter:
 
 
 class _LineFeeds:
-    """Ends lines that come with carriage return and line feed in the line feed alone."""
+    """Replaces CRLF at the ends of lines with LF."""
 
     def __init__(self, file: Any) -> None:
         self._file = file
@@ -206,14 +206,14 @@ class _LineFeeds:
 
 
 def check_row_target(path: Path) -> None:
-    """Checks before long work that a file of rows can be written.
+    """Checks before a long computation that a file of rows can be written.
 
     Raises:
-        InputError: It cannot.
+        InputError: The file cannot be written.
     """
     _check_suffix(path)
     if not may_be_written(path):
-        raise InputError(f"{path} cannot be written: choose another file, in a folder that is there")
+        raise InputError(f"{path} cannot be written: choose another file, in an existing folder")
 
 
 def _cell(value: Any) -> Any:
@@ -222,7 +222,7 @@ def _cell(value: Any) -> Any:
 
 def _check_suffix(path: Path) -> None:
     if path.suffix not in SUFFIXES:
-        raise InputError(f"{path} is no file of rows: expected a name that ends in {', '.join(SUFFIXES)}")
+        raise InputError(f"{path} has an unknown suffix: expected a name that ends in {', '.join(SUFFIXES)}")
 
 
 def _object(path: Path, number: int, line: str) -> Row:
@@ -267,10 +267,10 @@ _ORDER = ("comparisons", "ratings", "votes")
 
 
 def row_file(path: Path) -> Path:
-    """Returns the path of a file of rows that is there.
+    """Returns the path of an existing file of rows.
 
     Raises:
-        InputError: It is a folder, or there is none.
+        InputError: The path is a folder, or does not exist.
     """
     if path.is_dir():
         raise InputError(f"{path} is a folder; expected a file of rows: give a dataset's folder another name")
@@ -283,7 +283,7 @@ def part_files(folder: Path, split: str | None, part: str) -> list[Path]:
     """Returns the files of one split of one part of a dataset folder.
 
     Raises:
-        InputError: There is no such folder, part or split.
+        InputError: The folder, part or split does not exist.
     """
     if folder.name == "demo-dataset" and not folder.exists():
         raise InputError(f"there is no folder {folder} yet: `fcconan demo` writes it")
@@ -325,14 +325,15 @@ def detect_kind(
     """Returns whether sources hold ratings, comparisons or votes.
 
     Args:
-        paths: Files and dataset folders. The columns of the first file count, then the parts that all folders have.
-        columns: The columns of sources in memory, which count where there is no file.
-        split: The split of the folders that is read.
-        rename: Name of a column here -> its name in the files.
-        wide: Whether the files have a column for each rater, so that they lack the column of judgements.
+        paths: Files and dataset folders. The columns of the first file decide; without files, the parts that all
+            folders have.
+        columns: Columns of sources in memory; they decide if there are no files.
+        split: Split of the folders.
+        rename: Mapping from a column of this package to its name in the files.
+        wide: Whether the files have a column for each rater instead of the column of judgements.
 
     Raises:
-        InputError: They hold none of these, or not in this split.
+        InputError: The sources have none of these kinds, or not in this split.
     """
     files = [path for path in paths if path.suffix in SUFFIXES]
     folders = [path for path in paths if path.suffix not in SUFFIXES]

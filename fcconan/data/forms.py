@@ -1,4 +1,4 @@
-"""The forms that strings outside of texts have: words of vocabularies, ids, codes, numbers, names and titles."""
+"""Forms of strings that are not texts: vocabularies, ids, codes, numbers, names and titles."""
 
 import re
 import unicodedata
@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 from fcconan.data.content import published_names
 
-# Longer strings, and strings of more words, are not taken for names. Words of the vocabulary below do not count.
+# Limits of a name. Words of the vocabulary below are not counted.
 LONGEST_NAME = 80
 MOST_WORDS = 3
-LONGEST_WORD = 15  # letters; a longer word counts as several, as it may be several without spaces
-# Words that names of models, metrics, methods, datasets and results consist of.
+LONGEST_WORD = 15  # letters; a longer word counts as several, because it may be a phrase without spaces
+# Usual words in names of models, metrics, methods, datasets and results.
 VOCABULARY = frozenset(
     """
     fcconan conan mtconan mt fc kn dialoconan cseval multi aspect cn hs demo release ranking replies ratings comparisons
@@ -28,7 +28,7 @@ VOCABULARY = frozenset(
     average mean median majority krippendorff cohen fleiss ordinal nominal interval quadratic linear
     """.split()
 )
-# They join the words of a title; in a name they count.
+# Free in titles, counted in names.
 TITLE_WORDS = frozenset(
     "of on by for with and from the my our counter narrative narratives counterspeech data dataset full gated".split()
 )
@@ -40,7 +40,7 @@ _SHORT_BESIDE_DIGITS = re.compile(r"(?<=\d)[A-Za-z]{1,3}(?![A-Za-z])|(?<![A-Za-z
 
 
 def unknown_words(text: str, known: frozenset[str] = VOCABULARY) -> int:
-    """Returns how many words of a string, in the manner of names, are not in a vocabulary."""
+    """Returns the number of words of a name that are not in a vocabulary."""
     unknown = 0
     for part in _PART.findall(text):
         if part.casefold() not in known:
@@ -50,7 +50,7 @@ def unknown_words(text: str, known: frozenset[str] = VOCABULARY) -> int:
 
 
 def is_name(text: str, known: frozenset[str] = VOCABULARY) -> bool:
-    """Returns whether a string has the form of a name: Latin letters, digits and few signs, and few unknown words."""
+    """Returns whether a string has the form of a name: Latin letters, digits, few symbols, and few unknown words."""
     plain = "".join(each for each in unicodedata.normalize("NFD", text) if not unicodedata.combining(each))
     return (
         len(text) <= LONGEST_NAME and _NAME.fullmatch(plain) is not None and unknown_words(plain, known) <= MOST_WORDS
@@ -62,12 +62,12 @@ class Form:
     """The strings that a column may hold.
 
     Attributes:
-        meaning: A phrase for messages, such as `a label`.
-        words: Its vocabulary.
-        pattern: A regular expression of ids, codes or numbers; no text matches it.
-        names: Whether names are admitted as well (see `is_name`).
-        separator: What joins several of them in one string.
-        catalogue: A function that returns further words, from the content of the package.
+        meaning: Phrase for messages, such as `a label`.
+        words: Vocabulary.
+        pattern: Regular expression of ids, codes or numbers; texts do not match it.
+        names: Whether names are allowed as well (see `is_name`).
+        separator: Separator of several values in one string.
+        catalogue: Function that returns further words from the content of the package.
     """
 
     meaning: str
@@ -78,7 +78,7 @@ class Form:
     catalogue: Callable[[], frozenset[str]] | None = None
 
     def is_closed(self, text: str) -> bool:
-        """Returns whether a string is of the vocabulary or matches the pattern, so that it cannot be a text."""
+        """Returns whether a string is in the vocabulary or matches the pattern, and thus cannot be a text."""
         if self.separator is not None and self.separator in text:
             return all(map(self.is_closed, text.split(self.separator)))
         return (

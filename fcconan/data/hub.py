@@ -20,7 +20,7 @@ LONGEST_SILENCE = 120.0  # seconds without a response of the Hub; its client has
 
 
 def hub_error(error: object, token: str | None) -> str:
-    """Returns what an error says, short, in one line, without the token, and without secrets in addresses."""
+    """Returns the message of an error as one short line, without the token and without secrets in addresses."""
     text = without_secrets(str(error), (token,) if token else ())
     text = " ".join(text.split()) or type(error).__name__
     text = re.sub(r"(?i)\b(bearer )[^\s'\"]+", rf"\1{MASK}", text)
@@ -29,17 +29,17 @@ def hub_error(error: object, token: str | None) -> str:
 
 
 def limit_hub_wait() -> None:
-    """Lets the Hub's client give up on a Hub that accepts requests and says nothing, in the whole process."""
+    """Sets a timeout for all requests of this process to the Hub, whose client has none."""
     from huggingface_hub.utils import get_session
 
     session: Any = get_session()
-    if hasattr(session, "timeout"):  # versions before 1.0 have no such setting
+    if hasattr(session, "timeout"):  # added in version 1.0
         session.timeout = LONGEST_SILENCE
 
 
 @contextmanager
 def quiet_hub() -> Iterator[None]:
-    """Keeps the Hub's client from writing addresses, and bars to where no terminal is."""
+    """Hides the log of the Hub's client, which contains addresses, and its progress bars outside of a terminal."""
     from huggingface_hub.utils.tqdm import are_progress_bars_disabled, disable_progress_bars, enable_progress_bars
 
     client = logging.getLogger("huggingface_hub")
@@ -63,33 +63,33 @@ _NAME = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
 
 
 def is_hub_name(name: str) -> bool:
-    """Whether something that is no path here has the form of a dataset's name on the Hub, `owner/name`."""
+    """Returns whether a name has the form of a dataset on the Hub, `owner/name`, and is not an existing path."""
     return _NAME.fullmatch(name) is not None and Path(name).suffix not in SUFFIXES and not Path(name).exists()
 
 
 def release_folder(name: str, *, revision: str | None = None) -> Path:
-    """Returns the folder of a release: the folder that is named, or that of a dataset on the Hub, downloaded.
+    """Returns a local release folder, or downloads that of a dataset on the Hub.
 
-    What is a folder here is never looked for on the Hub. What was downloaded stays in the cache of `huggingface_hub`
-    and is checked against the hashes of its manifest each time, but for the card, which the Hub lets people edit.
+    An existing folder takes precedence over a dataset of the same name on the Hub. Downloads stay in the cache of
+    `huggingface_hub`. Each call compares them with the hashes in the manifest, except the card, which can be edited on
+    the Hub.
 
     Args:
         name: A folder, or `owner/name`.
-        revision: A tag, branch or commit of the dataset on the Hub; by default the newest state.
+        revision: A tag, branch or commit of the dataset on the Hub; by default the newest commit.
 
     Raises:
-        InputError: There is no such dataset, it may not be read, the Hub cannot be reached, it holds no release of
-            this package, a file is not as it was published, or a folder is given a revision.
+        InputError: The dataset does not exist or may not be read, the Hub cannot be reached, the dataset is not a
+            release of this package, a file differs from the published one, or a local folder has a revision.
     """
     if not is_hub_name(name):
         if revision is not None:
-            raise InputError(f"{name} is no dataset on the Hub, so it has no revision {revision!r}: leave it out")
+            raise InputError(f"{name} is a local folder and has no revision {revision!r}: leave it out")
         return Path(name)
     found = hub_release(name, revision=revision)
     if found is None:
         raise InputError(
-            f"{name} is a dataset on the Hub without a manifest.json, so no release of fcconan: give one that "
-            "`fcconan publish` wrote"
+            f"{name} is a dataset on the Hub without a manifest.json: give a dataset that `fcconan publish` wrote"
         )
     return found
 
@@ -114,14 +114,14 @@ def hub_release(name: str, *, revision: str | None = None) -> Path | None:
     limit_hub_wait()
     hub = HfApi(endpoint=endpoint)
     try:
-        with quiet_hub():  # it writes addresses, with whatever is in them
+        with quiet_hub():
             try:
                 manifest = Path(hub.hf_hub_download(name, MANIFEST, repo_type="dataset", revision=revision))
             except LocalEntryNotFoundError:
-                raise  # which is what there is in the cache when the Hub cannot be reached
+                raise  # not in the cache, and the Hub cannot be reached
             except EntryNotFoundError:
                 return None
-            commit = manifest.parent.name  # so that all files are of one commit, whatever is published meanwhile
+            commit = manifest.parent.name  # all files of one commit, even if another is published meanwhile
             folder = Path(
                 hub.snapshot_download(
                     name, repo_type="dataset", revision=commit, allow_patterns=[MANIFEST, CARD, "*.parquet"]
@@ -144,13 +144,13 @@ def _check(name: str, folder: Path) -> None:
         found = f"sha256 {sha256_of(path)}" if path.is_file() else "no content"
         if found != f"sha256 {written['sha256']}":
             raise InputError(
-                f"{file} of {name} has {found}, and its {MANIFEST} says sha256 {written['sha256']}: it was changed "
-                f"after it was published, or in the cache; remove {folder.parent.parent} and try again"
+                f"{file} of {name} has {found}, and its {MANIFEST} has sha256 {written['sha256']}: it was changed "
+                f"after its publication, or in the cache; remove {folder.parent.parent} and try again"
             )
 
 
 def _refusal(hub: "HfApi", name: str, revision: str | None, error: Exception) -> InputError:
-    """Says why a download failed; what the client raises has several lines, and names addresses."""
+    """Returns the reason of a failed download on one line, without addresses."""
     from huggingface_hub import get_token
     from huggingface_hub.errors import (
         GatedRepoError,

@@ -1,10 +1,9 @@
 """Ids: hashes, content ids of texts, and ids in rows.
 
-Ids follow from the text alone, so two files that hold the same message agree on its id without knowing of each
-other. The rule is versioned: a changed rule would be a new version, never a silent change.
+An id depends on the text only: the same message has the same id in all files. The rule is versioned.
 
-JSONL and parquet may hold ids as numbers, where CSV has text; and tools such as pandas make a column of whole numbers
-one of floats as soon as a cell is empty.
+JSONL and parquet may have numbers as ids, and pandas turns a column of integers into floats if a cell is empty. Ids are
+therefore compared as text (see `id_of`).
 """
 
 import ast
@@ -42,7 +41,7 @@ def normalise(text: str) -> str:
 
 
 _INVISIBLE = {"Cc", "Cf", "Zl", "Zp", "Zs"}
-# Characters that show nothing although Unicode counts them among letters, marks and symbols: fillers of Hangul, the
+# Invisible characters that Unicode classifies as letters, marks or symbols: fillers of Hangul, the
 # grapheme joiner, inherent vowels of Khmer, variation selectors and the empty pattern of Braille.
 _FILLERS = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
@@ -50,7 +49,7 @@ _FILLERS = re.compile(
 
 
 def is_blank(text: str) -> bool:
-    """Tells whether a text has no visible character, only white space, control and format characters, and fillers."""
+    """Returns whether a text has no visible character: only white space, control and format characters, and fillers."""
     return all(unicodedata.category(sign) in _INVISIBLE for sign in _FILLERS.sub("", text))
 
 
@@ -75,7 +74,7 @@ def make_pair_id(hs: str, cn: str) -> str:
 
 
 def make_item_id(hs: str, references: Iterable[str]) -> str:
-    """Returns the id of an item: what a reply answers, one HS together with its reference CNs, if any.
+    """Returns the id of an item: one HS with its reference CNs, if any. A reply answers an item.
 
     Args:
         hs: The id of the HS.
@@ -91,7 +90,7 @@ def make_reply_id(item: str, system: str, text: str, source_id: str = "") -> str
         item: The id of the item.
         system: The name of the system.
         text: The reply.
-        source_id: The upstream record, where one item holds several replies of one system with the same text.
+        source_id: Id of the upstream record, where a system has several replies with the same text for one item.
     """
     return f"re-{short_hash(item, system, normalise(text), source_id)}"
 
@@ -109,7 +108,7 @@ def decode_conan_id(source_id: str) -> dict[str, str] | None:
 
     Returns:
         The language of the campaign, the language of the text (translations are into English), the codes of HS type,
-        subtopic, HS and CN, and the augmentation; or None where the text is no such id.
+        subtopic, HS and CN, and the augmentation; None if the text is not an id of CONAN.
     """
     match = CONAN_ID.fullmatch(source_id)
     if match is None:
@@ -131,21 +130,21 @@ ID_COLUMNS = (
     "reply_id", "pair_id", "item_id", "hs_id", "source_id", "system", "system_a", "system_b", "reply_a", "reply_b",
     "rater",
 )  # fmt: skip
-_EXACT = 2**53  # whole numbers above are not told apart as floats
+_EXACT = 2**53  # larger integers are not exact as floats
 
 
 def id_of(row: Row, column: str, place: str) -> str | None:
-    """Returns an id or a name as text; None where there is none: no column, nothing, an empty text or nan.
+    """Returns an id or a name as text; None if the column is missing or the cell is None, empty or nan.
 
-    A whole number is the same id as 0, 0.0, "0" and "0.0"; all other texts stay as they are.
+    Integers give the same id in all types: 1, 1.0, "1" and "1.0". All other texts are unchanged.
 
     Args:
         row: The row.
-        column: Which of its columns.
-        place: Of the row, for complaints.
+        column: Name of the column.
+        place: Position of the row, for messages.
 
     Raises:
-        InputError: It is a number that is not whole, true or false, or neither text nor number.
+        InputError: The value is a fraction or a truth value, or neither text nor number.
     """
     value = row.get(column)
     if isinstance(value, str):
@@ -167,7 +166,7 @@ def required_id(row: Row, column: str, place: str) -> str:
     """Returns an id or a name as text.
 
     Raises:
-        InputError: As `id_of`, or there is none.
+        InputError: As in `id_of`, or the id is missing.
     """
     found = id_of(row, column, place)
     if found is None:
@@ -179,24 +178,24 @@ def with_ids(row: Row, place: str) -> dict[str, Any]:
     """Returns a row whose ids are text or None.
 
     Raises:
-        InputError: As `id_of`.
+        InputError: As in `id_of`.
     """
     return {**row, **{column: id_of(row, column, place) for column in ID_COLUMNS if column in row}}
 
 
 def is_missing(value: Any) -> bool:
-    """Tells whether a cell is empty: nothing, an empty text, or nan, as some tools write it."""
+    """Returns whether a cell is empty: None, an empty text, or nan."""
     return value is None or (isinstance(value, str) and not value) or (isinstance(value, float) and math.isnan(value))
 
 
 def cell_list(value: Any) -> list[Any]:
-    """Returns what a cell holds as a list: a list, one as JSON or pandas writes it into CSV, or the cell alone."""
+    """Returns a cell as a list: a list, a list in the notation of JSON or pandas, or a list with the cell itself."""
     if isinstance(value, list | tuple):
         return list(value)
     if isinstance(value, str) and value.startswith("["):
         for read in (json.loads, ast.literal_eval):
             try:
-                with warnings.catch_warnings(action="ignore"):  # what a text has after a backslash is no mistake
+                with warnings.catch_warnings(action="ignore"):  # invalid escapes in a text are fine
                     found = read(value)
             except (ValueError, SyntaxError, RecursionError, MemoryError):
                 continue
@@ -206,10 +205,9 @@ def cell_list(value: Any) -> list[Any]:
 
 
 def cell_number(value: Any) -> float | None:
-    """Returns the number that a cell holds; None for anything else.
+    """Returns the value of a cell as a number; None for anything else.
 
-    Truth values, text with an underscore, which Python takes for digits, and integers that are larger than any float
-    are none.
+    Truth values, text with underscores (`1_000`) and integers beyond the range of floats are not numbers.
     """
     if isinstance(value, bool) or "_" in str(value):
         return None
@@ -220,7 +218,7 @@ def cell_number(value: Any) -> float | None:
 
 
 def cell_text(value: Any) -> str:
-    """Returns what a cell is called in options: the same in all kinds of files."""
+    """Returns a cell as options name it, which is the same for all file formats."""
     if is_missing(value):
         return "None"
     try:

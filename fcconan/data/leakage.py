@@ -1,12 +1,16 @@
-"""Which messages are one message in other words, so that none of them is shown for another.
+"""Leakage groups: messages that are the same, nearly the same, or paraphrases of each other.
 
-Five things tell. The text, whatever its case, punctuation and white space. A text that is nearly the same: of all runs
-of three letters in either, two thirds are in both, as where a word is spelt otherwise, added, or exchanged. The code
-that upstream gives a message, which CONAN's paraphrases and translations share: from the columns of a row, or, as
-copies of CONAN's texts go about without their ids, from a table of all its messages that comes with the package (hashes
-and codes only). The CNs: what people wrote for a message gives it away. And, where a message has no code, the CNs that
-people wrote for it: paraphrases share theirs. CNs that people only judged to fit a message do not make it one with
-other messages that they fit.
+Two messages belong to one group in these cases:
+
+- Their texts are equal up to case, punctuation and white space.
+- Their texts are nearly equal: of all runs of three letters in either text, at least two thirds are in both.
+- They have the same upstream code, which paraphrases and translations in CONAN share. The code comes from the columns
+  of the row, or from a table of all messages of CONAN in this package (hashes and codes only), because copies of CONAN
+  often lack its ids.
+- They have no code, and the same CN was written for both: paraphrases share their CNs. CNs that were only judged as
+  appropriate for a message do not count here.
+
+A CN that was written for a message can reveal the message, so that pairs with such a CN leak, too.
 """
 
 import csv
@@ -27,8 +31,8 @@ from fcconan.data.ids import decode_conan_id, normalise, short_hash
 
 TABLE = "annotations/generation/kin/conan.csv"
 MESSAGE, CODE, REPLY, WRITTEN = "hs:", "code:", "cn:", "written:"
-_NEAR = "near:"  # with the letters of a message that is nearly the same
-_ALIKE = (MESSAGE, CODE, WRITTEN, _NEAR)  # pairs that share one of these have one message
+_NEAR = "near:"  # with the letters of a nearly equal message
+_ALIKE = (MESSAGE, CODE, WRITTEN, _NEAR)  # pairs with a common key of these kinds form a group
 
 
 def simplified(text: str) -> str:
@@ -39,13 +43,13 @@ def simplified(text: str) -> str:
 def kin_of(
     hate_speech: str, replies: Iterable[str] = (), *, codes: Iterable[str] = (), judged: bool = False
 ) -> frozenset[str]:
-    """Returns everything that tells which messages are this one in other words.
+    """Returns the leakage keys of a message: messages with a common key may be paraphrases of each other.
 
     Args:
         hate_speech: The message; empty for a CN without a message.
-        replies: The CNs that belong to it.
-        codes: Its upstream codes, besides those that are known from its text.
-        judged: Whether people judged that the CNs fit, rather than wrote them for the message.
+        replies: CNs of the message.
+        codes: Upstream codes of the message, in addition to those known from its text.
+        judged: Whether the CNs were judged as appropriate for the message, instead of written for it.
 
     Returns:
         `hs:` with a hash of the letters of the message, `code:` with an upstream code, `cn:` with a hash of the letters
@@ -64,13 +68,14 @@ def kin_of(
 def codes_of_row(row: Mapping[str, Any], *, dataset: str = "", judged: bool = False) -> tuple[str, ...]:
     """Returns the upstream codes of the message of a row.
 
-    CONAN numbers the messages of each language from the start: HS0033 of its English and French parts are two messages.
+    The numbers of messages in CONAN restart for each language: HS0033 is one message in the English part and another
+    in the French part.
 
     Args:
-        row: A pair, with `hs_code` (and `language`, where it is CONAN's) or CONAN's id as `source_id`.
-        dataset: Where other codes are from: they say nothing about another dataset. The name of a file says nothing
-            about its codes, so those of any two files are compared.
-        judged: Whether the pair was made by combining a message with a CN: its id is then that of the CN.
+        row: A pair, with `hs_code` (in CONAN also `language`) or the id of CONAN as `source_id`.
+        dataset: Dataset of the row. Other codes than those of CONAN are only compared within a dataset. Codes of files
+            are compared with those of all other files.
+        judged: Whether the pair is a combination of a message with any CN. Its id then belongs to the CN.
     """
     code = row.get("hs_code")
     if code and "subtopic_code" in row and row.get("language"):
@@ -82,7 +87,7 @@ def codes_of_row(row: Mapping[str, Any], *, dataset: str = "", judged: bool = Fa
 
 
 def known_codes(hate_speech: str) -> tuple[str, ...]:
-    """Returns the codes of a message of CONAN, in whichever dataset it stands; none for other messages."""
+    """Returns the codes of a message of CONAN; empty for other messages."""
     return _table().get(short_hash(simplified(hate_speech)), ())
 
 
@@ -96,40 +101,40 @@ def _table() -> dict[str, tuple[str, ...]]:
 
 
 class Kinship:
-    """The kin among training pairs.
+    """An index of training pairs by leakage keys.
 
     Args:
-        kin: Of every pair what `kin_of` says.
-        messages: Of every pair the message, whose near copies are kin, too.
+        keys: Leakage keys of each pair; length n.
+        messages: Message of each pair; length n, or empty to ignore nearly equal messages.
 
     Attributes:
-        groups: The group of every pair; pairs of one group have one message, in the same or other words.
+        groups: Leakage group of each pair; length n.
     """
 
-    def __init__(self, kin: Sequence[frozenset[str]], messages: Sequence[str] = ()) -> None:
+    def __init__(self, keys: Sequence[frozenset[str]], messages: Sequence[str] = ()) -> None:
         self._near = _Near(messages)
-        near = [self._near.tokens(message) for message in messages] or [frozenset[str]()] * len(kin)
-        self._kin = [own | others for own, others in zip(kin, near, strict=True)]
+        near = [self._near.tokens(message) for message in messages] or [frozenset[str]()] * len(keys)
+        self._keys = [own | others for own, others in zip(keys, near, strict=True)]
         self._with: dict[str, list[int]] = defaultdict(list)
-        for position, each in enumerate(self._kin):
+        for position, each in enumerate(self._keys):
             for token in each:
                 self._with[token].append(position)
-        alike = ([token for token in each if token.startswith(_ALIKE)] for each in self._kin)
+        alike = ([token for token in each if token.startswith(_ALIKE)] for each in self._keys)
         self.groups = tuple(connected_groups(alike))
         self._members: dict[int, list[int]] = defaultdict(list)
         for position, group in enumerate(self.groups):
             self._members[group].append(position)
 
-    def of(self, kin: Iterable[str], message: str = "") -> frozenset[int]:
-        """Returns the positions of the pairs that may not be shown for a message.
+    def of(self, keys: Iterable[str], message: str = "") -> frozenset[int]:
+        """Returns the positions of the pairs that leak information about a message.
 
-        These are all pairs with the same message in the same or other words, and all pairs with a CN of these.
+        These are all pairs in the leakage group of the message, and all pairs with a CN of these.
 
         Args:
-            kin: Of the message, what `kin_of` says.
-            message: Its text.
+            keys: Leakage keys of the message.
+            message: Text of the message.
         """
-        tokens = {*kin, *self._near.tokens(message)}
+        tokens = {*keys, *self._near.tokens(message)}
         written = {token.removeprefix(WRITTEN) for token in tokens if token.startswith(WRITTEN)}
         own = [position for token in tokens if token.startswith(_ALIKE) for position in self._positions(token)]
         own += [position for each in written for position in self._positions(REPLY + each)]
@@ -146,11 +151,11 @@ class Kinship:
         return {member for group in {self.groups[p] for p in positions} for member in self._members[group]}
 
     def _replies(self, positions: Iterable[int]) -> set[str]:
-        return {token for p in positions for token in self._kin[p] if token.startswith(REPLY)}
+        return {token for p in positions for token in self._keys[p] if token.startswith(REPLY)}
 
 
 class _Near:
-    """Finds the messages that are nearly the same as another one, by their runs of three letters."""
+    """Finds nearly equal messages by their runs of three letters."""
 
     def __init__(self, messages: Iterable[str]) -> None:
         self._texts = list(dict.fromkeys(simplified(message) for message in messages if message))
@@ -163,7 +168,7 @@ class _Near:
         self._known: dict[str, frozenset[str]] = {}
 
     def tokens(self, message: str) -> frozenset[str]:
-        """Returns `near:` with the letters of each message that is nearly the same."""
+        """Returns a key `near:` with the letters of each nearly equal message."""
         letters = simplified(message)
         if letters not in self._known:
             runs = _runs(letters)
@@ -180,7 +185,7 @@ def _runs(letters: str) -> frozenset[str]:
 
 
 def connected_groups(keys: Iterable[Iterable[Hashable]]) -> list[int]:
-    """Numbers the groups of items that hang together by keys in common, in the order of the items.
+    """Numbers the groups of items that are connected by common keys, by first occurrence.
 
     Args:
         keys: The keys of every item.
@@ -211,7 +216,7 @@ def leakage_groups(messages: Sequence[str], codes: Sequence[Sequence[str]] = ())
 
     Args:
         messages: The HS; length n.
-        codes: The upstream codes of each HS, besides those that are known from its text; by default none.
+        codes: Upstream codes of each HS, in addition to those known from its text; empty by default.
 
     Returns:
         Group of each message, numbered by first occurrence; shape (n,).

@@ -11,7 +11,7 @@ LOCK_FILE = ".lock"
 
 @contextmanager
 def locked(folder: Path, *, wait: float = 0.0) -> Iterator[None]:
-    """Makes a folder and holds its lock; a folder that is still empty in the end is removed.
+    """Makes a folder and holds its lock. A folder that is empty at the end is removed.
 
     Args:
         folder: The folder.
@@ -26,10 +26,10 @@ def locked(folder: Path, *, wait: float = 0.0) -> Iterator[None]:
     try:
         while not lock.is_locked:
             folder.mkdir(parents=True, exist_ok=True)
-            with suppress(FileNotFoundError):  # the process before removed the empty folder meanwhile
+            with suppress(FileNotFoundError):  # another process has removed the empty folder
                 lock.acquire()
     except Timeout as error:
-        raise InputError(f"another process works on {folder}: wait for it or choose another folder") from error
+        raise InputError(f"another process is using {folder}: wait for it or choose another folder") from error
     except OSError as error:
         raise InputError(
             f"{folder} cannot be locked ({error.strerror or error}): check its permissions or choose another folder"
@@ -38,6 +38,6 @@ def locked(folder: Path, *, wait: float = 0.0) -> Iterator[None]:
         yield
     finally:
         with suppress(OSError):
-            (folder / LOCK_FILE).unlink()  # a waiting process notices that its open file has no name any more
+            (folder / LOCK_FILE).unlink()  # waiting processes detect that their open file was deleted
             folder.rmdir()  # if it is empty
         lock.release()

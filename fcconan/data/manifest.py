@@ -1,7 +1,6 @@
-"""The manifest of a release folder: its form, and the one function that reads it.
+"""The manifest of a release folder: its schema and reader.
 
-Folders come from elsewhere, too: from the Hub, from colleagues, from other versions. Every reader of a manifest may
-rely on the form that this module has checked.
+The reader validates each manifest, because folders may come from the Hub or from other versions of the package.
 """
 
 from pathlib import Path
@@ -46,10 +45,13 @@ class Package(_Part):
 
 
 class Manifest(_Part):
-    """The parts of a manifest that this package reads, with their types.
+    """The keys of a manifest that this package reads.
 
-    `counts` is the number of rows by config and split; `aliases` maps a further name of a config to the config;
-    `files` maps the path of a file to its hash and size; `restricted_columns` lists the text columns of a config.
+    Attributes:
+        counts: Number of rows by config and split.
+        aliases: Mapping from further names of configs to the configs.
+        files: Hash and size of each file by path.
+        restricted_columns: Text columns by config.
     """
 
     format: Literal[1]
@@ -87,10 +89,10 @@ def read_manifest(folder: Path) -> dict[str, Any]:
         folder: The folder.
 
     Returns:
-        The manifest as it was written; the parts that `Manifest` names have its types.
+        The manifest, which conforms to `Manifest` and may have further keys.
 
     Raises:
-        InputError: The folder has no manifest, or one of another form.
+        InputError: The folder has no manifest, or an invalid one.
     """
     path = folder / MANIFEST
     try:
@@ -103,9 +105,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
         key = ".".join(str(part) for part in first["loc"] if part != "[key]")
         found = "" if first["type"] in ("missing", "value_error") else f", found {repr(first['input'])[:60]}"
         wrong = f"{key}: {first['msg']}{found}" if key else first["msg"].removeprefix("Value error, ")
-        raise InputError(
-            f"{path} has another form than the manifests of fcconan ({wrong}): build the folder again"
-        ) from error
+        raise InputError(f"{path} is not a valid manifest of fcconan ({wrong}): build the folder again") from error
     except (OSError, ValueError) as error:
         raise InputError(
             f"{path} cannot be read ({error}): check its permissions, or build the folder again"

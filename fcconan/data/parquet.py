@@ -1,6 +1,6 @@
-"""Reads Parquet files of any origin; each fault is an `InputError` of one line.
+"""Reads Parquet files; each fault is an `InputError` of one line.
 
-A module of its own, as pyarrow takes 30 MB that commands on CSV files spare.
+A separate module, so that commands on CSV files do not load pyarrow (30 MB).
 """
 
 from collections.abc import Iterator
@@ -14,14 +14,14 @@ import pyarrow.parquet as pq
 from fcconan.data.addresses import one_line
 from fcconan.errors import InputError
 
-# Damage shows in many places: thrift, zstd, base64, UTF-8 of names and values, sizes beyond the memory.
+# Errors of damaged files: thrift, zstd, base64, UTF-8 of names and values, sizes beyond the memory.
 _FAULTS = (OSError, pa.ArrowException, ValueError, TypeError, LookupError, MemoryError, OverflowError)
 
 
 def read_table(path: Path) -> pa.Table:
     """Reads a file and checks all of its values.
 
-    One thread reads, as pyarrow's own may still hold the file when Python ends, which aborts the process
+    Uses one thread: threads of pyarrow that still hold the file when Python ends abort the process
     (apache/arrow#33975).
 
     Raises:
@@ -34,11 +34,11 @@ def read_table(path: Path) -> pa.Table:
 
 
 def read_batches(path: Path, size: int) -> Iterator[list[dict[str, Any]]]:
-    """Yields the rows of a file in lists, each of which has been checked.
+    """Yields the rows of a file in validated lists.
 
     Args:
         path: The file.
-        size: Most rows of a list.
+        size: Maximum number of rows in a list.
 
     Raises:
         InputError: The file cannot be read.
@@ -62,9 +62,9 @@ def read_schema(path: Path) -> pa.Schema:
 @contextmanager
 def _opened(path: Path) -> Iterator[pq.ParquetFile]:
     try:
-        with path.open("rb") as raw:  # pyarrow opens no path that is not Unicode
+        with path.open("rb") as raw:  # pyarrow cannot open paths that are not Unicode
             file = pq.ParquetFile(raw)
-            _ = file.schema_arrow.names  # which fails where a name is not UTF-8
+            _ = file.schema_arrow.names  # fails if a name is not UTF-8
             yield file
     except _FAULTS as error:
         if isinstance(error, OSError) and error.strerror:  # of the file system

@@ -1,14 +1,13 @@
-"""Ids of replies: a given `reply_id` is kept, otherwise the id follows from the row by a versioned rule.
+"""Ids of replies: the `reply_id` of the row, or else an id computed by a versioned rule.
 
-Version 2 of the rule: the id is the digest of the item, the system, the normalised reply and `source_id`, each as the
-row itself states them under the names of this package, without any column mapping. A row has one id, whichever columns
-are mapped, and a file without a mapping has the ids of version 1. A value that the row does not state is, as
-in version 1: the item of the message and its references, the system `unknown`, an empty `source_id`. Where rows of one
-table have the same digest but a mapping tells their systems or items apart, the second gets `/2` as part of its
-`source_id`, the third `/3`, in the order of the rows.
+Version 2 of the rule: the id is a hash of the item, the system, the normalised reply and `source_id`. Their values come
+from the columns with the names of this package, without any column mapping. The id of a row is thus independent of the
+mapping. Missing values have defaults: the item of the message and its references, the system `unknown`, an empty
+`source_id`. If rows of one table have the same hash but different mapped systems or items, the second row gets `/2` as
+part of its `source_id`, the third `/3`, in the order of the rows.
 
-Version 1 used the mapped columns, so that a row had other ids with a mapping than without. Ratings that carry such ids
-are still read: `ReplyIds.complete` returns the id of version 1 as well.
+Version 1 used the mapped columns. Ratings with ids of version 1 are still readable: `ReplyIds.complete` returns both.
+Without a mapping, both versions give the same ids.
 """
 
 from collections import Counter
@@ -28,7 +27,7 @@ _IN_ID = frozenset({"item_id", "hs_id", "system", "source_id", "references"})
 
 
 class ReplyIds:
-    """Completes the rows of one table of replies, and refuses the same reply twice."""
+    """Completes the rows of one table of replies, and raises an error for duplicate replies."""
 
     def __init__(self) -> None:
         # Hashes, as ids are long.
@@ -37,15 +36,15 @@ class ReplyIds:
         self._further: Counter[int] = Counter()  # rows with the digest of an earlier one
 
     def complete(self, row: Row, names: Mapping[str, str | None], place: str) -> tuple[Row, str]:
-        """Returns a row with texts and ids, and the id that version 1 of the rule gives it.
+        """Returns a row with texts and ids, and its id by version 1 of the rule.
 
         Args:
-            row: The row as it was read.
-            names: Name of each mapped or text column here -> its name in the row; None where the row has none.
-            place: The place of the row, for messages.
+            row: The row of the file.
+            names: Mapping from each mapped or text column of this package to its name in the row, or None.
+            place: Position of the row, for messages.
 
         Raises:
-            InputError: An id or a text has another type, or the reply occurred before.
+            InputError: An id or a text has another type, or the reply is a duplicate.
         """
         found = {**row, **{name: row.get(theirs) if theirs else None for name, theirs in names.items()}}
         for name in ("text", "hate_speech"):
@@ -63,7 +62,7 @@ class ReplyIds:
     def _check_new(seen: set[int], key: str, place: str) -> None:
         if hash(key) in seen:
             raise InputError(
-                f"{place}: the reply {key} stands there already; remove one, or tell them apart by a column `reply_id`"
+                f"{place}: the reply {key} is a duplicate; remove one, or distinguish them by a column `reply_id`"
             )
         seen.add(hash(key))
 
@@ -81,7 +80,7 @@ class ReplyIds:
 
 
 def about_reply(row: Mapping[str, Any]) -> Row:
-    """Returns what a rating says of its reply: item, HS and system; None where it is not known.
+    """Returns the reply columns of a rating: item, HS and system; None for unknown values.
 
     >>> about_reply({"item_id": "it-1", "system": "unknown", "text": "No."})
     {'item_id': 'it-1', 'hs_id': None, 'system': None}
@@ -90,16 +89,16 @@ def about_reply(row: Mapping[str, Any]) -> Row:
 
 
 def text_columns(row: Row, rename: Mapping[str, str]) -> dict[str, str | None]:
-    """Returns under which name a row has each column that is mapped or that holds texts.
+    """Returns the name in the row of each mapped column and each text column.
 
-    An empty cell never makes another column serve, so names are found once for each file.
+    Names depend on the columns only, not on empty cells, and are therefore determined once per file.
     """
     names: dict[str, str | None] = {name: theirs for name, theirs in rename.items() if theirs in row}
     return names | {name: first_name(row, name) for name in TEXTS if name not in names}
 
 
 def later_columns(row: Row, names: Mapping[str, str | None]) -> dict[str, str]:
-    """Returns columns that the first row of a JSONL file lacks and this one has."""
+    """Returns columns of this row that the first row of a JSONL file lacks."""
     return {name: found for name, theirs in names.items() if theirs is None and (found := first_name(row, name))}
 
 

@@ -1,9 +1,9 @@
 """The schemas of all rows: columns, types, vocabularies and forms of strings.
 
-The type of a column decides how it is stored, its form which strings it may hold. `text` and `texts` are strings that
-upstream may not let us redistribute; a labels-only folder has no column of these two types. Every other string has a
-closed form: a word of a vocabulary, an id or code with a fixed pattern, or a name. Names are the only strings that a
-user chooses, so `fcconan.publishing` searches for them in the texts of the source datasets as well.
+The type of a column determines its storage, and its form determines the allowed strings. `text` and `texts` are
+strings whose redistribution may be forbidden; labels-only folders leave these columns out. Every other string has a
+closed form: an entry of a vocabulary, an id or code with a fixed pattern, or a name. Users choose names freely, so
+`fcconan.publishing` also searches for them in the texts of the source datasets.
 """
 
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ AGREEMENTS = ("single", "unanimous", "majority", "adjudicated")
 TIERS = ("diamond", "gold", "silver", "bronze")
 VERDICTS = ("a", "b", "tie", "invalid")
 RATER_KINDS = ("human", "model", "metric")
-# Values that a column of this name may hold; a missing value is always allowed. Labels differ between votes and pairs.
+# Allowed values by column, in addition to missing values. Labels differ between votes and pairs.
 ALLOWED_VALUES = {"agreement": AGREEMENTS, "tier": TIERS, "verdict": VERDICTS, "rater_kind": RATER_KINDS}
 STATUSES = ("exact", "rounding", "differs", "needs_model", "not_released")
 
@@ -88,7 +88,7 @@ class Schema:
         return any(column.name == name for column in self.columns)
 
     def extended(self, *columns: Column) -> "Schema":
-        """Returns the schema with further columns; one of the same name takes the place of the earlier one."""
+        """Returns the schema with further columns, which replace earlier ones of the same name."""
         added = {column.name: column for column in columns}
         kept = tuple(added.pop(column.name, column) for column in self.columns)
         return Schema(self.name, (*kept, *added.values()))
@@ -174,14 +174,14 @@ TEXT_BY_ID = Schema("corpus", (*_key("_id"), *_columns("text", "text")))
 QRELS = Schema("qrels", (*_key("query-id corpus-id"), *_columns("int", "score")))
 
 GENERATED = REPLY.extended(
-    *_columns("string", "reason"),  # why there is no text
+    *_columns("string", "reason"),  # why the text is missing
     *_columns("strings", "flags"),  # see `fcconan.generation.safety`
     *_columns("string", "model"),
     *_columns("string", "revision prompt_hash", CODE),
     *_columns("string", "format"),
     *_columns("string", "decoding"),
     *_columns("int", "seed"),
-    *_columns("strings", "examples sources", ID),  # of pairs; of the CNs that were shown or taken, and of passages
+    *_columns("strings", "examples sources", ID),  # ids of pairs; ids of shown or retrieved CNs, and of passages
     *_columns("int", "candidates picked prompt_tokens completion_tokens"),
 )
 _JUDGED = (
@@ -191,17 +191,19 @@ _JUDGED = (
     *_columns("bool", "cited"),
     *_columns("string", "suspicious", TEXT),  # it quotes the reply
 )
-# The rated reply, so that ratings are complete input for the next command.
+# The rated reply: later commands need no file of replies.
 _ABOUT_RATINGS = (*_columns("string", "item_id hs_id", ID), *_columns("string", "system"))
 ABOUT_REPLY = tuple(column.name for column in _ABOUT_RATINGS)
 SCORED = RATING.extended(*_ABOUT_RATINGS)
 RATED = RATING.extended(*_JUDGED, *_ABOUT_RATINGS)
-# Of learned raters: an interval, whether the reply is unlike the training data, and whether the model saw its texts.
+# Learned raters: prediction interval, and relation of the reply to the training data.
 LEARNED = RATED.extended(
     *_columns("float", "interval_low interval_high"),
     *_columns("bool", "unlike_training"),
     *_columns(
-        "string", "provenance", _words("what a rater saw in its training", ("unseen", "out_of_fold", "in_sample"))
+        "string",
+        "provenance",
+        _words("a relation to the training data", ("unseen", "out_of_fold", "in_sample")),
     ),
 )
 LABELLED = VOTE.extended(
@@ -218,7 +220,7 @@ COMPARED = COMPARISON.extended(
     *_columns("string", "suspicious", TEXT),
 )
 
-# Results. A note is a sentence, and sentences are not published.
+# Results. Notes are texts, which are not published.
 _INTERVAL = _columns("float", "value low high")
 _NOTE = _columns("text", "note")
 AGREEMENT = Schema(
@@ -298,7 +300,7 @@ REPRODUCTION = Schema(
     ),
 )
 
-# What is published of rows and results, by config.
+# Published columns of rows and results, by config.
 PUBLISHED: dict[str, Schema] = {
     "replies": GENERATED,
     "ratings": LEARNED,
@@ -325,7 +327,7 @@ _KNOWN: dict[str, Column] = {
     for columns in (*(schema.columns for schema in (PAIR, REPLY, RATING, COMPARISON, TEXT_BY_ID, QRELS)), _FURTHER)
     for column in columns
 }
-# Columns of these names hold text in every table, whatever a manifest says.
+# Columns of these names are text columns in every table, also if a manifest does not list them.
 TEXT_COLUMNS = frozenset(
     column.name
     for columns in (*(schema.columns for schema in PUBLISHED.values()), tuple(_KNOWN.values()))
@@ -335,7 +337,7 @@ TEXT_COLUMNS = frozenset(
 
 
 def column_of(config: str, name: str) -> Column | None:
-    """Returns the column of a name in a config, or None for a column that this package does not know."""
+    """Returns a column of a config by name, or None for an unknown column."""
     schema = PUBLISHED.get(config)
     return schema[name] if schema is not None and name in schema else _KNOWN.get(name)
 
@@ -361,5 +363,5 @@ def features(columns: Columns) -> "datasets.Features":
 
 
 def without_text(columns: Columns) -> Columns:
-    """Returns the columns that a labels-only folder keeps."""
+    """Returns the columns of a labels-only folder."""
     return {name: kind for name, kind in columns.items() if kind not in RESTRICTED_TYPES}

@@ -33,16 +33,17 @@ class Source(Model):
     commit: str | None = Field(None, pattern=r"^[0-9a-f]{40}$")
     path: str = Field(description="Path in the repository; without a repository, relative to the recipe file.")
     sha256: Sha256 | None = None
-    max_bytes: int = Field(100_000_000, ge=1, description="Largest download that is accepted, in bytes.")
+    max_bytes: int = Field(100_000_000, ge=1, description="Maximum size of the download, in bytes.")
     optional: bool = False
-    note: str | None = Field(None, description="Why a file is optional, or what is odd about it.")
-    empty_texts: int = Field(0, ge=0, description="Empty cells among the texts that upstream is known to have.")
-    path_names_people: bool = Field(False, description="The path is then kept out of the manifest.")
+    note: str | None = Field(None, description="Reason why the file is optional, or its peculiarities.")
+    empty_texts: int = Field(0, ge=0, description="Number of known empty cells in text columns.")
+    path_names_people: bool = Field(False, description="Whether to leave the path out of the manifest.")
     columns: dict[str, str] = Field(
-        default_factory=dict, description="Our column name: the file's, or a shell pattern that only it matches."
+        default_factory=dict,
+        description="Column of the file by our column; a shell pattern must match one column.",
     )
     ignore: list[str] = Field(
-        default_factory=list, description="Columns deliberately not read; shell patterns are allowed."
+        default_factory=list, description="Columns that are not read; shell patterns are allowed."
     )
 
     @model_validator(mode="after")
@@ -68,7 +69,7 @@ _noticing = threading.Lock()
 
 
 def cache_folder() -> Path:
-    """Returns where fetched files are kept: `$FCCONAN_CACHE`, or the user's cache folder."""
+    """Returns the folder of downloaded files: `$FCCONAN_CACHE`, or the user's cache folder."""
     given = os.environ.get("FCCONAN_CACHE")
     if given:
         return Path(given)
@@ -97,29 +98,28 @@ def _place(source: Source) -> str:
 
 
 def fetch(source: Source, *, folder: Path, terms: str = "") -> Path | None:
-    """Finds one file, fetching it if need be.
+    """Finds a source file, and downloads it if necessary.
 
-    The mirror (`$FCCONAN_MIRROR/<owner>/<repository>/<path>`) comes first, then the cache, then the network. A file
-    reaches the cache under a temporary name and is renamed once its hash is right, so processes that fetch the same
-    file at once do not disturb each other.
+    The mirror (`$FCCONAN_MIRROR/<owner>/<repository>/<path>`) comes first, then the cache, then the network. A download
+    has a temporary name until its hash is verified, so that several processes can download the same file.
 
     Args:
-        source: The file's entry in a recipe.
-        folder: The recipe's folder, for sources without a repository.
-        terms: The terms that upstream states, shown once for each repository that is fetched from.
+        source: Entry of the file in a recipe.
+        folder: Folder of the recipe, for sources without a repository.
+        terms: Terms of the upstream data, shown once for each repository before a download.
 
     Returns:
-        The local file, or None where an optional file is not to be had.
+        The local file, or None if an optional file is not available.
 
     Raises:
-        InputError: The file is nowhere, or its hash differs from the recipe's.
+        InputError: The file is not available, or its hash differs from that of the recipe.
     """
     if source.sha256 is None:
-        return None  # optional and not pinned: it cannot be verified, so it is not read
+        return None  # optional and not pinned: it cannot be verified
     mirror = os.environ.get("FCCONAN_MIRROR")
     if source.repository is not None and mirror and not Path(mirror).is_dir():
         raise InputError(
-            f"FCCONAN_MIRROR names {mirror}, which is no folder: correct it, or unset it to fetch the files"
+            f"FCCONAN_MIRROR is {mirror}, which is not a folder: correct it, or unset it to fetch the files"
         )
     places = _places(source, folder)
     for path, name in places.items():
@@ -133,7 +133,7 @@ def fetch(source: Source, *, folder: Path, terms: str = "") -> Path | None:
     _show_terms(source.repository, terms)
     try:
         _download(source, cached)
-    except OSError as error:  # requests' errors are OSErrors, too, but without a number
+    except OSError as error:  # errors of requests are OSErrors without a number
         if error.errno is not None:
             raise InputError(
                 f"the cache folder {cached.parent} cannot be written ({error.strerror}): set FCCONAN_CACHE to "
@@ -150,7 +150,7 @@ def fetch(source: Source, *, folder: Path, terms: str = "") -> Path | None:
 
 
 def _places(source: Source, folder: Path) -> dict[Path, str]:
-    """Returns the paths at which a file is looked for, in their order, each with a note for messages."""
+    """Returns the paths to search for a file, in order, each with a note for messages."""
     if source.repository is None:
         return {folder / source.path: ""}
     cached = cache_folder() / source.repository / str(source.commit) / source.path
@@ -171,18 +171,18 @@ def fetch_all(
     """Finds every file of a recipe, several at a time.
 
     Args:
-        sources: The entries of the recipe, by name.
-        folder: The recipe's folder, for sources without a repository.
+        sources: Entries of the recipe, by name.
+        folder: Folder of the recipe, for sources without a repository.
         name: Name of the recipe, for the progress bar.
-        terms: The terms that upstream states, shown once for each repository that is fetched from.
+        terms: Terms of the upstream data, shown once for each repository before a download.
         jobs: Number of simultaneous downloads.
         progress: Whether to show a progress bar; by default where standard error is a terminal.
 
     Returns:
-        The local file by the source's name in the recipe; optional files that are not to be had are left out.
+        Local files by name of the source; optional files that are not available are left out.
 
     Raises:
-        InputError: A file that is not optional cannot be had, or a hash differs.
+        InputError: A required file is not available, or a hash differs.
     """
     from tqdm import tqdm
 
@@ -197,7 +197,7 @@ def fetch_all(
             except BaseException as error:
                 finished.put((key, error))
 
-    # Daemons, not a pool: Python waits for the threads of a pool, so Ctrl-C could not end a stalled download.
+    # Daemon threads instead of a pool, whose threads Python waits for: Ctrl-C can end a stalled download.
     for _ in range(max(1, min(jobs, len(sources)))):
         threading.Thread(target=work, daemon=True).start()
     found: dict[str, Path] = {}
@@ -210,7 +210,7 @@ def fetch_all(
             if outcome is not None:
                 found[key] = outcome
     finally:
-        list(pending)  # after an error, no other download starts
+        list(pending)  # an error prevents further downloads
     return {key: found[key] for key in sources if key in found}
 
 
@@ -219,13 +219,13 @@ def _verified(path: Path, source: Source, name: str) -> Path:
     if found != source.sha256:
         raise InputError(
             f"{name} has sha256 {found}, expected {source.sha256}: get the pinned file, or pin the new hash "
-            "in the recipe if the change is meant"
+            "in the recipe if the change is intended"
         )
     return path
 
 
 class _LimitedFile:
-    """A file that accepts no more bytes than the recipe allows, so that no server can fill the disk."""
+    """A file with the maximum size of the recipe, so that a server cannot fill the disk."""
 
     def __init__(self, source: Source, file: BinaryIO) -> None:
         self._source, self._file = source, file
@@ -260,7 +260,7 @@ def _download(source: Source, target: Path) -> None:
                 status = getattr(response, "status_code", None)
                 if response is not None:
                     response.close()  # pooch leaves it open
-                # Local errors (a full disk) are no better the next time either; errors of requests have no number.
+                # Only errors of requests, which have no number, are retried; local errors (a full disk) persist.
                 final = error.errno is not None or (status is not None and status < 500 and status != 429)
                 if final or attempt == ATTEMPTS:
                     raise
@@ -284,11 +284,11 @@ def _show_terms(repository: str, terms: str) -> None:
 
 
 def _reason(error: BaseException) -> str:
-    """Returns a few words for an error of the network, whose own text repeats the URL."""
+    """Returns a short reason for a network error, whose own text repeats the URL."""
     status = getattr(getattr(error, "response", None), "status_code", None)
     return f"HTTP {status}" if status is not None else type(error).__name__
 
 
 def is_here(source: Source, *, folder: Path) -> bool:
-    """Returns whether a file can be read without fetching it: from the mirror, the cache or the recipe's folder."""
+    """Returns whether a file is available without a download: in the mirror, the cache or the folder of the recipe."""
     return source.sha256 is not None and any(path.is_file() for path in _places(source, folder))

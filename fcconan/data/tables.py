@@ -1,8 +1,8 @@
-"""The one reader: everything that users can name becomes a table of rows of one kind.
+"""The reader of rows: opens files, folders, names and objects as tables of one kind of row.
 
-A source is a file of rows (CSV, TSV, JSONL, parquet), the folder of a dataset, a name that `locate` turns into one of
-these (of the catalogue, of the Hub), a pandas data frame, a `datasets.Dataset`, or any iterable of mappings. Several
-sources of one kind are concatenated.
+A source is a file of rows (CSV, TSV, JSONL, parquet), a dataset folder, a name that `locate` resolves to one of these
+(in the catalogue or on the Hub), a pandas data frame, a `datasets.Dataset`, or an iterable of mappings. Several sources
+of one kind are concatenated.
 """
 
 import hashlib
@@ -30,10 +30,10 @@ _BATCH = 2_000
 
 
 class PlacedRow(Row):
-    """A row that knows where it comes from, for messages.
+    """A row with its position in the source, for messages.
 
     Attributes:
-        place: Such as `ratings.csv, row 3`.
+        place: Position, such as `ratings.csv, row 3`.
     """
 
     def __init__(self, row: Row, place: str) -> None:
@@ -46,12 +46,12 @@ class _Stream:
     """The rows of one file or of one object in memory.
 
     Attributes:
-        name: The source in messages.
-        short: The source in the places of rows.
-        read: Reads the rows from the beginning.
-        sparse: Whether a row may leave out columns that are empty.
-        rename: Name of a column here -> its name in this source, from YAML files and options.
-        own: The part of `rename` that the YAML file of this file alone states.
+        name: Name of the source in messages.
+        short: Name of the source in positions of rows.
+        read: Function that reads the rows from the beginning.
+        sparse: Whether a row may lack empty columns.
+        rename: Mapping from a column of this package to its name in this source, from YAML files and options.
+        own: The part of `rename` from the YAML file that applies to this file only.
     """
 
     name: str
@@ -77,29 +77,30 @@ def open_table(
     wide_columns: WideColumns | None = None,
     people: Collection[str] = (),
     complete: bool = True,
-    beside: "Sequence[Table]" = (),
+    companions: "Sequence[Table]" = (),
     locate: Locate = Path,
 ) -> "Table":
-    """Opens everything that users can name as one table.
+    """Opens one or several sources as one table.
 
     Args:
-        kind: `pairs`, `votes`, `replies`, `ratings`, `comparisons` or `rankings`; or `rows` of a form of their own.
+        kind: `pairs`, `votes`, `replies`, `ratings`, `comparisons`, `rankings`, or `rows` for other rows.
         sources: A file, a dataset folder, a name, a data frame, a `datasets.Dataset` or an iterable of mappings; or a
             list of these, whose rows are concatenated.
-        split: The split of datasets; needed where one has several.
-        part: The config of datasets; by default the kind.
-        rename: Name of a column here -> its name in the sources. It comes before YAML files next to the data.
-        filter: Column -> values, as text; only rows with one of the values in each column.
-        wide_columns: Rater and aspect -> column, for sources with a column for each rater.
-        people: Raters of `wide_columns` who are people.
-        complete: For replies: whether every row gets its texts and ids. Otherwise the rows only describe rated replies:
-            texts may be missing where there are ids, all splits are read, and replies whose id follows from the row
-            occur a second time under the id that version 1 of the rule gives them, where it differs.
-        beside: Other tables that share `rename`: a column need only be in one of them.
-        locate: Turns a name into the path of a file or folder.
+        split: Split of datasets; required if a dataset has several.
+        part: Config of datasets; by default the kind.
+        rename: Mapping from a column of this package to its name in the sources. It overrides YAML files next to the
+            data.
+        filter: Allowed values by column, as text. A row must have one of the values in each column.
+        wide_columns: Mapping from rater and aspect to column, for sources with a column for each rater.
+        people: Human raters among those of `wide_columns`.
+        complete: Whether every row gets its texts and ids (replies only). Otherwise the rows only describe rated
+            replies: texts may be missing, all splits are read, and replies without `reply_id` occur a second time
+            with the id by version 1 of the rule, if it differs.
+        companions: Other tables with the same `rename`. A renamed column must be in one of the tables.
+        locate: Function that turns a name into the path of a file or folder.
 
     Raises:
-        InputError: A source is not there, or a part or split of a dataset is missing.
+        InputError: A source does not exist, or a part or split of a dataset is missing.
 
     >>> table = open_table("votes", [[{"pair_id": 1.0, "rater": "anna", "label": "appropriate"}]])
     >>> list(table)
@@ -112,7 +113,7 @@ def open_table(
         files = ", ".join(map(str, sources))
         they = "are files and have" if len(sources) > 1 else "is a file and has"
         raise InputError(f"{files} {they} no splits: leave --split out")
-    table = Table(kind, complete=complete, beside=beside)
+    table = Table(kind, complete=complete, companions=companions)
     table.rename, table.filter = dict(rename or {}), dict(filter or {})
     table.wide_columns, table.people = dict(wide_columns or {}), people
     for source in sources:
@@ -121,34 +122,34 @@ def open_table(
 
 
 class Table:
-    """Rows of one kind, read from the beginning each time; only a few rows are in memory at once.
+    """Rows of one kind. Each iteration reads the sources again, with few rows in memory at a time.
 
     Attributes:
-        kind: The kind of the rows.
-        folders: Folders of datasets among the sources.
-        files: Files that are read.
+        kind: Kind of the rows.
+        folders: Dataset folders among the sources.
+        files: Files of the sources.
     """
 
-    def __init__(self, kind: str, *, complete: bool, beside: "Sequence[Table]") -> None:
-        self.kind, self.complete, self.beside = kind, complete, beside
+    def __init__(self, kind: str, *, complete: bool, companions: "Sequence[Table]") -> None:
+        self.kind, self.complete, self.companions = kind, complete, companions
         self.rename: dict[str, str] = {}
         self.filter: dict[str, Collection[str]] = {}
         self.wide_columns: WideColumns = {}
         self.people: Collection[str] = ()
         self.folders: list[Path] = []
         self.files: list[Path] = []
-        self._names: list[Callable[[], str]] = []  # computed when they are asked for, as hashing reads all rows
+        self._names: list[Callable[[], str]] = []  # computed on demand, because hashing reads all rows
         self._streams: list[_Stream] = []
         self._checked = False
 
     @property
     def names(self) -> list[str]:
-        """Files and datasets with their hashes, without the columns and rows that are chosen."""
+        """Files and datasets with their hashes, without selected columns and rows."""
         return list(dict.fromkeys(name() for name in self._names))
 
     @property
     def population(self) -> str:
-        """The data for signatures: files and datasets with their hashes, and the columns and rows that are chosen."""
+        """The data in signatures: files and datasets with their hashes, and selected columns and rows."""
         columns = dict(self.rename)
         for stream in self._streams:
             if stream.rename.items() - columns.items():
@@ -161,16 +162,16 @@ class Table:
 
     @property
     def fingerprint(self) -> str | None:
-        """The fingerprint of the data where the table is a single file or dataset; otherwise None."""
+        """The fingerprint of the data if the table has a single file or dataset; otherwise None."""
         names = self.names
         return names[0].partition("@")[2].partition("/")[0] or None if len(names) == 1 else None
 
     def __iter__(self) -> Iterator[PlacedRow]:
-        """Yields the rows that are wanted; of a source with a column for each rater, one for each of them.
+        """Yields the selected rows; for a source with a column for each rater, one row for each rater.
 
         Raises:
-            InputError: A source cannot be read, lacks columns or has no row, an id is none, no row is wanted, or a
-                reply occurs twice.
+            InputError: A source cannot be read, lacks columns or has no row, an id is missing, no row is selected, or
+                a reply is a duplicate.
         """
         if not self._checked:
             self._check_columns()
@@ -210,12 +211,12 @@ class Table:
 
         Args:
             source: As in `open_table`.
-            part: The config of a dataset.
-            split: Its split.
+            part: Config of a dataset.
+            split: Split of a dataset.
             locate: As in `open_table`.
 
         Raises:
-            InputError: It is not there, or a part or split of a dataset is missing.
+            InputError: The source does not exist, or a part or split of a dataset is missing.
         """
         if not isinstance(source, str | PathLike):
             self._streams.append(stream := _in_memory(source, split, self.rename))
@@ -253,7 +254,7 @@ class Table:
         )
 
     def _rows(self, stream: _Stream, ids: ReplyIds) -> Iterator[tuple[Row, str]]:
-        """Yields rows under the names of this package, each with its place."""
+        """Yields rows with the columns of this package, and their positions."""
         read = enumerate(stream.read(), start=1)
         if self.kind != "replies" or (not self.complete and "reply_id" in renamed(stream.first(), stream.rename)):
             for number, raw in read:
@@ -274,8 +275,8 @@ class Table:
         for (rater, aspect), column in self.wide_columns.items():
             value = row.get(column)
             if is_missing(value) and self.kind != "ratings":
-                continue  # this rater did not judge it; a rating that is not there is missing, and counted
-            # Numbers without a person behind them are a metric's; who gave a verdict is not known.
+                continue  # not judged by this rater; later steps count missing ratings
+            # Numbers of other raters than people are a metric's. The kind of rater of a verdict is unknown.
             rater_kind = "metric" if self.kind == "ratings" else "human" if self.kind == "votes" else None
             rater_kind = "human" if rater in self.people else rater_kind
             new = {**row, "rater": rater, "rater_kind": rater_kind, column_of_kind: value}
@@ -286,14 +287,14 @@ class Table:
             yield PlacedRow(new, f"{place}, column {column}")
 
     def _check_columns(self) -> None:
-        """Checks that some source has each column that an option names, and all sources those that choose rows."""
+        """Checks that a source has each renamed column, and that all sources have the columns of filters."""
         first = {stream.name: (stream, stream.first()) for stream in self._streams}
         if not any(row for _, row in first.values()):
             cure = "give replies to judge" if self.kind == "replies" else "check the file"
             raise InputError(f"{', '.join(first)} has no rows: {cure}")
         named = [*self.rename.values(), *self.wide_columns.values()]
         known = {column for _, row in first.values() for column in row}
-        known |= {column for table in self.beside for stream in table._streams for column in stream.first()}
+        known |= {column for table in self.companions for stream in table._streams for column in stream.first()}
         name, (_, row) = next(iter(first.items()))
         if self.complete:
             check_there(name, [column for column in named if column not in known], row)
@@ -309,10 +310,10 @@ class Table:
         return self.kind == "replies" and self.complete
 
     def _check_needed(self, stream: _Stream, row: Row) -> None:
-        """Refuses columns that a source lacks, given its first row: they are not the same as empty cells."""
+        """Raises an error for missing columns of a source, given its first row."""
         if self.kind == "replies":
             return
-        # The columns that a column for each rater makes, or stands in for.
+        # The columns that columns of raters replace.
         others = {"reply_id", "pair_id", "rater", "aspect", JUDGEMENT.get(self.kind)} if self.wide_columns else ()
         lost = [name for name in NEEDED.get(self.kind, ()) if name not in row and name not in others]
         if lost and stream.sparse:
@@ -338,11 +339,11 @@ class Table:
                 raise InputError(f"found no row with the {column} {lost}: choose among {known}{more}")
         if not wanted:
             shown = " and ".join(f"{column} {'/'.join(sorted(asked))}" for column, asked in self.filter.items())
-            raise InputError(f"no row has {shown} together: ask for less")
+            raise InputError(f"no row has {shown} together: use fewer filters")
 
 
 def _renaming(lost: Iterable[str]) -> str:
-    return f"say what is meant with {' '.join(f'--rename {name}=COLUMN' for name in lost)}"
+    return f"name the column with {' '.join(f'--rename {name}=COLUMN' for name in lost)}"
 
 
 def _is_file(source: str | PathLike[str]) -> bool:
@@ -366,7 +367,7 @@ def _in_memory(source: Any, split: str | None, rename: Mapping[str, str]) -> _St
         return _Stream("dataset", "dataset", lambda: source, False, rename, {})
     if isinstance(source, Mapping) or not isinstance(source, Iterable):
         raise InputError(
-            f"{type(source).__name__} is no source of rows: give a path, a name, a data frame, a dataset or an "
+            f"{type(source).__name__} is not a source of rows: give a path, a name, a data frame, a dataset or an "
             "iterable of mappings"
         )
     rows = list(source) if iter(source) is source else source  # an iterator cannot be read a second time

@@ -1,4 +1,4 @@
-"""Text for a terminal: no character of it acts on the terminal, is invisible, or changes the order of others."""
+"""Safe text for terminals: without control characters, invisible characters and changes of the text direction."""
 
 import os
 import re
@@ -27,16 +27,16 @@ _MOVEMENTS = re.compile(r"(?:\n|\x1b\[A)+")
 
 
 def printable(text: str) -> str:
-    r"""Returns a text in which every unsafe character is written out, such as `\x1b` or `\u202e`.
+    r"""Returns a text with an escape such as `\x1b` or `\u202e` for each unsafe character.
 
-    Line feeds and tabs stay; CRLF becomes a line feed.
+    Line feeds and tabs are unchanged; CRLF becomes a line feed.
     """
     text = text.replace("\r\n", "\n")
     return text if text.isascii() and text.isprintable() else _UNSAFE.sub(_written_out, text)
 
 
 def printable_name(name: str) -> str:
-    """Returns a name from elsewhere as `printable` does, on one line."""
+    """Returns an external name like `printable`, on one line."""
     return printable(name).replace("\n", "\\x0a").replace("\t", "\\x09")
 
 
@@ -46,14 +46,14 @@ def _written_out(found: re.Match[str]) -> str:
 
 
 class Terminal:
-    """A stream that makes printable, and frees of secrets, all that is written to it.
+    """A stream that escapes unsafe characters and masks secrets in its output.
 
     Args:
         stream: Standard output or standard error.
-        secrets: The texts that are masked.
+        secrets: Strings to mask.
 
     Attributes:
-        trusted: The stream itself, for libraries that draw with escape sequences. What they show must be `cleaned`.
+        trusted: The stream itself, for libraries that write escape sequences. Their texts must be `cleaned`.
     """
 
     def __init__(self, stream: TextIO, secrets: Iterable[str]) -> None:
@@ -61,7 +61,7 @@ class Terminal:
         self._secrets = tuple(secrets)
 
     def cleaned(self, text: str) -> str:
-        """Returns a text as `write` would write it."""
+        """Returns the output of `write` for a text."""
         return printable(without_secrets(text, self._secrets))
 
     def write(self, text: str) -> int:
@@ -89,7 +89,7 @@ class Terminal:
 
 
 def protect_streams() -> None:
-    """Puts a `Terminal` before standard output and standard error of this process."""
+    """Replaces standard output and standard error of this process with a `Terminal`."""
     secrets = environment_secrets()
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)

@@ -1,4 +1,4 @@
-"""Reads YAML and remembers on which line each value stands, so that a message can name the line."""
+"""Reads YAML with the line number of each value, for error messages."""
 
 import difflib
 import re
@@ -14,10 +14,10 @@ from fcconan.errors import InputError
 
 Location = tuple[Hashable, ...]
 _HALF = re.compile(r"[\ud800-\udfff]")
-_UNFOLDED = 10_000  # values that aliases may repeat, besides what is written out
+_UNFOLDED = 10_000  # maximum number of values that aliases repeat
 
 
-@lru_cache(maxsize=128)  # runs read the same tasks, suites and recipes again and again, which PyYAML takes long for
+@lru_cache(maxsize=128)  # PyYAML is slow, and runs read the same tasks, suites and recipes many times
 def _composed(text: str) -> yaml.Node | None:
     return yaml.compose(text, Loader=yaml.SafeLoader)
 
@@ -35,10 +35,10 @@ class YamlFile:
 
         Args:
             path: The file.
-            top: What it must hold at the top level.
+            top: Required type of the top level.
 
         Raises:
-            InputError: The file is not UTF-8, not one document of YAML, not a mapping (or list), says one key twice,
+            InputError: The file is not UTF-8, not one document of YAML, not a mapping (or list), has a duplicate key,
                 or its aliases repeat too many values.
         """
         self.path = path
@@ -87,7 +87,7 @@ class YamlFile:
                     raise InputError(f"{self.path}, line {line}: found a block as a key, expected a plain word")
                 key = self._scalar(key_node)
                 if key in plain:
-                    raise InputError(f"{self.path}, line {line}: key {key!r} stands twice; keep one of them")
+                    raise InputError(f"{self.path}, line {line}: key {key!r} occurs twice; remove one of them")
                 self._lines[(*location, key)] = line
                 plain[key] = self._plain(value_node, (*location, key))
             return plain
@@ -116,13 +116,13 @@ class YamlFile:
 def explain(
     file: YamlFile, error: ValidationError, *, whole: str, known_keys: Callable[[Location], Iterable[str]]
 ) -> str:
-    """Returns one line that says what the first error is and on which line it stands; unknown keys come first.
+    """Returns a one-line message about the first error, with its line number; unknown keys come first.
 
     Args:
-        file: What was validated.
-        error: What pydantic found.
-        whole: What the file is, for errors that belong to no key: `the recipe`.
-        known_keys: Returns the keys that are known where an unknown one stands.
+        file: The validated file.
+        error: Errors of pydantic.
+        whole: Name of the file for errors without a key, such as `the recipe`.
+        known_keys: Function that returns the known keys at a location.
     """
     first, *others = sorted(error.errors(), key=lambda one: one["type"] != "extra_forbidden")
     location = first["loc"]

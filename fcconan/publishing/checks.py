@@ -11,12 +11,12 @@ from fcconan.publishing.contents import Contents
 
 
 def check_loading(contents: Contents) -> None:
-    """Checks that `datasets` loads every config, afresh and with as many rows as the manifest says.
+    """Checks that `datasets` loads every config without its cache, with the numbers of rows in the manifest.
 
-    Aliases are left out: `check_published_card` has seen that they serve the files of another config.
+    Aliases are skipped: `check_published_card` checks that they have the files of another config.
 
     Raises:
-        InputError: It does not.
+        InputError: A config cannot be loaded, or has another number of rows.
     """
     import datasets
 
@@ -27,7 +27,7 @@ def check_loading(contents: Contents) -> None:
                 continue
             try:
                 loaded = datasets.load_dataset(str(contents.folder.absolute()), config, cache_dir=str(cache))
-            except Exception as error:  # whatever it is, readers would meet it, too
+            except Exception as error:  # any error would also occur for users of the dataset
                 reason = " ".join(str(error).split())[:300]
                 raise InputError(
                     f"config {config!r} of {contents.folder} cannot be loaded ({type(error).__name__}: {reason}): "
@@ -36,7 +36,7 @@ def check_loading(contents: Contents) -> None:
             found = {split: part.num_rows for split, part in loaded.items()}
             if found != expected:
                 raise InputError(
-                    f"config {config!r} of {contents.folder} loads as {found} rows, the manifest says {expected}: "
+                    f"config {config!r} of {contents.folder} loads as {found} rows, the manifest has {expected}: "
                     "build the folder again"
                 )
             del loaded
@@ -64,18 +64,18 @@ _CODE = re.compile(r"```.*?```", re.DOTALL)
 
 
 def check_published_card(contents: Contents) -> list[str]:
-    """Checks vocabulary, leftovers of the template, sections, and that configs, files and counts are the manifest's.
+    """Checks values, template leftovers and sections of a card, and compares it with the manifest.
 
     Returns:
-        The patterns of files that the configs serve.
+        The file patterns of the configs.
 
     Raises:
-        InputError: The card breaks a rule; the message names it.
+        InputError: The card is invalid; the message names the fault.
     """
     text = contents.path(CARD).read_text(encoding="utf-8")
     metadata = check_card(text)
     if metadata.keys() != set(CARD_FIELDS) or not {*metadata["tags"]} <= {*CARD_TAGS, *FURTHER_CARD_TAGS}:
-        raise _wrong(contents, "its YAML block has keys or tags that no build writes")
+        raise _wrong(contents, "its YAML block has unknown keys or tags")
     _check_sections(contents, text)
     manifest = contents.manifest
     aliases = manifest.get("aliases", {})
@@ -95,9 +95,9 @@ def check_published_card(contents: Contents) -> list[str]:
         for info in metadata["dataset_info"]
     }
     declared = [{key: value for key, value in config.items() if key != "default"} for config in metadata["configs"]]
-    for what, found, expected in (("configs", declared, configs), ("counts", stated, counts)):
+    for name, found, expected in (("configs", declared, configs), ("counts", stated, counts)):
         if found != expected:
-            raise _wrong(contents, f"its {what} are not those of the manifest")
+            raise _wrong(contents, f"its {name} are not those of the manifest")
     return sorted({entry["path"] for config in configs for entry in config["data_files"]})
 
 
@@ -111,5 +111,5 @@ def _check_sections(contents: Contents, text: str) -> None:
             raise _wrong(contents, f"the section {section!r} is missing or empty")
 
 
-def _wrong(contents: Contents, what: str) -> InputError:
-    return InputError(f"the card of {contents.title} is not as it should be: {what}; build the folder again")
+def _wrong(contents: Contents, fault: str) -> InputError:
+    return InputError(f"the card of {contents.title} is invalid: {fault}; build the folder again")

@@ -1,4 +1,4 @@
-"""What is to be published: the files of a dataset folder, each of them as its manifest says."""
+"""The published files of a dataset folder, verified against its manifest."""
 
 import hashlib
 import re
@@ -9,25 +9,25 @@ from typing import Any
 from fcconan.data import CARD, MANIFEST, read_manifest, sha256_of
 from fcconan.errors import InputError
 
-# What a build writes. Nothing else is published: in tables it is known where text is.
+# The files of a build. No other files are published, because only in tables the position of texts is known.
 _FILE = re.compile(rf"{re.escape(CARD)}|\w[\w.-]*/\w[\w.-]*\.parquet")
 
 
 def is_built(path: str) -> bool:
-    """Whether a file has the name of the card or of a table."""
+    """Returns whether a path is that of the card or of a table."""
     return _FILE.fullmatch(path) is not None
 
 
 @dataclass(frozen=True)
 class Contents:
-    """A dataset folder whose files are what its manifest says.
+    """A dataset folder with verified files.
 
     Attributes:
         folder: The folder.
-        manifest: The content of its `manifest.json`.
-        hashes: The sha256 of every file to publish, by its path in the folder, the manifest included.
-        left_out: Files of the folder that no build wrote; they stay here.
-        notes: Remarks for the user.
+        manifest: Content of its `manifest.json`.
+        hashes: sha256 of every published file, including the manifest, by its path in the folder.
+        left_out: Other files of the folder, which are not published.
+        notes: Notes for the user.
     """
 
     folder: Path
@@ -38,22 +38,22 @@ class Contents:
 
     @property
     def name(self) -> str:
-        """The dataset's name."""
+        """Name of the dataset."""
         return str(self.manifest["name"])
 
     @property
     def is_rows(self) -> bool:
-        """Whether it was made of rows, runs or results, not by a build."""
+        """Whether the folder was made from rows, runs or results instead of a recipe."""
         return self.manifest.get("kind") == "rows"
 
     @property
     def title(self) -> str:
-        """What people call it: rows have no name of their own."""
+        """Title of rows, or name of a dataset."""
         return str(self.manifest["title"]) if self.is_rows else self.name
 
     @property
     def tables(self) -> list[str]:
-        """The paths of the Parquet files."""
+        """Paths of the Parquet files."""
         return sorted(path for path in self.hashes if path.endswith(".parquet"))
 
     @property
@@ -63,26 +63,26 @@ class Contents:
         return hashlib.sha256(lines.encode()).hexdigest()[:12]
 
     def path(self, name: str) -> Path:
-        """Returns where a file lies."""
+        """Returns the path of a file."""
         return self.folder / name
 
 
 def read_contents(folder: Path) -> Contents:
-    """Reads a folder that `fcconan build` wrote, and checks every file against its manifest.
+    """Reads a folder by `fcconan build`, and verifies its files against the manifest.
 
     Raises:
-        InputError: The folder is none, or a file is missing or not as it was built.
+        InputError: The folder has no valid manifest, or a file is missing or was changed.
     """
     manifest = read_manifest(folder)
     hashes = {}
     for name, written in manifest["files"].items():
         if not is_built(name):
-            raise InputError(f"{folder / MANIFEST} names the file {name!r}, which no build writes: build it again")
+            raise InputError(f"{folder / MANIFEST} names the unknown file {name!r}: build it again")
         hashes[name] = sha256_of(folder / name) if (folder / name).is_file() else "none"
         if hashes[name] != written["sha256"]:
             raise InputError(
                 f"{folder / name} was changed or removed since it was built (sha256 {hashes[name][:12]}, the manifest "
-                f"says {written['sha256'][:12]}): build the folder again"
+                f"has {written['sha256'][:12]}): build the folder again"
             )
     if CARD not in hashes:
         raise InputError(f"{folder} has no {CARD} in its manifest: build the folder again")

@@ -1,4 +1,4 @@
-"""Whether every string that is published has a closed form and is not a text of a source dataset."""
+"""Checks that published strings have a closed form and are not texts of a source dataset."""
 
 import hashlib
 import re
@@ -13,7 +13,7 @@ from fcconan.data import MOST_WORDS, NAME, NUMBER, TEXT, VOCABULARY, Form, colum
 from fcconan.errors import InputError
 from fcconan.publishing.known_texts import KnownTexts
 
-SHOWN = 6  # characters of a refused string that a message repeats
+SHOWN = 6  # maximum number of characters of a rejected string in a message
 SIGNATURE_KEYS = frozenset(
     """
     audit bootstrap catalogue cohen-overall confidence correction data depth domain draws family fcconan floor
@@ -23,7 +23,7 @@ SIGNATURE_KEYS = frozenset(
     """.split()
 )
 TEXTS = "a column of texts"
-WITHHELD = "withheld"  # replaces a part of a signature that this grammar does not allow
+WITHHELD = "withheld"  # in place of a part of a signature outside of the grammar
 _KEYS_OF_NAMES = frozenset("data metric metrics primary pairs baseline people raters unified ranks".split())
 SIGNATURE_WORDS = frozenset(
     """
@@ -38,18 +38,18 @@ _SEPARATORS = re.compile(r"[,+;()]")
 
 
 def shown(string: str) -> str:
-    """Returns what a message may say of a string that may be hateful: its beginning, its length and its hash."""
+    """Returns a description of a possibly hateful string for messages: its beginning, length and hash."""
     digest = hashlib.sha256(string.encode("utf-8", "replace")).hexdigest()[:8]
     return f"{string[: min(SHOWN, len(string) // 2)]!a}... ({len(string)} characters, sha256 {digest})"
 
 
 def problem(string: str, form: Form, known: KnownTexts | None) -> str | None:
-    """Returns why a string may not be published in a place, or None.
+    """Returns the reason why a string must not be published, or None.
 
     Args:
         string: The string.
-        form: The form that it must have.
-        known: The texts that it must not be; None where only its form counts.
+        form: Required form.
+        known: Texts that must not be published; None to check the form only.
     """
     if not string or form.is_closed(string):
         return None
@@ -61,12 +61,12 @@ def problem(string: str, form: Form, known: KnownTexts | None) -> str | None:
 
 
 def column_problem(config: str, name: str, column: pa.ChunkedArray, known: KnownTexts | None) -> str | None:
-    """Returns why a column of an Arrow table may not be published, with the row, or None.
+    """Returns the reason why a column of an Arrow table must not be published, with the row, or None.
 
     Args:
-        config: The config.
-        name: The column.
-        column: Its values.
+        config: Name of the config.
+        name: Name of the column.
+        column: Values of the column.
         known: As in `problem`.
     """
     form = _form(config, name)
@@ -85,12 +85,12 @@ def column_problem(config: str, name: str, column: pa.ChunkedArray, known: Known
 
 
 def open_strings(config: str, name: str, column: pa.ChunkedArray) -> list[str]:
-    """Returns the different strings of a column that are neither ids nor words of its vocabulary, the first ones first.
+    """Returns the different strings of a column that are not ids or vocabulary, by first occurrence.
 
     Args:
-        config: The config.
-        name: The column.
-        column: Its values.
+        config: Name of the config.
+        name: Name of the column.
+        column: Values of the column.
     """
     kind = kind_of(column.type)
     if kind not in ("string", "strings"):
@@ -116,7 +116,7 @@ def _list_problem(lists: Iterable[list[str | None] | None], form: Form, known: K
         seen.add(strings)
         found = [problem(each, form, known) for each in strings]
         if len(strings) > 1 and known is not None and known.is_text(" ".join(strings)):
-            found.append(f"{shown(' '.join(strings))}, its strings one after another, is a text of a source dataset")
+            found.append(f"{shown(' '.join(strings))}, its strings joined, is a text of a source dataset")
         why = next(filter(None, found), None)
         if why is not None:
             return f"row {number}: {why}"
@@ -124,16 +124,16 @@ def _list_problem(lists: Iterable[list[str | None] | None], form: Form, known: K
 
 
 def check_column_names(where: str, config: str, names: Iterable[str], known: KnownTexts | None) -> None:
-    """Checks that names of columns, which are public in the card and in viewers, are of the schema or names.
+    """Checks that names of columns, which are always public, are in the schema or have the form of names.
 
     Args:
-        where: The file, for the message.
-        config: The config.
-        names: Of the columns.
+        where: Name of the file, for messages.
+        config: Name of the config.
+        names: Names of the columns.
         known: As in `problem`.
 
     Raises:
-        InputError: One is not.
+        InputError: A name must not be published.
     """
     for name in names:
         why = problem(name, NAME, known) if name.strip() else "an empty string"
@@ -144,37 +144,37 @@ def check_column_names(where: str, config: str, names: Iterable[str], known: Kno
 
 
 def check_titles(titles: Mapping[str, str], known: KnownTexts) -> None:
-    """Checks titles and other names that are not in a table, such as that of the repository.
+    """Checks titles and other names outside of tables, such as the name of the repository.
 
     Args:
-        titles: The strings by a phrase that says where they come from.
-        known: The texts that none of them may be.
+        titles: The strings, by their origin in words.
+        known: Texts that must not be published.
 
     Raises:
-        InputError: One is not a title, or it is or holds a text.
+        InputError: A string does not have the form of a title, or contains a text.
     """
     for where, title in titles.items():
         if not is_title(title):
-            why = f"is not made of letters, digits and spaces with at most {MOST_WORDS} unknown words"
+            why = f"has other characters than letters, digits and spaces, or more than {MOST_WORDS} unknown words"
         elif known.is_text(title):
-            why = "is or holds a text of a source dataset"
+            why = "contains a text of a source dataset"
         else:
             continue
         raise InputError(f"{where} cannot be published: {shown(title)} {why}; give another one")
 
 
 def check_document(where: str, content: str, strings: Iterable[str], known: KnownTexts, advice: str) -> None:
-    """Checks that a public document quotes no text.
+    """Checks that a public document does not quote a text.
 
     Args:
-        where: The file, for the message.
-        content: All of it.
-        strings: Strings of it that are compared one by one, such as the keys and values of JSON.
+        where: Name of the file, for messages.
+        content: Content of the document.
+        strings: Strings of the document to compare separately, such as the keys and values of JSON.
         known: The texts.
-        advice: The end of the message.
+        advice: End of the message.
 
     Raises:
-        InputError: It quotes one.
+        InputError: The document quotes a text.
     """
     listed = list(strings)
     single = next((string for string in listed if known.is_text(string)), None)
@@ -199,19 +199,18 @@ def strings_of(whole: Any) -> Iterator[str]:
 
 
 def clean_signature(signature: str, cells: frozenset[str], known: KnownTexts) -> str | None:
-    """Writes a signature again from the parts that are of its grammar: `key:value|key:value...`.
+    """Returns a signature (`key:value|key:value...`) with `withheld` in place of all parts outside of its grammar.
 
-    A key is one of `SIGNATURE_KEYS` and comes once. A value consists of numbers, of words of the vocabulary and of
-    `SIGNATURE_WORDS`, and of names that the rows hold; values of `_KEYS_OF_NAMES` may hold other names as well. Any
-    other part is written as `withheld`.
+    Keys are unique and in `SIGNATURE_KEYS`. Values consist of numbers, entries of the vocabulary and of
+    `SIGNATURE_WORDS`, and names in the rows. Values of `_KEYS_OF_NAMES` may have other names as well.
 
     Args:
         signature: The signature.
-        cells: The names that the rows hold, which have been checked.
-        known: The texts that it must not quote.
+        cells: Names in the rows, which have been checked.
+        known: Texts that must not be published.
 
     Returns:
-        The signature; None if it quotes a text or nothing of it is left.
+        The signature; None if it quotes a text or no part of it is allowed.
     """
     parts: list[str] = []
     keys: set[str] = set()

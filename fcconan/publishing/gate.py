@@ -1,4 +1,4 @@
-"""Who may read what is published: restricted text needs the user's word and a closed repository."""
+"""Access to published texts: restricted texts need the confirmation of the user and a closed repository."""
 
 from fcconan.errors import InputError
 from fcconan.publishing.contents import Contents
@@ -10,26 +10,26 @@ CLOSE = "--private or --gated manual"
 
 
 def check_permission(contents: Contents, restricted: dict[str, list[str]], *, may_redistribute: bool) -> None:
-    """Checks that restricted text is published only on the user's word.
+    """Checks that the user has confirmed the publication of restricted texts.
 
     Args:
         contents: The folder.
-        restricted: Its columns that may not be passed on.
-        may_redistribute: The user's word.
+        restricted: Columns of the folder that must not be redistributed, by config.
+        may_redistribute: Confirmation of the user.
 
     Raises:
-        InputError: It holds such text without the user's word.
+        InputError: The folder has restricted texts without confirmation.
     """
     if not restricted or may_redistribute:
         return
     instead = (
         "give --labels-only, which leaves texts out, and --drop-column for other columns"
         if contents.is_rows
-        else f"publish what `fcconan build {contents.name} --labels-only` writes"
+        else f"publish the output of `fcconan build {contents.name} --labels-only`"
     )
     raise InputError(
-        f"{contents.title} holds text that may not be passed on ({columns_text(restricted)}): {instead}; or, if you "
-        f"have the right to pass it on, give --i-may-redistribute and {CLOSE}"
+        f"{contents.title} holds text that must not be redistributed ({columns_text(restricted)}): {instead}; or, if "
+        f"you have the right to redistribute it, give --i-may-redistribute and {CLOSE}"
     )
 
 
@@ -38,32 +38,32 @@ def check_closed(repo_id: str, remote: Remote, restricted: dict[str, list[str]],
 
     Args:
         repo_id: `owner/name`.
-        remote: The repository as it is.
-        restricted: The columns that may not be passed on.
-        options: Whether it is to be private or gated.
+        remote: Current state of the repository.
+        restricted: Columns that must not be redistributed, by config.
+        options: The requested visibility.
 
     Raises:
-        InputError: It is not.
+        InputError: The repository is or would be public.
     """
     if not restricted or options.private or options.gated or remote.is_closed:
         return
     state = "is public and not gated" if remote.exists else "would be public"
     raise InputError(
-        f"{repo_id} {state}, and not everybody may read the texts of {', '.join(restricted)}: give {CLOSE}"
+        f"{repo_id} {state}, and must not give public access to the texts of {', '.join(restricted)}: give {CLOSE}"
     )
 
 
 def check_is_closed(repo_id: str, remote: Remote, restricted: dict[str, list[str]], options: PublishingOptions) -> None:
-    """Checks, when the gate should be up, that the Hub says so.
+    """Checks that the repository has the requested visibility after its change.
 
     Args:
         repo_id: `owner/name`.
-        remote: The repository as the Hub says that it is.
-        restricted: The columns that may not be passed on.
-        options: Whether it is to be private or gated.
+        remote: State of the repository, as reported by the Hub.
+        restricted: Columns that must not be redistributed, by config.
+        options: The requested visibility.
 
     Raises:
-        InputError: It does not.
+        InputError: The repository has another visibility.
     """
     missing = (
         "private"
@@ -76,6 +76,6 @@ def check_is_closed(repo_id: str, remote: Remote, restricted: dict[str, list[str
     )
     if missing:
         raise InputError(
-            f"{repo_id} was to be {missing}, and the Hub says that it is not: nothing was published; look at its "
+            f"{repo_id} is not {missing} according to the Hub, as requested: nothing was published; check its "
             "settings on the Hub"
         )

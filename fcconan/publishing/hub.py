@@ -1,4 +1,4 @@
-"""The Hub as publishing sees it: a dataset repository that is read and changed, with errors in one line."""
+"""A dataset repository on the Hub: reads, changes, and one-line errors."""
 
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
 KIND = "dataset"
 GATES = ("auto", "manual")
-RESUME = "check the connection and run the same command again, which sends only what is not there yet"
+RESUME = "check the connection and run the same command again, which sends only missing files"
 
 
-class HubFailure(RemoteError):  # noqa: N818 - it says what became of the Hub, not of the input
-    """The Hub could not be reached or failed: one line that says what was being done, and that trying again helps."""
+class HubFailure(RemoteError):  # noqa: N818 - a failure of the Hub, not of the input
+    """The Hub failed or could not be reached. The message is one line with the failed action."""
 
 
 @dataclass(frozen=True)
@@ -27,9 +27,9 @@ class RemoteFile:
     """A file on the Hub.
 
     Attributes:
-        size: Its bytes.
-        blob: The id that git gives to it, or to its pointer if it is a large file.
-        sha256: The hash of a large file; None for others.
+        size: Size in bytes.
+        blob: Id in git, of the file or of the pointer to a large file.
+        sha256: Hash of a large file; None for others.
     """
 
     size: int
@@ -39,16 +39,16 @@ class RemoteFile:
 
 @dataclass(frozen=True)
 class Remote:
-    """A repository as it is now.
+    """The current state of a repository.
 
     Attributes:
-        exists: Whether it does; the rest is empty if not.
-        private: Whether only its owner sees it.
+        exists: Whether the repository exists; otherwise all other attributes are empty.
+        private: Whether only its owner can see it.
         gated: `auto`, `manual`, or None for a public repository.
-        head: The id of the newest commit.
-        files: Its files at that commit.
-        tags: The commits that its tags name.
-        manifest: What an earlier publication left as its manifest, if any.
+        head: Id of the newest commit.
+        files: Files at the newest commit, by path.
+        tags: Commits by tag.
+        manifest: Manifest of an earlier publication, if any.
     """
 
     exists: bool
@@ -61,34 +61,34 @@ class Remote:
 
     @property
     def is_closed(self) -> bool:
-        """Whether strangers cannot read its files."""
+        """Whether its files are not public."""
         return self.private or self.gated is not None
 
 
 class Hub:
     """One dataset repository on the Hub.
 
-    The endpoint is `$HF_ENDPOINT` or huggingface.co; the token comes from `$HF_TOKEN` or from where `hf auth login`
-    keeps it. It is sent to the Hub and shown nowhere.
+    The endpoint is `$HF_ENDPOINT` or huggingface.co. The token comes from `$HF_TOKEN` or from `hf auth login`. It is
+    only sent to the Hub and does not appear in any output.
 
     Args:
         repo_id: `owner/name`.
     """
 
     def __init__(self, repo_id: str) -> None:
-        address = hub_address()  # checked before the client is imported, which fails on a wrong address
+        address = hub_address()  # checked first, because the import of the client fails for a wrong address
         from huggingface_hub import HfApi, get_token
 
         limit_hub_wait()
         self.repo_id = repo_id
         self._token = get_token()
         self.endpoint = address.url
-        # Without a token of its own the client would look for one again at every request.
+        # Otherwise the client would search a token at each request.
         self._api = HfApi(endpoint=address.with_login, token=self._token or False, library_name="fcconan")
 
     @property
     def url(self) -> str:
-        """The page of the repository."""
+        """Address of the repository."""
         return f"{self.endpoint}/datasets/{self.repo_id}"
 
     @property
@@ -104,18 +104,18 @@ class Hub:
         return bool(constants.HF_HUB_OFFLINE)
 
     def check_token(self) -> None:
-        """Checks that there is a token, that the Hub knows it, and that it may write.
+        """Checks that a token is available, valid and has write permission.
 
         Raises:
-            InputError: It does not do.
-            HubFailure: The Hub cannot be asked.
+            InputError: The token is missing, invalid or read-only.
+            HubFailure: The Hub failed.
         """
         if not self.has_token:
             raise InputError(
                 "no token of the Hugging Face Hub was found: set HF_TOKEN, or run `hf auth login`, with a token that "
                 f"may write to {self.repo_id}"
             )
-        with self._asking("asking whose token it is"):
+        with self._request("checking the token"):
             about = self._api.whoami()
             role = ((about.get("auth") or {}).get("accessToken") or {}).get("role")
         if role == "read":
@@ -125,18 +125,18 @@ class Hub:
             )
 
     def read(self, *, files: bool = True) -> Remote:
-        """Reads what is there, without its tables.
+        """Reads the state of the repository without downloading tables.
 
         Args:
             files: Whether to read the files and tags, too.
 
         Raises:
-            InputError: The token is refused.
-            HubFailure: The Hub cannot be asked.
+            InputError: The token is rejected.
+            HubFailure: The Hub failed.
         """
         from huggingface_hub.errors import RepositoryNotFoundError
 
-        with self._asking("reading the repository"):
+        with self._request("reading the repository"):
             try:
                 info = self._api.dataset_info(self.repo_id)
             except RepositoryNotFoundError as error:
@@ -155,42 +155,42 @@ class Hub:
         """Returns the files at a commit or tag.
 
         Raises:
-            HubFailure: The Hub cannot be asked.
+            HubFailure: The Hub failed.
         """
-        with self._asking("reading the repository"):
+        with self._request("reading the repository"):
             return self._tree(revision)
 
     def create(self, *, private: bool) -> None:
-        """Creates the repository, empty.
+        """Creates an empty repository.
 
         Raises:
-            InputError: The token may not.
-            HubFailure: The Hub cannot be asked.
+            InputError: The token lacks the permission.
+            HubFailure: The Hub failed.
         """
-        with self._asking("creating the repository"):
+        with self._request("creating the repository"):
             self._api.create_repo(self.repo_id, repo_type=KIND, private=private)
 
     def close(self, *, private: bool, gate: str | None) -> None:
-        """Makes the repository private or gated, or both; never the reverse.
+        """Makes the repository private or gated, or both; never public.
 
         Raises:
-            InputError: The token may not.
-            HubFailure: The Hub cannot be asked.
+            InputError: The token lacks the permission.
+            HubFailure: The Hub failed.
         """
-        settings: dict[str, Any] = {"private": private or None, "gated": gate}  # None leaves a setting as it is
+        settings: dict[str, Any] = {"private": private or None, "gated": gate}  # None leaves a setting unchanged
         if private or gate:
-            with self._asking("gating the repository"):
+            with self._request("gating the repository"):
                 self._api.update_repo_settings(self.repo_id, repo_type=KIND, **settings)
 
     def upload(self, additions: "Sequence[CommitOperationAdd]") -> None:
-        """Sends the large files that the Hub does not hold yet; no commit names them.
+        """Uploads large files that the Hub lacks, without a commit.
 
         Raises:
-            InputError: The token may not.
-            HubFailure: It broke off.
+            InputError: The token lacks the permission.
+            HubFailure: The upload failed.
         """
-        with self._asking("sending the files"):
-            # A `.gitignore` in the repository would make the Hub leave files out without a message.
+        with self._request("sending the files"):
+            # Otherwise the Hub ignores files listed in a `.gitignore` of the repository.
             self._api.preupload_lfs_files(
                 self.repo_id, additions, repo_type=KIND, free_memory=False, gitignore_content="# Nothing is ignored.\n"
             )
@@ -202,27 +202,27 @@ class Hub:
 
         Args:
             operations: Files to add and to remove.
-            message: Of the commit.
-            parent: The newest commit; with another one there, nothing is done.
+            message: Message of the commit.
+            parent: Expected newest commit.
 
         Raises:
-            InputError: The token may not.
-            HubFailure: It broke off, or the repository was changed meanwhile.
+            InputError: The token lacks the permission.
+            HubFailure: The commit failed, or the repository has another newest commit.
         """
-        with self._asking("committing the files"):
+        with self._request("committing the files"):
             made = self._api.create_commit(
                 self.repo_id, operations, commit_message=message, repo_type=KIND, parent_commit=parent
             )
         return str(made.oid)
 
     def tag(self, name: str, commit: str) -> None:
-        """Names a commit.
+        """Tags a commit.
 
         Raises:
-            InputError: The token may not.
-            HubFailure: It broke off, or the tag is there.
+            InputError: The token lacks the permission.
+            HubFailure: The Hub failed, or the tag exists.
         """
-        with self._asking(f"setting the tag {name}"):
+        with self._request(f"setting the tag {name}"):
             self._api.create_tag(self.repo_id, tag=name, revision=commit, repo_type=KIND)
 
     def _tree(self, revision: str) -> dict[str, RemoteFile]:
@@ -247,8 +247,8 @@ class Hub:
         return manifest if isinstance(manifest, dict) and isinstance(manifest.get("files"), dict) else None
 
     @contextmanager
-    def _asking(self, doing: str) -> Iterator[None]:
-        """Says in one line, which holds no token, what the Hub's client says in many."""
+    def _request(self, doing: str) -> Iterator[None]:
+        """Converts errors of the Hub's client to one line without the token."""
         from huggingface_hub.errors import HfHubHTTPError, OfflineModeIsEnabled
 
         try:
@@ -258,8 +258,8 @@ class Hub:
             raise InputError("HF_HUB_OFFLINE is set, so the Hub is not asked: unset it") from error
         except HfHubHTTPError as error:
             raise self._refusal(error, doing) from error
-        except Exception as error:  # the client passes on errors of the network and odd answers
-            cause = error.__cause__  # it wraps the error of a single file
+        except Exception as error:  # including errors of the network and unexpected answers
+            cause = error.__cause__  # the error of a single file
             if isinstance(cause, HfHubHTTPError):
                 raise self._refusal(cause, doing) from error
             raise self._failure(doing, self._said(cause or error)) from error
@@ -280,7 +280,7 @@ class Hub:
             )
         if status == 412:
             return HubFailure(
-                f"{self.repo_id} was changed meanwhile, so nothing was published: look at the plan "
+                f"{self.repo_id} was changed meanwhile, so nothing was published: check the plan "
                 "with --dry-run, then run the same command again"
             )
         return self._failure(doing, f"{status}, {said}" if status else said)

@@ -1,4 +1,4 @@
-"""The texts of all source datasets that are on this machine, to be searched for in everything that is published."""
+"""The texts of all locally available source datasets, which must not occur in a publication."""
 
 import os
 from collections.abc import Iterable, Iterator
@@ -13,11 +13,11 @@ from fcconan.errors import InputError
 
 @dataclass(frozen=True)
 class KnownTexts:
-    """Texts that no published string may be.
+    """Texts that must not be published.
 
     Attributes:
         parts: The texts.
-        not_searched: The datasets of the catalogue whose texts are not on this machine.
+        not_searched: Datasets of the catalogue whose texts are not available locally.
     """
 
     parts: tuple[Texts, ...]
@@ -32,22 +32,22 @@ class KnownTexts:
         return any(part.quoted_in(public) for part in self.parts)
 
     def with_texts(self, texts: Iterable[str]) -> "KnownTexts":
-        """Returns the same with further texts."""
+        """Returns an index with further texts."""
         return KnownTexts((*self.parts, Texts(texts)), self.not_searched)
 
 
 def known_texts() -> KnownTexts:
-    """Returns the texts of every dataset of the catalogue whose files are here. Nothing is downloaded."""
+    """Returns the texts of all catalogue datasets with local files, without downloads."""
     return _known_texts(os.environ.get("FCCONAN_MIRROR"), os.environ.get("FCCONAN_CACHE"))
 
 
 def forget() -> None:
-    """Forgets the texts, so that the next search reads the files again."""
+    """Clears the cache of texts."""
     _known_texts.cache_clear()
 
 
 @lru_cache(maxsize=2)
-def _known_texts(mirror: str | None, cache: str | None) -> KnownTexts:  # the two change what is here
+def _known_texts(mirror: str | None, cache: str | None) -> KnownTexts:  # arguments are the key of the cache
     texts: set[str] = set()
     missing = []
     for name in recipe_names():
@@ -60,7 +60,7 @@ def _known_texts(mirror: str | None, cache: str | None) -> KnownTexts:  # the tw
 
 
 def texts_of_recipe(name: str) -> set[str] | None:
-    """Returns the texts of a dataset, or None where its files are not here or are not those of the recipe."""
+    """Returns the texts of a dataset, or None if its files are not available or differ from the recipe."""
     from fcconan.building import builder_of, load_recipe, rule_of
     from fcconan.data import fetch, is_here
 

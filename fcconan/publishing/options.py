@@ -1,4 +1,4 @@
-"""How something is published."""
+"""Options of a publication."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -7,17 +7,17 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class PublishingOptions:
-    """How something is published.
+    """Options of a publication.
 
     Attributes:
-        dry_run: Only find out what would be done.
-        tag: The version; by default one that changes with the content.
-        private: Make the repository private.
-        gated: `auto` or `manual`: readers must ask, and are let in at once or by hand.
-        may_redistribute: The user's word that restricted text may be passed on.
-        labels_only: Leave the text columns of rows out. Every string that is left must have a closed form.
-        about: The dataset folder that rows are about. If its texts may be passed on, so may theirs.
-        title: Title of rows; by default from their file.
+        dry_run: Whether to plan only, without changes.
+        tag: Name of the version; by default one that changes with the content.
+        private: Whether to make the repository private.
+        gated: `auto` or `manual`: readers must request access, which is granted automatically or by hand.
+        may_redistribute: Confirmation that the user may redistribute restricted texts.
+        labels_only: Whether to leave out the text columns of rows. All other strings must have a closed form.
+        about: Dataset folder that the rows refer to. If its texts may be redistributed, so may the same texts in rows.
+        title: Title of rows; by default the name of the file.
         licence: Licence of rows, an identifier of the Hub.
         language: Language of rows, a code of ISO 639-1.
         drop_columns: Columns of rows to leave out.

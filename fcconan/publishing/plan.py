@@ -1,4 +1,4 @@
-"""What a publication would change: files, visibility and tag, found without downloading a table."""
+"""The planned changes of a publication: files, visibility and tag, without downloading tables."""
 
 import hashlib
 import re
@@ -13,7 +13,7 @@ from fcconan.publishing.hub import Hub, Remote, RemoteFile
 from fcconan.publishing.options import PublishingOptions
 
 Change = Literal["new", "changed", "removed", "unchanged"]
-# Files of a new repository that the Hub or its owner wrote.
+# Files that the Hub or the owner creates in a new repository.
 ATTRIBUTES = ".gitattributes"
 EXPECTED = frozenset({ATTRIBUTES, CARD})
 _OF_ANY_REPOSITORY = re.compile(r"\.git\w+|(LICEN[CS]E|CITATION|CHANGELOG|CONTRIBUTING)[.\w]*", re.IGNORECASE)
@@ -23,12 +23,12 @@ _BRANCHES = ("main", "HEAD")
 
 @dataclass(frozen=True)
 class FileChange:
-    """What happens to one file.
+    """The planned change of one file.
 
     Attributes:
-        path: The file.
+        path: Path of the file.
         change: `new`, `changed`, `removed` or `unchanged`.
-        size: Its bytes, those on the Hub for `removed`.
+        size: Size in bytes; for `removed`, that on the Hub.
     """
 
     path: str
@@ -38,20 +38,20 @@ class FileChange:
 
 @dataclass(frozen=True)
 class Plan:
-    """Everything that a publication would do.
+    """The planned changes of a publication.
 
     Attributes:
         repo_id: `owner/name`.
-        contents: What is published.
-        remote: What is there.
-        restricted: The columns, by config, that may not be passed on and would be.
-        files: What happens to every file, by path.
-        kept: Files on the Hub that no publication put there; they stay.
-        tag: The tag.
-        tagged: Whether the tag names this content already.
-        make_private: Whether the repository is made private.
-        gate: The gate that is put up (`auto` or `manual`), if any.
-        notes: Further remarks for the user.
+        contents: Content to publish.
+        remote: Current state of the repository.
+        restricted: Published columns that must not be redistributed, by config.
+        files: Changes of files, sorted by path.
+        kept: Files on the Hub from other sources than a publication; they are unchanged.
+        tag: Name of the tag.
+        tagged: Whether the tag already points to this content.
+        make_private: Whether to make the repository private.
+        gate: New gate (`auto` or `manual`), if any.
+        notes: Notes for the user.
     """
 
     repo_id: str
@@ -68,7 +68,7 @@ class Plan:
 
     @property
     def changed(self) -> list[FileChange]:
-        """The files that are not as they should be."""
+        """The files to change."""
         return [file for file in self.files if file.change != "unchanged"]
 
     @property
@@ -78,14 +78,14 @@ class Plan:
 
     @property
     def visibility(self) -> str:
-        """Who can read the repository in the end."""
+        """Visibility of the repository after the publication."""
         private = self.remote.private or self.make_private
         gate = self.gate or self.remote.gated
         gated = f"gated ({gate} approval)" if gate else ""
         return " and ".join(filter(None, ("private" if private else "", gated))) or "public"
 
     def as_json(self) -> dict[str, Any]:
-        """Returns the plan for programs."""
+        """Returns the plan as JSON values."""
         return {
             "repository": self.repo_id,
             "dataset": {
@@ -110,17 +110,17 @@ class Plan:
 
 
 def check_tag(tag: str) -> None:
-    """Checks that git and the Hub take a tag.
+    """Checks that a name is a valid tag for git and the Hub.
 
     Raises:
-        InputError: They do not.
+        InputError: The tag is invalid.
     """
     if not _TAG.fullmatch(tag) or tag in _BRANCHES:
         raise InputError(f"--tag {tag!r}: expected letters, digits, dots and dashes, such as v1.0")
 
 
 def default_tag(contents: Contents) -> str:
-    """Returns a tag that changes with the content: the package's version at the build, and a hash of all files."""
+    """Returns a tag that changes with the content: package version of the build, and a hash of all files."""
     version = str(contents.manifest.get("package", {}).get("version", "0"))
     return f"v{re.sub(r'[^A-Za-z0-9.]+', '-', version)}-{contents.digest}"
 
@@ -133,26 +133,26 @@ def make_plan(
     served: list[str],
     options: PublishingOptions,
 ) -> Plan:
-    """Compares a folder with what is on the Hub.
+    """Compares a folder with the repository on the Hub.
 
     Args:
         hub: The repository.
-        remote: What is there.
+        remote: Current state of the repository.
         contents: The folder.
-        restricted: Its columns that may not be passed on.
-        served: The patterns of files that its card serves.
-        options: The tag, and whether the repository is to be private or gated.
+        restricted: Columns of the folder that must not be redistributed, by config.
+        served: File patterns in the card of the folder.
+        options: The tag and the requested visibility.
 
     Raises:
-        InputError: The repository holds something else, the tag names other content, or a gate would be loosened.
-        HubFailure: The Hub cannot be asked.
+        InputError: The repository has other content, the tag points to other content, or the gate would become weaker.
+        HubFailure: The Hub failed.
     """
     name = options.tag or default_tag(contents)
     check_tag(name)
     _check_same_dataset(hub.repo_id, remote, contents)
     if options.gated == "auto" and remote.gated == "manual":
         raise InputError(
-            f"{hub.repo_id} is gated with manual approval, which --gated auto would loosen: leave --gated out, or "
+            f"{hub.repo_id} is gated with manual approval, which --gated auto would weaken: leave --gated out, or "
             f"change it at {hub.url}/settings"
         )
     files, kept = _compare(remote, contents)
@@ -161,9 +161,11 @@ def make_plan(
     tagged = _is_tagged(hub, remote, contents, name, changed=changed)
     notes = []
     if CARD in {file.path for file in files if file.change == "changed"} and _is_edited(remote, contents):
-        notes.append(f"{CARD} was edited on the Hub; that is replaced.")
+        notes.append(f"{CARD} was edited on the Hub; the edits will be replaced.")
     if contents.manifest["labels_only"] and (remote.manifest or {}).get("labels_only") is False:
-        notes.append("The texts of the earlier publication stay in the history of the repository: never open it.")
+        notes.append(
+            "The history of the repository contains the texts of an earlier publication: never make it public."
+        )
     return Plan(
         hub.repo_id,
         contents,
@@ -180,7 +182,7 @@ def make_plan(
 
 
 def _is_edited(remote: Remote, contents: Contents) -> bool:
-    """Whether the card of this very content was edited on the Hub."""
+    """Returns whether the card of the same content was edited on the Hub."""
     there = remote.files.get(MANIFEST)
     return there is not None and is_same(contents, MANIFEST, there)
 
@@ -199,7 +201,7 @@ def _compare(remote: Remote, contents: Contents) -> tuple[list[FileChange], list
 
 
 def is_same(contents: Contents, path: str, there: RemoteFile) -> bool:
-    """Whether a file on the Hub is that of a folder."""
+    """Returns whether a file on the Hub equals that of a folder."""
     if there.sha256 is not None:
         return there.sha256 == contents.hashes[path]
     content = contents.path(path).read_bytes() if contents.path(path).stat().st_size == there.size else None
@@ -208,7 +210,7 @@ def is_same(contents: Contents, path: str, there: RemoteFile) -> bool:
 
 def _check_same_dataset(repo_id: str, remote: Remote, contents: Contents) -> None:
     if remote.manifest is not None and remote.manifest.get("name") != contents.name:
-        advice = ", or give the rows their old --title" if contents.is_rows else ""
+        advice = ", or use the earlier --title of the rows" if contents.is_rows else ""
         raise InputError(
             f"{repo_id} holds the dataset {remote.manifest.get('name')!r}, not {contents.name!r}: publish to another "
             f"repository{advice}"
@@ -218,7 +220,7 @@ def _check_same_dataset(repo_id: str, remote: Remote, contents: Contents) -> Non
         taken = sorted((remote.files.keys() & contents.hashes.keys()) - (frozenset() if others else EXPECTED))
         if taken:
             raise InputError(
-                f"{repo_id} holds {taken[0]}, which no earlier publication put there: publish to another repository, "
+                f"{repo_id} holds {taken[0]} from another source than fcconan publish: publish to another repository, "
                 "or remove the file there"
             )
 
@@ -228,13 +230,13 @@ def _check_kept(repo_id: str, kept: list[str], served: list[str]) -> None:
         for path in kept:
             if fnmatchcase(path, pattern):
                 raise InputError(
-                    f"{repo_id} holds {path}, which no publication put there and which readers would take for a part "
-                    f"of {pattern.split('/')[0]}: remove it there, or publish to another repository"
+                    f"{repo_id} holds {path} from another source, which readers would load as a part of "
+                    f"{pattern.split('/')[0]}: remove it there, or publish to another repository"
                 )
 
 
 def _is_tagged(hub: Hub, remote: Remote, contents: Contents, tag: str, *, changed: bool) -> bool:
-    """Whether a tag names this content; one that names other content is never moved."""
+    """Returns whether a tag points to this content; raises an error if it points to other content."""
     commit = remote.tags.get(tag)
     if commit is None:
         return False
@@ -246,6 +248,6 @@ def _is_tagged(hub: Hub, remote: Remote, contents: Contents, tag: str, *, change
         if all(path in there and is_same(contents, path, there[path]) for path in contents.hashes):
             return True
     raise InputError(
-        f"the tag {tag} of {hub.repo_id} names other content (commit {commit[:8]}) and is not moved, as somebody may "
-        "rely on it: give another --tag"
+        f"the tag {tag} of {hub.repo_id} points to other content (commit {commit[:8]}) and is not moved: "
+        "give another --tag"
     )

@@ -1,4 +1,4 @@
-"""Publishes dataset folders and rows on the Hugging Face Hub: checked, gated, in one commit, with a tag."""
+"""Publishes dataset folders and rows on the Hugging Face Hub, after checks, in one commit with a tag."""
 
 import re
 from contextlib import ExitStack
@@ -10,13 +10,13 @@ from fcconan.errors import InputError
 from fcconan.publishing.hub import HubFailure
 from fcconan.publishing.options import PublishingOptions
 from fcconan.publishing.plan import Plan
-from fcconan.publishing.upload import Done
+from fcconan.publishing.upload import ExecutedChanges
 
 if TYPE_CHECKING:
     from fcconan.publishing.contents import Contents
     from fcconan.publishing.known_texts import KnownTexts
 
-__all__ = ["Done", "HubFailure", "Plan", "Publication", "publish"]
+__all__ = ["ExecutedChanges", "HubFailure", "Plan", "Publication", "publish"]
 
 _REPO_ID = re.compile(r"(?!.*(--|\.\.))[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*(?<![.-])(?<!\.git)")
 _LONGEST = 96
@@ -24,20 +24,20 @@ _LONGEST = 96
 
 @dataclass(frozen=True)
 class Publication:
-    """What was published, or would be.
+    """The result of a publication or dry run.
 
     Attributes:
         plan: The plan.
-        url: The page of the repository.
-        done: What was done; None after a dry run.
+        url: Address of the repository.
+        done: Executed changes; None after a dry run.
     """
 
     plan: Plan
     url: str
-    done: Done | None
+    done: ExecutedChanges | None
 
     def as_json(self) -> dict[str, Any]:
-        """Returns it for programs."""
+        """Returns the result as JSON values."""
         done = self.done
         return {
             **self.plan.as_json(),
@@ -50,32 +50,36 @@ class Publication:
 
 
 def publish(source: Path | str, repo_id: str, options: PublishingOptions) -> Publication:
-    """Publishes a dataset folder, or rows, runs or results as one, to a dataset repository on the Hub.
+    """Publishes a dataset folder, or rows, runs or results, to a dataset repository on the Hub.
 
-    The folder is checked first: every file against the manifest, the card, and by loading it. Then the Hub is asked
-    what is there. Only then anything is changed: the repository is created, made private or gated, and read again;
-    the files go up in one commit, and the tag names it. A second run sends nothing where nothing has changed.
+    The steps are:
+
+    1. Check the folder: files against the manifest, the card, and loading with `datasets`.
+    2. Read the state of the repository.
+    3. Create the repository if necessary, make it private or gated, and read its visibility again.
+    4. Upload the files in one commit, and tag it.
+
+    A second run uploads only changes.
 
     Args:
-        source: A folder that `fcconan build` wrote; or a file of rows (replies, ratings, comparisons, votes,
-            rankings), a TREC run, a result (JSON), or a folder of such files.
+        source: A folder by `fcconan build`; or a file of rows (replies, ratings, comparisons, votes, rankings), a TREC
+            run, a result (JSON), or a folder of such files.
         repo_id: `owner/name`.
-        options: How it is published.
+        options: Options of the publication.
 
     Returns:
-        The plan and what came of it.
+        The plan and the executed changes.
 
     Raises:
-        InputError: The folder, the options, the token or the repository is not as it should be; nothing was
-            committed.
-        HubFailure: The Hub cannot be reached or failed; running it again goes on.
+        InputError: The folder, the options, the token or the repository is invalid; nothing was committed.
+        HubFailure: The Hub failed; run the command again to continue.
     """
     from fcconan.publishing import gate, restricted
     from fcconan.publishing.checks import check_loading, check_published_card
     from fcconan.publishing.forms import check_titles
     from fcconan.publishing.hub import Hub, Remote
     from fcconan.publishing.plan import check_tag, make_plan
-    from fcconan.publishing.upload import carry_out
+    from fcconan.publishing.upload import execute_plan
 
     _check_repo_id(repo_id)
     if options.tag is not None:
@@ -100,16 +104,18 @@ def publish(source: Path | str, repo_id: str, options: PublishingOptions) -> Pub
         gate.check_closed(repo_id, remote, columns, options)
         plan = make_plan(hub, remote, contents, columns, served, options)
         if hub.is_offline and options.dry_run:
-            plan.notes.append("HF_HUB_OFFLINE is set: the Hub was not asked, and everything is shown as new.")
+            plan.notes.append("HF_HUB_OFFLINE is set: the plan shows all files as new, without reading the Hub.")
         elif not hub.has_token and not remote.exists:
-            plan.notes.append("There is no token: a private repository of that name would not be seen.")
+            plan.notes.append("Without a token, a private repository of this name is not visible.")
         if known is not None and known.not_searched:
-            plan.notes.append(f"Not here, so their texts were not searched for: {', '.join(known.not_searched)}.")
-        return Publication(plan, hub.url, None if options.dry_run else carry_out(hub, plan, options))
+            plan.notes.append(
+                f"Datasets without local files, whose texts were not searched: {', '.join(known.not_searched)}."
+            )
+        return Publication(plan, hub.url, None if options.dry_run else execute_plan(hub, plan, options))
 
 
 def _contents(source: Path, options: PublishingOptions, stack: ExitStack) -> "tuple[Contents, KnownTexts | None]":
-    """Returns what is published, and the texts that no published string may be; None for a folder with its texts."""
+    """Returns the content to publish, and the texts that must not be published; None for a folder with texts."""
     from fcconan.publishing.contents import read_contents
     from fcconan.publishing.known_texts import known_texts
     from fcconan.publishing.rows import is_release, stage_rows
@@ -126,7 +132,7 @@ def _contents(source: Path, options: PublishingOptions, stack: ExitStack) -> "tu
         return contents, known_texts()
     if options.labels_only:
         raise InputError(
-            f"{source} was built with its texts: publish what `fcconan build {contents.name} --labels-only` writes"
+            f"{source} was built with its texts: publish the output of `fcconan build {contents.name} --labels-only`"
         )
     return contents, None
 
@@ -134,6 +140,6 @@ def _contents(source: Path, options: PublishingOptions, stack: ExitStack) -> "tu
 def _check_repo_id(repo_id: str) -> None:
     if not _REPO_ID.fullmatch(repo_id) or len(repo_id) > _LONGEST:
         raise InputError(
-            f"{repo_id!r} names no repository: give OWNER/NAME, such as my-name/my-dataset, of letters, digits, `-`, "
-            "`_` and `.`"
+            f"{repo_id!r} is not a name of a repository: give OWNER/NAME, such as my-name/my-dataset, of letters, "
+            "digits, `-`, `_` and `.`"
         )

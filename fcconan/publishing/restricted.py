@@ -1,4 +1,4 @@
-"""Which columns may not be passed on, and whether card and manifest quote a text."""
+"""Restricted columns, and quotations of texts in card and manifest."""
 
 import json
 from collections.abc import Iterable, Iterator
@@ -31,20 +31,20 @@ _MANIFEST_KEYS = frozenset(
 
 
 def restricted_columns(contents: Contents, known: KnownTexts | None = None) -> dict[str, list[str]]:
-    """Returns the columns that may not be passed on, by config: none for a dataset whose texts may.
+    """Returns the columns that must not be redistributed, by config; none for redistributable datasets.
 
-    A column counts if the manifest says so, if it has the name of a text column, or if one of its strings has not the
-    form that the schema of the column asks for. The Parquet files decide, not the manifest.
+    A column is restricted if the manifest lists it, if it has the name of a text column, or if one of its strings does
+    not have the form in the schema. The columns are those of the Parquet files.
 
     Args:
         contents: The folder.
-        known: The texts of source datasets, which no name may be; None to look at forms only.
+        known: Texts of source datasets, which names must not equal; None to check forms only.
 
     Raises:
-        InputError: A Parquet file cannot be read or holds more than its rows, or the folder is said to hold no text
-            and does.
+        InputError: A Parquet file cannot be read or contains more than its rows, or a labels-only folder contains
+            texts.
     """
-    found: dict[tuple[str, str], str] = {}  # config and column -> why it may not be passed on
+    found: dict[tuple[str, str], str] = {}  # config and column -> reason
     names = [signature_values(signature) for signature in contents.manifest.get("signatures", ())]
     changed: list[str] = []
     for path in contents.tables:
@@ -66,17 +66,17 @@ def restricted_columns(contents: Contents, known: KnownTexts | None = None) -> d
         raise _holds_text(contents, found)
     if changed:
         raise InputError(
-            f"{changed[0]} is not the file that this version of fcconan with pyarrow {pa.__version__} writes of its "
-            "rows, so it may hold more than its rows: build the folder again"
+            f"{changed[0]} differs from the file that this version of fcconan with pyarrow {pa.__version__} writes for "
+            "its rows, and may contain further data: build the folder again"
         )
     if known is not None and known.quoted_in("\n".join(names)):
         raise InputError(
-            f"the names in {contents.title}, one after another, quote a text of a source dataset: leave the column out "
-            "that holds it"
+            f"the joined names in {contents.title} quote a text of a source dataset: leave out the column that "
+            "contains it"
         )
-    if not may_be_passed_on(contents.manifest):
+    if not is_redistributable(contents.manifest):
         return grouped(sorted(found))
-    # Texts of that dataset have been compared with it; other columns of rows have not.
+    # Only the text columns have been compared with the dataset.
     others = {column: why for column, why in found.items() if contents.is_rows and why != TEXTS}
     if others:
         raise _holds_text(contents, others)
@@ -88,14 +88,14 @@ def _holds_text(contents: Contents, found: dict[tuple[str, str], str]) -> InputE
     where, advice = (
         (contents.title, f"leave it out with --drop-column {name}, or give it such values")
         if contents.is_rows
-        else (f"{contents.folder} is said to be labels-only and", "build it again")
+        else (f"{contents.folder} is labels-only and", "build it again")
     )
     columns = columns_text(grouped(sorted(found)))
     return InputError(f"{where} holds text ({columns}); {config}: {name}, {found[config, name]}: {advice}")
 
 
-def may_be_passed_on(manifest: dict[str, Any]) -> bool:
-    """Whether the texts of a dataset may be published: if its manifest and, where there is one, its recipe say so."""
+def is_redistributable(manifest: dict[str, Any]) -> bool:
+    """Returns whether a dataset is redistributable by its manifest and by its recipe in the catalogue, if any."""
     from fcconan.building import load_recipe
     from fcconan.data import recipe_names
 
@@ -110,23 +110,23 @@ def columns_text(columns: dict[str, list[str]]) -> str:
 
 
 def check_no_text_in_card(contents: Contents, columns: dict[str, list[str]], known: KnownTexts | None = None) -> None:
-    """Checks that card and manifest, which are public also where the tables are gated, quote no text.
+    """Checks that card and manifest, which are public even in gated repositories, do not quote a text.
 
     Args:
         contents: The folder.
-        columns: Its restricted columns, whose texts are looked for.
-        known: Further texts to look for.
+        columns: Restricted columns of the folder, whose texts are searched, by config.
+        known: Further texts to search.
 
     Raises:
-        InputError: One of them quotes a text.
+        InputError: Card or manifest quotes a text.
     """
     own = KnownTexts(tuple(Texts(texts) for texts in _texts(contents, columns)))
-    advice = "take the quotation out of the recipe's card and build again"
+    advice = "remove the quotation from the card in the recipe and build again"
     if contents.is_rows:
         advice = "give another --title, or leave columns out with --drop-column"
     unknown = contents.manifest.keys() - _MANIFEST_KEYS
     if known is not None and unknown:
-        raise InputError(f"{contents.path(MANIFEST)} has {len(unknown)} keys that no build writes: build it again")
+        raise InputError(f"{contents.path(MANIFEST)} has {len(unknown)} unknown keys: build it again")
     for name in (CARD, MANIFEST):
         where = f"the {name} of {contents.title}" if contents.is_rows else str(contents.path(name))
         public = contents.path(name).read_text(encoding="utf-8")
@@ -147,9 +147,9 @@ def _texts(contents: Contents, columns: dict[str, list[str]]) -> Iterator[Iterab
 
 
 def _is_as_written(table: pa.Table, path: Path) -> bool:
-    """Whether a file holds the rows of a table and nothing else: no other metadata, no bytes that no row needs."""
+    """Returns whether a file has only the rows of a table, without other metadata or further bytes."""
     columns = {field.name: kind_of(field.type) for field in table.schema}
     kinds = {name: kind for name, kind in columns.items() if kind is not None}
-    if len(kinds) < len(table.schema):  # a type that no build writes, or two columns of one name
+    if len(kinds) < len(table.schema):  # an unknown type, or two columns of one name
         return False
     return table_bytes(table.cast(arrow_schema(kinds)).combine_chunks()) == path.read_bytes()

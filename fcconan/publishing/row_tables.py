@@ -1,4 +1,4 @@
-"""Files of rows, TREC runs and results as typed tables, in which text is separate from labels."""
+"""Typed tables from files of rows, TREC runs and results, with texts in separate columns."""
 
 import csv
 import io
@@ -27,7 +27,7 @@ RUN_SUFFIXES = (".trec", ".run")
 RESULT_SUFFIX = ".json"
 SPLIT = "test"
 Row = dict[str, Any]
-# The columns by which a kind of row is known, the most telling kind first.
+# Identifying columns of each kind of row, the most specific kind first.
 KNOWN_BY = {
     "comparisons": ("system_a", "system_b", "verdict"),
     "ratings": ("reply_id", "rater", "aspect", "value"),
@@ -37,19 +37,19 @@ KNOWN_BY = {
     "replies": ("system", "reply_id"),
     "tests": ("a", "b", "partition", "metric", "difference"),
 }
-# Results are known by the columns of their first row, the most telling kind first; other rows are `results`.
+# Identifying columns of the first row of results, the most specific kind first. Other rows are `results`.
 RESULTS_KNOWN_BY = {
     "reproduction": {"published", "recomputed"},
     "correlations": {"metric", "coefficient", "value"},
     "agreement": {"coefficient", "value"},
     "leaderboard": {"system", "rater", "aspect", "value"},
 }
-# What the package computes of rows: everything in it can be left out but numbers, names and ids.
+# Computed results, of which only numbers, names and ids are required.
 RESULTS = frozenset({"results", "tests", "tournament", "leaderboard", "correlations", "agreement", "reproduction"})
 
 
 def holds_rows(path: Path) -> bool:
-    """Whether a file has the name of rows or a run, or holds a result with rows."""
+    """Returns whether a file has the suffix of rows or a run, or contains a result with rows."""
     if path.suffix != RESULT_SUFFIX:
         return path.suffix in (*SUFFIXES, *RUN_SUFFIXES)
     try:
@@ -60,7 +60,7 @@ def holds_rows(path: Path) -> bool:
 
 
 def read_tables(files: Iterable[Path], dropped: Collection[str] = ()) -> tuple[list[Table], list[str]]:
-    """Reads files; those of one kind become one table.
+    """Reads files as tables, one for each kind of row.
 
     Args:
         files: The files.
@@ -70,7 +70,7 @@ def read_tables(files: Iterable[Path], dropped: Collection[str] = ()) -> tuple[l
         The tables, and the signatures of results.
 
     Raises:
-        InputError: A file cannot be read or holds rows of no known kind.
+        InputError: A file cannot be read or has an unknown kind of rows.
     """
     found: dict[str, list[Row]] = {}
     signatures: list[str] = []
@@ -86,19 +86,19 @@ def read_tables(files: Iterable[Path], dropped: Collection[str] = ()) -> tuple[l
             found.setdefault(_kind(path, more), []).extend(more)
     absent = set(dropped) - {name for rows in found.values() for row in rows for name in row}
     if absent:
-        raise InputError(f"--drop-column {min(absent)}: no file has a column of that name")
+        raise InputError(f"--drop-column {min(absent)}: found no column of this name")
     return [_table(config, found[config], dropped) for config in sorted(found)], list(dict.fromkeys(signatures))
 
 
 def _kind(path: Path, found: list[Row]) -> str:
     if not found:
-        raise InputError(f"{path} holds no row: there is nothing to publish")
+        raise InputError(f"{path} has no rows to publish: check the file")
     for kind, needed in KNOWN_BY.items():
         if all(name in found[0] for name in needed):
             return kind
     known = "; ".join(f"{kind} ({', '.join(needed)})" for kind, needed in KNOWN_BY.items())
     names = ", ".join(filter(is_name, list(found[0])[:8]))
-    raise InputError(f"{path} holds rows of no known kind (columns {names}): expected the columns of {known}")
+    raise InputError(f"{path} has an unknown kind of rows (columns {names}): expected the columns of {known}")
 
 
 def _run(path: Path) -> list[Row]:
@@ -113,13 +113,13 @@ def _run(path: Path) -> list[Row]:
 
 
 def _result(path: Path) -> tuple[str, list[Row], list[str]]:
-    """Returns what kind of result a file holds, its rows, and its signatures."""
+    """Returns the kind of a result, its rows, and its signatures."""
     try:
         result = json.loads(path.read_text(encoding="utf-8"))
         json.dumps(result, ensure_ascii=False).encode()  # half a character cannot be written
     except (OSError, ValueError, RecursionError) as error:
         reason = " ".join(str(error).split())[:200]
-        raise InputError(f"{path} cannot be read ({reason}): give a file that --json wrote") from error
+        raise InputError(f"{path} cannot be read ({reason}): give an output of --json") from error
     whole = result if isinstance(result, dict) else {"rows": result}
     systems, rows = whole.get("systems"), whole.get("rows")
     if isinstance(systems, dict) and "protocol" in whole:
@@ -129,18 +129,18 @@ def _result(path: Path) -> tuple[str, list[Row], list[str]]:
             return "results", list(csv.DictReader(io.StringIO(all_rows_csv(whole)))), _signatures(whole)
         except (AttributeError, KeyError, TypeError) as error:
             raise InputError(
-                f"{path} is not a result of `fcconan bench` ({error!r}): give what --json wrote"
+                f"{path} is not a result of `fcconan bench` ({error!r}): give an output of --json"
             ) from error
     is_tournament = rows is None and isinstance(systems, list)
     listed = systems if is_tournament else rows
     if not isinstance(listed, list) or not listed or not all(isinstance(row, dict) for row in listed):
-        raise InputError(f"{path} holds no result with rows: give a file that --json wrote")
+        raise InputError(f"{path} has no result with rows: give an output of --json")
     known = (kind for kind, needed in RESULTS_KNOWN_BY.items() if needed <= listed[0].keys())
     return "tournament" if is_tournament else next(known, "results"), listed, _signatures(whole)
 
 
 def _signatures(result: dict[str, Any]) -> list[str]:
-    """Returns the signatures of a result, of which some kinds have several."""
+    """Returns the signatures of a result; some kinds have several."""
     stated = result.get("signature")
     listed = [*stated.values()] if isinstance(stated, dict) else stated if isinstance(stated, list) else [stated]
     return list(dict.fromkeys(each for each in listed if isinstance(each, str)))
@@ -151,7 +151,7 @@ def _table(config: str, found: list[Row], dropped: Collection[str]) -> Table:
     names = [name for name in dict.fromkeys(name for row in found for name in row) if name not in dropped]
     check_column_names(f"a file of {config}", config, names, None)
     if "hate_speech" in names and "hs_id" not in names:
-        # Without its text a row is found again by this id alone.
+        # Without texts, this id is the only link of a row to its reply.
         names.append("hs_id")
         found = [
             row | {"hs_id": make_hs_id(str(row["hate_speech"])) if row.get("hate_speech") else None} for row in found
@@ -165,7 +165,7 @@ def _table(config: str, found: list[Row], dropped: Collection[str]) -> Table:
             kind = "text"
         columns[name], data[name] = _typed(name, values, kind)
         if columns[name] in RESTRICTED_TYPES and (config in RESULTS or not any(data[name])):
-            del columns[name], data[name]  # a note, or a column of text without text
+            del columns[name], data[name]  # a note, or an empty column of texts
     table = Table(config, SPLIT, columns, data, ())
     if config == "comparisons":
         table.check()
@@ -173,12 +173,12 @@ def _table(config: str, found: list[Row], dropped: Collection[str]) -> Table:
 
 
 def _typed(name: str, values: list[Any], kind: str | None) -> tuple[str, list[Any]]:
-    """Returns the type of a column and its values in that type.
+    """Returns the type of a column and its converted values.
 
     Args:
-        name: The column.
-        values: Its values.
-        kind: Its type; None for a column without a schema, whose strings are taken for text, however short.
+        name: Name of the column.
+        values: Values of the column.
+        kind: Type of the column; None for an unknown column, whose strings count as texts.
     """
     if kind is not None and kind in _CASTS:
         return kind, [_cast(name, kind, value) for value in values]
@@ -230,19 +230,19 @@ _CASTS: dict[str, Callable[[Any], Any]] = {
     "strings": _strings,
     "texts": _strings,
 }
-GUESSED = ("bool", "int", "float")  # types of columns without a schema
+GUESSED = ("bool", "int", "float")  # possible types of unknown columns
 
 
 def _json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, default=str)  # Parquet has dates and the like
+    return json.dumps(value, ensure_ascii=False, default=str)  # dates and similar types of Parquet
 
 
 def foreign_texts(tables: Iterable[Table], texts: Collection[str]) -> list[str]:
-    """Returns the columns with a text that is none of a dataset's, as `config: column`.
+    """Returns the columns with a text that is not in a dataset, as `config: column`.
 
     Args:
         tables: The tables.
-        texts: The normalised texts of the dataset.
+        texts: Normalised texts of the dataset.
     """
     return [
         f"{table.config}: {name}"

@@ -1,4 +1,4 @@
-"""Makes a dataset folder of rows, runs or results, to be published like any other."""
+"""Makes dataset folders from rows, runs or results."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -26,12 +26,12 @@ from fcconan.publishing.contents import Contents, read_contents
 from fcconan.publishing.forms import check_titles, clean_signature
 from fcconan.publishing.known_texts import KnownTexts, texts_of_folder
 from fcconan.publishing.options import PublishingOptions
-from fcconan.publishing.restricted import columns_text, may_be_passed_on
+from fcconan.publishing.restricted import columns_text, is_redistributable
 from fcconan.publishing.row_tables import RESULT_SUFFIX, foreign_texts, holds_rows, read_tables
 
 KIND = "rows"
-SPOKEN = ("hate_speech", "counter_narrative", "text", "references")  # columns of what people and systems wrote
-JOURNAL = "journal.jsonl"  # the answers of models, as `evaluate-generators` keeps them next to its rows
+SPOKEN = ("hate_speech", "counter_narrative", "text", "references")  # columns of texts by people and systems
+JOURNAL = "journal.jsonl"  # answers of models in the output of `evaluate-generators`
 TASKS = {
     "replies": "text-generation",
     "rankings": "text-retrieval",
@@ -43,10 +43,10 @@ TASKS = {
 
 
 def is_release(source: Path) -> bool:
-    """Whether a path is a folder that `fcconan build` wrote.
+    """Returns whether a path is a folder by `fcconan build`.
 
     Raises:
-        InputError: There is nothing.
+        InputError: The path does not exist.
     """
     if not source.exists():
         raise InputError(f"there is no {source}: give a folder that `fcconan build` wrote, or a file of rows")
@@ -55,18 +55,18 @@ def is_release(source: Path) -> bool:
 
 @contextmanager
 def stage_rows(source: Path, known: KnownTexts, options: PublishingOptions) -> Iterator[tuple[Contents, KnownTexts]]:
-    """Writes rows as a dataset folder that is removed in the end.
+    """Writes rows as a temporary dataset folder.
 
     Args:
         source: A file of rows, a TREC run, a result, or a folder of them.
-        known: The texts that no string outside of a column of texts may be.
-        options: How they are published.
+        known: Texts that must not occur outside of text columns.
+        options: Options of the publication.
 
     Yields:
-        The folder's contents, and the known texts with those of the rows and of `about`.
+        The content of the folder, and the known texts with those of the rows and of `about`.
 
     Raises:
-        InputError: A file cannot be read, or the rows hold texts that are not of `about`.
+        InputError: A file cannot be read, or the rows have texts that are not in `about`.
     """
     about, labels_only = options.about, options.labels_only
     chosen, left_out = _files(source)
@@ -74,20 +74,20 @@ def stage_rows(source: Path, known: KnownTexts, options: PublishingOptions) -> I
     dataset = read_contents(about).manifest if about is not None else None
     own = {*texts_of_folder(about)} if about is not None else set()
     known = known.with_texts(own | {text for table in tables for text in texts_of(table, SPOKEN)})
-    free = dataset is not None and may_be_passed_on(dataset)
+    free = dataset is not None and is_redistributable(dataset)
     if free and not labels_only:
         foreign = foreign_texts(tables, {*map(normalise, own)})
         if foreign:
             raise InputError(
-                f"{source} holds texts that are not in {about} ({'; '.join(foreign)}): give the dataset that they are "
-                "of, --labels-only, or leave the columns out with --drop-column"
+                f"{source} holds texts that are not in {about} ({'; '.join(foreign)}): give the dataset with these "
+                "texts, --labels-only, or leave the columns out with --drop-column"
             )
     restricted = restricted_columns(tables)
     built = Built(tables, {}, {}, [], [])
     written = built.labels_only() if labels_only else built
     for table in written.tables:
         if not table.columns:
-            raise InputError(f"{source} holds nothing but text, so --labels-only leaves nothing: leave it out")
+            raise InputError(f"{source} has only texts, so --labels-only leaves no column: leave it out")
     title, origin = options.title, "--title"
     if title is None:
         title = source.resolve().stem.replace("-", " ").replace("_", " ")
@@ -95,7 +95,7 @@ def stage_rows(source: Path, known: KnownTexts, options: PublishingOptions) -> I
     check_titles({origin: title} | ({"the name of the dataset of --about": dataset["name"]} if dataset else {}), known)
     recipe = _recipe(written, " ".join(title.split()), options, dataset, redistributable=free)
     names = frozenset(
-        name  # of columns that are not texts; they are checked before anything is sent
+        name  # names outside of text columns, which are checked before the upload
         for table in tables
         for column, kind in table.columns.items()
         if kind in ("string", "strings")
@@ -119,12 +119,12 @@ def _files(source: Path) -> tuple[list[Path], list[str]]:
             )
         return [source], []
     present = sorted(path for path in source.rglob("*") if path.is_file())
-    releases = [path.parent for path in present if path.name == MANIFEST]  # which are published as such
-    # A report of `fcconan bench` holds its results twice, and the labels, which are published with the dataset.
+    releases = [path.parent for path in present if path.name == MANIFEST]  # published separately
+    # Skipped: duplicate results in the output of `fcconan bench`, and labels, which are published with the dataset.
     chosen = [
         path
         for path in present
-        if not any(part.startswith(".") for part in path.relative_to(source).parts)  # copies that editors keep
+        if not any(part.startswith(".") for part in path.relative_to(source).parts)  # hidden files, such as backups
         and path.name != JOURNAL
         and not any(path.is_relative_to(release) for release in releases)
         and "qrels" not in path.relative_to(source).parts[:-1]
@@ -139,7 +139,7 @@ def _files(source: Path) -> tuple[list[Path], list[str]]:
 def _recipe(
     built: Built, title: str, options: PublishingOptions, dataset: dict[str, Any] | None, *, redistributable: bool
 ) -> Recipe:
-    """Returns the entries of a recipe that card and manifest are made from."""
+    """Returns the entries of a recipe for card and manifest."""
     if options.language not in LANGUAGES:
         raise InputError(f"--language {options.language!r}: expected a code of ISO 639-1, such as en")
     configs = [table.config for table in built.tables]

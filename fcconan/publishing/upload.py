@@ -1,4 +1,4 @@
-"""Carries a plan out: the gate first, then the files in one commit, then the tag."""
+"""Executes a plan: first the visibility, then the files in one commit, then the tag."""
 
 import hashlib
 from dataclasses import dataclass
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Done:
-    """What was done.
+class ExecutedChanges:
+    """The executed changes.
 
     Attributes:
-        commit: The commit that holds the content.
-        committed: Whether it is a new one.
+        commit: Commit with the content.
+        committed: Whether the commit is new.
         tagged: Whether the tag is new.
     """
 
@@ -30,20 +30,20 @@ class Done:
     tagged: bool
 
 
-def carry_out(hub: Hub, plan: Plan, options: PublishingOptions) -> Done:
-    """Does what a plan says; a plan with nothing to do sends nothing.
+def execute_plan(hub: Hub, plan: Plan, options: PublishingOptions) -> ExecutedChanges:
+    """Executes a plan. A plan without changes sends no request.
 
-    Large files that an earlier, broken attempt sent are not sent again. With restricted text, or where a gate was
-    asked for, the Hub is asked again whether it is up before any file is sent.
+    Large files of an earlier, failed attempt are not uploaded again. With restricted texts or a requested visibility,
+    the visibility is verified before the upload.
 
     Args:
         hub: The repository.
         plan: The plan.
-        options: Whether the repository was asked to be private or gated.
+        options: The requested visibility.
 
     Raises:
-        InputError: The Hub refuses, or does not put the gate up.
-        HubFailure: The Hub cannot be reached, or the repository was changed meanwhile.
+        InputError: The Hub refuses a change, or the repository does not have the requested visibility.
+        HubFailure: The Hub failed, or the repository was changed meanwhile.
     """
     from huggingface_hub import CommitOperationDelete
 
@@ -60,7 +60,7 @@ def carry_out(hub: Hub, plan: Plan, options: PublishingOptions) -> Done:
         additions = [_addition(plan.contents, file.path) for file in plan.changed if file.change != "removed"]
         removals = [CommitOperationDelete(file.path) for file in plan.changed if file.change == "removed"]
         hub.upload(additions)
-        if must_be_closed:  # sending may have taken long, and readers see files once they are committed
+        if must_be_closed:  # verified again after a long upload, because committed files are visible
             _check_gate(hub, plan, options)
         commit = hub.commit([*additions, *removals], f"Publish {plan.contents.title} {plan.tag}", head)
         there = hub.files_at(commit)
@@ -69,26 +69,26 @@ def carry_out(hub: Hub, plan: Plan, options: PublishingOptions) -> Done:
         ]
         if missing:
             raise HubFailure(
-                f"{plan.repo_id} does not hold {missing[0]} as it was sent (commit {commit[:8]}), so the tag was not "
-                "set: look at the repository, then run the same command again"
+                f"{plan.repo_id} has another {missing[0]} than the uploaded one (commit {commit[:8]}), so the tag was "
+                "not set: check the repository, then run the same command again"
             )
     if not plan.tagged:
         hub.tag(plan.tag, str(commit))
-    return Done(str(commit), bool(plan.changed), not plan.tagged)
+    return ExecutedChanges(str(commit), bool(plan.changed), not plan.tagged)
 
 
 def _check_gate(hub: Hub, plan: Plan, options: PublishingOptions) -> str | None:
-    """Asks the Hub whether the gate is up, and returns the newest commit."""
+    """Checks the visibility of the repository, and returns the newest commit."""
     now = hub.read(files=False)
     check_is_closed(plan.repo_id, now, plan.restricted, options)
     return now.head
 
 
 def _addition(contents: Contents, path: str) -> "CommitOperationAdd":
-    """Returns what is to be sent of a file: the bytes that were checked, even if the folder is rebuilt meanwhile.
+    """Returns the upload of a file with its verified content.
 
     Raises:
-        InputError: The file is another one by now.
+        InputError: The file was changed since its verification.
     """
     from huggingface_hub import CommitOperationAdd
 

@@ -81,12 +81,12 @@ def audit(
             split=options.split,
             part=options.subset,
             rename=options.rename,
-            beside=[table for table in (rated, compared) if table is not None],
+            companions=[table for table in (rated, compared) if table is not None],
             locate=dataset_folder,
         )
     if judged is not None:  # a column that an option names may be in any of the files
         for table in filter(None, (rated, compared)):
-            table.beside = [judged]
+            table.companions = [judged]
     found = audit_judge(
         replies=None if judged is None else list(judged),
         ratings=_rows(rated, RATED, options),

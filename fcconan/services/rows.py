@@ -126,7 +126,7 @@ def open_rows(
         filter=filters,
         wide_columns=options.columns if isinstance(options, WideRowSelection) else None,
         people=people,
-        beside=() if replies is None else (replies,),
+        companions=() if replies is None else (replies,),
         locate=dataset_folder,
     )
 

@@ -58,8 +58,7 @@ def test_hydrating_from_the_hub_equals_the_full_build(hub: Hub, folders: Path, t
     assert "equals the full build" in done.stdout
     assert contents(tmp_path / "full") == contents(folders / "full")
     assert complaint(NAME) == (
-        f"{NAME} is a dataset on the Hub without a manifest.json, so no release of fcconan: give one that "
-        "`fcconan publish` wrote"
+        f"{NAME} is a dataset on the Hub without a manifest.json: give a dataset that `fcconan publish` wrote"
     )
 
 
@@ -80,7 +79,7 @@ def test_a_folder_of_that_name_wins(hub: Hub, folders: Path, monkeypatch: pytest
     monkeypatch.chdir(tmp_path)
     assert release_folder(NAME) == Path(NAME)
     assert hub.log == []
-    assert complaint(NAME, "v1") == f"{NAME} is no dataset on the Hub, so it has no revision 'v1': leave it out"
+    assert complaint(NAME, "v1") == f"{NAME} is a local folder and has no revision 'v1': leave it out"
     assert release_folder("folder") == Path("folder")
     assert release_folder("owner/rows.csv") == Path("owner/rows.csv")
 
@@ -90,9 +89,9 @@ def test_what_was_changed_after_publishing_is_refused(hub: Hub, folders: Path) -
     repo.commits[-1].files[GOLD] = Blob(b"PAR1 other rows", lfs=True)
     found = complaint(NAME)
     assert found.startswith(f"{GOLD} of {NAME} has sha256 ")
-    assert " it was changed after it was published, or in the cache; remove " in found
+    assert " it was changed after its publication, or in the cache; remove " in found
     publish(hub, folders / "labels").commits[-1].files.pop(GOLD)
-    assert complaint(NAME).startswith(f"{GOLD} of {NAME} has no content, and its manifest.json says sha256 ")
+    assert complaint(NAME).startswith(f"{GOLD} of {NAME} has no content, and its manifest.json has sha256 ")
 
 
 def test_a_card_that_people_edited_on_the_hub_does_no_harm(hub: Hub, folders: Path) -> None:

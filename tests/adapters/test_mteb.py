@@ -118,7 +118,7 @@ def test_without_the_library_one_line_says_what_to_install(demo: Path, monkeypat
     [
         ({"tier": "platinum"}, "has no tier 'platinum': give one of diamond, gold, silver, bronze"),
         ({"protocol": "fast"}, "there is no protocol 'fast': give sound or paper"),
-        ({"revision": "v1"}, "is no dataset on the Hub, so it has no revision 'v1': leave it out"),
+        ({"revision": "v1"}, "is a local folder and has no revision 'v1': leave it out"),
     ],
 )
 def test_what_is_not_there_is_said(demo: Path, arguments: dict[str, str], message: str) -> None:

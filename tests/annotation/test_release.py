@@ -140,8 +140,8 @@ def test_a_rule_of_ones_own_travels_in_the_recipe(campaign: Campaign, tmp_path: 
     assert written.rows["votes"] == {"test": 9, "left_out": 3}
     assert built.facts["left_out_no_tier"] == 1
     assert built.notes[-1] == (
-        "Tiers, each within the next one: `gold`: 2 or more votes, agreement unanimous; `silver`: 2 or more votes. Two "
-        "or more votes."
+        "Tiers, each a subset of the next: `gold`: 2 or more votes, agreement unanimous; `silver`: 2 or more votes. "
+        "Two or more votes."
     )
     with pytest.raises(InputError, match="recipe 'small-pairs' has a tier rule of its own: leave --tier-rule out"):
         build_tables(recipe, tier_rule="strict")

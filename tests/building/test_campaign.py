@@ -176,7 +176,7 @@ def test_a_query_has_a_pair_in_a_tier(tmp_path: Path) -> None:
     assert built.table("queries", "test").data["_id"] == [small.HS_ID[0]]
     assert len(built.table("corpus", "test")) == 3
     assert built.notes[0] == "3 of 6 combinations of HS and CN are judged; the others are unjudged, not negative."
-    assert built.notes[3] == "HS without a pair in any tier, which are no queries: 1. The corpus holds every CN."
+    assert built.notes[3] == "HS without a pair in any tier, left out of the queries: 1. The corpus holds every CN."
 
 
 def test_ratings(recipe_of: RecipeOf) -> None:
@@ -331,7 +331,7 @@ def test_counts_that_differ_are_named(recipe_of: RecipeOf) -> None:
         ({"tier_rule": "loose"}, "tier_rule: unknown tier rule; the catalogue has released, strict"),
         (
             {"kind": "exhaustive", "own_tier_rule": {"meaning": "x", "tiers": [{"name": "gold"}]}},
-            "own_tier_rule: only kind 'campaign' takes a tier rule of its own",
+            "own_tier_rule: only kind 'campaign' may have its own tier rule",
         ),
     ],
 )

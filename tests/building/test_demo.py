@@ -10,8 +10,8 @@ import pytest
 from fcconan import scoring
 from fcconan.building.builds import build, build_tables, load_recipe
 from fcconan.building.kinds import demo
+from fcconan.building.source_files import SourceFiles
 from fcconan.building.tables import Built
-from fcconan.building.upstream_csv import Upstream
 from fcconan.data.content import content_folder
 from fcconan.data.ids import normalise
 from fcconan.data.schemas import LABELS, VERDICTS, VOTE_LABELS
@@ -100,9 +100,9 @@ def test_ratings_and_comparisons_have_failures_with_reasons(built: Built) -> Non
 
 def test_another_seed_gives_other_votes_and_the_same_seed_the_same(built: Built) -> None:
     recipe = load_recipe("demo")
-    again = demo.build(Upstream(recipe, {}, "released"))
+    again = demo.build(SourceFiles(recipe, {}, "released"))
     assert [table.content_hash() for table in again.tables] == [table.content_hash() for table in built.tables]
-    other = demo.build(Upstream(recipe.model_copy(update={"seed": 1}), {}, "released"))
+    other = demo.build(SourceFiles(recipe.model_copy(update={"seed": 1}), {}, "released"))
     assert other.table("votes", "test").content_hash() != built.table("votes", "test").content_hash()
     assert other.table("corpus", "test").content_hash() == built.table("corpus", "test").content_hash()
 

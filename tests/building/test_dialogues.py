@@ -8,8 +8,8 @@ from fcconan.building.builds import build_tables, load_recipe
 from fcconan.building.kinds import dialogues
 from fcconan.building.kinds.dialogues import TURN
 from fcconan.building.recipes import Recipe
+from fcconan.building.source_files import SourceFiles
 from fcconan.building.tables import Built
-from fcconan.building.upstream_csv import Upstream
 from fcconan.data import ids as identity
 from fcconan.errors import InputError
 from tests import small
@@ -50,7 +50,7 @@ def _recipe(folder: Path, turns: list[Turn], *, empty_texts: int = 0) -> dict[st
 
 def _build(folder: Path, turns: list[Turn], *, empty_texts: int = 0) -> Built:
     recipe = Recipe.model_validate(_recipe(folder, turns, empty_texts=empty_texts))
-    built = dialogues.build(Upstream(recipe, {"turns": folder / "turns.csv"}))
+    built = dialogues.build(SourceFiles(recipe, {"turns": folder / "turns.csv"}))
     built.table("turns", "train").check()
     return built
 
@@ -78,8 +78,8 @@ def test_one_row_a_turn_in_the_order_of_the_file(tmp_path: Path) -> None:
     }
     assert built.facts == {"dialogues": 2, "alternating_dialogues": 2, "empty_turns": 0}
     assert built.notes == [
-        "0 of 2 dialogues do not alternate between HS and CN; they are kept.",
-        "Turns that are empty upstream: 0; they are kept, without a text id.",
+        "0 of 2 dialogues do not alternate between HS and CN; they are included.",
+        "Turns that are empty upstream: 0; they are included without a text id.",
         "Dialogues whose turns name more than one target: 0.",
     ]
 

@@ -92,7 +92,7 @@ def test_a_split_that_cannot_be_rebuilt_is_missing(tmp_path: Path, recipe: str, 
     assert (result.missing, result.folder, result.unbuilt) == (7, None, ["gold/extra"])
     hydrate(labels, tmp_path / "hydrated", recipe=recipe, keep_going=True)
     card = (tmp_path / "hydrated" / "README.md").read_text(encoding="utf-8")
-    assert "Left out, since they cannot be built here: gold/extra." in card
+    assert "Left out because they cannot be built here: gold/extra." in card
 
 
 def test_a_file_that_is_gone_counts_as_rows_not_in_the_folder(tmp_path: Path, recipe: str, labels: Path) -> None:

@@ -8,8 +8,8 @@ from fcconan.building.builds import build_tables, load_recipe
 from fcconan.building.kinds import pairs
 from fcconan.building.kinds.pairs import CONAN_COLUMNS
 from fcconan.building.recipes import Recipe
+from fcconan.building.source_files import SourceFiles
 from fcconan.building.tables import Built
-from fcconan.building.upstream_csv import Upstream
 from fcconan.data import ids as identity
 from fcconan.data.ids import decode_conan_id
 from fcconan.data.schemas import PAIR
@@ -54,7 +54,7 @@ def _plain(folder: Path, rows: list[Row], **parts: Any) -> dict[str, Any]:
 
 def _build(folder: Path, data: dict[str, Any]) -> Built:
     recipe = Recipe.model_validate(data)
-    built = pairs.build(Upstream(recipe, {name: folder / source.path for name, source in recipe.sources.items()}))
+    built = pairs.build(SourceFiles(recipe, {name: folder / source.path for name, source in recipe.sources.items()}))
     for table in built.tables:
         table.check()
     return built
@@ -136,7 +136,7 @@ def test_a_repeated_pair_is_kept_and_noted_for_the_config_that_holds_it(tmp_path
     ids = built.table("en", "train").data["pair_id"]
     assert ids[0] == ids[3] == identity.make_pair_id(identity.make_hs_id(HS[0]), identity.make_cn_id(CN[0]))
     assert len(set(ids)) == 3
-    assert built.notes == ["en/train: rows that repeat an earlier pair: 1; they are kept."]
+    assert built.notes == ["en/train: rows that repeat an earlier pair: 1; they are included."]
 
 
 def test_two_rows_with_one_source_id_are_refused(tmp_path: Path) -> None:

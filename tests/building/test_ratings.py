@@ -11,8 +11,8 @@ from fcconan.building.builds import build_tables, load_recipe
 from fcconan.building.kinds import ratings
 from fcconan.building.kinds.ratings import ASPECTS, SCORE, unified_score
 from fcconan.building.recipes import Recipe
+from fcconan.building.source_files import SourceFiles
 from fcconan.building.tables import Built
-from fcconan.building.upstream_csv import Upstream
 from fcconan.data import ids as identity
 from fcconan.data.schemas import RATING, REPLY
 from fcconan.errors import InputError
@@ -223,7 +223,7 @@ def _build(folder: Path, change: Callable[[Files], None] = lambda files: None) -
     files = _files()
     change(files)
     recipe = Recipe.model_validate(_recipe(folder, files))
-    built = ratings.build(Upstream(recipe, {name: folder / source.path for name, source in recipe.sources.items()}))
+    built = ratings.build(SourceFiles(recipe, {name: folder / source.path for name, source in recipe.sources.items()}))
     for table in built.tables:
         table.check()
     return built
@@ -307,7 +307,7 @@ def test_the_same_reply_is_one_id_in_every_split_and_says_where_else_it_is(tmp_p
         "`test`, 1 of `rankings` in `test`, 1 of `test` in `dev`, 1 of `test` in `rankings`. Nothing was moved: "
         "`also_in` names the other splits. Leave the rows of `dev` out of `test` when something was tuned on `dev`.",
         "1 rows of `test` hold the HS and reply of another row under another upstream record, rated again; both are "
-        "kept.",
+        "included.",
     ]
 
 
@@ -633,7 +633,9 @@ def test_a_ranking_of_people_together_has_a_split_of_its_own_and_is_compared_all
         each | ({"split": "rankings_combined"} if each["name"] == "rank-rater-3" else {}) for each in RATERS
     ]
     recipe = Recipe.model_validate(data)
-    built = ratings.build(Upstream(recipe, {name: tmp_path / source.path for name, source in recipe.sources.items()}))
+    built = ratings.build(
+        SourceFiles(recipe, {name: tmp_path / source.path for name, source in recipe.sources.items()})
+    )
     ids = built.table("replies", "rankings").data["reply_id"]
     assert [
         (row["reply_id"], row["rater"], row["value"]) for row in built.table("ratings", "rankings_combined").rows()
@@ -669,13 +671,13 @@ def test_a_group_that_the_analysis_file_lacks_is_flagged_and_keeps_the_ranks_of_
         *[(None, "not_rated")] * 5,
     ]
     assert (
-        "Ranked groups that upstream flagged and left out of its analysis file: 1 of 2; the ranks that the annotators "
-        "gave are kept."
+        "Ranked groups that upstream flagged and left out of its analysis file: 1 of 2; the ranks by the "
+        "annotators are included."
     ) in built.notes
     assert (
-        "The human rank of the upstream analysis file (aspect `rank_as_analysed`) has no one direction: over 1 groups "
-        "it is that of `rank-rater-1` in 0 and 6 minus it in 0, that of `rank-rater-3` in 1 and 6 minus it in 0. Use "
-        "the annotators' own ranks."
+        "The human rank of the upstream analysis file (aspect `rank_as_analysed`) has no consistent direction: "
+        "over 1 groups it is that of `rank-rater-1` in 0 and 6 minus it in 0, that of `rank-rater-3` in 1 and "
+        "6 minus it in 0. Use the ranks of the annotators."
     ) in built.notes
 
 
@@ -902,7 +904,7 @@ def test_the_optional_full_split_is_left_out_where_its_file_cannot_be_verified(t
     else:
         (tmp_path / "full.csv").unlink()
     built, left_out = build_tables(load_recipe(str(small.write_recipe(tmp_path, data))))
-    assert left_out == ["full.csv: optional, not to be had (all rows)"]
+    assert left_out == ["full.csv: optional, not available (all rows)"]
     assert {table.split for table in built.tables} == {"dev", "test", *ROUNDS, "rankings"}
 
 
@@ -986,4 +988,4 @@ def test_a_group_of_the_analysis_file_with_a_missing_rank_is_not_compared(tmp_pa
 
     built = _build(tmp_path, change)
     assert {count for name, count in built.facts.items() if name.startswith("analysis_groups")} == {0}
-    assert any("has no one direction: over 0 groups it is" in note for note in built.notes)
+    assert any("has no consistent direction: over 0 groups it is" in note for note in built.notes)

@@ -203,12 +203,12 @@ def test_a_missing_key_is_named_with_the_line_of_its_block(tmp_path: Path, remov
         (
             "expect:",
             "extra_columns:\n  label: string\nexpect:",
-            ", line 25: extra_columns: 'label' is a column of the contract; choose another name",
+            ", line 25: extra_columns: 'label' is a column of every dataset; choose another name",
         ),
         (
             "expect:",
             "extra_columns:\n  target: string\nexpect:",
-            ", line 25: extra_columns: 'target' is mapped by no source; add it to a source's `columns`",
+            ", line 25: extra_columns: 'target' is not mapped; add it to the `columns` of a source",
         ),
         (
             "expect:",
@@ -250,10 +250,10 @@ def test_an_optional_file_without_a_hash_says_why(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (TINY + "title: Again\n", ", line 28: key 'title' stands twice; keep one of them"),
+        (TINY + "title: Again\n", ", line 28: key 'title' occurs twice; remove one of them"),
         (
             TINY.replace("  uses:", "  motivation: B\n  uses:"),
-            ", line 16: key 'motivation' stands twice; keep one of them",
+            ", line 16: key 'motivation' occurs twice; remove one of them",
         ),
         (
             TINY.replace("title: Tiny", "title: [Tiny"),

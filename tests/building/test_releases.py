@@ -155,7 +155,7 @@ def test_foreign_files_are_never_overwritten(tmp_path: Path, recipe: str) -> Non
     build(recipe, out)
     (out / "gold" / "notes.txt").write_text("mine", encoding="utf-8")
     before = contents(out)
-    with pytest.raises(InputError, match=r"files of something else \(such as gold/notes\.txt\)"):
+    with pytest.raises(InputError, match=r"other files \(such as gold/notes\.txt\)"):
         build(recipe, out)
     assert contents(out) == before
 
@@ -349,7 +349,7 @@ def test_a_tier_rule_needs_tiers(tmp_path: Path) -> None:
 
 def test_manifest_of_another_format_is_refused(tmp_path: Path) -> None:
     (tmp_path / "manifest.json").write_text('{"format": 99, "files": {}}', encoding="utf-8")
-    with pytest.raises(InputError, match="another form than the manifests of fcconan"):
+    with pytest.raises(InputError, match="is not a valid manifest of fcconan"):
         read_manifest(tmp_path)
 
 
@@ -365,7 +365,7 @@ def test_files_that_appear_during_the_build_are_not_overwritten(
         write(*arguments, **options)
 
     monkeypatch.setattr(pq, "write_table", writing_meanwhile)
-    with pytest.raises(InputError, match=r"files of something else \(such as notes\.txt\)"):
+    with pytest.raises(InputError, match=r"other files \(such as notes\.txt\)"):
         build(recipe, out)
     assert (out / "notes.txt").read_text(encoding="utf-8") == "mine"
 

@@ -7,8 +7,8 @@ import pytest
 from fcconan.building.builds import build_tables, load_recipe
 from fcconan.building.kinds import replies
 from fcconan.building.recipes import Recipe
+from fcconan.building.source_files import SourceFiles
 from fcconan.building.tables import Built
-from fcconan.building.upstream_csv import Upstream
 from fcconan.data import ids
 from fcconan.data.schemas import PAIR, REPLY
 from fcconan.errors import InputError
@@ -100,7 +100,7 @@ def _recipe(folder: Path, answered: list[Row] | None = None, proposed: list[Row]
 
 def _build(folder: Path, answered: list[Row] | None = None, proposed: list[Row] | None = None) -> Built:
     recipe = Recipe.model_validate(_recipe(folder, answered, proposed))
-    built = replies.build(Upstream(recipe, {name: folder / source.path for name, source in recipe.sources.items()}))
+    built = replies.build(SourceFiles(recipe, {name: folder / source.path for name, source in recipe.sources.items()}))
     for table in built.tables:
         table.check()
     return built
@@ -168,7 +168,7 @@ def test_a_chosen_reply_that_is_no_candidate_is_refused(tmp_path: Path) -> None:
     answered = [ANSWERED[0], ANSWERED[1] | {"dialogpt": "who told you?"}, ANSWERED[2]]
     with pytest.raises(InputError) as caught:
         _build(tmp_path, answered)
-    assert str(caught.value) == ("replies.csv, line 3: the chosen reply of dialogpt is none of its 3 candidates")
+    assert str(caught.value) == ("replies.csv, line 3: the chosen reply of dialogpt is not among its 3 candidates")
 
 
 @pytest.mark.parametrize("change", ["order", "rows", "text"])
@@ -216,7 +216,7 @@ def test_the_pairs_of_the_recipe_are_tables_of_their_own(tmp_path: Path) -> None
 
 def test_repeated_pairs_and_files_that_are_deliberately_not_used_are_noted(tmp_path: Path) -> None:
     assert _build(tmp_path).notes == [
-        "pairs/test: rows that repeat an earlier pair: 1; they are kept.",
+        "pairs/test: rows that repeat an earlier pair: 1; they are included.",
         "Left out: scores/example.csv (a placeholder, not human data)",
     ]
 
@@ -245,7 +245,7 @@ def test_rubrics_are_one_row(tmp_path: Path, rows: list[Row]) -> None:
     recipe = Recipe.model_validate(_recipe(tmp_path))
     small.write_csv(tmp_path / "rubrics.csv", rows, tuple(RUBRICS))
     with pytest.raises(InputError, match=rf"^rubrics\.csv: has {len(rows)} rows, expected one"):
-        replies.build(Upstream(recipe, {name: tmp_path / source.path for name, source in recipe.sources.items()}))
+        replies.build(SourceFiles(recipe, {name: tmp_path / source.path for name, source in recipe.sources.items()}))
 
 
 def test_a_mapped_column_that_the_pairs_do_not_read_is_refused(tmp_path: Path) -> None:
@@ -255,5 +255,5 @@ def test_a_mapped_column_that_the_pairs_do_not_read_is_refused(tmp_path: Path) -
         InputError, match=r"^train\.csv: kind 'replies' does not read 'target'; .*it reads age, .*; decl"
     ):
         replies.build(
-            Upstream(Recipe.model_validate(data), {name: tmp_path / f"{name}.csv" for name in data["sources"]})
+            SourceFiles(Recipe.model_validate(data), {name: tmp_path / f"{name}.csv" for name in data["sources"]})
         )

@@ -12,8 +12,8 @@ from fcconan.building.builds import build_tables, load_recipe
 from fcconan.building.kinds import tournament
 from fcconan.building.kinds.tournament import ITEM, PROMPT_HEAD, PROMPT_TAIL, WHERE
 from fcconan.building.recipes import Recipe
+from fcconan.building.source_files import SourceFiles
 from fcconan.building.tables import Built
-from fcconan.building.upstream_csv import Upstream
 from fcconan.data import ids
 from fcconan.data.schemas import COMPARISON, RATING, REPLY
 from fcconan.errors import InputError
@@ -195,7 +195,9 @@ def _build(folder: Path, change: Callable[[Files], None] = lambda files: None) -
     files = _files()
     change(files)
     recipe = Recipe.model_validate(_recipe(folder, files))
-    built = tournament.build(Upstream(recipe, {name: folder / source.path for name, source in recipe.sources.items()}))
+    built = tournament.build(
+        SourceFiles(recipe, {name: folder / source.path for name, source in recipe.sources.items()})
+    )
     for table in built.tables:
         table.check()
     return built
@@ -492,8 +494,8 @@ def test_a_gold_reply_of_another_item_that_was_rated_is_a_reply_too(tmp_path: Pa
         "question_id": 2,
     }
     assert built.notes[-1] == (
-        "1 replies of gold_truth that were rated for features belong to other items than the replies that were "
-        "compared; they are in `replies` too."
+        "1 replies of gold_truth that were rated for features belong to other items than the compared "
+        "replies; they are in `replies` too."
     )
 
 
@@ -646,7 +648,7 @@ def test_a_file_of_a_judge_that_cannot_be_read_is_refused(tmp_path: Path, conten
     recipe = Recipe.model_validate(_recipe(tmp_path, _files()))
     (tmp_path / "ombrey_judged_33b.jsonl").write_bytes(content)
     with pytest.raises(InputError, match=message):
-        tournament.build(Upstream(recipe, {name: tmp_path / source.path for name, source in recipe.sources.items()}))
+        tournament.build(SourceFiles(recipe, {name: tmp_path / source.path for name, source in recipe.sources.items()}))
 
 
 def test_a_recipe_file_builds_with_the_counts_that_it_states(tmp_path: Path) -> None:
@@ -718,7 +720,7 @@ def test_a_line_of_a_judge_that_is_no_record_is_refused(tmp_path: Path, line: st
     recipe = Recipe.model_validate(_recipe(tmp_path, _files()))
     (tmp_path / "ombrey_judged_33b.jsonl").write_text(line + "\n", encoding="utf-8")
     with pytest.raises(InputError, match=r"ombrey_judged_33b\.jsonl, line 1: (not a verdict|found .*, expected)"):
-        tournament.build(Upstream(recipe, {name: tmp_path / source.path for name, source in recipe.sources.items()}))
+        tournament.build(SourceFiles(recipe, {name: tmp_path / source.path for name, source in recipe.sources.items()}))
 
 
 def test_a_line_separator_within_a_text_of_a_judge_does_not_end_its_record(tmp_path: Path) -> None:
@@ -727,7 +729,7 @@ def test_a_line_separator_within_a_text_of_a_judge_does_not_end_its_record(tmp_p
     text = path.read_text(encoding="utf-8").replace("The first names", "The\u2028first\u0085names")
     path.write_text(text, encoding="utf-8")
     built = tournament.build(
-        Upstream(recipe, {name: tmp_path / source.path for name, source in recipe.sources.items()})
+        SourceFiles(recipe, {name: tmp_path / source.path for name, source in recipe.sources.items()})
     )
     assert _outcomes(built, "judgelm", "judgelm-33b")[0] == (*_between(B_KL), "a", None)
 

@@ -127,7 +127,7 @@ def test_out_that_is_a_link_is_refused(run_cli: RunCli, tmp_path: Path) -> None:
     Path("dangling").symlink_to("nowhere")
     for name in ("folder/../out", "dangling"):
         assert _complaint(run_cli("demo", "--out", name)) == (
-            f"{tmp_path / Path(name).name} is a symbolic link: give the folder that it leads to"
+            f"{tmp_path / Path(name).name} is a symbolic link: give its target folder"
         )
     assert list(Path("folder").iterdir()) == []
     assert not Path("nowhere").exists()
@@ -184,7 +184,7 @@ def test_json_in_the_folder_that_is_written_is_refused(
 def test_a_mirror_that_is_no_folder_is_refused(run_cli: RunCli, tmp_path: Path) -> None:
     mirror = tmp_path / "mirror"
     assert _complaint(run_cli("build", "conan", "--out", "out", FCCONAN_MIRROR=str(mirror))) == (
-        f"FCCONAN_MIRROR names {mirror}, which is no folder: correct it, or unset it to fetch the files"
+        f"FCCONAN_MIRROR is {mirror}, which is not a folder: correct it, or unset it to fetch the files"
     )
     assert list(tmp_path.iterdir()) == []
 
@@ -334,8 +334,7 @@ def test_an_older_release_with_a_foreign_file_is_refused_and_left_alone(run_cli:
     before = _content(tmp_path)
     assert "out/manifest.json" in before
     assert _complaint(run_cli("build", recipe, "--out", "out", "--tier-rule", "strict")) == (
-        f"{tmp_path / 'out'} holds files of something else (such as notes.txt): move them away, or choose another "
-        "folder"
+        f"{tmp_path / 'out'} holds other files (such as notes.txt): move them away, or choose another folder"
     )
     assert _content(tmp_path) == before
 
@@ -361,7 +360,7 @@ def test_only_a_labels_only_folder_is_hydrated_and_not_onto_itself(run_cli: RunC
     assert _content(tmp_path) == before
 
 
-ANOTHER_FORMAT = "labels/manifest.json has another form than the manifests of fcconan ("
+ANOTHER_FORMAT = "labels/manifest.json is not a valid manifest of fcconan ("
 
 
 @pytest.mark.parametrize(

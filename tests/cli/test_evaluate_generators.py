@@ -450,7 +450,7 @@ def test_a_second_run_into_the_same_folder_is_refused(monkeypatch: pytest.Monkey
             "fcconan.services.generator_suite._Evaluation._measure", lambda self: refused.append(fcconan(*asked))
         )
         assert fcconan(*asked).status == 0
-    expected = "another process works on out: wait for it or choose another folder"
+    expected = "another process is using out: wait for it or choose another folder"
     assert [done.complaint for done in refused] == [expected]
     assert fcconan(*asked).status == 0
     assert not Path("out/.lock").exists()

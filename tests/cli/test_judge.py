@@ -638,7 +638,7 @@ STUB = "rate replies.csv --model stub --out out.csv"
         ("rate replies.csv --model lexical", "Missing option '--out'."),
         ("rate --model lexical --out out.csv", "Missing argument 'replies'."),
         ("rate replies.csv --model lexical --out none/out.csv", "none/out.csv cannot be written: choose another file"),
-        ("rate replies.csv --model lexical --out out.txt", "out.txt is no file of rows: expected a name that ends in "),
+        ("rate replies.csv --model lexical --out out.txt", "out.txt has an unknown suffix: expected a name that"),
         ("rate replies.csv --model lexical --out folder.csv", "folder.csv cannot be written: choose another file"),
         ("rate folder --model lexical --out out.csv", "folder has no config 'replies': it has no parquet files"),
         ("rate none --model lexical --out out.csv", "none is neither a dataset folder nor a file of rows: "),
@@ -659,7 +659,7 @@ STUB = "rate replies.csv --model stub --out out.csv"
         ),
         (
             "rate other.csv --model lexical --out out.csv",
-            "other.csv has no columns 'text', 'hate_speech', but said, answered: say what is meant with ",
+            "other.csv has no columns 'text', 'hate_speech', but said, answered: name the column with ",
         ),
         (f"{LEXICAL} --json none/out.json", "none/out.json cannot be written: choose another --json file"),
         (f"{LEXICAL} --json out.csv", "out.csv is "),
@@ -722,7 +722,7 @@ STUB = "rate replies.csv --model stub --out out.csv"
         ("compare replies.csv --model stub --out out.csv --prompt blind.yaml", "blind.yaml: the prompt does not show "),
         (
             "compare other.csv --model stub --out out.csv",
-            "other.csv has no columns 'text', 'hate_speech', but said, answered: say what is meant with ",
+            "other.csv has no columns 'text', 'hate_speech', but said, answered: name the column with ",
         ),
         ("compare single.csv --model stub --out out.csv", "no item has replies of two systems to compare"),
         ("compare replies.csv --model stub --out none/out.csv", "none/out.csv cannot be written: choose another file"),

@@ -147,7 +147,7 @@ def test_what_is_left_out_is_said() -> None:
         (["--rename", "system=writer"], "x.csv has no column 'writer', but reply_id, item_id"),
         (
             ["--filter", "rater=anna", "--filter", "aspect=score"],
-            "no row has rater anna and aspect score together: ask for less",
+            "no row has rater anna and aspect score together: use fewer filters",
         ),
         (["--confidence", "0"], "Invalid value for '--confidence': Input should be greater than 0 (found 0.0)."),
         (["--json", "/dev/null"], "/dev/null cannot be written: choose another --json file"),

@@ -302,11 +302,11 @@ def test_models(
         (ROWS, ["--json", "x.csv"], "x.csv is read, and --json would destroy it: choose another --json"),
         (ROWS, ["--json", "scores.csv"], "scores.csv is named by --out and --json: give each a file of its own"),
         (ROWS, ["--batch-size", "0"], "Invalid value for '--batch-size'"),
-        ([*ROWS, ROWS[0]], [], "x.csv, row 5: the reply r1 stands there already; remove one, or"),
+        ([*ROWS, ROWS[0]], [], "x.csv, row 5: the reply r1 is a duplicate; remove one, or"),
         (
             [{"reply_id": "r1", "value": 1}],
             [],
-            "x.csv has no columns 'text', 'hate_speech', but reply_id, value: say what is meant with",
+            "x.csv has no columns 'text', 'hate_speech', but reply_id, value: name the column with",
         ),
         (
             [{**row, "references": ""} for row in ROWS],
@@ -325,8 +325,8 @@ def test_bad_input_is_refused(rows: list[dict[str, Any]], options: list[str], me
 @pytest.mark.parametrize(
     ("out", "message"),
     [
-        ("scores.txt", "scores.txt is no file of rows: expected a name that ends in .parquet, .jsonl, .csv, .tsv"),
-        ("none/scores.csv", "none/scores.csv cannot be written: choose another file, in a folder that is there"),
+        ("scores.txt", "scores.txt has an unknown suffix: expected a name that ends in .parquet, .jsonl, .csv, .tsv"),
+        ("none/scores.csv", "none/scores.csv cannot be written: choose another file, in an existing folder"),
         ("x.csv", "x.csv is read, and --out would destroy it: choose another --out"),
     ],
 )

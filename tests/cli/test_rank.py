@@ -224,7 +224,7 @@ def test_lengths_of_replies_from_a_file_and_from_the_dataset() -> None:
         ),
         (
             [{"x": 1}],
-            "verdicts.csv has no columns 'item_id', 'system_a', 'system_b', 'verdict', but x: say what is meant",
+            "verdicts.csv has no columns 'item_id', 'system_a', 'system_b', 'verdict', but x: name the column",
         ),
         (
             verdicts("anna", [WON[0], ("i1", "A", "B", "b")]),

@@ -100,7 +100,7 @@ def test_of_two_processes_one_has_the_lock(tmp_path: Path) -> None:
         assert process.stdout.readline() == b"locked\n"
         with pytest.raises(InputError) as refused, locked(folder):
             pass
-        assert str(refused.value) == f"another process works on {folder}: wait for it or choose another folder"
+        assert str(refused.value) == f"another process is using {folder}: wait for it or choose another folder"
         process.kill()
     with locked(folder):
         (folder / "result").touch()

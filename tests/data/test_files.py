@@ -258,8 +258,8 @@ def test_a_mark_at_the_beginning_is_no_part_of_a_file(tmp_path: Path, mark: byte
         ("a.csv", b"a,a\n1,2\n", "two columns have one name; rename one of them"),
         ("a.parquet", b"", "cannot be read ("),
         ("a.parquet", b"PAR1 and so on PAR1", "cannot be read ("),
-        ("a.txt", b"", "is no file of rows: expected a name that ends in .parquet, .jsonl, .csv, .tsv"),
-        ("a.CSV", b"", "is no file of rows: expected a name that ends in .parquet, .jsonl, .csv, .tsv"),
+        ("a.txt", b"", "has an unknown suffix: expected a name that ends in .parquet, .jsonl, .csv, .tsv"),
+        ("a.CSV", b"", "has an unknown suffix: expected a name that ends in .parquet, .jsonl, .csv, .tsv"),
     ],
 )
 def test_a_bad_file_gives_one_line(tmp_path: Path, name: str, raw: bytes, message: str) -> None:
@@ -292,13 +292,13 @@ def test_where_no_file_can_be_written_is_bad_input(tmp_path: Path, suffix: str) 
     folder = tmp_path / f"folder{suffix}"
     folder.mkdir()
     for path in (folder, tmp_path / "nowhere" / f"a{suffix}"):
-        with pytest.raises(InputError, match="cannot be written: choose another file, in a folder that is there"):
+        with pytest.raises(InputError, match="cannot be written: choose another file, in an existing folder"):
             check_row_target(path)
         with pytest.raises(InputError, match=r"cannot be written \(.*\): choose another file"):
             write(path, ROWS)
     assert list(folder.iterdir()) == []
     check_row_target(tmp_path / f"a{suffix}")
-    with pytest.raises(InputError, match="is no file of rows"):
+    with pytest.raises(InputError, match="has an unknown suffix"):
         check_row_target(tmp_path / "a.txt")
 
 

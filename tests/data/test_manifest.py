@@ -66,7 +66,7 @@ def test_a_manifest_of_another_form_names_the_part(
     with pytest.raises(InputError) as error:
         read_manifest(folder)
     message = str(error.value)
-    assert message.startswith(f"{folder / 'manifest.json'} has another form than the manifests of fcconan ({part[1:]}")
+    assert message.startswith(f"{folder / 'manifest.json'} is not a valid manifest of fcconan ({part[1:]}")
     assert message.endswith("): build the folder again")
     assert "\n" not in message
 
@@ -79,9 +79,7 @@ def test_every_command_refuses_it_in_one_line(
     folder = _changed(demo, tmp_path / "d", changes)
     done = run_cli(*command.format(folder).split())
     assert done.returncode == 2
-    assert done.stderr.startswith(
-        f"fcconan: {folder / 'manifest.json'} has another form than the manifests of fcconan ("
-    )
+    assert done.stderr.startswith(f"fcconan: {folder / 'manifest.json'} is not a valid manifest of fcconan (")
     assert done.stderr.count("\n") == 1
 
 

@@ -195,7 +195,7 @@ def test_the_hash_of_a_file_that_is_there_is_checked(
     _write(path, b"changed")
     source = _source(repository="ombrey/books" if place else None)
     assert _error(source, tmp_path) == (
-        f"{path}{place} {WRONG}get the pinned file, or pin the new hash in the recipe if the change is meant"
+        f"{path}{place} {WRONG}get the pinned file, or pin the new hash in the recipe if the change is intended"
     )
     assert path.read_bytes() == b"changed"
     assert upstream.requests == []
@@ -237,7 +237,7 @@ def test_a_mirror_that_is_no_folder_is_refused_even_if_the_cache_has_the_file(
         mirror.write_text("a file", encoding="utf-8")
     _write(_cached())
     monkeypatch.setenv("FCCONAN_MIRROR", str(mirror))
-    refusal = f"FCCONAN_MIRROR names {mirror}, which is no folder: correct it, or unset it to fetch the files"
+    refusal = f"FCCONAN_MIRROR is {mirror}, which is not a folder: correct it, or unset it to fetch the files"
     assert _error() == refusal
     assert _error(_source().model_copy(update={"optional": True})) == refusal
     assert upstream.requests == []

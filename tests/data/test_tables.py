@@ -211,7 +211,7 @@ def test_rows_and_columns_that_are_not_there_are_refused(file: Path, options: di
             "ratings",
             {"id": "r1", "rater": "anna", "grade": 3},
             {"rename": {"reply_id": "id"}},
-            "x.csv has no columns 'aspect', 'value', but id, rater, grade, reply_id: say what is meant with --rename "
+            "x.csv has no columns 'aspect', 'value', but id, rater, grade, reply_id: name the column with --rename "
             "aspect=COLUMN --rename value=COLUMN, or name a column for each rater with --wide-column "
             "RATER:ASPECT=COLUMN",
         ),
@@ -219,14 +219,14 @@ def test_rows_and_columns_that_are_not_there_are_refused(file: Path, options: di
             "comparisons",
             {"item_id": "i1", "left": "A", "right": "B", "x": "a"},
             {"wide_column": {"anna": "x"}},
-            "x.csv has no columns 'system_a', 'system_b', but item_id, left, right, x: say what is meant with --rename "
+            "x.csv has no columns 'system_a', 'system_b', but item_id, left, right, x: name the column with --rename "
             "system_a=COLUMN --rename system_b=COLUMN",
         ),
         (
             "votes",
             {"pair_id": "p1", "label": "not_sure"},
             {},
-            "x.csv has no column 'rater', but pair_id, label: say what is meant with --rename rater=COLUMN",
+            "x.csv has no column 'rater', but pair_id, label: name the column with --rename rater=COLUMN",
         ),
     ],
 )
@@ -246,7 +246,7 @@ def test_a_row_of_jsonl_may_leave_out_what_is_empty(tmp_path: Path) -> None:
     file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     assert [row.get("value") for row in opened("ratings", [str(file)])] == [None, 3]
     file.write_text(json.dumps(rows[0]) + "\n", encoding="utf-8")
-    with pytest.raises(InputError, match=r"x\.jsonl has no column 'value', but reply_id, rater, aspect: say what is"):
+    with pytest.raises(InputError, match=r"x\.jsonl has no column 'value', but reply_id, rater, aspect: name the"):
         list(opened("ratings", [str(file)]))
 
 

@@ -194,21 +194,23 @@ def test_texts_that_read_as_missing_are_texts(tmp_path: Path) -> None:
 def test_a_reply_that_stands_twice_is_refused(tmp_path: Path) -> None:
     file = write(tmp_path / "r.csv", f"hate_speech,text,system\n{HS},{CN},s\n{HS},{CN},t\n{HS}, {CN} ,s\n")
     name = ids.make_reply_id(ids.make_item_id(ids.make_hs_id(HS), []), "s", CN)
-    with pytest.raises(InputError, match=rf"r\.csv, row 3: the reply {name} stands there already; remove one, or tell"):
+    with pytest.raises(
+        InputError, match=rf"r\.csv, row 3: the reply {name} is a duplicate; remove one, or distinguish"
+    ):
         list(load_replies(file))
     folder = dataset(tmp_path / "d", test=[reply("re-1"), reply("re-1")])
-    with pytest.raises(InputError, match="row 1: the reply re-1 stands there already"):
+    with pytest.raises(InputError, match="row 1: the reply re-1 is a duplicate"):
         list(load_replies(folder))
 
 
 @pytest.mark.parametrize(
     ("text", "columns", "message"),
     [
-        ("HS,words\na,b\n", {}, "has no column 'text', but HS, words: say what is meant with --rename text=COLUMN"),
+        ("HS,words\na,b\n", {}, "has no column 'text', but HS, words: name the column with --rename text=COLUMN"),
         (
             "message,text\na,b\n",
             {},
-            "has no column 'hate_speech', but message, text: say what is meant with --rename hate_",
+            "has no column 'hate_speech', but message, text: name the column with --rename hate_",
         ),
         ("HS,text\na,b\n", {"text": "words"}, "has no column 'words', but HS, text: name one of these"),
         ("HS,text\n", {}, "has no rows: give replies to judge"),

@@ -116,7 +116,7 @@ def test_names_are_located(tmp_path: Path) -> None:
 @pytest.mark.parametrize("source", [3, {"pair_id": "p1"}, None])
 def test_other_objects_are_refused(source: object) -> None:
     with pytest.raises(
-        InputError, match=rf"^{type(source).__name__} is no source of rows: give a path, a name, a data"
+        InputError, match=rf"^{type(source).__name__} is not a source of rows: give a path, a name, a data"
     ):
         open_table("votes", [source])
 
@@ -182,7 +182,10 @@ def test_a_mapping_of_the_folder_may_name_columns_that_a_file_lacks_but_its_own_
             "columns:\n  rater: who\n",
             r"columns\.yaml: columns is a block, expected the name of a column",
         ),
-        ("rater: [who]\n", r"columns\.yaml: rater is \['who'\], expected the name of a column, such as rater: who$"),
+        (
+            "rater: [who]\n",
+            r"columns\.yaml: rater is \['who'\], expected the name of a column, as in rater: annotator$",
+        ),
         ("- rater\n", r"columns\.yaml"),
     ],
 )
@@ -198,7 +201,7 @@ def test_all_missing_columns_are_named_at_once(foreign: Path) -> None:
     assert str(refused.value) == f"{foreign} has no columns 'whom', 'says', but pair_id, who, said: name one of these"
     with pytest.raises(
         InputError,
-        match=r"has no columns 'text', 'hate_speech', but .*: say what is meant with --rename text=COLUMN",
+        match=r"has no columns 'text', 'hate_speech', but .*: name the column with --rename text=COLUMN",
     ):
         list(open_table("replies", [foreign]))
 

@@ -428,7 +428,7 @@ def test_another_unfinished_training_is_not_gone_on_with(
     )
     with pytest.raises(InputError, match="with another pairs: finish it"):
         of_few(tiny, SHORT, prompt=load_generation_prompt("plain")).run(out)
-    with locked(tmp_path / "out.partial"), pytest.raises(InputError, match="another process works on"):
+    with locked(tmp_path / "out.partial"), pytest.raises(InputError, match="another process is using"):
         of_few(tiny, SHORT).run(out)
     out.mkdir()
     (out / "mine.txt").write_text("mine")

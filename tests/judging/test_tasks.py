@@ -305,7 +305,7 @@ def test_unknown_tasks(name: str, message: str, tmp_path: Path, monkeypatch: pyt
         (
             "      2: Tense.",
             "      2: Tense.\n      2: Stern.",
-            ", line 14: key 2 stands twice; keep one of them",
+            ", line 14: key 2 occurs twice; remove one of them",
         ),
         (
             "unit: reply",

@@ -55,9 +55,7 @@ def test_the_folder_must_be_as_it_was_built(copied: Path) -> None:
         (folder / "manifest.json").write_text(
             json.dumps(manifest | {"files": {name: {"sha256": "0" * 64, "bytes": 0}}})
         )
-        with pytest.raises(
-            InputError, match=r"which no build writes|has another form than the manifests of fcconan \(files\."
-        ):
+        with pytest.raises(InputError, match=r"which no build writes|is not a valid manifest of fcconan \(files\."):
             read_contents(folder)
 
 
@@ -93,7 +91,7 @@ def test_restricted_columns_are_those_that_the_files_hold(copied: Path) -> None:
 def test_a_manifest_of_another_form_is_refused(copied: Path, changes: dict[str, Any]) -> None:
     path = copied / "labels" / "manifest.json"
     path.write_text(json.dumps(read_manifest(copied / "labels") | changes))
-    with pytest.raises(InputError, match=rf"has another form than the manifests of fcconan \({next(iter(changes))}"):
+    with pytest.raises(InputError, match=rf"is not a valid manifest of fcconan \({next(iter(changes))}"):
         read_contents(copied / "labels")
 
 

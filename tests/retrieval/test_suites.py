@@ -274,7 +274,7 @@ def test_a_suite_has_a_name_and_no_further_keys(tmp_path: Path) -> None:
 
 def test_a_suite_that_is_not_yaml_or_says_a_system_twice_is_named_with_its_line(tmp_path: Path) -> None:
     path = suite_file(tmp_path, "  a: { kind: bm25 }\n  a: { kind: tfidf }")
-    assert complaint(load_suite, path) == f"{path}, line 4: key 'a' stands twice; keep one of them"
+    assert complaint(load_suite, path) == f"{path}, line 4: key 'a' occurs twice; remove one of them"
     path = suite_file(tmp_path, "  a: { kind: bm25")
     assert complaint(load_suite, path).startswith(f"{path}, line ")
     missing = tmp_path / "none.yaml"

@@ -52,7 +52,7 @@ def test_a_loaded_tier_gives_the_figures_of_the_folder(demo: Path) -> None:
     [
         (
             None,
-            "NoneType is no source of rows: give a path, a name, a data frame, a dataset or an iterable of mappings",
+            "NoneType is not a source of rows: give a path, a name, a data frame, a dataset or an iterable of mappings",
         ),
         (pd.DataFrame(PAIRS[:0]), "data frame has no rows: check the file"),
         (
@@ -118,7 +118,7 @@ def test_the_split_of_a_dataset_dict_is_chosen(tmp_path: Path) -> None:
         (pd.DataFrame(PAIRS[:0]), "data frame has no rows: check the file"),
         (pd.DataFrame({"post": ["They never pay."]}), "data frame has no column 'hate_speech', but post: "),
         (pd.DataFrame({"hate_speech": [None]}), "data frame, row 1: hate_speech is empty; "),
-        (5, "int is no source of rows: "),
+        (5, "int is not a source of rows: "),
     ],
 )
 def test_messages_that_cannot_be_used_are_one_line(rows: Any, message: str, tmp_path: Path) -> None:

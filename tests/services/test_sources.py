@@ -77,7 +77,7 @@ def test_a_result_without_rows_is_refused() -> None:
 def test_rows_of_an_iterator_are_all_read() -> None:
     options = AgreeOptions(resamples=0, coefficient=("raw",))
     assert fcconan.agree(iter(VOTES), options).to_dict()["rows"][0]["n"] == 2
-    with pytest.raises(InputError, match=r"^int is no source of rows: "):
+    with pytest.raises(InputError, match=r"^int is not a source of rows: "):
         fcconan.agree(5, options)  # type: ignore[arg-type]
 
 

@@ -414,8 +414,8 @@ def test_the_analysis_file_turns_the_rank_round_in_37_of_61_groups(folder: Path,
         assert facts[f"analysis_groups_reversed_from_{rater}"] == found["reversed"]
         shown.append(f"that of `{rater}` in {found['same']} and 6 minus it in {found['reversed']}")
     assert (
-        "The human rank of the upstream analysis file (aspect `rank_as_analysed`) has no one direction: over 61 groups "
-        f"it is {', '.join(shown)}. Use the annotators' own ranks.\n"
+        "The human rank of the upstream analysis file (aspect `rank_as_analysed`) has no consistent direction: "
+        f"over 61 groups it is {', '.join(shown)}. Use the ranks of the annotators.\n"
     ) in (folder / "README.md").read_text(encoding="utf-8")
 
 
@@ -500,7 +500,7 @@ def test_overlaps_are_reported(folder: Path, upstream: Path) -> None:
     ) in card
     assert (
         "20 rows of `test` hold the HS and reply of another row under another upstream record, rated again; both are "
-        "kept.\n"
+        "included.\n"
     ) in card
     rated_again = [row["source_id"] for split in ROUNDS for row in _rows(folder, "replies", split)]
     assert rated_again == [row["uuid"] for row in test[:1500]]

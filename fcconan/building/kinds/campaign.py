@@ -1,8 +1,8 @@
-"""What an annotation campaign gave, from the files that `fcconan annotate tier` writes.
+"""Datasets from annotation campaigns, built from the files of `fcconan annotate tier`.
 
-The recipe's sources say what was judged: `pairs` (with `votes`, and the texts in `hs` and `cn`), replies by `ratings`,
-or replies two by two in `comparisons` (both with `replies`). Judgements and texts are in separate files. There may be
-`labels`, the final verdicts of comparisons, and `grades`, validators' judgements of the median grades of replies.
+The sources of the recipe depend on the judged unit: `pairs` with `votes` and the texts in `hs` and `cn`; replies with
+`ratings`; or replies with `comparisons`. Judgements and texts are in separate files. Optional sources are `labels`, the
+final verdicts of comparisons, and `grades`, the validation of median ratings of replies.
 """
 
 import json
@@ -15,18 +15,18 @@ from fcconan.building.recipes import Rater
 from fcconan.building.rows import (
     PERSON_AND_TOPIC,
     Row,
-    alpha_in_words,
     comparison_row,
-    judged_note,
+    describe_alpha,
+    describe_coverage,
     rating_row,
     tier_facts,
     tier_members,
     tier_tables,
     vote_agreement,
 )
+from fcconan.building.source_files import SourceFiles, SourceRow, SourceRows
 from fcconan.building.tables import Built, Table, grouped
 from fcconan.building.tiers import TIER_RULES, Judged, TierRule, agreement
-from fcconan.building.upstream_csv import Record, Rows, Upstream
 from fcconan.data import (
     COMPARISON,
     LABELS,
@@ -46,7 +46,7 @@ ABOUT_HS = ("hs_type", "hs_subtype")
 ABOUT_CN = (*(name for name in PERSON_AND_TOPIC if name not in ABOUT_HS), "source_id")
 LABEL = {name: name for name in LABELS} | {"": None}
 VALID = {"0": False, "1": True}
-BY = ("rater", "role", "round")  # of votes, ratings and comparisons
+BY = ("rater", "role", "round")  # columns of votes, ratings and comparisons
 CAMPAIGN_COLUMNS = {
     "hs": ("hs_id", "text", *ABOUT_HS),
     "cn": ("cn_id", "text", *ABOUT_CN),
@@ -62,27 +62,30 @@ JUDGED: Columns = {"n_votes": "int", "valid": "bool", "n_validators": "int"}
 FINAL_VERDICT: Columns = {
     name: COMPARISON.kinds[name] for name in COMPARISON.kinds if not name.startswith(("rater", "score"))
 } | {
-    "decided": "string",  # how there came to be a verdict; where there is none, `reason` says why
+    "decided": "string",  # method of the final verdict; missing if `reason` is given
     "agreement": "string",
     **JUDGED,
 }
 FINAL_GRADE: Columns = {"reply_id": "string", "aspect": "string", "value": "float", **JUDGED}
 FURTHER = {"role": "string", "round": "string"}
-SELECTED = {"selection_probability": "float"}  # of ratings: with which the reply was selected to be rated
-SHOWN_FIRST = {"shown_first": "string"}  # of comparisons: which reply the rater saw first, `a` or `b`
-LEFT_OUT = "left_out"  # the split of votes on pairs that no tier holds
-DISTINCT = {"items": "item_id", "systems": "system"}  # facts: how many different ones there are among the replies
+SELECTED = {"selection_probability": "float"}  # column of ratings
+SHOWN_FIRST = {"shown_first": "string"}  # column of comparisons
+LEFT_OUT = "left_out"  # split of votes on pairs without a tier
+DISTINCT = {"items": "item_id", "systems": "system"}  # facts: numbers of different values among the replies
 VERDICT_ON_A_SCALE = {"a": 0.0, "tie": 1.0, "b": 2.0}
 
 
-def build(upstream: Upstream) -> Built:
-    """Builds tiers, votes, corpus, queries and qrels of a campaign on pairs, or replies with ratings or comparisons.
+def build(upstream: SourceFiles) -> Built:
+    """Builds the dataset of a campaign.
 
     Args:
         upstream: The recipe and its files.
 
+    Returns:
+        Tiers, votes, corpus, queries and qrels for pairs; otherwise replies with ratings or comparisons.
+
     Raises:
-        InputError: A file breaks a rule of the format.
+        InputError: A file has an invalid format.
     """
     recipe = upstream.recipe
     if "pairs" in recipe.sources:
@@ -92,13 +95,13 @@ def build(upstream: Upstream) -> Built:
     return _comparisons(upstream)
 
 
-def _read(upstream: Upstream, key: str, *texts: str) -> Rows:
+def _read(upstream: SourceFiles, key: str, *texts: str) -> SourceRows:
     rows = upstream.read(key, text_columns=texts)
     rows.check_columns(CAMPAIGN_COLUMNS[key], upstream.recipe.kind)
     return rows
 
 
-def _texts(upstream: Upstream, key: str, about: tuple[str, ...]) -> dict[str, Row]:
+def _texts(upstream: SourceFiles, key: str, about: tuple[str, ...]) -> dict[str, Row]:
     """Returns text and further columns by id."""
     id_of = {"hs": make_hs_id, "cn": make_cn_id}[key]
     found: dict[str, Row] = {}
@@ -114,7 +117,7 @@ def _texts(upstream: Upstream, key: str, about: tuple[str, ...]) -> dict[str, Ro
     return found
 
 
-def _pairs(upstream: Upstream, rule: TierRule) -> Built:
+def _pairs(upstream: SourceFiles, rule: TierRule) -> Built:
     hs, cn = _texts(upstream, "hs", ABOUT_HS), _texts(upstream, "cn", ABOUT_CN)
     judged = _read(upstream, "pairs")
     votes = _votes(_read(upstream, "votes"), set(judged["pair_id"]))
@@ -133,8 +136,8 @@ def _pairs(upstream: Upstream, rule: TierRule) -> Built:
             f"{judged.name}: none of its {len(judged)} judged pairs is in a tier; adjudicate more, or loosen the rule"
         )
     members = tier_members(pairs, rule.names)
-    filled = {name: held for name, held in members.items() if held}  # `datasets` loads no empty file
-    # Every CN belongs to the corpus, also one whose pairs were all left out: a smaller one flatters every system.
+    filled = {name: held for name, held in members.items() if held}  # `datasets` cannot load empty files
+    # The corpus has all CNs, also those without a pair in a tier: a smaller corpus inflates all scores.
     corpus = {key: text["text"] for key, text in cn.items()}
     tables, aliases = tier_tables(filled, PAIR.kinds | {"n_validators": "int"}, corpus=corpus)
     inside = {pair["pair_id"] for pair in pairs}
@@ -157,11 +160,11 @@ def _pairs(upstream: Upstream, rule: TierRule) -> Built:
         notes.append(f"No pair is in these tiers, which have no config: {empty}.")
     if upstream.recipe.own_tier_rule is not None:
         conditions = "; ".join(f"`{tier.name}`: {tier.in_words()}" for tier in rule.complete)
-        notes.append(f"Tiers, each within the next one: {conditions}. {rule.meaning}")
+        notes.append(f"Tiers, each a subset of the next: {conditions}. {rule.meaning}")
     return Built(tables, aliases, facts, vote_agreement(chain(*votes.values())), notes)
 
 
-def _votes(rows: Rows, pairs: set[str]) -> dict[str, list[Row]]:
+def _votes(rows: SourceRows, pairs: set[str]) -> dict[str, list[Row]]:
     votes = [
         {
             "pair_id": record.reference("pair_id", pairs),
@@ -173,11 +176,11 @@ def _votes(rows: Rows, pairs: set[str]) -> dict[str, list[Row]]:
     return grouped((vote["pair_id"], vote) for vote in votes)
 
 
-def _further(record: Record, names: Iterable[str]) -> dict[str, str]:
+def _further(record: SourceRow, names: Iterable[str]) -> dict[str, str]:
     return {name: record[name] for name in names}
 
 
-def _pair(record: Record, votes: list[Row], hs: dict[str, Row], cn: dict[str, Row], rule: TierRule) -> Row:
+def _pair(record: SourceRow, votes: list[Row], hs: dict[str, Row], cn: dict[str, Row], rule: TierRule) -> Row:
     pair = record["pair_id"]
     hs_id, _, cn_id = pair.partition(":")
     if hs_id not in hs or cn_id not in cn:
@@ -208,7 +211,7 @@ def _pair(record: Record, votes: list[Row], hs: dict[str, Row], cn: dict[str, Ro
 
 
 def _notes(pairs: list[Row], judged: int, possible: int, hs_without: int, left_out: Counter[str]) -> list[str]:
-    notes = [judged_note(judged, possible)]
+    notes = [describe_coverage(judged, possible)]
     shown = [pair["valid"] for pair in pairs if pair["n_validators"]]
     notes.append(f"Validators were shown {len(shown)} of the {len(pairs)} labels, and confirmed {sum(shown)}.")
     if left_out:
@@ -218,11 +221,13 @@ def _notes(pairs: list[Row], judged: int, possible: int, hs_without: int, left_o
             "of `votes` and count in the agreement."
         )
     if hs_without:
-        notes.append(f"HS without a pair in any tier, which are no queries: {hs_without}. The corpus holds every CN.")
+        notes.append(
+            f"HS without a pair in any tier, left out of the queries: {hs_without}. The corpus holds every CN."
+        )
     return notes
 
 
-def _replies(upstream: Upstream) -> tuple[Table, dict[str, Row]]:
+def _replies(upstream: SourceFiles) -> tuple[Table, dict[str, Row]]:
     found: dict[str, Row] = {}
     rows = []
     for record in _read(upstream, "replies", "hate_speech", "text"):
@@ -238,7 +243,7 @@ def _replies(upstream: Upstream) -> tuple[Table, dict[str, Row]]:
     return Table.from_rows("replies", "test", REPLY.kinds, rows, ("reply_id",)), found
 
 
-def _ratings(upstream: Upstream) -> Built:
+def _ratings(upstream: SourceFiles) -> Built:
     table, replies = _replies(upstream)
     aspects = upstream.recipe.aspects
     ratings: list[Row] = []
@@ -257,7 +262,7 @@ def _ratings(upstream: Upstream) -> Built:
         name: grouped((row["reply_id"], row["value"]) for row in graded if row["aspect"] == name) for name in aspects
     }
     agreed = [
-        alpha_in_words(f"(ordinal, {name})", units.values(), "ordinal", "replies judged by two or more raters")
+        describe_alpha(f"(ordinal, {name})", units.values(), "ordinal", "replies judged by two or more raters")
         for name, units in given.items()
     ]
     facts = _distinct(replies) | {"not_rated": sum(rating["reason"] == "not_rated" for rating in ratings)}
@@ -267,8 +272,8 @@ def _ratings(upstream: Upstream) -> Built:
     return built
 
 
-def _add_grades(built: Built, rows: Rows, given: dict[str, dict[str, list[float]]]) -> None:
-    """Adds the median grades that validators were, or could be, shown; `given` has the values by aspect and reply."""
+def _add_grades(built: Built, rows: SourceRows, given: dict[str, dict[str, list[float]]]) -> None:
+    """Adds the median ratings and their validation; `given` has the values by aspect and reply."""
     grades = []
     for record in rows:
         for aspect, values_of in given.items():
@@ -282,17 +287,17 @@ def _add_grades(built: Built, rows: Rows, given: dict[str, dict[str, list[float]
     _add_confirmed(built, "grades", [_confirmed(record) for record in rows])
 
 
-def _confirmed(record: Record) -> Row:
+def _confirmed(record: SourceRow) -> Row:
     return {"valid": record.one_of("valid", VALID), "n_validators": record.integer("n_validators")}
 
 
-def _add_confirmed(built: Built, what: str, final: list[Row]) -> None:
+def _add_confirmed(built: Built, noun: str, final: list[Row]) -> None:
     shown = [row["valid"] for row in final if row["n_validators"]]
     built.facts["confirmed"] = sum(shown)
-    built.notes.append(f"Validators judged {len(shown)} of the {len(final)} final {what}, and confirmed {sum(shown)}.")
+    built.notes.append(f"Validators judged {len(shown)} of the {len(final)} final {noun}, and confirmed {sum(shown)}.")
 
 
-def _comparisons(upstream: Upstream) -> Built:
+def _comparisons(upstream: SourceFiles) -> Built:
     table, replies = _replies(upstream)
     further = FURTHER | SHOWN_FIRST
     compared: list[Row] = []
@@ -308,7 +313,7 @@ def _comparisons(upstream: Upstream) -> Built:
         ((row["reply_a"], row["reply_b"]), row["verdict"]) for row in compared if row["verdict"] != "invalid"
     )
     units = [[VERDICT_ON_A_SCALE[verdict] for verdict in given] for given in votes.values()]
-    agreed = [alpha_in_words("(nominal)", units, "nominal", "comparisons judged by two or more raters")]
+    agreed = [describe_alpha("(nominal)", units, "nominal", "comparisons judged by two or more raters")]
     facts = _distinct(replies) | {"invalid": sum(row["verdict"] == "invalid" for row in compared)}
     built = Built([table, verdicts], facts=facts, agreement=agreed)
     if "labels" in upstream.recipe.sources:
@@ -316,7 +321,7 @@ def _comparisons(upstream: Upstream) -> Built:
     return built
 
 
-def _ends(record: Record, replies: dict[str, Row]) -> tuple[Row, Row]:
+def _ends(record: SourceRow, replies: dict[str, Row]) -> tuple[Row, Row]:
     """Returns the two replies of a row."""
     a, b = (replies[record.reference(name, replies)] for name in ("reply_a", "reply_b"))
     if a["item_id"] != b["item_id"]:
@@ -326,7 +331,9 @@ def _ends(record: Record, replies: dict[str, Row]) -> tuple[Row, Row]:
     return a, b
 
 
-def _add_labels(built: Built, rows: Rows, replies: dict[str, Row], votes: dict[tuple[str, str], list[str]]) -> None:
+def _add_labels(
+    built: Built, rows: SourceRows, replies: dict[str, Row], votes: dict[tuple[str, str], list[str]]
+) -> None:
     """Adds the final verdicts; `votes` has the valid verdicts by the two replies."""
     labels = []
     for record in rows:

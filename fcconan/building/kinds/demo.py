@@ -1,9 +1,9 @@
-"""The embedded demo: invented peoples, and annotators, systems and a judge simulated by a seeded rule.
+"""The demo: texts about invented peoples, and simulated annotators, systems and judge.
 
-The rule. A CN is appropriate for an HS if it is civil and speaks to the people and the topic of the HS; a CN for
-anyone speaks to every people, a CN for any topic to every topic. It is a borderline case if it speaks to the people
-but not to the topic, or if it is meant for anyone and anything. Every pair goes to three annotators, who may skip it
-(one of them always answers), differ in accuracy, and are often unsure of borderline cases.
+The rule of the labels: A CN is appropriate for an HS if it is civil and addresses the people and the topic of the HS.
+A general CN addresses every people or every topic. A CN is a borderline case if it addresses the people but not the
+topic, or if it is general in both. Three annotators label each pair. They may skip it (at least one of them answers),
+differ in accuracy, and are often unsure of borderline cases.
 """
 
 import hashlib
@@ -22,9 +22,9 @@ from fcconan.building.rows import (
     tier_tables,
     vote_agreement,
 )
+from fcconan.building.source_files import SourceFiles
 from fcconan.building.tables import Built, Table, grouped
 from fcconan.building.tiers import agreement, tier
-from fcconan.building.upstream_csv import Upstream
 from fcconan.data import COMPARISON, PAIR, RATING, REPLY, TIERS, VOTE, YamlFile, content_folder
 
 ACCURACY = {"simulated-annotator-1": 0.97, "simulated-annotator-2": 0.93, "simulated-annotator-3": 0.85}
@@ -34,7 +34,7 @@ CONFIRMED = 0.93
 TIE_BELOW = 0.6
 JUDGE = "simulated-judge"
 JUDGE_FAILS = 0.03
-# Latent quality, 1 to 5, and aggressiveness, 1 to 5, of what each simulated system says.
+# Latent quality (1 to 5) and aggressiveness (1 to 5) of the replies of each simulated system.
 SYSTEMS = {
     "simulated-matched": (4.4, 1.2),
     "simulated-generic": (3.0, 1.4),
@@ -47,7 +47,7 @@ COMPARED_BY = ("item_id", "system_a", "system_b", "rater")
 
 @dataclass(frozen=True)
 class Message:
-    """One text of the corpus and what the rule knows about it."""
+    """One text of the corpus with its properties for the rule."""
 
     text: str
     people: str
@@ -56,22 +56,22 @@ class Message:
     tone: str = "civil"
 
     def speaks_to_people(self, other: "Message") -> bool:
-        """Whether the text speaks about the people that the other one is about."""
+        """Returns whether the text addresses the people of the other text."""
         return self.people in ("any", other.people)
 
     def speaks_to_topic(self, other: "Message") -> bool:
-        """Whether the text speaks about the topic that the other one is about."""
+        """Returns whether the text addresses the topic of the other text."""
         return "any" in self.topics or other.topics[0] in self.topics
 
 
-def uniform(seed: int, *what: str) -> float:
-    """Returns a number in [0, 1) that follows from the seed and from what it is for, whatever was drawn before."""
-    digits = hashlib.sha256("\n".join((str(seed), *what)).encode()).hexdigest()[:13]
+def uniform(seed: int, *names: str) -> float:
+    """Returns a pseudo-random number in [0, 1) that depends only on the seed and the given names."""
+    digits = hashlib.sha256("\n".join((str(seed), *names)).encode()).hexdigest()[:13]
     return float(int(digits, 16) / 16**13)
 
 
 def true_label(hs: Message, cn: Message) -> tuple[str, bool]:
-    """Returns the label that the rule gives a pair, and whether the pair is a borderline case."""
+    """Returns the label of a pair by the rule, and whether the pair is a borderline case."""
     people, topic = cn.speaks_to_people(hs), cn.speaks_to_topic(hs)
     if cn.tone == "hostile" or not people:
         return "not_appropriate", False
@@ -80,11 +80,11 @@ def true_label(hs: Message, cn: Message) -> tuple[str, bool]:
     return "appropriate", cn.people == "any" and "any" in cn.topics
 
 
-def build(upstream: Upstream) -> Built:
+def build(upstream: SourceFiles) -> Built:
     """Builds the demo dataset.
 
     Args:
-        upstream: The recipe, whose seed decides every simulated choice, and its tier rule; there are no files.
+        upstream: The recipe, with the seed of the simulation, and its tier rule; there are no files.
     """
     recipe, tier_rule = upstream.recipe, str(upstream.tier_rule)
     corpus = YamlFile(content_folder() / "builders" / "demo" / "texts.yaml").data
@@ -106,7 +106,7 @@ def build(upstream: Upstream) -> Built:
     ]
     facts = {f"{name}_appropriate": sum(p["label"] == "appropriate" for p in members[name]) for name in TIERS}
     facts |= {"hate_speech": len(messages), "counter_narratives": len(catalogue)}
-    notes = ["Every label, rating and verdict is simulated; no person gave any of them."]
+    notes = ["Every label, rating and verdict is simulated."]
     return Built(tables, aliases, facts, vote_agreement(votes), notes)
 
 
@@ -154,7 +154,7 @@ def _votes(seed: int, pair: str, truth: str, borderline: bool) -> dict[str, str]
 
 
 def _resolve(votes: list[str], truth: str) -> str:
-    """Returns the final label: what most say of those who are sure, and the truth (the adjudicator's) otherwise."""
+    """Returns the final label: the majority of the votes without `not_sure`, or else the true label."""
     in_favour, against = votes.count("appropriate"), votes.count("not_appropriate")
     if in_favour == against:
         return truth

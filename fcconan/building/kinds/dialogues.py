@@ -1,11 +1,11 @@
-"""Multi-turn dialogues between a hater and a counter-speaker (DIALOCONAN): one row a turn."""
+"""Multi-turn dialogues between a hater and a counter-speaker (DIALOCONAN), one row per turn."""
 
 from collections import Counter
 from itertools import pairwise
 
 from fcconan.building.rows import Row
+from fcconan.building.source_files import SourceFiles
 from fcconan.building.tables import Built, Table, grouped
-from fcconan.building.upstream_csv import Upstream
 from fcconan.data import make_cn_id, make_hs_id
 
 TURN = {
@@ -20,14 +20,14 @@ TURN = {
 ROLES = {"HS": "hs", "CN": "cn"}
 
 
-def build(upstream: Upstream) -> Built:
+def build(upstream: SourceFiles) -> Built:
     """Builds the table of turns.
 
     Args:
         upstream: The recipe and its file: `turns`.
 
     Raises:
-        InputError: A file breaks a rule of the format, or the turns of a dialogue are not numbered 0, 1, 2, ...
+        InputError: A file has an invalid format, or the turns of a dialogue are not numbered 0, 1, 2, ...
     """
     turns: list[Row] = []
     length = Counter[str]()
@@ -57,8 +57,8 @@ def build(upstream: Upstream) -> Built:
     facts = {"dialogues": len(dialogues), "alternating_dialogues": alternating, "empty_turns": empty}
     notes = [
         f"{len(dialogues) - alternating} of {len(dialogues)} dialogues do not alternate between HS and CN; they are "
-        "kept.",
-        f"Turns that are empty upstream: {empty}; they are kept, without a text id.",
+        "included.",
+        f"Turns that are empty upstream: {empty}; they are included without a text id.",
         f"Dialogues whose turns name more than one target: {several}.",
     ]
     return Built([Table.from_rows("turns", "train", TURN, turns, ("dialogue_id", "turn_id"))], facts=facts, notes=notes)

@@ -1,4 +1,4 @@
-"""Exhaustively paired datasets (FC-CONAN): tiers recomputed from votes, and a retrieval benchmark."""
+"""Exhaustively paired datasets (FC-CONAN): tiers, recomputed from votes, and a retrieval benchmark."""
 
 import re
 
@@ -6,17 +6,17 @@ from fcconan.building.rows import (
     PERSON_AND_TOPIC,
     Row,
     check_labels,
+    describe_coverage,
     ids_of,
-    judged_note,
     pair_row,
     tier_facts,
     tier_members,
     tier_tables,
     vote_agreement,
 )
+from fcconan.building.source_files import SourceFiles, SourceRow, SourceRows
 from fcconan.building.tables import Built, Table
 from fcconan.building.tiers import agreement, tier
-from fcconan.building.upstream_csv import Record, Rows, Upstream
 from fcconan.data import PAIR, TIERS, VOTE, Columns
 from fcconan.errors import InputError
 
@@ -29,16 +29,16 @@ TEXTS = ("hate_speech", "counter_narrative")
 COLUMNS = (*TEXTS, "label", "valid", "source_id", "original_index")
 
 
-def build(upstream: Upstream) -> Built:
+def build(upstream: SourceFiles) -> Built:
     """Builds the tiers, votes, corpus, queries, qrels and training pairs.
 
     Args:
-        upstream: The recipe, its tier rule and its files: `bronze`, and if the recipe names them, the other tiers
-            (compared with the recomputed ones), `pool`, `queries` and `train`.
+        upstream: The recipe, its tier rule and its files: `bronze` and, optionally, the other tiers (compared with the
+            recomputed ones), `pool`, `queries` and `train`.
 
     Raises:
-        InputError: A file breaks a rule of the format, or (tier rule `released`) a recomputed tier differs from the
-            released one.
+        InputError: A file has an invalid format, or a recomputed tier differs from the released one (tier rule
+            `released`).
     """
     recipe, tier_rule = upstream.recipe, str(upstream.tier_rule)
     bronze = upstream.read("bronze", text_columns=TEXTS)
@@ -51,7 +51,7 @@ def build(upstream: Upstream) -> Built:
     hate_speech = {pair["hs_id"] for pair in pairs}
     counter_narratives = {pair["cn_id"] for pair in pairs}
     facts = {"hate_speech": len(hate_speech), "counter_narratives": len(counter_narratives)}
-    notes = [judged_note(len(pairs), len(hate_speech) * len(counter_narratives))]
+    notes = [describe_coverage(len(pairs), len(hate_speech) * len(counter_narratives))]
     if "pool" in recipe.sources:
         facts["pool"], note = _check_pool(upstream.read("pool", text_columns=("counter_narrative",)), pairs)
         notes.append(note)
@@ -70,7 +70,7 @@ def build(upstream: Upstream) -> Built:
     return Built(tables, aliases, facts, vote_agreement(votes), notes)
 
 
-def _pairs_and_votes(rows: Rows, vote_columns: list[str], tier_rule: str) -> tuple[list[Row], list[Row]]:
+def _pairs_and_votes(rows: SourceRows, vote_columns: list[str], tier_rule: str) -> tuple[list[Row], list[Row]]:
     pairs: list[Row] = []
     votes: list[Row] = []
     for record in rows:
@@ -80,7 +80,7 @@ def _pairs_and_votes(rows: Rows, vote_columns: list[str], tier_rule: str) -> tup
         given = [vote for vote in slots if vote is not None]
         if slots[: len(given)] != given:
             raise record.fail("a vote is missing between two others; move the votes together")
-        backed = given or [label]  # a single annotator's vote was released as the final label only
+        backed = given or [label]  # the vote of a single annotator is only released as the final label
         pair = pair_row(record) | {
             "label": label,
             "valid": valid,
@@ -101,8 +101,8 @@ def _pairs_and_votes(rows: Rows, vote_columns: list[str], tier_rule: str) -> tup
     return pairs, votes
 
 
-def _index(record: Record) -> int:
-    """Returns upstream's number of a pair, or the row's where upstream has none."""
+def _index(record: SourceRow) -> int:
+    """Returns the number of a pair in the source, or that of the row if the source has none."""
     if "original_index" not in record:
         return record.at
     index = record.integer("original_index")
@@ -111,8 +111,8 @@ def _index(record: Record) -> int:
     return index
 
 
-def _compare_with_release(released: dict[str, Rows], members: dict[str, list[Row]], tier_rule: str) -> None:
-    """Checks that every upstream tier holds just the recomputed pairs, with the labels of the broadest tier."""
+def _compare_with_release(released: dict[str, SourceRows], members: dict[str, list[Row]], tier_rule: str) -> None:
+    """Checks that each released tier has exactly the recomputed pairs, with the labels of the broadest tier."""
     final = {pair["pair_id"]: (pair["label"], pair["valid"]) for pair in members["bronze"]}
     for name, rows in released.items():
         upstream: set[str] = set()
@@ -132,7 +132,7 @@ def _compare_with_release(released: dict[str, Rows], members: dict[str, list[Row
             )
 
 
-def _check_pool(pool: Rows, pairs: list[Row]) -> tuple[int, str]:
+def _check_pool(pool: SourceRows, pairs: list[Row]) -> tuple[int, str]:
     positive = {pair["counter_narrative"] for pair in pairs if pair["label"] == "appropriate"}
     if set(pool["counter_narrative"]) != positive:
         raise InputError(
@@ -141,17 +141,17 @@ def _check_pool(pool: Rows, pairs: list[Row]) -> tuple[int, str]:
     everything = len({pair["cn_id"] for pair in pairs})
     return len(pool), (
         f"The paper's candidate pool is the {len(pool)} CNs that have at least one positive in Bronze; the corpus here "
-        f"holds all {everything}. Leaving the others out flatters every system."
+        f"holds all {everything}. Leaving the others out inflates all scores."
     )
 
 
-def _check_queries(queries: Rows, pairs: list[Row]) -> None:
+def _check_queries(queries: SourceRows, pairs: list[Row]) -> None:
     if set(queries["hate_speech"]) != {pair["hate_speech"] for pair in pairs}:
         raise InputError(f"{queries.name}: its HS are not those of the Bronze file")
 
 
-def _train(rows: Rows, pairs: list[Row], kind: str) -> tuple[list[Table], list[str]]:
-    """Returns the training pairs, those that share a CN with the evaluation part in a split of their own."""
+def _train(rows: SourceRows, pairs: list[Row], kind: str) -> tuple[list[Table], list[str]]:
+    """Returns the training pairs; those with a CN of the evaluation part are in a separate split."""
     rows.check_columns((*TEXTS, "source_id", *PERSON_AND_TOPIC), kind)
     evaluated = {pair["cn_id"] for pair in pairs}
     evaluated_hs = {pair["hs_id"] for pair in pairs}

@@ -1,16 +1,16 @@
-"""Sparse pairs: one row of a file is one pair that its author wrote as a pair (CONAN and its relatives)."""
+"""Sparse pairs (CONAN and related corpora): each row is a CN that was written for the HS."""
 
 from typing import Any
 
 from fcconan.building.recipes import PairsConfig, Recipe
 from fcconan.building.rows import PERSON_AND_TOPIC, Row, pair_row
+from fcconan.building.source_files import SourceFiles, SourceRow, SourceRows
 from fcconan.building.tables import Built, Table
-from fcconan.building.upstream_csv import Record, Rows, Upstream
 from fcconan.data import PAIR, decode_conan_id
 from fcconan.errors import InputError
 
 TEXTS = ("hate_speech", "counter_narrative")
-# A code or name that may be published has few words; more are a text, which may not be.
+# Maximum number of words of a code or name; a longer string is a text, which is not published.
 WORDS_OF_A_CODE = 4
 CONAN_COLUMNS = {
     "language": "string",
@@ -23,23 +23,23 @@ CONAN_COLUMNS = {
 }
 
 
-def build(upstream: Upstream) -> Built:
+def build(upstream: SourceFiles) -> Built:
     """Builds one table for each entry of the recipe's `pairs`.
 
     Args:
         upstream: The recipe and its files.
 
     Raises:
-        InputError: A file breaks a rule of the format.
+        InputError: A file has an invalid format.
     """
     tables, notes = pairs_tables(upstream)
     return Built(tables, notes=notes)
 
 
-def pairs_tables(upstream: Upstream) -> tuple[list[Table], list[str]]:
-    """Returns one table for each entry of the recipe's `pairs`, and a note for each that holds a pair twice."""
+def pairs_tables(upstream: SourceFiles) -> tuple[list[Table], list[str]]:
+    """Returns one table for each entry of the recipe's `pairs`, and a note for each table with duplicate pairs."""
     tables, notes = [], []
-    read: dict[str, Rows] = {}
+    read: dict[str, SourceRows] = {}
     for config in upstream.recipe.pairs:
         if config.source not in read:
             read[config.source] = upstream.read(config.source, text_columns=TEXTS)
@@ -47,13 +47,13 @@ def pairs_tables(upstream: Upstream) -> tuple[list[Table], list[str]]:
         tables.append(table)
         if repeated:
             notes.append(
-                f"{config.config}/{config.split}: rows that repeat an earlier pair: {repeated}; they are kept."
+                f"{config.config}/{config.split}: rows that repeat an earlier pair: {repeated}; they are included."
             )
     return tables, notes
 
 
-def _pairs_table(recipe: Recipe, rows: Rows, config: PairsConfig) -> tuple[Table, int]:
-    """Returns the pairs of one config, and how many of its rows repeat an earlier pair."""
+def _pairs_table(recipe: Recipe, rows: SourceRows, config: PairsConfig) -> tuple[Table, int]:
+    """Returns the pairs of one config, and the number of rows that repeat an earlier pair."""
     rows.check_columns((*TEXTS, "source_id", *PERSON_AND_TOPIC, *recipe.extra_columns), recipe.kind)
     columns = PAIR.kinds | (CONAN_COLUMNS if config.decode == "conan-id" else {})
     columns |= {name: kind for name, kind in recipe.extra_columns.items() if name in rows.columns}
@@ -79,7 +79,7 @@ def _shown(value: Any) -> str:
     return "" if value is None else str(value)
 
 
-def _cell(record: Record, name: str, kind: str) -> Any:
+def _cell(record: SourceRow, name: str, kind: str) -> Any:
     if kind == "string" and len(record[name].split()) > WORDS_OF_A_CODE:
         raise record.fail(f"{name} reads like a text; declare it as `text`, which labels-only folders leave out")
     text = record.__getitem__

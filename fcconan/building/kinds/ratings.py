@@ -1,7 +1,6 @@
 """Replies rated on several aspects by people, models and metrics (CSEval).
 
-The same reply occurs in several upstream files. It is one reply here, with one id, and its rows name the other splits
-that hold it.
+The same reply occurs in several source files. It has one id here, and its rows list the other splits with this reply.
 """
 
 from collections import Counter, defaultdict
@@ -10,15 +9,15 @@ from itertools import zip_longest
 
 from fcconan.building.kinds.replies import reply_row
 from fcconan.building.recipes import Rater
-from fcconan.building.rows import Row, alpha_in_words, rating_row
+from fcconan.building.rows import Row, describe_alpha, rating_row
+from fcconan.building.source_files import SourceFiles, SourceRow, SourceRows
 from fcconan.building.tables import Built, Table
-from fcconan.building.upstream_csv import Record, Rows, Upstream
 from fcconan.data import RATING, REPLY, normalise
 from fcconan.errors import InputError
 
 ASPECTS = ("relevance", "coherence", "aggressiveness", "suitableness")
 ROUNDS = ("agreement_round1", "agreement_round2")
-NUMBERS = (1, 2, 3)  # of the annotators of a round
+NUMBERS = (1, 2, 3)  # annotators of a round
 TEXTS = ("hate_speech", "text")
 UNKNOWN = "unknown"
 SYSTEMS = {
@@ -31,9 +30,9 @@ SYSTEMS = {
 }
 STRATEGIES = {name.capitalize(): name for name in ("informative", "questioning", "denouncing", "positive")}
 RANK = "preference_rank"
-RANK_AS_ANALYSED = "rank_as_analysed"  # of the analysis file, which turns the rank round in most of its groups
-ANALYSIS = "rank-analysis-file"  # the rater whose file lacks the groups that upstream flagged
-RANKED = ("rankings", "rankings_combined")  # splits of ratings; the second has what people did not rank themselves
+RANK_AS_ANALYSED = "rank_as_analysed"  # from the analysis file, which reverses the rank in most groups
+ANALYSIS = "rank-analysis-file"  # its file lacks the groups that upstream flagged
+RANKED = ("rankings", "rankings_combined")  # splits of ratings; the second has ranks that upstream combined
 GROUP = 5
 EXTRA = {"source_id": "string", "also_in": "strings"}
 SCORE = {
@@ -46,38 +45,37 @@ ROUNDING = 1e-6
 
 
 def unified_score(relevance: float, coherence: float, aggressiveness: float, suitableness: float) -> float:
-    """Returns CSEval's unified score, 1 to 5 (equation 2).
+    """Returns the unified score of CSEval, 1 to 5 (equation 2).
 
-    `fcconan.scoring.leaderboards.unified` is the same on any scales, but rounds otherwise, and the last digits are in
-    the fingerprint of the dataset.
+    `fcconan.scoring.leaderboards.unified` is the same for any scales, but differs in the last digits, which change the
+    fingerprint of the dataset.
 
     Args:
-        relevance: From 1 to 5.
-        coherence: From 1 to 5.
-        aggressiveness: From 1, the best, to 5.
-        suitableness: From 1 to 3.
+        relevance: Rating from 1 to 5.
+        coherence: Rating from 1 to 5.
+        aggressiveness: Rating from 1 (best) to 5.
+        suitableness: Rating from 1 to 3.
     """
     return (relevance + (6 - aggressiveness) + coherence + ((suitableness - 1) / 2 * 4 + 1)) / 4
 
 
-def build(upstream: Upstream) -> Built:
+def build(upstream: SourceFiles) -> Built:
     """Builds replies, ratings and aggregated scores.
 
     Args:
-        upstream: The recipe, whose `raters` are those other than the annotators of the two rounds, and its files:
-            `test`, `dev`, the two rounds, `agreement`, `rankings`, the files of the raters, and `full` where it is
-            there.
+        upstream: The recipe, with all `raters` except the annotators of the two rounds, and its files: `test`, `dev`,
+            the two rounds, `agreement`, `rankings`, the files of the raters, and optionally `full`.
 
     Raises:
-        InputError: A file breaks a rule of the format, or two files disagree on one reply.
+        InputError: A file has an invalid format, or two files disagree on one reply.
     """
     return _Builder(upstream).build()
 
 
 class _Builder:
-    def __init__(self, upstream: Upstream) -> None:
+    def __init__(self, upstream: SourceFiles) -> None:
         self.recipe, self.upstream = upstream.recipe, upstream
-        self.read = cache(self._read)  # some files are needed again
+        self.read = cache(self._read)  # some files are read several times
         self.replies: defaultdict[str, list[Row]] = defaultdict(list)
         self.ratings: defaultdict[str, list[Row]] = defaultdict(list)
         self.scores: defaultdict[str, list[Row]] = defaultdict(list)
@@ -86,7 +84,7 @@ class _Builder:
         self.built = Built([])
 
     def build(self) -> Built:
-        """Builds everything, the test split first: the other files refer to its replies."""
+        """Builds all tables. The test split comes first, because the other files refer to its replies."""
         self._collect_systems()
         rounds = [self.read(name) for name in ROUNDS]
         self._test(rounds)
@@ -107,7 +105,7 @@ class _Builder:
         return self.built
 
     def _collect_systems(self) -> None:
-        """Collects which system wrote which record, from every file that says so: not all files do."""
+        """Collects the system of each record from the files that have it."""
         for name in ("test", "rankings", "full"):
             if name in self.upstream.files and "system" in self.upstream.source(name).columns:
                 for row in self.read(name):
@@ -115,7 +113,7 @@ class _Builder:
                     if record and system != UNKNOWN and self.system_of.setdefault(record, system) != system:
                         raise row.fail(f"record {record} is of {system} here, of {self.system_of[record]} elsewhere")
 
-    def _read(self, name: str) -> Rows:
+    def _read(self, name: str) -> SourceRows:
         """Reads a file with the columns of its raters."""
         columns = {}
         for rater in self._raters_of(name):
@@ -129,7 +127,7 @@ class _Builder:
     def _raters_of(self, source: str) -> tuple[Rater, ...]:
         return tuple(rater for rater in self.recipe.raters if rater.source == source)
 
-    def _test(self, rounds: list[Rows]) -> None:
+    def _test(self, rounds: list[SourceRows]) -> None:
         raters = self._raters_of("test")
         rows = self.read("test")
         originals = [record for part in rounds for record in part]
@@ -142,13 +140,13 @@ class _Builder:
                 if original["hate_speech"] != record["hate_speech"] or _bare(original["text"]) != _bare(text):
                     raise record.fail(f"is not the reply of {original.place}; their order changed")
                 respelt += normalise(original["text"]) != normalise(text)
-                text = original["text"]  # the rounds keep the punctuation that the test file lost
+                text = original["text"]  # the test file lacks part of the punctuation
             reply = self._add_reply("test", self._reply(record, text))
             self._add_score("test", reply, record, _panel(original) if original is not None else None)
             for rater in raters:
                 for name in rater.column_of(list(ASPECTS)):
                     value, output = _rated(record, rater, name)
-                    if value is not None:  # an empty cell of a model or metric: it was not run on this reply
+                    if value is not None:  # empty: the model or metric was not run on this reply
                         self._rate("test", reply, rater, name, value, output)
         self.built.facts["replies_respelt"] = respelt
         self.built.notes.append(
@@ -156,8 +154,8 @@ class _Builder:
             "lost punctuation in the upstream file of the test split; the text here is that of the rounds."
         )
 
-    def _reply(self, record: Record, text: str, *, unnamed: str = "") -> Row:
-        """Returns a reply; `unnamed` distinguishes it where its upstream record has no id."""
+    def _reply(self, record: SourceRow, text: str, *, unnamed: str = "") -> Row:
+        """Returns a reply; `unnamed` is the id of a source record without an id."""
         source_id = record["source_id"]
         stated = record.one_of("system", SYSTEMS) if "system" in record else UNKNOWN
         system = self.system_of.get(source_id, stated)
@@ -170,8 +168,8 @@ class _Builder:
             self.by_source_id.setdefault(reply["source_id"], reply)
         return reply
 
-    def _known_or_new(self, record: Record, *, unnamed: str = "") -> Row:
-        """Returns the reply of the same upstream record in an earlier file, or a new one."""
+    def _known_or_new(self, record: SourceRow, *, unnamed: str = "") -> Row:
+        """Returns the reply of the same source record in an earlier file, or a new one."""
         known = self.by_source_id.get(record["source_id"])
         if known is None:
             return self._reply(record, record["text"], unnamed=unnamed)
@@ -190,14 +188,14 @@ class _Builder:
         self.ratings[split].append(row)
         return row
 
-    def _add_score(self, split: str, reply: Row, record: Record, n_raters: int | None) -> None:
+    def _add_score(self, split: str, reply: Row, record: SourceRow, n_raters: int | None) -> None:
         """Adds the aggregated values of a reply, as ratings and as a score."""
         annotators = Rater(name="annotators", kind="human", source=split)
         rated = [self._rate(split, reply, annotators, name, record.number(name)) for name in ASPECTS]
         values = {row["aspect"]: row["value"] for row in rated}
         self.scores[split].append(_score_row(reply, values, n_raters, [row["reason"] for row in rated]))
 
-    def _replies_of_rounds(self, rounds: list[Rows]) -> list[list[Row]]:
+    def _replies_of_rounds(self, rounds: list[SourceRows]) -> list[list[Row]]:
         together = self.read("agreement")
         names = ("text", *(f"{aspect}_{number}" for aspect in ASPECTS for number in NUMBERS))
         if any(together[name] != [cell for part in rounds for cell in part[name]] for name in names):
@@ -205,8 +203,8 @@ class _Builder:
         first = len(rounds[0])
         return [self.replies["test"][:first], self.replies["test"][first : len(together)]]
 
-    def _round(self, split: str, rows: Rows, replies: list[Row]) -> None:
-        """Adds one agreement round: three annotators, and the mean of a reply that all three rated."""
+    def _round(self, split: str, rows: SourceRows, replies: list[Row]) -> None:
+        """Adds one agreement round: the ratings of three annotators, and the mean of replies with three ratings."""
         raters = [Rater(name=f"rater-{number}", kind="human", source=split) for number in NUMBERS]
         units: dict[str, list[list[float]]] = {name: [] for name in ASPECTS}
         for record, reply in zip(rows, replies, strict=True):
@@ -233,11 +231,11 @@ class _Builder:
             n_raters = min(len(of_aspect[-1]) for of_aspect in units.values())
             self.scores[split].append(_score_row(reply, means, n_raters, reasons))
         self.built.agreement += [
-            alpha_in_words(f"(ordinal), {split}, {name}", units[name], "ordinal", "replies") for name in ASPECTS
+            describe_alpha(f"(ordinal), {split}, {name}", units[name], "ordinal", "replies") for name in ASPECTS
         ]
 
     def _plain(self, split: str) -> None:
-        """Adds a split whose file holds replies and aggregated scores, and no more."""
+        """Adds a split whose file has only replies and aggregated scores."""
         for record in self.read(split):
             self._add_score(split, self._add_reply(split, self._known_or_new(record)), record, None)
 
@@ -248,7 +246,7 @@ class _Builder:
             rater.source: {_texts(each): each for each in self.read(rater.source) if each["text"].strip()}
             for rater in rankers
         }
-        flagged: list[Record] = []
+        flagged: list[SourceRow] = []
         for record in rows:
             reply = self._add_reply("rankings", self._known_or_new(record, unnamed=f"ranking-{record.at}"))
             for rater in rankers:
@@ -257,7 +255,7 @@ class _Builder:
                     name = self.read(rater.source).name
                     raise record.fail(f"this reply is not in {name}; the files do not go together")
                 flagged += [record] if ranked is None else []
-                for name in rater.column_of(list(ASPECTS)):  # no value where upstream left its group out
+                for name in rater.column_of(list(ASPECTS)):  # without values for groups that upstream left out
                     rated = (None, None) if ranked is None else _rated(ranked, rater, name)
                     self._rate(str(rater.split), reply, rater, name, *rated)
         groups = Counter(record.at // GROUP for record in flagged)
@@ -266,12 +264,12 @@ class _Builder:
         self.built.facts |= {"ranked_groups": len(rows) // GROUP, "ranked_groups_flagged": len(groups)}
         self.built.notes.append(
             f"Ranked groups that upstream flagged and left out of its analysis file: {len(groups)} of "
-            f"{len(rows) // GROUP}; the ranks that the annotators gave are kept."
+            f"{len(rows) // GROUP}; the ranks by the annotators are included."
         )
         self._compare_ranks()
 
     def _compare_ranks(self) -> None:
-        """Reports in how many groups the analysis file has an annotation file's rank, or that rank turned round."""
+        """Counts the groups in which the analysis file has the rank of an annotation file, or its reverse."""
         ranks: defaultdict[str, list[float | None]] = defaultdict(list)
         for rating in (each for split in RANKED for each in self.ratings.get(split, ())):
             if rating["aspect"] in (RANK, RANK_AS_ANALYSED):
@@ -290,12 +288,12 @@ class _Builder:
             self.built.facts |= {f"analysis_groups_as_{rater}": same, f"analysis_groups_reversed_from_{rater}": reverse}
             shown.append(f"that of `{rater}` in {same} and {GROUP + 1} minus it in {reverse}")
         self.built.notes.append(
-            f"The human rank of the upstream analysis file (aspect `{RANK_AS_ANALYSED}`) has no one direction: over "
-            f"{len(analysed)} groups it is {', '.join(shown)}. Use the annotators' own ranks."
+            f"The human rank of the upstream analysis file (aspect `{RANK_AS_ANALYSED}`) has no consistent direction: "
+            f"over {len(analysed)} groups it is {', '.join(shown)}. Use the ranks of the annotators."
         )
 
     def _report_overlaps(self) -> None:
-        """Says of every reply which other splits hold it: the same HS and text, be it under another record."""
+        """Lists for each reply the other splits with the same HS and text, also under another record."""
         holders: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
         for split, replies in self.replies.items():
             for reply in replies:
@@ -330,7 +328,7 @@ class _Builder:
             f"another split too: {', '.join(pieces) or 'none'}. Nothing was moved: `also_in` names the other splits. "
             "Leave the rows of `dev` out of `test` when something was tuned on `dev`.",
             f"{facts['test_replies_with_text_of_another']} rows of `test` hold the HS and reply of another row under "
-            "another upstream record, rated again; both are kept.",
+            "another upstream record, rated again; both are included.",
         ]
 
 
@@ -338,8 +336,8 @@ def _same_reply(reply: Row) -> tuple[str, str]:
     return reply["hs_id"], _bare(reply["text"])
 
 
-def _panel(record: Record) -> int:
-    """Returns how many of the three annotators of a round rated a reply on every aspect."""
+def _panel(record: SourceRow) -> int:
+    """Returns the number of annotators of a round who rated a reply on all aspects."""
     return min(sum(record.number(f"{name}_{number}") is not None for number in NUMBERS) for name in ASPECTS)
 
 
@@ -347,18 +345,18 @@ def _cell(rater: Rater, aspect: str) -> str:
     return f"{rater.name}:{aspect}"
 
 
-def _rated(record: Record, rater: Rater, aspect: str) -> tuple[float | None, str | None]:
-    """Returns a rater's value, and the raw output behind it where the recipe names its column."""
+def _rated(record: SourceRow, rater: Rater, aspect: str) -> tuple[float | None, str | None]:
+    """Returns the value of a rater, and the raw output if the recipe names its column."""
     cell = _cell(rater, aspect)
     return record.number(cell), record[f"{cell}:output"] if rater.outputs else None
 
 
 def _bare(text: str) -> str:
-    """Returns letters and digits only: the test file lost part of the punctuation."""
+    """Returns letters and digits only, because the test file lacks part of the punctuation."""
     return "".join(character for character in text.lower() if character.isalnum())
 
 
-def _texts(record: Record) -> tuple[str, str, str]:
+def _texts(record: SourceRow) -> tuple[str, str, str]:
     return record["hate_speech"], record["text"], record["strategy"]
 
 
@@ -367,7 +365,7 @@ def _groups(values: list[float | None]) -> list[list[float | None]]:
 
 
 def _score_row(reply: Row, values: dict[str, float | None], n_raters: int | None, reasons: list[str | None]) -> Row:
-    """Returns the values of a reply with their unified score; of several reasons, the first is given."""
+    """Returns the values of a reply with their unified score, and the first of several reasons."""
     known = {name: value for name, value in values.items() if value is not None}
     return {
         "reply_id": reply["reply_id"],

@@ -1,28 +1,28 @@
-"""Replies of several systems to one test set (LLM-CN-Eval), and the rubrics that they were rated by."""
+"""Replies of several systems to one test set (LLM-CN-Eval), and the rubrics of their ratings."""
 
 from typing import Any
 
 from fcconan.building.kinds.pairs import pairs_tables
+from fcconan.building.source_files import SourceFiles, SourceRow
 from fcconan.building.tables import Built, Table
-from fcconan.building.upstream_csv import Record, Upstream
 from fcconan.data import REPLY, make_cn_id, make_hs_id, make_item_id, make_reply_id
 from fcconan.errors import InputError
 
 TEXTS = ("hate_speech", "counter_narrative")
 EXTRA = {"target": "string"}
-CHOSEN = {"chosen": "bool"}  # of candidates
+CHOSEN = {"chosen": "bool"}  # column of candidates
 RUBRIC = {"aspect": "string", "prompt": "text"}
 
 
-def build(upstream: Upstream) -> Built:
+def build(upstream: SourceFiles) -> Built:
     """Builds replies, candidate replies, rubrics, and the training, validation and test pairs.
 
     Args:
-        upstream: The recipe, whose `systems` name the columns of the source `replies` that hold replies, and its files:
+        upstream: The recipe, whose `systems` name the columns of replies in the source `replies`, and its files:
             `replies`, `candidates`, `rubrics`, and those of `pairs`.
 
     Raises:
-        InputError: A file breaks a rule of the format.
+        InputError: A file has an invalid format.
     """
     recipe = upstream.recipe
     answered = upstream.read("replies", text_columns=(*TEXTS, *recipe.systems))
@@ -57,14 +57,14 @@ def build(upstream: Upstream) -> Built:
 
 
 def reply_row(hate_speech: str, reference: str, text: str, system: str, *, source_id: str = "") -> dict[str, Any]:
-    """Returns one reply to an HS with one reference, as columns.
+    """Returns the columns of a reply to an HS with one reference.
 
     Args:
-        hate_speech: The message.
-        reference: The CN that people wrote for it.
-        text: The reply.
-        system: Who wrote it.
-        source_id: Upstream's id of the record, which distinguishes equal replies.
+        hate_speech: Text of the HS.
+        reference: CN that was written for the HS.
+        text: Text of the reply.
+        system: Name of the system.
+        source_id: Id of the source record, which distinguishes equal replies.
     """
     hs = make_hs_id(hate_speech)
     item = make_item_id(hs, [make_cn_id(reference)])
@@ -79,14 +79,14 @@ def reply_row(hate_speech: str, reference: str, text: str, system: str, *, sourc
     }
 
 
-def _reply(record: Record, text: str, system: str, *, source_id: str = "") -> dict[str, Any]:
+def _reply(record: SourceRow, text: str, system: str, *, source_id: str = "") -> dict[str, Any]:
     return reply_row(record["hate_speech"], record["counter_narrative"], text, system, source_id=source_id)
 
 
-def _candidates(answered: Record, proposed: Record, names: tuple[str, ...]) -> list[dict[str, Any]]:
+def _candidates(answered: SourceRow, proposed: SourceRow, names: tuple[str, ...]) -> list[dict[str, Any]]:
     chosen = answered["dialogpt"]
     if chosen not in [proposed[name] for name in names]:
-        raise answered.fail(f"the chosen reply of dialogpt is none of its {len(names)} candidates")
+        raise answered.fail(f"the chosen reply of dialogpt is not among its {len(names)} candidates")
     return [
         _reply(proposed, proposed[name], "dialogpt", source_id=name)
         | {"target": proposed["target"], "chosen": proposed[name] == chosen}

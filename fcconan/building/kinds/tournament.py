@@ -7,8 +7,8 @@ from itertools import combinations, permutations
 from fcconan.building.kinds.pairs import pairs_tables
 from fcconan.building.kinds.replies import reply_row
 from fcconan.building.rows import Row, comparison_row, rating_row
+from fcconan.building.source_files import SourceFiles, SourceRow, SourceRows
 from fcconan.building.tables import Built, Table, grouped
-from fcconan.building.upstream_csv import Record, Rows, Upstream
 from fcconan.data import (
     COMPARISON,
     RATING,
@@ -37,7 +37,7 @@ ITEM = {
     "question_id": "int",
     "compared_by_humans": "bool",
 }
-JUDGED = {  # our names of what a record of JudgeLM holds
+JUDGED = {  # names of this package -> keys in records of JudgeLM
     "hate_speech": "question_body",
     "text_a": "answer1_body",
     "text_b": "answer2_body",
@@ -50,15 +50,15 @@ PROMPT_TAIL = " It is very important for the counter-narrative to be relevant to
 Texts = tuple[str, str, str]
 
 
-def build(upstream: Upstream) -> Built:
+def build(upstream: SourceFiles) -> Built:
     """Builds replies, comparisons, ratings, items and pairs of every corpus of the recipe.
 
     Args:
-        upstream: The recipe, which names `corpora`, `systems` and the rated features (`aspects`), and its files, each
-            with the corpus as prefix (`conan_judged_7b`).
+        upstream: The recipe, with `corpora`, `systems` and rated features (`aspects`), and its files, whose names begin
+            with that of the corpus (`conan_judged_7b`).
 
     Raises:
-        InputError: A file breaks a rule of the format, or a verdict belongs to no reply.
+        InputError: A file has an invalid format, or a verdict has no matching reply.
     """
     recipe = upstream.recipe
     built = Built([])
@@ -70,8 +70,8 @@ def build(upstream: Upstream) -> Built:
     replies_of[recipe.corpora[0]] += further
     if further:
         built.notes.append(
-            f"{len(further)} replies of gold_truth that were rated for features belong to other items than the replies "
-            "that were compared; they are in `replies` too."
+            f"{len(further)} replies of gold_truth that were rated for features belong to other items than the "
+            "compared replies; they are in `replies` too."
         )
     for corpus, replies in replies_of.items():
         built.tables.append(Table.from_rows("replies", _prefix(corpus), REPLY.kinds | WHERE, replies, ("reply_id",)))
@@ -87,12 +87,12 @@ def build(upstream: Upstream) -> Built:
 
 
 def _prefix(corpus: str) -> str:
-    """Returns the name of a corpus as splits, sources and facts spell it."""
+    """Returns the name of a corpus in splits, sources and facts."""
     return corpus.replace("-", "_")
 
 
-def _add_corpus(upstream: Upstream, corpus: str, comparisons: dict[str, list[Row]], built: Built) -> list[Row]:
-    """Adds items, comparisons and facts of one corpus, and returns the replies that were compared."""
+def _add_corpus(upstream: SourceFiles, corpus: str, comparisons: dict[str, list[Row]], built: Built) -> list[Row]:
+    """Adds items, comparisons and facts of one corpus, and returns the compared replies."""
     prefix = _prefix(corpus)
     test = upstream.read(f"{prefix}_test", text_columns=("hate_speech", "counter_narrative"))
     question = {
@@ -119,9 +119,9 @@ def _add_corpus(upstream: Upstream, corpus: str, comparisons: dict[str, list[Row
 
 
 class _Compared:
-    """The instances that were compared by people: which reply each text is, found through the verdict files.
+    """The instances that people compared, with the reply of each text according to the verdict files.
 
-    One HS may be several instances, with different replies: texts that were compared with each other belong together.
+    An HS may have several instances with different replies. Texts that were compared with each other form an instance.
     """
 
     def __init__(self, records: list[Row], question: dict[str, int], corpus: str, systems: list[str]) -> None:
@@ -145,13 +145,13 @@ class _Compared:
                 self.by_texts.setdefault(key, []).append((replies[a], replies[b]))
 
     def find(self, hate_speech: str, text_a: str, text_b: str) -> list[tuple[Row, Row]]:
-        """Returns the two replies of a verdict: more than once where two systems wrote the same text, or not at all."""
+        """Returns the candidate pairs of replies of a verdict: none, or several if systems wrote the same text."""
         key = (make_hs_id(hate_speech), normalise(text_a), normalise(text_b))
         return self.by_texts.get(key, [])
 
 
 def _instances(records: list[Row]) -> list[tuple[str, dict[str, str]]]:
-    """Returns HS and replies by system of every instance, in the order in which the instances appear."""
+    """Returns HS and replies by system of each instance, by first occurrence."""
     leader: dict[Texts, Texts] = {}
 
     def lead(reply: Texts) -> Texts:
@@ -177,7 +177,7 @@ def _comparison(a: Row, b: Row, rater: str, kind: str, verdict: str | None, reas
     return comparison_row(a, b, rater, kind, verdict, reason) | where
 
 
-def _read_judged(upstream: Upstream, key: str) -> list[Row]:
+def _read_judged(upstream: SourceFiles, key: str) -> list[Row]:
     records = []
     for number, raw in enumerate(read_rows(upstream.path(key)), start=1):
         where = f"{upstream.source(key).path}, line {number}"
@@ -207,7 +207,7 @@ def _judged_row(compared: _Compared, record: Row, judge: str) -> Row:
     return row | {"score_a": verdict.score_a, "score_b": verdict.score_b}
 
 
-def _human_rows(upstream: Upstream, compared: _Compared) -> tuple[list[Row], list[Row], int]:
+def _human_rows(upstream: SourceFiles, compared: _Compared) -> tuple[list[Row], list[Row], int]:
     rows_out: list[Row] = []
     verdicts: dict[tuple[str, str], list[str]] = {}
     for number in HUMANS:
@@ -235,7 +235,7 @@ def _human_rows(upstream: Upstream, compared: _Compared) -> tuple[list[Row], lis
 
 
 def _kappa_line(corpus: str, verdicts: list[Row]) -> str:
-    """Returns what the card says about the agreement of the annotators on the comparisons that all of them judged."""
+    """Returns a line about the agreement of the annotators on the comparisons that all of them judged, for the card."""
     by_comparison = grouped(((row["reply_a"], row["reply_b"]), row["verdict"]) for row in verdicts)
     common = [given for given in by_comparison.values() if len(given) == len(HUMANS)]
     kappas = [cohen_kappa(a, b) for a, b in combinations([[given[at] for given in common] for at in range(3)], 2)]
@@ -244,7 +244,7 @@ def _kappa_line(corpus: str, verdicts: list[Row]) -> str:
     return f"Mean pairwise Cohen's kappa, {corpus}: {shown} ({len(common)} comparisons judged by all three annotators)"
 
 
-def _matched(record: Record, compared: _Compared) -> tuple[Row, Row]:
+def _matched(record: SourceRow, compared: _Compared) -> tuple[Row, Row]:
     found = compared.find(record["hate_speech"], record["text_a"], record["text_b"])
     if not found:
         raise record.fail("HS and texts are in no verdict file, so the two systems cannot be named")
@@ -259,7 +259,7 @@ def _matched(record: Record, compared: _Compared) -> tuple[Row, Row]:
     return found[0]
 
 
-def _items(test: Rows, compared: set[str]) -> list[Row]:
+def _items(test: SourceRows, compared: set[str]) -> list[Row]:
     items = []
     for record in test:
         hs, cn = make_hs_id(record["hate_speech"]), make_cn_id(record["counter_narrative"])
@@ -278,8 +278,8 @@ def _items(test: Rows, compared: set[str]) -> list[Row]:
     return items
 
 
-def _tournament_rows(upstream: Upstream, judge: str, items: list[Row], corpus: str) -> tuple[list[Row], int]:
-    """Returns the outcomes of one judge's full tournament, and how many of the pairs of systems it lacks."""
+def _tournament_rows(upstream: SourceFiles, judge: str, items: list[Row], corpus: str) -> tuple[list[Row], int]:
+    """Returns the verdicts of the full tournament of one judge, and the number of missing pairs."""
     known = set(upstream.recipe.systems)
     found, met = [], set()
     for record in upstream.read(f"{_prefix(corpus)}_outcomes_{judge}"):
@@ -305,8 +305,8 @@ def _tournament_rows(upstream: Upstream, judge: str, items: list[Row], corpus: s
     return found, math.comb(len(known), 2) - len(met)
 
 
-def _check_evaluation_file(upstream: Upstream, compared: _Compared, built: Built) -> None:
-    """Checks that the file of the compared replies holds those of the verdict files, and says what it lacks."""
+def _check_evaluation_file(upstream: SourceFiles, compared: _Compared, built: Built) -> None:
+    """Checks the file of the compared replies against the verdict files, and counts missing instances."""
     prefix = _prefix(compared.corpus)
     rows = upstream.read(f"{prefix}_evaluation")
     known = {(reply["hs_id"], reply["system"], normalise(reply["text"])) for reply in compared.replies}
@@ -323,8 +323,8 @@ def _check_evaluation_file(upstream: Upstream, compared: _Compared, built: Built
         )
 
 
-def _feature_rows(upstream: Upstream, replies: list[Row], built: Built) -> tuple[list[Row], list[Row]]:
-    """Returns the ratings of features, and the replies that were rated but not compared."""
+def _feature_rows(upstream: SourceFiles, replies: list[Row], built: Built) -> tuple[list[Row], list[Row]]:
+    """Returns the ratings of features, and the replies with ratings but without comparisons."""
     corpus = upstream.recipe.corpora[0]
     items = built.table("items", _prefix(corpus)).data
     questions = dict(zip(items["item_id"], items["question_id"], strict=True))

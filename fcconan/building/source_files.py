@@ -1,4 +1,4 @@
-"""Reads upstream CSV files as text, strictly: nothing is renamed, padded, guessed or turned into a missing value."""
+"""Reads CSV files of sources as text, without padding, guesses of types, or conversion to missing values."""
 
 import csv
 import io
@@ -22,13 +22,13 @@ Value = TypeVar("Value")
 
 
 @dataclass(frozen=True)
-class Rows:
-    """The rows of one file by column, every value as text.
+class SourceRows:
+    """The rows of a source file by column, with all values as text.
 
     Attributes:
-        name: What messages call the file.
-        columns: The values by our column name.
-        lines: The line of the file on which each row ends.
+        name: Name of the file in messages.
+        columns: Values by column of this package.
+        lines: Line of the file at the end of each row.
     """
 
     name: str
@@ -41,18 +41,18 @@ class Rows:
     def __getitem__(self, column: str) -> list[str]:
         if column not in self.columns:
             raise InputError(
-                f"{self.name}: the recipe maps no column to {column!r}; add it under the source's `columns`"
+                f"{self.name}: the recipe maps no column to {column!r}; add it to the `columns` of the source"
             )
         return self.columns[column]
 
-    def __iter__(self) -> "Iterator[Record]":
-        return (Record(self, at) for at in range(len(self)))
+    def __iter__(self) -> "Iterator[SourceRow]":
+        return (SourceRow(self, at) for at in range(len(self)))
 
     def check_columns(self, read: Iterable[str], kind: str) -> None:
-        """Checks that the recipe maps no column that its kind would drop in silence.
+        """Checks that the kind of the recipe reads all mapped columns.
 
         Raises:
-            InputError: It does.
+            InputError: The recipe maps a column that its kind does not read.
         """
         known = sorted(read)
         for column in self.columns:
@@ -64,15 +64,15 @@ class Rows:
 
 
 @dataclass(frozen=True)
-class Record:
-    """One row of a file.
+class SourceRow:
+    """One row of a source file.
 
     Attributes:
         rows: All rows.
-        at: The position of the row, from 0.
+        at: Position of the row, from 0.
     """
 
-    rows: Rows
+    rows: SourceRows
     at: int
 
     def __getitem__(self, column: str) -> str:
@@ -83,22 +83,22 @@ class Record:
 
     @property
     def place(self) -> str:
-        """The file and the line, for messages."""
+        """File and line, for messages."""
         return f"{self.rows.name}, line {self.rows.lines[self.at]}"
 
     def fail(self, problem: str) -> InputError:
-        """Returns an error about the row, for the caller to raise."""
+        """Returns an error about the row, which the caller raises."""
         return InputError(f"{self.place}: {problem}")
 
     def one_of(self, column: str, values: Mapping[str, Value]) -> Value:
-        """Returns the meaning of a value.
+        """Translates a value by a mapping.
 
         Args:
-            column: The column.
-            values: The meaning of each allowed value.
+            column: Name of the column.
+            values: Mapping from allowed values to results.
 
         Raises:
-            InputError: The value is none of them.
+            InputError: The value is not allowed.
         """
         found = self[column]
         if found not in values:
@@ -107,28 +107,28 @@ class Record:
         return values[found]
 
     def word(self, column: str, words: Iterable[str]) -> str:
-        """Returns a value that is one of some words.
+        """Returns a value of a vocabulary.
 
         Raises:
-            InputError: It is none of them.
+            InputError: The value is not in the vocabulary.
         """
         return self.one_of(column, {word: word for word in words})
 
     def reference(self, column: str, known: Collection[str]) -> str:
-        """Returns an id that another file has.
+        """Returns an id that refers to another file.
 
         Raises:
-            InputError: That file does not have it.
+            InputError: The other file lacks the id.
         """
         if self[column] not in known:
             raise self.fail(f"{column} {self[column]} is not in the file that it refers to; the files go together")
         return self[column]
 
     def integer(self, column: str) -> int | None:
-        """Returns a whole number (`25` or `25.0`), or None where the cell is empty.
+        """Returns an integer (`25` or `25.0`), or None for an empty cell.
 
         Raises:
-            InputError: The value is something else.
+            InputError: The value is not an integer.
         """
         value = self.number(column)
         if value is not None and not value.is_integer():
@@ -136,7 +136,7 @@ class Record:
         return None if value is None else int(value)
 
     def number(self, column: str) -> float | None:
-        """Returns a number, or None where the cell is empty.
+        """Returns a number, or None for an empty cell.
 
         Raises:
             InputError: The value is not a finite number.
@@ -144,21 +144,21 @@ class Record:
         text = self[column].strip()
         if not text:
             return None
-        value = float(text) if NUMBER.fullmatch(text) else math.nan  # `float` alone takes 1_000, nan and more
+        value = float(text) if NUMBER.fullmatch(text) else math.nan  # `float` also accepts 1_000 and nan
         if not math.isfinite(value):
             raise self.fail(f"{column} is {text!r}, expected a number")
         return value
 
 
 @dataclass(frozen=True)
-class Upstream:
-    """The upstream files of a recipe.
+class SourceFiles:
+    """The source files of a recipe.
 
     Attributes:
         recipe: The recipe.
-        files: The local files by source name; optional files may lack.
-        tier_rule: A key of `fcconan.building.tiers.TIER_RULES`; None for datasets without tiers, and for recipes with a
-            rule of their own.
+        files: Local files by name of the source; optional files may be missing.
+        tier_rule: A key of `fcconan.building.tiers.TIER_RULES`; None for datasets without tiers, and for recipes with
+            their own rule.
     """
 
     recipe: Recipe
@@ -166,10 +166,10 @@ class Upstream:
     tier_rule: str | None = None
 
     def source(self, key: str) -> Source:
-        """Returns the recipe's entry of a file.
+        """Returns the entry of a file in the recipe.
 
         Raises:
-            InputError: The recipe has none.
+            InputError: The recipe lacks the entry.
         """
         if key not in self.recipe.sources:
             raise InputError(
@@ -182,7 +182,7 @@ class Upstream:
         """Returns a local file.
 
         Raises:
-            InputError: The recipe lacks the file, or it is optional and was not found.
+            InputError: The recipe lacks the file, or an optional file is missing.
         """
         source = self.source(key)
         if key not in self.files:
@@ -191,16 +191,18 @@ class Upstream:
             )
         return self.files[key]
 
-    def read(self, key: str, *, text_columns: tuple[str, ...] = (), columns: Mapping[str, str] | None = None) -> Rows:
+    def read(
+        self, key: str, *, text_columns: tuple[str, ...] = (), columns: Mapping[str, str] | None = None
+    ) -> SourceRows:
         """Reads a CSV file.
 
         Args:
-            key: The source's name.
+            key: Name of the source.
             text_columns: As in `read_csv`.
-            columns: Columns to read beyond those of the source's own mapping.
+            columns: Columns to read in addition to those of the source.
 
         Raises:
-            InputError: As in `read_csv`, or the file was not found.
+            InputError: As in `read_csv`, or the file is missing.
         """
         source = self.source(key)
         if columns:
@@ -208,16 +210,16 @@ class Upstream:
         return read_csv(self.path(key), source, text_columns=text_columns)
 
 
-def read_csv(path: Path, source: Source, *, text_columns: tuple[str, ...] = ()) -> Rows:
+def read_csv(path: Path, source: Source, *, text_columns: tuple[str, ...] = ()) -> SourceRows:
     """Reads the mapped columns of a CSV file.
 
     Args:
         path: The file.
-        source: Its entry in the recipe: the column mapping and the columns that are ignored.
-        text_columns: Columns (our names) that may not be empty.
+        source: Entry of the file in the recipe, with the column mapping and the ignored columns.
+        text_columns: Columns of this package that must not be empty.
 
     Raises:
-        InputError: The file is not UTF-8, a column is missing, unknown or there twice, a row has too many or too few
+        InputError: The file is not UTF-8, a column is missing, unknown or duplicate, a row has too many or too few
             cells, or a text is empty.
     """
     name = source.path
@@ -245,13 +247,13 @@ def read_csv(path: Path, source: Source, *, text_columns: tuple[str, ...] = ()) 
             lines.append(reader.line_num)
     except csv.Error as error:
         raise InputError(f"{name}, line {reader.line_num}: not valid CSV ({error}); correct that line") from error
-    rows = Rows(name, {ours: [row[at] for row in cells] for ours, at in index.items()}, lines)
+    rows = SourceRows(name, {ours: [row[at] for row in cells] for ours, at in index.items()}, lines)
     _check_texts(rows, text_columns, source.empty_texts)
     return rows
 
 
 def _positions(name: str, header: list[str], source: Source) -> dict[str, int]:
-    """Returns the position of each mapped column, by our name; every other column must be an ignored one."""
+    """Returns the position of each mapped column by its name in this package. All other columns must be ignored."""
     twice = sorted(column for column, count in Counter(header).items() if count > 1)
     if twice:
         raise InputError(f"{name}: column {twice[0]!r} occurs twice in the header; keep one of them")
@@ -268,7 +270,7 @@ def _positions(name: str, header: list[str], source: Source) -> dict[str, int]:
 
 
 def _column(name: str, header: list[str], theirs: str) -> str:
-    """Returns the one column that a mapping names, by its name or by a shell pattern."""
+    """Returns the column of the file for a name or shell pattern, which must match one column."""
     if theirs in header:
         return theirs
     matching = [column for column in header if fnmatchcase(column, theirs)]
@@ -282,7 +284,7 @@ def _column(name: str, header: list[str], theirs: str) -> str:
     return matching[0]
 
 
-def _check_texts(rows: Rows, text_columns: tuple[str, ...], empty_texts: int) -> None:
+def _check_texts(rows: SourceRows, text_columns: tuple[str, ...], empty_texts: int) -> None:
     empty = [(column, record) for column in text_columns for record in rows if is_blank(record[column])]
     if len(empty) > empty_texts:
         column, record = empty[0]

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from fcconan.building.recipes import load_recipe
-from fcconan.building.upstream_csv import Record, Rows, Upstream, _positions, read_csv
+from fcconan.building.source_files import SourceFiles, SourceRow, SourceRows, _positions, read_csv
 from fcconan.data.sources import Source
 from fcconan.errors import InputError
 from tests import small
@@ -23,7 +23,7 @@ def _read(
     ignore: tuple[str, ...] = (),
     empty_texts: int = 0,
     text_columns: tuple[str, ...] = (),
-) -> Rows:
+) -> SourceRows:
     """Writes a file and reads it with the mapping (by default, two text columns)."""
     path = folder / "rows.csv"
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
@@ -184,8 +184,8 @@ def test_a_field_longer_than_the_limit_of_the_csv_module_is_accepted(tmp_path: P
     assert _read(tmp_path, f'hs,cn\n"{text}",y\n')["hate_speech"] == [text]
 
 
-def _cell(text: str) -> Record:
-    return Record(Rows("rows.csv", {"age": [text]}, [2]), 0)
+def _cell(text: str) -> SourceRow:
+    return SourceRow(SourceRows("rows.csv", {"age": [text]}, [2]), 0)
 
 
 @pytest.mark.parametrize(
@@ -226,7 +226,7 @@ def test_a_fraction_is_no_integer() -> None:
 
 
 def test_one_of_compares_the_text_as_it_is() -> None:
-    rows = Rows("rows.csv", {"label": ["1", "0", "1 "]}, [2, 3, 5])
+    rows = SourceRows("rows.csv", {"label": ["1", "0", "1 "]}, [2, 3, 5])
     values = {"0": False, "1": True}
     *good, bad = rows
     assert [record.one_of("label", values) for record in good] == [True, False]
@@ -240,7 +240,7 @@ def test_one_of_compares_the_text_as_it_is() -> None:
 
 def test_the_files_of_a_recipe_are_read_by_name(tmp_path: Path) -> None:
     recipe = load_recipe(str(small.write_small(tmp_path)))
-    upstream = Upstream(recipe, {"queries": tmp_path / "queries.csv"})
+    upstream = SourceFiles(recipe, {"queries": tmp_path / "queries.csv"})
     rows = upstream.read("queries", text_columns=("hate_speech",), columns={"again": "hate_speech"})
     assert rows.columns == {"hate_speech": small.HS, "again": small.HS}
     with pytest.raises(InputError) as caught:
@@ -262,7 +262,9 @@ TABLES = st.integers(1, 3).flatmap(
 def test_a_column_that_the_recipe_does_not_map_is_named() -> None:
     with pytest.raises(InputError) as caught:
         _cell("25")["gender"]
-    assert str(caught.value) == ("rows.csv: the recipe maps no column to 'gender'; add it under the source's `columns`")
+    assert str(caught.value) == (
+        "rows.csv: the recipe maps no column to 'gender'; add it to the `columns` of the source"
+    )
 
 
 @settings(deadline=None)
