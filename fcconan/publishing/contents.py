@@ -77,7 +77,9 @@ def read_contents(folder: Path) -> Contents:
     hashes = {}
     for name, written in manifest["files"].items():
         if not is_built(name):
-            raise InputError(f"{folder / MANIFEST} names the unknown file {name!r}: build it again")
+            raise InputError(
+                f"{folder / MANIFEST} lists {name!r}, which is not a file of a build: build the folder again"
+            )
         hashes[name] = sha256_of(folder / name) if (folder / name).is_file() else "none"
         if hashes[name] != written["sha256"]:
             raise InputError(

@@ -28,7 +28,7 @@ def check_permission(contents: Contents, restricted: dict[str, list[str]], *, ma
         else f"publish the output of `fcconan build {contents.name} --labels-only`"
     )
     raise InputError(
-        f"{contents.title} holds text that must not be redistributed ({columns_text(restricted)}): {instead}; or, if "
+        f"{contents.title} contains text that must not be redistributed ({columns_text(restricted)}): {instead}; or, if "
         f"you have the right to redistribute it, give --i-may-redistribute and {CLOSE}"
     )
 
@@ -76,6 +76,6 @@ def check_is_closed(repo_id: str, remote: Remote, restricted: dict[str, list[str
     )
     if missing:
         raise InputError(
-            f"{repo_id} is not {missing} according to the Hub, as requested: nothing was published; check its "
-            "settings on the Hub"
+            f"{repo_id} must be {missing}, but is not according to the Hub: nothing was published; check its settings "
+            "on the Hub"
         )

@@ -112,15 +112,15 @@ class Hub:
         """
         if not self.has_token:
             raise InputError(
-                "no token of the Hugging Face Hub was found: set HF_TOKEN, or run `hf auth login`, with a token that "
-                f"may write to {self.repo_id}"
+                "no token of the Hugging Face Hub was found: set HF_TOKEN, or run `hf auth login`, with a token that has "
+                f"write permission for {self.repo_id}"
             )
         with self._request("checking the token"):
             about = self._api.whoami()
             role = ((about.get("auth") or {}).get("accessToken") or {}).get("role")
         if role == "read":
             raise InputError(
-                "the token may only read: make one that may write at "
+                "the token is read-only: create one with write permission at "
                 f"{self.endpoint}/settings/tokens, and set it as HF_TOKEN or with `hf auth login`"
             )
 
@@ -255,7 +255,7 @@ class Hub:
             with quiet_hub():
                 yield
         except OfflineModeIsEnabled as error:
-            raise InputError("HF_HUB_OFFLINE is set, so the Hub is not asked: unset it") from error
+            raise InputError("HF_HUB_OFFLINE is set, so the Hub cannot be reached: unset it") from error
         except HfHubHTTPError as error:
             raise self._refusal(error, doing) from error
         except Exception as error:  # including errors of the network and unexpected answers
@@ -275,13 +275,13 @@ class Hub:
             )
         if status == 403:
             return InputError(
-                f"the Hub refuses {doing} {self.repo_id} (403, {said}): the token needs to write to "
+                f"the Hub refuses {doing} {self.repo_id} (403, {said}): use a token with write permission for "
                 f"{self.repo_id.split('/')[0]}"
             )
         if status == 412:
             return HubFailure(
-                f"{self.repo_id} was changed meanwhile, so nothing was published: check the plan "
-                "with --dry-run, then run the same command again"
+                f"{self.repo_id} was changed by another commit, so nothing was published: check the plan with --dry-run, "
+                "then run the same command again"
             )
         return self._failure(doing, f"{status}, {said}" if status else said)
 

@@ -212,7 +212,7 @@ def _check_same_dataset(repo_id: str, remote: Remote, contents: Contents) -> Non
     if remote.manifest is not None and remote.manifest.get("name") != contents.name:
         advice = ", or use the earlier --title of the rows" if contents.is_rows else ""
         raise InputError(
-            f"{repo_id} holds the dataset {remote.manifest.get('name')!r}, not {contents.name!r}: publish to another "
+            f"{repo_id} contains the dataset {remote.manifest.get('name')!r}, not {contents.name!r}: publish to another "
             f"repository{advice}"
         )
     if remote.manifest is None:
@@ -220,8 +220,8 @@ def _check_same_dataset(repo_id: str, remote: Remote, contents: Contents) -> Non
         taken = sorted((remote.files.keys() & contents.hashes.keys()) - (frozenset() if others else EXPECTED))
         if taken:
             raise InputError(
-                f"{repo_id} holds {taken[0]} from another source than fcconan publish: publish to another repository, "
-                "or remove the file there"
+                f"{repo_id} contains {taken[0]}, which was not uploaded by `fcconan publish`: publish to another "
+                "repository, or remove the file there"
             )
 
 
@@ -230,8 +230,8 @@ def _check_kept(repo_id: str, kept: list[str], served: list[str]) -> None:
         for path in kept:
             if fnmatchcase(path, pattern):
                 raise InputError(
-                    f"{repo_id} holds {path} from another source, which readers would load as a part of "
-                    f"{pattern.split('/')[0]}: remove it there, or publish to another repository"
+                    f"{repo_id} contains {path}, which was not uploaded by `fcconan publish` and would be loaded as a part "
+                    f"of {pattern.split('/')[0]}: remove it there, or publish to another repository"
                 )
 
 

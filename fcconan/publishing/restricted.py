@@ -88,10 +88,10 @@ def _holds_text(contents: Contents, found: dict[tuple[str, str], str]) -> InputE
     where, advice = (
         (contents.title, f"leave it out with --drop-column {name}, or give it such values")
         if contents.is_rows
-        else (f"{contents.folder} is labels-only and", "build it again")
+        else (f"{contents.folder} is labels-only, but", "build the folder again")
     )
     columns = columns_text(grouped(sorted(found)))
-    return InputError(f"{where} holds text ({columns}); {config}: {name}, {found[config, name]}: {advice}")
+    return InputError(f"{where} contains text ({columns}); {config}: {name}, {found[config, name]}: {advice}")
 
 
 def is_redistributable(manifest: dict[str, Any]) -> bool:
@@ -126,7 +126,7 @@ def check_no_text_in_card(contents: Contents, columns: dict[str, list[str]], kno
         advice = "give another --title, or leave columns out with --drop-column"
     unknown = contents.manifest.keys() - _MANIFEST_KEYS
     if known is not None and unknown:
-        raise InputError(f"{contents.path(MANIFEST)} has {len(unknown)} unknown keys: build it again")
+        raise InputError(f"{contents.path(MANIFEST)} has {len(unknown)} unknown keys: build the folder again")
     for name in (CARD, MANIFEST):
         where = f"the {name} of {contents.title}" if contents.is_rows else str(contents.path(name))
         public = contents.path(name).read_text(encoding="utf-8")

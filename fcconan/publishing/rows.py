@@ -79,7 +79,7 @@ def stage_rows(source: Path, known: KnownTexts, options: PublishingOptions) -> I
         foreign = foreign_texts(tables, {*map(normalise, own)})
         if foreign:
             raise InputError(
-                f"{source} holds texts that are not in {about} ({'; '.join(foreign)}): give the dataset with these "
+                f"{source} contains texts that are not in {about} ({'; '.join(foreign)}): give the dataset with these "
                 "texts, --labels-only, or leave the columns out with --drop-column"
             )
     restricted = restricted_columns(tables)
@@ -87,7 +87,9 @@ def stage_rows(source: Path, known: KnownTexts, options: PublishingOptions) -> I
     written = built.labels_only() if labels_only else built
     for table in written.tables:
         if not table.columns:
-            raise InputError(f"{source} has only texts, so --labels-only leaves no column: leave it out")
+            raise InputError(
+                f"{source} has only text columns, so --labels-only leaves no column: leave --labels-only out"
+            )
     title, origin = options.title, "--title"
     if title is None:
         title = source.resolve().stem.replace("-", " ").replace("_", " ")
@@ -114,8 +116,8 @@ def _files(source: Path) -> tuple[list[Path], list[str]]:
     if not source.is_dir():
         if source.suffix != RESULT_SUFFIX and not holds_rows(source):
             raise InputError(
-                f"{source} is not a file of rows, run or result: its name ends in {source.suffix or 'nothing'}, "
-                "expected .parquet, .jsonl, .csv, .tsv, .trec, .run or .json"
+                f"{source} is not a file of rows, run or result: found the suffix {source.suffix or 'none'}, expected "
+                " .parquet, .jsonl, .csv, .tsv, .trec, .run or .json"
             )
         return [source], []
     present = sorted(path for path in source.rglob("*") if path.is_file())
@@ -132,7 +134,7 @@ def _files(source: Path) -> tuple[list[Path], list[str]]:
         and holds_rows(path)
     ]
     if not chosen:
-        raise InputError(f"{source} holds no {MANIFEST}, and no file of rows, run or result: give another folder")
+        raise InputError(f"{source} has no {MANIFEST}, and no file of rows, run or result: give another folder")
     return chosen, [path.relative_to(source).as_posix() for path in present if path not in chosen]
 
 

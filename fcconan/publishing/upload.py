@@ -69,8 +69,8 @@ def execute_plan(hub: Hub, plan: Plan, options: PublishingOptions) -> ExecutedCh
         ]
         if missing:
             raise HubFailure(
-                f"{plan.repo_id} has another {missing[0]} than the uploaded one (commit {commit[:8]}), so the tag was "
-                "not set: check the repository, then run the same command again"
+                f"{missing[0]} in {plan.repo_id} differs from the uploaded file (commit {commit[:8]}), so the tag was not "
+                "set: check the repository, then run the same command again"
             )
     if not plan.tagged:
         hub.tag(plan.tag, str(commit))

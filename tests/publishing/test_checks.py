@@ -55,7 +55,9 @@ def test_the_folder_must_be_as_it_was_built(copied: Path) -> None:
         (folder / "manifest.json").write_text(
             json.dumps(manifest | {"files": {name: {"sha256": "0" * 64, "bytes": 0}}})
         )
-        with pytest.raises(InputError, match=r"which no build writes|is not a valid manifest of fcconan \(files\."):
+        with pytest.raises(
+            InputError, match=r"which is not a file of a build|is not a valid manifest of fcconan \(files\."
+        ):
             read_contents(folder)
 
 
@@ -73,7 +75,7 @@ def test_restricted_columns_are_those_that_the_files_hold(copied: Path) -> None:
     # A catalogue that knows better, and a dataset of one's own that may be passed on.
     assert restricted_columns(resigned(full, name="fc-conan", redistributable=True)) == columns
     assert restricted_columns(resigned(full, name="small", redistributable=True)) == {}
-    with pytest.raises(InputError, match="is said to be labels-only and holds text"):
+    with pytest.raises(InputError, match="is labels-only, but contains text"):
         restricted_columns(resigned(full, labels_only=True))
 
 
@@ -115,7 +117,7 @@ def test_sentences_are_found_in_columns_that_nobody_declared(copied: Path, colum
     # A record of that name with a part of that name, so that a path into the file may lead to either.
     table = pq.read_table(folder / GOLD).append_column("remark.a", pa.array(["short"] * 6))
     pq.write_table(table.append_column(name, column), folder / GOLD)
-    with pytest.raises(InputError, match=rf"labels-only and holds text \(gold: {name}\); gold: {name}, "):
+    with pytest.raises(InputError, match=rf"labels-only, but contains text \(gold: {name}\); gold: {name}, "):
         restricted_columns(resigned(folder))
 
 
@@ -131,9 +133,7 @@ def test_no_text_is_in_names_and_descriptions_of_columns(copied: Path) -> None:
         table.cast(table.schema.set(0, first.with_metadata({"comment": SENTENCE}))),
     ):
         pq.write_table(bad, folder / GOLD)
-        with pytest.raises(
-            InputError, match=r"may hold more than its rows|the name of a column may not|type is struct"
-        ):
+        with pytest.raises(InputError, match=r"may contain further data|the name of a column may not|type is struct"):
             restricted_columns(resigned(folder))
 
 
@@ -197,7 +197,7 @@ def test_a_folder_that_does_not_load_as_its_manifest_says_is_refused(copied: Pat
     kept = {"versions", "aliases", "restricted_columns"}
     few = {name: value for name, value in manifest.items() if name not in kept} | {"counts": {"gold": {"test": 6}}}
     check_loading(Contents(folder, few, {}))
-    with pytest.raises(InputError, match=r"config 'gold' of .* loads as \{'test': 6\} rows, the manifest says"):
+    with pytest.raises(InputError, match=r"config 'gold' of .* loads as \{'test': 6\} rows, the manifest has"):
         check_loading(Contents(folder, few | {"counts": {"gold": {"test": 5}}}, {}))
     (folder / GOLD).write_bytes((folder / "diamond/test-00000-of-00001.parquet").read_bytes())
     with pytest.raises(InputError, match=r"config 'gold' of .* cannot be loaded \(NonMatchingSplitsSizesError"):

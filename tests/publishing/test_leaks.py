@@ -93,7 +93,7 @@ def test_a_refusal_names_the_place_and_the_column_can_be_dropped(
     assert done.returncode == 0, done.stderr
     assert not leaks(hub, SHORTEST)
     done = run_cli("publish", path, "my-name/data", "--labels-only", "--drop-column", "sistem")
-    assert (done.returncode, "no file has a column of that name" in done.stderr) == (2, True)
+    assert (done.returncode, "--drop-column sistem: found no column of this name" in done.stderr) == (2, True)
 
 
 def test_datasets_that_are_not_here_are_named(hub: Hub, tmp_path: Path, sources: Path) -> None:
@@ -104,4 +104,4 @@ def test_datasets_that_are_not_here_are_named(hub: Hub, tmp_path: Path, sources:
         path = write(tmp_path, "ratings", [honest_row("ratings")])
         notes = publish(path, "my-name/data", labels_only=True).plan.notes
     known_texts.forget()
-    assert notes == ["Not here, so their texts were not searched for: conan, cseval."]
+    assert notes == ["Datasets without local files, whose texts were not searched: conan, cseval."]

@@ -156,12 +156,12 @@ def test_the_gate_is_up_and_looked_at_before_any_text_is_sent(hub: Hub, built: P
 
 def test_nothing_is_sent_where_the_hub_does_not_put_the_gate_up(hub: Hub, built: Path) -> None:
     hub.ignores_settings = True
-    with pytest.raises(InputError, match=r"was to be gated, and the Hub says that it is not: nothing was published"):
+    with pytest.raises(InputError, match="must be gated, but is not according to the Hub: nothing was published"):
         publish(built / "full", REPO, may_redistribute=True, gated="auto")
     assert steps(hub) == ["create", "settings"]
     assert leaked(hub) == []
     hub.add_repo("my-name/theirs")
-    with pytest.raises(InputError, match="was to be private"):
+    with pytest.raises(InputError, match="must be private, but is not"):
         publish(built / "full", "my-name/theirs", may_redistribute=True, private=True)
     assert leaked(hub) == []
 
@@ -185,7 +185,7 @@ def test_a_public_repository_that_is_there_is_refused_or_closed_first(hub: Hub, 
 
 def test_a_gate_is_never_loosened(hub: Hub, built: Path) -> None:
     repo = hub.add_repo(REPO, gated="manual")
-    with pytest.raises(InputError, match="loosen"):
+    with pytest.raises(InputError, match="manual approval, which --gated auto would weaken"):
         publish(built / "labels", REPO, gated="auto")
     publish(built / "labels", REPO)
     assert repo.gated == "manual"
@@ -262,7 +262,7 @@ def test_who_was_quicker_is_not_overwritten(hub: Hub, built: Path) -> None:
         repo.add("somebody else", {**repo.commits[-1].files, "theirs.txt": Blob(b"theirs", lfs=False)})
 
     hub.before_commit = somebody
-    with pytest.raises(HubFailure, match="was changed meanwhile, so nothing was published"):
+    with pytest.raises(HubFailure, match="was changed by another commit, so nothing was published"):
         publish(built / "labels", REPO)
     assert [commit.title for commit in repo.commits] == ["initial commit", "somebody else"]
     assert repo.tags == {}
@@ -273,7 +273,9 @@ def test_a_tag_is_never_moved(hub: Hub, built: Path) -> None:
     repo = hub.repos[REPO]
     before = dict(repo.tags)
     hub.log.clear()
-    with pytest.raises(InputError, match=r"the tag v1\.0 of my-name/small names other content .*give another --tag"):
+    with pytest.raises(
+        InputError, match=r"the tag v1\.0 of my-name/small points to other content .*give another --tag"
+    ):
         publish(built / "other", REPO, tag="v1.0")
     assert hub.lines(writing=True) == []
     publish(built / "labels", REPO, tag="v1.0")
@@ -336,12 +338,12 @@ def test_a_dry_run_needs_no_token_and_no_hub(
 ) -> None:
     monkeypatch.delenv("HF_TOKEN")
     monkeypatch.setattr("huggingface_hub.get_token", lambda: None)
-    assert "There is no token" in publish(built / "labels", REPO, dry_run=True).plan.notes[0]
+    assert "Without a token, a private repository" in publish(built / "labels", REPO, dry_run=True).plan.notes[0]
     assert hub.lines() == [f"GET {API}"]
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
     done = run_cli("publish", built / "labels", REPO, "--dry-run")
     assert done.returncode == 0
-    assert "HF_HUB_OFFLINE is set: the Hub was not asked" in done.stdout
+    assert "HF_HUB_OFFLINE is set: the plan shows all files as new" in done.stdout
     with pytest.raises(InputError, match="no token of the Hugging Face Hub was found: set HF_TOKEN"):
         publish(built / "labels", REPO)
     monkeypatch.setattr("huggingface_hub.get_token", lambda: "hf_x")
@@ -356,13 +358,13 @@ def test_what_else_is_in_a_repository_is_left_alone(hub: Hub, built: Path) -> No
         return repo
 
     holding(**{"manifest.json": json.dumps({"name": "cseval", "files": {}}).encode()})
-    with pytest.raises(InputError, match="holds the dataset 'cseval', not 'small': publish to another repository"):
+    with pytest.raises(InputError, match="contains the dataset 'cseval', not 'small': publish to another repository"):
         publish(built / "labels", REPO)
     holding(**{"gold__test-00000-of-00001.parquet": b"x"})
-    with pytest.raises(InputError, match="which no earlier publication put there"):
+    with pytest.raises(InputError, match="which was not uploaded by `fcconan publish`: publish to another"):
         publish(built / "labels", REPO)
     holding(**{"gold__test-extra.parquet": b"x"})
-    with pytest.raises(InputError, match=r"gold/test-extra\.parquet, .*readers would take for a part of gold"):
+    with pytest.raises(InputError, match=r"gold/test-extra\.parquet, .*would be loaded as a part of gold"):
         publish(built / "labels", REPO)
     assert hub.lines(writing=True) == []
     # A card that was begun by hand in an empty repository is what publishing replaces.
@@ -397,7 +399,7 @@ def test_a_gate_that_falls_while_files_are_sent_stops_the_commit(
         hub.repos[REPO].gated = False
 
     monkeypatch.setattr("fcconan.publishing.hub.Hub.upload", open_meanwhile)
-    with pytest.raises(InputError, match="was to be gated, and the Hub says that it is not: nothing was published"):
+    with pytest.raises(InputError, match="must be gated, but is not according to the Hub: nothing was published"):
         publish(built / "full", REPO, may_redistribute=True, gated="manual")
     assert [commit.title for commit in hub.repos[REPO].commits] == ["initial commit"]
 
@@ -432,7 +434,7 @@ def test_a_commit_that_lacks_a_file_gets_no_tag(hub: Hub, built: Path, monkeypat
             self, [each for each in operations if not each.path_in_repo.startswith("gold/")], *rest
         ),
     )
-    with pytest.raises(HubFailure, match=r"does not hold gold/.* as it was sent .*, so the tag was not set"):
+    with pytest.raises(HubFailure, match=r"^gold/.* differs from the uploaded file .*, so the tag was not set"):
         publish(built / "labels", REPO)
     assert hub.repos[REPO].tags == {}
 
@@ -441,7 +443,7 @@ def test_somebody_elses_dataset_keeps_its_card(hub: Hub, built: Path) -> None:
     repo = hub.add_repo(REPO)
     theirs = {"README.md": Blob(b"Theirs.", lfs=False), "data/train.csv": Blob(b"a", lfs=False)}
     repo.add("by hand", {**repo.commits[-1].files, **theirs})
-    with pytest.raises(InputError, match=r"holds README\.md, which no earlier publication put there"):
+    with pytest.raises(InputError, match=r"contains README\.md, which was not uploaded by"):
         publish(built / "labels", REPO)
     # Nor does a manifest that is not ours have files removed that no build writes.
     manifest = json.dumps({"name": "small", "files": {"data/train.csv": {}, ".gitattributes": {}}}).encode()
@@ -455,10 +457,10 @@ def test_a_card_that_was_edited_and_texts_in_the_history_are_spoken_of(hub: Hub,
     repo = hub.repos[REPO]
     repo.add("edited", {**repo.commits[-1].files, "README.md": Blob(b"Mine.", lfs=False)})
     assert publish(built / "full", REPO, may_redistribute=True, dry_run=True).plan.notes == [
-        "README.md was edited on the Hub; that is replaced."
+        "README.md was edited on the Hub; the edits will be replaced."
     ]
     assert publish(built / "labels", REPO, dry_run=True).plan.notes == [
-        "The texts of the earlier publication stay in the history of the repository: never open it.",
-        "Not here, so their texts were not searched for: cn-ranking, conan, cseval, dialoconan, fc-conan, kn-conan, "
-        "mt-conan, multi-aspect.",
+        "The history of the repository contains the texts of an earlier publication: never make it public.",
+        "Datasets without local files, whose texts were not searched: cn-ranking, conan, cseval, dialoconan, fc-conan, "
+        "kn-conan, mt-conan, multi-aspect.",
     ]

@@ -76,7 +76,7 @@ def test_rows_are_published_after_they_were_loaded(ratings: Path, hub: Hub) -> N
     }
     assert repo.commits[-1].title == f"Publish My ratings {publication.plan.tag}"
     with pytest.raises(
-        InputError, match="not 'rows:Others': publish to another repository, or give the rows their old"
+        InputError, match="not 'rows:Others': publish to another repository, or use the earlier --title"
     ):
         publish(ratings, "my-name/ratings", title="Others")
 
@@ -123,7 +123,7 @@ def test_texts_about_a_dataset_that_may_be_passed_on_are_passed_on(
         built / "upstream", small.recipe_data(built / "upstream") | {"redistributable": True, "name": "free"}
     )
     free = build(str(recipe), tmp_path / "free").folder
-    with pytest.raises(InputError, match="holds text that may not be passed on"):
+    with pytest.raises(InputError, match="contains text that must not be redistributed"):
         publish(replies, "my-name/replies", about=built / "full")
     # `remark` is a column that nobody knows.
     with pytest.raises(InputError, match=r"texts that are not in .*free \(replies: remark\)"):
@@ -159,7 +159,7 @@ SENTENCE = "The Ombrey never return a book that the library lent to them."
 def test_a_sentence_is_text_in_whatever_column_it_stands(tmp_path: Path, hub: Hub, column: str) -> None:
     rating = {"reply_id": "re-1", "rater": "ann", "rater_kind": "human", "aspect": "tone", "value": 1}
     path = write(tmp_path / "ratings.jsonl", [rating | {column: SENTENCE}])
-    with pytest.raises(InputError, match=rf"holds text that may not be passed on \(ratings: {column}\)"):
+    with pytest.raises(InputError, match=rf"contains text that must not be redistributed \(ratings: {column}\)"):
         publish(path, "my-name/ratings")
     assert hub.log == []
 
@@ -275,10 +275,10 @@ def test_the_result_of_a_benchmark_becomes_rows(run_cli: RunCli, tmp_path: Path,
 @pytest.mark.parametrize(
     ("name", "content", "said"),
     [
-        ("rows.jsonl", "", "holds no row"),
-        ("rows.jsonl", '{"a": 1}\n', "holds rows of no known kind"),
+        ("rows.jsonl", "", "has no rows to publish"),
+        ("rows.jsonl", '{"a": 1}\n', "has an unknown kind of rows"),
         ("rows.xlsx", "x", "is not a file of rows, run or result"),
-        ("result.json", "{}", "holds no result with rows"),
+        ("result.json", "{}", "has no result with rows"),
         ("result.json", "{", "cannot be read"),
         ("result.json", '{"rows": [{"system": "\\ud800"}]}', "cannot be read"),
         ("result.json", '{"protocol": 1, "systems": {"a": {}}}', "is not a result of `fcconan bench`"),
@@ -308,11 +308,13 @@ def test_what_cannot_be_published_is_said(tmp_path: Path, built: Path, ratings: 
     with pytest.raises(InputError, match=r"there is no .*nowhere"):
         publish(tmp_path / "nowhere", "my-name/x")
     (tmp_path / "empty").mkdir()
-    with pytest.raises(InputError, match=r"holds no manifest\.json, and no file of rows"):
+    with pytest.raises(InputError, match=r"has no manifest\.json, and no file of rows"):
         publish(tmp_path / "empty", "my-name/x")
     with pytest.raises(InputError, match="leave --about, --title and --drop-column out"):
         publish(built / "labels", "my-name/x", title="Mine")
-    with pytest.raises(InputError, match="was built with its texts: publish what `fcconan build small --labels-only`"):
+    with pytest.raises(
+        InputError, match="was built with its texts: publish the output of `fcconan build small --labels-only`"
+    ):
         publish(built / "full", "my-name/x", labels_only=True)
     with pytest.raises(InputError, match="--language 'English'"):
         publish(ratings, "my-name/x", language="English")

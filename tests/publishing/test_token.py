@@ -37,8 +37,8 @@ def test_the_token_comes_from_the_environment_or_the_hubs_own_store(
     ("token", "repo", "said"),
     [
         ("hf_nobodyKnowsThisOne", REPO, r"does not accept the token \(401, Invalid user token"),
-        (READ_ONLY, REPO, "the token may only read: make one that may write"),
-        (OWNER, "somebody/ratings", r"refuses creating the repository somebody/ratings \(403, .*to somebody$"),
+        (READ_ONLY, REPO, "the token is read-only: create one with write permission"),
+        (OWNER, "somebody/ratings", r"refuses creating the repository somebody/ratings \(403, .*for somebody$"),
     ],
 )
 def test_a_token_that_does_not_do_is_said_in_one_line(
@@ -140,7 +140,7 @@ def test_a_hub_that_accepts_and_says_nothing_is_given_up(
     monkeypatch.setattr("fcconan.data.hub.LONGEST_SILENCE", 0.2)
     with socket.create_server(("127.0.0.1", 0)) as silent:
         monkeypatch.setenv("HF_ENDPOINT", f"http://127.0.0.1:{silent.getsockname()[1]}")
-        with pytest.raises(HubFailure, match=r"^asking whose token it is broke off \(.*timed out.*\): check the"):
+        with pytest.raises(HubFailure, match=r"^checking the token broke off \(.*timed out.*\): check the"):
             publish(ratings, REPO)
     monkeypatch.undo()
     limit_hub_wait()

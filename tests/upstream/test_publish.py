@@ -51,7 +51,7 @@ def test_fc_conan_is_published_without_a_text_or_behind_a_gate(
     assert CARD_SAYS in hub.repos["my-name/fc-conan"].files["README.md"].decode()
 
     hub.log.clear()
-    with pytest.raises(InputError, match="fc-conan holds text that may not be passed on"):
+    with pytest.raises(InputError, match="fc-conan contains text that must not be redistributed"):
         publish(full, "my-name/fc-conan")
     with pytest.raises(InputError, match="is public and not gated"):
         publish(full, "my-name/fc-conan", may_redistribute=True)
