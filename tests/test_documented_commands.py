@@ -146,11 +146,11 @@ def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
     """A Hub on this machine, for the pages that publish."""
     monkeypatch.setattr("fcconan.publishing.checks.check_loading", lambda contents: None)  # tests/publishing loads
     monkeypatch.setattr(known_texts, "recipe_names", lambda: SEARCHED)
-    known_texts.forget()
+    known_texts.clear_known_texts()
     with Hub() as running:
         connect(monkeypatch, running)
         yield running
-    known_texts.forget()
+    known_texts.clear_known_texts()
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning:rdflib.*", "ignore::DeprecationWarning:mlcroissant.*")

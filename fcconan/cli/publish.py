@@ -9,7 +9,7 @@ from fcconan.cli.command import Command
 def _show(result: "services.PublishResult", verbose: bool) -> None:
     from fcconan.cli.output import print_table
     from fcconan.data import printable_name
-    from fcconan.publishing import columns_text
+    from fcconan.publishing import format_columns
     from fcconan.reporting import table_of
 
     publication = result.publication
@@ -22,7 +22,7 @@ def _show(result: "services.PublishResult", verbose: bool) -> None:
         else f"Repository: {plan.visibility}."
     ]
     if plan.restricted:
-        lines.append(f"Restricted text: {columns_text(plan.restricted)}.")
+        lines.append(f"Restricted text: {format_columns(plan.restricted)}.")
     if plan.kept:
         lines.append(f"Other files in the repository, unchanged: {', '.join(map(printable_name, plan.kept))}.")
     if plan.contents.left_out:

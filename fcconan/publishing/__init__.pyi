@@ -6,5 +6,5 @@ from .publication import (
     publish as publish,
 )
 from .restricted import (
-    columns_text as columns_text,
+    format_columns as format_columns,
 )

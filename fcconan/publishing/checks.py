@@ -21,7 +21,7 @@ def check_loading(contents: Contents) -> None:
     import datasets
 
     aliases = contents.manifest.get("aliases", {})
-    with temporary_folder("fcconan-loading-") as cache, _quiet():
+    with temporary_folder("fcconan-loading-") as cache, _silence_datasets():
         for config, expected in contents.manifest["counts"].items():
             if config in aliases:
                 continue
@@ -43,10 +43,10 @@ def check_loading(contents: Contents) -> None:
 
 
 @contextmanager
-def _quiet() -> Iterator[None]:
+def _silence_datasets() -> Iterator[None]:
     import datasets
 
-    showing = datasets.are_progress_bars_disabled()
+    hidden = datasets.are_progress_bars_disabled()
     level = datasets.logging.get_verbosity()
     datasets.disable_progress_bars()
     datasets.logging.set_verbosity_error()
@@ -54,7 +54,7 @@ def _quiet() -> Iterator[None]:
         yield
     finally:
         datasets.logging.set_verbosity(level)
-        if not showing:
+        if not hidden:
             datasets.enable_progress_bars()
 
 
@@ -75,7 +75,7 @@ def check_published_card(contents: Contents) -> list[str]:
     text = contents.path(CARD).read_text(encoding="utf-8")
     metadata = check_card(text)
     if metadata.keys() != set(CARD_FIELDS) or not {*metadata["tags"]} <= {*CARD_TAGS, *FURTHER_CARD_TAGS}:
-        raise _wrong(contents, "its YAML block has unknown keys or tags")
+        raise _make_card_error(contents, "its YAML block has unknown keys or tags")
     _check_sections(contents, text)
     manifest = contents.manifest
     aliases = manifest.get("aliases", {})
@@ -97,7 +97,7 @@ def check_published_card(contents: Contents) -> list[str]:
     declared = [{key: value for key, value in config.items() if key != "default"} for config in metadata["configs"]]
     for name, found, expected in (("configs", declared, configs), ("counts", stated, counts)):
         if found != expected:
-            raise _wrong(contents, f"its {name} are not those of the manifest")
+            raise _make_card_error(contents, f"its {name} differ from those of the manifest")
     return sorted({entry["path"] for config in configs for entry in config["data_files"]})
 
 
@@ -108,8 +108,8 @@ def _check_sections(contents: Contents, text: str) -> None:
     filled = {heading[1] for heading, end in zip(headings, ends, strict=True) if body[heading.end() : end].strip()}
     for section in SECTIONS:
         if section not in filled:
-            raise _wrong(contents, f"the section {section!r} is missing or empty")
+            raise _make_card_error(contents, f"the section {section!r} is missing or empty")
 
 
-def _wrong(contents: Contents, fault: str) -> InputError:
+def _make_card_error(contents: Contents, fault: str) -> InputError:
     return InputError(f"the card of {contents.title} is invalid: {fault}; build the folder again")

@@ -10,12 +10,12 @@ from fcconan.data import CARD, MANIFEST, read_manifest, sha256_of
 from fcconan.errors import InputError
 
 # The files of a build. No other files are published, because only in tables the position of texts is known.
-_FILE = re.compile(rf"{re.escape(CARD)}|\w[\w.-]*/\w[\w.-]*\.parquet")
+_RELEASE_FILE = re.compile(rf"{re.escape(CARD)}|\w[\w.-]*/\w[\w.-]*\.parquet")
 
 
-def is_built(path: str) -> bool:
+def is_release_file(path: str) -> bool:
     """Returns whether a path is that of the card or of a table."""
-    return _FILE.fullmatch(path) is not None
+    return _RELEASE_FILE.fullmatch(path) is not None
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ def read_contents(folder: Path) -> Contents:
     manifest = read_manifest(folder)
     hashes = {}
     for name, written in manifest["files"].items():
-        if not is_built(name):
+        if not is_release_file(name):
             raise InputError(
                 f"{folder / MANIFEST} lists {name!r}, which is not a file of a build: build the folder again"
             )

@@ -13,7 +13,7 @@ from fcconan.data import MOST_WORDS, NAME, NUMBER, TEXT, VOCABULARY, Form, colum
 from fcconan.errors import InputError
 from fcconan.publishing.known_texts import KnownTexts
 
-SHOWN = 6  # maximum number of characters of a rejected string in a message
+SHOWN_CHARACTERS = 6  # maximum number of characters of a rejected string in a message
 SIGNATURE_KEYS = frozenset(
     """
     audit bootstrap catalogue cohen-overall confidence correction data depth domain draws family fcconan floor
@@ -22,8 +22,8 @@ SIGNATURE_KEYS = frozenset(
     training unconfirmed unified v verdicts
     """.split()
 )
-TEXTS = "a column of texts"
-WITHHELD = "withheld"  # in place of a part of a signature outside of the grammar
+TEXT_COLUMN_REASON = "a column of texts"
+WITHHELD = "withheld"  # replaces the parts of a signature that are not in its grammar
 _KEYS_OF_NAMES = frozenset("data metric metrics primary pairs baseline people raters unified ranks".split())
 SIGNATURE_WORDS = frozenset(
     """
@@ -37,14 +37,14 @@ _KNOWN_WORDS = VOCABULARY | SIGNATURE_WORDS
 _SEPARATORS = re.compile(r"[,+;()]")
 
 
-def shown(string: str) -> str:
+def describe_string(string: str) -> str:
     """Returns a description of a possibly hateful string for messages: its beginning, length and hash."""
     digest = hashlib.sha256(string.encode("utf-8", "replace")).hexdigest()[:8]
-    return f"{string[: min(SHOWN, len(string) // 2)]!a}... ({len(string)} characters, sha256 {digest})"
+    return f"{string[: min(SHOWN_CHARACTERS, len(string) // 2)]!a}... ({len(string)} characters, sha256 {digest})"
 
 
-def problem(string: str, form: Form, known: KnownTexts | None) -> str | None:
-    """Returns the reason why a string must not be published, or None.
+def find_problem(string: str, form: Form, known: KnownTexts | None) -> str | None:
+    """Returns the reason for not publishing a string, or None if it may be published.
 
     Args:
         string: The string.
@@ -54,37 +54,37 @@ def problem(string: str, form: Form, known: KnownTexts | None) -> str | None:
     if not string or form.is_closed(string):
         return None
     if not form.admits(string):
-        return f"{shown(string)} is not {form.meaning}"
+        return f"{describe_string(string)} is not {form.meaning}"
     if known is not None and known.is_text(string):
-        return f"{shown(string)} is a text of a source dataset"
+        return f"{describe_string(string)} is a text of a source dataset"
     return None
 
 
-def column_problem(config: str, name: str, column: pa.ChunkedArray, known: KnownTexts | None) -> str | None:
-    """Returns the reason why a column of an Arrow table must not be published, with the row, or None.
+def find_column_problem(config: str, name: str, column: pa.ChunkedArray, known: KnownTexts | None) -> str | None:
+    """Returns the reason for not publishing a column of an Arrow table, with the row, or None.
 
     Args:
         config: Name of the config.
         name: Name of the column.
         column: Values of the column.
-        known: As in `problem`.
+        known: As in `find_problem`.
     """
-    form = _form(config, name)
+    form = _find_form(config, name)
     kind = kind_of(column.type)
     if form is TEXT:
-        return TEXTS
+        return TEXT_COLUMN_REASON
     if kind is None:
         return f"its type is {re.split(r'[<[(]', str(column.type))[0]}, expected strings"
     if kind == "strings":
-        return _list_problem(column.to_pylist(), form, known)
-    for value in open_strings(config, name, column):
-        why = problem(value, form, known)
-        if why is not None:
-            return f"row {column.to_pylist().index(value) + 1}: {why}"
+        return _find_list_problem(column.to_pylist(), form, known)
+    for value in list_free_strings(config, name, column):
+        reason = find_problem(value, form, known)
+        if reason is not None:
+            return f"row {column.to_pylist().index(value) + 1}: {reason}"
     return None
 
 
-def open_strings(config: str, name: str, column: pa.ChunkedArray) -> list[str]:
+def list_free_strings(config: str, name: str, column: pa.ChunkedArray) -> list[str]:
     """Returns the different strings of a column that are not ids or vocabulary, by first occurrence.
 
     Args:
@@ -95,31 +95,31 @@ def open_strings(config: str, name: str, column: pa.ChunkedArray) -> list[str]:
     kind = kind_of(column.type)
     if kind not in ("string", "strings"):
         return []
-    form = _form(config, name)
+    form = _find_form(config, name)
     strings = (pc.list_flatten(column) if kind == "strings" else column).unique().to_pylist()
     return [string for string in strings if string and not form.is_closed(string)]
 
 
-def _form(config: str, name: str) -> Form:
+def _find_form(config: str, name: str) -> Form:
     declared = column_of(config, name)
     if declared is None:
         return NAME
     return NUMBER if declared.kind in ("int", "float", "bool") else declared.form
 
 
-def _list_problem(lists: Iterable[list[str | None] | None], form: Form, known: KnownTexts | None) -> str | None:
+def _find_list_problem(lists: Iterable[list[str | None] | None], form: Form, known: KnownTexts | None) -> str | None:
     seen: set[tuple[str, ...]] = set()
     for number, value in enumerate(lists, start=1):
         strings = tuple(each for each in value or () if each)
         if strings in seen:
             continue
         seen.add(strings)
-        found = [problem(each, form, known) for each in strings]
+        found = [find_problem(each, form, known) for each in strings]
         if len(strings) > 1 and known is not None and known.is_text(" ".join(strings)):
-            found.append(f"{shown(' '.join(strings))}, its strings joined, is a text of a source dataset")
-        why = next(filter(None, found), None)
-        if why is not None:
-            return f"row {number}: {why}"
+            found.append(f"{describe_string(' '.join(strings))}, its strings joined, is a text of a source dataset")
+        reason = next(filter(None, found), None)
+        if reason is not None:
+            return f"row {number}: {reason}"
     return None
 
 
@@ -130,16 +130,16 @@ def check_column_names(where: str, config: str, names: Iterable[str], known: Kno
         where: Name of the file, for messages.
         config: Name of the config.
         names: Names of the columns.
-        known: As in `problem`.
+        known: As in `find_problem`.
 
     Raises:
         InputError: A name must not be published.
     """
     for name in names:
-        why = problem(name, NAME, known) if name.strip() else "an empty string"
-        if why is not None and column_of(config, name) is None:
+        reason = find_problem(name, NAME, known) if name.strip() else "an empty string"
+        if reason is not None and column_of(config, name) is None:
             raise InputError(
-                f"{where}: the name of a column may not be published ({why}): rename the column, or leave it out"
+                f"{where}: a column name cannot be published ({reason}): rename the column, or leave it out"
             )
 
 
@@ -155,12 +155,12 @@ def check_titles(titles: Mapping[str, str], known: KnownTexts) -> None:
     """
     for where, title in titles.items():
         if not is_title(title):
-            why = f"has other characters than letters, digits and spaces, or more than {MOST_WORDS} unknown words"
+            reason = f"has other characters than letters, digits and spaces, or more than {MOST_WORDS} unknown words"
         elif known.is_text(title):
-            why = "contains a text of a source dataset"
+            reason = "contains a text of a source dataset"
         else:
             continue
-        raise InputError(f"{where} cannot be published: {shown(title)} {why}; give another one")
+        raise InputError(f"{where} cannot be published: {describe_string(title)} {reason}; give another one")
 
 
 def check_document(where: str, content: str, strings: Iterable[str], known: KnownTexts, advice: str) -> None:
@@ -179,23 +179,23 @@ def check_document(where: str, content: str, strings: Iterable[str], known: Know
     listed = list(strings)
     single = next((string for string in listed if known.is_text(string)), None)
     if single is not None or known.quoted_in("\n".join([content, *listed])):
-        what = "" if single is None else f" ({shown(single)})"
+        what = "" if single is None else f" ({describe_string(single)})"
         raise InputError(
-            f"{where} quotes a restricted text{what}, and that file is public, also in a gated repository: {advice}"
+            f"{where} quotes a restricted text{what}, and this file is public even in a gated repository: {advice}"
         )
 
 
-def strings_of(whole: Any) -> Iterator[str]:
+def iterate_strings(root: Any) -> Iterator[str]:
     """Yields all strings of a JSON value, keys included."""
-    waiting = [whole]
-    while waiting:
-        value = waiting.pop()
+    stack = [root]
+    while stack:
+        value = stack.pop()
         if isinstance(value, str):
             yield value
         elif isinstance(value, dict):
-            waiting += [*value, *value.values()]
+            stack += [*value, *value.values()]
         elif isinstance(value, list | tuple):
-            waiting += value
+            stack += value
 
 
 def clean_signature(signature: str, cells: frozenset[str], known: KnownTexts) -> str | None:
@@ -216,24 +216,24 @@ def clean_signature(signature: str, cells: frozenset[str], known: KnownTexts) ->
     keys: set[str] = set()
     for part in signature.split("|"):
         key, _, value = part.partition(":")
-        most = MOST_WORDS if key in _KEYS_OF_NAMES else 0
-        names = _items(value) - cells
+        limit = MOST_WORDS if key in _KEYS_OF_NAMES else 0
+        names = _split_value(value) - cells
         good = (
             key in SIGNATURE_KEYS - keys
-            and all(is_name(each, _KNOWN_WORDS) and unknown_words(each, _KNOWN_WORDS) <= most for each in names)
+            and all(is_name(each, _KNOWN_WORDS) and unknown_words(each, _KNOWN_WORDS) <= limit for each in names)
             and not known.is_text(value)
         )
         parts.append(part if good else WITHHELD)
         keys.add(key)
     written = "|".join(parts)
-    quoted = known.quoted_in(written) or known.quoted_in(signature_values(written))
+    quoted = known.quoted_in(written) or known.quoted_in(join_signature_values(written))
     return None if quoted or set(parts) == {WITHHELD} else written
 
 
-def signature_values(signature: str) -> str:
+def join_signature_values(signature: str) -> str:
     """Returns the values of a signature without the keys between them."""
     return " ".join(part.partition(":")[2] for part in signature.split("|"))
 
 
-def _items(value: str) -> frozenset[str]:
+def _split_value(value: str) -> frozenset[str]:
     return frozenset(filter(None, _SEPARATORS.split(value)))

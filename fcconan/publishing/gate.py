@@ -2,11 +2,11 @@
 
 from fcconan.errors import InputError
 from fcconan.publishing.contents import Contents
-from fcconan.publishing.hub import Remote
+from fcconan.publishing.hub import RepositoryState
 from fcconan.publishing.options import PublishingOptions
-from fcconan.publishing.restricted import columns_text
+from fcconan.publishing.restricted import format_columns
 
-CLOSE = "--private or --gated manual"
+ACCESS_OPTIONS = "--private or --gated manual"
 
 
 def check_permission(contents: Contents, restricted: dict[str, list[str]], *, may_redistribute: bool) -> None:
@@ -22,18 +22,20 @@ def check_permission(contents: Contents, restricted: dict[str, list[str]], *, ma
     """
     if not restricted or may_redistribute:
         return
-    instead = (
+    advice = (
         "give --labels-only, which leaves texts out, and --drop-column for other columns"
         if contents.is_rows
         else f"publish the output of `fcconan build {contents.name} --labels-only`"
     )
     raise InputError(
-        f"{contents.title} contains text that must not be redistributed ({columns_text(restricted)}): {instead}; or, if "
-        f"you have the right to redistribute it, give --i-may-redistribute and {CLOSE}"
+        f"{contents.title} contains text that must not be redistributed ({format_columns(restricted)}): {advice}; or, "
+        f"if you have the right to redistribute it, give --i-may-redistribute and {ACCESS_OPTIONS}"
     )
 
 
-def check_closed(repo_id: str, remote: Remote, restricted: dict[str, list[str]], options: PublishingOptions) -> None:
+def check_planned_visibility(
+    repo_id: str, remote: RepositoryState, restricted: dict[str, list[str]], options: PublishingOptions
+) -> None:
     """Checks that a repository for restricted text is private or gated, or will be.
 
     Args:
@@ -45,15 +47,18 @@ def check_closed(repo_id: str, remote: Remote, restricted: dict[str, list[str]],
     Raises:
         InputError: The repository is or would be public.
     """
-    if not restricted or options.private or options.gated or remote.is_closed:
+    if not restricted or options.private or options.gated or remote.has_restricted_access:
         return
     state = "is public and not gated" if remote.exists else "would be public"
     raise InputError(
-        f"{repo_id} {state}, and must not give public access to the texts of {', '.join(restricted)}: give {CLOSE}"
+        f"{repo_id} {state}, and must not give public access to the texts of {', '.join(restricted)}: give "
+        f"{ACCESS_OPTIONS}"
     )
 
 
-def check_is_closed(repo_id: str, remote: Remote, restricted: dict[str, list[str]], options: PublishingOptions) -> None:
+def check_visibility(
+    repo_id: str, remote: RepositoryState, restricted: dict[str, list[str]], options: PublishingOptions
+) -> None:
     """Checks that the repository has the requested visibility after its change.
 
     Args:
@@ -71,7 +76,7 @@ def check_is_closed(repo_id: str, remote: Remote, restricted: dict[str, list[str
         else "gated"
         if options.gated and not remote.gated
         else "private or gated"
-        if restricted and not remote.is_closed
+        if restricted and not remote.has_restricted_access
         else None
     )
     if missing:

@@ -13,9 +13,9 @@ from fcconan.errors import InputError, RemoteError
 if TYPE_CHECKING:
     from huggingface_hub import CommitOperationAdd, CommitOperationDelete
 
-KIND = "dataset"
+REPO_TYPE = "dataset"
 GATES = ("auto", "manual")
-RESUME = "check the connection and run the same command again, which sends only missing files"
+RESUME_ADVICE = "check the connection and run the same command again, which sends only missing files"
 
 
 class HubFailure(RemoteError):  # noqa: N818 - a failure of the Hub, not of the input
@@ -38,7 +38,7 @@ class RemoteFile:
 
 
 @dataclass(frozen=True)
-class Remote:
+class RepositoryState:
     """The current state of a repository.
 
     Attributes:
@@ -60,7 +60,7 @@ class Remote:
     manifest: dict[str, Any] | None = None
 
     @property
-    def is_closed(self) -> bool:
+    def has_restricted_access(self) -> bool:
         """Whether its files are not public."""
         return self.private or self.gated is not None
 
@@ -112,8 +112,8 @@ class Hub:
         """
         if not self.has_token:
             raise InputError(
-                "no token of the Hugging Face Hub was found: set HF_TOKEN, or run `hf auth login`, with a token that has "
-                f"write permission for {self.repo_id}"
+                "no token of the Hugging Face Hub was found: set HF_TOKEN, or run `hf auth login`, with a token that "
+                f"has write permission for {self.repo_id}"
             )
         with self._request("checking the token"):
             about = self._api.whoami()
@@ -124,7 +124,7 @@ class Hub:
                 f"{self.endpoint}/settings/tokens, and set it as HF_TOKEN or with `hf auth login`"
             )
 
-    def read(self, *, files: bool = True) -> Remote:
+    def read(self, *, files: bool = True) -> RepositoryState:
         """Reads the state of the repository without downloading tables.
 
         Args:
@@ -142,14 +142,14 @@ class Hub:
             except RepositoryNotFoundError as error:
                 if "Invalid credentials" in str(error):
                     raise
-                return Remote(exists=False)
-            seen = Remote(True, info.private is True, info.gated if info.gated in GATES else None, info.sha)
+                return RepositoryState(exists=False)
+            state = RepositoryState(True, info.private is True, info.gated if info.gated in GATES else None, info.sha)
             if not files:
-                return seen
-            tags = self._api.list_repo_refs(self.repo_id, repo_type=KIND).tags
+                return state
+            tags = self._api.list_repo_refs(self.repo_id, repo_type=REPO_TYPE).tags
             found = self._tree(str(info.sha))
             manifest = self._manifest(str(info.sha)) if MANIFEST in found else None
-        return replace(seen, files=found, tags={tag.name: tag.target_commit for tag in tags}, manifest=manifest)
+        return replace(state, files=found, tags={tag.name: tag.target_commit for tag in tags}, manifest=manifest)
 
     def files_at(self, revision: str) -> dict[str, RemoteFile]:
         """Returns the files at a commit or tag.
@@ -168,9 +168,9 @@ class Hub:
             HubFailure: The Hub failed.
         """
         with self._request("creating the repository"):
-            self._api.create_repo(self.repo_id, repo_type=KIND, private=private)
+            self._api.create_repo(self.repo_id, repo_type=REPO_TYPE, private=private)
 
-    def close(self, *, private: bool, gate: str | None) -> None:
+    def restrict_access(self, *, private: bool, gate: str | None) -> None:
         """Makes the repository private or gated, or both; never public.
 
         Raises:
@@ -180,7 +180,7 @@ class Hub:
         settings: dict[str, Any] = {"private": private or None, "gated": gate}  # None leaves a setting unchanged
         if private or gate:
             with self._request("gating the repository"):
-                self._api.update_repo_settings(self.repo_id, repo_type=KIND, **settings)
+                self._api.update_repo_settings(self.repo_id, repo_type=REPO_TYPE, **settings)
 
     def upload(self, additions: "Sequence[CommitOperationAdd]") -> None:
         """Uploads large files that the Hub lacks, without a commit.
@@ -192,7 +192,11 @@ class Hub:
         with self._request("sending the files"):
             # Otherwise the Hub ignores files listed in a `.gitignore` of the repository.
             self._api.preupload_lfs_files(
-                self.repo_id, additions, repo_type=KIND, free_memory=False, gitignore_content="# Nothing is ignored.\n"
+                self.repo_id,
+                additions,
+                repo_type=REPO_TYPE,
+                free_memory=False,
+                gitignore_content="# Nothing is ignored.\n",
             )
 
     def commit(
@@ -211,7 +215,7 @@ class Hub:
         """
         with self._request("committing the files"):
             made = self._api.create_commit(
-                self.repo_id, operations, commit_message=message, repo_type=KIND, parent_commit=parent
+                self.repo_id, operations, commit_message=message, repo_type=REPO_TYPE, parent_commit=parent
             )
         return str(made.oid)
 
@@ -223,11 +227,11 @@ class Hub:
             HubFailure: The Hub failed, or the tag exists.
         """
         with self._request(f"setting the tag {name}"):
-            self._api.create_tag(self.repo_id, tag=name, revision=commit, repo_type=KIND)
+            self._api.create_tag(self.repo_id, tag=name, revision=commit, repo_type=REPO_TYPE)
 
     def _tree(self, revision: str) -> dict[str, RemoteFile]:
         found = {}
-        for entry in self._api.list_repo_tree(self.repo_id, recursive=True, revision=revision, repo_type=KIND):
+        for entry in self._api.list_repo_tree(self.repo_id, recursive=True, revision=revision, repo_type=REPO_TYPE):
             size = getattr(entry, "size", None)
             if size is None or not hasattr(entry, "blob_id"):
                 continue  # a folder
@@ -238,7 +242,7 @@ class Hub:
     def _manifest(self, revision: str) -> dict[str, Any] | None:
         with tempfile.TemporaryDirectory(prefix="fcconan-publish-") as folder:
             path = self._api.hf_hub_download(
-                self.repo_id, MANIFEST, repo_type=KIND, revision=revision, local_dir=folder
+                self.repo_id, MANIFEST, repo_type=REPO_TYPE, revision=revision, local_dir=folder
             )
             try:
                 manifest = parse_json(Path(path).read_text(encoding="utf-8"))
@@ -247,7 +251,7 @@ class Hub:
         return manifest if isinstance(manifest, dict) and isinstance(manifest.get("files"), dict) else None
 
     @contextmanager
-    def _request(self, doing: str) -> Iterator[None]:
+    def _request(self, action: str) -> Iterator[None]:
         """Converts errors of the Hub's client to one line without the token."""
         from huggingface_hub.errors import HfHubHTTPError, OfflineModeIsEnabled
 
@@ -257,36 +261,36 @@ class Hub:
         except OfflineModeIsEnabled as error:
             raise InputError("HF_HUB_OFFLINE is set, so the Hub cannot be reached: unset it") from error
         except HfHubHTTPError as error:
-            raise self._refusal(error, doing) from error
+            raise self._convert_http_error(error, action) from error
         except Exception as error:  # including errors of the network and unexpected answers
             cause = error.__cause__  # the error of a single file
             if isinstance(cause, HfHubHTTPError):
-                raise self._refusal(cause, doing) from error
-            raise self._failure(doing, self._said(cause or error)) from error
+                raise self._convert_http_error(cause, action) from error
+            raise self._make_failure(action, self._describe_error(cause or error)) from error
 
-    def _refusal(self, error: Any, doing: str) -> Exception:
+    def _convert_http_error(self, error: Any, action: str) -> Exception:
         response = getattr(error, "response", None)
         status = getattr(response, "status_code", None)
-        said = self._said(getattr(error, "server_message", None) or error)
+        reason = self._describe_error(getattr(error, "server_message", None) or error)
         if status == 401:
             return InputError(
-                f"the Hub does not accept the token (401, {said}): it may have expired; set HF_TOKEN, or run "
+                f"the Hub does not accept the token (401, {reason}): it may have expired; set HF_TOKEN, or run "
                 "`hf auth login` again"
             )
         if status == 403:
             return InputError(
-                f"the Hub refuses {doing} {self.repo_id} (403, {said}): use a token with write permission for "
+                f"the Hub refuses {action} {self.repo_id} (403, {reason}): use a token with write permission for "
                 f"{self.repo_id.split('/')[0]}"
             )
         if status == 412:
             return HubFailure(
-                f"{self.repo_id} was changed by another commit, so nothing was published: check the plan with --dry-run, "
-                "then run the same command again"
+                f"{self.repo_id} was changed by another commit, so nothing was published: check the plan with "
+                "--dry-run, then run the same command again"
             )
-        return self._failure(doing, f"{status}, {said}" if status else said)
+        return self._make_failure(action, f"{status}, {reason}" if status else reason)
 
-    def _failure(self, doing: str, reason: str) -> HubFailure:
-        return HubFailure(f"{doing} broke off ({reason}): {RESUME}")
+    def _make_failure(self, action: str, reason: str) -> HubFailure:
+        return HubFailure(f"{action} broke off ({reason}): {RESUME_ADVICE}")
 
-    def _said(self, error: object) -> str:
+    def _describe_error(self, error: object) -> str:
         return hub_error(error, self._token)

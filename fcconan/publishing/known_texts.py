@@ -17,11 +17,11 @@ class KnownTexts:
 
     Attributes:
         parts: The texts.
-        not_searched: Datasets of the catalogue whose texts are not available locally.
+        unavailable: Datasets of the catalogue whose texts are not available locally.
     """
 
     parts: tuple[Texts, ...]
-    not_searched: tuple[str, ...] = ()
+    unavailable: tuple[str, ...] = ()
 
     def is_text(self, string: str) -> bool:
         """Returns whether a string is one of the texts (see `Texts.is_text`)."""
@@ -33,25 +33,25 @@ class KnownTexts:
 
     def with_texts(self, texts: Iterable[str]) -> "KnownTexts":
         """Returns an index with further texts."""
-        return KnownTexts((*self.parts, Texts(texts)), self.not_searched)
+        return KnownTexts((*self.parts, Texts(texts)), self.unavailable)
 
 
-def known_texts() -> KnownTexts:
-    """Returns the texts of all catalogue datasets with local files, without downloads."""
-    return _known_texts(os.environ.get("FCCONAN_MIRROR"), os.environ.get("FCCONAN_CACHE"))
+def load_known_texts() -> KnownTexts:
+    """Loads the texts of all catalogue datasets that have local files; downloads nothing."""
+    return _load_known_texts(os.environ.get("FCCONAN_MIRROR"), os.environ.get("FCCONAN_CACHE"))
 
 
-def forget() -> None:
-    """Clears the cache of texts."""
-    _known_texts.cache_clear()
+def clear_known_texts() -> None:
+    """Clears the cache of `load_known_texts`."""
+    _load_known_texts.cache_clear()
 
 
 @lru_cache(maxsize=2)
-def _known_texts(mirror: str | None, cache: str | None) -> KnownTexts:  # arguments are the key of the cache
+def _load_known_texts(mirror: str | None, cache: str | None) -> KnownTexts:  # arguments are the key of the cache
     texts: set[str] = set()
     missing = []
     for name in recipe_names():
-        found = texts_of_recipe(name)
+        found = read_recipe_texts(name)
         if found is None:
             missing.append(name)
         else:
@@ -59,7 +59,7 @@ def _known_texts(mirror: str | None, cache: str | None) -> KnownTexts:  # argume
     return KnownTexts((Texts(texts),), tuple(missing))
 
 
-def texts_of_recipe(name: str) -> set[str] | None:
+def read_recipe_texts(name: str) -> set[str] | None:
     """Returns the texts of a dataset, or None if its files are not available or differ from the recipe."""
     from fcconan.building import builder_of, load_recipe, rule_of
     from fcconan.data import fetch, is_here
@@ -76,7 +76,7 @@ def texts_of_recipe(name: str) -> set[str] | None:
     return {text for table in built.tables for text in texts_of(table)}
 
 
-def texts_of_folder(folder: Path) -> Iterator[str]:
+def read_folder_texts(folder: Path) -> Iterator[str]:
     """Yields the texts of a dataset folder."""
     for path in sorted(folder.glob("*/*.parquet")):
         names = [name for name in read_schema(path).names if name in TEXT_COLUMNS]

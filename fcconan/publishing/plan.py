@@ -8,15 +8,15 @@ from typing import Any, Literal
 
 from fcconan.data import CARD, MANIFEST
 from fcconan.errors import InputError
-from fcconan.publishing.contents import Contents, is_built
-from fcconan.publishing.hub import Hub, Remote, RemoteFile
+from fcconan.publishing.contents import Contents, is_release_file
+from fcconan.publishing.hub import Hub, RemoteFile, RepositoryState
 from fcconan.publishing.options import PublishingOptions
 
 Change = Literal["new", "changed", "removed", "unchanged"]
 # Files that the Hub or the owner creates in a new repository.
-ATTRIBUTES = ".gitattributes"
-EXPECTED = frozenset({ATTRIBUTES, CARD})
-_OF_ANY_REPOSITORY = re.compile(r"\.git\w+|(LICEN[CS]E|CITATION|CHANGELOG|CONTRIBUTING)[.\w]*", re.IGNORECASE)
+GIT_ATTRIBUTES = ".gitattributes"
+INITIAL_FILES = frozenset({GIT_ATTRIBUTES, CARD})
+_COMMON_FILES = re.compile(r"\.git\w+|(LICEN[CS]E|CITATION|CHANGELOG|CONTRIBUTING)[.\w]*", re.IGNORECASE)
 _TAG = re.compile(r"(?!.*\.\.)(?!.*\.lock$)(?![0-9a-f]{40}$)[A-Za-z0-9][A-Za-z0-9._+-]{0,99}")
 _BRANCHES = ("main", "HEAD")
 
@@ -46,7 +46,7 @@ class Plan:
         remote: Current state of the repository.
         restricted: Published columns that must not be redistributed, by config.
         files: Changes of files, sorted by path.
-        kept: Files on the Hub from other sources than a publication; they are unchanged.
+        kept: Files on the Hub that no publication uploaded; they stay unchanged.
         tag: Name of the tag.
         tagged: Whether the tag already points to this content.
         make_private: Whether to make the repository private.
@@ -56,7 +56,7 @@ class Plan:
 
     repo_id: str
     contents: Contents
-    remote: Remote
+    remote: RepositoryState
     restricted: dict[str, list[str]]
     files: list[FileChange]
     kept: list[str]
@@ -119,7 +119,7 @@ def check_tag(tag: str) -> None:
         raise InputError(f"--tag {tag!r}: expected letters, digits, dots and dashes, such as v1.0")
 
 
-def default_tag(contents: Contents) -> str:
+def make_default_tag(contents: Contents) -> str:
     """Returns a tag that changes with the content: package version of the build, and a hash of all files."""
     version = str(contents.manifest.get("package", {}).get("version", "0"))
     return f"v{re.sub(r'[^A-Za-z0-9.]+', '-', version)}-{contents.digest}"
@@ -127,10 +127,10 @@ def default_tag(contents: Contents) -> str:
 
 def make_plan(
     hub: Hub,
-    remote: Remote,
+    remote: RepositoryState,
     contents: Contents,
     restricted: dict[str, list[str]],
-    served: list[str],
+    patterns: list[str],
     options: PublishingOptions,
 ) -> Plan:
     """Compares a folder with the repository on the Hub.
@@ -140,14 +140,14 @@ def make_plan(
         remote: Current state of the repository.
         contents: The folder.
         restricted: Columns of the folder that must not be redistributed, by config.
-        served: File patterns in the card of the folder.
+        patterns: File patterns in the card of the folder.
         options: The tag and the requested visibility.
 
     Raises:
         InputError: The repository has other content, the tag points to other content, or the gate would become weaker.
         HubFailure: The Hub failed.
     """
-    name = options.tag or default_tag(contents)
+    name = options.tag or make_default_tag(contents)
     check_tag(name)
     _check_same_dataset(hub.repo_id, remote, contents)
     if options.gated == "auto" and remote.gated == "manual":
@@ -155,13 +155,13 @@ def make_plan(
             f"{hub.repo_id} is gated with manual approval, which --gated auto would weaken: leave --gated out, or "
             f"change it at {hub.url}/settings"
         )
-    files, kept = _compare(remote, contents)
-    _check_kept(hub.repo_id, kept, served)
+    files, kept = _compare_files(remote, contents)
+    _check_kept(hub.repo_id, kept, patterns)
     changed = any(file.change != "unchanged" for file in files)
     tagged = _is_tagged(hub, remote, contents, name, changed=changed)
     notes = []
     if CARD in {file.path for file in files if file.change == "changed"} and _is_edited(remote, contents):
-        notes.append(f"{CARD} was edited on the Hub; the edits will be replaced.")
+        notes.append(f"{CARD} was edited on the Hub; the edits will be overwritten.")
     if contents.manifest["labels_only"] and (remote.manifest or {}).get("labels_only") is False:
         notes.append(
             "The history of the repository contains the texts of an earlier publication: never make it public."
@@ -181,43 +181,49 @@ def make_plan(
     )
 
 
-def _is_edited(remote: Remote, contents: Contents) -> bool:
+def _is_edited(remote: RepositoryState, contents: Contents) -> bool:
     """Returns whether the card of the same content was edited on the Hub."""
-    there = remote.files.get(MANIFEST)
-    return there is not None and is_same(contents, MANIFEST, there)
+    remote_file = remote.files.get(MANIFEST)
+    return remote_file is not None and has_same_content(contents, MANIFEST, remote_file)
 
 
-def _compare(remote: Remote, contents: Contents) -> tuple[list[FileChange], list[str]]:
+def _compare_files(remote: RepositoryState, contents: Contents) -> tuple[list[FileChange], list[str]]:
     files = []
     for path in sorted(contents.hashes):
         size = contents.path(path).stat().st_size
-        there = remote.files.get(path)
-        change: Change = "new" if there is None else "unchanged" if is_same(contents, path, there) else "changed"
+        remote_file = remote.files.get(path)
+        change: Change = (
+            "new"
+            if remote_file is None
+            else "unchanged"
+            if has_same_content(contents, path, remote_file)
+            else "changed"
+        )
         files.append(FileChange(path, change, size))
-    ours = {*filter(is_built, remote.manifest["files"]), MANIFEST} if remote.manifest is not None else set()
-    gone = sorted((ours & remote.files.keys()) - contents.hashes.keys())
-    files += [FileChange(path, "removed", remote.files[path].size) for path in gone]
-    return files, sorted(remote.files.keys() - contents.hashes.keys() - ours - {ATTRIBUTES})
+    published = {*filter(is_release_file, remote.manifest["files"]), MANIFEST} if remote.manifest is not None else set()
+    removed = sorted((published & remote.files.keys()) - contents.hashes.keys())
+    files += [FileChange(path, "removed", remote.files[path].size) for path in removed]
+    return files, sorted(remote.files.keys() - contents.hashes.keys() - published - {GIT_ATTRIBUTES})
 
 
-def is_same(contents: Contents, path: str, there: RemoteFile) -> bool:
+def has_same_content(contents: Contents, path: str, remote_file: RemoteFile) -> bool:
     """Returns whether a file on the Hub equals that of a folder."""
-    if there.sha256 is not None:
-        return there.sha256 == contents.hashes[path]
-    content = contents.path(path).read_bytes() if contents.path(path).stat().st_size == there.size else None
-    return content is not None and hashlib.sha1(b"blob %d\0" % len(content) + content).hexdigest() == there.blob
+    if remote_file.sha256 is not None:
+        return remote_file.sha256 == contents.hashes[path]
+    content = contents.path(path).read_bytes() if contents.path(path).stat().st_size == remote_file.size else None
+    return content is not None and hashlib.sha1(b"blob %d\0" % len(content) + content).hexdigest() == remote_file.blob
 
 
-def _check_same_dataset(repo_id: str, remote: Remote, contents: Contents) -> None:
+def _check_same_dataset(repo_id: str, remote: RepositoryState, contents: Contents) -> None:
     if remote.manifest is not None and remote.manifest.get("name") != contents.name:
         advice = ", or use the earlier --title of the rows" if contents.is_rows else ""
         raise InputError(
-            f"{repo_id} contains the dataset {remote.manifest.get('name')!r}, not {contents.name!r}: publish to another "
-            f"repository{advice}"
+            f"{repo_id} contains the dataset {remote.manifest.get('name')!r}, not {contents.name!r}: publish to "
+            f"another repository{advice}"
         )
     if remote.manifest is None:
-        others = [path for path in remote.files.keys() - EXPECTED if not _OF_ANY_REPOSITORY.fullmatch(path)]
-        taken = sorted((remote.files.keys() & contents.hashes.keys()) - (frozenset() if others else EXPECTED))
+        others = [path for path in remote.files.keys() - INITIAL_FILES if not _COMMON_FILES.fullmatch(path)]
+        taken = sorted((remote.files.keys() & contents.hashes.keys()) - (frozenset() if others else INITIAL_FILES))
         if taken:
             raise InputError(
                 f"{repo_id} contains {taken[0]}, which was not uploaded by `fcconan publish`: publish to another "
@@ -225,17 +231,17 @@ def _check_same_dataset(repo_id: str, remote: Remote, contents: Contents) -> Non
             )
 
 
-def _check_kept(repo_id: str, kept: list[str], served: list[str]) -> None:
-    for pattern in served:
+def _check_kept(repo_id: str, kept: list[str], patterns: list[str]) -> None:
+    for pattern in patterns:
         for path in kept:
             if fnmatchcase(path, pattern):
                 raise InputError(
-                    f"{repo_id} contains {path}, which was not uploaded by `fcconan publish` and would be loaded as a part "
-                    f"of {pattern.split('/')[0]}: remove it there, or publish to another repository"
+                    f"{repo_id} contains {path}, which was not uploaded by `fcconan publish` and would be loaded as a "
+                    f"part of {pattern.split('/')[0]}: remove it there, or publish to another repository"
                 )
 
 
-def _is_tagged(hub: Hub, remote: Remote, contents: Contents, tag: str, *, changed: bool) -> bool:
+def _is_tagged(hub: Hub, remote: RepositoryState, contents: Contents, tag: str, *, changed: bool) -> bool:
     """Returns whether a tag points to this content; raises an error if it points to other content."""
     commit = remote.tags.get(tag)
     if commit is None:
@@ -244,8 +250,8 @@ def _is_tagged(hub: Hub, remote: Remote, contents: Contents, tag: str, *, change
         if not changed:
             return True
     else:
-        there = hub.files_at(commit)
-        if all(path in there and is_same(contents, path, there[path]) for path in contents.hashes):
+        files = hub.files_at(commit)
+        if all(path in files and has_same_content(contents, path, files[path]) for path in contents.hashes):
             return True
     raise InputError(
         f"the tag {tag} of {hub.repo_id} points to other content (commit {commit[:8]}) and is not moved: "

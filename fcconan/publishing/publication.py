@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["ExecutedChanges", "HubFailure", "Plan", "Publication", "publish"]
 
 _REPO_ID = re.compile(r"(?!.*(--|\.\.))[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*(?<![.-])(?<!\.git)")
-_LONGEST = 96
+_MAX_LENGTH = 96
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ def publish(source: Path | str, repo_id: str, options: PublishingOptions) -> Pub
     from fcconan.publishing import gate, restricted
     from fcconan.publishing.checks import check_loading, check_published_card
     from fcconan.publishing.forms import check_titles
-    from fcconan.publishing.hub import Hub, Remote
+    from fcconan.publishing.hub import Hub, RepositoryState
     from fcconan.publishing.plan import check_tag, make_plan
     from fcconan.publishing.upload import execute_plan
 
@@ -85,43 +85,43 @@ def publish(source: Path | str, repo_id: str, options: PublishingOptions) -> Pub
     if options.tag is not None:
         check_tag(options.tag)
     with ExitStack() as stack:
-        contents, known = _contents(Path(source), options, stack)
+        contents, known = _open_contents(Path(source), options, stack)
         if known is not None:
             name = repo_id.partition("/")[2]
             check_titles({"the name of the repository": name} | ({"--tag": options.tag} if options.tag else {}), known)
-        columns = restricted.restricted_columns(contents, known)
+        columns = restricted.find_restricted_columns(contents, known)
         gate.check_permission(contents, columns, may_redistribute=options.may_redistribute)
         restricted.check_no_text_in_card(contents, columns, known)
-        served = check_published_card(contents)
+        patterns = check_published_card(contents)
         check_loading(contents)
         hub = Hub(repo_id)
         if hub.is_offline and options.dry_run:
-            remote = Remote(exists=False)
+            remote = RepositoryState(exists=False)
         else:
             if hub.has_token or not options.dry_run:
                 hub.check_token()
             remote = hub.read()
-        gate.check_closed(repo_id, remote, columns, options)
-        plan = make_plan(hub, remote, contents, columns, served, options)
+        gate.check_planned_visibility(repo_id, remote, columns, options)
+        plan = make_plan(hub, remote, contents, columns, patterns, options)
         if hub.is_offline and options.dry_run:
             plan.notes.append("HF_HUB_OFFLINE is set: the plan shows all files as new, without reading the Hub.")
         elif not hub.has_token and not remote.exists:
             plan.notes.append("Without a token, a private repository of this name is not visible.")
-        if known is not None and known.not_searched:
+        if known is not None and known.unavailable:
             plan.notes.append(
-                f"Datasets without local files, whose texts were not searched: {', '.join(known.not_searched)}."
+                f"Datasets without local files, whose texts were not searched: {', '.join(known.unavailable)}."
             )
         return Publication(plan, hub.url, None if options.dry_run else execute_plan(hub, plan, options))
 
 
-def _contents(source: Path, options: PublishingOptions, stack: ExitStack) -> "tuple[Contents, KnownTexts | None]":
+def _open_contents(source: Path, options: PublishingOptions, stack: ExitStack) -> "tuple[Contents, KnownTexts | None]":
     """Returns the content to publish, and the texts that must not be published; None for a folder with texts."""
     from fcconan.publishing.contents import read_contents
-    from fcconan.publishing.known_texts import known_texts
+    from fcconan.publishing.known_texts import load_known_texts
     from fcconan.publishing.rows import is_release, stage_rows
 
     if not is_release(source):
-        return stack.enter_context(stage_rows(source, known_texts(), options))
+        return stack.enter_context(stage_rows(source, load_known_texts(), options))
     if options.about or options.title or options.drop_columns:
         raise InputError(
             f"{source} is a dataset folder, which has its card and columns: leave --about, --title and --drop-column "
@@ -129,7 +129,7 @@ def _contents(source: Path, options: PublishingOptions, stack: ExitStack) -> "tu
         )
     contents = read_contents(source)
     if contents.manifest["labels_only"]:
-        return contents, known_texts()
+        return contents, load_known_texts()
     if options.labels_only:
         raise InputError(
             f"{source} was built with its texts: publish the output of `fcconan build {contents.name} --labels-only`"
@@ -138,7 +138,7 @@ def _contents(source: Path, options: PublishingOptions, stack: ExitStack) -> "tu
 
 
 def _check_repo_id(repo_id: str) -> None:
-    if not _REPO_ID.fullmatch(repo_id) or len(repo_id) > _LONGEST:
+    if not _REPO_ID.fullmatch(repo_id) or len(repo_id) > _MAX_LENGTH:
         raise InputError(
             f"{repo_id!r} is not a name of a repository: give OWNER/NAME, such as my-name/my-dataset, of letters, "
             "digits, `-`, `_` and `.`"

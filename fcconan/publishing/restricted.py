@@ -12,13 +12,13 @@ from fcconan.data import CARD, MANIFEST, TEXT_COLUMNS, column_of, read_table
 from fcconan.errors import InputError
 from fcconan.publishing.contents import Contents
 from fcconan.publishing.forms import (
-    TEXTS,
+    TEXT_COLUMN_REASON,
     check_column_names,
     check_document,
-    column_problem,
-    open_strings,
-    signature_values,
-    strings_of,
+    find_column_problem,
+    iterate_strings,
+    join_signature_values,
+    list_free_strings,
 )
 from fcconan.publishing.known_texts import KnownTexts
 
@@ -30,7 +30,7 @@ _MANIFEST_KEYS = frozenset(
 )
 
 
-def restricted_columns(contents: Contents, known: KnownTexts | None = None) -> dict[str, list[str]]:
+def find_restricted_columns(contents: Contents, known: KnownTexts | None = None) -> dict[str, list[str]]:
     """Returns the columns that must not be redistributed, by config; none for redistributable datasets.
 
     A column is restricted if the manifest lists it, if it has the name of a text column, or if one of its strings does
@@ -45,7 +45,7 @@ def restricted_columns(contents: Contents, known: KnownTexts | None = None) -> d
             texts.
     """
     found: dict[tuple[str, str], str] = {}  # config and column -> reason
-    names = [signature_values(signature) for signature in contents.manifest.get("signatures", ())]
+    names = [join_signature_values(signature) for signature in contents.manifest.get("signatures", ())]
     changed: list[str] = []
     for path in contents.tables:
         table = read_table(contents.path(path))
@@ -55,15 +55,15 @@ def restricted_columns(contents: Contents, known: KnownTexts | None = None) -> d
         names += [name for name in table.column_names if column_of(config, name) is None]
         declared = {*contents.manifest.get("restricted_columns", {}).get(config, ()), *TEXT_COLUMNS}
         for name, column in zip(table.column_names, table.columns, strict=True):
-            why = TEXTS if name in declared else column_problem(config, name, column, known)
-            if why is not None:
-                found.setdefault((config, name), why)
+            reason = TEXT_COLUMN_REASON if name in declared else find_column_problem(config, name, column, known)
+            if reason is not None:
+                found.setdefault((config, name), reason)
             else:
-                names += open_strings(config, name, column)
-        if not _is_as_written(table, contents.path(path)):
+                names += list_free_strings(config, name, column)
+        if not _has_only_rows(table, contents.path(path)):
             changed.append(where)
     if contents.manifest["labels_only"] and found:
-        raise _holds_text(contents, found)
+        raise _make_text_error(contents, found)
     if changed:
         raise InputError(
             f"{changed[0]} differs from the file that this version of fcconan with pyarrow {pa.__version__} writes for "
@@ -77,20 +77,20 @@ def restricted_columns(contents: Contents, known: KnownTexts | None = None) -> d
     if not is_redistributable(contents.manifest):
         return grouped(sorted(found))
     # Only the text columns have been compared with the dataset.
-    others = {column: why for column, why in found.items() if contents.is_rows and why != TEXTS}
+    others = {column: reason for column, reason in found.items() if contents.is_rows and reason != TEXT_COLUMN_REASON}
     if others:
-        raise _holds_text(contents, others)
+        raise _make_text_error(contents, others)
     return {}
 
 
-def _holds_text(contents: Contents, found: dict[tuple[str, str], str]) -> InputError:
+def _make_text_error(contents: Contents, found: dict[tuple[str, str], str]) -> InputError:
     config, name = min(found)
     where, advice = (
         (contents.title, f"leave it out with --drop-column {name}, or give it such values")
         if contents.is_rows
         else (f"{contents.folder} is labels-only, but", "build the folder again")
     )
-    columns = columns_text(grouped(sorted(found)))
+    columns = format_columns(grouped(sorted(found)))
     return InputError(f"{where} contains text ({columns}); {config}: {name}, {found[config, name]}: {advice}")
 
 
@@ -104,7 +104,7 @@ def is_redistributable(manifest: dict[str, Any]) -> bool:
     return manifest["name"] not in recipe_names() or load_recipe(manifest["name"]).redistributable
 
 
-def columns_text(columns: dict[str, list[str]]) -> str:
+def format_columns(columns: dict[str, list[str]]) -> str:
     """Returns columns as `config: column, column; config: ...`."""
     return "; ".join(f"{config}: {', '.join(names)}" for config, names in columns.items())
 
@@ -120,7 +120,7 @@ def check_no_text_in_card(contents: Contents, columns: dict[str, list[str]], kno
     Raises:
         InputError: Card or manifest quotes a text.
     """
-    own = KnownTexts(tuple(Texts(texts) for texts in _texts(contents, columns)))
+    own = KnownTexts(tuple(Texts(texts) for texts in _read_restricted_texts(contents, columns)))
     advice = "remove the quotation from the card in the recipe and build again"
     if contents.is_rows:
         advice = "give another --title, or leave columns out with --drop-column"
@@ -132,21 +132,24 @@ def check_no_text_in_card(contents: Contents, columns: dict[str, list[str]], kno
         public = contents.path(name).read_text(encoding="utf-8")
         check_document(where, public, (), own, advice)
         if known is not None:
-            strings = strings_of(json.loads(public)) if name == MANIFEST else ()
+            strings = iterate_strings(json.loads(public)) if name == MANIFEST else ()
             check_document(where, public, strings, known, advice)
 
 
-def _texts(contents: Contents, columns: dict[str, list[str]]) -> Iterator[Iterable[str]]:
+def _read_restricted_texts(contents: Contents, columns: dict[str, list[str]]) -> Iterator[Iterable[str]]:
     for path in contents.tables:
         wanted = columns.get(path.split("/")[0])
         if wanted:
             table = read_table(contents.path(path))
             yield {
-                text for name in wanted if name in table.column_names for text in strings_of(table[name].to_pylist())
+                text
+                for name in wanted
+                if name in table.column_names
+                for text in iterate_strings(table[name].to_pylist())
             }
 
 
-def _is_as_written(table: pa.Table, path: Path) -> bool:
+def _has_only_rows(table: pa.Table, path: Path) -> bool:
     """Returns whether a file has only the rows of a table, without other metadata or further bytes."""
     columns = {field.name: kind_of(field.type) for field in table.schema}
     kinds = {name: kind for name, kind in columns.items() if kind is not None}

@@ -21,14 +21,14 @@ from fcconan.data import (
     read_rows,
 )
 from fcconan.errors import InputError
-from fcconan.publishing.forms import check_column_names, shown
+from fcconan.publishing.forms import check_column_names, describe_string
 
 RUN_SUFFIXES = (".trec", ".run")
 RESULT_SUFFIX = ".json"
 SPLIT = "test"
 Row = dict[str, Any]
 # Identifying columns of each kind of row, the most specific kind first.
-KNOWN_BY = {
+IDENTIFYING_COLUMNS = {
     "comparisons": ("system_a", "system_b", "verdict"),
     "ratings": ("reply_id", "rater", "aspect", "value"),
     "votes": ("pair_id", "rater", "label"),
@@ -38,22 +38,24 @@ KNOWN_BY = {
     "tests": ("a", "b", "partition", "metric", "difference"),
 }
 # Identifying columns of the first row of results, the most specific kind first. Other rows are `results`.
-RESULTS_KNOWN_BY = {
+RESULT_COLUMNS = {
     "reproduction": {"published", "recomputed"},
     "correlations": {"metric", "coefficient", "value"},
     "agreement": {"coefficient", "value"},
     "leaderboard": {"system", "rater", "aspect", "value"},
 }
 # Computed results, of which only numbers, names and ids are required.
-RESULTS = frozenset({"results", "tests", "tournament", "leaderboard", "correlations", "agreement", "reproduction"})
+RESULT_CONFIGS = frozenset(
+    {"results", "tests", "tournament", "leaderboard", "correlations", "agreement", "reproduction"}
+)
 
 
-def holds_rows(path: Path) -> bool:
+def has_rows(path: Path) -> bool:
     """Returns whether a file has the suffix of rows or a run, or contains a result with rows."""
     if path.suffix != RESULT_SUFFIX:
         return path.suffix in (*SUFFIXES, *RUN_SUFFIXES)
     try:
-        _result(path)
+        _read_result(path)
     except InputError:
         return False
     return True
@@ -76,32 +78,32 @@ def read_tables(files: Iterable[Path], dropped: Collection[str] = ()) -> tuple[l
     signatures: list[str] = []
     for path in files:
         if path.suffix in RUN_SUFFIXES:
-            found.setdefault("rankings", []).extend(_run(path))
+            found.setdefault("rankings", []).extend(_read_run(path))
         elif path.suffix == RESULT_SUFFIX:
-            config, more, stated = _result(path)
+            config, more, stated = _read_result(path)
             found.setdefault(config, []).extend(more)
             signatures += stated
         else:
             more = list(read_rows(path))
-            found.setdefault(_kind(path, more), []).extend(more)
+            found.setdefault(_find_kind(path, more), []).extend(more)
     absent = set(dropped) - {name for rows in found.values() for row in rows for name in row}
     if absent:
         raise InputError(f"--drop-column {min(absent)}: found no column of this name")
-    return [_table(config, found[config], dropped) for config in sorted(found)], list(dict.fromkeys(signatures))
+    return [_make_table(config, found[config], dropped) for config in sorted(found)], list(dict.fromkeys(signatures))
 
 
-def _kind(path: Path, found: list[Row]) -> str:
+def _find_kind(path: Path, found: list[Row]) -> str:
     if not found:
         raise InputError(f"{path} has no rows to publish: check the file")
-    for kind, needed in KNOWN_BY.items():
+    for kind, needed in IDENTIFYING_COLUMNS.items():
         if all(name in found[0] for name in needed):
             return kind
-    known = "; ".join(f"{kind} ({', '.join(needed)})" for kind, needed in KNOWN_BY.items())
+    known = "; ".join(f"{kind} ({', '.join(needed)})" for kind, needed in IDENTIFYING_COLUMNS.items())
     names = ", ".join(filter(is_name, list(found[0])[:8]))
     raise InputError(f"{path} has an unknown kind of rows (columns {names}): expected the columns of {known}")
 
 
-def _run(path: Path) -> list[Row]:
+def _read_run(path: Path) -> list[Row]:
     from fcconan.retrieval import read_run
 
     system, run = read_run(path)
@@ -112,21 +114,21 @@ def _run(path: Path) -> list[Row]:
     ]
 
 
-def _result(path: Path) -> tuple[str, list[Row], list[str]]:
+def _read_result(path: Path) -> tuple[str, list[Row], list[str]]:
     """Returns the kind of a result, its rows, and its signatures."""
     try:
         result = json.loads(path.read_text(encoding="utf-8"))
-        json.dumps(result, ensure_ascii=False).encode()  # half a character cannot be written
+        json.dumps(result, ensure_ascii=False).encode()  # fails for unpaired surrogates
     except (OSError, ValueError, RecursionError) as error:
         reason = " ".join(str(error).split())[:200]
         raise InputError(f"{path} cannot be read ({reason}): give an output of --json") from error
-    whole = result if isinstance(result, dict) else {"rows": result}
-    systems, rows = whole.get("systems"), whole.get("rows")
-    if isinstance(systems, dict) and "protocol" in whole:
+    document = result if isinstance(result, dict) else {"rows": result}
+    systems, rows = document.get("systems"), document.get("rows")
+    if isinstance(systems, dict) and "protocol" in document:
         from fcconan.retrieval import all_rows_csv
 
         try:
-            return "results", list(csv.DictReader(io.StringIO(all_rows_csv(whole)))), _signatures(whole)
+            return "results", list(csv.DictReader(io.StringIO(all_rows_csv(document)))), _list_signatures(document)
         except (AttributeError, KeyError, TypeError) as error:
             raise InputError(
                 f"{path} is not a result of `fcconan bench` ({error!r}): give an output of --json"
@@ -135,18 +137,18 @@ def _result(path: Path) -> tuple[str, list[Row], list[str]]:
     listed = systems if is_tournament else rows
     if not isinstance(listed, list) or not listed or not all(isinstance(row, dict) for row in listed):
         raise InputError(f"{path} has no result with rows: give an output of --json")
-    known = (kind for kind, needed in RESULTS_KNOWN_BY.items() if needed <= listed[0].keys())
-    return "tournament" if is_tournament else next(known, "results"), listed, _signatures(whole)
+    known = (kind for kind, needed in RESULT_COLUMNS.items() if needed <= listed[0].keys())
+    return "tournament" if is_tournament else next(known, "results"), listed, _list_signatures(document)
 
 
-def _signatures(result: dict[str, Any]) -> list[str]:
+def _list_signatures(result: dict[str, Any]) -> list[str]:
     """Returns the signatures of a result; some kinds have several."""
     stated = result.get("signature")
     listed = [*stated.values()] if isinstance(stated, dict) else stated if isinstance(stated, list) else [stated]
     return list(dict.fromkeys(each for each in listed if isinstance(each, str)))
 
 
-def _table(config: str, found: list[Row], dropped: Collection[str]) -> Table:
+def _make_table(config: str, found: list[Row], dropped: Collection[str]) -> Table:
     schema = PUBLISHED[config]
     names = [name for name in dict.fromkeys(name for row in found for name in row) if name not in dropped]
     check_column_names(f"a file of {config}", config, names, None)
@@ -163,8 +165,8 @@ def _table(config: str, found: list[Row], dropped: Collection[str]) -> Table:
         kind = schema[name].kind if name in schema else None
         if name in schema and schema[name].form is TEXT and kind not in RESTRICTED_TYPES:
             kind = "text"
-        columns[name], data[name] = _typed(name, values, kind)
-        if columns[name] in RESTRICTED_TYPES and (config in RESULTS or not any(data[name])):
+        columns[name], data[name] = _convert_column(name, values, kind)
+        if columns[name] in RESTRICTED_TYPES and (config in RESULT_CONFIGS or not any(data[name])):
             del columns[name], data[name]  # a note, or an empty column of texts
     table = Table(config, SPLIT, columns, data, ())
     if config == "comparisons":
@@ -172,7 +174,7 @@ def _table(config: str, found: list[Row], dropped: Collection[str]) -> Table:
     return table
 
 
-def _typed(name: str, values: list[Any], kind: str | None) -> tuple[str, list[Any]]:
+def _convert_column(name: str, values: list[Any], kind: str | None) -> tuple[str, list[Any]]:
     """Returns the type of a column and its converted values.
 
     Args:
@@ -180,64 +182,66 @@ def _typed(name: str, values: list[Any], kind: str | None) -> tuple[str, list[An
         values: Values of the column.
         kind: Type of the column; None for an unknown column, whose strings count as texts.
     """
-    if kind is not None and kind in _CASTS:
-        return kind, [_cast(name, kind, value) for value in values]
+    if kind is not None and kind in _PARSERS:
+        return kind, [_convert_value(name, kind, value) for value in values]
     if kind is None and any(value is not None for value in values):
-        for guess in GUESSED:
+        for guess in GUESSED_TYPES:
             with suppress(InputError):
-                return guess, [_cast(name, guess, value) for value in values]
-    strings = [value if value is None or isinstance(value, str) else _json(value) for value in values]
+                return guess, [_convert_value(name, guess, value) for value in values]
+    strings = [value if value is None or isinstance(value, str) else _to_json(value) for value in values]
     return ("text" if kind in (None, "text") else "string"), strings
 
 
-def _cast(name: str, kind: str, value: Any) -> Any:
+def _convert_value(name: str, kind: str, value: Any) -> Any:
     try:
-        return None if value is None else _CASTS[kind](value)
+        return None if value is None else _PARSERS[kind](value)
     except (KeyError, ValueError, TypeError, OverflowError):
-        raise InputError(f"column {name} holds {shown(str(value))}, expected {kind}: correct that cell") from None
+        raise InputError(
+            f"column {name} holds {describe_string(str(value))}, expected {kind}: correct that cell"
+        ) from None
 
 
-def _truth(value: Any) -> bool:
+def _parse_bool(value: Any) -> bool:
     if isinstance(value, bool):
         return value
     return {"True": True, "False": False, "true": True, "false": False}[value]
 
 
-def _whole(value: Any) -> int:
-    number = _float(value)
+def _parse_int(value: Any) -> int:
+    number = _parse_float(value)
     if not number.is_integer() or abs(number) >= 2**31:
         raise ValueError(value)
     return int(number)
 
 
-def _float(value: Any) -> float:
+def _parse_float(value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         raise TypeError(value)
     return float(value)
 
 
-def _strings(value: Any) -> list[str]:
+def _parse_strings(value: Any) -> list[str]:
     listed = json.loads(value) if isinstance(value, str) else value
     if not isinstance(listed, list):
         raise TypeError(value)
     return [str(each) for each in listed]
 
 
-_CASTS: dict[str, Callable[[Any], Any]] = {
-    "bool": _truth,
-    "int": _whole,
-    "float": _float,
-    "strings": _strings,
-    "texts": _strings,
+_PARSERS: dict[str, Callable[[Any], Any]] = {
+    "bool": _parse_bool,
+    "int": _parse_int,
+    "float": _parse_float,
+    "strings": _parse_strings,
+    "texts": _parse_strings,
 }
-GUESSED = ("bool", "int", "float")  # possible types of unknown columns
+GUESSED_TYPES = ("bool", "int", "float")  # possible types of unknown columns
 
 
-def _json(value: Any) -> str:
+def _to_json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, default=str)  # dates and similar types of Parquet
 
 
-def foreign_texts(tables: Iterable[Table], texts: Collection[str]) -> list[str]:
+def find_foreign_texts(tables: Iterable[Table], texts: Collection[str]) -> list[str]:
     """Returns the columns with a text that is not in a dataset, as `config: column`.
 
     Args:

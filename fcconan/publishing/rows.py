@@ -24,15 +24,16 @@ from fcconan.data import MANIFEST, describe_config, normalise, temporary_folder
 from fcconan.errors import InputError
 from fcconan.publishing.contents import Contents, read_contents
 from fcconan.publishing.forms import check_titles, clean_signature
-from fcconan.publishing.known_texts import KnownTexts, texts_of_folder
+from fcconan.publishing.known_texts import KnownTexts, read_folder_texts
 from fcconan.publishing.options import PublishingOptions
-from fcconan.publishing.restricted import columns_text, is_redistributable
-from fcconan.publishing.row_tables import RESULT_SUFFIX, foreign_texts, holds_rows, read_tables
+from fcconan.publishing.restricted import format_columns, is_redistributable
+from fcconan.publishing.row_tables import RESULT_SUFFIX, find_foreign_texts, has_rows, read_tables
 
 KIND = "rows"
-SPOKEN = ("hate_speech", "counter_narrative", "text", "references")  # columns of texts by people and systems
-JOURNAL = "journal.jsonl"  # answers of models in the output of `evaluate-generators`
-TASKS = {
+# Texts by people and systems, without explanations by judges.
+SOURCE_TEXT_COLUMNS = ("hate_speech", "counter_narrative", "text", "references")
+ANSWER_LOG = "journal.jsonl"  # answers of models in the output of `evaluate-generators`
+TASK_CATEGORIES = {
     "replies": "text-generation",
     "rankings": "text-retrieval",
     "results": "text-retrieval",
@@ -69,14 +70,14 @@ def stage_rows(source: Path, known: KnownTexts, options: PublishingOptions) -> I
         InputError: A file cannot be read, or the rows have texts that are not in `about`.
     """
     about, labels_only = options.about, options.labels_only
-    chosen, left_out = _files(source)
+    chosen, left_out = _find_files(source)
     tables, signatures = read_tables(chosen, options.drop_columns)
     dataset = read_contents(about).manifest if about is not None else None
-    own = {*texts_of_folder(about)} if about is not None else set()
-    known = known.with_texts(own | {text for table in tables for text in texts_of(table, SPOKEN)})
+    own = {*read_folder_texts(about)} if about is not None else set()
+    known = known.with_texts(own | {text for table in tables for text in texts_of(table, SOURCE_TEXT_COLUMNS)})
     free = dataset is not None and is_redistributable(dataset)
     if free and not labels_only:
-        foreign = foreign_texts(tables, {*map(normalise, own)})
+        foreign = find_foreign_texts(tables, {*map(normalise, own)})
         if foreign:
             raise InputError(
                 f"{source} contains texts that are not in {about} ({'; '.join(foreign)}): give the dataset with these "
@@ -95,7 +96,7 @@ def stage_rows(source: Path, known: KnownTexts, options: PublishingOptions) -> I
         title = source.resolve().stem.replace("-", " ").replace("_", " ")
         origin = "the name of the file or folder, which is the title without --title,"
     check_titles({origin: title} | ({"the name of the dataset of --about": dataset["name"]} if dataset else {}), known)
-    recipe = _recipe(written, " ".join(title.split()), options, dataset, redistributable=free)
+    recipe = _make_recipe(written, " ".join(title.split()), options, dataset, redistributable=free)
     names = frozenset(
         name  # names outside of text columns, which are checked before the upload
         for table in tables
@@ -105,16 +106,16 @@ def stage_rows(source: Path, known: KnownTexts, options: PublishingOptions) -> I
     )
     signatures = [clean for each in signatures if (clean := clean_signature(each, names, known))]
     with temporary_folder("fcconan-rows-") as folder:
-        _write(folder, written, recipe, restricted, labels_only, dataset, signatures)
+        _write_folder(folder, written, recipe, restricted, labels_only, dataset, signatures)
         contents = read_contents(folder)
-        notes = [f"Left out as text: {columns_text(restricted)}."] if labels_only and restricted else []
+        notes = [f"Left out as text: {format_columns(restricted)}."] if labels_only and restricted else []
         yield Contents(contents.folder, contents.manifest, contents.hashes, left_out, notes), known
 
 
-def _files(source: Path) -> tuple[list[Path], list[str]]:
+def _find_files(source: Path) -> tuple[list[Path], list[str]]:
     """Returns the files of rows, and the other files of a folder."""
     if not source.is_dir():
-        if source.suffix != RESULT_SUFFIX and not holds_rows(source):
+        if source.suffix != RESULT_SUFFIX and not has_rows(source):
             raise InputError(
                 f"{source} is not a file of rows, run or result: found the suffix {source.suffix or 'none'}, expected "
                 " .parquet, .jsonl, .csv, .tsv, .trec, .run or .json"
@@ -127,18 +128,18 @@ def _files(source: Path) -> tuple[list[Path], list[str]]:
         path
         for path in present
         if not any(part.startswith(".") for part in path.relative_to(source).parts)  # hidden files, such as backups
-        and path.name != JOURNAL
+        and path.name != ANSWER_LOG
         and not any(path.is_relative_to(release) for release in releases)
         and "qrels" not in path.relative_to(source).parts[:-1]
         and not (path.name == "results.json" and path.with_suffix(".csv") in present)
-        and holds_rows(path)
+        and has_rows(path)
     ]
     if not chosen:
         raise InputError(f"{source} has no {MANIFEST}, and no file of rows, run or result: give another folder")
     return chosen, [path.relative_to(source).as_posix() for path in present if path not in chosen]
 
 
-def _recipe(
+def _make_recipe(
     built: Built, title: str, options: PublishingOptions, dataset: dict[str, Any] | None, *, redistributable: bool
 ) -> Recipe:
     """Returns the entries of a recipe for card and manifest."""
@@ -154,7 +155,9 @@ def _recipe(
         "kind": KIND,
         "languages": [options.language],
         "card_licence": options.licence,
-        "task_categories": list(dict.fromkeys(TASKS.get(config, "text-classification") for config in configs)),
+        "task_categories": list(
+            dict.fromkeys(TASK_CATEGORIES.get(config, "text-classification") for config in configs)
+        ),
         "annotations_creators": creators or ["no-annotation"],
         "language_creators": ["machine-generated" if "replies" in configs else "other"],
         "synthetic": bool(dataset and dataset.get("synthetic")),
@@ -163,7 +166,7 @@ def _recipe(
     return Recipe.model_construct(**values)
 
 
-def _write(
+def _write_folder(
     folder: Path,
     built: Built,
     recipe: Recipe,

@@ -18,7 +18,7 @@ from fcconan.errors import InputError
 from fcconan.publishing.checks import check_loading, check_published_card
 from fcconan.publishing.contents import Contents, read_contents
 from fcconan.publishing.publication import HubFailure
-from fcconan.publishing.restricted import check_no_text_in_card, restricted_columns
+from fcconan.publishing.restricted import check_no_text_in_card, find_restricted_columns
 from tests import small
 from tests.publishing.hub import Hub, publish
 from tests.publishing.test_publish import leaked
@@ -63,20 +63,20 @@ def test_the_folder_must_be_as_it_was_built(copied: Path) -> None:
 
 def test_restricted_columns_are_those_that_the_files_hold(copied: Path) -> None:
     full, labels = copied / "full", copied / "labels"
-    columns = restricted_columns(read_contents(full))
+    columns = find_restricted_columns(read_contents(full))
     assert columns == {
         **dict.fromkeys(("bronze", "diamond", "gold", "silver", "train"), TEXTS),
         "corpus": ["text"],
         "queries": ["text"],
     }
-    assert restricted_columns(read_contents(labels)) == {}
+    assert find_restricted_columns(read_contents(labels)) == {}
     # The manifest says that there is no text; the files say otherwise.
-    assert restricted_columns(resigned(full, restricted_columns={})) == columns
+    assert find_restricted_columns(resigned(full, restricted_columns={})) == columns
     # A catalogue that knows better, and a dataset of one's own that may be passed on.
-    assert restricted_columns(resigned(full, name="fc-conan", redistributable=True)) == columns
-    assert restricted_columns(resigned(full, name="small", redistributable=True)) == {}
+    assert find_restricted_columns(resigned(full, name="fc-conan", redistributable=True)) == columns
+    assert find_restricted_columns(resigned(full, name="small", redistributable=True)) == {}
     with pytest.raises(InputError, match="is labels-only, but contains text"):
-        restricted_columns(resigned(full, labels_only=True))
+        find_restricted_columns(resigned(full, labels_only=True))
 
 
 @pytest.mark.parametrize(
@@ -118,7 +118,7 @@ def test_sentences_are_found_in_columns_that_nobody_declared(copied: Path, colum
     table = pq.read_table(folder / GOLD).append_column("remark.a", pa.array(["short"] * 6))
     pq.write_table(table.append_column(name, column), folder / GOLD)
     with pytest.raises(InputError, match=rf"labels-only, but contains text \(gold: {name}\); gold: {name}, "):
-        restricted_columns(resigned(folder))
+        find_restricted_columns(resigned(folder))
 
 
 def test_no_text_is_in_names_and_descriptions_of_columns(copied: Path) -> None:
@@ -133,13 +133,15 @@ def test_no_text_is_in_names_and_descriptions_of_columns(copied: Path) -> None:
         table.cast(table.schema.set(0, first.with_metadata({"comment": SENTENCE}))),
     ):
         pq.write_table(bad, folder / GOLD)
-        with pytest.raises(InputError, match=r"may contain further data|the name of a column may not|type is struct"):
-            restricted_columns(resigned(folder))
+        with pytest.raises(
+            InputError, match=r"may contain further data|column name cannot be published|type is struct"
+        ):
+            find_restricted_columns(resigned(folder))
 
 
 def test_the_card_of_a_gated_dataset_quotes_none_of_its_texts(copied: Path) -> None:
     folder = copied / "full"
-    columns = restricted_columns(read_contents(folder))
+    columns = find_restricted_columns(read_contents(folder))
     check_no_text_in_card(read_contents(folder), columns)
     card = (folder / "README.md").read_text()
     marked = (f'"{small.HS[1]}"', f"**{small.HS[1]}**", f"({small.HS[1].rstrip('.')}!)")
@@ -174,11 +176,11 @@ def test_the_card_of_a_gated_dataset_quotes_none_of_its_texts(copied: Path) -> N
         ),
         ("## Citation", "## Quotation", "the section 'Citation' is missing or empty"),
         ("A test.", "TODO", "holds 'TODO'"),
-        ("path: gold/test-*.parquet", "path: golden/test-*.parquet", "its configs are not those"),
-        ("num_examples: 6", "num_examples: 7", "its counts are not those of the manifest"),
-        ("- config_name: gold\n  data_files", "- config_name: golden\n  data_files", "its configs are not those"),
-        ("path: queries/test-*.parquet", "path: corpus/test-*.parquet", "its configs are not those"),
-        ("  version: 1.", "  version: 2.", "its configs are not those of the manifest"),
+        ("path: gold/test-*.parquet", "path: golden/test-*.parquet", "its configs differ from those"),
+        ("num_examples: 6", "num_examples: 7", "its counts differ from those of the manifest"),
+        ("- config_name: gold\n  data_files", "- config_name: golden\n  data_files", "its configs differ from those"),
+        ("path: queries/test-*.parquet", "path: corpus/test-*.parquet", "its configs differ from those"),
+        ("  version: 1.", "  version: 2.", "its configs differ from those of the manifest"),
     ],
 )
 def test_a_card_that_the_hub_would_not_take_is_refused(copied: Path, old: str, new: str, said: str) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from fcconan.building.quotations import Texts
 from fcconan.data.forms import NAME
-from fcconan.publishing.forms import clean_signature, problem, strings_of
+from fcconan.publishing.forms import clean_signature, find_problem, iterate_strings
 from fcconan.publishing.known_texts import KnownTexts
 from tests.golden.files import RECORDS, read
 
@@ -28,7 +28,7 @@ evidence | refusal | contradicted | parse_failed | ndcg@10 | rouge-l | facebook/
 
 @pytest.mark.parametrize("name", [name.strip() for name in re.split(r"[|\n]", HONEST) if name.strip()])
 def test_names_of_systems_people_and_aspects_are_names(name: str) -> None:
-    assert problem(name, NAME, KNOWN) is None
+    assert find_problem(name, NAME, KNOWN) is None
 
 
 @pytest.mark.parametrize(
@@ -49,13 +49,13 @@ def test_names_of_systems_people_and_aspects_are_names(name: str) -> None:
     ],
 )
 def test_texts_and_what_holds_them_are_no_names(name: str) -> None:
-    assert problem(name, NAME, KNOWN) is not None
+    assert find_problem(name, NAME, KNOWN) is not None
 
 
 def recorded() -> Iterator[str]:
     """Yields the signatures of results in the golden record, with a version for what it masks."""
     for path in sorted(RECORDS.glob("*.json")):
-        for string in strings_of(read(path.stem)):
+        for string in iterate_strings(read(path.stem)):
             if re.match(r"(fcconan:\*|audit)\|", string) and "|corpus:" not in string and "\n" not in string:
                 yield string.replace("*", "1.0.1")
 

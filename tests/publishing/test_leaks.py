@@ -31,11 +31,11 @@ def sources(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(known_texts, "recipe_names", lambda: ["demo", recipe])
         patch.setattr("fcconan.publishing.checks.check_loading", lambda contents: None)
-        known_texts.forget()
+        known_texts.clear_known_texts()
         build("demo", folder / "demo")
         build(recipe, folder / "labels", labels_only=True)
         yield folder
-    known_texts.forget()
+    known_texts.clear_known_texts()
 
 
 @pytest.fixture
@@ -100,8 +100,8 @@ def test_datasets_that_are_not_here_are_named(hub: Hub, tmp_path: Path, sources:
     names: Any = ["demo", "conan", "cseval"]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(known_texts, "recipe_names", lambda: names)
-        known_texts.forget()
+        known_texts.clear_known_texts()
         path = write(tmp_path, "ratings", [honest_row("ratings")])
         notes = publish(path, "my-name/data", labels_only=True).plan.notes
-    known_texts.forget()
+    known_texts.clear_known_texts()
     assert notes == ["Datasets without local files, whose texts were not searched: conan, cseval."]

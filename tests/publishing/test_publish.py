@@ -457,7 +457,7 @@ def test_a_card_that_was_edited_and_texts_in_the_history_are_spoken_of(hub: Hub,
     repo = hub.repos[REPO]
     repo.add("edited", {**repo.commits[-1].files, "README.md": Blob(b"Mine.", lfs=False)})
     assert publish(built / "full", REPO, may_redistribute=True, dry_run=True).plan.notes == [
-        "README.md was edited on the Hub; the edits will be replaced."
+        "README.md was edited on the Hub; the edits will be overwritten."
     ]
     assert publish(built / "labels", REPO, dry_run=True).plan.notes == [
         "The history of the repository contains the texts of an earlier publication: never make it public.",

@@ -22,7 +22,7 @@ from fcconan.publishing.checks import check_loading, check_published_card
 from fcconan.publishing.contents import Contents
 from fcconan.publishing.known_texts import KnownTexts
 from fcconan.publishing.options import PublishingOptions
-from fcconan.publishing.restricted import restricted_columns
+from fcconan.publishing.restricted import find_restricted_columns
 from tests import small
 from tests.conftest import RunCli
 from tests.publishing.hub import Hub, publish
@@ -51,7 +51,7 @@ def test_ratings_become_a_dataset_that_loads(ratings: Path) -> None:
     with stage_rows(ratings, licence="cc-by-4.0") as contents:
         check_published_card(contents)
         check_loading(contents)
-        assert restricted_columns(contents) == {}
+        assert find_restricted_columns(contents) == {}
         rater = {"rater": "judge-1", "rater_kind": "model", "aspect": "relevance", "low": 1.0, "high": 5.0}
         assert table(contents, "ratings") == [
             {"reply_id": "re-1", "value": 4.0, **rater},
@@ -95,10 +95,10 @@ def test_the_same_rows_have_the_same_digest_and_others_another(ratings: Path) ->
 def test_texts_are_left_out_and_ids_are_kept(replies: Path, hub: Hub, unloaded: None) -> None:
     with stage_rows(replies) as contents:
         # An unknown column of strings counts as text: nobody has said that `rude` is a label.
-        assert restricted_columns(contents) == {"replies": ["hate_speech", "references", "remark", "text"]}
+        assert find_restricted_columns(contents) == {"replies": ["hate_speech", "references", "remark", "text"]}
         assert table(contents, "replies")[1]["references"] == [small.CN[0]]
     with stage_rows(replies, labels_only=True) as contents:
-        assert restricted_columns(contents) == {}
+        assert find_restricted_columns(contents) == {}
         assert table(contents, "replies") == [
             {"reply_id": f"re-{number}", "system": "system-a", "seed": number, "hs_id": make_hs_id(small.HS[number])}
             for number in (0, 1)
@@ -168,7 +168,7 @@ def test_what_stands_outside_of_cells_is_no_text(tmp_path: Path, ratings: Path) 
     rating = {"reply_id": "re-1", "rater": "ann", "aspect": "tone", "value": 1}
     for name in (SENTENCE, " "):
         with (
-            pytest.raises(InputError, match="the name of a column may not be published"),
+            pytest.raises(InputError, match="a column name cannot be published"),
             stage_rows(write(tmp_path / "wide.jsonl", [rating | {name: 1}]), labels_only=True),
         ):
             pass
@@ -192,7 +192,7 @@ def test_cells_of_any_type_are_read(tmp_path: Path) -> None:
         assert table(contents, "ratings") == [
             row | {"day": '"2026-01-02"', "of": '{"day": "2026-01-02"}', "raw": "\"b'x'\""}
         ]
-        assert restricted_columns(contents) == {"ratings": ["day", "of", "raw"]}
+        assert find_restricted_columns(contents) == {"ratings": ["day", "of", "raw"]}
     with stage_rows(write(tmp_path / "a.jsonl", [{"reply_id": "r", "system": "s", "hate_speech": 3}])) as contents:
         assert table(contents, "replies")[0]["hs_id"] == make_hs_id("3")
 
@@ -221,7 +221,7 @@ def test_runs_and_results_become_tables(tmp_path: Path) -> None:
     with stage_rows(folder.parent) as contents:
         check_published_card(contents)
         check_loading(contents)
-        assert restricted_columns(contents) == {}
+        assert find_restricted_columns(contents) == {}
         assert table(contents, "rankings") == [
             {"query_id": "hs-1", "corpus_id": "cn-1", "rank": 1, "score": 2.5, "system": "bm25"},
             {"query_id": "hs-1", "corpus_id": "cn-2", "rank": 2, "score": 1.5, "system": "bm25"},

@@ -15,7 +15,7 @@ from fcconan.data.content import recipe_names
 from fcconan.data.forms import CODE, ID, NAME, NAMES
 from fcconan.errors import InputError
 from fcconan.publishing import known_texts
-from fcconan.publishing.forms import problem
+from fcconan.publishing.forms import find_problem
 from fcconan.publishing.known_texts import KnownTexts
 from tests.publishing.attempts import TRICKS, honest_row, leaks, write
 from tests.publishing.hub import Hub, connect, publish
@@ -66,8 +66,8 @@ def test_fc_conan_is_published_without_a_text_or_behind_a_gate(
 
 def test_no_message_is_a_name_however_short_and_however_written(mirror: Path) -> None:
     """Counts only: a failing test must not print upstream text."""
-    known_texts.forget()
-    texts = known_texts.texts_of_recipe("mt-conan")
+    known_texts.clear_known_texts()
+    texts = known_texts.read_recipe_texts("mt-conan")
     assert texts is not None
     known = KnownTexts((Texts(texts),))
     short = sorted(text for text in texts if 2 <= len(words(text)) <= 8)
@@ -77,7 +77,7 @@ def test_no_message_is_a_name_however_short_and_however_written(mirror: Path) ->
     assert len(long) > 900
     passed = {
         f"{trick}/{form.meaning}": sum(
-            problem(written(text), form, known) is None for text in (long if "inside" in trick else short)
+            find_problem(written(text), form, known) is None for text in (long if "inside" in trick else short)
         )
         for trick, written in TRICKS.items()
         for form in (ID, NAME, NAMES, CODE)
@@ -92,7 +92,7 @@ def test_every_labels_only_release_is_published(
     mirror: Path, hub: Hub, release: Release, recipe: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("fcconan.publishing.checks.check_loading", lambda contents: None)
-    known_texts.forget()
+    known_texts.clear_known_texts()
     publication = publish(release(recipe, labels_only=True), "my-name/labels")
     assert publication.done is not None
     assert publication.plan.notes == []  # every dataset was searched
@@ -104,10 +104,10 @@ def test_real_texts_of_every_length_stay_here(
 ) -> None:
     """A text of two words, one of five, and the longest of every dataset."""
     monkeypatch.setattr("fcconan.publishing.checks.check_loading", lambda contents: None)
-    known_texts.forget()
+    known_texts.clear_known_texts()
     failed = []
     for recipe in recipe_names():
-        texts = sorted((len(words(text)), text) for text in known_texts.texts_of_recipe(recipe) or ())
+        texts = sorted((len(words(text)), text) for text in known_texts.read_recipe_texts(recipe) or ())
         chosen = {next((text for length, text in texts if length >= least), texts[-1][1]) for least in (2, 5)}
         for number, text in enumerate(sorted(chosen | {texts[-1][1]})):
             for config, column in (("ratings", "system"), ("replies", "reply_id"), ("leaderboard", "note")):
