@@ -285,8 +285,12 @@ def croissant(
     Args:
         folder: The release folder.
         options: The options.
-        json_file: The file that the description will be written to, for the path from there to the folder; by default,
-            it will be in the folder. It is not written: see `CroissantResult.to_json`.
+        json_file: Location of the description, for relative paths from there to the folder; default: in the folder.
+            This function does not write the file: see `CroissantResult.to_json`.
+
+    Returns:
+        The description: a JSON-LD object of Croissant 1.1 (`to_dict()`), with every file, its sha256, and the columns
+        of every split.
 
     Raises:
         InputError: The folder is not a release, or its card cannot be read.

@@ -78,10 +78,14 @@ def run_demo(
     Args:
         out: The folder of the dataset.
         options: The options.
-        progress: Receives a line at each stage.
+        progress: Function that receives a line at each stage.
+
+    Returns:
+        The dataset, the retrieval benchmark (`benchmark`), the files of ratings and report, and the best system of each
+        page (`leaders`). The main table has one row for each split of the dataset.
 
     Raises:
-        InputError: Something cannot be written, or two results have the same place.
+        InputError: A file cannot be written, or two outputs have the same path.
     """
     from fcconan.building import check_target, output_folder
     from fcconan.data import check_row_target

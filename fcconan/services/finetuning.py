@@ -175,9 +175,14 @@ def finetune(
 
     Args:
         dataset: A folder, the name of a dataset, or a file of pairs.
-        out: The folder of the new model. It must not exist, be empty, or hold an earlier state of the same training.
+        out: The folder of the new model: a new or empty folder, or one with an interrupted run of the same training.
         options: The options.
-        progress: Receives notices in the course of the training, such as a batch that did not fit the memory.
+        progress: Function that receives notices during the training, such as a batch that did not fit the memory.
+
+    Returns:
+        The report, as in `training.json` of the folder. The main table has one row for each learning rate, with
+        `validation_loss` (mean cross-entropy of a token, in nats), `perplexity`, `best_epoch` and the loss `curve`.
+        After a dry run, it is empty, and `plan` has the numbers of pairs, tokens and optimiser steps.
 
     Raises:
         RefusedPairsError: Pairs are incomplete, or have messages of the evaluation data.

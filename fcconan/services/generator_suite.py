@@ -88,21 +88,27 @@ def evaluate_generators(
     client: "Client | Model | None" = None,
     progress: Callable[[str], None] = lambda line: None,
 ) -> GeneratorSuiteResult:
-    """Has systems reply to a dataset, judges rate and compare the replies, ranks the systems and writes a report.
+    """Generates replies with several systems, lets judges rate and compare them, ranks the systems, writes a report.
 
-    A step whose configuration and input have not changed is not repeated.
+    A step is repeated only if its configuration or its input has changed.
 
     Args:
         suite: A suite file, or the name of an embedded suite.
         out: The folder of results.
         options: The options.
-        json_file: The file that the result will be written to, for the check that it replaces nothing. It is not
-            written: see `GeneratorSuiteResult.to_json`.
-        client: A client or a model of the user's own, in place of the endpoint.
-        progress: Receives a line for each step, and one for each that fails.
+        json_file: Location of the result, for the check that it overwrites no input. This function does not write the
+            file: see `GeneratorSuiteResult.to_json`.
+        client: Client or model of the user, as in `rate`.
+        progress: Function that receives a line for each step, and one for each failed step.
+
+    Returns:
+        The state of the suite. The main table has one row for each step, with the columns `step`, `status` and
+        `problem` (None without a failure). `data["missing"]` has the numbers of missing replies, ratings and verdicts;
+        `is_complete` is True if all steps are done and nothing is missing. After a dry run, the main table has the
+        requests of each step.
 
     Raises:
-        InputError: Something in the suite cannot be used; then nothing was generated.
+        InputError: The suite is invalid, or one of its inputs cannot be used; nothing was generated.
 
     Examples:
         >>> result = evaluate_generators("generation", "results")  # doctest: +SKIP

@@ -76,7 +76,13 @@ def benchmark_judges(
         ratings: Ratings by people, models and metrics: a dataset, files, data frames or mappings.
         options: The options.
         replies: Rows of the rated replies; by default those of the same dataset.
-        progress: Receives a line before each rater.
+        progress: Function that receives a line before each rater.
+
+    Returns:
+        The correlations with people. The main table has one row for each `rater`, `aspect`, `level`, `coefficient` and
+        part of the data, with `value` (-1 to 1), the interval `low` and `high`, the numbers of replies `n` and
+        `n_missing`, the value of one person (`ceiling`), and for a missing value the `reason`. `data["tests"]` has the
+        tests of differences between raters.
 
     Raises:
         InputError: A source or the suite cannot be read, or people rated too few replies.

@@ -99,11 +99,16 @@ def score_pairs(
         sources: The folder of a campaign or of a dataset, a dataset's name, a file of pairs; or two files of texts.
         out: The folder to write; a run that was interrupted continues there.
         options: The options.
-        executor: A `concurrent.futures.Executor` or a Dask client for the work; its workers see the folder `out`.
-        progress: Receives the number of scored pairs and of all pairs.
+        executor: A `concurrent.futures.Executor` or a Dask client for the work, whose workers can write to `out`.
+        progress: Function that receives the number of scored pairs and of all pairs.
+
+    Returns:
+        The counts of the shards in the folder: one row with `hs`, `pairs`, `shards`, `finished` (shards), `rows` (pairs
+        that were kept), `missing` (kept pairs without a score), and the `lowest` and `highest` score. After a dry run
+        with a judge, the row has its requests instead.
 
     Raises:
-        InputError: Options contradict each other, a source cannot be read, or the folder holds other scores.
+        InputError: Options contradict each other, a source cannot be read, or the folder contains other scores.
 
     Examples:
         >>> found = score_pairs([campaign], folder / "scores", PairScoreOptions(scorer="tfidf"))

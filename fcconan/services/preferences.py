@@ -84,8 +84,13 @@ def compare(
         replies: Rows of replies: files, folders, names, data frames, datasets or mappings.
         options: The options.
         out: The file of comparisons; without one, they are returned in memory.
-        client: An own client or model, as in `rate`.
-        progress: Receives the numbers of compared and of all pairs.
+        client: Client or model of the user, as in `rate`.
+        progress: Function that receives the number of compared pairs and of all pairs.
+
+    Returns:
+        The comparisons (`comparisons()`), one row for each pair of replies. The main table has the columns `verdict`
+        (`a`, `b`, `tie` or `invalid`) and `n` (pairs); `data["invalid"]` counts the reasons of invalid verdicts. After
+        a dry run, the main table has the requests of each model instead.
 
     Raises:
         InputError: A source cannot be read, no reply names its system, or options do not go together.

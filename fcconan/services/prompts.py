@@ -251,6 +251,10 @@ def show_prompt(
         options: The options.
         dataset: Replies, of which the first complete one fills the prompt.
 
+    Returns:
+        The prompts (`prompts`), each a list of messages. The main table has one row for each message, with the columns
+        `prompt` (number, from 1), `role` and `content`.
+
     Raises:
         InputError: Options do not go together, or no reply can be judged.
 

@@ -94,9 +94,14 @@ def publish(
         repo_id: `owner/name`.
         options: The options.
 
+    Returns:
+        The plan and its execution. The main table has one row for each file, with the columns `file`, `change` (`new`,
+        `changed`, `removed` or `unchanged`) and `bytes`. `data` has the tag, the visibility and the commit; the commit
+        is None after a dry run.
+
     Raises:
         InputError: The folder, the options, the token or the repository cannot be used; nothing was committed.
-        HubFailure: The Hub cannot be reached or failed; running it again continues.
+        HubFailure: The Hub failed or could not be reached; another call continues.
 
     Examples:
         >>> found = publish("demo", "my-name/demo", PublishOptions(dry_run=True))

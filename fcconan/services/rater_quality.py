@@ -65,11 +65,17 @@ class RaterQualityResult(CampaignResult):
 
 
 def check_raters(campaign: CampaignFolder, options: RaterQualityOptions = RaterQualityOptions()) -> RaterQualityResult:
-    """Measures how far raters agree, and checks each rater for drift, speed, constant answers and gold questions.
+    """Measures the agreement of raters, and checks each rater for drift, speed, constant answers and gold questions.
 
     Args:
         campaign: The folder of the campaign.
         options: The options.
+
+    Returns:
+        Agreement and checks. The main table has one row for each aspect, coefficient and group of raters (`level` is
+        `overall`, `pair`, `subset` or `label`), with `value`, the interval `low` and `high`, and `n`.
+        `data["checks"]` has one row for each check of a rater, with `statistic`, `value`, `p`, `p_corrected` and
+        `flagged`; `data["units"]` lists the units by disagreement.
 
     Raises:
         InputError: The round does not exist, has no answers, or is the round of validators.

@@ -79,7 +79,9 @@ def train_rater(
     features_from: Annotated[Source | None, FEATURES_FROM] = None,
     progress: Progress | None = None,
 ) -> TrainRaterResult:
-    """Trains a rater on people's mean ratings, and predicts those of each training reply without having seen it.
+    """Trains a rater on people's mean ratings, and evaluates it by cross-fitting.
+
+    The rater predicts the ratings of each training reply out of fold: by a fit without this reply.
 
     Args:
         replies: Rows of replies: files, folders, names, data frames, datasets or mappings.
@@ -87,10 +89,16 @@ def train_rater(
         out: The folder to write; it must be new or empty.
         ratings: Rows of people's ratings; by default those of the datasets among the replies.
         features_from: Rows of ratings by judges or metrics, which become features.
-        progress: Receives the numbers of finished and of all fits.
+        progress: Function that receives the number of finished fits and of all fits.
+
+    Returns:
+        The training report, as in `rater.json` of the folder. The main table has the out-of-fold agreement with
+        people: one row for each `aspect` and `coefficient`, with `value`, the interval `low` and `high`, the number of
+        replies `n`, and, in grades, `mean_absolute_error` and `half_width` of the prediction intervals, whose
+        `coverage` is a share of `n_coverage` ratings.
 
     Raises:
-        InputError: A source cannot be read, people rated too few replies, or the folder is in use.
+        InputError: A source cannot be read, people rated too few replies, or the folder is not empty.
 
     Examples:
         >>> options = TrainRaterOptions(encoder="none", aspect=("relevance",), folds=5)

@@ -75,10 +75,15 @@ def train_retriever(
         dataset: A folder or name of a dataset.
         out: The folder to write; it must be new or empty.
         options: The options.
-        progress: Receives a line at each stage.
+        progress: Function that receives a line at each stage.
+
+    Returns:
+        The training report, as in `training.json` of the folder. The main table has the cross-validation: one row for
+        each number of `epochs`, with the mean of hit rate, MRR, NDCG and MAP at 10 (`mean_of_4_metrics_at_10`, 0 to
+        1). It is empty for a fixed number of epochs.
 
     Raises:
-        InputError: The dataset has too few training pairs, the folder is in use, or the model cannot be loaded.
+        InputError: The dataset has too few training pairs, the folder is not empty, or the model cannot be loaded.
     """
     from fcconan.retrieval import Training, load_training, train_retriever as train
 

@@ -61,10 +61,14 @@ def draft_rubric(
         aspect: Name of the aspect.
         options: The options.
         out: The task file; without one, the task is returned only.
-        client: An own client or model, as in `rate`.
+        client: Client or model of the user, as in `rate`.
+
+    Returns:
+        The task with the new aspect (`task`). The main table has one row for each grade, with the columns `grade`
+        (from `low` to `high`) and `description`. After a dry run, `task` is None, and the main table has the request.
 
     Raises:
-        InputError: The name, the scale or the file cannot be used, or the model gave no rubric.
+        InputError: The name, the scale or the file cannot be used, or the answer of the model has no rubric.
 
     Examples:
         >>> from fcconan.models import Reply

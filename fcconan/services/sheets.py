@@ -43,8 +43,12 @@ def export_sheets(
 
     Args:
         campaign: The folder of the campaign.
-        out: The folder to write. Files that are there and have another content are refused.
+        out: The folder to write. Existing files with other content raise an error.
         options: The options.
+
+    Returns:
+        The exported sheets. The main table has one row for each rater, with the columns `rater`, `units`, `sessions`,
+        `suggested` (units with a suggestion) and `file`.
 
     Raises:
         InputError: The round or rater does not exist, all units have answers, or a file exists with other content.
@@ -125,15 +129,21 @@ def import_answers(
     ],
     options: ImportOptions = ImportOptions(),
 ) -> ImportResult:
-    """Checks the returned files of raters, and adds their answers to the campaign: those of all files or of none.
+    """Checks the returned files of raters, and adds their answers to the campaign.
+
+    If one file is invalid, no answer is added.
 
     Args:
         campaign: The folder of the campaign.
         files: The files.
         options: The options.
 
+    Returns:
+        The counts of the import. The main table has one row for each file, with the numbers of `units`, `skipped`
+        (units), `answers`, `new`, `changed` and `same` (answers), and `waiting` (units without an answer).
+
     Raises:
-        InputError: A file cannot be read, belongs to another campaign or round, or holds a wrong answer.
+        InputError: A file cannot be read, belongs to another campaign or round, or contains an invalid answer.
 
     Examples:
         >>> from fcconan.services import export_sheets

@@ -143,8 +143,14 @@ def simulate(
         out: The folder to write; None with `estimate`.
         options: The options.
 
+    Returns:
+        Without `estimate`, one row for each simulated rater: `units`, `skipped`, `not_sure`, and the share of correct
+        labels (`right`) or the mean distance from the true grade (`off`). With `estimate`, one row for each team size
+        and overlap, with the means of the measures over the simulated campaigns, such as `judgements`, `hours`, `pay`
+        (in the currency of `pay_per_hour`) and `alpha`; `data["designs"]` also has their 95 % ranges.
+
     Raises:
-        InputError: Options contradict each other, a file cannot be read, or a sheet is there with other content.
+        InputError: Options contradict each other, a file cannot be read, or a sheet exists with other content.
 
     Examples:
         >>> simulate(campaign, folder / "sheets", SimulateOptions(accuracy=1)).to_frame()["right"].tolist()

@@ -142,8 +142,14 @@ def calibrate(
         options: The options.
         out: The file of steps; a log is written next to it.
         ratings: Rows of people's ratings; by default those of the datasets among the replies.
-        client: An own client or model, as in `rate`.
-        progress: Receives a line at each stage.
+        client: Client or model of the user, as in `rate`.
+        progress: Function that receives a line at each stage.
+
+    Returns:
+        The best steps (`calibration.steps`) and their scores. The main table has three rows: the calibrated steps, the
+        task's own steps, and the difference (`gain`), all on the report part. Its columns include `value` (the
+        coefficient, -1 to 1), the interval `low` and `high`, `n` and `n_missing` (replies). After a dry run,
+        `calibration` is None, and the main table has the largest number of requests of each model.
 
     Raises:
         InputError: A source cannot be read, no reply has a rating and all texts, or options do not go together.
