@@ -17,7 +17,7 @@ def _show(result: "services.PublishResult", verbose: bool) -> None:
     columns = {"file": lambda row: printable_name(row["file"]), "change": "change", "bytes": "bytes"}
     print_table(table_of(f"{plan.contents.title} to {publication.url}", result.rows(), columns))
     lines = [
-        f"Repository: {'there' if plan.remote.exists else 'to be created'}; in the end {plan.visibility}."
+        f"Repository: {'exists' if plan.remote.exists else 'will be created'}; new visibility: {plan.visibility}."
         if done is None
         else f"Repository: {plan.visibility}."
     ]
@@ -29,13 +29,13 @@ def _show(result: "services.PublishResult", verbose: bool) -> None:
         lines.append(f"Not published: {', '.join(map(printable_name, plan.contents.left_out))}.")
     lines += [*plan.contents.notes, *plan.notes]
     if plan.is_done:
-        lines.append(f"Nothing to do: {plan.tag} holds this content already.")
+        lines.append(f"Nothing to do: {plan.tag} already has this content.")
     elif done is None:
         commit = f"one commit of {len(plan.changed)} files" if plan.changed else "no commit"
-        lines.append(f"Would do: {commit}; tag {plan.tag}{' is there' if plan.tagged else ''}. Nothing was sent.")
+        lines.append(f"Plan: {commit}; tag {plan.tag}{' (exists)' if plan.tagged else ''}. Nothing was sent.")
     else:
         commit = f"commit {done.commit[:8]} of {len(plan.changed)} files" if done.committed else "no commit"
-        lines.append(f"Done: {commit}; tag {plan.tag}{'' if done.tagged else ' was there'}.")
+        lines.append(f"Done: {commit}; tag {plan.tag}{'' if done.tagged else ' (existed before)'}.")
     config, splits = next(iter(plan.contents.manifest["counts"].items()))
     lines.append("Load it:" if plan.is_done or done else "Then load it:")
     lines.append(

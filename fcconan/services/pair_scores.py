@@ -103,9 +103,9 @@ def score_pairs(
         progress: Function that receives the number of scored pairs and of all pairs.
 
     Returns:
-        The counts of the shards in the folder: one row with `hs`, `pairs`, `shards`, `finished` (shards), `rows` (pairs
-        that were kept), `missing` (kept pairs without a score), and the `lowest` and `highest` score. After a dry run
-        with a judge, the row has its requests instead.
+        The counts of the shards in the folder: one row with `hs`, `pairs`, `shards`, `finished` (shards), `rows`
+        (selected pairs), `missing` (selected pairs without a score), and the `lowest` and `highest` score. After a dry
+        run with a judge, the row has its requests instead.
 
     Raises:
         InputError: Options contradict each other, a source cannot be read, or the folder contains other scores.

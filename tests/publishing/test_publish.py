@@ -307,7 +307,7 @@ def test_a_dry_run_prints_the_plan_and_sends_nothing(hub: Hub, built: Path, run_
     assert done.returncode == 0, done.stderr
     assert hub.lines(writing=True) == []
     assert hub.repos == {}
-    assert "to be created; in the end public" in done.stdout
+    assert "will be created; new visibility: public" in done.stdout
     plan = json.loads((tmp_path / "plan.json").read_text())
     manifest = read_manifest(built / "labels")
     assert {file["path"]: file["change"] for file in plan["files"]} == dict.fromkeys(
@@ -329,7 +329,7 @@ def test_a_dry_run_prints_the_plan_and_sends_nothing(hub: Hub, built: Path, run_
     assert {file["change"] for file in plan["files"]} == {"unchanged"}
     assert plan["gate"] == "manual"
     assert plan["tag_is_there"] is True
-    assert "in the end gated (manual approval)" in done.stdout
+    assert "exists; new visibility: gated (manual approval)" in done.stdout
     assert not hub.repos[REPO].gated
 
 
