@@ -1,4 +1,4 @@
-"""Attempts to publish a text of a source dataset: every column of every kind, and every other string that leaves."""
+"""Attempts to publish a text of a source dataset: in every column of every kind, and in every other public string."""
 
 import base64
 import json
@@ -73,7 +73,7 @@ class Attempt:
 
 
 def honest_row(config: str) -> ROW:
-    """Returns a row with every column of a kind that may be published."""
+    """Returns a row with all columns of a kind that may be published."""
     return {
         column.name: _honest(column)
         for column in PUBLISHED[config].columns
@@ -95,7 +95,7 @@ def _honest(column: Column) -> Any:
 
 
 def write(folder: Path, config: str, rows: list[ROW], *, name: str | None = None, **more: Any) -> Path:
-    """Writes rows as the command that makes them does."""
+    """Writes rows in the format of the command that computes them."""
     folder.mkdir(parents=True, exist_ok=True)
     if config not in RESULTS:
         path = folder / f"{name or config}.jsonl"
@@ -108,7 +108,7 @@ def write(folder: Path, config: str, rows: list[ROW], *, name: str | None = None
 
 
 def columns_of_strings() -> list[tuple[str, Column]]:
-    """Returns every column of strings of every kind that is published."""
+    """Returns all string columns of all published kinds of rows."""
     return [
         (config, column)
         for config, schema in PUBLISHED.items()
@@ -304,13 +304,13 @@ def _column(table: pa.Table, kind: pa.DataType, value: Any) -> pa.Array:
 
 
 def _inserted(file: bytes, value: str) -> bytes:
-    """Returns a Parquet file with bytes that no reader looks at before its footer."""
+    """Returns a Parquet file with additional bytes before its footer, which readers ignore."""
     footer = len(file) - 8 - int.from_bytes(file[-8:-4], "little")
     return file[:footer] + value.encode() + file[footer:]
 
 
 def _unused_word(path: Path, value: str) -> None:
-    """Writes a column whose dictionary has a word that no row has."""
+    """Writes a column whose dictionary has an unused entry."""
     table = pq.read_table(path)
     column = table["label"].combine_chunks().dictionary_encode()
     wider = pa.DictionaryArray.from_arrays(column.indices, pa.array([*column.dictionary.to_pylist(), value]))
@@ -319,7 +319,7 @@ def _unused_word(path: Path, value: str) -> None:
 
 
 def _described_twice(table: pa.Table, value: str) -> pa.Table:
-    """Returns a table whose metadata has the features, and before them a text of the same key."""
+    """Returns a table whose metadata have a key twice: with a text, and with the features."""
     features = json.loads(table.schema.metadata[b"huggingface"])["info"]
     return table.replace_schema_metadata(
         {"huggingface": f'{{"info": {json.dumps(value)}, "info": {json.dumps(features)}}}'}
@@ -336,14 +336,14 @@ def attempts(folder: Path, texts: dict[str, str], *, about: Path, labels: Path) 
     Args:
         folder: An empty folder.
         texts: Texts of source datasets, by a word for their length.
-        about: A dataset folder whose texts may be passed on.
+        about: A redistributable dataset folder.
         labels: A labels-only dataset folder.
     """
     return [*_cells(folder, texts), *_other_places(folder, texts, about), *_releases(folder, texts, labels)]
 
 
 def leaks(hub: Hub, text: str) -> bool:
-    """Returns whether a text reached the Hub, in whatever writing."""
+    """Returns whether a text reached the Hub in any notation."""
     wanted = squeezed(text)
     for request in hub.log:
         if wanted in squeezed(f"{request.path} {request.query}"):

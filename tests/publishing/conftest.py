@@ -1,4 +1,4 @@
-"""One stand-in for the Hub, and folders that are built once."""
+"""The stub of the Hub, and dataset folders that are built once per session."""
 
 import csv
 import json
@@ -21,7 +21,7 @@ def server() -> Iterator[Hub]:
 
 @pytest.fixture
 def hub(server: Hub, monkeypatch: pytest.MonkeyPatch) -> Hub:
-    """An empty Hub, to which the clients of this process talk as the owner of `my-name`."""
+    """An empty Hub; the clients of this process use it as the owner of `my-name`."""
     server.reset()
     connect(monkeypatch, server)
     return server
@@ -36,19 +36,19 @@ def _no_downloads(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 @pytest.fixture(autouse=True)
 def _texts_known(_own_caches: None, _no_downloads: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One cache of downloads for all: the texts of the source datasets are found once, and not for every test."""
+    """One download cache for all tests, so that the texts of the source datasets are indexed once."""
     monkeypatch.setenv("FCCONAN_CACHE", str(_no_downloads))
 
 
 @pytest.fixture
 def unloaded(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Spares the seconds of loading every config; what loading finds is tested by itself."""
+    """Skips loading of all configs, which takes seconds and has tests of its own."""
     monkeypatch.setattr("fcconan.publishing.checks.check_loading", lambda contents: None)
 
 
 @pytest.fixture(scope="session")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The small dataset, which may not be passed on: `full`, `labels`, and `other` with other training pairs."""
+    """The small dataset, which is not redistributable: `full`, `labels`, and `other` with other training pairs."""
     folder = tmp_path_factory.mktemp("publish")
     recipe = str(small.write_small(folder / "upstream"))
     build(recipe, folder / "full")
@@ -63,7 +63,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def copied(built: Path, tmp_path: Path) -> Path:
-    """Copies of those folders that a test may spoil."""
+    """Copies of `full` and `labels` that a test may change."""
     for name in ("full", "labels"):
         shutil.copytree(built / name, tmp_path / name)
     return tmp_path

@@ -1,7 +1,7 @@
-"""A loopback stand-in for the Hugging Face Hub, which the real clients talk to.
+"""A loopback stub of the Hugging Face Hub for the real clients.
 
-It keeps dataset repositories with their commits, tags, gates and large files in memory, writes down every request, and
-breaks when told to.
+It stores dataset repositories with commits, tags, gates and large files in memory, logs all requests, and simulates
+faults.
 """
 
 import base64
@@ -38,13 +38,13 @@ BROKEN = "broken on purpose"
 
 
 def publish(source: Path | str, repo_id: str, **options: Any) -> Publication:
-    """Publishes, given the options by name."""
+    """Publishes with options as keyword arguments."""
     return publication.publish(source, repo_id, PublishingOptions(**options))
 
 
 @dataclass(frozen=True)
 class Account:
-    """Who a token belongs to, and what it may do."""
+    """Owner and permissions of a token."""
 
     name: str
     role: str = "write"
@@ -60,7 +60,7 @@ class Blob:
 
     @property
     def oid(self) -> str:
-        """The id that git gives to what it stores: the file, or the pointer to the large file."""
+        """The git id of the stored content: the file, or the pointer to a large file."""
         stored = self.content
         if self.lfs:
             stored = (
@@ -106,7 +106,7 @@ class Repository:
         return self.commits[-1]
 
     def at(self, revision: str) -> Commit | None:
-        """Returns the commit that a branch, a tag or an id names."""
+        """Returns the commit of a branch, tag or id."""
         if revision == "main":
             return self.commits[-1]
         oid = self.tags.get(revision, revision)
@@ -115,7 +115,7 @@ class Repository:
 
 @dataclass
 class Request:
-    """One request, as it came in, and how it was answered (0: the connection was cut)."""
+    """One request and the status of its answer (0: the connection was cut)."""
 
     method: str
     path: str
@@ -131,7 +131,7 @@ class Request:
 
     @property
     def writes(self) -> bool:
-        """Whether it may change something: what the client only asks by POST does not."""
+        """Whether the request may change something; some POST requests only read."""
         return self.method in WRITING and not re.search(r"/paths-info/|/validate-yaml$", self.path)
 
 
@@ -145,7 +145,7 @@ class _Break:
 
 
 class RefusedError(Exception):
-    """An answer that is an error."""
+    """An error as an answer."""
 
     def __init__(self, status: int, message: str, code: str | None = None) -> None:
         super().__init__(message)
@@ -153,16 +153,16 @@ class RefusedError(Exception):
 
 
 class Hub:
-    """The stand-in; use it in a `with` statement.
+    """The stub; use it in a `with` statement.
 
     Attributes:
-        url: Where it listens.
+        url: Address of the server.
         repos: The dataset repositories, by `owner/name`.
         log: All requests in the order in which they were answered.
-        accounts: Tokens and whom they belong to.
-        chunk_size: Large files of more bytes are asked for in parts of this size; None: in one.
-        before_commit: Called once before the next commit is looked at, as if somebody else were quicker.
-        ignores_settings: Says yes to changed settings and changes nothing.
+        accounts: Accounts by token.
+        chunk_size: Size in bytes of the parts of large uploads; None for whole files.
+        before_commit: Function that is called once before the next commit, to simulate a concurrent one.
+        ignores_settings: Whether changes of settings are accepted without effect.
     """
 
     def __init__(self) -> None:
@@ -201,7 +201,7 @@ class Hub:
         self._server.server_close()
 
     def reset(self) -> None:
-        """Forgets everything, so that one server does for many tests."""
+        """Clears the state, so that many tests can share a server."""
         with self._lock:
             self.repos.clear()
             self.log.clear()
@@ -210,37 +210,37 @@ class Hub:
             self.chunk_size, self.before_commit, self.ignores_settings = None, None, False
 
     def add_repo(self, name: str, *, private: bool = False, gated: str | bool = False) -> Repository:
-        """Adds an empty repository, as the Hub makes it."""
+        """Adds a repository with the initial commit of the Hub."""
         repo = self.repos[name] = Repository(name, private=private, gated=gated)
         repo.add("initial commit", {".gitattributes": Blob(ATTRIBUTES, lfs=False)})
         return repo
 
     def break_next(self, pattern: str, how: int | str, *, nth: int = 1, times: int = 1, seconds: float = 0.0) -> None:
-        """Breaks requests to come.
+        """Simulates faults of future requests.
 
         Args:
-            pattern: What `METHOD /path` must match somewhere, such as `PUT /lfs/`.
-            how: The status of the answer (429, 500, 503, 401, 403, ...), `drop` to cut the connection in the middle of
-                the body, `lose` to do what is asked and cut the connection before the answer, `garble` to answer with
-                a page of HTML, or `slow` to wait before answering.
-            nth: The first request to break, counting those that match from one.
-            times: How many from then on.
-            seconds: How long `slow` waits.
+            pattern: Regular expression to search in `METHOD /path`, such as `PUT /lfs/`.
+            how: Status of the answer (429, 500, 503, 401, 403, ...); `drop` to cut the connection in the middle of the
+                body; `lose` to execute the request and cut the connection before the answer; `garble` to answer with
+                an HTML page; `slow` to wait before the answer.
+            nth: Number of the first matching request that fails, from 1.
+            times: Number of failing requests.
+            seconds: Waiting time of `slow`.
         """
         self._breaks.append(_Break(re.compile(pattern), how, nth - 1, times, seconds))
 
-    def mend(self) -> None:
-        """Breaks nothing any longer."""
+    def clear_faults(self) -> None:
+        """Removes all faults."""
         self._breaks.clear()
 
     def lines(self, *, writing: bool = False) -> list[str]:
-        """Returns method and path of every request, or of those that may change something."""
+        """Returns method and path of all requests, or of the writing ones."""
         return [request.line for request in self.log if request.writes or not writing]
 
     def received(self) -> Iterator[bytes]:
-        """Yields everything that was sent here, also in part: bodies, the files in them, and tables column by column.
+        """Yields all received data: bodies, the files in them, and tables column by column.
 
-        So a text that is nowhere in it has not left the client.
+        A text that is not part of it was not sent by the client.
         """
         for request in self.log:
             yield request.body
@@ -254,7 +254,7 @@ class Hub:
                     yield json.dumps(table[name].to_pylist(), ensure_ascii=False, default=str).encode()
 
     def broken(self, line: str) -> _Break | None:
-        """Returns what is to happen to a request, if anything."""
+        """Returns the fault of a request, if any."""
         with self._lock:
             for each in self._breaks:
                 if not each.times or not each.pattern.search(line):
@@ -276,10 +276,10 @@ class Hub:
                     return result
         raise RefusedError(404, f"no such address: {request.line}")
 
-    # --- who may do what -------------------------------------------------------------------------------------------
+    # --- permissions -----------------------------------------------------------------------------------------------
 
     def account(self, request: Request) -> Account | None:
-        """Returns whose token came along."""
+        """Returns the account of the token of a request."""
         if request.token is None:
             return None
         if request.token not in self.accounts:
@@ -287,11 +287,11 @@ class Hub:
         return self.accounts[request.token]
 
     def owns(self, account: Account | None, name: str) -> bool:
-        """Whether somebody is the owner of a name space."""
+        """Whether an account owns a namespace."""
         return account is not None and name.split("/")[0] in (account.name, *account.organisations)
 
     def readable(self, request: Request, name: str, *, content: bool = False) -> Repository:
-        """Returns a repository that may be seen by whoever asks, and its files with `content`."""
+        """Returns a repository if the account may see it and, with `content`, read its files."""
         account = self.account(request)
         repo = self.repos.get(name)
         known = self.owns(account, name) or (repo is not None and account is not None and account.name in repo.readers)
@@ -304,7 +304,7 @@ class Hub:
         return repo
 
     def writable(self, request: Request, name: str) -> Repository:
-        """Returns a repository that whoever asks may change."""
+        """Returns a repository if the account may change it."""
         repo = self.readable(request, name)
         account = self.account(request)
         if account is None:
@@ -313,7 +313,7 @@ class Hub:
             raise RefusedError(403, f"Forbidden: you don't have the required permissions on {name}")
         return repo
 
-    # --- what there is to ask --------------------------------------------------------------------------------------
+    # --- reading ---------------------------------------------------------------------------------------------------
 
     def _whoami(self, request: Request, headers: Any) -> tuple[int, dict[str, str], bytes]:
         account = self.account(request)
@@ -665,7 +665,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 def connect(patch: pytest.MonkeyPatch, hub: Hub, token: str | None = OWNER) -> None:
-    """Leads the clients of this process to a stand-in, with a token, and lets them wait for nothing.
+    """Connects the clients of this process to a stub, with a token and without waiting times.
 
     `datasets` reads the address when it is imported: give it in the environment of a new process (`environment`).
     """
@@ -684,7 +684,7 @@ def connect(patch: pytest.MonkeyPatch, hub: Hub, token: str | None = OWNER) -> N
 
 
 def environment(hub: Hub, home: object, token: str | None = OWNER) -> dict[str, str]:
-    """Returns the environment of a process whose clients talk to a stand-in, with caches in a folder of its own."""
+    """Returns the environment of a process whose clients use a stub, with separate caches."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("HF_")}
     return {
         **kept,

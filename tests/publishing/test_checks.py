@@ -1,4 +1,4 @@
-"""What is looked at before the Hub is: files, columns, card, and whether it loads."""
+"""Checks before any request: files, columns, card and loading."""
 
 import itertools
 import json
@@ -28,7 +28,7 @@ TEXTS = ["counter_narrative", "hate_speech"]
 
 
 def resigned(folder: Path, **changes: Any) -> Contents:
-    """Writes a manifest that agrees with the files, as somebody who wants to get past the checks would."""
+    """Writes a manifest with the hashes of changed files, to test the other checks."""
     manifest = read_manifest(folder) | changes
     for name, written in manifest["files"].items():
         written["sha256"] = sha256_of(folder / name)
@@ -36,7 +36,7 @@ def resigned(folder: Path, **changes: Any) -> Contents:
     return read_contents(folder)
 
 
-def test_the_folder_must_be_as_it_was_built(copied: Path) -> None:
+def test_changed_files_are_refused(copied: Path) -> None:
     folder = copied / "labels"
     (folder / "notes.txt").write_text("mine")
     contents = read_contents(folder)
@@ -61,7 +61,7 @@ def test_the_folder_must_be_as_it_was_built(copied: Path) -> None:
             read_contents(folder)
 
 
-def test_restricted_columns_are_those_that_the_files_hold(copied: Path) -> None:
+def test_restricted_columns_are_read_from_the_files(copied: Path) -> None:
     full, labels = copied / "full", copied / "labels"
     columns = find_restricted_columns(read_contents(full))
     assert columns == {
@@ -70,9 +70,9 @@ def test_restricted_columns_are_those_that_the_files_hold(copied: Path) -> None:
         "queries": ["text"],
     }
     assert find_restricted_columns(read_contents(labels)) == {}
-    # The manifest says that there is no text; the files say otherwise.
+    # The files contain text, although the manifest lists no restricted columns.
     assert find_restricted_columns(resigned(full, restricted_columns={})) == columns
-    # A catalogue that knows better, and a dataset of one's own that may be passed on.
+    # The recipe in the catalogue overrides the manifest; a dataset of the user has no such recipe.
     assert find_restricted_columns(resigned(full, name="fc-conan", redistributable=True)) == columns
     assert find_restricted_columns(resigned(full, name="small", redistributable=True)) == {}
     with pytest.raises(InputError, match="is labels-only, but contains text"):
@@ -90,7 +90,7 @@ def test_restricted_columns_are_those_that_the_files_hold(copied: Path) -> None:
         {"restricted_columns": ["text"]},
     ],
 )
-def test_a_manifest_of_another_form_is_refused(copied: Path, changes: dict[str, Any]) -> None:
+def test_invalid_manifests_are_refused(copied: Path, changes: dict[str, Any]) -> None:
     path = copied / "labels" / "manifest.json"
     path.write_text(json.dumps(read_manifest(copied / "labels") | changes))
     with pytest.raises(InputError, match=rf"is not a valid manifest of fcconan \({next(iter(changes))}"):
@@ -112,16 +112,16 @@ SENTENCE = "A sentence of more than eight words is something that somebody wrote
         pa.array(["文" * 20] * 6),  # without spaces
     ],
 )
-def test_sentences_are_found_in_columns_that_nobody_declared(copied: Path, column: Any, name: str) -> None:
+def test_sentences_are_found_in_undeclared_columns(copied: Path, column: Any, name: str) -> None:
     folder = copied / "labels"
-    # A record of that name with a part of that name, so that a path into the file may lead to either.
+    # The Parquet paths of the columns `remark.a` and of the field `a` of `remark` are equal.
     table = pq.read_table(folder / GOLD).append_column("remark.a", pa.array(["short"] * 6))
     pq.write_table(table.append_column(name, column), folder / GOLD)
     with pytest.raises(InputError, match=rf"labels-only, but contains text \(gold: {name}\); gold: {name}, "):
         find_restricted_columns(resigned(folder))
 
 
-def test_no_text_is_in_names_and_descriptions_of_columns(copied: Path) -> None:
+def test_text_in_column_names_and_metadata_is_refused(copied: Path) -> None:
     folder = copied / "labels"
     table = pq.read_table(folder / GOLD)
     first = table.schema.field(0)
@@ -139,7 +139,7 @@ def test_no_text_is_in_names_and_descriptions_of_columns(copied: Path) -> None:
             find_restricted_columns(resigned(folder))
 
 
-def test_the_card_of_a_gated_dataset_quotes_none_of_its_texts(copied: Path) -> None:
+def test_quotations_in_the_card_of_a_gated_dataset_are_refused(copied: Path) -> None:
     folder = copied / "full"
     columns = find_restricted_columns(read_contents(folder))
     check_no_text_in_card(read_contents(folder), columns)
@@ -183,7 +183,7 @@ def test_the_card_of_a_gated_dataset_quotes_none_of_its_texts(copied: Path) -> N
         ("  version: 1.", "  version: 2.", "its configs differ from those of the manifest"),
     ],
 )
-def test_a_card_that_the_hub_would_not_take_is_refused(copied: Path, old: str, new: str, said: str) -> None:
+def test_invalid_cards_are_refused(copied: Path, old: str, new: str, said: str) -> None:
     folder = copied / "labels"
     check_published_card(read_contents(folder))
     card = (folder / "README.md").read_text()
@@ -193,7 +193,7 @@ def test_a_card_that_the_hub_would_not_take_is_refused(copied: Path, old: str, n
         check_published_card(resigned(folder))
 
 
-def test_a_folder_that_does_not_load_as_its_manifest_says_is_refused(copied: Path, hub: Hub) -> None:
+def test_a_folder_that_loads_with_other_counts_is_refused(copied: Path, hub: Hub) -> None:
     folder = copied / "labels"
     manifest = read_manifest(folder)
     kept = {"versions", "aliases", "restricted_columns"}
@@ -204,7 +204,7 @@ def test_a_folder_that_does_not_load_as_its_manifest_says_is_refused(copied: Pat
     (folder / GOLD).write_bytes((folder / "diamond/test-00000-of-00001.parquet").read_bytes())
     with pytest.raises(InputError, match=r"config 'gold' of .* cannot be loaded \(NonMatchingSplitsSizesError"):
         check_loading(Contents(folder, few, {}))
-    # And so it is refused before the Hub is asked, whatever the files' hashes say.
+    # Correct hashes do not help, and no request is sent.
     resigned(folder)
     with pytest.raises(InputError, match="cannot be loaded"):
         publish(folder, "my-name/small")
@@ -220,7 +220,7 @@ CHOICES = list(
 
 @settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.sampled_from(CHOICES), st.booleans(), st.sampled_from([None, "drop", 403, "lose"]))
-def test_no_restricted_text_reaches_a_repository_that_everybody_can_read(
+def test_restricted_text_never_reaches_a_public_repository(
     hub: Hub,
     unloaded: None,
     replies: Path,
@@ -238,7 +238,7 @@ def test_no_restricted_text_reaches_a_repository_that_everybody_can_read(
     try:
         publish(replies, "my-name/small", may_redistribute=may, private=private, gated=gated, labels_only=labels_only)
     except (InputError, HubFailure):
-        # Without text it fails for its own reasons only.
+        # Without text, only faults of the Hub cause errors.
         assert not labels_only or fault is not None or not obedient
     repo = hub.repos.get("my-name/small")
     if leaked(hub):
@@ -246,15 +246,13 @@ def test_no_restricted_text_reaches_a_repository_that_everybody_can_read(
         assert may
         assert not labels_only
         assert repo.private or repo.gated
-        # Nor was it open when the first of it came.
+        # Access was restricted before the first upload.
         sent = [request.line for request in hub.log]
         closing = [at for at, line in enumerate(sent) if line.endswith(("/settings", "repos/create"))]
         assert all(at < sent.index("POST /api/datasets/my-name/small/preupload/main") for at in closing)
 
 
-def test_texts_that_a_killed_process_left_in_a_temporary_folder_are_removed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_stale_temporary_folders_are_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     monkeypatch.setattr("fcconan.data.atomic._is_running", lambda process: process != 7)
     with temporary_folder("some-") as ours:

@@ -1,4 +1,4 @@
-"""Which names and signatures are published as they are."""
+"""Names and signatures that are published unchanged."""
 
 import json
 import re
@@ -27,7 +27,7 @@ evidence | refusal | contradicted | parse_failed | ndcg@10 | rouge-l | facebook/
 
 
 @pytest.mark.parametrize("name", [name.strip() for name in re.split(r"[|\n]", HONEST) if name.strip()])
-def test_names_of_systems_people_and_aspects_are_names(name: str) -> None:
+def test_common_names_are_accepted(name: str) -> None:
     assert find_problem(name, NAME, KNOWN) is None
 
 
@@ -48,19 +48,19 @@ def test_names_of_systems_people_and_aspects_are_names(name: str) -> None:
         "Оmbrey",  # a Cyrillic letter
     ],
 )
-def test_texts_and_what_holds_them_are_no_names(name: str) -> None:
+def test_texts_in_names_are_refused(name: str) -> None:
     assert find_problem(name, NAME, KNOWN) is not None
 
 
 def recorded() -> Iterator[str]:
-    """Yields the signatures of results in the golden record, with a version for what it masks."""
+    """Yields the signatures of results in the golden record, with a version in place of the mask."""
     for path in sorted(RECORDS.glob("*.json")):
         for string in iterate_strings(read(path.stem)):
             if re.match(r"(fcconan:\*|audit)\|", string) and "|corpus:" not in string and "\n" not in string:
                 yield string.replace("*", "1.0.1")
 
 
-def test_every_recorded_signature_is_published_as_it_is() -> None:
+def test_recorded_signatures_are_unchanged() -> None:
     signatures = sorted(set(recorded()))
     assert len(signatures) > 10
     changed = {each: clean_signature(each, frozenset(), KNOWN) for each in signatures}
@@ -83,7 +83,7 @@ def test_every_recorded_signature_is_published_as_it_is() -> None:
         "fcconan:0.1.0|protocol:sound|unconfirmed:drop",
     ],
 )
-def test_signatures_of_every_command_are_published_as_they_are(signature: str) -> None:
+def test_signatures_of_all_commands_are_unchanged(signature: str) -> None:
     assert clean_signature(signature, frozenset(), KNOWN) == signature
 
 
@@ -91,7 +91,7 @@ def test_signatures_of_every_command_are_published_as_they_are(signature: str) -
     ("signature", "written"),
     [
         ("seed:the+ombrey+steal|depth:3", "withheld|depth:3"),
-        ("data:the+ombrey|data:steal+bread|seed:0", "data:the+ombrey|withheld|seed:0"),  # a key comes once
+        ("data:the+ombrey|data:steal+bread|seed:0", "data:the+ombrey|withheld|seed:0"),  # a repeated key
         ("data:run-ombreythieves|seed:0", "withheld|seed:0"),
         ("data:the,ombrey,never|people:return,a,book,to,the,library|seed:0", None),
         ("data:tessok,cheat|metric:at,cards|seed:0", None),
@@ -99,5 +99,5 @@ def test_signatures_of_every_command_are_published_as_they_are(signature: str) -
         ("data:a\nb|seed:0", "withheld|seed:0"),
     ],
 )
-def test_other_parts_of_signatures_are_withheld(signature: str, written: Any) -> None:
+def test_unknown_parts_of_signatures_are_withheld(signature: str, written: Any) -> None:
     assert json.dumps(clean_signature(signature, frozenset(), KNOWN)) == json.dumps(written)

@@ -1,4 +1,4 @@
-"""What readers get from the Hub: `load_dataset` by name, at a tag, streaming, and not where they may not read."""
+"""Loading from the Hub with `load_dataset`: by name, at a tag, streaming, and with restricted access."""
 
 import json
 import subprocess
@@ -23,7 +23,7 @@ out["streamed"] = list(gold)
 out["now"] = load_dataset("my-name/ratings", "ratings", split="test").to_list()
 out["then"] = load_dataset("my-name/ratings", "ratings", split="test", revision=first).to_list()
 for name, who, token, streaming in (
-    # Those who may not read come first: what somebody loaded is in the cache for everybody on the machine.
+    # Unauthorised readers come first, because loaded files are in a cache that all share.
     ("private", "nobody", False, True),
     ("private", "reader", reader, False),
     ("gated", "nobody", False, False),
@@ -81,7 +81,7 @@ def loaded(server: Hub, built: Path, _no_downloads: Path, tmp_path_factory: pyte
     return result
 
 
-def test_a_tag_keeps_serving_the_older_content(loaded: dict[str, Any]) -> None:
+def test_a_tag_loads_the_older_content(loaded: dict[str, Any]) -> None:
     row = {"reply_id": "re-0", "rater": "judge", "aspect": "tone", "value": 1.0}
     assert loaded["then"] == [row, row | {"reply_id": "re-1", "value": 2.0}]
     assert loaded["now"] == [
@@ -91,12 +91,12 @@ def test_a_tag_keeps_serving_the_older_content(loaded: dict[str, Any]) -> None:
     ]
 
 
-def test_streaming_gives_the_rows_without_text(loaded: dict[str, Any]) -> None:
+def test_streaming_loads_the_rows_without_text(loaded: dict[str, Any]) -> None:
     assert len({row["pair_id"] for row in loaded["streamed"]}) == len(loaded["streamed"]) == small.ROWS["gold"]
     assert not {"hate_speech", "counter_narrative"} & loaded["streamed"][0].keys()
 
 
-def test_private_and_gated_texts_are_for_those_who_may_read_them(loaded: dict[str, Any]) -> None:
+def test_private_and_gated_datasets_load_for_authorised_readers_only(loaded: dict[str, Any]) -> None:
     for who in ("private owner", "gated owner", "gated reader"):
         assert loaded[who] == [small.CN[0]]
     for who in ("private nobody", "private reader", "gated nobody"):

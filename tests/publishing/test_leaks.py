@@ -1,4 +1,4 @@
-"""No text of a source dataset is published, wherever it is written and however."""
+"""No text of a source dataset is published, in any place or notation."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,7 +21,7 @@ TEXTS = {"short": small.HS[1], "shortest": SHORTEST}
 
 @pytest.fixture(scope="module")
 def sources(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """The demo and the small dataset, with a reply of two words, as the source datasets that are at hand."""
+    """The available source datasets: the demo, and the small dataset with a reply of two words."""
     folder = tmp_path_factory.mktemp("sources")
     small.write_files(folder / "upstream")
     rows = [{"source_id": key, "hate_speech": hs, "counter_narrative": cn} for key, hs, cn in small.TRAIN]
@@ -48,8 +48,8 @@ def all_attempts(sources: Path, tmp_path_factory: pytest.TempPathFactory) -> lis
 
 
 @pytest.mark.parametrize("every", [12, pytest.param(1, marks=pytest.mark.long)])
-def test_no_attempt_brings_a_text_out(all_attempts: list[Attempt], server: Hub, every: int) -> None:
-    """Each is refused in one line that does not repeat the text, or what is sent holds the text nowhere."""
+def test_no_attempt_leaks_a_text(all_attempts: list[Attempt], server: Hub, every: int) -> None:
+    """Each attempt is refused with one line that does not quote the text, or uploads no copy of the text."""
     assert len({attempt.name for attempt in all_attempts}) == len(all_attempts) > 1_400
     chosen = all_attempts[::every]
     leaked, talkative, refused = [], [], 0
@@ -72,13 +72,13 @@ def test_no_attempt_brings_a_text_out(all_attempts: list[Attempt], server: Hub, 
 
 
 @pytest.mark.parametrize("config", PUBLISHED)
-def test_an_honest_row_of_every_kind_is_published(sources: Path, hub: Hub, tmp_path: Path, config: str) -> None:
+def test_valid_rows_of_every_kind_are_published(sources: Path, hub: Hub, tmp_path: Path, config: str) -> None:
     row = honest_row(config)
     publish(write(tmp_path, config, [row]), "my-name/data", title="Results of the demo")
     assert leaks(hub, "system a") is ("system-a" in str(row))
 
 
-def test_a_refusal_names_the_place_and_the_column_can_be_dropped(
+def test_an_error_names_row_and_column_and_the_column_can_be_dropped(
     sources: Path, hub: Hub, tmp_path: Path, run_cli: RunCli
 ) -> None:
     rows = [honest_row("ratings"), honest_row("ratings") | {"system": "ombrey_thieves"}]
@@ -96,7 +96,7 @@ def test_a_refusal_names_the_place_and_the_column_can_be_dropped(
     assert (done.returncode, "--drop-column sistem: found no column of this name" in done.stderr) == (2, True)
 
 
-def test_datasets_that_are_not_here_are_named(hub: Hub, tmp_path: Path, sources: Path) -> None:
+def test_datasets_without_local_files_are_listed(hub: Hub, tmp_path: Path, sources: Path) -> None:
     names: Any = ["demo", "conan", "cseval"]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(known_texts, "recipe_names", lambda: names)

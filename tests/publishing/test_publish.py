@@ -1,4 +1,4 @@
-"""`fcconan publish` with the real client against a stand-in for the Hub: what is sent, in which order, and when."""
+"""`fcconan publish` with the real client and a stub of the Hub: requests and their order."""
 
 import json
 from pathlib import Path
@@ -24,7 +24,7 @@ def puts(hub: Hub) -> list[str]:
 
 
 def steps(hub: Hub) -> list[str]:
-    """What changed something, without ids and repetitions, in order."""
+    """Returns the kinds of writing requests in order, without repetitions."""
     names = {
         "POST /api/repos/create": "create",
         f"PUT {API}/settings": "settings",
@@ -72,11 +72,11 @@ def test_a_first_publication_creates_uploads_commits_once_and_tags(hub: Hub, bui
     assert not repo.private
     assert not repo.gated
     assert leaked(hub) == []
-    # Every large file once, and only after the commit is a file named.
+    # Every large file is uploaded once.
     assert len(puts(hub)) == len({line.split("/")[-1] for line in puts(hub)}) == len(repo.large)
 
 
-def test_a_second_publication_of_the_same_sends_nothing(hub: Hub, built: Path, run_cli: RunCli) -> None:
+def test_a_second_publication_of_the_same_content_sends_nothing(hub: Hub, built: Path, run_cli: RunCli) -> None:
     publish(built / "labels", REPO)
     hub.log.clear()
     done = run_cli("publish", built / "labels", REPO)
@@ -86,7 +86,7 @@ def test_a_second_publication_of_the_same_sends_nothing(hub: Hub, built: Path, r
     assert len(hub.repos[REPO].commits) == 2
 
 
-def test_only_what_changed_is_sent_and_only_our_files_are_removed(hub: Hub, built: Path) -> None:
+def test_only_changed_files_are_sent_and_only_published_files_are_removed(hub: Hub, built: Path) -> None:
     first = publish(built / "labels", REPO)
     repo = hub.repos[REPO]
     repo.add("by hand", {**repo.commits[-1].files, "notes/mine.txt": Blob(b"mine", lfs=False)})
@@ -94,7 +94,7 @@ def test_only_what_changed_is_sent_and_only_our_files_are_removed(hub: Hub, buil
 
     second = publish(built / "other", REPO, dry_run=True)
     changed = {file.path: file.change for file in second.plan.changed}
-    # The third training pair, which alone is about its HS, has another CN.
+    # The third training pair, the only one of its HS, has another CN.
     train = "train/train-00000-of-00001.parquet"
     assert changed == dict.fromkeys(("README.md", "manifest.json", train), "changed")
     assert hub.lines(writing=True) == []
@@ -107,7 +107,7 @@ def test_only_what_changed_is_sent_and_only_our_files_are_removed(hub: Hub, buil
     assert second.plan.tag != first.plan.tag
     assert repo.tags == {first.plan.tag: repo.commits[1].oid, second.plan.tag: repo.commits[3].oid}
 
-    # A file of an earlier publication that the new one lacks goes; the older tag keeps it.
+    # A file of an earlier publication that the new one lacks is removed; the older tag still has it.
     old = json.loads(repo.files["manifest.json"])
     old["files"]["gone/test-00000-of-00001.parquet"] = {"sha256": "", "bytes": 1}
     files = dict(repo.commits[-1].files)
@@ -120,14 +120,14 @@ def test_only_what_changed_is_sent_and_only_our_files_are_removed(hub: Hub, buil
     assert repo.files["notes/mine.txt"] == b"mine"
     assert b"gone/" not in repo.files["manifest.json"]
 
-    # Going back is a commit of its own; the tag of that content is there already and stays where it is.
+    # Republishing the first content is a new commit; its existing tag is not moved.
     back = publish(built / "labels", REPO)
     assert back.plan.tag == first.plan.tag
     assert back.plan.tagged
     assert repo.tags[first.plan.tag] == repo.commits[1].oid
 
 
-def test_restricted_text_is_refused_before_the_hub_is_asked(hub: Hub, built: Path, run_cli: RunCli) -> None:
+def test_restricted_text_is_refused_before_any_request(hub: Hub, built: Path, run_cli: RunCli) -> None:
     done = run_cli("publish", built / "full", REPO)
     assert done.returncode == 2
     assert done.stderr.count("\n") == 1
@@ -142,7 +142,7 @@ def test_restricted_text_is_refused_before_the_hub_is_asked(hub: Hub, built: Pat
     assert hub.lines(writing=True) == []
 
 
-def test_the_gate_is_up_and_looked_at_before_any_text_is_sent(hub: Hub, built: Path) -> None:
+def test_the_gate_is_set_and_verified_before_the_upload(hub: Hub, built: Path) -> None:
     publication = publish(built / "full", REPO, may_redistribute=True, gated="manual")
     assert steps(hub) == ["create", "settings", "preupload", "batch", "large", "commit", "tag"]
     lines = hub.lines()
@@ -151,10 +151,10 @@ def test_the_gate_is_up_and_looked_at_before_any_text_is_sent(hub: Hub, built: P
     assert lines.index(f"POST {API}/preupload/main") > gate + 1
     assert hub.repos[REPO].gated == "manual"
     assert publication.plan.visibility == "gated (manual approval)"
-    assert set(leaked(hub)) == set(texts())  # so the other tests look for what would be there
+    assert set(leaked(hub)) == set(texts())  # so `leaked` finds texts if there are any
 
 
-def test_nothing_is_sent_where_the_hub_does_not_put_the_gate_up(hub: Hub, built: Path) -> None:
+def test_nothing_is_sent_if_the_hub_does_not_set_the_gate(hub: Hub, built: Path) -> None:
     hub.ignores_settings = True
     with pytest.raises(InputError, match="must be gated, but is not according to the Hub: nothing was published"):
         publish(built / "full", REPO, may_redistribute=True, gated="auto")
@@ -166,7 +166,7 @@ def test_nothing_is_sent_where_the_hub_does_not_put_the_gate_up(hub: Hub, built:
     assert leaked(hub) == []
 
 
-def test_a_public_repository_that_is_there_is_refused_or_closed_first(hub: Hub, built: Path) -> None:
+def test_an_existing_public_repository_is_refused_or_made_private_first(hub: Hub, built: Path) -> None:
     repo = hub.add_repo(REPO)
     with pytest.raises(InputError, match="is public and not gated"):
         publish(built / "full", REPO, may_redistribute=True)
@@ -174,7 +174,7 @@ def test_a_public_repository_that_is_there_is_refused_or_closed_first(hub: Hub, 
     publish(built / "full", REPO, may_redistribute=True, private=True)
     assert steps(hub)[:2] == ["settings", "preupload"]
     assert repo.private
-    # It stays private if nobody says so again, and nothing ever opens it.
+    # The repository stays private without the option.
     hub.log.clear()
     publish(built / "labels", REPO)
     assert "settings" not in steps(hub)
@@ -183,7 +183,7 @@ def test_a_public_repository_that_is_there_is_refused_or_closed_first(hub: Hub, 
     assert repo.private
 
 
-def test_a_gate_is_never_loosened(hub: Hub, built: Path) -> None:
+def test_a_gate_is_never_weakened(hub: Hub, built: Path) -> None:
     repo = hub.add_repo(REPO, gated="manual")
     with pytest.raises(InputError, match="manual approval, which --gated auto would weaken"):
         publish(built / "labels", REPO, gated="auto")
@@ -208,7 +208,7 @@ def test_an_interrupted_upload_is_resumed(hub: Hub, built: Path, run_cli: RunCli
     there = set(repo.large)
     assert 0 < len(there) <= 3
 
-    hub.mend()
+    hub.clear_faults()
     hub.log.clear()
     done = run_cli("publish", built / "labels", REPO)
     assert done.returncode == 0, done.stderr
@@ -219,7 +219,7 @@ def test_an_interrupted_upload_is_resumed(hub: Hub, built: Path, run_cli: RunCli
 
 
 @pytest.mark.parametrize("how", [503, "drop"])
-def test_a_fault_that_passes_is_not_noticed(hub: Hub, built: Path, how: int | str) -> None:
+def test_temporary_faults_are_retried(hub: Hub, built: Path, how: int | str) -> None:
     hub.break_next("^PUT /lfs/", how, nth=2, times=2)
     hub.break_next("/lfs/objects/batch$", how if how != "drop" else 503)
     publish(built / "labels", REPO)
@@ -227,7 +227,7 @@ def test_a_fault_that_passes_is_not_noticed(hub: Hub, built: Path, how: int | st
 
 
 @pytest.mark.parametrize("where", ["whoami", "/refs$", "/preupload/", "/batch$"])
-def test_an_odd_answer_is_one_line(hub: Hub, built: Path, run_cli: RunCli, where: str) -> None:
+def test_an_invalid_answer_is_a_one_line_error(hub: Hub, built: Path, run_cli: RunCli, where: str) -> None:
     hub.add_repo(REPO)
     hub.break_next(where, "garble")
     done = run_cli("publish", built / "labels", REPO)
@@ -236,7 +236,7 @@ def test_an_odd_answer_is_one_line(hub: Hub, built: Path, run_cli: RunCli, where
     assert done.stderr.count("\n") == 1
 
 
-def test_large_files_go_up_in_parts(hub: Hub, built: Path) -> None:
+def test_large_files_are_uploaded_in_parts(hub: Hub, built: Path) -> None:
     hub.chunk_size = 1_000
     publish(built / "labels", REPO)
     path = "gold/test-00000-of-00001.parquet"
@@ -244,7 +244,7 @@ def test_large_files_go_up_in_parts(hub: Hub, built: Path) -> None:
     assert any(line.startswith("PUT /lfs/") and line.endswith("/2") for line in hub.lines())
 
 
-def test_a_commit_whose_answer_was_lost_is_found_again(hub: Hub, built: Path) -> None:
+def test_a_commit_with_a_lost_answer_is_found_by_the_next_run(hub: Hub, built: Path) -> None:
     hub.break_next("/commit/main$", "lose")
     with pytest.raises(HubFailure, match=r"committing the files broke off .*run the same command again"):
         publish(built / "labels", REPO)
@@ -255,7 +255,7 @@ def test_a_commit_whose_answer_was_lost_is_found_again(hub: Hub, built: Path) ->
     assert len(hub.repos[REPO].commits) == 2
 
 
-def test_who_was_quicker_is_not_overwritten(hub: Hub, built: Path) -> None:
+def test_a_concurrent_commit_is_not_overwritten(hub: Hub, built: Path) -> None:
     repo = hub.add_repo(REPO)
 
     def somebody() -> None:
@@ -280,14 +280,14 @@ def test_a_tag_is_never_moved(hub: Hub, built: Path) -> None:
     assert hub.lines(writing=True) == []
     publish(built / "labels", REPO, tag="v1.0")
     assert hub.lines(writing=True) == []
-    # Further tags may name the same content, without a commit.
+    # Another tag of the same content needs no commit.
     publish(built / "labels", REPO, tag="final")
     assert steps(hub) == ["tag"]
     assert repo.tags == {**before, "final": before["v1.0"]}
 
 
 @pytest.mark.parametrize("tag", ["main", "v 1", "a..b", "-x", "x.lock", "0" * 40, "", "ä"])
-def test_a_tag_that_git_does_not_take_is_refused(hub: Hub, built: Path, tag: str) -> None:
+def test_invalid_tags_are_refused(hub: Hub, built: Path, tag: str) -> None:
     with pytest.raises(InputError, match="--tag"):
         publish(built / "labels", REPO, tag=tag)
     assert hub.log == []
@@ -296,7 +296,7 @@ def test_a_tag_that_git_does_not_take_is_refused(hub: Hub, built: Path, tag: str
 @pytest.mark.parametrize(
     "name", ["small", "a/b/c", "my-name/", "/small", "my-name/a..b", "my-name/a b", "my-name/x.git"]
 )
-def test_a_name_that_is_no_repository_is_refused(hub: Hub, built: Path, name: str) -> None:
+def test_invalid_repository_names_are_refused(hub: Hub, built: Path, name: str) -> None:
     with pytest.raises(InputError, match="OWNER/NAME"):
         publish(built / "labels", name)
     assert hub.log == []
@@ -351,7 +351,7 @@ def test_a_dry_run_needs_no_token_and_no_hub(
         publish(built / "labels", REPO)
 
 
-def test_what_else_is_in_a_repository_is_left_alone(hub: Hub, built: Path) -> None:
+def test_files_from_other_sources_are_unchanged(hub: Hub, built: Path) -> None:
     def holding(**files: bytes) -> Repository:
         repo = hub.add_repo(REPO)
         repo.add("by hand", {path.replace("__", "/"): Blob(content, lfs=False) for path, content in files.items()})
@@ -367,13 +367,13 @@ def test_what_else_is_in_a_repository_is_left_alone(hub: Hub, built: Path) -> No
     with pytest.raises(InputError, match=r"gold/test-extra\.parquet, .*would be loaded as a part of gold"):
         publish(built / "labels", REPO)
     assert hub.lines(writing=True) == []
-    # A card that was begun by hand in an empty repository is what publishing replaces.
+    # A card written by hand in an otherwise empty repository is replaced.
     repo = holding(**{"README.md": b"To come.", "LICENSE": b"?"})
     assert publish(built / "labels", REPO).plan.kept == ["LICENSE"]
     assert repo.files["README.md"].startswith(b"---\npretty_name: ")
 
 
-def test_strangers_cannot_read_what_is_private_and_readers_can(hub: Hub, built: Path) -> None:
+def test_private_and_gated_repositories_are_closed_to_strangers(hub: Hub, built: Path) -> None:
     from huggingface_hub import HfApi
     from huggingface_hub.errors import GatedRepoError, RepositoryNotFoundError
 
@@ -389,7 +389,7 @@ def test_strangers_cannot_read_what_is_private_and_readers_can(hub: Hub, built: 
     HfApi(endpoint=hub.url, token=READER).auth_check("our-group/gated", repo_type="dataset")
 
 
-def test_a_gate_that_falls_while_files_are_sent_stops_the_commit(
+def test_a_gate_removed_during_the_upload_stops_the_commit(
     hub: Hub, built: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     send = fcconan.publishing.hub.Hub.upload
@@ -404,7 +404,7 @@ def test_a_gate_that_falls_while_files_are_sent_stops_the_commit(
     assert [commit.title for commit in hub.repos[REPO].commits] == ["initial commit"]
 
 
-def test_what_is_sent_is_what_was_checked(hub: Hub, copied: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_changed_after_the_checks_is_not_sent(hub: Hub, copied: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     read = fcconan.publishing.hub.Hub.read
 
     def rebuild_meanwhile(self: fcconan.publishing.hub.Hub, **options: Any) -> Any:
@@ -419,14 +419,14 @@ def test_what_is_sent_is_what_was_checked(hub: Hub, copied: Path, monkeypatch: p
     assert leaked(hub) == []
 
 
-def test_a_gitignore_on_the_hub_leaves_no_file_out(hub: Hub, built: Path) -> None:
+def test_a_gitignore_on_the_hub_is_ignored(hub: Hub, built: Path) -> None:
     repo = hub.add_repo(REPO)
     repo.add("by hand", {**repo.commits[-1].files, ".gitignore": Blob(b"*.parquet\n", lfs=False)})
     publish(built / "labels", REPO)
     assert set(read_manifest(built / "labels")["files"]) <= set(repo.files)
 
 
-def test_a_commit_that_lacks_a_file_gets_no_tag(hub: Hub, built: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_incomplete_commit_gets_no_tag(hub: Hub, built: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     commit = fcconan.publishing.hub.Hub.commit
     monkeypatch.setattr(
         "fcconan.publishing.hub.Hub.commit",
@@ -439,20 +439,20 @@ def test_a_commit_that_lacks_a_file_gets_no_tag(hub: Hub, built: Path, monkeypat
     assert hub.repos[REPO].tags == {}
 
 
-def test_somebody_elses_dataset_keeps_its_card(hub: Hub, built: Path) -> None:
+def test_the_card_of_a_foreign_dataset_is_unchanged(hub: Hub, built: Path) -> None:
     repo = hub.add_repo(REPO)
     theirs = {"README.md": Blob(b"Theirs.", lfs=False), "data/train.csv": Blob(b"a", lfs=False)}
     repo.add("by hand", {**repo.commits[-1].files, **theirs})
     with pytest.raises(InputError, match=r"contains README\.md, which was not uploaded by"):
         publish(built / "labels", REPO)
-    # Nor does a manifest that is not ours have files removed that no build writes.
+    # A foreign manifest does not cause the removal of files that no build writes.
     manifest = json.dumps({"name": "small", "files": {"data/train.csv": {}, ".gitattributes": {}}}).encode()
     repo.add("by hand", {**repo.commits[-1].files, "manifest.json": Blob(manifest, lfs=False)})
     publish(built / "labels", REPO)
     assert {"data/train.csv", ".gitattributes"} <= set(repo.files)
 
 
-def test_a_card_that_was_edited_and_texts_in_the_history_are_spoken_of(hub: Hub, built: Path) -> None:
+def test_notes_mention_edited_cards_and_texts_in_the_history(hub: Hub, built: Path) -> None:
     publish(built / "full", REPO, may_redistribute=True, private=True)
     repo = hub.repos[REPO]
     repo.add("edited", {**repo.commits[-1].files, "README.md": Blob(b"Mine.", lfs=False)})

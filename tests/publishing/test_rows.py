@@ -32,7 +32,7 @@ ROW = dict[str, Any]
 
 @contextmanager
 def stage_rows(source: Path, **options: Any) -> Iterator[Contents]:
-    """Stages rows where no source dataset is at hand."""
+    """Stages rows without known texts of source datasets."""
     with publish_rows.stage_rows(source, KnownTexts(()), PublishingOptions(**options)) as (contents, _):
         yield contents
 
@@ -65,7 +65,7 @@ def test_ratings_become_a_dataset_that_loads(ratings: Path) -> None:
     assert not contents.folder.exists()
 
 
-def test_rows_are_published_after_they_were_loaded(ratings: Path, hub: Hub) -> None:
+def test_rows_are_published(ratings: Path, hub: Hub) -> None:
     publication = publish(ratings, "my-name/ratings", title="My ratings")
     repo = hub.repos["my-name/ratings"]
     assert set(repo.files) == {
@@ -81,7 +81,7 @@ def test_rows_are_published_after_they_were_loaded(ratings: Path, hub: Hub) -> N
         publish(ratings, "my-name/ratings", title="Others")
 
 
-def test_the_same_rows_have_the_same_digest_and_others_another(ratings: Path) -> None:
+def test_the_digest_depends_on_the_rows_only(ratings: Path) -> None:
     def digest() -> str:
         with stage_rows(ratings) as contents:
             return contents.digest
@@ -92,9 +92,9 @@ def test_the_same_rows_have_the_same_digest_and_others_another(ratings: Path) ->
     assert digest() != first
 
 
-def test_texts_are_left_out_and_ids_are_kept(replies: Path, hub: Hub, unloaded: None) -> None:
+def test_labels_only_leaves_out_texts_and_retains_ids(replies: Path, hub: Hub, unloaded: None) -> None:
     with stage_rows(replies) as contents:
-        # An unknown column of strings counts as text: nobody has said that `rude` is a label.
+        # An unknown column of strings counts as text, because no schema declares `rude` as a label.
         assert find_restricted_columns(contents) == {"replies": ["hate_speech", "references", "remark", "text"]}
         assert table(contents, "replies")[1]["references"] == [small.CN[0]]
     with stage_rows(replies, labels_only=True) as contents:
@@ -116,7 +116,7 @@ def test_texts_are_left_out_and_ids_are_kept(replies: Path, hub: Hub, unloaded: 
             assert text.encode() not in body
 
 
-def test_texts_about_a_dataset_that_may_be_passed_on_are_passed_on(
+def test_texts_of_a_redistributable_dataset_are_published(
     replies: Path, built: Path, tmp_path: Path, hub: Hub, unloaded: None
 ) -> None:
     recipe = small.write_recipe(
@@ -125,7 +125,7 @@ def test_texts_about_a_dataset_that_may_be_passed_on_are_passed_on(
     free = build(str(recipe), tmp_path / "free").folder
     with pytest.raises(InputError, match="contains text that must not be redistributed"):
         publish(replies, "my-name/replies", about=built / "full")
-    # `remark` is a column that nobody knows.
+    # `remark` is an unknown column.
     with pytest.raises(InputError, match=r"texts that are not in .*free \(replies: remark\)"):
         publish(replies, "my-name/replies", about=free)
     publication = publish(replies, "my-name/replies", about=free, drop_columns=["remark"])
@@ -134,7 +134,7 @@ def test_texts_about_a_dataset_that_may_be_passed_on_are_passed_on(
     assert "remark" not in pq.read_table(pa.BufferReader(sent)).column_names
     card = hub.repos["my-name/replies"].files["README.md"].decode()
     assert f"the dataset `free` with the fingerprint `{read_manifest(free)['fingerprint']}`" in card
-    # Of no dataset are: another message, an own reply, a prompt, and what a judge says of a reply of the dataset.
+    # Texts that are not in the dataset: another message, a new reply, a prompt, and a judge's explanation.
     known = {"reply_id": "re-1", "system": "a", "hate_speech": small.HS[0], "text": small.CN[0]}
     rating = {"reply_id": "re-1", "rater": "judge", "aspect": "tone", "value": 1}
     for rows, column in (
@@ -156,7 +156,7 @@ SENTENCE = "The Ombrey never return a book that the library lent to them."
 
 
 @pytest.mark.parametrize("column", ["reason", "suspicious", "note", "remark", "rater"])
-def test_a_sentence_is_text_in_whatever_column_it_stands(tmp_path: Path, hub: Hub, column: str) -> None:
+def test_a_sentence_is_restricted_text_in_every_column(tmp_path: Path, hub: Hub, column: str) -> None:
     rating = {"reply_id": "re-1", "rater": "ann", "rater_kind": "human", "aspect": "tone", "value": 1}
     path = write(tmp_path / "ratings.jsonl", [rating | {column: SENTENCE}])
     with pytest.raises(InputError, match=rf"contains text that must not be redistributed \(ratings: {column}\)"):
@@ -164,7 +164,7 @@ def test_a_sentence_is_text_in_whatever_column_it_stands(tmp_path: Path, hub: Hu
     assert hub.log == []
 
 
-def test_what_stands_outside_of_cells_is_no_text(tmp_path: Path, ratings: Path) -> None:
+def test_text_outside_of_cells_is_refused_or_withheld(tmp_path: Path, ratings: Path) -> None:
     rating = {"reply_id": "re-1", "rater": "ann", "aspect": "tone", "value": 1}
     for name in (SENTENCE, " "):
         with (
@@ -183,7 +183,7 @@ def test_what_stands_outside_of_cells_is_no_text(tmp_path: Path, ratings: Path) 
             pass
 
 
-def test_cells_of_any_type_are_read(tmp_path: Path) -> None:
+def test_cells_of_all_types_are_read(tmp_path: Path) -> None:
     row = {"reply_id": "re-1", "rater": "j", "aspect": "a", "value": 1.0}
     path = tmp_path / "ratings.parquet"
     day = datetime.date(2026, 1, 2)
@@ -231,7 +231,7 @@ def test_runs_and_results_become_tables(tmp_path: Path) -> None:
             {"system": "bm25", "partition": "gold", "metric": "mrr", "value": 0.25, "n_queries": 1}
         ]
         assert table(contents, "leaderboard") == [BOARD]
-        assert table(contents, "tournament") == [ranked | {"points": 2.0}]  # a note stays here
+        assert table(contents, "tournament") == [ranked | {"points": 2.0}]  # without the note
         assert contents.left_out == [
             "report/.saved/results.csv",
             "report/qrels/gold.trec",
@@ -297,14 +297,14 @@ def test_the_result_of_a_benchmark_becomes_rows(run_cli: RunCli, tmp_path: Path,
         ("rows.jsonl", '{"reply_id": "r", "system": "s", "flags": 3}\n', "column flags holds .*, expected strings"),
     ],
 )
-def test_files_that_are_no_rows_are_refused(tmp_path: Path, name: str, content: str, said: str) -> None:
+def test_files_without_valid_rows_are_refused(tmp_path: Path, name: str, content: str, said: str) -> None:
     path = tmp_path / name
     path.write_text(content)
     with pytest.raises(InputError, match=said), stage_rows(path):
         pass
 
 
-def test_what_cannot_be_published_is_said(tmp_path: Path, built: Path, ratings: Path) -> None:
+def test_invalid_sources_and_options_are_refused(tmp_path: Path, built: Path, ratings: Path) -> None:
     with pytest.raises(InputError, match=r"there is no .*nowhere"):
         publish(tmp_path / "nowhere", "my-name/x")
     (tmp_path / "empty").mkdir()
@@ -322,7 +322,7 @@ def test_what_cannot_be_published_is_said(tmp_path: Path, built: Path, ratings: 
         publish(ratings, "my-name/x", licence="mine")
 
 
-def test_ratings_keep_the_item_and_the_system_that_metrics_write_beside_them(tmp_path: Path) -> None:
+def test_ratings_by_metrics_retain_item_and_system(tmp_path: Path) -> None:
     rating = {"reply_id": "re-1", "rater": "bleu-4", "rater_kind": "metric", "aspect": "score", "value": 0.5}
     told = {"item_id": "it-1", "hs_id": "hs-1", "system": "lamp", "remark": "short"}
     with stage_rows(write(tmp_path / "metrics.jsonl", [rating | told]), labels_only=True) as contents:
@@ -330,7 +330,7 @@ def test_ratings_keep_the_item_and_the_system_that_metrics_write_beside_them(tmp
     assert {name: row.get(name) for name in told} == told | {"remark": None}
 
 
-def test_a_column_of_results_that_nobody_knows_is_text(tmp_path: Path) -> None:
+def test_unknown_columns_of_results_are_text(tmp_path: Path) -> None:
     row = {
         "system": "bm25",
         "partition": "gold",
@@ -344,7 +344,7 @@ def test_a_column_of_results_that_nobody_knows_is_text(tmp_path: Path) -> None:
     assert found == {name: value for name, value in row.items() if name != "message"}
 
 
-def test_columns_without_a_schema_are_typed_by_their_values(tmp_path: Path) -> None:
+def test_types_of_unknown_columns_are_inferred(tmp_path: Path) -> None:
     rating = {"reply_id": "re-1", "rater": "anna", "aspect": "score", "value": 0.5}
     cells = {"late": True, "seen": 3, "share": 0.5}
     with stage_rows(write(tmp_path / "mine.jsonl", [rating | cells])) as contents:
@@ -352,7 +352,7 @@ def test_columns_without_a_schema_are_typed_by_their_values(tmp_path: Path) -> N
     assert [str(schema.field(name).type) for name in cells] == ["bool", "int32", "double"]
 
 
-def test_a_journal_and_a_dataset_beside_rows_stay_behind(tmp_path: Path, ratings: Path, built: Path) -> None:
+def test_response_caches_and_datasets_next_to_rows_are_left_out(tmp_path: Path, ratings: Path, built: Path) -> None:
     folder = tmp_path / "results"
     shutil.copytree(built / "full", folder / "dataset")
     shutil.copy(ratings, folder / ratings.name)

@@ -1,4 +1,4 @@
-"""The token: where it comes from, what is said where it does not do, and that nobody ever sees it."""
+"""The token: its source, errors of unusable tokens, and that it is never shown."""
 
 import json
 import socket
@@ -21,7 +21,7 @@ def _unloaded(unloaded: None) -> None:
     pass
 
 
-def test_the_token_comes_from_the_environment_or_the_hubs_own_store(
+def test_the_token_is_read_from_the_environment_or_the_token_file(
     hub: Hub, ratings: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     publish(ratings, REPO)
@@ -41,7 +41,7 @@ def test_the_token_comes_from_the_environment_or_the_hubs_own_store(
         (OWNER, "somebody/ratings", r"refuses creating the repository somebody/ratings \(403, .*for somebody$"),
     ],
 )
-def test_a_token_that_does_not_do_is_said_in_one_line(
+def test_an_unusable_token_is_a_one_line_error(
     hub: Hub, ratings: Path, run_cli: RunCli, monkeypatch: pytest.MonkeyPatch, token: str, repo: str, said: str
 ) -> None:
     monkeypatch.setenv("HF_TOKEN", token)
@@ -77,7 +77,7 @@ def test_the_token_is_never_shown(
     how: int | str,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    # A server, or a proxy before it, that says the token back.
+    # A server or proxy that repeats the token in its answer.
     monkeypatch.setattr("tests.publishing.hub.BROKEN", f"broken for Bearer {OWNER} at http://x/y?sig={OWNER}")
     hub.break_next(where, how, times=1_000)
     done = run_cli("publish", ratings, REPO, "--json", tmp_path / "done.json")
@@ -88,9 +88,7 @@ def test_the_token_is_never_shown(
     assert not (tmp_path / "done.json").exists()
 
 
-def test_neither_a_dry_run_nor_a_publication_writes_the_token(
-    hub: Hub, ratings: Path, run_cli: RunCli, tmp_path: Path
-) -> None:
+def test_output_and_json_do_not_contain_the_token(hub: Hub, ratings: Path, run_cli: RunCli, tmp_path: Path) -> None:
     shown = []
     for more in (["--dry-run"], []):
         done = run_cli("publish", ratings, REPO, *more, "--json", tmp_path / "done.json")
@@ -104,7 +102,7 @@ def test_neither_a_dry_run_nor_a_publication_writes_the_token(
     assert OWNER not in "".join(traceback.format_exception(raised.value))
 
 
-def test_no_secret_of_an_address_is_shown(
+def test_credentials_in_an_address_are_not_shown(
     hub: Hub, ratings: Path, run_cli: RunCli, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     endpoint = hub.url.replace("//", "//me:s3cret@")
@@ -115,14 +113,14 @@ def test_no_secret_of_an_address_is_shown(
     assert shown.returncode == 0, shown.stderr
     assert f"to {hub.url}/datasets/{REPO}" in shown.stdout
     assert "s3cret" not in shown.stdout + (tmp_path / "done.json").read_text()
-    # The client warns, with the address, before it tries again.
+    # The warning of the client before a retry contains the address.
     hub.break_next("/resolve/", 503, times=1_000)
     shown = run_cli("hydrate", REPO, "--out", tmp_path / "out")
     assert (shown.returncode, shown.stderr.count("\n")) == (2, 1)
     assert "s3cret" not in shown.stderr
 
 
-def test_what_is_said_holds_no_token_however_it_is_written() -> None:
+def test_the_token_is_masked_in_every_notation() -> None:
     for token in ("hf_plain", "hf_with\x1bcontrol", "hf_of two", "hf_ä-long", "hf_☃-long"):
         for written in (token, repr(token), repr(token.encode()), f"Bearer {token}"):
             found = hub_error(ValueError(f"Illegal header value {written} here"), token)
@@ -134,9 +132,7 @@ def test_what_is_said_holds_no_token_however_it_is_written() -> None:
     )
 
 
-def test_a_hub_that_accepts_and_says_nothing_is_given_up(
-    hub: Hub, ratings: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_silent_hub_is_a_timeout(hub: Hub, ratings: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("fcconan.data.hub.LONGEST_SILENCE", 0.2)
     with socket.create_server(("127.0.0.1", 0)) as silent:
         monkeypatch.setenv("HF_ENDPOINT", f"http://127.0.0.1:{silent.getsockname()[1]}")
@@ -146,7 +142,7 @@ def test_a_hub_that_accepts_and_says_nothing_is_given_up(
     limit_hub_wait()
 
 
-def test_a_hub_that_tells_less_of_a_token_is_believed(hub: Hub, ratings: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_token_without_a_known_role_is_accepted(hub: Hub, ratings: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for auth in (None, {}, {"accessToken": None}):
         monkeypatch.setattr("huggingface_hub.HfApi.whoami", lambda *_, auth=auth: {"name": "my-name", "auth": auth})
         assert publish(ratings, REPO, dry_run=True).done is None
