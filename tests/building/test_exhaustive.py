@@ -211,3 +211,20 @@ def test_one_file_with_the_pairs_and_any_number_of_votes_is_enough(tmp_path: Pat
     assert [(p["source_id"], p["original_index"]) for p in pairs] == [("0", 0), ("1", 1), ("2", 2), ("3", 3)]
     assert [vote["inferred"] for vote in built.table("votes", "test").rows()] == [False] * 7 + [True]
     assert built.notes == ["4 of 4 combinations of HS and CN are judged."]
+
+
+def test_votes_in_the_codes_of_labels_are_refused(tmp_path: Path) -> None:
+    """Votes of 0 and 1 like the labels: a 1 would be read as not sure."""
+    rows = [
+        {"hs": small.HS[0], "cn": small.CN[0], "ok": "1", "checked": "1", "a": "1", "b": "1"},
+        {"hs": small.HS[0], "cn": small.CN[1], "ok": "0", "checked": "1", "a": "0", "b": "1"},
+    ]
+    small.write_csv(tmp_path / "bronze.csv", rows)
+    data = small.recipe_data(tmp_path)
+    columns = {"hate_speech": "hs", "counter_narrative": "cn", "label": "ok", "valid": "checked"}
+    data["sources"]["bronze"]["columns"] = columns | {"vote_1": "a", "vote_2": "b"}
+    with pytest.raises(InputError) as caught:
+        build_tables(load_recipe(str(small.write_recipe(tmp_path, data))))
+    assert str(caught.value).endswith(
+        "1 labels are 1 (yes), but no vote is 2 (yes); votes are 0 (no), 1 (not sure), 2 (yes)"
+    )

@@ -95,10 +95,21 @@ def _pairs_and_votes(rows: SourceRows, vote_columns: list[str], tier_rule: str) 
             for slot, vote in enumerate(backed, start=1)
         ]
     check_labels(rows, pairs)
+    _check_vote_codes(rows, pairs, votes)
     order = {pair["pair_id"]: pair["original_index"] for pair in pairs}
     pairs.sort(key=lambda pair: pair["original_index"])
     votes.sort(key=lambda vote: (order[vote["pair_id"]], vote["rater"]))
     return pairs, votes
+
+
+def _check_vote_codes(rows: SourceRows, pairs: list[Row], votes: list[Row]) -> None:
+    """Refuses votes in the codes of labels: a yes would be read as `not_sure`."""
+    positive = sum(pair["label"] == "appropriate" for pair in pairs)
+    given = [vote["label"] for vote in votes if not vote["inferred"]]
+    if positive and "not_sure" in given and "appropriate" not in given:
+        raise InputError(
+            f"{rows.name}: {positive} labels are 1 (yes), but no vote is 2 (yes); votes are 0 (no), 1 (not sure), 2 (yes)"
+        )
 
 
 def _index(record: SourceRow) -> int:
