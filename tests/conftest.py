@@ -47,6 +47,27 @@ def pytest_collection_finish() -> None:
     gc.enable()
 
 
+@pytest.hookimpl(trylast=True)  # after `-m` removed tests
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Puts slow tests first: the last test of a worker keeps the other workers waiting.
+
+    pytest-xdist gives each worker an equal, contiguous part of the list. The tests of a module stay together.
+    """
+    slow, others = [], []
+    for item in items:
+        (slow if item.get_closest_marker("slow") else others).append(item)
+    modules = [list(module) for _, module in itertools.groupby(slow, key=lambda item: item.path)]
+    workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+    total, ordered = len(items), list[pytest.Item]()
+    for number in range(workers):
+        share = (total - len(ordered)) // (workers - number)
+        first = [item for module in modules[number::workers] for item in module]
+        rest = max(0, share - len(first))
+        ordered += first + others[:rest]
+        others = others[rest:]
+    items[:] = ordered + others
+
+
 @pytest.fixture(autouse=True, scope="module")
 def _no_garbage() -> None:
     """The same for what earlier test modules imported: with torch among it a single search takes a second."""

@@ -30,6 +30,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.long
 def test_every_page_is_there_and_fetches_nothing(site: Path) -> None:
     docs = ROOT / "docs"
     for page in [*docs.rglob("*.md"), *docs.rglob("*.ipynb")]:

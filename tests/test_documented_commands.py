@@ -1,5 +1,7 @@
 """Every command, program and file that the documents show works as it is shown, on the embedded demo.
 
+`make check` runs README.md and parses the other pages; `make check-all` runs all of them.
+
 Lines of `fcconan` run in this process, in a new folder for each page, against a loopback endpoint, a loopback Hub and
 tiny models in the place of large ones; a Dask cluster is started. Lines of other programs are only checked: the target
 of `make` or the extra of this package must exist. Upstream datasets are built where FCCONAN_MIRROR is set. Elsewhere
@@ -25,16 +27,20 @@ from tests.conftest import MIRROR
 from tests.documented import blocks, verbs
 from tests.documented.blocks import Block
 from tests.documented.output import find_difference
-from tests.documented.shell import MisunderstoodError, Shell
+from tests.documented.shell import MisunderstoodError, Shell, parse
 from tests.documented.world import ADDED, ENDPOINT, LONG, OF_UPSTREAM, answer, prepare
 from tests.models.server import KEY, Server
 from tests.models.tiny_chat import model_that_says
 from tests.publishing.hub import Hub, connect
 
+pytestmark = pytest.mark.slow
+
 SAYS = '{"relevance": 4}'  # of the model on this machine, to everything
 ELSEWHERE = {  # options of other programs that pages speak of
     "--strict": "mkdocs",
 }
+MINUTES = "test_lines_that_take_minutes_work"
+PAGES = [page if page == "README.md" else pytest.param(page, marks=pytest.mark.long) for page in blocks.pages()]
 _FEW = re.compile(r"\bresamples=\d+")  # as `tests.documented.shell.FEWER` for commands
 # Whose texts are searched for in what is published: tests/upstream does this with all datasets.
 SEARCHED = ("demo", "fc-conan")
@@ -74,7 +80,7 @@ def reader(
         monkeypatch.setenv(name, value)
     monkeypatch.chdir(tmp_path)
     path, modules = list(sys.path), set(sys.modules)
-    shell = Shell(environment, shared, long="long" in request.keywords)
+    shell = Shell(environment, shared, long=request.node.name == MINUTES)
     yield shell
     shell.close()
     sys.path[:] = path
@@ -154,7 +160,7 @@ def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning:rdflib.*", "ignore::DeprecationWarning:mlcroissant.*")
-@pytest.mark.parametrize("page", blocks.pages())
+@pytest.mark.parametrize("page", PAGES)
 def test_what_a_page_shows_works(
     page: str, reader: Shell, server: Server, model: Model, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
@@ -167,6 +173,25 @@ def test_what_a_page_shows_works(
         sent = {name: "--gated manual" in options for name, options in published if "--dry-run" not in options}
         assert {name: repo.gated == "manual" for name, repo in hub.repos.items()} == sent
         assert all(len(repo.tags) == 1 and "manifest.json" in repo.files for repo in hub.repos.values())
+
+
+@pytest.mark.parametrize("page", blocks.pages())
+def test_what_a_page_shows_is_valid(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Parses everything and runs nothing."""
+    monkeypatch.chdir(tmp_path)
+    for block in blocks.blocks(blocks.read(page), page):
+        try:
+            match block.language:
+                case "bash":
+                    for _, line in block.commands():
+                        parse(line)
+                case "python":
+                    compile(block.text, block.place, "exec")
+                case "yaml":
+                    assert yaml.safe_load(block.text)
+        except Exception as problem:
+            problem.add_note(f"shown at {block.place}")
+            raise
 
 
 @pytest.mark.long

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pyarrow.parquet as pq
+import pytest
 
 from tests.models.server import KEY, Action, Body, Server, completion
 
@@ -20,6 +21,7 @@ def _judge(body: Body, number: int) -> Action:
     return Action(body=completion(body, json.dumps(answer)))
 
 
+@pytest.mark.long
 def test_an_own_system_is_benchmarked_judged_ranked_and_reported(demo: Path, tmp_path: Path) -> None:
     rows = {row["item_id"]: row for row in pq.read_table(next((demo / "replies").glob("*.parquet"))).to_pylist()}
     columns = ("item_id", "hs_id", "hate_speech", "text", "system")

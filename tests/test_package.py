@@ -110,7 +110,7 @@ def _link_base_dependencies(packages: Path) -> None:
                     (packages / top).symlink_to(target)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_wheel_builds_and_loads_the_demo_in_an_environment_of_its_own(tmp_path: Path) -> None:
     """The base install, with no torch in it, builds `demo` from the content that the wheel carries."""
     pip = ["-m", "pip", "--disable-pip-version-check", "--quiet"]

@@ -113,6 +113,7 @@ def test_uniform_is_uniform() -> None:
     assert max(abs(value - i / 10_000) for i, value in enumerate(drawn)) < 1.95 / 100
 
 
+@pytest.mark.long
 def test_the_demo_is_built_and_benchmarked_in_a_folder_whose_name_is_no_unicode(
     tmp_path: Path, run_cli: RunCli, monkeypatch: pytest.MonkeyPatch
 ) -> None:

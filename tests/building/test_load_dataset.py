@@ -13,6 +13,8 @@ from fcconan.data import schemas
 from fcconan.data.manifest import read_manifest
 from tests import small
 
+pytestmark = pytest.mark.slow
+
 LOAD = """
 import json, sys
 from datasets import get_dataset_config_names, load_dataset

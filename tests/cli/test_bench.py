@@ -23,6 +23,8 @@ from tests.conftest import RunCli
 from tests.models.server import KEY, Action, Server, always, error, says
 from tests.retrieval.tiny import tiny_encoder
 
+pytestmark = pytest.mark.slow
+
 TWELVE = (
     "random", "tfidf", "bm25", "sbert-minilm", "sbert-mpnet", "sbert-roberta-large", "text-embedding-3-large", "gpt-4o",
     "rr25-1", "rr50-1", "rr25-2", "rr50-2",

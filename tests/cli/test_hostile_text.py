@@ -17,6 +17,8 @@ from tests.cli.judging import judge
 from tests.conftest import RunCli
 from tests.models.server import Action, Body, Server, completion, use_key
 
+pytestmark = pytest.mark.slow
+
 # A colour, a cursor movement, C1, a carriage return, bidirectional controls, separators, and characters that hide.
 SHOWN = (
     r"a\x1b[31mb\x1b[2A\x9b1mc\x0dd\x08e\u202ef\u2066g\u2069\u200eh\u200fi\u061cj\u2028k\u2029l\u200bm\ufeff"

@@ -158,6 +158,19 @@ class Shell:
                 )
 
 
+def parse(line: str) -> None:
+    """Parses a line of `fcconan` with its options; lines of other programs are skipped.
+
+    Raises:
+        NotACommandError: `fcconan` has no such command or option.
+    """
+    words = _words(line)
+    while words and (words[0] == "export" or _ASSIGNED.fullmatch(words[0])):
+        words = words[1:]
+    if words[:1] == ["fcconan"] and not _REFUSED.search(line):
+        verbs.parsed(words[1:])
+
+
 def _state(path: Path) -> object:
     """Returns a value that changes when a file or folder is replaced."""
     return (path.stat().st_ino, path.stat().st_mtime_ns) if path.exists() else None

@@ -31,6 +31,8 @@ from fcconan.reporting.plots import curve_plot
 from fcconan.retrieval.training import last_whole_checkpoint
 from tests.models.tiny_chat import TEXTS, tiny_chat
 
+pytestmark = pytest.mark.slow
+
 # Stated before the first training of this test: the perplexity of unseen pairs falls by a factor of e at least.
 MARGIN = 1.0
 LORA = FinetuningSettings(
@@ -170,6 +172,7 @@ def elsewhere(tiny: Path, demo: Path, tuned: Path, tmp_path_factory: pytest.Temp
     return float(said), out
 
 
+@pytest.mark.long
 def test_adapters_load_in_a_fresh_process(tuned: Path, elsewhere: tuple[float, Path]) -> None:
     kept = json.loads((tuned / "lora" / REPORT).read_text())["after"]["validation_loss"]
     assert elsewhere[0] == pytest.approx(kept, rel=1e-5)

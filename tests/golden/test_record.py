@@ -16,6 +16,8 @@ from tests.golden.parts import DEMO, PARTS, compute
 from tests.golden.tables import digest
 from tests.golden.workplace import Workplace
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Workplace:

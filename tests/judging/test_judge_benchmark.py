@@ -25,6 +25,8 @@ from fcconan.scoring import RatedReplies, difference_interval
 from fcconan.scoring.significance.intervals import draws
 from tests.judging.simulated_judgements import simulated
 
+pytestmark = pytest.mark.slow
+
 RATERS: dict[str, Any] = {
     "surface": {"kind": "learned", "parts": ["surface"]},
     "surface+good": {"kind": "learned", "parts": ["surface"], "ratings": ["good"]},

@@ -16,6 +16,8 @@ from fcconan.services import MetricsOptions, metrics
 from tests.conftest import RunCli
 from tests.parallel.counting import Counting, Killed, Unknown
 
+pytestmark = pytest.mark.slow
+
 PEOPLES = ("Ombrey", "Tessok", "Velmari", "Dravene", "Quillish", "Ostrun")
 THINGS = ("books", "bread", "cards", "lamps", "roofs", "salt", "songs")
 HS = {f"{who}-{what}": f"The {who} hide {what}." for who in PEOPLES for what in THINGS}

@@ -11,6 +11,8 @@ import pytest
 from tests import small
 from tests.publishing.hub import OWNER, READER, Hub, connect, environment, publish
 
+pytestmark = pytest.mark.slow
+
 # One process for all: `datasets` takes seconds to import and reads the Hub's address once.
 LOAD = """
 import json, sys

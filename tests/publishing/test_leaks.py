@@ -15,6 +15,8 @@ from tests.conftest import RunCli
 from tests.publishing.attempts import Attempt, attempts, honest_row, leaks, write
 from tests.publishing.hub import Hub, connect, publish
 
+pytestmark = pytest.mark.slow
+
 SHORTEST = "Ombrey thieves."
 TEXTS = {"short": small.HS[1], "shortest": SHORTEST}
 

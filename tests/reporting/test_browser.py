@@ -14,7 +14,7 @@ from tests.browsing import accessibility_problems, needs_chromium, visit
 from tests.reporting.invented import AWKWARD, BM25, CORPUS, EVIL, QUERIES, RANDOM
 from tests.reporting.results import write_results
 
-pytestmark = needs_chromium
+pytestmark = [needs_chromium, pytest.mark.slow]
 INK_ON_DARK = "rgb(20, 24, 31)"
 
 

@@ -48,6 +48,8 @@ from tests.reporting.invented import (
     labelled_result,
 )
 
+pytestmark = pytest.mark.slow
+
 POPULAR = "popularity (uses labels, ignores the message)"
 LONG = "longest (ignores the message)"
 VALUES = ("judged_only", "judged_only_intervals", "two_way_intervals", "message_auc")

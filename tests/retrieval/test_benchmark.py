@@ -25,6 +25,8 @@ from fcconan.retrieval.suites import Maker, load_suite
 from fcconan.retrieval.systems import Rankings, Retriever, TrainingPair
 from fcconan.scoring.retrieval.evaluation import Ranking
 
+pytestmark = pytest.mark.slow
+
 TIERS = ("diamond", "gold", "silver", "bronze")
 
 

@@ -210,7 +210,6 @@ train_retriever(PAIRS, Path(sys.argv[2]), model=Path(sys.argv[1]), training=FAST
 
 
 @pytest.mark.long
-@pytest.mark.slow
 def test_a_killed_training_goes_on(tiny: Path, trained: Path, tmp_path: Path) -> None:
     cut = tmp_path / "cut"
     root = Path(__file__).parents[2]

@@ -16,10 +16,11 @@ from tests.conftest import RunCli
 from tests.upstream import oracle
 from tests.upstream.conftest import Release
 
-pytestmark = pytest.mark.upstream
+pytestmark = [pytest.mark.upstream, pytest.mark.slow]
 
 RECIPES = [name for name in recipe_names() if name != "demo"]
 QUICK = ("fc-conan", "kn-conan")
+LARGEST = ("cn-ranking", "cseval")
 VARIANTS = [pytest.param(name, None, id=name, marks=() if name in QUICK else pytest.mark.long) for name in RECIPES]
 VARIANTS.append(pytest.param("fc-conan", "strict", id="fc-conan-strict", marks=pytest.mark.long))
 SHORTEST = 20
@@ -140,7 +141,9 @@ def test_hydrated_labels_are_the_full_build_byte_for_byte(
     assert _different_files(tmp_path / "full", full) == []
 
 
-@pytest.mark.parametrize("recipe", RECIPES)
+@pytest.mark.parametrize(
+    "recipe", [pytest.param(name, marks=pytest.mark.long if name in LARGEST else ()) for name in RECIPES]
+)
 def test_labels_only_holds_no_upstream_text(release: Release, mirror: Path, recipe: str) -> None:
     heads = _upstream_heads(mirror)
     assert next(_leaks(release(recipe), heads), None) is not None, "the scan finds nothing in the full folder either"

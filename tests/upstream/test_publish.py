@@ -32,6 +32,7 @@ def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
         yield hub
 
 
+@pytest.mark.long
 def test_fc_conan_is_published_without_a_text_or_behind_a_gate(
     mirror: Path, hub: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -20,7 +20,7 @@ PRINTED = {"tfidf": (0.2203, 0.0703, 0.4024, 63.275), "sbert-minilm": (0.3270, 0
 RANDOM = {"avg": 0.1500, "min": 0.0414, "max": 0.3115, "cv": 78.100}
 BEST_AVERAGE, BEST_BRONZE = 0.3283, 0.5138
 
-pytestmark = pytest.mark.upstream
+pytestmark = [pytest.mark.upstream, pytest.mark.slow]
 
 
 def bench(folder: Path, target: Path, *arguments: str) -> dict[str, Any]:
