@@ -1,4 +1,4 @@
-"""Novelty: how far a text is from the nearest text of a training set (Wang and Wan, 2018)."""
+"""Novelty: distance of a text from the nearest text of a training set (Wang and Wan, 2018)."""
 
 import hashlib
 from collections.abc import Sequence
@@ -17,11 +17,11 @@ ROWS = 1_024  # texts compared at a time: with 5000 training texts their counts 
 class Novelty(Metric):
     """1 - the largest Jaccard similarity of a text's set of words with that of a training text.
 
-    Words are lower-cased, without ASCII punctuation, between white space. The value of the corpus is the mean over
-    texts, as in the ranking paper.
+    Words are runs of characters between white space, in lower case and without ASCII punctuation. The value of the
+    corpus is the mean over texts, as in the ranking paper.
 
     Args:
-        training: The training CNs; their order and how often each occurs do not matter.
+        training: Training CNs. Their order and repetitions have no effect.
 
     Raises:
         InputError: No training text has a word, or one is not a string.
@@ -32,10 +32,10 @@ class Novelty(Metric):
 
     def __init__(self, training: Sequence[str]) -> None:
         if isinstance(training, str) or any(not isinstance(text, str) for text in training):
-            raise InputError("the training texts of novelty are not all texts: give a list of CNs as strings")
+            raise InputError("the training texts of novelty are not all strings: give a list of CNs as strings")
         self._sets = sorted({tuple(sorted(set(plain(text)))) for text in training} - {()})
         if not self._sets:
-            raise InputError(f"novelty has {len(training)} training texts and none holds a word: give the training CNs")
+            raise InputError(f"novelty has {len(training)} training texts and none has a word: give the training CNs")
         together = "\n".join(" ".join(words) for words in self._sets)
         self._fingerprint = hashlib.sha256(together.encode("utf-8", "surrogatepass")).hexdigest()[:12]
         self._vocabulary: dict[str, int] = {}
@@ -78,7 +78,7 @@ class Novelty(Metric):
         return nearest
 
     def _matrix(self, sets: Sequence[Sequence[str] | set[str]]) -> Any:
-        """Returns which words of the training set are in which set; shape (sets, words)."""
+        """Returns a matrix of sets by the words of the training set; 1 if the set has the word."""
         from scipy.sparse import csr_matrix
 
         columns = [[self._vocabulary[word] for word in words if word in self._vocabulary] for words in sets]

@@ -5,8 +5,8 @@ from typing import Any
 
 from fcconan.data import counted
 
-LONGEST = 10  # names in a note
-MAJORITY = "majority"  # the rater of `majority_votes`; a release may hold `majority-released` as well
+LONGEST = 10  # largest number of names in a note
+MAJORITY = "majority"  # rater of `majority_votes`; releases may have others, such as `majority-released`
 KINDS = {"human": "people", "model": "models", "metric": "metrics", None: "of unknown kind"}
 MAJORITIES = "majorities"
 
@@ -22,10 +22,10 @@ def tournament_notes(result: Mapping[str, Any]) -> list[str]:
 
 def _left_out(result: Mapping[str, Any]) -> Iterator[str]:
     total = counted(result["n_verdicts"], "verdict")
-    for name, what in (("invalid", "invalid"), ("unresolved", "unresolved (no majority)")):
+    for name, label in (("invalid", "invalid"), ("unresolved", "unresolved (no majority)")):
         if number := result[name]:
             are, count = _form(number, "is", "are"), _form(number, "counts", "count")
-            yield f"{number} of {total} {are} {what} and {count} for no system."
+            yield f"{number} of {total} {are} {label} and {count} for no system."
 
 
 def _pairs(result: Mapping[str, Any]) -> Iterator[str]:
@@ -52,7 +52,7 @@ def _pairs(result: Mapping[str, Any]) -> Iterator[str]:
     if len(result["separated"]) > 1:
         yield (
             "No system of a later one of these groups won a point from an earlier one: "
-            f"{_groups(result['separated'])}. How far their strengths are apart is the regularisation's doing."
+            f"{_groups(result['separated'])}. Distances between their strengths depend on the regularisation alone."
         )
 
 
@@ -63,7 +63,7 @@ def _pooled(result: Mapping[str, Any]) -> Iterator[str]:
         mixed = len(set(kinds.values())) > 1 and "human" in kinds.values()
         choice = "choose with --rater" + (" or --filter rater_kind=human" if mixed else "")
         if MAJORITIES in raters:
-            choice = "choose one with --rater, for a majority is made of the verdicts of others"
+            choice = "choose one with --rater, because a majority consists of verdicts of the others"
         elif not majority:
             choice += ", or take --majority"
         who = f"{counted(len(kinds), 'rater')} ({_who(raters)})"
@@ -80,7 +80,7 @@ def _pooled(result: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _by_kind(kinds: Mapping[str, str | None]) -> dict[str, list[str]]:
-    """Divides raters into people, models, metrics, others, and majorities, which are none of these."""
+    """Groups raters: people, models, metrics, raters of unknown kind, and majorities."""
     found: dict[str, list[str]] = {title: [] for title in (*KINDS.values(), MAJORITIES)}
     for name, kind in kinds.items():
         is_majority = name == MAJORITY or name.startswith(f"{MAJORITY}-")
@@ -89,7 +89,7 @@ def _by_kind(kinds: Mapping[str, str | None]) -> dict[str, list[str]]:
 
 
 def _who(raters: Mapping[str, list[str]]) -> str:
-    """Counts people and names the others."""
+    """Returns the number of people and the names of other raters."""
     if set(raters) == {KINDS[None]}:
         return _names(raters[KINDS[None]])
     return "; ".join(
