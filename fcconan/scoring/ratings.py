@@ -81,8 +81,8 @@ class _AspectRatings:
         """Checks that there is one scale, and that it holds all values."""
         if len(self.scales) > 1:
             raise InputError(
-                f"{self.rater} rated {self.aspect} on different scales, {_shown(self.scales)}: bring the ratings to "
-                "one scale"
+                f"{self.rater} rated {self.aspect} on different scales, {_format_scales(self.scales)}: bring the "
+                "ratings to one scale"
             )
         for low, high in self.scales:
             for value, place in (self.lowest, self.highest):
@@ -140,7 +140,7 @@ class RatedReplies:
                     "rating; remove one of them"
                 )
             series.add(position, row, place)
-            _note_probability(selected, position, row, place)
+            _record_probability(selected, position, row, place)
         if not positions:
             raise InputError("there are no ratings: give rows with reply_id, rater, aspect and value")
         for series in self._series.values():
@@ -188,10 +188,12 @@ class RatedReplies:
             for scale in series.scales:
                 raters.setdefault(scale, []).append(series.rater)
         if len(raters) > 1:
-            whose = "; ".join(f"{_shown([scale])}: {_few(names)}" for scale, names in sorted(raters.items()))
+            whose = "; ".join(
+                f"{_format_scales([scale])}: {_first_names(names)}" for scale, names in sorted(raters.items())
+            )
             raise InputError(
-                f"{aspect} was rated on different scales, {_shown(raters)}: bring the ratings to one scale, or choose "
-                f"raters of one ({whose})"
+                f"{aspect} was rated on different scales, {_format_scales(raters)}: bring the ratings to one scale, or "
+                f"choose raters of one ({whose})"
             )
         directions = {series.direction[0]: series.rater for series in found if series.direction}
         if len(directions) > 1:
@@ -368,7 +370,7 @@ def _number(row: Row, column: str, place: str) -> float | None:
     return None if math.isnan(found) else found  # some tools write nan for a missing value
 
 
-def _note_probability(selected: dict[int, float], position: int, row: Row, place: str) -> None:
+def _record_probability(selected: dict[int, float], position: int, row: Row, place: str) -> None:
     """Records the selection probability of a reply, if the row has one."""
     value = _number(row, "selection_probability", place)
     if value is None:
@@ -393,9 +395,9 @@ def _higher_is_better(row: Row, place: str) -> bool | None:
     return found
 
 
-def _shown(scales: Iterable[Scale]) -> str:
+def _format_scales(scales: Iterable[Scale]) -> str:
     return " and ".join(f"{low:g} to {high:g}" for low, high in sorted(scales))
 
 
-def _few(names: Sequence[str]) -> str:
+def _first_names(names: Sequence[str]) -> str:
     return ", ".join([*names[:3], *(["..."] if len(names) > 3 else [])])

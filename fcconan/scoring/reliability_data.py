@@ -92,7 +92,7 @@ def tables_of(
         if len(people) > 1:
             raters = list(people)
             models = dict.fromkeys(name for name in whose if name not in people)
-    chosen = rows if raters is None else _by(rows, whose, raters)
+    chosen = rows if raters is None else _select_raters(rows, whose, raters)
     if kind == "comparisons":
         verdicts = read_verdicts(chosen)
         names, values = verdict_table(verdicts)
@@ -105,7 +105,7 @@ def tables_of(
     return [replace(table, left_out=(*models,))]
 
 
-def _by(rows: Sequence[Row], whose: Sequence[str], raters: Sequence[str]) -> list[Row]:
+def _select_raters(rows: Sequence[Row], whose: Sequence[str], raters: Sequence[str]) -> list[Row]:
     check_names("rater", raters, dict.fromkeys(whose))
     return [row for name, row in zip(whose, rows, strict=True) if name in raters]
 
@@ -122,14 +122,14 @@ def _ratings(
     items, unit = (rated.items, "item") if rated.knows_items else (None, "reply")
     for aspect in aspects or found:
         who, values = rated.people(aspect, names)
-        domain, known = _domain(values, scale or rated.scale(aspect, who), aspect)
+        domain, known = _find_domain(values, scale or rated.scale(aspect, who), aspect)
         left_out = tuple(name for name in models if aspect in rated.aspects(names=[name]))
         table = RatedByMany(aspect, who, values, domain, AGREEMENT_COEFFICIENTS, items=items, unit=unit)
         tables.append(replace(table, scale_known=known, left_out=left_out))
     return tables
 
 
-def _domain(values: Floats, scale: tuple[float, float] | None, aspect: str) -> tuple[list[float], bool]:
+def _find_domain(values: Floats, scale: tuple[float, float] | None, aspect: str) -> tuple[list[float], bool]:
     """Returns the grades, and whether they are those of a scale: its whole grades if all values are whole numbers."""
     given = np.unique(values[np.isfinite(values)])
     if scale is not None and len(outside := given[(given < scale[0]) | (given > scale[1])]):

@@ -108,11 +108,11 @@ def _merge(own: dict[str, str], reply: str, column: str, value: str) -> None:
     before = own.setdefault(column, value)
     if before != value:
         raise InputError(
-            f"the reply {reply} has the {column} {_short(before)}, and in another row {_short(value)}: give every "
-            "reply an id of its own, and the replies that were rated"
+            f"the reply {reply} has the {column} {_shorten(before)}, and in another row {_shorten(value)}: give "
+            "every reply an id of its own, and the replies that were rated"
         )
 
 
-def _short(value: str) -> str:
+def _shorten(value: str) -> str:
     text = repr(value)
     return text if len(text) <= 40 else text[:37] + "..."

@@ -31,7 +31,7 @@ from fcconan.scoring.significance.families import (
 from fcconan.scoring.significance.intervals import bootstrap_means, divided, finite, percentile_interval
 
 DRAWS = 10_000  # random signs of tests without a bootstrap
-DRAWN = 8_000_000  # resampled differences in memory at once: 64 MB
+MAX_DIFFERENCES = 8_000_000  # resampled differences in memory at once: 64 MB
 FEWEST_ITEMS = 2  # with a single item p is always 1
 WIN_RATE = "win_rate"
 REASONS = ("no_common_items", "too_few_items")
@@ -205,7 +205,7 @@ def compare_differences(
 def _intervals(differences: Floats, resamples: int, seed: int, confidence: float) -> Floats:
     """Computes lower and upper ends of percentile intervals, of shape (2, tests); nan without a resample."""
     ends = np.full((2, len(differences)), np.nan)
-    at_once = max(1, DRAWN // max(1, resamples))
+    at_once = max(1, MAX_DIFFERENCES // max(1, resamples))
     for start in range(0, len(differences) if resamples else 0, at_once):
         own = slice(start, start + at_once)
         drawn = bootstrap_means(differences[own], resamples=resamples, seed=seed)

@@ -56,7 +56,7 @@ class Given(Metric):
 def test_values_do_not_depend_on_the_parts_that_workers_score(
     monkeypatch: pytest.MonkeyPatch, of_part: int, several: Any
 ) -> None:
-    monkeypatch.setattr(evaluation, "_TEXTS_OF_PART", of_part)
+    monkeypatch.setattr(evaluation, "_PART_SIZE", of_part)
     texts = [
         "The Ombrey sing loudly.",
         "",

@@ -244,7 +244,7 @@ def test_neither_batches_nor_neighbours_change_a_value(
 def test_workers_load_models_once_and_give_the_same_values(
     encoder: Path, bart: Path, classifier: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(evaluation, "_TEXTS_OF_PART", 2)
+    monkeypatch.setattr(evaluation, "_PART_SIZE", 2)
     question = Question(bart, QUESTION, name="on-topic")
     metrics = [BertScore(encoder), BartScore(bart), question, Toxicity(classifier(), ["rude"])]
     given: Any = (WITH_UNKNOWN, [[text] for text in AND_REFERENCES], TEXTS * 2)

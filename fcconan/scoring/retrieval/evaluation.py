@@ -11,9 +11,9 @@ from fcconan.errors import InputError
 from fcconan.scoring.arrays import Floats, Qrels
 from fcconan.scoring.names import check_names
 from fcconan.scoring.retrieval.metrics import (
-    NAMES,
     NOTHING,
     PAPER_METRICS,
+    RANX_METRICS,
     RETRIEVAL_METRICS,
     Ranked,
     chance,
@@ -63,10 +63,12 @@ def check_run(
             f"the run of {name!r} ranks query {unknown[0]!r}, which the dataset does not have "
             f"({len(unknown)} of {len(run)} queries are unknown): rank the queries of this dataset only"
         )
-    return {query: _checked(name, query, run[query], corpus, not_in_catalogue) for query in queries if query in run}
+    return {
+        query: _check_ranking(name, query, run[query], corpus, not_in_catalogue) for query in queries if query in run
+    }
 
 
-def _checked(
+def _check_ranking(
     name: str, query: str, ranking: Sequence[tuple[str, float]], corpus: Mapping[str, str], not_in_catalogue: str
 ) -> Ranking:
     where = f"the run of {name!r}, query {query!r}"
@@ -154,7 +156,7 @@ def metric_names(metrics: Sequence[str], k: int) -> tuple[str, ...]:
     names = []
     for metric in metrics:
         name, cutoff = parse_metric(metric, k)
-        check_names("metric", [name.split(".")[0]], [*RETRIEVAL_METRICS, *NAMES])
+        check_names("metric", [name.split(".")[0]], [*RETRIEVAL_METRICS, *RANX_METRICS])
         names.append(f"{name}@{cutoff}" if name in RETRIEVAL_METRICS else metric.strip())
     if not names:
         raise InputError("there are no metrics: give one or more, such as ndcg@10")

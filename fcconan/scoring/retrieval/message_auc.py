@@ -80,7 +80,7 @@ def message_auc(
         >>> found.value, found.by_cn, found.n_cns, found.n_pairs
         (0.5, 0.5, 2, 3)
     """
-    scores, folds = _checked(scores, labels, folds)
+    scores, folds = _check_inputs(scores, labels, folds)
     n_hs, n_cns = labels.shape
     right, total = np.zeros(n_cns), np.zeros(n_cns)
     compared = []
@@ -88,7 +88,7 @@ def message_auc(
         positive, negative = np.flatnonzero(labels[:, cn] == 1), np.flatnonzero(labels[:, cn] == 0)
         if len(positive) == 0 or len(negative) == 0:
             continue
-        share, there = _shares(scores[:, :, cn], folds, positive, negative)
+        share, there = _compare_pairs(scores[:, :, cn], folds, positive, negative)
         right[cn], total[cn] = share.sum(), there.sum()
         if total[cn]:
             compared.append((cn, positive, negative, share, there))
@@ -97,8 +97,8 @@ def message_auc(
     for of_hs, of_cns in two_way_draws(n_hs, n_cns, resamples, seed):
         above, below = np.zeros(len(of_hs)), np.zeros(len(of_hs))
         for cn, positive, negative, share, there in compared:
-            above += of_cns[:, cn] * _weighted(of_hs[:, positive], share, of_hs[:, negative])
-            below += of_cns[:, cn] * _weighted(of_hs[:, positive], there, of_hs[:, negative])
+            above += of_cns[:, cn] * _sum_pairs(of_hs[:, positive], share, of_hs[:, negative])
+            below += of_cns[:, cn] * _sum_pairs(of_hs[:, positive], there, of_hs[:, negative])
         resampled[start : start + len(of_hs)] = divided(above, below)
         start += len(of_hs)
     if len(compared) < 2:  # all resamples of one CN are of the same CN
@@ -131,7 +131,7 @@ def message_auc_difference(a: MessageAUC, b: MessageAUC, *, confidence: float) -
     return a.value - b.value, float(low), float(high)
 
 
-def _checked(scores: Floats, labels: Floats, folds: Ints | None) -> tuple[Floats, Ints]:
+def _check_inputs(scores: Floats, labels: Floats, folds: Ints | None) -> tuple[Floats, Ints]:
     """Returns scores of shape (repeats, HS, CNs), and folds; without folds, all HS are in one."""
     if scores.ndim == 2:
         scores = scores[None]
@@ -147,7 +147,7 @@ def _checked(scores: Floats, labels: Floats, folds: Ints | None) -> tuple[Floats
     return scores, folds
 
 
-def _shares(scores: Floats, folds: Ints, positive: Ints, negative: Ints) -> tuple[Floats, Floats]:
+def _compare_pairs(scores: Floats, folds: Ints, positive: Ints, negative: Ints) -> tuple[Floats, Floats]:
     """Compares the HS of one CN.
 
     Args:
@@ -169,7 +169,7 @@ def _shares(scores: Floats, folds: Ints, positive: Ints, negative: Ints) -> tupl
     return np.divide(right, total, out=np.zeros_like(right), where=total > 0), (total > 0).astype(np.float64)
 
 
-def _weighted(of_positive: Floats, values: Floats, of_negative: Floats) -> Floats:
+def _sum_pairs(of_positive: Floats, values: Floats, of_negative: Floats) -> Floats:
     """Returns sums over pairs, weighted by the numbers of times that both HS are drawn.
 
     Args:

@@ -275,11 +275,11 @@ def chance(ranked: Ranked, name: str, k: int, *, capped: bool = False) -> Floats
         others = (positives - 1) / max(n - 1, 1)
         return _divide((share[:, None] * (1 + (ranks - 1) * others[:, None]) / ranks).sum(axis=1), below)
     if name in ("hit_rate", "mrr", "f1"):
-        return np.array([_drawn(int(count), n, depth, k, name) for count in positives])
+        return np.array([_expected_value(int(count), n, depth, k, name) for count in positives])
     return np.full(len(positives), np.nan)
 
 
-def _drawn(positives: int, n: int, depth: int, k: int, name: str) -> float:
+def _expected_value(positives: int, n: int, depth: int, k: int, name: str) -> float:
     """Computes the expected hit ratio, reciprocal rank or F1 of a query with `positives` of `n` CNs."""
     if positives == 0:
         return 0.0
@@ -297,7 +297,7 @@ def _drawn(positives: int, n: int, depth: int, k: int, name: str) -> float:
 
 
 EMPTY = "\x00nothing"
-NAMES = ("bpref", "dcg", "dcg_burges", "hits", "ndcg_burges", "r-precision", "rbp")
+RANX_METRICS = ("bpref", "dcg", "dcg_burges", "hits", "ndcg_burges", "r-precision", "rbp")
 
 
 def ranx_values(

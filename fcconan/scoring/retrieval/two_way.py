@@ -23,7 +23,7 @@ from fcconan.scoring.retrieval.evaluation import Rule, own_values
 from fcconan.scoring.retrieval.metrics import NOTHING, UNJUDGED, Ranked, parse_metric
 from fcconan.scoring.significance.intervals import CHUNK, divided, draws
 
-OF_CNS = 1  # part of the seed for the draws of CNs, which separates them from those of HS
+CN_STREAM = 1  # part of the seed for the draws of CNs, which separates them from those of HS
 
 
 def two_way_draws(n_hs: int, n_cns: int, resamples: int, seed: int) -> Iterator[tuple[Floats, Floats]]:
@@ -42,7 +42,7 @@ def two_way_draws(n_hs: int, n_cns: int, resamples: int, seed: int) -> Iterator[
         CNs).
     """
     # Two independent streams; resamples do not depend on the size of the blocks.
-    of_hs, of_cns = np.random.default_rng(seed), np.random.default_rng([seed, OF_CNS])
+    of_hs, of_cns = np.random.default_rng(seed), np.random.default_rng([seed, CN_STREAM])
     largest = max(1, CHUNK // max(1, n_hs + n_cns))
     for start in range(0, resamples, largest):
         size = min(largest, resamples - start)
@@ -93,7 +93,7 @@ def two_way_means(
         return found
     places = {key: place for place, key in enumerate(corpus_ids)}
     relevances = _relevances(qrels, query_ids, places)
-    rankings = [_places(order, query_ids, places) for order in orders]
+    rankings = [_positions(order, query_ids, places) for order in orders]
     failures = [
         np.array([query in gone for query in query_ids], dtype=np.bool_) for gone in (failed or [()] * len(orders))
     ]
@@ -121,7 +121,7 @@ def _relevances(qrels: Qrels, query_ids: Sequence[str], places: Mapping[str, int
     return found
 
 
-def _places(order: Mapping[str, Sequence[str]], query_ids: Sequence[str], places: Mapping[str, int]) -> Ints:
+def _positions(order: Mapping[str, Sequence[str]], query_ids: Sequence[str], places: Mapping[str, int]) -> Ints:
     """Returns the positions of the ranked CNs in the catalogue, padded with -1; shape (HS, longest ranking)."""
     rankings = [order.get(query, ()) for query in query_ids]
     found = np.full((len(query_ids), max(map(len, rankings))), -1, dtype=np.int64)
@@ -137,7 +137,7 @@ def _places(order: Mapping[str, Sequence[str]], query_ids: Sequence[str], places
 
 
 @dataclass(frozen=True)
-class _Counted(Ranked):
+class _CountedRankings(Ranked):
     """Rankings whose `relevances` end at a depth, so that positives are counted separately.
 
     Attributes:
@@ -205,18 +205,18 @@ class _Batch:
         failed = gone[self.hs]
         n_positive = next(iter(self._at_least.values()), np.zeros(len(failed), dtype=np.int64))
         n_corpus = self._relevances.shape[1]
-        ranked = _Counted((), self._gains(ranking, depth), self._ideal(depth), n_corpus, failed, n_positive)
+        ranked = _CountedRankings((), self._gains(ranking, depth), self._ideal(depth), n_corpus, failed, n_positive)
         values = own_values(ranked, rule)
         counted = ~failed & ((ranked.n_positive > 0) | rule.all_queries)
         times = self.times * counted
-        n_counted = self._summed(times)
+        n_counted = self._sum_rows(times)
         found = np.full((self._size, len(rule.metrics)), np.nan)
         for column, metric in enumerate(rule.metrics):
             if metric in values:
-                found[:, column] = divided(self._summed(times * values[metric]), n_counted)
+                found[:, column] = divided(self._sum_rows(times * values[metric]), n_counted)
         return found
 
-    def _summed(self, values: Floats) -> Floats:
+    def _sum_rows(self, values: Floats) -> Floats:
         """Returns sums over the rows of each resample."""
         return np.bincount(self.resample, weights=values, minlength=self._size).astype(np.float64)
 

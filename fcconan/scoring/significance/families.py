@@ -24,7 +24,7 @@ from fcconan.scoring.names import check_names
 from fcconan.scoring.significance import intervals
 from fcconan.scoring.significance.intervals import TOLERANCE, divided
 
-MOST_WAYS = 1_000_000  # sign vectors in memory at once
+MAX_SIGN_VECTORS = 1_000_000  # sign vectors in memory at once
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ def units_floor(units: int) -> float:
     return float(min(1.0, 2.0 ** (1 - units)))
 
 
-def all_flips(units: int, draws: int) -> Swaps | None:
+def all_sign_vectors(units: int, draws: int) -> Swaps | None:
     """Returns all sign vectors, for which p is exact; None if there are more than the requested draws.
 
     A sign vector and its opposite have the same absolute statistic, so only one of them is included. The one without
@@ -76,7 +76,7 @@ def all_flips(units: int, draws: int) -> Swaps | None:
         Shape (2^(units - 1) - 1, units); 1 for flipped units, otherwise 0.
     """
     n_ways = 2 ** max(0, units - 1)  # the last unit is never flipped
-    if n_ways - 1 > min(draws, MOST_WAYS):
+    if n_ways - 1 > min(draws, MAX_SIGN_VECTORS):
         return None
     return (np.arange(1, n_ways)[:, None] >> np.arange(units) & 1).astype(np.int8)
 
@@ -146,7 +146,7 @@ def _sign_sums(filled: Floats, resamples: int, seed: int) -> Iterator[Floats]:
     n_tests, n_units = filled.shape
     generator = np.random.default_rng(seed)
     rows = max(1, intervals.CHUNK // max(1, n_tests))
-    every = all_flips(n_units, resamples)
+    every = all_sign_vectors(n_units, resamples)
     for size in intervals.chunks(n_units, resamples) if every is None else [len(every)]:
         flips = generator.integers(2, size=(size, n_units)) if every is None else every
         for start in range(0, size, rows):

@@ -131,12 +131,12 @@ class RepetitionRate(Metric):
         """Returns the four rates, from 0 to 1; None if there is no n-gram for some n."""
         cut = [tokens for tokens in map(str.split, texts) if tokens]
         if self._windows == "sliding":
-            sums = [_sliding(cut, order, self._window) for order in ORDERS]
+            sums = [_count_in_windows(cut, order, self._window) for order in ORDERS]
         else:
             blocks = list(_whole_texts(cut, self._window))
             if self._windows == "script" and blocks and sum(map(len, blocks[-1])) >= self._window:
                 blocks.append(blocks[-1])  # a bug of the script, which reads the last block again
-            sums = [_repeated(blocks, order) for order in ORDERS]
+            sums = [_count_in_blocks(blocks, order) for order in ORDERS]
         if any(total == 0 for _, total in sums):
             return None
         return [repeated / total for repeated, total in sums]
@@ -156,7 +156,7 @@ def csv_cell(text: str) -> str:
     return cell.getvalue()
 
 
-def _sliding(texts: list[list[str]], order: int, window: int) -> tuple[int, int]:
+def _count_in_windows(texts: list[list[str]], order: int, window: int) -> tuple[int, int]:
     """Counts repeated and all different n-grams, summed over the windows that begin at each word."""
     grams: list[tuple[str, ...] | None] = []  # by their first word; None if they would cross texts
     for tokens in texts:
@@ -182,7 +182,7 @@ def _sliding(texts: list[list[str]], order: int, window: int) -> tuple[int, int]
     return sum_repeated, sum_different
 
 
-def _repeated(blocks: list[list[list[str]]], order: int) -> tuple[int, int]:
+def _count_in_blocks(blocks: list[list[list[str]]], order: int) -> tuple[int, int]:
     """Counts repeated and all different n-grams, summed over blocks of whole texts."""
     repeated = different = 0
     for block in blocks:

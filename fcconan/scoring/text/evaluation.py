@@ -42,8 +42,8 @@ OF_REFERENCES = ("bleu-1", "bleu-2", "bleu-3", "bleu-4", "rouge-1", "rouge-2", "
 TEXT_METRICS = (*OF_REFERENCES, "distinct-1", "distinct-2", "length-words", "length-characters", "repetition-rate")
 
 
-_TEXTS_OF_PART = 512
-_UNREAD = ("empty_text", "no_reference", "no_message")  # texts with these reasons are not part of corpus values
+_PART_SIZE = 512
+_NOT_SCORABLE = ("empty_text", "no_reference", "no_message")  # texts with these reasons are not part of corpus values
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class _Texts:
 
     def part(self, start: int) -> "_Texts":
         """Returns the texts of one task of a worker."""
-        place = slice(start, start + _TEXTS_OF_PART)
+        place = slice(start, start + _PART_SIZE)
         return _Texts(
             self.texts[place],
             None if self.references is None else self.references[place],
@@ -66,7 +66,7 @@ class _Texts:
         )
 
 
-_Measured = tuple[list[TextScores], tuple[int, ...]]  # the series of a metric, and its counts
+_MetricScores = tuple[list[TextScores], tuple[int, ...]]  # the series of a metric, and its counts
 
 
 def score_texts(
@@ -138,23 +138,23 @@ def score_systems(
     Raises:
         InputError: See `score_texts`.
     """
-    checked = {system: _checked(*given) for system, given in systems.items()}
+    checked = {system: _check_texts(*given) for system, given in systems.items()}
     check_names("combination of references", [several], REFERENCE_COMBINATIONS)
     if batch_size < 1:
         raise InputError(f"batch_size is {batch_size}: give 1 or more")
     if metrics is None:
         has_references = any(texts.references is not None for texts in checked.values())
         metrics = [name for name in TEXT_METRICS if has_references or name not in OF_REFERENCES]
-    chosen = _chosen(metrics)
+    chosen = _select_metrics(metrics)
     for metric, wanted in chosen:
         if metric.needs_reference and any(texts.references is None for texts in checked.values()):
             raise InputError(f"{wanted[0]} needs references: give a list of references for each reply")
         if metric.needs_message and any(texts.messages is None for texts in checked.values()):
             raise InputError(f"{wanted[0]} needs the messages that are answered: give one for each reply (messages)")
-    score = partial(_measured, several=several, batch_size=batch_size, progress=progress)
+    score = partial(_apply_metrics, several=several, batch_size=batch_size, progress=progress)
     shared = [metric for metric, _ in chosen if metric.independent] if workers is not None else []
-    starts = [(system, start) for system in checked for start in range(0, len(checked[system].texts), _TEXTS_OF_PART)]
-    parts: dict[str, list[list[_Measured]]] = {system: [] for system in checked}
+    starts = [(system, start) for system in checked for start in range(0, len(checked[system].texts), _PART_SIZE)]
+    parts: dict[str, list[list[_MetricScores]]] = {system: [] for system in checked}
     if workers is not None and shared:
         tasks = (checked[system].part(start) for system, start in starts)
         measured = dict(workers.map(partial(score, shared), tasks))
@@ -165,36 +165,36 @@ def score_systems(
         by_name: dict[str, TextScores] = {}
         for metric, _ in chosen:
             pieces = [part[shared.index(metric)] for part in parts[system]] if metric in shared else []
-            whole = _whole(metric, pieces or score([metric], texts), texts)
+            whole = _merge_parts(metric, pieces or score([metric], texts), texts)
             by_name.update((scores.name, scores) for scores in whole)
         found[system] = {name: by_name[name] for _, wanted in chosen for name in wanted}
     return found
 
 
-def _checked(replies: Any, references: Any, messages: Any) -> _Texts:
-    texts = _strings(replies, "replies")
+def _check_texts(replies: Any, references: Any, messages: Any) -> _Texts:
+    texts = _check_strings(replies, "replies")
     kept: list[list[str]] | None = None
     empty = 0
     if references is not None:
         lists = [
-            _strings(own, f"references of reply {place}")
-            for place, own in enumerate(_listed(references, "references", len(texts)), start=1)
+            _check_strings(own, f"references of reply {place}")
+            for place, own in enumerate(_as_list(references, "references", len(texts)), start=1)
         ]
         kept = [[reference for reference in own if reference.strip()] for own in lists]
         empty = sum(map(len, lists)) - sum(map(len, kept))
-    answered = None if messages is None else _strings(messages, "messages", len(texts))
+    answered = None if messages is None else _check_strings(messages, "messages", len(texts))
     return _Texts(texts, kept, answered, empty)
 
 
-def _strings(given: Any, name: str, n_replies: int | None = None) -> list[str]:
-    texts = _listed(given, name, n_replies)
+def _check_strings(given: Any, name: str, n_replies: int | None = None) -> list[str]:
+    texts = _as_list(given, name, n_replies)
     for place, text in enumerate(texts, start=1):
         if not isinstance(text, str):
             raise InputError(f"number {place} of {name} is a {type(text).__name__}: give strings only")
     return texts
 
 
-def _listed(given: Any, name: str, n_replies: int | None) -> list[Any]:
+def _as_list(given: Any, name: str, n_replies: int | None) -> list[Any]:
     """Returns a list, with one entry for each reply if `n_replies` is given."""
     if isinstance(given, str | Mapping) or not isinstance(given, Iterable):
         raise InputError(f"found a {type(given).__name__} as {name}: give a list")
@@ -204,7 +204,7 @@ def _listed(given: Any, name: str, n_replies: int | None) -> list[Any]:
     return found
 
 
-def _chosen(metrics: Sequence[str | Metric]) -> list[tuple[Metric, list[str]]]:
+def _select_metrics(metrics: Sequence[str | Metric]) -> list[tuple[Metric, list[str]]]:
     """Returns metrics with the names of their requested series; names of a family share one metric."""
     if isinstance(metrics, str) or not metrics:
         raise InputError(f"metrics is {metrics!r}: give a list of metrics, at least one")
@@ -230,17 +230,19 @@ def _chosen(metrics: Sequence[str | Metric]) -> list[tuple[Metric, list[str]]]:
     ]
 
 
-def _measured(
+def _apply_metrics(
     metrics: Sequence[Metric], texts: _Texts, *, several: Several, batch_size: int, progress: bool | None
-) -> list[_Measured]:
+) -> list[_MetricScores]:
     """Applies metrics to texts, without their values of the corpus."""
     return [
-        _scored(metric, texts, several if several != "joint" or metric.joins else "max", batch_size, progress)
+        _apply_metric(metric, texts, several if several != "joint" or metric.joins else "max", batch_size, progress)
         for metric in metrics
     ]
 
 
-def _scored(metric: Metric, texts: _Texts, several: Several, batch_size: int, progress: bool | None) -> _Measured:
+def _apply_metric(
+    metric: Metric, texts: _Texts, several: Several, batch_size: int, progress: bool | None
+) -> _MetricScores:
     """Applies one metric to units, and combines their values into those of texts."""
     units: list[Unit] = []
     owners: list[int] = []
@@ -269,18 +271,18 @@ def _scored(metric: Metric, texts: _Texts, several: Several, batch_size: int, pr
                 f"the metric {series.name} gave {np.size(series.values)} values for {len(units)} texts, expected one "
                 "each: correct the metric"
             )
-        found.append(_per_text(series, owners, reasons, several if metric.needs_reference else None))
-    return found, metric.counts(*_pooled(texts, reasons))
+        found.append(_combine_units(series, owners, reasons, several if metric.needs_reference else None))
+    return found, metric.counts(*_scorable_texts(texts, reasons))
 
 
-def _pooled(texts: _Texts, reasons: Sequence[Reason | None]) -> tuple[list[str], list[list[str]]]:
+def _scorable_texts(texts: _Texts, reasons: Sequence[Reason | None]) -> tuple[list[str], list[list[str]]]:
     """Returns the texts that may have a value, and their references."""
-    kept = [place for place, reason in enumerate(reasons) if reason not in _UNREAD]
+    kept = [place for place, reason in enumerate(reasons) if reason not in _NOT_SCORABLE]
     references = texts.references or [[] for _ in texts.texts]
     return [texts.texts[place] for place in kept], [references[place] for place in kept]
 
 
-def _whole(metric: Metric, parts: Sequence[_Measured], texts: _Texts) -> Iterator[TextScores]:
+def _merge_parts(metric: Metric, parts: Sequence[_MetricScores], texts: _Texts) -> Iterator[TextScores]:
     """Yields the series of all texts from those of their parts, with the values of the corpus."""
     sums = tuple(map(sum, zip(*(counts for _, counts in parts if counts), strict=True)))
     for pieces in zip(*(series for series, _ in parts), strict=True):
@@ -288,7 +290,7 @@ def _whole(metric: Metric, parts: Sequence[_Measured], texts: _Texts) -> Iterato
         values = np.concatenate([piece.values for piece in pieces])
         reasons = tuple(reason for piece in pieces for reason in piece.reasons)
         series = UnitScores(first.name, values, first.signature, first.higher_is_better, counts=sums)
-        corpus = metric.corpus(series, *_pooled(texts, reasons))
+        corpus = metric.corpus(series, *_scorable_texts(texts, reasons))
         yield replace(
             first,
             values=values,
@@ -300,7 +302,7 @@ def _whole(metric: Metric, parts: Sequence[_Measured], texts: _Texts) -> Iterato
         )
 
 
-def _per_text(
+def _combine_units(
     series: UnitScores, owners: Sequence[int], given: Sequence[Reason | None], several: Several | None
 ) -> TextScores:
     """Combines values of units into values of texts; a text has a value if one of its units has one."""
@@ -344,7 +346,7 @@ def rating_rows(replies: Sequence[Row], scores: Mapping[str, TextScores]) -> Ite
     for name, series in scores.items():
         if "corpus_only" in series.reasons:
             continue
-        rater, aspect = _rater(name)
+        rater, aspect = _rater_and_aspect(name)
         for row, value, reason in zip(replies, series.values.tolist(), series.reasons, strict=True):
             yield {
                 "reply_id": row["reply_id"],
@@ -399,7 +401,7 @@ def summary_signatures(row: Row) -> Iterator[str]:
     yield row["signature"]
 
 
-def _rater(name: str) -> tuple[str, str]:
+def _rater_and_aspect(name: str) -> tuple[str, str]:
     """Returns the rater and the aspect of a series, such as `bertscore` and `recall` for `bertscore-recall`."""
     rater, _, field = name.rpartition("-")
     return (rater, field) if rater and field in FIELDS else (name, WHOLE)

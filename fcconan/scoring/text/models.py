@@ -24,7 +24,7 @@ _OFFSET = (
     "mpnet",
     "roberta-prelayernorm",
 )
-_ENDLESS = 1_000_000  # tokenizers without a limit state a larger number
+_NO_LIMIT = 1_000_000  # tokenizers without a limit state a larger number
 _UNUSED = ("pooler", "position_ids")  # weights that no metric reads
 
 
@@ -99,7 +99,7 @@ class ScoringModel:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickles the arguments: each process loads the model once."""
-        return _loaded, self._arguments
+        return _load_cached, self._arguments
 
     def _load(self, source: str, commit: str | None, kind: Kind) -> Any:
         import transformers
@@ -143,7 +143,7 @@ class ScoringModel:
                 )
             return max_length
         stated = [self.tokenizer.model_max_length, positions]
-        known = [int(number) for number in stated if number is not None and 0 < number < _ENDLESS]
+        known = [int(number) for number in stated if number is not None and 0 < number < _NO_LIMIT]
         return min(known) if known else None
 
     def signature(self, name: str, **parts: object) -> str:
@@ -221,7 +221,7 @@ class ScoringModel:
 
 
 @cache
-def _loaded(model: str | Path, kind: Kind, *options: tuple[str, Any]) -> ScoringModel:
+def _load_cached(model: str | Path, kind: Kind, *options: tuple[str, Any]) -> ScoringModel:
     return ScoringModel(model, kind, **dict(options))
 
 

@@ -47,13 +47,13 @@ class Novelty(Metric):
     def score(self, units: Sequence[Unit], *, batch_size: int, progress: bool | None) -> list[UnitScores]:
         """Scores units one by one."""
         if self._training is None:
-            self._training = self._matrix(self._sets).T.tocsr()
+            self._training = self._word_matrix(self._sets).T.tocsr()
         sets = [set(plain(unit.text)) for unit in units]
         there = [place for place, words in enumerate(sets) if words]
         values = np.full(len(units), np.nan)
         for start in range(0, len(there), ROWS):
             places = there[start : start + ROWS]
-            values[places] = 1 - self._nearest([sets[place] for place in places])
+            values[places] = 1 - self._largest_similarity([sets[place] for place in places])
         reasons: dict[int, Reason] = {place: "no_words" for place, words in enumerate(sets) if not words}
         name = signature(
             "novelty",
@@ -64,9 +64,9 @@ class Novelty(Metric):
         )
         return [UnitScores("novelty", values, name, None, reasons)]
 
-    def _nearest(self, sets: Sequence[set[str]]) -> Floats:
+    def _largest_similarity(self, sets: Sequence[set[str]]) -> Floats:
         """Returns the largest Jaccard similarity of every set of words; shape (sets,)."""
-        shared = (self._matrix(sets) @ self._training).tocsr()  # sparse: only pairs that share a word are compared
+        shared = (self._word_matrix(sets) @ self._training).tocsr()  # sparse: only pairs that share a word are compared
         own = np.array([len(words) for words in sets], dtype=np.float64)
         others = np.array([len(words) for words in self._sets], dtype=np.float64)
         rows = np.repeat(np.arange(len(sets)), np.diff(shared.indptr))
@@ -77,7 +77,7 @@ class Novelty(Metric):
             nearest[filled] = np.maximum.reduceat(similarity, shared.indptr[filled])
         return nearest
 
-    def _matrix(self, sets: Sequence[Sequence[str] | set[str]]) -> Any:
+    def _word_matrix(self, sets: Sequence[Sequence[str] | set[str]]) -> Any:
         """Returns a matrix of sets by the words of the training set; 1 if the set has the word."""
         from scipy.sparse import csr_matrix
 

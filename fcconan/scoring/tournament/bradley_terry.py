@@ -88,7 +88,7 @@ def _damping(change: Floats) -> Floats:
     return np.divide(np.log1p(change), change, out=np.ones_like(change), where=change > 0)
 
 
-def _reached(beats: Flags) -> Flags:
+def _reachable(beats: Flags) -> Flags:
     """Returns whether j is reached from i in any number of steps; shape (..., systems, systems)."""
     size = beats.shape[-1]
     reached = (beats | np.eye(size, dtype=bool)).astype(np.float32)
@@ -102,12 +102,12 @@ def connected(wins: Floats) -> Flags:
 
     Strengths of systems that are not connected cannot be compared.
     """
-    return np.asarray(_reached((wins + wins.swapaxes(-1, -2)) > 0).all(axis=(-1, -2)))
+    return np.asarray(_reachable((wins + wins.swapaxes(-1, -2)) > 0).all(axis=(-1, -2)))
 
 
 def components(wins: Floats) -> list[list[int]]:
     """Returns groups of positions of connected systems; `wins` has shape (systems, systems)."""
-    return _groups(_reached((wins + wins.T) > 0))
+    return _groups(_reachable((wins + wins.T) > 0))
 
 
 def separated(wins: Floats) -> list[list[int]]:
@@ -119,7 +119,7 @@ def separated(wins: Floats) -> list[list[int]]:
     Args:
         wins: Number of wins of i over j, shape (systems, systems), for connected systems.
     """
-    reached = _reached(wins > 0)
+    reached = _reachable(wins > 0)
     groups = _groups(reached & reached.T)
     return sorted(groups, key=lambda group: -int(reached[group[0]].sum()))
 
@@ -172,7 +172,7 @@ def score_tournament(per_item: Floats, regularisation: float, resamples: int, se
     within = wins[np.ix_(ranked, ranked)]
     groups = components(within)
     resamples = resamples if count > 1 else 0
-    sums = _resampled(per_item, resamples, seed)
+    sums = _resample_sums(per_item, resamples, seed)
     del per_item
     found, drawn = np.full(size, np.nan), np.full((resamples, size), np.nan)
     apart: list[list[int]] = []
@@ -197,7 +197,7 @@ def score_tournament(per_item: Floats, regularisation: float, resamples: int, se
     )
 
 
-def _resampled(per_item: Floats, resamples: int, seed: int) -> Floats:
+def _resample_sums(per_item: Floats, resamples: int, seed: int) -> Floats:
     """Computes sums over resampled items; shape (items, systems, systems) to (resamples, systems, systems).
 
     They equal the means of `bootstrap_means` times the number of items, and need less memory.
@@ -294,11 +294,11 @@ def length_controlled(
     )
     for fit in (found[None], drawn):
         fit[:, :systems] -= fit[:, :systems].mean(axis=1, keepdims=True)
-    drawn[~connected(_resampled(_games(first, second, items, systems), resamples, seed))] = np.nan
+    drawn[~connected(_resample_sums(_count_comparisons(first, second, items, systems), resamples, seed))] = np.nan
     return LengthControlled(found[:systems], float(found[systems]) if scale > 0 else None, scale, drawn)
 
 
-def _games(first: Ints, second: Ints, items: Ints, systems: int) -> Floats:
+def _count_comparisons(first: Ints, second: Ints, items: Ints, systems: int) -> Floats:
     """Counts the comparisons of each pair on each item; shape (items, systems, systems)."""
     games = np.zeros((int(items.max(initial=-1)) + 1, systems, systems))
     np.add.at(games, (items, first, second), 1.0)

@@ -76,7 +76,7 @@ class Verdicts:
         return wins
 
 
-class _Given(NamedTuple):
+class _ComparisonRow(NamedTuple):
     """A row of comparisons.
 
     Attributes:
@@ -97,7 +97,7 @@ class _Given(NamedTuple):
 
 
 @dataclass
-class _Judged:
+class _PairVerdicts:
     """The verdicts of one rater on one pair of replies.
 
     Attributes:
@@ -144,18 +144,18 @@ def read_verdicts(comparisons: Iterable[Row]) -> Verdicts:
     homes: dict[str, tuple[str, str]] = {}
     kinds: dict[str, str] = {}
     corpora: dict[str, set[str]] = {}
-    rows: list[_Given] = []
+    rows: list[_ComparisonRow] = []
     for number, row in enumerate(comparisons, start=1):
         place = row_place(row, "comparison", number)
-        rows.append(_read(row, place, homes, kinds))
+        rows.append(_read_row(row, place, homes, kinds))
         if corpus := id_of(row, "corpus", place):
             corpora.setdefault(corpus, set()).add(rows[-1].item)
     if not rows:
         raise InputError("there are no comparisons: give rows with item_id, system_a, system_b, verdict and rater")
-    found: dict[tuple[str, str, Side, Side], _Judged] = {}
-    for place, item, rater, (a, b), verdict, unresolved in _with_replies(rows):
+    found: dict[tuple[str, str, Side, Side], _PairVerdicts] = {}
+    for place, item, rater, (a, b), verdict, unresolved in _add_reply_ids(rows):
         turned = b[0] < a[0]
-        judged = found.setdefault((item, rater, b, a) if turned else (item, rater, a, b), _Judged(turned))
+        judged = found.setdefault((item, rater, b, a) if turned else (item, rater, a, b), _PairVerdicts(turned))
         judged.unresolved |= unresolved
         before = judged.verdicts.setdefault(turned, verdict)
         if before != verdict:
@@ -191,7 +191,7 @@ def _positions(names: Sequence[str], wanted: Iterable[str]) -> Ints:
     return np.array([places[name] for name in wanted], dtype=np.int64)
 
 
-def _with_replies(read: list[_Given]) -> list[_Given]:
+def _add_reply_ids(read: list[_ComparisonRow]) -> list[_ComparisonRow]:
     """Adds missing reply ids from other rows on the same item and systems, so that all raters judge the same pairs."""
     known: dict[tuple[str, frozenset[str], str], dict[str, None]] = {}
     for _, item, _, sides, *_ in read:
@@ -206,14 +206,14 @@ def _with_replies(read: list[_Given]) -> list[_Given]:
         place, item, _, sides, *_ = given
         systems = frozenset(system for system, _ in sides)
         a, b = (
-            (system, reply or _only(known.get((item, systems, system), {}), place, system, item))
+            (system, reply or _single_reply(known.get((item, systems, system), {}), place, system, item))
             for system, reply in sides
         )
         new.append(given if (a, b) == sides else given._replace(sides=(a, b)))
     return new
 
 
-def _only(replies: Iterable[str], place: str, system: str, item: str) -> str | None:
+def _single_reply(replies: Iterable[str], place: str, system: str, item: str) -> str | None:
     named = list(replies)
     if len(named) > 1:
         raise InputError(
@@ -223,7 +223,7 @@ def _only(replies: Iterable[str], place: str, system: str, item: str) -> str | N
     return named[0] if named else None
 
 
-def _read(row: Row, place: str, homes: dict[str, tuple[str, str]], kinds: dict[str, str]) -> _Given:
+def _read_row(row: Row, place: str, homes: dict[str, tuple[str, str]], kinds: dict[str, str]) -> _ComparisonRow:
     item, a, b = (required_id(row, column, place) for column in ("item_id", "system_a", "system_b"))
     if a == b:
         raise InputError(f"{place}: {a} is compared with itself, expected two systems; remove that row")
@@ -242,7 +242,9 @@ def _read(row: Row, place: str, homes: dict[str, tuple[str, str]], kinds: dict[s
             )
     rater, kind = id_of(row, "rater", place) or NO_RATER, id_of(row, "rater_kind", place)
     record_kind(kinds, rater, kind, place)
-    return _Given(place, item, rater, sides, verdict, verdict == "invalid" and row.get("reason") == "unresolved")
+    return _ComparisonRow(
+        place, item, rater, sides, verdict, verdict == "invalid" and row.get("reason") == "unresolved"
+    )
 
 
 def majority_votes(comparisons: Iterable[Row] | Verdicts, *, rater: str = "majority") -> list[dict[str, Any]]:

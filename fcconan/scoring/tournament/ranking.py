@@ -114,8 +114,8 @@ def rank_systems(
         "missing_pairs": [
             [*pair] for pair, met in zip(combinations(verdicts.systems, 2), fit.met, strict=True) if met == 0
         ],
-        "missing_by_rater": _missing_by(given, given.raters, np.eye(len(given.raters), dtype=bool)[:, given.rater]),
-        "missing_by_corpus": _missing_by(given, list(given.corpora), _by_corpus(given)),
+        "missing_by_rater": _missing_pairs(given, given.raters, np.eye(len(given.raters), dtype=bool)[:, given.rater]),
+        "missing_by_corpus": _missing_pairs(given, list(given.corpora), _by_corpus(given)),
         "groups": [[verdicts.systems[i] for i in group] for group in fit.groups],
         "separated": [[verdicts.systems[i] for i in group] for group in fit.separated],
         "n_items": len(verdicts.items),
@@ -190,7 +190,7 @@ def _by_corpus(verdicts: Verdicts) -> Flags:
     return np.array(of, dtype=bool).reshape(len(of), len(verdicts.items))[:, verdicts.item]
 
 
-def _missing_by(verdicts: Verdicts, names: Sequence[str], parts: Flags) -> dict[str, list[list[str]]]:
+def _missing_pairs(verdicts: Verdicts, names: Sequence[str], parts: Flags) -> dict[str, list[list[str]]]:
     """Returns the pairs of systems without a readable verdict, for the parts of the verdicts that lack any.
 
     Args:
@@ -223,8 +223,8 @@ def _systems(
     verdicts: Verdicts, fit: TournamentScores, matrix: Mapping[str, Any], confidence: float
 ) -> list[dict[str, Any]]:
     wins, ties = np.array(matrix["wins"]), np.array(matrix["ties"])
-    low, high = _ends(fit.drawn_strengths, confidence)
-    share_low, share_high = _ends(fit.drawn_shares, confidence)
+    low, high = _interval_ends(fit.drawn_strengths, confidence)
+    share_low, share_high = _interval_ends(fit.drawn_shares, confidence)
     unread = {"invalid": np.isnan(verdicts.outcome) & ~verdicts.unresolved, "unresolved": verdicts.unresolved}
     rows = []
     for i, name in enumerate(verdicts.systems):
@@ -254,7 +254,7 @@ def _best_first(row: Mapping[str, Any]) -> tuple[float, ...]:
     return tuple(np.inf if row[key] is None else -row[key] for key in ("bradley_terry", "share"))
 
 
-def _ends(draws: Floats, confidence: float) -> tuple[list[float | None], list[float | None]]:
+def _interval_ends(draws: Floats, confidence: float) -> tuple[list[float | None], list[float | None]]:
     if not len(draws):
         return [None] * draws.shape[1], [None] * draws.shape[1]
     low, high = percentile_interval(draws, confidence)
@@ -303,7 +303,7 @@ def _length_controlled(
         resamples=settings["resamples"] if len(items) > 1 else 0,
         seed=settings["seed"],
     )
-    low, high = _ends(found.draws, confidence)
+    low, high = _interval_ends(found.draws, confidence)
     rows = [
         {"name": verdicts.systems[i], "bradley_terry": float(found.strengths[at]), "low": low[at], "high": high[at]}
         for at, i in enumerate(ranked.tolist())
@@ -363,7 +363,7 @@ def compare_raters(
             row |= {"a": a, "b": b, "score": score, "low": None, "high": None, "n_undefined": 0}
             if row["value"] is not None:
                 drawn = _correlation(draws[a][:, both], draws[b][:, both], row["coefficient"])[:, None]
-                (row["low"],), (row["high"],) = _ends(drawn, confidence)
+                (row["low"],), (row["high"],) = _interval_ends(drawn, confidence)
                 row["n_undefined"] = int(np.isnan(drawn).sum())
             rows.append(row)
     return rows
