@@ -12,7 +12,6 @@ UNFINISHED = (
     "docs/",
     "fcconan/reproduction/",
     "fcconan/retrieval/",
-    "fcconan/scoring/",
 )
 
 
