@@ -1,4 +1,4 @@
-"""Count lines of code by package: no blank lines, comments, docstrings and imports.
+"""Count lines of code by package, without blank lines, comments, docstrings and imports.
 
 Example: python benchmarks/size.py fcconan
 """
@@ -14,7 +14,7 @@ IGNORED = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tok
 
 
 def lines_of_code(source: str) -> int:
-    """Returns the number of lines that hold a token of code."""
+    """Returns the number of lines with code."""
     used = {
         line
         for token in tokenize.generate_tokens(io.StringIO(source).readline)

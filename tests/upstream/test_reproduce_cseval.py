@@ -399,5 +399,5 @@ def test_agreement_and_sizes(reproduced: Reproduced, upstream: Path) -> None:
     assert (len(rows), blank) == (372, 61)
     assert values(reproduced, "text 7", "percent-of-test-set") == [4.75]
     assert [reproduced["text 3.1", row, "count"].note for row in ("hs", "references", "replies")] == [
-        f"the full file is not at hand; {number} in the released files" for number in (979, 1809, 2543)
+        f"the full file is not available here; {number} in the released files" for number in (979, 1809, 2543)
     ]
