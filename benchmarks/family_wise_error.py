@@ -2,7 +2,7 @@
 
 A world is a simulated dataset of the size of FC-CONAN: 45 HS, a catalogue of 100 CNs, four nested tiers of positives
 (the smaller ones cover fewer HS), and eight systems. The score of a system is the sum of noise that all systems share
-and of its own noise; a truly better system adds a constant to the scores of positives. Equal systems are exchangeable
+and of its own noise. A truly better system adds a constant to the scores of positives. Equal systems are exchangeable
 for every HS. The eight default metrics of `bench` are computed from the first ten CNs, so that the tests have realistic
 dependence and discrete, skewed values. An error is a pair of equal systems with p_corrected <= .05. Families are those
 of `bench`: all pairs on NDCG@10 and Silver, and all other metrics and tiers.

@@ -3,9 +3,9 @@
 Part `worlds`: a world is a sample of items from a population with a known mean. Two systems answer each item. Grades
 are integers from 1 to 5; the two replies to an item are correlated. Annotators rate n of each system's 5 n replies: to
 the same items (paired) or to different ones. The judge is good (correlation about .85), useless, adversarial (about
--.85) or biased (grades from 1 to 5 that are too high, most of them 5, and higher still for one system). The coverage of
-two intervals is measured: of a mean, and of the difference of the two systems. Limits are binomial 95 % limits around
-.95 for the number of worlds; one rate in twenty is outside of them by chance.
+-.85) or biased. The biased judge's grades are too high, most of them 5, and higher still for one system. The
+coverage of two intervals is measured: of a mean, and of the difference of the two systems. Limits are binomial 95 %
+limits around .95 for the number of worlds; one rate in twenty is outside of them by chance.
 
 Part `weighted`: as `worlds`, but the probability of selection grows sixfold with the judge's value.
 
@@ -15,9 +15,9 @@ intervals from human ratings alone, and with the value from all labels. The esti
 rows, so the intervals cover the value from all labels in more than 95 %. Raters are GPT-4 as released, the lexical
 judge, and the raters in `--ratings` files with ratings of the same replies.
 
-Part `queue`: interval width and error of the mean of all test rows, and of differences of known systems, if a fifth is
-selected in two batches as in `fcconan annotate queue --budget`, relative to uniform selection. In the last 401 rows,
-the human relevance scores depend on GPT-4's.
+Part `queue`: a fifth of the test rows is selected in two batches, as in `fcconan annotate queue --budget`. Interval
+width and error of the mean, and of differences of known systems, are compared with those of uniform selection. In the
+last 401 rows, the human relevance scores depend on GPT-4's.
 
 Run it with `python benchmarks/few_labels.py worlds|weighted [--worlds N]` or
 `python benchmarks/few_labels.py cseval|queue FOLDER [--ratings FILE]... [--rater NAME]...`; `--json FILE` writes rows.

@@ -1,9 +1,9 @@
 """Savings of `fcconan annotate queue` on FC-CONAN: the judgements that find 50, 80, 90 and 95 % of the positives.
 
 - queue: the default queue and its variants by tier, batch size, random share, encoder and scores. Baselines are the
-  order of the scores alone, and a logistic regression, fitted before every batch on scores, shrunken rates of positives
-  of the HS and the CN, and vectors of both. `all other labels` orders every pair by the prediction of the queue's model
-  from the labels of all other pairs; this is an upper limit for a queue.
+  order of the scores alone, and a logistic regression, fitted before every batch. Its features are the scores, shrunken
+  rates of positives of the HS and the CN, and vectors of both. `all other labels` orders every pair by the prediction
+  of the queue's model from the labels of all other pairs; this is an upper limit for a queue.
 - halves: the same on random halves of the HS, and on the remaining HS, with fewer labels to learn from.
 - held-out: on the same halves, the queue with constants fitted to the labels of the other HS, compared with the default
   constants, which were chosen on all labels.
