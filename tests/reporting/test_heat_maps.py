@@ -23,7 +23,7 @@ from fcconan.reporting.heat_maps import (
 from fcconan.reporting.page import render
 from fcconan.reporting.reproduced_values import difference, reproduction_page
 from fcconan.reporting.scores import agreement_page, correlation_page, tournament_page
-from fcconan.reproduction.ledger import Cell
+from fcconan.reproduction.comparison import Cell
 from fcconan.scoring.tournament.ranking import rank_systems
 from tests.reporting.invented import AWKWARD, BM25, RANDOM, example_result
 from tests.reporting.invented_release import EVIL_NAME
