@@ -239,7 +239,7 @@ def test_names_are_no_markup() -> None:
 
 
 def cell(row: str, published: str, recomputed: float | None, status: Any = "differs", table: str = "Table 1") -> Cell:
-    """A figure of the ledger."""
+    """A recomputed value."""
     return Cell("fc-conan", table, row, EVIL_NAME, published, recomputed, status, "")
 
 
@@ -252,7 +252,7 @@ CELLS = [
 ]
 
 
-def test_figures_of_the_ledger_stand_by_their_distance(tmp_path: Path) -> None:
+def test_reproduced_values_are_placed_by_their_distance(tmp_path: Path) -> None:
     assert [difference(each) for each in CELLS] == [
         ("+0.0012", 0.1),
         ("+0.250", 2.5),
