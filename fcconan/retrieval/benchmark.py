@@ -1,4 +1,4 @@
-"""The benchmark: systems run on a collection and are scored; warnings tell readers its limits."""
+"""The retrieval benchmark: ranks with each system, scores the runs and compares systems."""
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -71,26 +71,26 @@ def bench(
     """Ranks, scores and compares systems.
 
     Args:
-        collection: The dataset as the protocol asks for it: `Collection.pool` for `paper`; `Collection.without_leakage`
-            for `sound`, whose training pairs the systems were given.
-        systems: The systems; a name may occur once.
-        settings: What to do, resolved.
-        kept: Cache of finished runs; None ranks every system.
-        progress: Receives a line at each stage.
-        curve_seeds: Random choices of labels for each point of the learning curves; 0 for no curves.
+        collection: The dataset, prepared for the protocol: by `Collection.pool` for `paper`, by
+            `Collection.without_leakage` for the others. Systems are trained on its training pairs.
+        systems: The systems, with unique names.
+        settings: The resolved settings.
+        kept: Cache of finished runs; None for no cache.
+        progress: Function that receives a line of text at each stage.
+        curve_seeds: Number of random label subsets for each point of the learning curves; 0 for no curves.
 
     Returns:
-        The result as `fcconan bench --json` writes it, and the details that the report needs. Systems without any
-        ranking are in `failed`; `problems` says for people what went wrong with every system that failed on an HS.
+        The result as `fcconan bench --json` writes it, and the details for the report. Systems without any ranking
+        are in `failed`. `problems` has a message for each system that failed on an HS.
 
     Raises:
-        InputError: A system's run is not usable, two systems have one name, or the baseline is unknown.
+        InputError: A run is invalid, two systems have one name, or the baseline is unknown.
     """
     _check_names([system.name for system in systems])
     for system in systems:
         _check_configuration(system)
         check_may_learn(system, settings)
-    system_pairs([system.name for system in systems], settings.baseline)  # or there is an error
+    system_pairs([system.name for system in systems], settings.baseline)  # raises for an unknown baseline
     texts = collection.queries, collection.corpus
     out_of_order: dict[str, str] = {}
     problems: dict[str, str] = {}
@@ -128,7 +128,7 @@ def bench(
 
 
 def _check_configuration(system: Retriever) -> None:
-    """Checks that results and checkpoints can hold what changes a system's output."""
+    """Checks that the configuration of a system can be written as JSON."""
     configuration = getattr(system, "configuration", None)
     try:
         if not isinstance(configuration, dict | None):
@@ -136,8 +136,8 @@ def _check_configuration(system: Retriever) -> None:
         json.dumps(configuration, allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:
         raise InputError(
-            f"the `configuration` of the system {system.name} is not a dict that JSON can hold ({error}): use texts, "
-            "finite numbers, lists and dicts, such as a hash in place of an array"
+            f"the `configuration` of the system {system.name} is not a JSON-able dict ({error}): use strings, finite "
+            "numbers, lists and dicts, such as a hash instead of an array"
         ) from error
 
 
@@ -145,17 +145,17 @@ def _check_names(names: Sequence[str]) -> None:
     for name in names:
         if names.count(name) > 1:
             raise InputError(
-                f"two systems are called {name!r}: give each a name of its own; that of a run is the sixth column of "
-                "its file"
+                f"two systems are called {name!r}: give each system a unique name; the name of a run is the sixth "
+                "column of its file"
             )
         if not name or any(character.isspace() for character in name):
-            raise InputError(f"a system is called {name!r}: a name has no white space, which run files cannot hold")
+            raise InputError(f"the system name {name!r} is empty or has white space: use a name without")
 
 
 def _rank(
     system: Retriever, benchmark: Benchmark, kept: KeptRuns | None, progress: Callable[[str], None]
 ) -> list[dict[str, Rankings]]:
-    """Returns the run of every replicate, for each partition; most systems have one run for all partitions."""
+    """Returns the runs of each replicate by partition; most systems have one run for all partitions."""
     collection, depth, names = benchmark.collection, benchmark.settings.depth, benchmark.partitions
     if learns(system):
         return [rank_partitions(system, benchmark)]
@@ -173,7 +173,7 @@ def _rank(
         found = rank(system)
         save_run(checkpoint, found)
     else:
-        progress(f"{system.name}: taken from {checkpoint.path}")
+        progress(f"{system.name}: cached run from {checkpoint.path}")
         kept.took(system, checkpoint)
     return [dict.fromkeys(names, found)]
 
@@ -308,13 +308,13 @@ def _result(benchmark: Benchmark, failed: Mapping[str, str], problems: Mapping[s
 def signature(
     collection: Collection, settings: Settings, ties: str, families: Mapping[str, str], *, learning: bool = False
 ) -> str:
-    """Returns the short string that names everything that changes the figures.
+    """Returns the signature: one line with everything that changes the values.
 
     Args:
         collection: The dataset.
         settings: Settings of the benchmark.
-        ties: Rule for ties.
-        families: Parts that name the families of tests.
+        ties: Name of the rule for ties.
+        families: Parts of the signature for the families of tests.
         learning: Whether a system learns from labels.
     """
     parts = {

@@ -1,4 +1,4 @@
-"""Statistics over the systems of a benchmark, and rows of its result: intervals, tests, agreement of partitions."""
+"""Intervals, significance tests and rank agreement for the systems of a benchmark, and rows of its result."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import combinations
@@ -32,7 +32,7 @@ from fcconan.scoring import (
 
 
 def ranked_systems(result: Mapping[str, Any]) -> list[str]:
-    """Returns the systems, best average first; equal ones by name."""
+    """Returns the names of the systems, best average first; ties by name."""
     systems = result["systems"]
 
     def place(name: str) -> tuple[bool, float, str]:
@@ -43,7 +43,7 @@ def ranked_systems(result: Mapping[str, Any]) -> list[str]:
 
 
 def ends_of(system: Mapping[str, Any], partition: str, metric: str) -> tuple[float | None, float | None]:
-    """Returns the interval of a figure, None at both ends where there is none."""
+    """Returns the ends of the interval of a score; (None, None) if it has no interval."""
     low, high = system.get("intervals", {}).get(partition, {}).get(metric) or (None, None)
     return (low, high) if low is not None and high is not None else (None, None)
 
@@ -52,7 +52,7 @@ COLUMNS = ("value", "low", "high", "unjudged_right", "failures_as_zero", "sd_ove
 
 
 def score_rows(result: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yields one row for every system, partition and metric; what is missing is None."""
+    """Yields one row for each system, partition and metric; missing values are None."""
     for name in ranked_systems(result):
         system = result["systems"][name]
         for partition, figures in system["partitions"].items():
@@ -75,7 +75,7 @@ def score_rows(result: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def leaderboard_rows(result: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Returns average and primary metric of each system, with intervals; failed systems come last, without values."""
+    """Returns the average and the primary metric of each system, with intervals; failed systems are last."""
     primary = result["settings"]["primary"]
     columns = ["system", "average", "average_low", "average_high", primary, f"{primary}_low", f"{primary}_high"]
     rows = []
@@ -90,7 +90,7 @@ def leaderboard_rows(result: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def primary_by_chance(result: Mapping[str, Any]) -> float | None:
-    """Returns the primary metric of a random order; None for an average."""
+    """Returns the chance level of the primary metric; None if the primary metric is an average."""
     metric, partition = _split(result)
     found: float | None = result["chance"]["partitions"].get(partition, {}).get(metric)
     return found
@@ -102,14 +102,14 @@ def _primary_values(
     metric, partition = _split(result)
     if metric in system["partitions"].get(partition, {}):
         return system["partitions"][partition][metric], *ends_of(system, partition, metric)
-    # Protocol paper may declare an average: of the metrics of the summary, on one partition or on all.
+    # Under protocol paper, the primary metric may be the average of the summary's metrics on one or all partitions.
     names = [partition] if partition in system["partitions"] else list(system["partitions"])
     values = [system["partitions"][name][each] for name in names for each in result["settings"]["summarised"]]
     return (None if None in values else sum(values) / len(values)), None, None
 
 
 def _split(result: Mapping[str, Any]) -> tuple[str, str]:
-    """Returns metric and partition of the primary comparison; both may hold an @."""
+    """Returns metric and partition of the primary comparison; both may contain an @."""
     primary: str = result["settings"]["primary"]
     names = [*result["partitions"], "all"]
     partition = max((name for name in names if primary.endswith(f"@{name}")), key=len)
@@ -121,20 +121,25 @@ DIGITS = 10
 
 
 def number(value: Any) -> float | None:
-    """Returns a float that JSON can hold: None for nan."""
+    """Returns a rounded float for JSON; None for nan and infinity."""
     read = float(value)
     return round(read, DIGITS) if np.isfinite(read) else None
 
 
 def named(values: Floats, *names: Iterable[str]) -> Any:
-    """Returns an array as nested dictionaries, by the names along its axes; a further last axis becomes a list."""
+    """Converts an array to nested dictionaries, with one level for each axis.
+
+    Args:
+        values: Array with as many axes as `names`, or one more; the further last axis becomes a list.
+        *names: Keys along each axis.
+    """
     if names:
         return {name: named(part, *names[1:]) for name, part in zip(names[0], values, strict=True)}
     return [number(value) for value in values] if values.ndim else number(values)
 
 
 def system_figures(benchmark: Benchmark) -> dict[str, dict[str, Any]]:
-    """Returns the figures of every system, as the result of a benchmark has them, with their intervals."""
+    """Returns the scores and intervals of each system, as in the result of a benchmark."""
     if not benchmark.systems:
         return {}
     intervals, of_summaries = _intervals(benchmark)
@@ -149,10 +154,11 @@ def system_figures(benchmark: Benchmark) -> dict[str, dict[str, Any]]:
 
 
 def _intervals(benchmark: Benchmark) -> tuple[Floats, Floats]:
-    """Resamples HS, the same for all systems and metrics.
+    """Bootstraps over HS, with the same resamples for all systems and metrics.
 
     Returns:
-        Intervals of shape (systems, partitions, metrics, 2), and of the summary, (systems, `SUMMARY_VALUES`, 2).
+        Intervals of the scores, of shape (systems, partitions, metrics, 2), and of the summary, of shape (systems,
+        `SUMMARY_VALUES`, 2).
     """
     settings, values = benchmark.settings, benchmark.values
     draws, intervals = resampled(values.reshape(-1, values.shape[-1]), settings)
@@ -161,22 +167,22 @@ def _intervals(benchmark: Benchmark) -> tuple[Floats, Floats]:
     with np.errstate(invalid="ignore"):
         of_draws = draws.reshape(len(draws), *values.shape[:-1])[..., columns]
         of_summaries = summary_interval(of_draws, settings.confidence)
-    alone = (np.isfinite(values).sum(axis=-1) < 2)[..., columns]  # of one HS, every resample is the same
+    alone = (np.isfinite(values).sum(axis=-1) < 2)[..., columns]  # all resamples of one HS are equal
     of_summaries[alone.all(axis=(1, 2))] = np.nan
     return intervals, of_summaries
 
 
 def resampled(values: Floats, settings: Settings, resamples: int | None = None) -> tuple[Floats, Floats]:
-    """Resamples HS.
+    """Bootstraps means over HS.
 
     Args:
-        values: Shape (rows, HS); nan where there is no value.
+        values: Scores of shape (rows, HS); nan if undefined.
         settings: Settings of the benchmark.
-        resamples: How many; by default those of the settings.
+        resamples: Number of resamples; default: that of the settings.
 
     Returns:
-        Means of shape (resamples, rows), and their intervals of shape (rows, 2): nan where fewer than two HS have a
-        value, as all resamples of one HS are the same.
+        Means of shape (resamples, rows), and their intervals of shape (rows, 2). An interval is nan if fewer than two
+        HS have a score, because all resamples of one HS are equal.
     """
     draws = bootstrap_means(values, resamples=resamples or settings.resamples, seed=settings.seed)
     intervals = np.stack(percentile_interval(draws, settings.confidence), axis=-1)
@@ -185,21 +191,25 @@ def resampled(values: Floats, settings: Settings, resamples: int | None = None) 
 
 
 def summary_interval(draws: Floats, confidence: float) -> Floats:
-    """Returns intervals of the summary of means.
+    """Returns percentile intervals of the summary.
 
     Args:
-        draws: The means; shape (resamples, ..., partitions, metrics).
+        draws: Resampled means, of shape (resamples, ..., partitions, metrics).
         confidence: Confidence level.
 
     Returns:
-        Shape (..., values of `SUMMARY_VALUES`, 2).
+        Intervals of shape (..., `SUMMARY_VALUES`, 2).
     """
     drawn = np.stack(list(summary(draws).values()), axis=-1)
     return np.stack(percentile_interval(drawn, confidence), axis=-1)
 
 
 def _figures(benchmark: Benchmark, row: int, one: Scored) -> dict[str, Any]:
-    """Returns how a system ran and its figures; some stand there only if they tell more than the others."""
+    """Returns configuration, diagnostics and scores of a system.
+
+    Three keys are optional: `unjudged_right` (not under protocol `paper`), `failures_as_zero` (after failures), and
+    `spread` with `summary_over_seeds` (with several seeds).
+    """
     settings, partitions = benchmark.settings, benchmark.partitions
     figures = np.array([[means(value) for value in part] for part in benchmark.values[row]])
     found: dict[str, Any] = {
@@ -238,12 +248,12 @@ def _partition(evaluation: Evaluation, k: int) -> dict[str, Any]:
 
 
 def comparisons(benchmark: Benchmark) -> tuple[list[dict[str, Any]], list[Family]]:
-    """Tests pairs of systems on every metric of every partition, and adjusts p within two families by max-T.
+    """Tests pairs of systems on each metric and partition; p values are adjusted within two families by max-T.
 
     The random signs of HS are the same for all pairs, metrics and partitions.
 
     Returns:
-        A row for every comparison, and the families that have rows.
+        One row for each comparison, and the families that have rows.
     """
     names, settings, primary = list(benchmark.systems), benchmark.settings, benchmark.primary
     if len(names) < 2 or settings.baseline not in (None, *names):  # the baseline may have failed
@@ -278,9 +288,9 @@ def comparisons(benchmark: Benchmark) -> tuple[list[dict[str, Any]], list[Family
 
 
 def _compared(benchmark: Benchmark) -> Iterator[tuple[str, str, Floats]]:
-    """Yields partition, metric and values of shape (systems, HS) of everything that is compared.
+    """Yields partition, metric and scores of shape (systems, HS) for each comparison.
 
-    Under protocol `paper` these include the averages of Table 4: all HS count there, so an average is a mean over HS.
+    Protocol `paper` adds the averages of Table 4. All HS count there, so an average is a mean over HS.
     """
     settings, values = benchmark.settings, benchmark.values
     for i, part in enumerate(benchmark.partitions):
@@ -296,7 +306,7 @@ def _compared(benchmark: Benchmark) -> Iterator[tuple[str, str, Floats]]:
 
 
 def order_agreement(benchmark: Benchmark) -> list[dict[str, Any]]:
-    """Returns how far two partitions put the systems in one order: Kendall's tau for every metric."""
+    """Returns Kendall's tau between the orders of systems on two partitions, for each pair of partitions and metric."""
     settings, values = benchmark.settings, benchmark.values
     if len(benchmark.systems) < 2:
         return []

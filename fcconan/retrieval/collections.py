@@ -1,7 +1,7 @@
-"""What a benchmark runs on: queries, catalogue and training pairs, and, apart from them, the judgements.
+"""Retrieval datasets: queries, catalogue, training pairs and judgements.
 
-Systems are given the first three. Judgements are read when runs are scored, by `Collection.qrels`; only protocol
-`paper` looks at them earlier, because its catalogue is defined by them.
+Systems receive queries, catalogue and training pairs. Judgements are read by `Collection.qrels` when runs are scored.
+Protocol `paper` also reads them earlier, because they define its catalogue.
 """
 
 import hashlib
@@ -42,20 +42,22 @@ class Collection:
     """A retrieval dataset.
 
     Attributes:
-        name: The dataset's name.
-        title: Its title.
-        fingerprint: Changes with the content.
-        queries: Query id to text.
-        corpus: Corpus id to text: the catalogue.
+        name: Name of the dataset.
+        title: Title of the dataset.
+        fingerprint: Hash of the content.
+        queries: Query id -> text.
+        corpus: Corpus id -> text: the catalogue.
         train: Training pairs.
-        partitions: For every partition a function that reads its qrels.
-        synthetic: Whether the texts are made up.
-        redistributable: Whether the texts may be passed on.
-        population: What the catalogue is, in words.
-        train_left_out: How many training pairs `without_leakage` left out.
-        confirmed: For partitions of which it is known, a function that reads whether validators confirmed all labels.
-        unconfirmed: What becomes of labels that no validator confirmed: one of `UNCONFIRMED`.
-        doubtful: For partitions of which it is known, a function that reads the pairs without a confirmed label.
+        partitions: Name of a partition -> function that reads its qrels.
+        synthetic: Whether the texts are synthetic.
+        redistributable: Whether the texts may be redistributed.
+        population: Description of the catalogue, such as "the full catalogue".
+        train_left_out: Number of training pairs that `without_leakage` removed.
+        confirmed: Name of a partition -> function that returns whether validators confirmed all its labels. Partitions
+            without this information are absent.
+        unconfirmed: Treatment of labels that no validator confirmed: one of `UNCONFIRMED`.
+        doubtful: Name of a partition -> function that reads the pairs without a confirmed label. Partitions without
+            this information are absent.
     """
 
     name: str
@@ -77,37 +79,37 @@ class Collection:
         """Reads the judgements of a partition.
 
         Raises:
-            InputError: They name a query or a CN that the dataset does not have.
+            InputError: The judgements contain an unknown query or CN.
         """
         qrels = self.partitions[partition]()
         check_qrels(partition, qrels, self.queries, self.corpus, whole=self.population == FULL)
         return qrels
 
     def with_partition(self, name: str, read: Callable[[], Qrels]) -> "Collection":
-        """Returns the collection with one more partition, or another one of this name.
+        """Returns a copy with a further partition; a partition of the same name is replaced.
 
         Args:
-            name: The name of the partition.
-            read: Reads its judgements.
+            name: Name of the partition.
+            read: Function that reads its judgements.
         """
         confirmed = {key: value for key, value in self.confirmed.items() if key != name}
         return replace(self, partitions={**self.partitions, name: read}, confirmed=confirmed)
 
     def with_unconfirmed(self, treatment: str) -> "Collection":
-        """Returns the collection with labels that no validator confirmed kept, dropped, or read as their opposite.
+        """Returns a copy in which labels without a validator's confirmation are unchanged, removed or reversed.
 
         Args:
-            treatment: One of `UNCONFIRMED`.
+            treatment: Treatment of these labels: one of `UNCONFIRMED`.
 
         Raises:
-            InputError: The dataset does not say which labels are confirmed.
+            InputError: The dataset does not record which labels are confirmed.
         """
         if treatment == UNCONFIRMED[0]:
             return self
         if not self.doubtful:
             raise InputError(
-                f"{self.name} does not say which labels validators confirmed: --unconfirmed {treatment} needs tiers "
-                "with the column valid, as fc-conan has"
+                f"{self.name} does not record which labels validators confirmed: --unconfirmed {treatment} needs tiers "
+                "with the column valid, as in fc-conan"
             )
 
         def read(name: str) -> Qrels:
@@ -125,9 +127,9 @@ class Collection:
         return replace(self, partitions=partitions, unconfirmed=treatment)
 
     def without_leakage(self) -> "Collection":
-        """Returns the collection with the training pairs of protocol `sound`: those that leak no query.
+        """Returns a copy for protocol `sound`: training pairs in the leakage group of a query are removed.
 
-        `fcconan.data.leakage` finds them from texts alone: no judgement is read.
+        Leakage groups depend on texts only; no judgement is read.
         """
         from fcconan.data import Kinship, kin_of
 
@@ -138,7 +140,7 @@ class Collection:
         return replace(self, train=train, train_left_out=len(leaking))
 
     def pool(self) -> "Collection":
-        """Returns the collection with the catalogue of protocol `paper`: the CNs with a positive in Bronze.
+        """Returns a copy with the catalogue of protocol `paper`: the CNs with a positive in Bronze.
 
         Raises:
             InputError: The dataset has no tiers.
@@ -160,10 +162,9 @@ def load_collection(dataset: str, *, shared_cn: bool = False) -> Collection:
     """Loads a retrieval dataset.
 
     Args:
-        dataset: A folder that `fcconan build` wrote, a folder in the layout of BEIR (`corpus.jsonl`, `queries.jsonl`,
-            `qrels/*.tsv`), or a folder or Hub name that `datasets.load_dataset` reads, with configs `corpus`, `queries`
-            and `qrels`.
-        shared_cn: Take the training pairs that share a CN with the evaluation part, too, as the paper did.
+        dataset: Folder of `fcconan build`, folder in BEIR format (`corpus.jsonl`, `queries.jsonl`, `qrels/*.tsv`), or
+            folder or Hub name for `datasets.load_dataset`, with the configs `corpus`, `queries` and `qrels`.
+        shared_cn: Whether training pairs that share a CN with the evaluation part are included, as in the paper.
 
     Raises:
         InputError: The dataset cannot be read or is not a retrieval dataset.
@@ -181,11 +182,11 @@ def load_training(dataset: str, *, as_released: bool = False) -> tuple[list[Trai
     """Returns the training pairs of a dataset; those of a release share no HS and no CN with its evaluation part.
 
     Args:
-        dataset: As for `load_collection`; a release without queries will do.
-        as_released: Keep the pairs that leak a query, too.
+        dataset: A dataset; see `load_collection`. A release without queries is accepted.
+        as_released: Whether pairs in the leakage group of a query are included.
 
     Returns:
-        The pairs, and how many were left out.
+        The pairs, and the number of removed pairs.
 
     Raises:
         InputError: The dataset cannot be read or has no training pairs.
@@ -193,14 +194,14 @@ def load_training(dataset: str, *, as_released: bool = False) -> tuple[list[Trai
     collection = _read(dataset, shared_cn=False)
     if not collection.train:
         raise InputError(
-            f"{dataset} has no training pairs (config train, split train): give a dataset that has, as fc-conan"
+            f"{dataset} has no training pairs (config train, split train): give a dataset with them, such as fc-conan"
         )
     collection = collection if as_released else collection.without_leakage()
     return list(collection.train), collection.train_left_out
 
 
 def _read(dataset: str, shared_cn: bool) -> Collection:
-    """Reads a dataset in any of the layouts; parts that a release lacks are empty."""
+    """Reads a dataset in any supported format; configs that a release lacks are empty."""
     folder = (hub_release(dataset) if is_hub_name(dataset) else None) or Path(dataset)
     if folder.is_file():
         raise InputError(f"{folder} is a file: give the folder of a dataset")
@@ -212,7 +213,7 @@ def _read(dataset: str, shared_cn: bool) -> Collection:
 def _release(folder: Path, shared_cn: bool) -> Collection:
     manifest = read_manifest(folder)
     if manifest["labels_only"]:
-        raise InputError(f"{folder} holds labels without texts: `fcconan hydrate {folder} --out DIR` brings them back")
+        raise InputError(f"{folder} holds labels without texts: `fcconan hydrate {folder} --out DIR` adds the texts")
     counts, aliases = manifest["counts"], manifest.get("aliases", {})
     splits = [split for split in ("train", *(["shared_cn"] if shared_cn else [])) if split in counts.get("train", {})]
     served = {tier: aliases.get(f"{tier}-qrels", f"{tier}-qrels") for tier in TIERS}
@@ -244,7 +245,7 @@ def _texts(folder: Path, config: str) -> dict[str, str]:
 
 def _pairs(folder: Path, splits: Iterable[str]) -> list[TrainingPair]:
     rows = [row for split in splits for row in _rows(folder, "train", split)]
-    rows.sort(key=lambda row: row.get("original_index") or 0)  # upstream's order, which two splits interleave
+    rows.sort(key=lambda row: row.get("original_index") or 0)  # the released order, in which the splits alternate
     return [TrainingPair(row["hate_speech"], row["counter_narrative"]) for row in rows]
 
 
@@ -253,13 +254,13 @@ def _qrels(folder: Path, config: str) -> Qrels:
 
 
 def _all_valid(folder: Path, tier: str) -> bool:
-    """Reads whether every pair of a tier is `valid`; no if that is not known."""
+    """Returns whether all pairs of a tier are `valid`; False if this is unknown."""
     rows = _rows(folder, tier) if (folder / table_path(tier, "test")).is_file() else []
     return bool(rows) and all(row.get("valid") is True for row in rows)
 
 
 def _not_valid(folder: Path, tier: str) -> set[tuple[str, str]]:
-    """Reads the pairs of a tier, as HS and CN, that are not `valid`."""
+    """Returns the pairs of a tier that are not `valid`, as ids of HS and CN."""
     return {(row["hs_id"], row["cn_id"]) for row in _rows(folder, tier) if row.get("valid") is not True}
 
 
@@ -274,7 +275,7 @@ def _beir(folder: Path) -> Collection:
     files = {path.stem: path for path in sorted((folder / "qrels").glob("*.tsv"))}
     evaluated = [name for name in files if name == "test"] or [name for name in files if name != "train"]
     if not evaluated:
-        raise InputError(f"{folder / 'qrels'} holds no .tsv file to evaluate on: BEIR names it qrels/test.tsv")
+        raise InputError(f"{folder / 'qrels'} has no .tsv file for evaluation: add the file qrels/test.tsv of BEIR")
     sources = [folder / "corpus.jsonl", folder / "queries.jsonl"]
     corpus, queries = (_texts_by_id(str(path), read_rows(path)) for path in sources)
     judgements = {name: read_qrels(files[name]) for name in evaluated}
@@ -303,7 +304,7 @@ def _beir(folder: Path) -> Collection:
 
 
 def _texts_by_id(source: str, rows: Iterable[Mapping[str, Any]]) -> dict[str, str]:
-    """Returns the texts of a corpus or of queries, with the titles before them, by id."""
+    """Returns the texts of a corpus or of queries by id, each with its title in front."""
     texts: dict[str, str] = {}
     for number, row in enumerate(rows, start=1):
         place = f"{source}, row {number}"
@@ -314,19 +315,19 @@ def _texts_by_id(source: str, rows: Iterable[Mapping[str, Any]]) -> dict[str, st
             )
         key = str(row["_id"])
         if key in texts:
-            raise InputError(f"{place}: the id {key!r} occurs twice: ids are unique")
+            raise InputError(f"{place}: the id {key!r} occurs twice: use unique ids")
         texts[key] = f"{title} {text}".strip()
     return texts
 
 
 def _hugging_face(dataset: str) -> Collection:
-    """Reads the configs of a dataset in the layout of MTEB through `datasets`."""
+    """Reads a dataset with the configs of MTEB through `datasets`."""
     _check_is_dataset(dataset)
     import datasets
 
     if not sys.stderr.isatty():
         datasets.disable_progress_bars()
-    # The cache of `datasets` knows a local folder by its last name: it would serve the rows of another or older one.
+    # `datasets` caches local folders by their last path component: a shared cache could return rows of another folder.
     cache = tempfile.TemporaryDirectory() if Path(dataset).is_dir() else nullcontext()
     with _in_one_line(dataset), cache as cache_dir:
         configs = datasets.get_dataset_config_names(dataset)
@@ -368,7 +369,7 @@ def _hugging_face(dataset: str) -> Collection:
 
 
 def _check_is_dataset(dataset: str) -> None:
-    """Refuses what is neither a folder with a dataset nor a name on the Hub, before anything is asked for it."""
+    """Checks that a source is a folder with a dataset or a name on the Hub, before any request."""
     check_built(dataset)
     is_name = not dataset.startswith((".", "/", "~")) and dataset.count("/") == 1
     if not (_may_be_dataset(Path(dataset)) if Path(dataset).is_dir() else is_name):
@@ -381,7 +382,7 @@ def _check_is_dataset(dataset: str) -> None:
 
 @contextmanager
 def _in_one_line(dataset: str) -> Iterator[None]:
-    """Turns what goes wrong with a dataset that others made into an `InputError`."""
+    """Converts any error while a dataset is loaded to an `InputError`."""
     try:
         yield
     except InputError:
@@ -391,14 +392,14 @@ def _in_one_line(dataset: str) -> Iterator[None]:
             f"{dataset} has no column {error}: corpus and queries have _id and text, qrels query-id, corpus-id and "
             "score"
         ) from error
-    except Exception as error:  # a dozen types, from the Hub, the file system and pyarrow
+    except Exception as error:  # many types, from the Hub, the file system and pyarrow
         raise InputError(
             f"{dataset} cannot be loaded as a dataset ({one_line(error)}): check the name or folder"
         ) from error
 
 
 def _may_be_dataset(folder: Path) -> bool:
-    """Looks at what stands at the top of a folder: `datasets` would walk through all that is below."""
+    """Returns whether the top level of a folder looks like a dataset; `datasets` would search all subfolders."""
     if (folder / "corpus").is_dir() and (folder / "queries").is_dir():
         return True
     try:

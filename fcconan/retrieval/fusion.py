@@ -1,4 +1,4 @@
-"""Fusion of systems, by ranx."""
+"""Rank fusion with ranx."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
@@ -14,10 +14,10 @@ class Fusion:
     """Fuses the rankings of several systems.
 
     Args:
-        name: The system's name.
-        systems: The systems, two or more.
-        method: A method of ranx that needs no tuning: `rrf` (reciprocal ranks), `sum` (CombSUM), ...
-        norm: How ranx makes scores comparable first; not used by methods that look at ranks only.
+        name: Name of the system.
+        systems: Two or more systems.
+        method: Fusion method of ranx without parameters, such as `rrf` (reciprocal rank fusion) or `sum` (CombSUM).
+        norm: Score normalisation of ranx; unused by rank-based methods.
     """
 
     def __init__(
@@ -37,7 +37,7 @@ class Fusion:
             self.configuration = None
 
     def rank(self, queries: Mapping[str, str], corpus: Mapping[str, str], k: int) -> Rankings:
-        """Ranks with every system, to the depth k, and fuses."""
+        """Ranks with each system to depth k, and fuses the rankings."""
         parts = [rank_all(system, queries, corpus, k) for system in self.systems]
         failures = {query: reason for part in parts for query, reason in part.failures.items()}
         explained = {query: said for part in parts for query, said in part.explained.items()}
@@ -59,16 +59,16 @@ class Fusion:
 def _fuse(
     runs: Sequence[Mapping[str, Sequence[tuple[str, float]]]], method: str, norm: str | None
 ) -> dict[str, dict[str, float]]:
-    """Fuses aligned runs; every query has an entry in one of them at least."""
+    """Fuses runs with the same queries; each query has an entry in at least one run."""
     if not runs[0]:
         return {}
     import warnings
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # numba's, of ranx
+        warnings.simplefilter("ignore")  # warnings of numba, which ranx uses
         from ranx import Run, fuse
 
-        # ranx takes no empty ranking: a document that is in no catalogue stands for one, and is dropped again.
+        # ranx rejects empty rankings: a placeholder document fills them and is removed after fusion.
         nothing = "\x00nothing"
         named = [
             Run({query: dict(ranking) or {nothing: 0.0} for query, ranking in run.items()}, name=f"system-{index}")

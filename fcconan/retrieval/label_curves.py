@@ -1,4 +1,4 @@
-"""Learning curves: what systems that learn score with fewer labelled HS, and with fewer judgements per HS."""
+"""Learning curves: scores of systems that learn, with fewer labelled HS and with fewer judgements per HS."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -20,26 +20,27 @@ from fcconan.retrieval.label_learning import (
 from fcconan.retrieval.systems import Rankings, Retriever
 from fcconan.scoring import evaluate, means, sort_run
 
-SHARES = (0.125, 0.25, 0.5, 1.0)  # of the HS with labels
+SHARES = (0.125, 0.25, 0.5, 1.0)  # shares of the HS with labels
 JUDGEMENTS = (5, 10, 20, 40)  # per HS
 LEAST_HS = 4
-FOLDS = 10  # of HS, so that a curve needs few fits
+FOLDS = 10  # folds of HS; few, because each point needs one fit per fold and seed
 
 
 def learning_curves(benchmark: Benchmark, systems: Sequence[Retriever], *, seeds: int) -> dict[str, Any]:
-    """Scores systems that learn, on labels of random HS and on random judgements per HS.
+    """Computes learning curves over the number of labelled HS and over the number of judgements per HS.
 
-    Labels are thinned; then, in each of 10 folds by leakage group, a system is fitted on those of the other folds.
+    For each point, labels are subsampled at random. In each of 10 folds by leakage group, a system is fitted on the
+    subsampled labels of the other folds.
 
     Args:
         benchmark: The scored benchmark.
         systems: The systems; those that do not learn, or failed, are left out.
-        seeds: Random choices for each point.
+        seeds: Number of random subsets for each point.
 
     Returns:
-        JSON-able: `metric` and `partition` of the primary comparison (the last partition, if that is an average),
-        `seeds`, `rows` with the mean over the `n` choices that a system could learn from, its 2.5th and 97.5th
-        percentile, None without any, and `baseline` with the values of the systems that do not learn.
+        A JSON-able dict. `metric` and `partition` are those of the primary comparison (the last partition, if it is an
+        average). Each of the `rows` has the mean score and its 2.5th and 97.5th percentiles over `n` subsets; they are
+        None if no subset could be learned from. `baseline` has the scores of the systems that do not learn.
     """
     collection, settings = benchmark.collection, benchmark.settings
     primary = benchmark.primary
@@ -74,16 +75,18 @@ def learning_curves(benchmark: Benchmark, systems: Sequence[Retriever], *, seeds
 
 
 def thin_labels(labels: Sequence[LabelledPair], n_hs: int, n_judged: int | None, *, seed: int) -> list[LabelledPair]:
-    """Keeps the labels of random HS, and random labels of each of them.
+    """Subsamples labels at random.
+
+    With one seed, a smaller subset is part of each larger one.
 
     Args:
         labels: All labels.
-        n_hs: Number of HS that keep labels.
-        n_judged: Most labels for each HS; None keeps all.
-        seed: Of both choices. With more HS or labels, those of fewer are among them.
+        n_hs: Number of HS with labels.
+        n_judged: Maximum number of labels for each HS; None for all.
+        seed: Seed of the choice of HS and labels.
 
     Returns:
-        The labels that are kept, in their order.
+        The chosen labels, in the order of `labels`.
     """
     of_hs: dict[str, list[int]] = defaultdict(list)
     for place, label in enumerate(labels):
@@ -98,7 +101,7 @@ def thin_labels(labels: Sequence[LabelledPair], n_hs: int, n_judged: int | None,
 
 
 def _mean(run: Rankings, judged: Qrels, benchmark: Benchmark, metric: str) -> float:
-    """Returns the mean of a metric, without the HS on which the system failed."""
+    """Returns the mean of a metric over HS, without those on which the system failed."""
     collection, settings = benchmark.collection, benchmark.settings
     found = evaluate(
         sort_run(run, benchmark.tie),

@@ -1,6 +1,4 @@
-"""What the values of a benchmark owe to its labels: scores on judged pairs only, intervals over HS and CNs, and the
-message-specific score.
-"""
+"""Effect of labels on results: scores on judged pairs only, intervals over HS and CNs, and the message AUC."""
 
 from collections.abc import Iterable
 from dataclasses import asdict
@@ -31,7 +29,7 @@ Resampled = dict[
 
 
 def resample_hs_and_cns(benchmark: Benchmark) -> Resampled:
-    """Resamples HS and CNs, the same for all systems; systems with several seeds are left out."""
+    """Bootstraps over HS and CNs, with the same resamples for all systems; systems with several seeds are left out."""
     collection, settings = benchmark.collection, benchmark.settings
     names = [name for name, one in benchmark.systems.items() if one.n_seeds == 1]
     return {
@@ -54,7 +52,7 @@ def resample_hs_and_cns(benchmark: Benchmark) -> Resampled:
 
 
 class MessageScores:
-    """The message-specific scores of the systems of a benchmark, each computed once.
+    """Cached message AUC of each system of a benchmark.
 
     Args:
         benchmark: The benchmark.
@@ -73,12 +71,13 @@ class MessageScores:
         self._scores: dict[str, Floats] = {}
 
     def score(self, part: str, name: str, folds: Ints | None = None) -> MessageAUC:
-        """Returns the score of a system.
+        """Returns the message AUC of a system.
 
         Args:
-            part: The partition.
-            name: The system.
-            folds: Folds of HS to compare within; by default those of a system that learns, and one fold for others.
+            part: Name of the partition.
+            name: Name of the system.
+            folds: Folds within which HS are compared, of shape (repeats, HS); default: the folds of a system that
+                learns, or one fold for all HS.
         """
         if (part, name, folds is not None) not in self._known:
             self._known[part, name, folds is not None] = self._computed(part, name, folds)
@@ -108,9 +107,9 @@ class MessageScores:
         )
 
     def differences(self) -> list[dict[str, Any]]:
-        """Returns differences for the pairs of systems that are compared.
+        """Returns the differences of the message AUC for the compared pairs of systems.
 
-        Where one system learns from labels, both are compared on the pairs of HS that are in one of its folds.
+        If a system learns from labels, only pairs of HS within one of its folds are compared.
         """
         settings, systems = self._benchmark.settings, self._benchmark.systems
         readers = [name for name, one in systems.items() if one.n_seeds == 1 and not one.ignores_message]
@@ -128,7 +127,7 @@ class MessageScores:
 
 
 def label_figures(benchmark: Benchmark, draws: Resampled, scores: MessageScores) -> dict[str, dict[str, Any]]:
-    """Returns the further values of every system, as the result of a benchmark has them."""
+    """Returns judged-only scores, message AUC and intervals over HS and CNs of each system."""
     settings, parts = benchmark.settings, benchmark.partitions
     metrics = judged_rule(settings.rule).metrics
     found: dict[str, dict[str, Any]] = {}
@@ -149,12 +148,12 @@ def label_figures(benchmark: Benchmark, draws: Resampled, scores: MessageScores)
 
 
 def _ends(draws: Iterable[Floats], confidence: float) -> Floats:
-    """Returns the intervals of means of shape (resamples, ...); shape (arrays, ..., 2)."""
+    """Returns percentile intervals, of shape (arrays, ..., 2), for arrays of shape (resamples, ...)."""
     return np.array([np.stack(percentile_interval(each, confidence), axis=-1) for each in draws])
 
 
 def chance_on_judged(benchmark: Benchmark) -> dict[str, dict[str, float | None]]:
-    """Returns the expected values of a random order of the judged CNs, by partition and metric."""
+    """Returns the chance level on judged pairs only, by partition and metric."""
     queries, rule = list(benchmark.collection.queries), benchmark.settings.rule
     return {
         part: {metric: number(means(values)) for metric, values in judged_chance(judged, queries, rule=rule).items()}
@@ -163,7 +162,7 @@ def chance_on_judged(benchmark: Benchmark) -> dict[str, dict[str, float | None]]
 
 
 def add_label_comparisons(benchmark: Benchmark, rows: list[dict[str, Any]], draws: Resampled) -> None:
-    """Adds to comparisons the difference on judged pairs only, and the interval over HS and CNs."""
+    """Adds the difference on judged pairs only and the interval over HS and CNs to the rows of comparisons."""
     settings, systems = benchmark.settings, benchmark.systems
     columns = {metric: column for column, metric in enumerate(settings.metrics)}
     on_judged = set(judged_rule(settings.rule).metrics)

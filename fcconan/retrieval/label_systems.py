@@ -1,6 +1,6 @@
 """Systems that learn from labels of other HS, and a baseline that ignores HS and labels.
 
-`popularity` and `longest` rank the CNs alike for all HS. What they score is what a system can score without reading the
+`popularity` and `longest` rank the CNs identically for all HS. Their scores are references for systems that read the
 message.
 """
 
@@ -19,10 +19,10 @@ Floats = npt.NDArray[np.float64]
 
 
 class Longest:
-    """Ranks the longest CN first, whatever the HS.
+    """Ranks CNs by length, longest first.
 
     Args:
-        name: The system's name.
+        name: Name of the system.
     """
 
     ignores_message = True
@@ -39,12 +39,12 @@ class Longest:
 
 
 class Popularity:
-    """Ranks first the CN that fits most other HS: by (positives + a) / (judged + b).
+    """Ranks CNs by their smoothed share of positives for other HS: (positives + a) / (judged + b).
 
     Args:
-        name: The system's name.
-        positives: The a.
-        judged: The b.
+        name: Name of the system.
+        positives: Constant a: positives added to each CN.
+        judged: Constant b: labels added to each CN.
     """
 
     ignores_message = True
@@ -60,7 +60,7 @@ class Popularity:
         self._labels = labels
 
     def rank(self, queries: Mapping[str, str], corpus: Mapping[str, str], k: int) -> Rankings:
-        """Ranks alike for all HS."""
+        """Ranks identically for all HS."""
         places = {key: place for place, key in enumerate(corpus)}
         counts = np.zeros((2, len(places)))
         for label in self._labels:
@@ -70,13 +70,13 @@ class Popularity:
 
 
 class _Labels:
-    """Labels as matrices over the HS that have labels and the catalogue.
+    """Labels as matrices of labelled HS and CNs of the catalogue.
 
     Attributes:
-        texts: Texts of these HS.
-        groups: Their leakage groups; shape (HS,).
-        judged: 1 for a judged pair; shape (HS, CNs).
-        positive: 1 for a positive; shape (HS, CNs).
+        texts: Texts of the labelled HS.
+        groups: Leakage groups of these HS; shape (HS,).
+        judged: Indicator of judged pairs, 0 or 1; shape (HS, CNs).
+        positive: Indicator of positives, 0 or 1; shape (HS, CNs).
     """
 
     def __init__(self, labels: Sequence[LabelledPair], corpus: Mapping[str, str]) -> None:
@@ -95,12 +95,12 @@ class _Labels:
 
     @property
     def share(self) -> float:
-        """The share of positives, as if one more positive and five more negatives were known."""
+        """Share of positives, smoothed by one positive and five negatives."""
         return float((self.positive.sum() + 1) / (self.judged.sum() + 6))
 
 
 class _Vectors:
-    """An encoder that keeps the vector of every text, as each fold asks for other lists of the same texts."""
+    """An encoder with a cache of single texts, because folds encode different lists of the same texts."""
 
     def __init__(self, encoder: Encoder) -> None:
         self.encoder = encoder
@@ -117,16 +117,16 @@ class _Vectors:
 
 
 class LabelNeighbours:
-    """Ranks by labels of similar HS with similar CNs: a weighted share of positives.
+    """Ranks by the weighted share of positives among labels of similar HS with similar CNs.
 
-    A label counts by exp((cosine of the HS - 1) / temperature) times the same of the CNs. The weights of the labelled
-    HS are scaled to a mean of 1, and `prior` labels with the overall share of positives are added.
+    The weight of a label is exp((cosine of the HS - 1) / temperature) times the same expression for the CNs. The
+    weights of the labelled HS are scaled to a mean of 1. `prior` labels with the overall share of positives are added.
 
     Args:
-        name: The system's name.
-        encoder: The encoder of HS and CNs.
-        temperature: Of both similarities; lower ones count fewer neighbours.
-        prior: Number of labels added.
+        name: Name of the system.
+        encoder: Encoder of HS and CNs.
+        temperature: Temperature of both similarities; lower values give distant neighbours less weight.
+        prior: Number of added labels.
     """
 
     def __init__(
@@ -158,13 +158,13 @@ class LabelNeighbours:
         """Returns the weighted share of positives.
 
         Args:
-            asked: Vectors of HS; shape (HS, dimensions).
+            asked: Vectors of the HS; shape (HS, dimensions).
             known: The labels.
             alike: Weights between CNs; shape (CNs, CNs).
-            groups: Leakage group of every HS, whose own labels are left out; None keeps all labels.
+            groups: Leakage group of each HS, whose labels are excluded for this HS; None excludes no labels.
 
         Returns:
-            Shape (HS, CNs).
+            Shares of shape (HS, CNs).
         """
         weights = np.exp((asked @ self._vectors.encode(known.texts, QUERY).T - 1) / self.temperature)
         if groups is not None:
@@ -177,22 +177,22 @@ class LabelNeighbours:
         return found
 
     def _alike(self, corpus: Mapping[str, str]) -> Floats:
-        """Returns the weights between CNs; shape (CNs, CNs)."""
+        """Returns the similarity weights between CNs; shape (CNs, CNs)."""
         vectors = self._vectors.encode(corpus.values(), DOCUMENT)
         found: Floats = np.exp((vectors @ vectors.T - 1) / self.temperature)
         return found
 
 
 class Supervised(LabelNeighbours):
-    """Logistic regression on similarity of HS and CN, popularity of the CN and labels of similar HS.
+    """Logistic regression on the similarity of HS and CN, the popularity of the CN and the labels of similar HS.
 
-    The features of a labelled pair use labels of other leakage groups only, as those of a new HS will.
+    The features of a labelled pair use labels of other leakage groups only, like those of a new HS.
 
     Args:
-        name: The system's name.
-        encoder: The encoder of HS and CNs.
-        temperature: As of `LabelNeighbours`.
-        prior: As of `LabelNeighbours`.
+        name: Name of the system.
+        encoder: Encoder of HS and CNs.
+        temperature: Temperature of the similarities; see `LabelNeighbours`.
+        prior: Number of added labels; see `LabelNeighbours`.
         C: Inverse strength of the L2 penalty, as in scikit-learn.
     """
 
@@ -222,8 +222,8 @@ class Supervised(LabelNeighbours):
         targets = known.positive[judged] > 0
         if targets.all() or not targets.any() or len(set(known.groups)) < 2:
             raise TooFewLabelsError(
-                f"{self.name} learns from positive and negative labels of several HS, and got {int(targets.sum())} "
-                f"positives of {len(targets)} labels of {len(known.texts)} HS: give more labels"
+                f"{self.name} learns from positive and negative labels of several HS; found {int(targets.sum())} "
+                f"positives among {len(targets)} labels of {len(known.texts)} HS: give more labels"
             )
         alike = self._alike(corpus)
         catalogue = self._vectors.encode(corpus.values(), DOCUMENT)
@@ -238,7 +238,7 @@ class Supervised(LabelNeighbours):
         return _rankings(scores, queries, corpus, k, self.encoder)
 
     def _features(self, asked: Floats, catalogue: Floats, known: _Labels, alike: Floats, groups: Any) -> Floats:
-        """Returns similarity, log odds of popularity and of label neighbours; shape (HS, CNs, 3)."""
+        """Returns similarity, log odds of popularity, and log odds of label neighbours; shape (HS, CNs, 3)."""
         others = np.ones((len(asked), len(known.groups))) if groups is None else groups[:, None] != known.groups
         popularity = (others @ known.positive + 1) / (others @ known.judged + 6)
         neighbours = self._shares(asked, known, alike, groups)

@@ -1,4 +1,4 @@
-"""Systems that need no model: chance, TF-IDF and two implementations of BM25."""
+"""Lexical systems: TF-IDF and two implementations of BM25; and random rankings."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -12,15 +12,15 @@ from fcconan.retrieval.systems import Rankings, TrainingPair
 from fcconan.scoring import Ranking
 
 WORD = re.compile(r"\w+")
-BLOCK = 64  # scores whose maximum is taken together
+BLOCK = 64  # scores in a block
 
 
 def best(scores: npt.NDArray[Any], ids: Sequence[str], k: int) -> Ranking:
-    """Returns the k best ids with their scores, ties in the order of the ids."""
+    """Returns the k best ids with their scores; ties are in the order of the ids."""
     if k < 1:
         return []
-    if k < len(ids):  # every id that could be among the first k, ties at the cut included
-        # The k-th best of the maxima of blocks is at most the k-th best score, and takes one pass to find.
+    if k < len(ids):
+        # The k-th largest block maximum is a lower bound of the k-th best score, and is found in one pass.
         blocks = len(ids) // BLOCK
         pool = scores[: blocks * BLOCK].reshape(BLOCK, blocks).max(axis=0) if blocks >= k else scores
         cut = np.partition(pool, len(pool) - k)[len(pool) - k]
@@ -32,12 +32,12 @@ def best(scores: npt.NDArray[Any], ids: Sequence[str], k: int) -> Ranking:
 
 
 class Random:
-    """Ranks the catalogue at random, for every query anew.
+    """Ranks the catalogue in an independent random order for each query.
 
     Args:
-        name: The system's name.
+        name: Name of the system.
         seed: The first seed.
-        seeds: How many seeds a benchmark averages over.
+        seeds: Number of consecutive seeds that a benchmark averages over.
     """
 
     def __init__(self, name: str = "random", *, seed: int = 0, seeds: int = 1) -> None:
@@ -53,7 +53,7 @@ class Random:
         return Rankings({query: best(generator.random(len(ids)), ids, k) for query in queries})
 
     def replicates(self) -> "Iterator[Random]":
-        """Yields the system once for every seed."""
+        """Yields one system for each seed."""
         for seed in range(self.seed, self.seed + self.seeds):
             yield Random(self.name, seed=seed)
 
@@ -62,8 +62,8 @@ class TfIdf:
     """Cosine of TF-IDF vectors (scikit-learn's defaults).
 
     Args:
-        name: The system's name.
-        train: Pairs whose CNs the vocabulary and the weights are fitted on; without any, the catalogue.
+        name: Name of the system.
+        train: Pairs on whose CNs vocabulary and weights are fitted; if empty, they are fitted on the catalogue.
         options: Arguments of scikit-learn's `TfidfVectorizer`.
     """
 
@@ -83,14 +83,16 @@ class TfIdf:
         """Ranks by cosine.
 
         Raises:
-            InputError: An option is none of the vectoriser's.
+            InputError: An option is unknown to the vectoriser, or the texts have no words.
         """
         from sklearn.feature_extraction.text import TfidfVectorizer
 
         try:
             vectoriser = TfidfVectorizer(**self.options)
         except TypeError as error:
-            raise InputError(f"the options of {self.name} are not those of TfidfVectorizer ({error})") from error
+            raise InputError(
+                f"TfidfVectorizer rejects the options of {self.name} ({error}): give arguments of TfidfVectorizer"
+            ) from error
         try:
             vectoriser.fit(self.fit_on or list(corpus.values()))
         except ValueError as error:
@@ -107,14 +109,14 @@ class TfIdf:
 
 
 class BM25:
-    """Okapi BM25 as rank-bm25 computes it, on tokens between white space, as in FC-CONAN's Table 4.
+    """Okapi BM25 by rank-bm25, on tokens between white space, as in Table 4 of FC-CONAN.
 
     Args:
-        name: The system's name.
-        k1: Saturation of term frequency. The paper prints 1.2; its figures follow from 1.5.
+        name: Name of the system.
+        k1: Saturation of term frequency. The paper prints 1.2, but its scores result from 1.5.
         b: Weight of the length of a CN.
-        epsilon: What a negative inverse document frequency becomes, as a share of the mean one.
-        lowercase: Lower-case the texts first.
+        epsilon: Replacement of a negative inverse document frequency, as a share of the mean.
+        lowercase: Whether texts are converted to lower case.
     """
 
     def __init__(
@@ -152,18 +154,18 @@ class BM25:
 class BM25Fast:
     """BM25 from sparse arrays (bm25s), with stemming and stop words as options.
 
-    CNs that share no word with the query have no score; they are ranked, below the others and tied, only if the whole
-    catalogue is asked for.
+    CNs that share no word with the query have no score. They are left out unless the whole catalogue is requested; then
+    they are tied at the end.
 
     Args:
-        name: The system's name.
+        name: Name of the system.
         k1: Saturation of term frequency.
         b: Weight of the length of a CN.
-        method: A variant of bm25s: `lucene`, `atire`, `bm25+`, `bm25l`, `robertson`.
-        idf_method: The inverse document frequency of a variant; by default the method's own.
-        tokens: `words` (runs of letters and digits, lower-cased) or `white space` (as rank-bm25 in the paper).
-        stemmer: A Snowball language such as `english`; none by default.
-        stopwords: A list of bm25s such as `en`, or words; none by default.
+        method: Variant of bm25s: `lucene`, `atire`, `bm25+`, `bm25l` or `robertson`.
+        idf_method: Variant of the inverse document frequency; default: the same as `method`.
+        tokens: `words` (sequences of letters and digits, in lower case) or `white space` (as for `BM25`).
+        stemmer: Language of a Snowball stemmer, such as `english`; None for no stemming.
+        stopwords: Language of a stop word list of bm25s, such as `en`, or a list of words; None for no stop words.
     """
 
     def __init__(
@@ -236,7 +238,7 @@ def _stopwords(stopwords: str | Sequence[str] | None) -> frozenset[str]:
         return frozenset(Tokenizer(stopwords=stopwords).stopwords)
     except ValueError as error:
         raise InputError(
-            f"stop words {stopwords!r} are not known to bm25s: give a language such as en, or words"
+            f"bm25s has no stop words {stopwords!r}: give a language such as en, or a list of words"
         ) from error
 
 

@@ -1,7 +1,7 @@
-"""What sparse labels do to scores: positives are removed at random, and the metrics are looked at again.
+"""Effect of sparse labels on scores, measured by random removal of positives.
 
-FC-CONAN claims that scores on sparsely labelled data are lower bounds, and that the order of systems can change. Here
-it is measured: a removed positive is no longer known to be one, for every system alike.
+FC-CONAN claims that scores on sparsely labelled data are lower bounds, and that the order of systems can change. The
+study removes the same positives for all systems and computes the metrics again.
 """
 
 from collections.abc import Mapping, Sequence
@@ -36,22 +36,28 @@ def sparsity_study(
     """Removes positives at random and scores again.
 
     Args:
-        runs: System to query id to corpus ids, best first, at least as deep as the metrics.
-        qrels: Query id to corpus id to relevance.
-        query_ids: The queries.
+        runs: System -> query id -> corpus ids, best first, to the depth of the metrics or deeper.
+        qrels: Query id -> corpus id -> relevance.
+        query_ids: Ids of the queries.
         n_corpus: Size of the catalogue.
         k: Cutoff of metrics without one.
-        rule: The metrics, and whether queries without a positive count as 0 or are left out.
-        failed: System to the queries for which it failed; its means leave them out.
-        fractions: Shares of the positives that are kept.
-        seeds: Random removals for every fraction.
-        seed: Decides them all.
+        rule: The metrics, and the treatment of queries without a positive.
+        failed: System -> ids of queries on which it failed; its means leave them out.
+        fractions: Shares of the positives that are retained.
+        seeds: Number of random removals for each fraction.
+        seed: Seed of all removals.
 
     Returns:
-        JSON-able, for every fraction: the number of positives and the mean number of queries that have one; for every
-        metric and system the mean over those removals that leave a figure, with standard deviation and 2.5th and 97.5th
-        percentile; chance; and the agreement of the order of systems with the order under all labels (Kendall's tau-b:
-        mean, percentiles, removals without an order). Metrics that only ranx has are left out.
+        A JSON-able dict. Each fraction has:
+
+        - the number of positives, and the mean number of queries with a positive;
+        - for each metric and system, the mean score over removals with standard deviation and 2.5th and 97.5th
+          percentiles; removals without a score are ignored;
+        - for each metric, the chance level;
+        - for each metric, Kendall's tau-b between the order of systems and their order under all labels: mean,
+          percentiles, and the number of removals without an order.
+
+        Metrics that only ranx has are left out.
     """
     table = PAPER_METRICS if rule.capped else RETRIEVAL_METRICS
     parsed = {metric: parse_metric(metric, k) for metric in rule.metrics}
@@ -59,7 +65,7 @@ def sparsity_study(
     depth = max((cutoff for _, cutoff in parsed.values()), default=k)
 
     def score(labels: Mapping[str, Mapping[str, int]]) -> tuple[Floats, Floats, int]:
-        """Returns means of shape (systems, metrics), chance levels of shape (metrics,), and queries with a positive."""
+        """Returns means (systems, metrics), chance levels (metrics,) and the number of queries with a positive."""
         empty = to_gains({}, labels, query_ids, n_corpus, depth=depth)
         counted = (empty.n_positive > 0) | rule.all_queries
         levels = [_mean(chance(empty, name, at, capped=rule.capped), counted) for name, at in parsed.values()]
@@ -107,7 +113,7 @@ def _mean(values: Floats, counted: npt.NDArray[np.bool_]) -> float:
 
 
 def _metric(drawn: Floats, chances: Floats, full: Floats, systems: Sequence[str]) -> dict[str, Any]:
-    tau = kendall_tau(drawn, np.broadcast_to(full, drawn.shape))  # nan of one system
+    tau = kendall_tau(drawn, np.broadcast_to(full, drawn.shape))  # nan for a single system
     return {
         "systems": {name: _spread(drawn[:, i]) for i, name in enumerate(systems)},
         "chance": _spread(chances)["mean"],
@@ -116,7 +122,7 @@ def _metric(drawn: Floats, chances: Floats, full: Floats, systems: Sequence[str]
 
 
 def _spread(values: Floats) -> dict[str, float | None]:
-    """Describes the values that there are; a removal may leave none."""
+    """Returns mean, standard deviation and percentiles of the finite values; None if there are none."""
     kept = values[np.isfinite(values)]
     if not len(kept):
         return dict.fromkeys(("mean", "sd", "low", "high"))
@@ -133,12 +139,12 @@ def study_broadest(
 
     Args:
         collection: The dataset.
-        details: What `fcconan.retrieval.benchmark.bench` returned beside its result.
-        settings: Of the benchmark.
-        seeds: Random removals for every fraction.
+        details: Second return value of `fcconan.retrieval.benchmark.bench`.
+        settings: Settings of the benchmark.
+        seeds: Number of random removals for each fraction.
 
     Returns:
-        What `sparsity_study` returns, and the `partition`.
+        The result of `sparsity_study`, and the `partition`.
     """
     part = list(collection.partitions)[-1]
     found = sparsity_study(

@@ -1,12 +1,12 @@
 """Contrastive fine-tuning of an encoder on training pairs (sentence-transformers).
 
-The loss is that of multiple negatives: in a batch, the CN of a pair should be nearer to its HS than the CNs of the
-other pairs and than its hard negatives (Henderson et al., 2017). Hard negatives are CNs of other groups of training
-pairs (groups share no HS and no CN), and batches are made so that no CN in them is a known positive of another HS.
+The loss is multiple negatives ranking (Henderson et al., 2017): in a batch, the CN of a pair should be nearer to its HS
+than the CNs of the other pairs and the hard negatives. Hard negatives are CNs of other groups of training pairs; groups
+share no HS and no CN. No batch contains a CN that is a known positive of another HS in it.
 
-How many epochs is fixed by the caller, or chosen by cross-validation in folds that share no HS and no CN: the number
-with the best mean of hit ratio, MRR, NDCG and MAP at 10 on held-out pairs, 0 (the model as it was) included; of equal
-numbers the smaller. Labels of an evaluation part are never read: they are not among the arguments.
+The number of epochs is given by the caller, or chosen by cross-validation in folds that share no HS and no CN. The
+criterion is the mean of hit ratio, MRR, NDCG and MAP at 10 on held-out pairs. 0 epochs (no training) are a candidate;
+ties are resolved in favour of fewer epochs. Labels of an evaluation part are not used.
 """
 
 import hashlib
@@ -39,17 +39,17 @@ SKIPPED_NEAREST = 10
 
 @dataclass(frozen=True)
 class Training:
-    """How an encoder is fine-tuned.
+    """Settings of the fine-tuning of an encoder.
 
     Attributes:
-        epochs: Fixed number of epochs; None chooses it by cross-validation.
-        max_epochs: The largest number that is tried.
-        batch_size: Pairs a batch.
-        learning_rate: Peak of the linear schedule with a tenth of warm-up.
-        hard_negatives: Hard negatives a pair.
+        epochs: Fixed number of epochs; None to choose it by cross-validation.
+        max_epochs: Largest number of epochs in the cross-validation.
+        batch_size: Maximum number of pairs in a batch.
+        learning_rate: Peak of the linear schedule; a tenth of the steps is warm-up.
+        hard_negatives: Number of hard negatives for each pair.
         scale: Inverse temperature of the loss.
-        folds: Folds of the cross-validation.
-        seed: Of folds, batches and dropout.
+        folds: Number of folds of the cross-validation.
+        seed: Seed of folds, batches and dropout.
     """
 
     epochs: int | None = None
@@ -74,31 +74,30 @@ def train_retriever(
 ) -> dict[str, Any]:
     """Fine-tunes an encoder and writes it as a sentence-transformers folder.
 
-    What is finished (folds of the cross-validation, epochs of the training) is kept next to `out` in `<out>.partial`: a
-    killed training goes on there.
+    Checkpoints of folds and epochs are stored in `<out>.partial`; the same call resumes an interrupted training.
 
     Args:
         pairs: The training pairs.
-        out: The folder to write; it must not be there, or be empty.
-        model: `minilm` (packaged), a folder, or a name on the Hub, to start from.
-        training: How.
-        left_out: How many pairs were left out as kin of an evaluated message; None where none was looked for.
-        device: `cpu`, `cuda`, ...
-        progress: Is told what is being done.
+        out: Output folder; it must not exist or must be empty.
+        model: Initial model: `minilm` (packaged), a folder, or a name on the Hub.
+        training: Settings of the training; None for the defaults.
+        left_out: Number of pairs that were removed because of leakage; None if leakage was not checked.
+        device: Device of the training, such as `cpu` or `cuda`.
+        progress: Function that receives a line of text at each stage.
 
     Returns:
-        What was done, as `training.json` in the folder has it.
+        The content of `training.json` in the folder: settings, epochs, scores and versions.
 
     Raises:
-        InputError: There are too few pairs, `out` is in use, or the model cannot be loaded.
+        InputError: There are too few pairs, `out` is in use, the model cannot be loaded, or training diverged.
     """
     how = training or Training()
     pairs = list(dict.fromkeys(pairs))
     if len(pairs) < 2:
-        without = f" besides {left_out} that are kin of an evaluated message" if left_out else ""
+        without = f" after {left_out} were left out because of leakage" if left_out else ""
         raise InputError(f"{len(pairs)} training pairs{without}: contrastive training needs 2 or more")
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
-        raise InputError(f"{out} is there and not empty: choose another --out, or remove it")
+        raise InputError(f"{out} exists and is not empty: choose another --out, or remove it")
     folds = grouped_folds(pairs, how.folds, seed=how.seed) if how.epochs is None else None
     source = str(packaged_minilm() if model == MINILM else model)
     start = load_model(source, device=device)
@@ -122,11 +121,11 @@ def train_retriever(
         progress(f"training on {len(pairs)} pairs, {chosen} epochs")
         losses: list[float] = []
         if chosen:
-            planned = chosen if folds is None else how.max_epochs  # the schedule that was cross-validated
+            planned = chosen if folds is None else how.max_epochs  # the same schedule as in the cross-validation
             losses = _fit(start, pairs, how, planned, work / "final", last=chosen)
         if not all(np.isfinite(losses)) or not _finite(start):
             shutil.rmtree(work, ignore_errors=True)
-            raise InputError(f"training at a learning rate of {how.learning_rate} diverged: give a smaller one")
+            raise InputError(f"training at a learning rate of {how.learning_rate} diverged: give a smaller rate")
         report = {
             "fcconan": fcconan.__version__,
             "model": what["model"],
@@ -148,7 +147,7 @@ def train_retriever(
 
 
 def _check_negatives(pairs: Sequence[TrainingPair], folds: npt.NDArray[np.int64] | None, how: Training) -> None:
-    """Raises InputError if some training would find too few CNs of other groups, before anything is written."""
+    """Raises InputError if a training set has too few CNs of other groups for the hard negatives."""
     group = groups_of(pairs)
     used = [np.ones(len(pairs), dtype=np.bool_)]
     if folds is not None:
@@ -158,8 +157,8 @@ def _check_negatives(pairs: Sequence[TrainingPair], folds: npt.NDArray[np.int64]
         fewest = len(home) - max(Counter(home.values()).values())
         if fewest < how.hard_negatives:
             raise InputError(
-                f"{fewest} CNs of other groups, fewer than {how.hard_negatives} hard negatives: give more pairs, or "
-                "fewer negatives"
+                f"found {fewest} CNs of other groups; expected at least {how.hard_negatives} for hard negatives: give "
+                "more pairs, or fewer hard negatives"
             )
 
 
@@ -188,7 +187,7 @@ def _choose_epochs(
             checkpoint.save(figures)
         by_fold.append(figures)
     means = [float(value) for value in np.mean(by_fold, axis=0)]
-    chosen = int(np.argmax(means))  # the first, so the smaller, of equal ones
+    chosen = int(np.argmax(means))  # argmax returns the smallest of tied numbers
     return chosen, {"mean_of_hit_rate_mrr_ndcg_map_at_10_by_epochs": means, "by_fold": by_fold}
 
 
@@ -199,7 +198,7 @@ def _checkpoint(work: Path, what: Mapping[str, Any], fold: int) -> Checkpoint:
 def _fold_figures(
     model: Any, others: list[TrainingPair], held_out: list[TrainingPair], how: Training, folder: Path
 ) -> list[float]:
-    """Returns the figure on the held-out pairs after 0, 1, ... epochs of one training on the others."""
+    """Trains on the other folds and returns the held-out score after 0, 1, ... epochs."""
     figures = [_figure(model, held_out)]
     _fit(model, others, how, how.max_epochs, folder, after_epoch=lambda: figures.append(_figure(model, held_out)))
     shutil.rmtree(folder, ignore_errors=True)
@@ -207,7 +206,7 @@ def _fold_figures(
 
 
 def _figure(model: Any, pairs: Sequence[TrainingPair]) -> float:
-    """Mean of hit ratio, MRR, NDCG and MAP at 10 on pairs: their HS are the queries, their CNs the catalogue."""
+    """Returns the mean of hit ratio, MRR, NDCG and MAP at 10, with the HS as queries and the CNs as the catalogue."""
     queries, hs = places_of(pair.hate_speech for pair in pairs)
     catalogue, cn = places_of(pair.counter_narrative for pair in pairs)
     relevance = np.zeros((len(queries), len(catalogue)))
@@ -225,14 +224,18 @@ def _similarities(model: Any, queries: list[str], catalogue: list[str]) -> npt.N
 
 
 def hard_negatives(model: Any, pairs: Sequence[TrainingPair], number: int) -> list[list[str]]:
-    """Finds CNs that are near to an HS and were written for others.
+    """Finds CNs that are similar to an HS but were written for HS of other groups.
 
-    Of the CNs of other groups (which share no HS and no CN with the pair's group), the `SKIPPED_NEAREST` nearest are
-    passed over: training labels are sparse, and the nearest are often appropriate without a label. Where a group
-    leaves too few others, the nearest of what is left are taken.
+    The `SKIPPED_NEAREST` most similar CNs are skipped: labels are sparse, and these CNs are often appropriate although
+    they have no label. If too few CNs remain, fewer are skipped.
+
+    Args:
+        model: The encoder.
+        pairs: The training pairs.
+        number: Number of hard negatives for each pair; `_check_negatives` ensures that there are enough CNs.
 
     Returns:
-        For every pair `number` CNs, all different; `_check_negatives` says whether there are so many.
+        For each pair, `number` different CNs.
     """
     if number == 0:
         return [[] for _ in pairs]
@@ -260,9 +263,19 @@ def _fit(
     last: int | None = None,
     after_epoch: Callable[[], None] | None = None,
 ) -> list[float]:
-    """Trains in place, from the last checkpoint in the folder if there is one; returns the mean loss of every epoch.
+    """Trains a model in place, and resumes from the last checkpoint in the folder.
 
-    The learning rate falls to 0 over `epochs`; training ends after epoch `last`.
+    Args:
+        model: The model.
+        pairs: The training pairs.
+        how: Settings of the training.
+        epochs: Number of epochs over which the learning rate decreases to 0.
+        folder: Folder of the checkpoints.
+        last: Last epoch; None for `epochs`.
+        after_epoch: Function that is called after each epoch; then no checkpoints are written.
+
+    Returns:
+        Mean loss of each epoch.
     """
     try:
         import datasets
@@ -282,7 +295,7 @@ def _fit(
 
     negatives = hard_negatives(model, pairs, how.hard_negatives)
 
-    # Epochs differ in the order of batches only: a resumed training counts its epochs by their number.
+    # Epochs differ only in the order of batches: a resumed Trainer derives the epoch from the number of batches.
     batches = clean_batches(pairs, negatives, how.batch_size, seed=how.seed)
 
     class CleanBatches(DefaultBatchSampler):
@@ -304,7 +317,7 @@ def _fit(
     for index, texts in enumerate(zip(*negatives, strict=True)):
         columns[f"negative_{index}"] = list(texts)
     model.model_card_data.generate_widget_examples = False
-    model.model_card_data.widget = [{"text": ""}]  # an empty list is filled with training texts, behind a progress bar
+    model.model_card_data.widget = [{"text": ""}]  # an empty list would be filled with training texts
     with quiet_training(), _without_card(model):
         arguments = SentenceTransformerTrainingArguments(
             output_dir=str(folder),
@@ -338,7 +351,7 @@ def _fit(
 
 @contextmanager
 def _without_card(model: Any) -> Iterator[None]:
-    """Checkpoints get no model card: filling in its template takes a third of a short training."""
+    """Disables model cards of checkpoints, which take a third of the time of a short training."""
     model.save_pretrained = partial(type(model).save_pretrained, model, create_model_card=False)
     try:
         yield
@@ -347,9 +360,15 @@ def _without_card(model: Any) -> Iterator[None]:
 
 
 def last_whole_checkpoint(folder: Path) -> Path | None:
-    """Returns the newest checkpoint of a Trainer that was written to its end; a kill may leave half of one.
+    """Returns the newest complete checkpoint of a Trainer, and removes incomplete ones.
 
-    The state of the Trainer is written last. Half checkpoints are removed.
+    A checkpoint is complete if it has the state of the Trainer, which is written last.
+
+    Args:
+        folder: Folder of the checkpoints.
+
+    Returns:
+        Path of the checkpoint; None if there is none.
     """
     whole = []
     for path in folder.glob("checkpoint-*"):
@@ -374,7 +393,7 @@ def _card(report: dict[str, Any]) -> str:
         "# Counter-narrative retriever\n\n"
         f"`{report['model']['name']}`, fine-tuned by fcconan {report['fcconan']} on {report['pairs']} pairs of "
         "hate speech "
-        f"and counter-narrative for {report['epochs']} epochs ({chosen}). `{REPORT}` holds every setting and "
-        "figure.\n\n"
-        "The texts it was trained on may not be redistributable; check their terms before you publish these weights.\n"
+        f"and counter-narrative for {report['epochs']} epochs ({chosen}). `{REPORT}` has all settings and "
+        "scores.\n\n"
+        "The training texts may not be redistributable; check their terms before you publish these weights.\n"
     )

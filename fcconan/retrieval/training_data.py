@@ -1,8 +1,8 @@
-"""Folds and batches of training pairs that share no HS, no CN and no positive.
+"""Folds of training pairs that share no text, and batches without false negatives.
 
-In that loss every CN of a batch, hard negatives among them, is a negative of every HS of the batch but the one it was
-given for. That a batch holds no text twice is therefore not enough: of an HS with CNs a and b, one pair may bring a
-while another pair, of another HS, brings b, as its own CN or as its hard negative.
+In multiple negatives ranking, each CN of a batch is a negative of all HS except its own. Batches without repeated texts
+are therefore not sufficient. If an HS has the CNs a and b, a batch may contain its pair with a, and b as a CN or hard
+negative of another pair.
 """
 
 from collections import defaultdict
@@ -17,13 +17,20 @@ from fcconan.retrieval.systems import TrainingPair
 
 
 def groups_of(pairs: Sequence[TrainingPair]) -> npt.NDArray[np.int64]:
-    """Returns the group of every pair: the connected components of the graph of HS and CN texts; shape (pairs,)."""
+    """Returns the groups of pairs: the connected components of the graph of HS and CN texts.
+
+    Args:
+        pairs: The training pairs.
+
+    Returns:
+        Group of each pair; shape (pairs,).
+    """
     texts = ((("hs", pair.hate_speech), ("cn", pair.counter_narrative)) for pair in pairs)
     return np.array(connected_groups(texts), dtype=np.int64)
 
 
 def places_of(texts: Iterable[str]) -> tuple[list[str], npt.NDArray[np.int64]]:
-    """Returns the different texts in the order of their first occurrence, and the place of every text among them."""
+    """Returns the distinct texts in the order of their first occurrence, and the index of each text among them."""
     listed = list(texts)
     places = {text: place for place, text in enumerate(dict.fromkeys(listed))}
     return list(places), np.array([places[text] for text in listed], dtype=np.int64)
@@ -34,22 +41,22 @@ def grouped_folds(pairs: Sequence[TrainingPair], n_folds: int, *, seed: int) -> 
 
     Args:
         pairs: The training pairs.
-        n_folds: How many folds, at least 2.
-        seed: Decides the order of groups of equal size.
+        n_folds: Number of folds, at least 2.
+        seed: Seed of the order of groups with equal size.
 
     Returns:
-        The fold of every pair, 0 to n_folds - 1; shape (pairs,).
+        Fold of each pair, 0 to n_folds - 1; shape (pairs,).
 
     Raises:
         InputError: There are fewer groups than folds.
     """
     if n_folds < 2:
-        raise InputError(f"{n_folds} folds were asked for: cross-validation needs 2 or more")
+        raise InputError(f"the number of folds is {n_folds}: cross-validation needs 2 or more")
     group = groups_of(pairs)
     sizes = np.bincount(group)
     if np.count_nonzero(sizes) < n_folds:
         raise InputError(
-            f"the training pairs fall into {np.count_nonzero(sizes)} groups that share no HS and no CN, fewer than the "
+            f"the training pairs form {np.count_nonzero(sizes)} groups that share no HS and no CN, fewer than the "
             f"{n_folds} folds: give more pairs, or fewer folds"
         )
     return balanced_folds(group.tolist(), n_folds, seed=seed)
@@ -62,19 +69,20 @@ def clean_batches(
     *,
     seed: int,
 ) -> list[list[int]]:
-    """Puts every pair into one batch so that no CN of a batch is a known positive of the HS of another of its pairs.
+    """Splits pairs into batches without false negatives and without repeated CNs.
 
-    Nor is a CN twice in a batch. Pairs come in random order, each to the smallest batch that can take it; a pair that
-    none can take opens a new one. So there are at least as many batches as the most answered HS has CNs.
+    A CN of a batch is never a known positive of the HS of another pair in it. Pairs are assigned in random order to the
+    smallest permissible batch; without one, a new batch is created. There are at least as many batches as the largest
+    number of CNs of an HS.
 
     Args:
-        pairs: The training pairs, all different.
-        negatives: The hard negatives of every pair.
-        batch_size: The largest batch.
-        seed: Of the order of pairs.
+        pairs: The distinct training pairs.
+        negatives: Hard negatives of each pair.
+        batch_size: Maximum number of pairs in a batch.
+        seed: Seed of the order of pairs.
 
     Returns:
-        Indices into `pairs`, each once, by batch.
+        Indices into `pairs` for each batch; each index occurs once.
     """
     positives: dict[str, set[str]] = defaultdict(set)
     for pair in pairs:

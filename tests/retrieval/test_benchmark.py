@@ -145,7 +145,7 @@ def test_a_system_that_raises_on_one_query_is_reported_and_the_others_finish(col
     differences = [row for row in result["comparisons"] if row["metric"] == "ndcg@10"]
     assert all(row["difference"] == 0 and row["p"] == 1 for row in differences)
     assert result["notes"][1:-1] == [
-        "fails failed on 1 of 24 HS; its figures leave them out, 'failures as zero' counts them as 0."
+        "fails failed on 1 of 24 HS; its scores leave them out, 'failures as zero' counts them as 0."
     ]
     assert result["notes"][-1].startswith("Primary comparison: ndcg@10 on silver")
     assert result["failed"] == {}
@@ -228,17 +228,17 @@ def test_what_a_run_leaves_out_is_said(collection: Collection) -> None:
 
     assert said() == [
         empty,
-        "says ranked fewer than 10 CNs for 1 of 24 HS; a CN that it left out counts as not found.",
+        "says ranked fewer than 10 CNs for 1 of 24 HS; missing CNs count as not found.",
     ]
     assert said("ndcg@20", "mrr@5") == [  # as deep as the figures look
         empty,
-        "says ranked fewer than 20 CNs for 3 of 24 HS; a CN that it left out counts as not found.",
+        "says ranked fewer than 20 CNs for 3 of 24 HS; missing CNs count as not found.",
     ]
     assert said(diagnostics={"kept_first_stage_order": 3})[2:] == [
-        "says: 3 calls failed or could not be read; what they asked about stayed in the order of the first stage."
+        "says: 3 calls failed or could not be read; their candidates remain in the order of the first stage."
     ]
     assert said(failures={queries[4]: "x"})[:2] == [
-        "says failed on 1 of 24 HS; its figures leave them out, 'failures as zero' counts them as 0.",
+        "says failed on 1 of 24 HS; its scores leave them out, 'failures as zero' counts them as 0.",
         "says ranked nothing for 1 of 24 HS, which count as 0.",
     ]
     whole, _ = run(collection, BM25())
@@ -248,7 +248,7 @@ def test_what_a_run_leaves_out_is_said(collection: Collection) -> None:
 def test_means_over_seeds_and_the_one_run_that_is_written_are_told_apart(collection: Collection) -> None:
     result, details = run(collection, Random(seeds=3))
     assert result["notes"][1:] == [
-        "random: figures are means over 3 seeds; the run file and the lists of a report are those of the first seed."
+        "random: scores are means over 3 seeds; the run file and the rankings in a report are those of the first seed."
     ]
     first = Random(seed=0).rank(collection.queries, collection.corpus, 60)
     assert details["scores"]["random"] == dict(first)
@@ -369,8 +369,8 @@ def test_training_pairs_that_were_left_out_are_told(collection: Collection) -> N
     result, _ = run(kin.without_leakage(), BM25())
     assert (result["dataset"]["training_pairs"], result["dataset"]["training_pairs_left_out"]) == (44, 1)
     assert result["notes"][1:] == [
-        "1 of 45 training pairs were left out: their HS says what an evaluated HS says, in the same or other words, or "
-        "their CN answers one that does."
+        "1 of 45 training pairs were left out: their HS equals or paraphrases an evaluated HS, or their CN answers "
+        "such an HS."
     ]
     assert result["signature"] == f"{whole['signature']}|training:44-without-1-kin"
 
@@ -391,8 +391,8 @@ def test_settings_out_of_range(collection: Collection) -> None:
     assert Settings(depth=3).resolve(collection).depth == 10
     assert Settings(depth=3, metrics=("mrr@40",)).resolve(collection).depth == 40
     with pytest.raises(
-        InputError, match=r"two systems are called 'bm25': .* that of a run is the sixth column of its file$"
+        InputError, match=r"two systems are called 'bm25': .* the name of a run is the sixth column of its file$"
     ):
         run(collection, BM25(), BM25())
-    with pytest.raises(InputError, match="a name has no white space"):
+    with pytest.raises(InputError, match="the system name 'my bm25' is empty or has white space"):
         run(collection, BM25("my bm25"))

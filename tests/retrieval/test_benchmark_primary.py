@@ -159,8 +159,8 @@ def test_families_are_in_the_result_the_signature_and_the_notes(collection: Coll
     assert result["settings"]["baseline"] is None
     assert result["notes"][-1] == (
         "Primary comparison: ndcg@10 on silver (the broadest tier whose labels are all confirmed by validators). All "
-        "other tests are exploratory: they suggest hypotheses and confirm none. Choose another primary comparison with "
-        "--primary METRIC@PARTITION, before you see results."
+        "other tests are exploratory: they suggest hypotheses and confirm none. To declare another primary comparison "
+        "before you see results, use --primary METRIC@PARTITION."
     )
 
 
@@ -193,7 +193,7 @@ def test_a_family_without_an_hs_that_two_systems_share_is_told(collection: Colle
     none = replace(collection, partitions={"gold": lambda: {query: {} for query in collection.queries}})
     result, _ = run(none, BM25(), TfIdf(), metrics=("ndcg@10",))
     assert [(one["n_tests"], one["floor"]) for one in result["families"]] == [(0, None)]
-    assert result["notes"][-1] == "The primary family holds no test: no HS has a value of two systems."
+    assert result["notes"][-1] == "The primary family has no test: no HS has scores of two systems."
     assert result["comparisons"][0]["p_corrected"] is None
 
 
@@ -401,7 +401,7 @@ def test_a_configuration_that_results_cannot_hold_is_refused(
     """The text of a long array leaves out its middle: two of them would share a checkpoint."""
     system = Oracle(collection)
     vars(system)["configuration"] = configuration
-    with pytest.raises(InputError, match=rf"`configuration` of the system oracle is not a dict .*{why}"):
+    with pytest.raises(InputError, match=rf"`configuration` of the system oracle is not a JSON-able dict .*{why}"):
         run(collection, system, BM25())
 
 

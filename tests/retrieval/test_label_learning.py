@@ -254,7 +254,7 @@ def test_supervised_refuses_labels_of_one_kind_and_protocol_sound_refuses_superv
     labels = labelled_pairs(collection, collection.qrels("test"), groups)
     system = Supervised(encoder=Letters())
     system.fit([label._replace(relevance=0) for label in labels])
-    with pytest.raises(InputError, match="got 0 positives of"):
+    with pytest.raises(InputError, match="found 0 positives among"):
         system.rank(collection.queries, collection.corpus, 3)
     settings = Settings(metrics=("mrr@3",), k=3, resamples=100).resolve(collection_of(LABELS))
     with pytest.raises(InputError, match="use --protocol cross-validated"):
@@ -400,7 +400,7 @@ def test_unconfirmed_labels_are_kept_dropped_or_reversed() -> None:
     results = [bench(one, [Longest()], settings)[0] for one in (collection, dropped, reversed_)]
     assert [result["settings"]["unconfirmed"] for result in results] == ["keep", "drop", "reverse"]
     assert ["|unconfirmed:" in result["signature"] for result in results] == [False, True, True]
-    with pytest.raises(InputError, match="does not say which labels validators confirmed"):
+    with pytest.raises(InputError, match="does not record which labels validators confirmed"):
         collection_of(LABELS).with_unconfirmed("drop")
 
 
@@ -421,7 +421,7 @@ class Keeper:
 
 def test_a_system_that_remembers_earlier_labels_is_refused() -> None:
     collection = random_labels(8)
-    with pytest.raises(InputError, match="keeper ranks h0 in another way when it is fitted on the same labels again"):
+    with pytest.raises(InputError, match="keeper ranks h0 differently when it is fitted on the same labels again"):
         bench(collection, [Keeper()], SETTINGS.resolve(collection))
 
 
@@ -438,7 +438,7 @@ def test_a_system_that_says_it_ignores_the_message_is_checked() -> None:
 
     for system in (learner, plain):
         system.rank = by_length  # type: ignore[method-assign]
-        with pytest.raises(InputError, match="ignores_message = True and ranks CNs differently"):
+        with pytest.raises(InputError, match="ignores_message = True but ranks CNs differently"):
             bench(collection, [system], SETTINGS.resolve(collection))
     with pytest.raises(InputError, match="use --protocol cross-validated"):
         bench(collection, [learner], replace(SETTINGS, protocol="sound").resolve(collection))
@@ -470,4 +470,4 @@ def test_the_run_of_a_system_that_learns_is_one_for_each_partition() -> None:
         assert details["scores"][f"popularity.{part}"] == found["scores"]["popularity.test"]
         values = [one["systems"]["popularity"]["partitions"] for one in (result, again)]
         assert values[0][part]["ndcg@3"] == values[1]["test"]["ndcg@3"]
-    assert any("Lists of a report show the rankings for few" in note for note in result["notes"])
+    assert any("A report shows the rankings for few" in note for note in result["notes"])

@@ -143,7 +143,10 @@ def test_tfidf_without_a_word_is_bad_input(texts: list[str]) -> None:
 
 
 def test_unknown_options_of_tfidf_are_bad_input() -> None:
-    with pytest.raises(InputError, match=r"^the options of tfidf are not those of TfidfVectorizer \(.*'ngrams'\)$"):
+    with pytest.raises(
+        InputError,
+        match=r"^TfidfVectorizer rejects the options of tfidf \(.*'ngrams'\): give arguments of TfidfVectorizer$",
+    ):
         TfIdf(options={"ngrams": 2}).rank({"q": "bread"}, {"c": "bread"}, 1)
 
 
@@ -313,7 +316,7 @@ def test_tokens_between_white_space_keep_case_and_punctuation() -> None:
         ({"stemmer": "tessok"}, "there is no Snowball stemmer for 'tessok': known are .*english"),
         (
             {"stopwords": "tessok"},
-            "stop words 'tessok' are not known to bm25s: give a language such as en, or words",
+            "bm25s has no stop words 'tessok': give a language such as en, or a list of words",
         ),
     ],
 )

@@ -94,5 +94,5 @@ def test_mean_metrics_by_hand() -> None:
 
 
 def test_bad_input() -> None:
-    with pytest.raises(InputError, match="needs training pairs and the dataset has none"):
+    with pytest.raises(InputError, match="needs training pairs, but the dataset has none"):
         PairPropagation(encoder=Plane(), train=[])

@@ -304,5 +304,5 @@ def test_the_configuration_holds_that_of_the_first_stage(
 
 def test_a_step_is_shorter_than_a_window(server: Server, tmp_path: Path) -> None:
     system(server, tmp_path, window=20, step=19)
-    with pytest.raises(InputError, match="window 20 and step 20: a step is shorter"):
+    with pytest.raises(InputError, match="step 20 is not smaller than window 20"):
         system(server, tmp_path, window=20, step=20)

@@ -371,8 +371,8 @@ def test_values_that_do_not_differ_need_two_queries() -> None:
 @pytest.mark.parametrize(
     ("values", "half_width", "message"),
     [
-        ([0.5, math.nan], 0.1, "1 HS have a value: planning needs the spread over 2 or more"),
-        ([0.0, 1.0], 1e-6, f"needs more than {LARGEST} HS: ask for a wider one"),
+        ([0.5, math.nan], 0.1, "1 HS have a score: a sample size needs scores of 2 or more HS"),
+        ([0.0, 1.0], 1e-6, f"needs more than {LARGEST} HS: give a wider one"),
     ],
 )
 def test_a_plan_that_cannot_be_made_is_refused(values: list[float], half_width: float, message: str) -> None:

@@ -85,7 +85,7 @@ def test_a_pair_that_stands_twice_is_in_one_fold() -> None:
 def test_one_fold_is_no_cross_validation(n_folds: int) -> None:
     with pytest.raises(InputError) as caught:
         grouped_folds(random_pairs(0), n_folds, seed=0)
-    assert str(caught.value) == f"{n_folds} folds were asked for: cross-validation needs 2 or more"
+    assert str(caught.value) == f"the number of folds is {n_folds}: cross-validation needs 2 or more"
 
 
 @pytest.mark.parametrize(
@@ -96,6 +96,6 @@ def test_too_few_groups_are_bad_input(pairs: list[TrainingPair], groups: int) ->
     with pytest.raises(InputError) as caught:
         grouped_folds(pairs, 3, seed=0)
     assert str(caught.value) == (
-        f"the training pairs fall into {groups} groups that share no HS and no CN, fewer than the 3 folds: "
+        f"the training pairs form {groups} groups that share no HS and no CN, fewer than the 3 folds: "
         "give more pairs, or fewer folds"
     )

@@ -192,10 +192,10 @@ def test_a_failure_says_who_failed_and_what_may_be_done(server: Server, tmp_path
     assert found.failures == {"q1": "wrong_format", "q2": "rate_limited"}
     model = f"gpt-4o-2024-08-06 at {server.url}"
     assert found.explained["q1"] == (
-        f"{model} (wrong_format): the answer is not the JSON object that was asked for; take a model that writes it"
+        f"{model} (wrong_format): the response is not the requested JSON object; use a model that follows the format"
     )
     assert found.explained["q2"].startswith(f"{model} (rate_limited: Error code: 429 - ")
-    assert found.explained["q2"].endswith("): wait, or lower --concurrency, and run again: what was answered is kept")
+    assert found.explained["q2"].endswith("): wait, or lower --concurrency, and run again: stored responses are reused")
 
 
 def test_every_reason_has_its_advice() -> None:
