@@ -28,7 +28,7 @@ from fcconan.reporting.tables import (
     table_of,
     with_interval,
 )
-from fcconan.retrieval import MESSAGE_AUC, ends_of, leaderboard_rows, primary_by_chance, ranked_systems
+from fcconan.retrieval import MESSAGE_AUC, interval_ends, leaderboard_rows, primary_by_chance, ranked_systems
 from fcconan.scoring import EXPLORATORY, PRIMARY
 
 SIGNIFICANT = 0.05
@@ -112,7 +112,7 @@ def partition_table(result: Result, partition: str) -> Table:
     for name in ranked_systems(result):
         system = result["systems"][name]
         values = system["partitions"][partition]
-        cells = [with_interval(values[each], *ends_of(system, partition, each), DIGITS) for each in metrics]
+        cells = [with_interval(values[each], *interval_ends(system, partition, each), DIGITS) for each in metrics]
         name = marked(result, name, counts=False)
         rows.append([name, *cells, number(values[judged], 2), str(values["n_failed"])])
     levels = result["chance"]["partitions"][partition]

@@ -41,7 +41,7 @@ FORM = "METRIC@PARTITION, such as ndcg@10@silver (--primary, or `primary:` in th
 
 
 @dataclass(frozen=True)
-class Primary:
+class PrimaryComparison:
     """The metric and partition of the primary comparison.
 
     Attributes:
@@ -58,7 +58,7 @@ class Primary:
         return f"{self.metric}@{self.partition}"
 
 
-def read_primary(text: str, settings: "Settings", partitions: Iterable[str]) -> Primary:
+def read_primary(text: str, settings: "Settings", partitions: Iterable[str]) -> PrimaryComparison:
     """Parses `METRIC@PARTITION`.
 
     Args:
@@ -82,7 +82,7 @@ def read_primary(text: str, settings: "Settings", partitions: Iterable[str]) -> 
             f"primary comparison {text!r} is not in this run, which has {', '.join(metrics)} on {', '.join(known)}: "
             f"give {FORM}, or add the metric with --metric"
         )
-    return Primary(metric, partition)
+    return PrimaryComparison(metric, partition)
 
 
 @dataclass(frozen=True)
@@ -169,7 +169,7 @@ def cutoff_of(metric: str) -> int:
 
 
 @dataclass
-class Scored:
+class SystemScores:
     """Runs and scores of one system.
 
     Attributes:
@@ -227,7 +227,7 @@ class Benchmark:
     collection: Collection
     settings: Settings
     qrels: Mapping[str, Qrels]
-    systems: Mapping[str, Scored]
+    systems: Mapping[str, SystemScores]
 
     @property
     def partitions(self) -> list[str]:
@@ -256,12 +256,12 @@ class Benchmark:
         return leakage_groups(list(self.collection.queries.values()))
 
     @cached_property
-    def primary(self) -> Primary:
+    def primary(self) -> PrimaryComparison:
         """The primary comparison."""
         return choose_primary(self.collection, self.settings, self.qrels)
 
 
-def choose_primary(collection: Collection, settings: Settings, qrels: Mapping[str, Qrels]) -> Primary:
+def choose_primary(collection: Collection, settings: Settings, qrels: Mapping[str, Qrels]) -> PrimaryComparison:
     """Returns the declared primary comparison, or the default one.
 
     The default metric is NDCG at the default cutoff. The default partition is the broadest one whose labels are all
@@ -285,10 +285,10 @@ def choose_primary(collection: Collection, settings: Settings, qrels: Mapping[st
         why = "the partition with the most labels; no partition is known to have confirmed labels only"
     else:
         why = "the only partition"
-    return Primary(metric, partition, why)
+    return PrimaryComparison(metric, partition, why)
 
 
-def declared_families(benchmark: Benchmark, labels: Ints, p_values: Floats, differences: Floats) -> list[Family]:
+def describe_families(benchmark: Benchmark, labels: Ints, p_values: Floats, differences: Floats) -> list[Family]:
     """Describes the families of tests; families without tests are left out.
 
     Args:
@@ -299,12 +299,12 @@ def declared_families(benchmark: Benchmark, labels: Ints, p_values: Floats, diff
     """
     settings, primary = benchmark.settings, benchmark.primary
     pairs = "all pairs of systems" if settings.baseline is None else f"{settings.baseline} against every other system"
-    words = {
+    descriptions = {
         PRIMARY: f"{pairs}, {primary.metric}, {primary.partition}",
         EXPLORATORY: f"{pairs}, all other metrics and partitions",
     }
     found = []
-    for label, (name, tests) in enumerate(words.items()):
+    for label, (name, tests) in enumerate(descriptions.items()):
         members = labels == label
         if members.any():
             n_tests = int(np.isfinite(p_values[members]).sum())
@@ -333,16 +333,16 @@ def family_notes(benchmark: Benchmark, families: Sequence[Family]) -> list[str]:
         return [f"The baseline {baseline} failed: no systems are compared."]
     if not families:
         return []
-    said = [
+    lines = [
         f"Primary comparison: {primary.metric} on {primary.partition} ({primary.why}). All other tests are "
         "exploratory: they suggest hypotheses and confirm none. To declare another primary comparison before you see "
         "results, use --primary METRIC@PARTITION."
     ]
     if baseline is not None and any(family.n_tests for family in families):
-        said.append(f"Only comparisons with {baseline} are tested (--baseline).")
-    said += [
+        lines.append(f"Only comparisons with {baseline} are tested (--baseline).")
+    lines += [
         f"The {family.name} family has no test: no HS has scores of two systems."
         for family in families
         if not family.n_tests
     ]
-    return said + floor_notes(families, "--resamples")
+    return lines + floor_notes(families, "--resamples")

@@ -10,9 +10,9 @@ from fcconan.retrieval.benchmark_settings import (
     ALL_PARTITIONS,
     AVERAGE,
     Benchmark,
-    Scored,
     Settings,
-    declared_families,
+    SystemScores,
+    describe_families,
 )
 from fcconan.scoring import (
     EXPLORATORY,
@@ -35,14 +35,14 @@ def ranked_systems(result: Mapping[str, Any]) -> list[str]:
     """Returns the names of the systems, best average first; ties by name."""
     systems = result["systems"]
 
-    def place(name: str) -> tuple[bool, float, str]:
+    def sort_key(name: str) -> tuple[bool, float, str]:
         average = systems[name]["summary"]["avg"]
         return average is None, -(average or 0.0), name
 
-    return sorted(systems, key=place)
+    return sorted(systems, key=sort_key)
 
 
-def ends_of(system: Mapping[str, Any], partition: str, metric: str) -> tuple[float | None, float | None]:
+def interval_ends(system: Mapping[str, Any], partition: str, metric: str) -> tuple[float | None, float | None]:
     """Returns the ends of the interval of a score; (None, None) if it has no interval."""
     low, high = system.get("intervals", {}).get(partition, {}).get(metric) or (None, None)
     return (low, high) if low is not None and high is not None else (None, None)
@@ -55,12 +55,12 @@ def score_rows(result: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """Yields one row for each system, partition and metric; missing values are None."""
     for name in ranked_systems(result):
         system = result["systems"][name]
-        for partition, figures in system["partitions"].items():
+        for partition, scores in system["partitions"].items():
             more = [system.get(key, {}).get(partition, {}) for key in ("unjudged_right", "failures_as_zero", "spread")]
             for metric in result["settings"]["metrics"]:
                 values = (
-                    figures[metric],
-                    *ends_of(system, partition, metric),
+                    scores[metric],
+                    *interval_ends(system, partition, metric),
                     *(one.get(metric) for one in more),
                     result["chance"]["partitions"][partition][metric],
                 )
@@ -69,8 +69,8 @@ def score_rows(result: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
                     "partition": partition,
                     "metric": metric,
                     **dict(zip(COLUMNS, values, strict=True)),
-                    "n_queries": figures["n_queries"],
-                    "n_failed": figures["n_failed"],
+                    "n_queries": scores["n_queries"],
+                    "n_failed": scores["n_failed"],
                 }
 
 
@@ -91,7 +91,7 @@ def leaderboard_rows(result: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 def primary_by_chance(result: Mapping[str, Any]) -> float | None:
     """Returns the chance level of the primary metric; None if the primary metric is an average."""
-    metric, partition = _split(result)
+    metric, partition = _split_primary(result)
     found: float | None = result["chance"]["partitions"].get(partition, {}).get(metric)
     return found
 
@@ -99,16 +99,16 @@ def primary_by_chance(result: Mapping[str, Any]) -> float | None:
 def _primary_values(
     result: Mapping[str, Any], system: Mapping[str, Any]
 ) -> tuple[float | None, float | None, float | None]:
-    metric, partition = _split(result)
+    metric, partition = _split_primary(result)
     if metric in system["partitions"].get(partition, {}):
-        return system["partitions"][partition][metric], *ends_of(system, partition, metric)
+        return system["partitions"][partition][metric], *interval_ends(system, partition, metric)
     # Under protocol paper, the primary metric may be the average of the summary's metrics on one or all partitions.
     names = [partition] if partition in system["partitions"] else list(system["partitions"])
     values = [system["partitions"][name][each] for name in names for each in result["settings"]["summarised"]]
     return (None if None in values else sum(values) / len(values)), None, None
 
 
-def _split(result: Mapping[str, Any]) -> tuple[str, str]:
+def _split_primary(result: Mapping[str, Any]) -> tuple[str, str]:
     """Returns metric and partition of the primary comparison; both may contain an @."""
     primary: str = result["settings"]["primary"]
     names = [*result["partitions"], "all"]
@@ -120,13 +120,13 @@ SUMMARY_VALUES = ("avg", "min", "max", "cv")
 DIGITS = 10
 
 
-def number(value: Any) -> float | None:
+def to_number(value: Any) -> float | None:
     """Returns a rounded float for JSON; None for nan and infinity."""
     read = float(value)
     return round(read, DIGITS) if np.isfinite(read) else None
 
 
-def named(values: Floats, *names: Iterable[str]) -> Any:
+def to_nested(values: Floats, *names: Iterable[str]) -> Any:
     """Converts an array to nested dictionaries, with one level for each axis.
 
     Args:
@@ -134,20 +134,20 @@ def named(values: Floats, *names: Iterable[str]) -> Any:
         *names: Keys along each axis.
     """
     if names:
-        return {name: named(part, *names[1:]) for name, part in zip(names[0], values, strict=True)}
-    return [number(value) for value in values] if values.ndim else number(values)
+        return {name: to_nested(part, *names[1:]) for name, part in zip(names[0], values, strict=True)}
+    return [to_number(value) for value in values] if values.ndim else to_number(values)
 
 
-def system_figures(benchmark: Benchmark) -> dict[str, dict[str, Any]]:
+def collect_scores(benchmark: Benchmark) -> dict[str, dict[str, Any]]:
     """Returns the scores and intervals of each system, as in the result of a benchmark."""
     if not benchmark.systems:
         return {}
     intervals, of_summaries = _intervals(benchmark)
     return {
-        name: _figures(benchmark, row, one)
+        name: _system_scores(benchmark, row, one)
         | {
-            "intervals": named(intervals[row], benchmark.partitions, benchmark.settings.metrics),
-            "summary_intervals": named(of_summaries[row], SUMMARY_VALUES),
+            "intervals": to_nested(intervals[row], benchmark.partitions, benchmark.settings.metrics),
+            "summary_intervals": to_nested(of_summaries[row], SUMMARY_VALUES),
         }
         for row, (name, one) in enumerate(benchmark.systems.items())
     }
@@ -161,7 +161,7 @@ def _intervals(benchmark: Benchmark) -> tuple[Floats, Floats]:
         `SUMMARY_VALUES`, 2).
     """
     settings, values = benchmark.settings, benchmark.values
-    draws, intervals = resampled(values.reshape(-1, values.shape[-1]), settings)
+    draws, intervals = bootstrap_hs(values.reshape(-1, values.shape[-1]), settings)
     intervals = intervals.reshape(*values.shape[:-1], 2)
     columns = settings.summary_columns
     with np.errstate(invalid="ignore"):
@@ -172,7 +172,7 @@ def _intervals(benchmark: Benchmark) -> tuple[Floats, Floats]:
     return intervals, of_summaries
 
 
-def resampled(values: Floats, settings: Settings, resamples: int | None = None) -> tuple[Floats, Floats]:
+def bootstrap_hs(values: Floats, settings: Settings, resamples: int | None = None) -> tuple[Floats, Floats]:
     """Bootstraps means over HS.
 
     Args:
@@ -200,54 +200,54 @@ def summary_interval(draws: Floats, confidence: float) -> Floats:
     Returns:
         Intervals of shape (..., `SUMMARY_VALUES`, 2).
     """
-    drawn = np.stack(list(summary(draws).values()), axis=-1)
-    return np.stack(percentile_interval(drawn, confidence), axis=-1)
+    summaries = np.stack(list(summary(draws).values()), axis=-1)
+    return np.stack(percentile_interval(summaries, confidence), axis=-1)
 
 
-def _figures(benchmark: Benchmark, row: int, one: Scored) -> dict[str, Any]:
+def _system_scores(benchmark: Benchmark, row: int, one: SystemScores) -> dict[str, Any]:
     """Returns configuration, diagnostics and scores of a system.
 
     Three keys are optional: `unjudged_right` (not under protocol `paper`), `failures_as_zero` (after failures), and
     `spread` with `summary_over_seeds` (with several seeds).
     """
     settings, partitions = benchmark.settings, benchmark.partitions
-    figures = np.array([[means(value) for value in part] for part in benchmark.values[row]])
+    scores = np.array([[means(value) for value in part] for part in benchmark.values[row]])
     found: dict[str, Any] = {
         "configuration": one.configuration,
         "resolved": one.found.resolved,
         "diagnostics": one.found.diagnostics,
         "failures": one.found.failures,
-        "partitions": {part: _partition(one.partitions[part], settings.k) for part in partitions},
-        "summary": {key: number(value) for key, value in summary(figures[:, settings.summary_columns]).items()},
+        "partitions": {part: _partition_scores(one.partitions[part], settings.k) for part in partitions},
+        "summary": {key: to_number(value) for key, value in summary(scores[:, settings.summary_columns]).items()},
     }
     if settings.protocol != PAPER:
         found["unjudged_right"] = {
-            part: {metric: number(means(value)) for metric, value in one.partitions[part].unjudged_right.items()}
+            part: {metric: to_number(means(value)) for metric, value in one.partitions[part].unjudged_right.items()}
             for part in partitions
         }
     if one.found.failures:
         counted = np.isfinite(benchmark.values[row]).sum(axis=-1) + [[one.partitions[p].n_failed] for p in partitions]
         as_zero = np.nansum(benchmark.values[row], axis=-1) / np.maximum(counted, 1)
-        found["failures_as_zero"] = named(as_zero, partitions, settings.metrics)
+        found["failures_as_zero"] = to_nested(as_zero, partitions, settings.metrics)
     if one.spread is not None and one.summaries is not None:
-        found["spread"] = named(one.spread, partitions, settings.metrics)
-        found["summary_over_seeds"] = named(one.summaries, SUMMARY_VALUES)
+        found["spread"] = to_nested(one.spread, partitions, settings.metrics)
+        found["summary_over_seeds"] = to_nested(one.summaries, SUMMARY_VALUES)
     return found
 
 
-def _partition(evaluation: Evaluation, k: int) -> dict[str, Any]:
-    figures: dict[str, Any] = {metric: number(means(value)) for metric, value in evaluation.values.items()}
-    return figures | {
+def _partition_scores(evaluation: Evaluation, k: int) -> dict[str, Any]:
+    scores: dict[str, Any] = {metric: to_number(means(value)) for metric, value in evaluation.values.items()}
+    return scores | {
         "n_queries": int(max((np.isfinite(value).sum() for value in evaluation.values.values()), default=0)),
         "n_without_positive": evaluation.n_without_positive,
-        f"judged@{k}": number(means(evaluation.judged)),
+        f"judged@{k}": to_number(means(evaluation.judged)),
         "n_empty": evaluation.n_empty,
         "n_short": evaluation.n_short,
         "n_failed": evaluation.n_failed,
     }
 
 
-def comparisons(benchmark: Benchmark) -> tuple[list[dict[str, Any]], list[Family]]:
+def compare_systems(benchmark: Benchmark) -> tuple[list[dict[str, Any]], list[Family]]:
     """Tests pairs of systems on each metric and partition; p values are adjusted within two families by max-T.
 
     The random signs of HS are the same for all pairs, metrics and partitions.
@@ -261,9 +261,9 @@ def comparisons(benchmark: Benchmark) -> tuple[list[dict[str, Any]], list[Family
     pairs = system_pairs(names, settings.baseline)
     compared = [
         (part, metric, np.array([values[a] - values[b] for a, b in pairs]))
-        for part, metric, values in _compared(benchmark)
+        for part, metric, values in _compared_values(benchmark)
     ]
-    intervals = np.concatenate([resampled(differences, settings)[1] for _, _, differences in compared])
+    intervals = np.concatenate([bootstrap_hs(differences, settings)[1] for _, _, differences in compared])
     together = np.concatenate([differences for _, _, differences in compared])
     is_primary = [(metric, part) == (primary.metric, primary.partition) for part, metric, _ in compared]
     labels = np.repeat(np.where(is_primary, 0, 1), len(pairs))
@@ -275,19 +275,19 @@ def comparisons(benchmark: Benchmark) -> tuple[list[dict[str, Any]], list[Family
             "b": b,
             "partition": part,
             "metric": metric,
-            "difference": number(tests.difference[index]),
-            "low": number(intervals[index, 0]),
-            "high": number(intervals[index, 1]),
-            "p": number(tests.p[index]),
-            "p_corrected": number(tests.p_corrected[index]),
+            "difference": to_number(tests.difference[index]),
+            "low": to_number(intervals[index, 0]),
+            "high": to_number(intervals[index, 1]),
+            "p": to_number(tests.p[index]),
+            "p_corrected": to_number(tests.p_corrected[index]),
             "family": EXPLORATORY if labels[index] else PRIMARY,
         }
         for index, (part, metric, a, b) in enumerate(described)
     ]
-    return rows, declared_families(benchmark, labels, tests.p, together)
+    return rows, describe_families(benchmark, labels, tests.p, together)
 
 
-def _compared(benchmark: Benchmark) -> Iterator[tuple[str, str, Floats]]:
+def _compared_values(benchmark: Benchmark) -> Iterator[tuple[str, str, Floats]]:
     """Yields partition, metric and scores of shape (systems, HS) for each comparison.
 
     Protocol `paper` adds the averages of Table 4. All HS count there, so an average is a mean over HS.
@@ -321,6 +321,13 @@ def order_agreement(benchmark: Benchmark) -> list[dict[str, Any]]:
                 confidence=settings.confidence,
             )
             rows.append(
-                {"a": a, "b": b, "metric": metric, "tau": number(tau), "low": number(low), "high": number(high)}
+                {
+                    "a": a,
+                    "b": b,
+                    "metric": metric,
+                    "tau": to_number(tau),
+                    "low": to_number(low),
+                    "high": to_number(high),
+                }
             )
     return rows

@@ -41,21 +41,21 @@ class Prompt:
     @property
     def hash(self) -> str:
         """Hash of the prompt, its schema and the format of its content; 12 hexadecimal digits."""
-        sample = self.messages(catalogue=labelled("c", ["text"]), message="text")
+        sample = self.messages(catalogue=with_ids("c", ["text"]), message="text")
         text = json.dumps([self.name, sample, self.schema], sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
-def labelled(letter: str, texts: Sequence[str]) -> list[dict[str, str]]:
+def with_ids(letter: str, texts: Sequence[str]) -> list[dict[str, str]]:
     """Adds short ids to texts: the letter and a number from 1."""
     return [{"id": f"{letter}{number}", "text": text} for number, text in enumerate(texts, start=1)]
 
 
-def _schema(field: str, of: Mapping[str, Any]) -> dict[str, Any]:
+def _object_schema(field: str, of: Mapping[str, Any]) -> dict[str, Any]:
     return {"type": "object", "properties": {field: of}, "required": [field], "additionalProperties": False}
 
 
-_IDS = _schema("ranking", {"type": "array", "items": {"type": "string"}})
+_IDS = _object_schema("ranking", {"type": "array", "items": {"type": "string"}})
 
 ZERO_SHOT = Prompt(
     "zero_shot",
@@ -74,28 +74,28 @@ POINTWISE = Prompt(
     "pointwise",
     f"{_TASK} Grade how well the candidate answers the message, from 0 (not at all) to 10 (perfectly). Answer with a "
     'JSON object only, such as {"grade": 4}: a whole number.',
-    _schema("grade", {"type": "integer"}),
+    _object_schema("grade", {"type": "integer"}),
 )
 PAIRWISE = Prompt(
     "pairwise",
     f"{_TASK} Say which of the two candidates, a or b, answers the message better. Answer with a JSON object only: "
     '{"better": "a"} or {"better": "b"}.',
-    _schema("better", {"type": "string", "enum": ["a", "b"]}),
+    _object_schema("better", {"type": "string", "enum": ["a", "b"]}),
 )
 
 
 Reason = Literal[CallReason, "wrong_format", "no_known_id"]
 STATUSES = ("ok", "wrong_format", "repeated", "missing", "unknown", "no_answer")
 
-LIMITED = 4096  # default of max_tokens if the cost is limited
-LIMITS = {"max_tokens", "max_completion_tokens"}
-_KEPT = "run again: stored responses are reused"
+DEFAULT_MAX_TOKENS = 4096  # default of max_tokens if the cost is limited
+LIMIT_FIELDS = {"max_tokens", "max_completion_tokens"}
+_RERUN = "run again: stored responses are reused"
 ADVICE: dict[Reason, str] = {
     "bad_request": "check that this model accepts such requests",
-    "rate_limited": f"wait, or lower --concurrency, and {_KEPT}",
-    "server_error": f"wait, and {_KEPT}",
-    "timeout": f"raise --timeout or lower --concurrency, and {_KEPT}",
-    "connection": f"check the address (--base-url, OPENAI_BASE_URL) and that a server responds there, and {_KEPT}",
+    "rate_limited": f"wait, or lower --concurrency, and {_RERUN}",
+    "server_error": f"wait, and {_RERUN}",
+    "timeout": f"raise --timeout or lower --concurrency, and {_RERUN}",
+    "connection": f"check the address (--base-url, OPENAI_BASE_URL) and that a server responds there, and {_RERUN}",
     "bad_body": "check that the address is that of an OpenAI-compatible endpoint",
     "refused": "the model refuses to answer; use another model",
     "truncated": "the response was cut off at the model's limit; use a model with a higher limit",
@@ -110,7 +110,7 @@ _FENCED = re.compile(r"```(?:json)?[ \t]*\n(.*)\n[ \t]*```", re.DOTALL | re.IGNO
 
 
 @dataclass(frozen=True)
-class Choice:
+class ParsedRanking:
     """The ids in a response, as positions in the list of the request.
 
     Attributes:
@@ -131,7 +131,8 @@ class RequestForm:
     Attributes:
         structured: Whether structured output is requested.
         further: Additional fields of each request, such as `reasoning_effort`.
-        max_tokens: Maximum length of a response in tokens; None for no limit, or for `LIMITED` if the cost is limited.
+        max_tokens: Maximum length of a response in tokens. None means no limit, or `DEFAULT_MAX_TOKENS` if the cost is
+            limited.
     """
 
     structured: bool = True
@@ -170,8 +171,10 @@ class Chat:
         # The maximum cost of a request is known only if the length of its response is limited.
         budget = getattr(client, "budget", None)
         needs_limit = budget is not None and budget.is_limited
-        has_limit = form.max_tokens is not None or LIMITS & form.further.keys()
-        self._limited = replace(self._sampling, max_tokens=LIMITED) if needs_limit and not has_limit else None
+        has_limit = form.max_tokens is not None or LIMIT_FIELDS & form.further.keys()
+        self._limited = (
+            replace(self._sampling, max_tokens=DEFAULT_MAX_TOKENS) if needs_limit and not has_limit else None
+        )
 
     def replies(self, prompt: Prompt, requests: Sequence[Messages]) -> list[Reply]:
         """Sends all requests of one prompt and returns their responses in the same order.
@@ -180,7 +183,7 @@ class Chat:
             EndpointError: The endpoint rejects all requests, or no request can be sent.
         """
         schema = {"title": prompt.name, **prompt.schema}
-        with refusals():
+        with endpoint_errors():
             return self._replies([Call(messages, self._sampling, schema) for messages in requests])
 
     def _replies(self, calls: Sequence[Call]) -> list[Reply]:
@@ -194,12 +197,12 @@ class Chat:
 
     def explain(self, reason: Reason, detail: str) -> str:
         """Returns an error message with the model, the endpoint, the reason and a possible remedy."""
-        said = f"{reason}: {detail}" if detail else reason
-        return f"{self._model.name} at {self._model.client.endpoint} ({said}): {ADVICE[reason]}"
+        cause = f"{reason}: {detail}" if detail else reason
+        return f"{self._model.name} at {self._model.client.endpoint} ({cause}): {ADVICE[reason]}"
 
 
 @contextmanager
-def refusals() -> Iterator[None]:
+def endpoint_errors() -> Iterator[None]:
     """Converts an input error of a client, such as a missing key, so that it stops one system and not the others.
 
     Raises:
@@ -213,7 +216,7 @@ def refusals() -> Iterator[None]:
         raise EndpointError(str(error)) from error
 
 
-class Calls:
+class CallRecorder:
     """Sends the calls of one run and counts their outcomes.
 
     Args:
@@ -231,7 +234,7 @@ class Calls:
         self._statuses: Counter[str] = Counter(dict.fromkeys(STATUSES, 0))
         self._plain_text = 0
         self._tokens: Counter[str] = Counter({"prompt_tokens": 0, "completion_tokens": 0})
-        self._worked: set[str] = set()
+        self._succeeded: set[str] = set()
         self._first_failure: dict[str, tuple[str, str]] = {}
 
     def send(self, prompt: Prompt, requests: Sequence[Messages]) -> list[Reply]:
@@ -245,7 +248,7 @@ class Calls:
             self._tokens["completion_tokens"] += reply.completion_tokens or 0
         return replies
 
-    def note(self, query: str, reply: Reply, statuses: Sequence[str], reason: Reason | None) -> None:
+    def record(self, query: str, reply: Reply, statuses: Sequence[str], reason: Reason | None) -> None:
         """Counts one call.
 
         Args:
@@ -256,7 +259,7 @@ class Calls:
         """
         self._statuses.update(statuses)
         if reason is None:
-            self._worked.add(query)
+            self._succeeded.add(query)
             return
         self.failed[reason] += 1
         self._first_failure.setdefault(query, (reason, self._chat.explain(reason, reply.detail)))
@@ -267,7 +270,7 @@ class Calls:
         Args:
             found: Query id -> ranking.
         """
-        failed = {query: first for query, first in self._first_failure.items() if query not in self._worked}
+        failed = {query: first for query, first in self._first_failure.items() if query not in self._succeeded}
         return Rankings(
             {query: ranking for query, ranking in found.items() if query not in failed},
             failures={query: reason for query, (reason, _) in failed.items()},
@@ -286,7 +289,7 @@ class Calls:
         }
 
 
-def read_choice(reply: Reply, *, ids: Sequence[str], wanted: int) -> Choice:
+def parse_ranking(reply: Reply, *, ids: Sequence[str], wanted: int) -> ParsedRanking:
     """Parses `{"ranking": [...]}`.
 
     Statuses are `ok`, or all that apply of `repeated`, `unknown` and `missing` (fewer known ids than requested). A
@@ -297,11 +300,11 @@ def read_choice(reply: Reply, *, ids: Sequence[str], wanted: int) -> Choice:
         ids: Ids in the request.
         wanted: Number of requested ids; further ids are ignored.
     """
-    value, status, reason = read_field(reply, "ranking", _is_list_of_ids)
+    value, status, reason = parse_field(reply, "ranking", _is_list_of_ids)
     if reason is not None:
-        return Choice([], (status,), reason)
-    place = {key: position for position, key in enumerate(ids)}
-    known = [place[key] for key in value if key in place]
+        return ParsedRanking([], (status,), reason)
+    positions_of = {key: position for position, key in enumerate(ids)}
+    known = [positions_of[key] for key in value if key in positions_of]
     distinct = list(dict.fromkeys(known))[:wanted]
     found = {
         "repeated": len(set(value)) < len(value),
@@ -309,14 +312,14 @@ def read_choice(reply: Reply, *, ids: Sequence[str], wanted: int) -> Choice:
         "unknown": len(known) < len(value),
     }
     statuses = tuple(name for name, is_so in found.items() if is_so) or ("ok",)
-    return Choice(distinct, statuses, None if distinct else "no_known_id")
+    return ParsedRanking(distinct, statuses, None if distinct else "no_known_id")
 
 
 def _is_list_of_ids(value: Any) -> bool:
     return isinstance(value, list) and all(isinstance(each, str) for each in value)
 
 
-def read_field(reply: Reply, field: str, is_valid: Callable[[Any], bool]) -> tuple[Any, str, Reason | None]:
+def parse_field(reply: Reply, field: str, is_valid: Callable[[Any], bool]) -> tuple[Any, str, Reason | None]:
     """Parses a response as a JSON object and returns one of its fields.
 
     Args:
@@ -329,13 +332,13 @@ def read_field(reply: Reply, field: str, is_valid: Callable[[Any], bool]) -> tup
     """
     if reply.text is None:
         return None, "no_answer", reply.reason
-    found = read_object(reply.text)
+    found = parse_object(reply.text)
     if found is None or field not in found or not is_valid(found[field]):
         return None, "wrong_format", "wrong_format"
     return found[field], "ok", None
 
 
-def read_object(text: str) -> dict[str, Any] | None:
+def parse_object(text: str) -> dict[str, Any] | None:
     """Parses a text that consists of one JSON object, with or without a code fence.
 
     Returns:
@@ -344,17 +347,19 @@ def read_object(text: str) -> dict[str, Any] | None:
     text = text.strip()
     fenced = _FENCED.fullmatch(text)
     try:
-        found = json.loads(fenced[1] if fenced else text, object_pairs_hook=_distinct, parse_constant=_no_constant)
+        found = json.loads(
+            fenced[1] if fenced else text, object_pairs_hook=_reject_repeated_keys, parse_constant=_reject_constant
+        )
     except (ValueError, RecursionError):
         return None
     return found if isinstance(found, dict) else None
 
 
-def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _reject_repeated_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len({key for key, _ in pairs}) < len(pairs):
         raise ValueError("a repeated key")
     return dict(pairs)
 
 
-def _no_constant(name: str) -> None:
+def _reject_constant(name: str) -> None:
     raise ValueError(name)

@@ -56,8 +56,8 @@ class Collection:
         confirmed: Name of a partition -> function that returns whether validators confirmed all its labels. Partitions
             without this information are absent.
         unconfirmed: Treatment of labels that no validator confirmed: one of `UNCONFIRMED`.
-        doubtful: Name of a partition -> function that reads the pairs without a confirmed label. Partitions without
-            this information are absent.
+        unconfirmed_pairs: Name of a partition -> function that reads the pairs without a confirmed label. Partitions
+            without this information are absent.
     """
 
     name: str
@@ -73,7 +73,7 @@ class Collection:
     train_left_out: int = 0
     confirmed: Mapping[str, Callable[[], bool]] = field(default_factory=dict)
     unconfirmed: str = UNCONFIRMED[0]
-    doubtful: Mapping[str, Callable[[], set[tuple[str, str]]]] = field(default_factory=dict)
+    unconfirmed_pairs: Mapping[str, Callable[[], set[tuple[str, str]]]] = field(default_factory=dict)
 
     def qrels(self, partition: str) -> Qrels:
         """Reads the judgements of a partition.
@@ -106,18 +106,18 @@ class Collection:
         """
         if treatment == UNCONFIRMED[0]:
             return self
-        if not self.doubtful:
+        if not self.unconfirmed_pairs:
             raise InputError(
                 f"{self.name} does not record which labels validators confirmed: --unconfirmed {treatment} needs tiers "
                 "with the column valid, as in fc-conan"
             )
 
         def read(name: str) -> Qrels:
-            doubtful = self.doubtful[name]() if name in self.doubtful else set()
+            unconfirmed_pairs = self.unconfirmed_pairs[name]() if name in self.unconfirmed_pairs else set()
             found: Qrels = {}
             for query, judged in self.partitions[name]().items():
                 for key, value in judged.items():
-                    if (query, key) not in doubtful:
+                    if (query, key) not in unconfirmed_pairs:
                         found.setdefault(query, {})[key] = value
                     elif treatment == "reverse":
                         found.setdefault(query, {})[key] = int(value <= 0)
@@ -135,8 +135,8 @@ class Collection:
 
         pairs = [kin_of(pair.hate_speech, [pair.counter_narrative]) for pair in self.train]
         groups = Kinship(pairs, [pair.hate_speech for pair in self.train])
-        leaking = {place for message in self.queries.values() for place in groups.of(kin_of(message), message)}
-        train = tuple(pair for place, pair in enumerate(self.train) if place not in leaking)
+        leaking = {index for message in self.queries.values() for index in groups.of(kin_of(message), message)}
+        train = tuple(pair for index, pair in enumerate(self.train) if index not in leaking)
         return replace(self, train=train, train_left_out=len(leaking))
 
     def pool(self) -> "Collection":
@@ -178,12 +178,12 @@ def load_collection(dataset: str, *, shared_cn: bool = False) -> Collection:
     return collection
 
 
-def load_training(dataset: str, *, as_released: bool = False) -> tuple[list[TrainingPair], int]:
+def load_training(dataset: str, *, keep_leakage: bool = False) -> tuple[list[TrainingPair], int]:
     """Returns the training pairs of a dataset; those of a release share no HS and no CN with its evaluation part.
 
     Args:
         dataset: A dataset; see `load_collection`. A release without queries is accepted.
-        as_released: Whether pairs in the leakage group of a query are included.
+        keep_leakage: Whether pairs in the leakage group of a query are included.
 
     Returns:
         The pairs, and the number of removed pairs.
@@ -196,7 +196,7 @@ def load_training(dataset: str, *, as_released: bool = False) -> tuple[list[Trai
         raise InputError(
             f"{dataset} has no training pairs (config train, split train): give a dataset with them, such as fc-conan"
         )
-    collection = collection if as_released else collection.without_leakage()
+    collection = collection if keep_leakage else collection.without_leakage()
     return list(collection.train), collection.train_left_out
 
 
@@ -206,62 +206,62 @@ def _read(dataset: str, shared_cn: bool) -> Collection:
     if folder.is_file():
         raise InputError(f"{folder} is a file: give the folder of a dataset")
     if (folder / MANIFEST).is_file():
-        return _release(folder, shared_cn)
-    return _beir(folder) if (folder / "corpus.jsonl").is_file() else _hugging_face(dataset)
+        return _read_release(folder, shared_cn)
+    return _read_beir(folder) if (folder / "corpus.jsonl").is_file() else _read_hub_dataset(dataset)
 
 
-def _release(folder: Path, shared_cn: bool) -> Collection:
+def _read_release(folder: Path, shared_cn: bool) -> Collection:
     manifest = read_manifest(folder)
     if manifest["labels_only"]:
         raise InputError(f"{folder} holds labels without texts: `fcconan hydrate {folder} --out DIR` adds the texts")
     counts, aliases = manifest["counts"], manifest.get("aliases", {})
     splits = [split for split in ("train", *(["shared_cn"] if shared_cn else [])) if split in counts.get("train", {})]
-    served = {tier: aliases.get(f"{tier}-qrels", f"{tier}-qrels") for tier in TIERS}
-    qrels = {tier: config for tier, config in served.items() if config in counts} or {"test": "qrels"}
-    queries, corpus = (_texts(folder, config) if config in counts else {} for config in ("queries", "corpus"))
+    configs_of = {tier: aliases.get(f"{tier}-qrels", f"{tier}-qrels") for tier in TIERS}
+    qrels = {tier: config for tier, config in configs_of.items() if config in counts} or {"test": "qrels"}
+    queries, corpus = (_read_texts(folder, config) if config in counts else {} for config in ("queries", "corpus"))
     return Collection(
         name=manifest["name"],
         title=manifest.get("title", manifest["name"]),
         fingerprint=manifest["fingerprint"],
         queries=queries,
         corpus=corpus,
-        train=tuple(_pairs(folder, splits)),
-        partitions={name: partial(_qrels, folder, config) for name, config in qrels.items() if config in counts},
+        train=tuple(_read_pairs(folder, splits)),
+        partitions={name: partial(_read_qrels, folder, config) for name, config in qrels.items() if config in counts},
         synthetic=manifest.get("synthetic", False),
         redistributable=manifest.get("redistributable", False),
-        confirmed={tier: partial(_all_valid, folder, tier) for tier in qrels if tier in counts},
-        doubtful={tier: partial(_not_valid, folder, tier) for tier in qrels if tier in counts},
+        confirmed={tier: partial(_all_confirmed, folder, tier) for tier in qrels if tier in counts},
+        unconfirmed_pairs={tier: partial(_unconfirmed_pairs, folder, tier) for tier in qrels if tier in counts},
     )
 
 
-def _rows(folder: Path, config: str, split: str = "test") -> list[dict[str, Any]]:
+def _read_config(folder: Path, config: str, split: str = "test") -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = read_table(folder / table_path(config, split)).to_pylist()
     return rows
 
 
-def _texts(folder: Path, config: str) -> dict[str, str]:
-    return {row["_id"]: row["text"] for row in _rows(folder, config)}
+def _read_texts(folder: Path, config: str) -> dict[str, str]:
+    return {row["_id"]: row["text"] for row in _read_config(folder, config)}
 
 
-def _pairs(folder: Path, splits: Iterable[str]) -> list[TrainingPair]:
-    rows = [row for split in splits for row in _rows(folder, "train", split)]
+def _read_pairs(folder: Path, splits: Iterable[str]) -> list[TrainingPair]:
+    rows = [row for split in splits for row in _read_config(folder, "train", split)]
     rows.sort(key=lambda row: row.get("original_index") or 0)  # the released order, in which the splits alternate
     return [TrainingPair(row["hate_speech"], row["counter_narrative"]) for row in rows]
 
 
-def _qrels(folder: Path, config: str) -> Qrels:
-    return _as_qrels(_rows(folder, config))
+def _read_qrels(folder: Path, config: str) -> Qrels:
+    return _as_qrels(_read_config(folder, config))
 
 
-def _all_valid(folder: Path, tier: str) -> bool:
+def _all_confirmed(folder: Path, tier: str) -> bool:
     """Returns whether all pairs of a tier are `valid`; False if this is unknown."""
-    rows = _rows(folder, tier) if (folder / table_path(tier, "test")).is_file() else []
+    rows = _read_config(folder, tier) if (folder / table_path(tier, "test")).is_file() else []
     return bool(rows) and all(row.get("valid") is True for row in rows)
 
 
-def _not_valid(folder: Path, tier: str) -> set[tuple[str, str]]:
+def _unconfirmed_pairs(folder: Path, tier: str) -> set[tuple[str, str]]:
     """Returns the pairs of a tier that are not `valid`, as ids of HS and CN."""
-    return {(row["hs_id"], row["cn_id"]) for row in _rows(folder, tier) if row.get("valid") is not True}
+    return {(row["hs_id"], row["cn_id"]) for row in _read_config(folder, tier) if row.get("valid") is not True}
 
 
 def _as_qrels(rows: list[dict[str, Any]]) -> Qrels:
@@ -271,7 +271,7 @@ def _as_qrels(rows: list[dict[str, Any]]) -> Qrels:
     return qrels
 
 
-def _beir(folder: Path) -> Collection:
+def _read_beir(folder: Path) -> Collection:
     files = {path.stem: path for path in sorted((folder / "qrels").glob("*.tsv"))}
     evaluated = [name for name in files if name == "test"] or [name for name in files if name != "train"]
     if not evaluated:
@@ -284,13 +284,13 @@ def _beir(folder: Path) -> Collection:
     train = {query: qrels for query, qrels in train.items() if query in queries and query not in judged}
     for name, qrels in {**judgements, "train": train}.items():
         check_qrels(name, qrels, queries, corpus, whole=True)
-    together = hashlib.sha256()
+    digest = hashlib.sha256()
     for path in (*sources, *(files[name] for name in evaluated)):
-        together.update(path.read_bytes())
+        digest.update(path.read_bytes())
     return Collection(
         name=folder.resolve().name,
         title=folder.resolve().name,
-        fingerprint=together.hexdigest()[:12],
+        fingerprint=digest.hexdigest()[:12],
         queries={key: text for key, text in queries.items() if key in judged},
         corpus=corpus,
         train=tuple(
@@ -307,20 +307,20 @@ def _texts_by_id(source: str, rows: Iterable[Mapping[str, Any]]) -> dict[str, st
     """Returns the texts of a corpus or of queries by id, each with its title in front."""
     texts: dict[str, str] = {}
     for number, row in enumerate(rows, start=1):
-        place = f"{source}, row {number}"
+        location = f"{source}, row {number}"
         text, title = row.get("text"), row.get("title") or ""
         if "_id" not in row or not isinstance(text, str) or not isinstance(title, str):
             raise InputError(
-                f"{place}: found {', '.join(row)}; expected _id, and strings as text and title: correct the row"
+                f"{location}: found {', '.join(row)}; expected _id, and strings as text and title: correct the row"
             )
         key = str(row["_id"])
         if key in texts:
-            raise InputError(f"{place}: the id {key!r} occurs twice: use unique ids")
+            raise InputError(f"{location}: the id {key!r} occurs twice: use unique ids")
         texts[key] = f"{title} {text}".strip()
     return texts
 
 
-def _hugging_face(dataset: str) -> Collection:
+def _read_hub_dataset(dataset: str) -> Collection:
     """Reads a dataset with the configs of MTEB through `datasets`."""
     _check_is_dataset(dataset)
     import datasets
@@ -329,7 +329,7 @@ def _hugging_face(dataset: str) -> Collection:
         datasets.disable_progress_bars()
     # `datasets` caches local folders by their last path component: a shared cache could return rows of another folder.
     cache = tempfile.TemporaryDirectory() if Path(dataset).is_dir() else nullcontext()
-    with _in_one_line(dataset), cache as cache_dir:
+    with _input_errors(dataset), cache as cache_dir:
         configs = datasets.get_dataset_config_names(dataset)
         names = [name for name in configs if name == "qrels" or name.endswith("-qrels")]
         names = names or [name for name in configs if name == "default"]
@@ -343,8 +343,8 @@ def _hugging_face(dataset: str) -> Collection:
             return list(splits[split] if split in splits else splits[next(iter(splits))])
 
         corpus, queries = rows("corpus"), rows("queries")
-        tiered = {name.removesuffix("-qrels"): name for name in names if name.endswith("-qrels")}
-        judgements = {partition: _as_qrels(rows(name)) for partition, name in (tiered or {"test": names[0]}).items()}
+        config_of = {name.removesuffix("-qrels"): name for name in names if name.endswith("-qrels")}
+        judgements = {partition: _as_qrels(rows(name)) for partition, name in (config_of or {"test": names[0]}).items()}
         train = rows("train", "train") if "train" in configs else []
         texts = _texts_by_id(f"{dataset}, queries", ({"_id": row["_id"], "text": row["text"] or ""} for row in queries))
         catalogue = _texts_by_id(f"{dataset}, corpus", ({**row, "text": row["text"] or ""} for row in corpus))
@@ -372,7 +372,7 @@ def _check_is_dataset(dataset: str) -> None:
     """Checks that a source is a folder with a dataset or a name on the Hub, before any request."""
     check_built(dataset)
     is_name = not dataset.startswith((".", "/", "~")) and dataset.count("/") == 1
-    if not (_may_be_dataset(Path(dataset)) if Path(dataset).is_dir() else is_name):
+    if not (_looks_like_dataset(Path(dataset)) if Path(dataset).is_dir() else is_name):
         raise InputError(
             f"no dataset at {dataset}: give a folder with {MANIFEST} (of `fcconan build`), corpus.jsonl (BEIR), a "
             "README.md that declares configs, or the folders corpus and queries; or a name on the Hub such as "
@@ -381,7 +381,7 @@ def _check_is_dataset(dataset: str) -> None:
 
 
 @contextmanager
-def _in_one_line(dataset: str) -> Iterator[None]:
+def _input_errors(dataset: str) -> Iterator[None]:
     """Converts any error while a dataset is loaded to an `InputError`."""
     try:
         yield
@@ -398,7 +398,7 @@ def _in_one_line(dataset: str) -> Iterator[None]:
         ) from error
 
 
-def _may_be_dataset(folder: Path) -> bool:
+def _looks_like_dataset(folder: Path) -> bool:
     """Returns whether the top level of a folder looks like a dataset; `datasets` would search all subfolders."""
     if (folder / "corpus").is_dir() and (folder / "queries").is_dir():
         return True

@@ -103,7 +103,7 @@ class SentenceEncoder:
             "document_prompt": document_prompt,
         }
         self._model: Any = None
-        self._kept: dict[str, Vectors] = {}
+        self._cache: dict[str, Vectors] = {}
 
     def encode(self, texts: Sequence[str], *, role: str) -> Vectors:
         """Encodes texts; the vectors of a list of texts are cached.
@@ -119,9 +119,9 @@ class SentenceEncoder:
             InputError: The model cannot be loaded, or its vectors are not finite.
         """
         key = hashlib.sha256("\x00".join((role, *texts)).encode("utf-8", "surrogatepass")).hexdigest()
-        if key not in self._kept:
-            self._kept[key] = self._encode(texts, role)
-        return self._kept[key]
+        if key not in self._cache:
+            self._cache[key] = self._encode(texts, role)
+        return self._cache[key]
 
     def resolved(self) -> dict[str, Any]:
         """Returns revision, dimensions, maximum length and device of the loaded model; empty before it is loaded."""
@@ -138,9 +138,9 @@ class SentenceEncoder:
 
     def _encode(self, texts: Sequence[str], role: str) -> Vectors:
         if not texts:
-            return np.zeros((0, self._loaded().get_embedding_dimension()), dtype=np.float32)
+            return np.zeros((0, self._load().get_embedding_dimension()), dtype=np.float32)
         prompt = self.prompts[role]
-        vectors = self._loaded().encode(
+        vectors = self._load().encode(
             [prompt + text for text in texts],
             batch_size=self.batch_size,
             normalize_embeddings=True,
@@ -152,7 +152,7 @@ class SentenceEncoder:
             raise InputError(f"the encoder {self.name} gives vectors that are not finite: check its weights")
         return vectors
 
-    def _loaded(self) -> Any:
+    def _load(self) -> Any:
         if self._model is None:
             self._model = load_model(str(self.folder) if self.folder else self.source, self.revision, self.device)
         return self._model
@@ -194,11 +194,11 @@ def weights_hash(folder: Path) -> str:
         raise InputError(
             f"{folder} holds no weights (.safetensors, .bin): give the folder of a sentence-transformers model"
         )
-    together = hashlib.sha256()
+    digest = hashlib.sha256()
     for path in files:
         hashed = known_hash(path) if path.suffix in _WEIGHTS else sha256_of(path)
-        together.update(f"{path.relative_to(folder).as_posix()}\n{hashed}\n".encode())
-    return together.hexdigest()[:12]
+        digest.update(f"{path.relative_to(folder).as_posix()}\n{hashed}\n".encode())
+    return digest.hexdigest()[:12]
 
 
 class Dense:
@@ -217,23 +217,23 @@ class Dense:
     def rank(self, queries: Mapping[str, str], corpus: Mapping[str, str], k: int) -> Rankings:
         """Ranks by cosine."""
         ids = list(corpus)
-        asked = self.encoder.encode(list(queries.values()), role=QUERY)
+        query_vectors = self.encoder.encode(list(queries.values()), role=QUERY)
         catalogue = self.encoder.encode(list(corpus.values()), role=DOCUMENT)
-        scores, found = nearest(asked, catalogue, k)
+        scores, found = nearest(query_vectors, catalogue, k)
         return Rankings(
             {
                 query: [(ids[index], float(score)) for index, score in zip(found[row], scores[row], strict=True)]
                 for row, query in enumerate(queries)
             },
-            resolved=resolved_of(self.encoder),
+            resolved=resolved_settings(self.encoder),
         )
 
 
-def nearest(asked: Vectors, catalogue: Vectors, k: int) -> tuple[Vectors, npt.NDArray[np.int64]]:
+def nearest(query_vectors: Vectors, catalogue: Vectors, k: int) -> tuple[Vectors, npt.NDArray[np.int64]]:
     """Finds the k vectors with the largest dot product for each query.
 
     Args:
-        asked: Vectors of the queries; shape (queries, dimensions).
+        query_vectors: Vectors of the queries; shape (queries, dimensions).
         catalogue: Vectors of the catalogue; shape (catalogue, dimensions).
         k: Number of vectors for each query.
 
@@ -249,11 +249,11 @@ def nearest(asked: Vectors, catalogue: Vectors, k: int) -> tuple[Vectors, npt.ND
         raise InputError("dense retrieval needs faiss: `pip install 'fcconan[neural]'`") from error
     index = faiss.IndexFlatIP(catalogue.shape[1])
     index.add(np.ascontiguousarray(catalogue))
-    scores, found = index.search(np.ascontiguousarray(asked), min(k, len(catalogue)))
+    scores, found = index.search(np.ascontiguousarray(query_vectors), min(k, len(catalogue)))
     return scores, found
 
 
-def resolved_of(encoder: Encoder) -> dict[str, Any]:
+def resolved_settings(encoder: Encoder) -> dict[str, Any]:
     """Returns the resolved settings of an encoder, under the key `encoder`; empty if it has none."""
     resolved = getattr(encoder, "resolved", None)
     return {"encoder": resolved()} if callable(resolved) else {}

@@ -7,7 +7,7 @@ from typing import Any
 
 from fcconan.data import TRACEBACK
 from fcconan.errors import InputError
-from fcconan.retrieval.systems import Retriever, TrainingPair, pass_on_signal, reason_of
+from fcconan.retrieval.systems import Retriever, TrainingPair, format_error, reraise_sigterm
 
 
 def load_system(name: str, train: Sequence[TrainingPair]) -> Retriever:
@@ -28,9 +28,9 @@ def load_system(name: str, train: Sequence[TrainingPair]) -> Retriever:
     try:
         module = import_module(module_name)
     except (Exception, SystemExit) as error:  # a user's module may raise any exception
-        pass_on_signal(error)
+        reraise_sigterm(error)
         raise InputError(
-            f"{name} cannot be imported ({reason_of(error)}): give module:factory, with the module on the Python "
+            f"{name} cannot be imported ({format_error(error)}): give module:factory, with the module on the Python "
             f"path; {TRACEBACK}"
         ) from error
     if not hasattr(module, factory_name):
@@ -57,9 +57,9 @@ def call_factory(name: str, factory: Any, train: Sequence[TrainingPair]) -> Any:
     except InputError:
         raise
     except (Exception, SystemExit) as error:
-        pass_on_signal(error)
+        reraise_sigterm(error)
         raise InputError(
-            f"{name} raised {reason_of(error)}: a factory is called without arguments, or with train=; {TRACEBACK}"
+            f"{name} raised {format_error(error)}: a factory is called without arguments, or with train=; {TRACEBACK}"
         ) from error
 
 

@@ -40,12 +40,13 @@ class Fusion:
         """Ranks with each system to depth k, and fuses the rankings."""
         parts = [rank_all(system, queries, corpus, k) for system in self.systems]
         failures = {query: reason for part in parts for query, reason in part.failures.items()}
-        explained = {query: said for part in parts for query, said in part.explained.items()}
-        done = [query for query in queries if query not in failures and any(part.get(query) for part in parts)]
-        fused = _fuse([{query: part.get(query, []) for query in done} for part in parts], self.method, self.norm)
+        explained = {query: explanation for part in parts for query, explanation in part.explained.items()}
+        ranked = [query for query in queries if query not in failures and any(part.get(query) for part in parts)]
+        fused = _fuse([{query: part.get(query, []) for query in ranked} for part in parts], self.method, self.norm)
         position = {key: index for index, key in enumerate(corpus)}
         ordered = {
-            query: sorted(fused[query].items(), key=lambda entry: (-entry[1], position[entry[0]]))[:k] for query in done
+            query: sorted(fused[query].items(), key=lambda entry: (-entry[1], position[entry[0]]))[:k]
+            for query in ranked
         }
         return Rankings(
             ordered,
@@ -69,12 +70,13 @@ def _fuse(
         from ranx import Run, fuse
 
         # ranx rejects empty rankings: a placeholder document fills them and is removed after fusion.
-        nothing = "\x00nothing"
-        named = [
-            Run({query: dict(ranking) or {nothing: 0.0} for query, ranking in run.items()}, name=f"system-{index}")
+        placeholder = "\x00nothing"
+        ranx_runs = [
+            Run({query: dict(ranking) or {placeholder: 0.0} for query, ranking in run.items()}, name=f"system-{index}")
             for index, run in enumerate(runs)
         ]
-        fused = fuse(named, norm=norm, method=method).to_dict()
+        fused = fuse(ranx_runs, norm=norm, method=method).to_dict()
     return {
-        query: {key: float(score) for key, score in scores.items() if key != nothing} for query, scores in fused.items()
+        query: {key: float(score) for key, score in scores.items() if key != placeholder}
+        for query, scores in fused.items()
     }

@@ -33,20 +33,20 @@ def pairs_collection(pairs: Any) -> Collection:
     corpus: dict[str, str] = {}
     qrels: Qrels = {}
     for number, row in enumerate(table, start=1):
-        place = f"{source}, row {number}"
-        if lost := [name for name in _COLUMNS if is_blank(str(row.get(name) or ""))]:
-            raise InputError(f"{place}: {' and '.join(lost)} missing: give pairs with {', '.join(_COLUMNS)}")
+        location = f"{source}, row {number}"
+        if missing := [name for name in _COLUMNS if is_blank(str(row.get(name) or ""))]:
+            raise InputError(f"{location}: {' and '.join(missing)} missing: give pairs with {', '.join(_COLUMNS)}")
         message, reply, label = (row[name] for name in _COLUMNS)
         if label not in LABELS:
-            raise InputError(f"{place}: the label is {label!r}, expected {' or '.join(reversed(LABELS))}")
-        query = id_of(row, "hs_id", place) or make_hs_id(message)
-        document = id_of(row, "cn_id", place) or make_cn_id(reply)
+            raise InputError(f"{location}: the label is {label!r}, expected {' or '.join(reversed(LABELS))}")
+        query = id_of(row, "hs_id", location) or make_hs_id(message)
+        document = id_of(row, "cn_id", location) or make_cn_id(reply)
         for key, text, texts in ((query, message, queries), (document, reply, corpus)):
             if texts.setdefault(key, text) != text:
-                raise InputError(f"{place}: {key} has another text in an earlier row: give each text a unique id")
+                raise InputError(f"{location}: {key} has another text in an earlier row: give each text a unique id")
         value = LABELS.index(label)
         if qrels.setdefault(query, {}).setdefault(document, value) != value:
-            raise InputError(f"{place}: the pair has another label in an earlier row: keep one of them")
+            raise InputError(f"{location}: the pair has another label in an earlier row: keep one of them")
     return Collection(
         name=source,
         title=source,

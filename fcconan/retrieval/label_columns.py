@@ -8,8 +8,8 @@ from typing import Any
 from fcconan.retrieval.benchmark_statistics import COLUMNS, ranked_systems, score_rows
 
 MESSAGE_AUC = "message_auc"
-EVEN = 0.5  # chance level of the message AUC
-VALUES = ("judged_only", "two_way_intervals", MESSAGE_AUC)  # keys of a system in results that have them
+CHANCE_AUC = 0.5  # chance level of the message AUC
+LABEL_KEYS = ("judged_only", "two_way_intervals", MESSAGE_AUC)  # keys of a system in results that have them
 FLAGS = ("uses_labels", "ignores_message")
 Row = dict[str, Any]
 
@@ -26,21 +26,21 @@ def all_rows(result: Mapping[str, Any]) -> Iterator[Row]:
     """
     systems = result["systems"]
     rows = score_rows(result)
-    if not any(key in system for system in systems.values() for key in VALUES):
+    if not any(key in system for system in systems.values() for key in LABEL_KEYS):
         yield from rows
         return
     columns: list[str] = []
     for row in rows:
         columns = columns or [*row]
-        yield row | _further(result, row)
+        yield row | _label_columns(result, row)
     for name in ranked_systems(result):
         for partition, found in systems[name].get(MESSAGE_AUC, {}).items():
             row = dict.fromkeys(columns) | {"system": name, "partition": partition, "metric": MESSAGE_AUC}
-            row |= {"value": found["value"], "chance": EVEN}
-            yield row | _further(result, row) | {"two_way_low": found["low"], "two_way_high": found["high"]}
+            row |= {"value": found["value"], "chance": CHANCE_AUC}
+            yield row | _label_columns(result, row) | {"two_way_low": found["low"], "two_way_high": found["high"]}
 
 
-def _further(result: Mapping[str, Any], row: Mapping[str, Any]) -> Row:
+def _label_columns(result: Mapping[str, Any], row: Mapping[str, Any]) -> Row:
     system, chance = result["systems"][row["system"]], result["chance"]
 
     def found(part: Mapping[str, Any], key: str) -> Any:

@@ -8,7 +8,7 @@ import numpy as np
 
 from fcconan.data import balanced_folds
 from fcconan.retrieval.benchmark_settings import Benchmark
-from fcconan.retrieval.benchmark_statistics import number
+from fcconan.retrieval.benchmark_statistics import to_number
 from fcconan.retrieval.collections import Qrels
 from fcconan.retrieval.label_learning import (
     LabelledPair,
@@ -22,7 +22,7 @@ from fcconan.scoring import evaluate, means, sort_run
 
 SHARES = (0.125, 0.25, 0.5, 1.0)  # shares of the HS with labels
 JUDGEMENTS = (5, 10, 20, 40)  # per HS
-LEAST_HS = 4
+MIN_HS = 4
 FOLDS = 10  # folds of HS; few, because each point needs one fit per fold and seed
 
 
@@ -50,31 +50,33 @@ def learning_curves(benchmark: Benchmark, systems: Sequence[Retriever], *, seeds
     folds = balanced_folds(benchmark.groups.tolist(), FOLDS, seed=settings.seed)
     labels = labelled_pairs(collection, judged, benchmark.groups)
     n_labelled = len({label.query_id for label in labels})
-    numbers = dict.fromkeys(max(LEAST_HS, round(share * n_labelled)) for share in SHARES)
+    numbers = dict.fromkeys(max(MIN_HS, round(share * n_labelled)) for share in SHARES)
     points: list[tuple[int, int | None]] = [(number_of_hs, None) for number_of_hs in numbers]
     points += [(n_labelled, n_judged) for n_judged in JUDGEMENTS if n_judged < len(labels) / max(n_labelled, 1)]
     rows = []
     for system in (one for one in systems if learns(one) and one.name in benchmark.systems):
         for n_hs, n_judged in points:
-            found = []
+            scores = []
             for seed in range(1 if (n_hs, n_judged) == (n_labelled, None) else seeds):
-                thinned = thin_labels(labels, n_hs, n_judged, seed=settings.seed + seed)
+                subset = subsample_labels(labels, n_hs, n_judged, seed=settings.seed + seed)
                 try:
-                    run = rank_held_out(system, collection, thinned, folds, settings.depth)  # type: ignore[arg-type]
+                    run = rank_held_out(system, collection, subset, folds, settings.depth)  # type: ignore[arg-type]
                 except TooFewLabelsError:
                     continue
                 value = _mean(run, judged, benchmark, metric)
-                found += [value] if np.isfinite(value) else []  # no value if it failed on every HS
-            low, high = np.percentile(found, [2.5, 97.5]) if found else (np.nan, np.nan)
-            row = {"system": system.name, "labelled_hs": n_hs, "judged_per_hs": n_judged, "n": len(found)}
-            mean = np.mean(found) if found else np.nan
-            rows.append(row | {"mean": number(mean), "low": number(low), "high": number(high)})
+                scores += [value] if np.isfinite(value) else []  # no value if it failed on every HS
+            low, high = np.percentile(scores, [2.5, 97.5]) if scores else (np.nan, np.nan)
+            row = {"system": system.name, "labelled_hs": n_hs, "judged_per_hs": n_judged, "n": len(scores)}
+            mean = np.mean(scores) if scores else np.nan
+            rows.append(row | {"mean": to_number(mean), "low": to_number(low), "high": to_number(high)})
     others = {name: one for name, one in benchmark.systems.items() if not one.uses_labels}
-    baseline = {name: number(means(one.partitions[partition].values[metric])) for name, one in others.items()}
+    baseline = {name: to_number(means(one.partitions[partition].values[metric])) for name, one in others.items()}
     return {"partition": partition, "metric": metric, "seeds": seeds, "rows": rows, "baseline": baseline}
 
 
-def thin_labels(labels: Sequence[LabelledPair], n_hs: int, n_judged: int | None, *, seed: int) -> list[LabelledPair]:
+def subsample_labels(
+    labels: Sequence[LabelledPair], n_hs: int, n_judged: int | None, *, seed: int
+) -> list[LabelledPair]:
     """Subsamples labels at random.
 
     With one seed, a smaller subset is part of each larger one.
@@ -89,21 +91,21 @@ def thin_labels(labels: Sequence[LabelledPair], n_hs: int, n_judged: int | None,
         The chosen labels, in the order of `labels`.
     """
     of_hs: dict[str, list[int]] = defaultdict(list)
-    for place, label in enumerate(labels):
-        of_hs[label.query_id].append(place)
+    for index, label in enumerate(labels):
+        of_hs[label.query_id].append(index)
     generator = np.random.default_rng(seed)
-    names = [list(of_hs)[place] for place in generator.permutation(len(of_hs))]
-    kept: list[int] = []
+    names = [list(of_hs)[index] for index in generator.permutation(len(of_hs))]
+    chosen: list[int] = []
     for name in names[:n_hs]:
         order = np.random.default_rng([seed, names.index(name)]).permutation(of_hs[name])
-        kept += order[:n_judged].tolist()
-    return [labels[place] for place in sorted(kept)]
+        chosen += order[:n_judged].tolist()
+    return [labels[index] for index in sorted(chosen)]
 
 
 def _mean(run: Rankings, judged: Qrels, benchmark: Benchmark, metric: str) -> float:
     """Returns the mean of a metric over HS, without those on which the system failed."""
     collection, settings = benchmark.collection, benchmark.settings
-    found = evaluate(
+    scores = evaluate(
         sort_run(run, benchmark.tie),
         judged,
         list(collection.queries),
@@ -112,4 +114,4 @@ def _mean(run: Rankings, judged: Qrels, benchmark: Benchmark, metric: str) -> fl
         rule=settings.rule,
         failed=list(run.failures),
     )
-    return float(means(found.values[metric]))
+    return float(means(scores.values[metric]))

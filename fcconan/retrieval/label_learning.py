@@ -13,7 +13,7 @@ import numpy.typing as npt
 from fcconan.data import show_traceback
 from fcconan.errors import InputError
 from fcconan.retrieval.collections import Collection, Qrels
-from fcconan.retrieval.systems import Rankings, Retriever, pass_on_signal, rank_all, reason_of
+from fcconan.retrieval.systems import Rankings, Retriever, format_error, rank_all, reraise_sigterm
 from fcconan.scoring import Ranking
 
 Ints = npt.NDArray[np.int64]
@@ -128,9 +128,9 @@ def _fit_and_rank(
     except InputError:
         raise
     except (Exception, SystemExit) as error:  # a user's code may raise any exception
-        pass_on_signal(error)
+        reraise_sigterm(error)
         show_traceback(error)
-        return Rankings(failures=dict.fromkeys(queries, f"fit: {reason_of(error)}"))
+        return Rankings(failures=dict.fromkeys(queries, f"fit: {format_error(error)}"))
     return rank_all(system, queries, corpus, depth)
 
 
@@ -161,14 +161,14 @@ def check_held_out(
     fold_of = dict(zip(collection.queries, folds.tolist(), strict=True))
     first = folds.tolist()[0]
     others = [label for label in labels if fold_of[label.query_id] != first]
-    again = _fit_and_rank(system, others, collection.queries, collection.corpus, depth)
-    for query in (query for query, fold in fold_of.items() if fold == first and query in found and query in again):
-        if not _equal(found[query], again[query]):
+    repeated = _fit_and_rank(system, others, collection.queries, collection.corpus, depth)
+    for query in (query for query, fold in fold_of.items() if fold == first and query in found and query in repeated):
+        if not _equal(found[query], repeated[query]):
             raise InputError(
                 f"{system.name} ranks {query} differently when it is fitted on the same labels again: make fit() "
                 "discard all earlier labels, and seed random choices"
             )
-    check_ignores_message(system, again)
+    check_ignores_message(system, repeated)
 
 
 def check_ignores_message(system: Retriever, found: Rankings) -> None:

@@ -66,11 +66,11 @@ def held_out_scores(system: Any, benchmark: Benchmark) -> dict[str, tuple[Floats
     for name, judged in benchmark.qrels.items() if settings.repeats else ():
         labels = labelled_pairs(collection, judged, benchmark.groups)
         runs = [rank_held_out(system, collection, labels, fold, len(collection.corpus)) for fold in folds]
-        found[name] = np.array([score_matrix(run, benchmark) for run in runs]), folds
+        found[name] = np.array([to_score_matrix(run, benchmark) for run in runs]), folds
     return found
 
 
-def score_matrix(run: Rankings, benchmark: Benchmark) -> Floats:
+def to_score_matrix(run: Rankings, benchmark: Benchmark) -> Floats:
     """Returns the scores of a run as a matrix.
 
     Returns:
@@ -91,10 +91,10 @@ def score_matrix(run: Rankings, benchmark: Benchmark) -> Floats:
 def learning_notes(benchmark: Benchmark) -> list[str]:
     """Returns notes on systems that learn from labels and on unconfirmed labels."""
     collection, settings = benchmark.collection, benchmark.settings
-    said = []
+    lines = []
     if learning := [name for name, one in benchmark.systems.items() if one.uses_labels]:
         n_groups = len(set(benchmark.groups.tolist()))
-        said.append(
+        lines.append(
             f"Fitted on labels of the scored partition, of HS outside the leakage group of the ranked HS: "
             f"{', '.join(learning)}. The {len(collection.queries)} HS form {n_groups} leakage groups"
             + ("." if n_groups <= settings.folds else f", split into {settings.folds} folds.")
@@ -105,11 +105,11 @@ def learning_notes(benchmark: Benchmark) -> list[str]:
             )
         )
     if (depth := settings.depth) < len(collection.corpus):
-        said.append(
+        lines.append(
             f"Rankings end at rank {depth} of {len(collection.corpus)}; in scores on judged pairs only and in the "
             f"message AUC, lower CNs are tied at the end. For complete rankings, use --depth {len(collection.corpus)}."
         )
     if collection.unconfirmed != "keep":
-        done = "left out" if collection.unconfirmed == "drop" else "read as their opposite"
-        said.append(f"Labels that no validator confirmed are {done} (--unconfirmed {collection.unconfirmed}).")
-    return said
+        treatment = "left out" if collection.unconfirmed == "drop" else "read as their opposite"
+        lines.append(f"Labels that no validator confirmed are {treatment} (--unconfirmed {collection.unconfirmed}).")
+    return lines

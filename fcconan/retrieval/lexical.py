@@ -15,7 +15,7 @@ WORD = re.compile(r"\w+")
 BLOCK = 64  # scores in a block
 
 
-def best(scores: npt.NDArray[Any], ids: Sequence[str], k: int) -> Ranking:
+def top_k(scores: npt.NDArray[Any], ids: Sequence[str], k: int) -> Ranking:
     """Returns the k best ids with their scores; ties are in the order of the ids."""
     if k < 1:
         return []
@@ -24,11 +24,11 @@ def best(scores: npt.NDArray[Any], ids: Sequence[str], k: int) -> Ranking:
         blocks = len(ids) // BLOCK
         pool = scores[: blocks * BLOCK].reshape(BLOCK, blocks).max(axis=0) if blocks >= k else scores
         cut = np.partition(pool, len(pool) - k)[len(pool) - k]
-        kept = np.flatnonzero(scores >= cut)
-        kept = kept[np.argsort(-scores[kept], kind="stable")][:k]
+        chosen = np.flatnonzero(scores >= cut)
+        chosen = chosen[np.argsort(-scores[chosen], kind="stable")][:k]
     else:
-        kept = np.argsort(-scores, kind="stable")
-    return [(ids[index], float(scores[index])) for index in kept.tolist()]
+        chosen = np.argsort(-scores, kind="stable")
+    return [(ids[index], float(scores[index])) for index in chosen.tolist()]
 
 
 class Random:
@@ -50,7 +50,7 @@ class Random:
         """Ranks with the first seed."""
         generator = np.random.default_rng(self.seed)
         ids = list(corpus)
-        return Rankings({query: best(generator.random(len(ids)), ids, k) for query in queries})
+        return Rankings({query: top_k(generator.random(len(ids)), ids, k) for query in queries})
 
     def replicates(self) -> "Iterator[Random]":
         """Yields one system for each seed."""
@@ -104,7 +104,7 @@ class TfIdf:
         ids = list(corpus)
         resolved = {key: str(value) for key, value in sorted(vectoriser.get_params().items())}
         return Rankings(
-            {query: best(scores[[row]].toarray()[0], ids, k) for row, query in enumerate(queries)}, resolved=resolved
+            {query: top_k(scores[[row]].toarray()[0], ids, k) for row, query in enumerate(queries)}, resolved=resolved
         )
 
 
@@ -141,11 +141,11 @@ class BM25:
         catalogue = [self._tokens(text) for text in corpus.values()]
         ids = list(corpus)
         if not any(catalogue):  # rank-bm25 would divide by zero
-            return Rankings({query: best(np.zeros(len(ids)), ids, k) for query in queries})
+            return Rankings({query: top_k(np.zeros(len(ids)), ids, k) for query in queries})
         index = BM25Okapi(catalogue, k1=self.k1, b=self.b, epsilon=self.epsilon)
         with np.errstate(invalid="ignore"):  # with b = 1, rank-bm25 divides 0 by 0 for a CN without a word
             scores = {query: np.nan_to_num(index.get_scores(self._tokens(text))) for query, text in queries.items()}
-        return Rankings({query: best(row, ids, k) for query, row in scores.items()})
+        return Rankings({query: top_k(row, ids, k) for query, row in scores.items()})
 
     def _tokens(self, text: str) -> list[str]:
         return (text.lower() if self.lowercase else text).split()
@@ -182,7 +182,7 @@ class BM25Fast:
     ) -> None:
         self.name = name
         self.k1, self.b, self.method, self.idf_method = k1, b, method, idf_method
-        self._tokenise = _tokeniser(tokens, stemmer, stopwords)
+        self._tokenise = _make_tokeniser(tokens, stemmer, stopwords)
         self.configuration = {
             "kind": "bm25-fast",
             "library": "bm25s",
@@ -203,31 +203,33 @@ class BM25Fast:
         index = bm25s.BM25(k1=self.k1, b=self.b, method=self.method, idf_method=self.idf_method)
         tokens = [self._tokenise(text) for text in corpus.values()]
         if not any(tokens):
-            return Rankings({query: best(np.zeros(len(ids)), ids, k) for query in queries})
+            return Rankings({query: top_k(np.zeros(len(ids)), ids, k) for query in queries})
         index.index(tokens, show_progress=False, create_empty_token=False)
         words = [[token for token in self._tokenise(text) if token in index.vocab_dict] for text in queries.values()]
         whole = k >= len(ids)
         found: dict[str, Ranking] = {}
         for query, known in zip(queries, words, strict=True):
             scores = index.get_scores(known) if known else np.zeros(len(ids), dtype=np.float32)
-            ranking = best(scores, ids, k)
+            ranking = top_k(scores, ids, k)
             found[query] = ranking if whole else [entry for entry in ranking if entry[1] > 0]
         return Rankings(found)
 
 
-def _tokeniser(tokens: str, stemmer: str | None, stopwords: str | Sequence[str] | None) -> Callable[[str], list[str]]:
-    stopped = _stopwords(stopwords)
-    stem = _stemmer(stemmer)
+def _make_tokeniser(
+    tokens: str, stemmer: str | None, stopwords: str | Sequence[str] | None
+) -> Callable[[str], list[str]]:
+    stop_list = _load_stopwords(stopwords)
+    stem = _load_stemmer(stemmer)
 
     def tokenise(text: str) -> list[str]:
         found = text.split() if tokens == "white space" else WORD.findall(text.lower())
-        kept = [token for token in found if token.lower() not in stopped] if stopped else found
-        return stem(kept) if stem else kept
+        chosen = [token for token in found if token.lower() not in stop_list] if stop_list else found
+        return stem(chosen) if stem else chosen
 
     return tokenise
 
 
-def _stopwords(stopwords: str | Sequence[str] | None) -> frozenset[str]:
+def _load_stopwords(stopwords: str | Sequence[str] | None) -> frozenset[str]:
     if stopwords is None:
         return frozenset()
     if not isinstance(stopwords, str):
@@ -242,7 +244,7 @@ def _stopwords(stopwords: str | Sequence[str] | None) -> frozenset[str]:
         ) from error
 
 
-def _stemmer(language: str | None) -> Callable[[list[str]], list[str]] | None:
+def _load_stemmer(language: str | None) -> Callable[[list[str]], list[str]] | None:
     if language is None:
         return None
     import Stemmer

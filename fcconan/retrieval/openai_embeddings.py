@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fcconan.models import Client, EndpointError
-from fcconan.retrieval.chat import refusals
+from fcconan.retrieval.chat import endpoint_errors
 
 Vectors = npt.NDArray[np.float32]
 _PATH = "/embeddings"
@@ -45,7 +45,7 @@ class OpenAIEncoder:
             # Vectors depend slightly on the batch.
             "batch_size": batch_size,
         }
-        self._answered_by: set[str] = set()
+        self._models: set[str] = set()
 
     def encode(self, texts: Sequence[str], *, role: str) -> Vectors:
         """Encodes texts as 32-bit vectors of length 1; queries and CNs are encoded in the same way.
@@ -62,8 +62,8 @@ class OpenAIEncoder:
             EndpointError: The endpoint rejected a batch of CNs or returned invalid vectors, or no request can be sent.
         """
         batches = [list(texts[start : start + self.batch_size]) for start in range(0, len(texts), self.batch_size)]
-        with refusals():
-            answers = self.client.send_all(_PATH, [self._body(batch) for batch in batches], check=_fault)
+        with endpoint_errors():
+            answers = self.client.send_all(_PATH, [self._body(batch) for batch in batches], check=_find_error)
         parts = []
         for batch, answer in zip(batches, answers, strict=True):
             if answer.body is None:
@@ -75,7 +75,7 @@ class OpenAIEncoder:
                     "are reused"
                 )
             parts.append(_vectors(answer.body))
-            self._answered_by.add(str(answer.body.get("model")))
+            self._models.add(str(answer.body.get("model")))
         widths = {part.shape[1] for part in parts}
         if len(widths) > 1:
             raise EndpointError(
@@ -89,14 +89,14 @@ class OpenAIEncoder:
 
     def resolved(self) -> dict[str, Any]:
         """Returns the names of the models in the responses."""
-        return {"answered_by": sorted(self._answered_by)}
+        return {"answered_by": sorted(self._models)}
 
     def _body(self, batch: list[str]) -> dict[str, Any]:
         body: dict[str, Any] = {"model": self.name, "input": batch, "encoding_format": "float"}
         return body if self.dimensions is None else {**body, "dimensions": self.dimensions}
 
 
-def _fault(request: Mapping[str, Any], response: Mapping[str, Any]) -> str | None:
+def _find_error(request: Mapping[str, Any], response: Mapping[str, Any]) -> str | None:
     """Returns a description of the expected response if a response lacks a valid vector for each text."""
     n_texts, dimensions = len(request["input"]), request.get("dimensions")
     try:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from fcconan.errors import InputError
-from fcconan.retrieval.systems import GivenRun
+from fcconan.retrieval.systems import FinishedRun
 
 if TYPE_CHECKING:
     from fcconan.retrieval.collections import Qrels
@@ -15,7 +15,7 @@ def is_ranx_run(given: Any) -> bool:
     return type(given).__module__.partition(".")[0] == "ranx" and type(given).__name__ == "Run"
 
 
-def run_as_system(run: Any) -> GivenRun:
+def run_as_system(run: Any) -> FinishedRun:
     """Converts a `ranx.Run` to a system of the same name.
 
     Raises:
@@ -26,10 +26,10 @@ def run_as_system(run: Any) -> GivenRun:
     rows = {
         str(query): [(str(key), float(score)) for key, score in row.items()] for query, row in run.to_dict().items()
     }
-    return GivenRun(str(run.name), rows)
+    return FinishedRun(str(run.name), rows)
 
 
-def qrels_of(given: Any) -> "Qrels":
+def to_qrels(given: Any) -> "Qrels":
     """Converts `ranx.Qrels`, or a mapping of the same form, to query id -> corpus id -> relevance.
 
     Raises:

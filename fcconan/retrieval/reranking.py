@@ -13,12 +13,21 @@ from typing import Any, Literal
 
 from fcconan.errors import InputError
 from fcconan.models import Reply
-from fcconan.retrieval.chat import LISTWISE, PAIRWISE, POINTWISE, Calls, Chat, labelled, read_choice, read_field
+from fcconan.retrieval.chat import (
+    LISTWISE,
+    PAIRWISE,
+    POINTWISE,
+    CallRecorder,
+    Chat,
+    parse_field,
+    parse_ranking,
+    with_ids,
+)
 from fcconan.retrieval.systems import Rankings, Retriever, rank_all
 
 Strategy = Literal["listwise", "pointwise", "pairwise"]
 _PROMPTS = {"listwise": LISTWISE, "pointwise": POINTWISE, "pairwise": PAIRWISE}
-_BEST_GRADE = 10
+_MAX_GRADE = 10
 
 
 class Reranker:
@@ -81,18 +90,18 @@ class Reranker:
         """
         first = rank_all(self.first_stage, queries, corpus, max(k, self.top))
         # `sorted` is stable: ties remain in the order of the first stage.
-        before = {
+        first_order = {
             query: [key for key, _ in sorted(ranking, key=lambda entry: -entry[1])] for query, ranking in first.items()
         }
-        tops = {query: [corpus[key] for key in keys[: self.top]] for query, keys in before.items()}
-        calls = Calls(self._chat)
+        candidates_of = {query: [corpus[key] for key in keys[: self.top]] for query, keys in first_order.items()}
+        calls = CallRecorder(self._chat)
         if self.strategy == "listwise":
-            orders = _listwise(calls, queries, tops, self.window, self.step)
+            orders = _listwise(calls, queries, candidates_of, self.window, self.step)
         else:
             order = {"pointwise": _pointwise, "pairwise": _pairwise}[self.strategy]
-            orders = {query: order(calls, query, queries[query], texts) for query, texts in tops.items()}
+            orders = {query: order(calls, query, queries[query], texts) for query, texts in candidates_of.items()}
         rankings = {}
-        for query, keys in before.items():
+        for query, keys in first_order.items():
             after = [keys[position] for position in orders[query]] + keys[self.top :]
             rankings[query] = [(key, float(len(after) - rank)) for rank, key in enumerate(after)][:k]
         found = calls.rankings(rankings)
@@ -104,7 +113,7 @@ class Reranker:
 
 
 def _listwise(
-    calls: Calls, messages: Mapping[str, str], tops: Mapping[str, Sequence[str]], window: int, step: int
+    calls: CallRecorder, messages: Mapping[str, str], candidates_of: Mapping[str, Sequence[str]], window: int, step: int
 ) -> dict[str, list[int]]:
     """Orders the candidates of all queries, one window of each query at a time.
 
@@ -113,30 +122,32 @@ def _listwise(
     Returns:
         Query id -> positions of the candidates in the first stage, best first.
     """
-    orders = {query: list(range(len(texts))) for query, texts in tops.items()}
-    plans = {query: list(windows(len(texts), window, step)) for query, texts in tops.items()}
+    orders = {query: list(range(len(texts))) for query, texts in candidates_of.items()}
+    plans = {query: list(window_bounds(len(texts), window, step)) for query, texts in candidates_of.items()}
     for turn in range(max(map(len, plans.values()), default=0)):
-        asked = {query: plan[turn] for query, plan in plans.items() if turn < len(plan)}
-        shown = {query: orders[query][start:end] for query, (start, end) in asked.items()}
-        candidates = {query: labelled("p", [tops[query][each] for each in order]) for query, order in shown.items()}
+        bounds = {query: plan[turn] for query, plan in plans.items() if turn < len(plan)}
+        shown = {query: orders[query][start:end] for query, (start, end) in bounds.items()}
+        candidates = {
+            query: with_ids("p", [candidates_of[query][each] for each in order]) for query, order in shown.items()
+        }
         requests = [LISTWISE.messages(candidates=each, message=messages[query]) for query, each in candidates.items()]
-        for query, reply in zip(asked, calls.send(LISTWISE, requests), strict=True):
+        for query, reply in zip(bounds, calls.send(LISTWISE, requests), strict=True):
             order = shown[query]
-            choice = read_choice(reply, ids=[each["id"] for each in candidates[query]], wanted=len(order))
-            calls.note(query, reply, choice.statuses, choice.reason)
+            choice = parse_ranking(reply, ids=[each["id"] for each in candidates[query]], wanted=len(order))
+            calls.record(query, reply, choice.statuses, choice.reason)
             left_out = [place for place in range(len(order)) if place not in choice.positions]
-            start, end = asked[query]
+            start, end = bounds[query]
             orders[query][start:end] = [order[place] for place in (*choice.positions, *left_out)]
     return orders
 
 
-def _pointwise(calls: Calls, query: str, message: str, texts: Sequence[str]) -> list[int]:
+def _pointwise(calls: CallRecorder, query: str, message: str, texts: Sequence[str]) -> list[int]:
     """Orders the candidates of a query by one call each; a candidate without a grade retains its rank."""
     order = list(range(len(texts)))
     if len(texts) < 2:
         return order
     replies = calls.send(POINTWISE, [POINTWISE.messages(candidate=text, message=message) for text in texts])
-    grades = [_answer(calls, query, reply, "grade", range(_BEST_GRADE + 1)) for reply in replies]
+    grades = [_parse_value(calls, query, reply, "grade", range(_MAX_GRADE + 1)) for reply in replies]
     graded = [position for position, grade in enumerate(grades) if grade is not None]
     best_first = sorted(graded, key=lambda position: (-grades[position], position))
     for rank, position in zip(graded, best_first, strict=True):
@@ -144,7 +155,7 @@ def _pointwise(calls: Calls, query: str, message: str, texts: Sequence[str]) -> 
     return order
 
 
-def _pairwise(calls: Calls, query: str, message: str, texts: Sequence[str]) -> list[int]:
+def _pairwise(calls: CallRecorder, query: str, message: str, texts: Sequence[str]) -> list[int]:
     """Orders the candidates of a query by two calls for each pair.
 
     Each response counts half a point, so that contradictory responses are a tie.
@@ -153,20 +164,20 @@ def _pairwise(calls: Calls, query: str, message: str, texts: Sequence[str]) -> l
     requests = [PAIRWISE.messages(candidates={"a": texts[a], "b": texts[b]}, message=message) for a, b in pairs]
     points = [0.0] * len(texts)
     for (a, b), reply in zip(pairs, calls.send(PAIRWISE, requests) if requests else (), strict=True):
-        verdict = _answer(calls, query, reply, "better", ("a", "b"))
+        verdict = _parse_value(calls, query, reply, "better", ("a", "b"))
         points[min(a, b) if verdict is None else {"a": a, "b": b}[verdict]] += 0.5
     return sorted(range(len(texts)), key=lambda position: (-points[position], position))
 
 
-def _answer(calls: Calls, query: str, reply: Reply, field: str, allowed: Sequence[Any]) -> Any:
+def _parse_value(calls: CallRecorder, query: str, reply: Reply, field: str, allowed: Sequence[Any]) -> Any:
     """Returns a field of a response, or None if its value is not allowed, and counts the call."""
     kind = type(allowed[0])  # rejects 4.0 and true as grades
-    value, status, reason = read_field(reply, field, lambda value: type(value) is kind and value in allowed)
-    calls.note(query, reply, (status,), reason)
+    value, status, reason = parse_field(reply, field, lambda value: type(value) is kind and value in allowed)
+    calls.record(query, reply, (status,), reason)
     return value
 
 
-def windows(n: int, window: int, step: int) -> Iterator[tuple[int, int]]:
+def window_bounds(n: int, window: int, step: int) -> Iterator[tuple[int, int]]:
     """Yields start and end of each window over n candidates, from the end to the head.
 
     The last window starts at 0. All windows have the same length, at most n. Fewer than two candidates have no window.

@@ -15,7 +15,7 @@ from fcconan.retrieval.collections import Collection
 from fcconan.retrieval.systems import Rankings, Retriever
 
 
-class KeptRuns:
+class RunCache:
     """Cache of finished runs in a folder.
 
     Args:
@@ -44,9 +44,9 @@ class KeptRuns:
             "version": fcconan.__version__,
             "configuration": configuration,
             "dataset": collection.fingerprint,
-            "catalogue": _digest(list(collection.corpus)),
-            "training": _digest(collection.train),
-            "queries": _digest(list(collection.queries)),
+            "catalogue": _sha256(list(collection.corpus)),
+            "training": _sha256(collection.train),
+            "queries": _sha256(list(collection.queries)),
             "depth": depth,
         }
         if epoch := self._epoch(configuration):
@@ -55,14 +55,14 @@ class KeptRuns:
         readable = "".join(letter if letter.isalnum() or letter in "-_." else "_" for letter in system.name)[:60]
         return Checkpoint(self.folder / f"{readable}-{key}.json", inputs)
 
-    def took(self, system: Retriever, checkpoint: Checkpoint) -> None:
+    def record_use(self, system: Retriever, checkpoint: Checkpoint) -> None:
         """Records that a cached run was used."""
-        if asks_endpoint(getattr(system, "configuration", None)):
+        if uses_endpoint(getattr(system, "configuration", None)):
             saved = datetime.fromtimestamp(checkpoint.path.stat().st_mtime, UTC)
             self.dates[system.name] = saved.date().isoformat()
 
     def _epoch(self, configuration: Any) -> int:
-        if self._answers is None or not asks_endpoint(configuration):
+        if self._answers is None or not uses_endpoint(configuration):
             return 0
         answers = self._answers()
         if answers.is_fresh and not self._dry_run:
@@ -70,7 +70,7 @@ class KeptRuns:
         return answers.epoch
 
 
-def asks_endpoint(configuration: Any) -> bool:
+def uses_endpoint(configuration: Any) -> bool:
     """Returns whether a system calls models behind an endpoint."""
     return '"endpoint"' in json.dumps(configuration, default=str)
 
@@ -99,7 +99,7 @@ def default_folder() -> Path:
     return cache_folder() / "runs"
 
 
-def _digest(value: Any) -> str:
+def _sha256(value: Any) -> str:
     return hashlib.sha256(json.dumps(value).encode()).hexdigest()
 
 
@@ -108,7 +108,7 @@ def count_requests(
     systems: Sequence[Retriever],
     depth: int,
     *,
-    kept: KeptRuns | None,
+    cache: RunCache | None,
     progress: Callable[[str], None],
 ) -> list[str]:
     """Runs systems behind endpoints with clients that only count requests; see `fcconan.models.DryClient`.
@@ -117,7 +117,7 @@ def count_requests(
         collection: The dataset.
         systems: The systems; those without an endpoint are skipped.
         depth: Number of CNs that each system returns.
-        kept: Cache of finished runs; None for no cache.
+        cache: Cache of finished runs; None for no cache.
         progress: Function that receives a line of text for each system.
 
     Returns:
@@ -125,9 +125,9 @@ def count_requests(
     """
     cached = []
     for system in systems:
-        if not asks_endpoint(getattr(system, "configuration", None)):
+        if not uses_endpoint(getattr(system, "configuration", None)):
             continue
-        checkpoint = kept.checkpoint(system, collection, depth) if kept is not None else None
+        checkpoint = cache.checkpoint(system, collection, depth) if cache is not None else None
         if checkpoint is not None and load_run(checkpoint) is not None:
             cached.append(system.name)
             continue

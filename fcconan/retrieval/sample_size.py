@@ -19,7 +19,7 @@ LARGEST = 10_000_000
 
 
 @dataclass(frozen=True)
-class Plan:
+class SampleSize:
     """Sample size for an interval of a given half-width.
 
     Attributes:
@@ -37,9 +37,9 @@ class Plan:
     n_pairs: int
 
 
-def plan(
+def compute_sample_size(
     values: npt.NDArray[np.float64], half_width: float, *, confidence: float = 0.95, judged_per_query: float
-) -> Plan:
+) -> SampleSize:
     """Computes the number of HS and of judged pairs for an interval of plus or minus `half_width`.
 
     The half-width of the interval of a mean over n HS is t(n - 1) s / sqrt(n). Here, s is the standard deviation over
@@ -56,10 +56,10 @@ def plan(
     """
     from scipy.stats import t
 
-    kept = values[np.isfinite(values)]
-    if len(kept) < 2:
-        raise InputError(f"{len(kept)} HS have a score: a sample size needs scores of 2 or more HS")
-    deviation = float(kept.std(ddof=1))
+    finite = values[np.isfinite(values)]
+    if len(finite) < 2:
+        raise InputError(f"{len(finite)} HS have a score: a sample size needs scores of 2 or more HS")
+    deviation = float(finite.std(ddof=1))
 
     def width(n: int) -> float:
         return float(t.ppf((1 + confidence) / 2, n - 1)) * deviation / math.sqrt(n)
@@ -67,7 +67,7 @@ def plan(
     needed = 2 + bisect_left(range(2, LARGEST + 1), True, key=lambda n: width(n) <= half_width)
     if needed > LARGEST:
         raise InputError(f"an interval of plus or minus {half_width} needs more than {LARGEST} HS: give a wider one")
-    return Plan(deviation, len(kept), width(len(kept)), needed, math.ceil(needed * judged_per_query))
+    return SampleSize(deviation, len(finite), width(len(finite)), needed, math.ceil(needed * judged_per_query))
 
 
 def plan_judgements(
@@ -83,45 +83,45 @@ def plan_judgements(
 
     Returns:
         A JSON-able dict. `judged_per_query` has the number of judged CNs for each HS: `exhaustive` for the whole
-        catalogue, `pooled` for the union of the systems' first k. `rows` has one row for each metric.
+        catalogue, `pooled_size` for the union of the systems' first k. `rows` has one row for each metric.
     """
     part = list(collection.partitions)[-1]
-    pooled = pool_size(details["runs"], list(collection.queries), settings.k)
+    pooled_size = mean_pool_size(details["runs"], list(collection.queries), settings.k)
     rows = []
     for metric in settings.metrics:
-        plans = {}
+        sizes = {}
         for name, parts in details["per_query"].items():
             values = np.array([*parts[part][metric].values()], dtype=np.float64)  # None becomes nan
             if np.isfinite(values).sum() >= 2:
-                plans[name] = plan(
+                sizes[name] = compute_sample_size(
                     values, half_width, confidence=settings.confidence, judged_per_query=len(collection.corpus)
                 )
-        if not plans:
+        if not sizes:
             continue
-        widest = max(plans, key=lambda name: (plans[name].deviation, name))
-        found = plans[widest]
+        widest = max(sizes, key=lambda name: (sizes[name].deviation, name))
+        size = sizes[widest]
         rows.append(
             {
                 "metric": metric,
                 "system": widest,
-                "deviation": round(found.deviation, 10),
-                "n_now": found.n_now,
-                "half_width_now": round(found.half_width_now, 10),
-                "n_queries": found.n_queries,
-                "pairs_exhaustive": found.n_pairs,
-                "pairs_pooled": math.ceil(found.n_queries * pooled),
+                "deviation": round(size.deviation, 10),
+                "n_now": size.n_now,
+                "half_width_now": round(size.half_width_now, 10),
+                "n_queries": size.n_queries,
+                "pairs_exhaustive": size.n_pairs,
+                "pairs_pooled": math.ceil(size.n_queries * pooled_size),
             }
         )
     return {
         "half_width": half_width,
         "confidence": settings.confidence,
         "partition": part,
-        "judged_per_query": {"exhaustive": len(collection.corpus), "pooled": round(pooled, 4)},
+        "judged_per_query": {"exhaustive": len(collection.corpus), "pooled": round(pooled_size, 4)},
         "rows": rows,
     }
 
 
-def pool_size(runs: Mapping[str, Mapping[str, Sequence[str]]], query_ids: Sequence[str], k: int) -> float:
+def mean_pool_size(runs: Mapping[str, Mapping[str, Sequence[str]]], query_ids: Sequence[str], k: int) -> float:
     """Returns the mean number of distinct CNs among the first k of all systems."""
     sizes = [len({key for run in runs.values() for key in run.get(query, ())[:k]}) for query in query_ids]
     return float(np.mean(sizes)) if sizes else 0.0

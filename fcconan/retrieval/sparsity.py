@@ -20,7 +20,7 @@ Floats = npt.NDArray[np.float64]
 FRACTIONS = (1.0, 0.5, 0.2, 0.1, 0.05, 0.02)
 
 
-def sparsity_study(
+def study_sparsity(
     runs: Mapping[str, Mapping[str, Sequence[str]]],
     qrels: Mapping[str, Mapping[str, int]],
     query_ids: Sequence[str],
@@ -80,22 +80,22 @@ def sparsity_study(
     full = score(qrels)[0]
     study = []
     for fraction in fractions:
-        kept = max(1, round(fraction * len(positives))) if positives else 0
-        drawn = []
-        for _ in range(1 if kept == len(positives) else seeds):
-            thinned: dict[str, dict[str, int]] = {query: {} for query in query_ids}
-            for index in generator.permutation(len(positives))[:kept]:
+        n_retained = max(1, round(fraction * len(positives))) if positives else 0
+        repetitions = []
+        for _ in range(1 if n_retained == len(positives) else seeds):
+            subset: dict[str, dict[str, int]] = {query: {} for query in query_ids}
+            for index in generator.permutation(len(positives))[:n_retained]:
                 query, key = positives[index]
-                thinned[query][key] = qrels[query][key]
-            drawn.append(score(thinned))
-        means, levels, with_positive = (np.array(values) for values in zip(*drawn, strict=True))
+                subset[query][key] = qrels[query][key]
+            repetitions.append(score(subset))
+        means, levels, with_positive = (np.array(values) for values in zip(*repetitions, strict=True))
         study.append(
             {
                 "fraction": fraction,
-                "positives": kept,
+                "positives": n_retained,
                 "queries_with_positive": float(np.mean(with_positive)),
                 "metrics": {
-                    metric: _metric(means[:, :, j], levels[:, j], full[:, j], list(runs))
+                    metric: _metric_summary(means[:, :, j], levels[:, j], full[:, j], list(runs))
                     for j, metric in enumerate(parsed)
                 },
             }
@@ -112,24 +112,24 @@ def _mean(values: Floats, counted: npt.NDArray[np.bool_]) -> float:
     return float(values[counted].mean()) if counted.any() else float("nan")
 
 
-def _metric(drawn: Floats, chances: Floats, full: Floats, systems: Sequence[str]) -> dict[str, Any]:
-    tau = kendall_tau(drawn, np.broadcast_to(full, drawn.shape))  # nan for a single system
+def _metric_summary(repetitions: Floats, chances: Floats, full: Floats, systems: Sequence[str]) -> dict[str, Any]:
+    tau = kendall_tau(repetitions, np.broadcast_to(full, repetitions.shape))  # nan for a single system
     return {
-        "systems": {name: _spread(drawn[:, i]) for i, name in enumerate(systems)},
-        "chance": _spread(chances)["mean"],
-        "tau": {**_spread(tau), "without_order": int(np.isnan(tau).sum())},
+        "systems": {name: _summarise(repetitions[:, i]) for i, name in enumerate(systems)},
+        "chance": _summarise(chances)["mean"],
+        "tau": {**_summarise(tau), "without_order": int(np.isnan(tau).sum())},
     }
 
 
-def _spread(values: Floats) -> dict[str, float | None]:
+def _summarise(values: Floats) -> dict[str, float | None]:
     """Returns mean, standard deviation and percentiles of the finite values; None if there are none."""
-    kept = values[np.isfinite(values)]
-    if not len(kept):
+    n_retained = values[np.isfinite(values)]
+    if not len(n_retained):
         return dict.fromkeys(("mean", "sd", "low", "high"))
-    low, high = np.quantile(kept, [0.025, 0.975])
-    deviation = kept.std(ddof=1) if len(kept) > 1 else 0.0
-    figures = {"mean": kept.mean(), "sd": deviation, "low": low, "high": high}
-    return {key: round(float(value), 10) for key, value in figures.items()}
+    low, high = np.quantile(n_retained, [0.025, 0.975])
+    deviation = n_retained.std(ddof=1) if len(n_retained) > 1 else 0.0
+    statistics = {"mean": n_retained.mean(), "sd": deviation, "low": low, "high": high}
+    return {key: round(float(value), 10) for key, value in statistics.items()}
 
 
 def study_broadest(
@@ -144,10 +144,10 @@ def study_broadest(
         seeds: Number of random removals for each fraction.
 
     Returns:
-        The result of `sparsity_study`, and the `partition`.
+        The result of `study_sparsity`, and the `partition`.
     """
     part = list(collection.partitions)[-1]
-    found = sparsity_study(
+    study = study_sparsity(
         details["deep_runs"],
         details["labels"][part],
         list(collection.queries),
@@ -158,4 +158,4 @@ def study_broadest(
         seeds=seeds,
         seed=settings.seed,
     )
-    return {"partition": part} | found
+    return {"partition": part} | study

@@ -50,7 +50,7 @@ def system_names() -> list[str]:
     return list(YamlFile(built_in_suite()).data["systems"])
 
 
-def suite_with(path: Path | None) -> tuple[Suite, list[str]]:
+def extend_suite(path: Path | None) -> tuple[Suite, list[str]]:
     """Adds the systems of a suite file to the built-in suite; systems of the same name are replaced.
 
     Args:

@@ -67,7 +67,7 @@ class Retriever(Protocol):
         ...
 
 
-class GivenRun:
+class FinishedRun:
     """A finished run, as a system.
 
     Args:
@@ -104,16 +104,16 @@ def rank_all(system: Retriever, queries: Mapping[str, str], corpus: Mapping[str,
     except InputError:
         raise
     except (Exception, SystemExit) as error:
-        pass_on_signal(error)
+        reraise_sigterm(error)
         show_traceback(error)
         if len(queries) == 1:
-            return Rankings(failures=dict.fromkeys(queries, reason_of(error)))
-        found = _one_by_one(system, queries, corpus, k)
+            return Rankings(failures=dict.fromkeys(queries, format_error(error)))
+        found = _rank_one_by_one(system, queries, corpus, k)
     extras = {name: getattr(found, name) for name in EXTRAS if isinstance(found, Rankings)}
     return Rankings(check_run(system.name, found, queries, corpus), **extras)
 
 
-def _one_by_one(system: Retriever, queries: Mapping[str, str], corpus: Mapping[str, str], k: int) -> Rankings:
+def _rank_one_by_one(system: Retriever, queries: Mapping[str, str], corpus: Mapping[str, str], k: int) -> Rankings:
     merged = Rankings()
     for query, text in queries.items():
         try:
@@ -121,8 +121,8 @@ def _one_by_one(system: Retriever, queries: Mapping[str, str], corpus: Mapping[s
         except InputError:
             raise
         except (Exception, SystemExit) as error:
-            pass_on_signal(error)
-            merged.failures[query] = reason_of(error)
+            reraise_sigterm(error)
+            merged.failures[query] = format_error(error)
             continue
         merged.update(check_run(system.name, part, queries, corpus))
         if isinstance(part, Rankings):
@@ -131,7 +131,7 @@ def _one_by_one(system: Retriever, queries: Mapping[str, str], corpus: Mapping[s
     return merged
 
 
-def pass_on_signal(error: BaseException) -> None:
+def reraise_sigterm(error: BaseException) -> None:
     """Raises an exception again if it is the result of SIGTERM, which is not a failure of a system.
 
     Raises:
@@ -141,6 +141,6 @@ def pass_on_signal(error: BaseException) -> None:
         raise error
 
 
-def reason_of(error: BaseException) -> str:
+def format_error(error: BaseException) -> str:
     """Returns type and message of an exception on one line, without secrets."""
     return one_line(f"{type(error).__name__}: {error}", 300)

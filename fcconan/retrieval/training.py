@@ -31,7 +31,7 @@ from fcconan.models import quiet_training
 from fcconan.retrieval.dense import MINILM, load_model, packaged_minilm, weights_hash
 from fcconan.retrieval.propagation import mean_metrics
 from fcconan.retrieval.systems import TrainingPair
-from fcconan.retrieval.training_data import clean_batches, grouped_folds, groups_of, places_of
+from fcconan.retrieval.training_data import group_pairs, grouped_folds, index_texts, make_batches
 
 REPORT = "training.json"
 SKIPPED_NEAREST = 10
@@ -91,124 +91,131 @@ def train_retriever(
     Raises:
         InputError: There are too few pairs, `out` is in use, the model cannot be loaded, or training diverged.
     """
-    how = training or Training()
+    settings = training or Training()
     pairs = list(dict.fromkeys(pairs))
     if len(pairs) < 2:
         without = f" after {left_out} were left out because of leakage" if left_out else ""
         raise InputError(f"{len(pairs)} training pairs{without}: contrastive training needs 2 or more")
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise InputError(f"{out} exists and is not empty: choose another --out, or remove it")
-    folds = grouped_folds(pairs, how.folds, seed=how.seed) if how.epochs is None else None
+    folds = grouped_folds(pairs, settings.folds, seed=settings.seed) if settings.epochs is None else None
     source = str(packaged_minilm() if model == MINILM else model)
-    start = load_model(source, device=device)
-    _check_negatives(pairs, folds, how)
-    work = out.with_name(f"{out.name}.partial")
-    what = {
+    encoder = load_model(source, device=device)
+    _check_negatives(pairs, folds, settings)
+    partial_folder = out.with_name(f"{out.name}.partial")
+    inputs = {
         "model": {
             "name": MINILM if model == MINILM else Path(source).name,
             "weights": weights_hash(Path(source)) if Path(source).is_dir() else source,
         },
         "pairs": hashlib.sha256(json.dumps(pairs).encode()).hexdigest(),
-        "settings": asdict(how),
-        "device": start.device.type,
+        "settings": asdict(settings),
+        "device": encoder.device.type,
     }
-    claim_folder(work, what, "training")
-    with locked(work):
-        chosen, figures = how.epochs, None
+    claim_folder(partial_folder, inputs, "training")
+    with locked(partial_folder):
+        chosen, scores = settings.epochs, None
         if folds is not None:
             load = partial(load_model, source, device=device)
-            chosen, figures = _choose_epochs(pairs, folds, how, load, work, what, progress)
+            chosen, scores = _choose_epochs(pairs, folds, settings, load, partial_folder, inputs, progress)
         progress(f"training on {len(pairs)} pairs, {chosen} epochs")
         losses: list[float] = []
         if chosen:
-            planned = chosen if folds is None else how.max_epochs  # the same schedule as in the cross-validation
-            losses = _fit(start, pairs, how, planned, work / "final", last=chosen)
-        if not all(np.isfinite(losses)) or not _finite(start):
-            shutil.rmtree(work, ignore_errors=True)
-            raise InputError(f"training at a learning rate of {how.learning_rate} diverged: give a smaller rate")
+            planned = chosen if folds is None else settings.max_epochs  # the same schedule as in the cross-validation
+            losses = _train(encoder, pairs, settings, planned, partial_folder / "final", last=chosen)
+        if not all(np.isfinite(losses)) or not _is_finite(encoder):
+            shutil.rmtree(partial_folder, ignore_errors=True)
+            raise InputError(f"training at a learning rate of {settings.learning_rate} diverged: give a smaller rate")
         report = {
             "fcconan": fcconan.__version__,
-            "model": what["model"],
+            "model": inputs["model"],
             "pairs": len(pairs),
             "pairs_left_out": left_out,
-            "pairs_sha256": what["pairs"],
-            "settings": asdict(how),
+            "pairs_sha256": inputs["pairs"],
+            "settings": asdict(settings),
             "epochs": chosen,
-            "cross_validation": figures,
+            "cross_validation": scores,
             "loss_by_epoch": losses,
             "versions": _versions(),
         }
         with new_folder(out) as stage:
-            start.save_pretrained(str(stage), create_model_card=False)
+            encoder.save_pretrained(str(stage), create_model_card=False)
             write_whole(stage / REPORT, json.dumps(report, indent=2) + "\n")
-            write_whole(stage / "README.md", _card(report))
-        shutil.rmtree(work, ignore_errors=True)
+            write_whole(stage / "README.md", _model_card(report))
+        shutil.rmtree(partial_folder, ignore_errors=True)
     return report
 
 
-def _check_negatives(pairs: Sequence[TrainingPair], folds: npt.NDArray[np.int64] | None, how: Training) -> None:
+def _check_negatives(pairs: Sequence[TrainingPair], folds: npt.NDArray[np.int64] | None, settings: Training) -> None:
     """Raises InputError if a training set has too few CNs of other groups for the hard negatives."""
-    group = groups_of(pairs)
+    group = group_pairs(pairs)
     used = [np.ones(len(pairs), dtype=np.bool_)]
     if folds is not None:
-        used += [folds != fold for fold in range(how.folds)]
+        used += [folds != fold for fold in range(settings.folds)]
     for rows in used:
-        home = {pair.counter_narrative: int(one) for pair, one, row in zip(pairs, group, rows, strict=True) if row}
-        fewest = len(home) - max(Counter(home.values()).values())
-        if fewest < how.hard_negatives:
+        group_of = {pair.counter_narrative: int(one) for pair, one, row in zip(pairs, group, rows, strict=True) if row}
+        fewest = len(group_of) - max(Counter(group_of.values()).values())
+        if fewest < settings.hard_negatives:
             raise InputError(
-                f"found {fewest} CNs of other groups; expected at least {how.hard_negatives} for hard negatives: give "
-                "more pairs, or fewer hard negatives"
+                f"found {fewest} CNs of other groups; expected at least {settings.hard_negatives} for hard negatives: "
+                "give more pairs, or fewer hard negatives"
             )
 
 
-def _finite(model: Any) -> bool:
+def _is_finite(model: Any) -> bool:
     return all(bool(values.isfinite().all()) for values in model.state_dict().values())
 
 
 def _choose_epochs(
     pairs: list[TrainingPair],
     folds: npt.NDArray[np.int64],
-    how: Training,
+    settings: Training,
     load: Callable[[], Any],
-    work: Path,
-    what: Mapping[str, Any],
+    partial_folder: Path,
+    inputs: Mapping[str, Any],
     progress: Callable[[str], None],
 ) -> tuple[int, dict[str, Any]]:
     by_fold = []
-    for fold in range(how.folds):
-        checkpoint = _checkpoint(work, what, fold)
-        figures = checkpoint.load()
-        if figures is None:
-            progress(f"cross-validation: fold {fold + 1} of {how.folds}")
+    for fold in range(settings.folds):
+        checkpoint = _checkpoint(partial_folder, inputs, fold)
+        scores = checkpoint.load()
+        if scores is None:
+            progress(f"cross-validation: fold {fold + 1} of {settings.folds}")
             held_out = [pair for pair, number in zip(pairs, folds, strict=True) if number == fold]
             others = [pair for pair, number in zip(pairs, folds, strict=True) if number != fold]
-            figures = _fold_figures(load(), others, held_out, how, work / f"fold-{fold}")
-            checkpoint.save(figures)
-        by_fold.append(figures)
+            scores = _score_fold(load(), others, held_out, settings, partial_folder / f"fold-{fold}")
+            checkpoint.save(scores)
+        by_fold.append(scores)
     means = [float(value) for value in np.mean(by_fold, axis=0)]
     chosen = int(np.argmax(means))  # argmax returns the smallest of tied numbers
     return chosen, {"mean_of_hit_rate_mrr_ndcg_map_at_10_by_epochs": means, "by_fold": by_fold}
 
 
-def _checkpoint(work: Path, what: Mapping[str, Any], fold: int) -> Checkpoint:
-    return Checkpoint(work / f"fold-{fold}.json", {"training": what, "fold": fold})
+def _checkpoint(partial_folder: Path, inputs: Mapping[str, Any], fold: int) -> Checkpoint:
+    return Checkpoint(partial_folder / f"fold-{fold}.json", {"training": inputs, "fold": fold})
 
 
-def _fold_figures(
-    model: Any, others: list[TrainingPair], held_out: list[TrainingPair], how: Training, folder: Path
+def _score_fold(
+    model: Any, others: list[TrainingPair], held_out: list[TrainingPair], settings: Training, folder: Path
 ) -> list[float]:
     """Trains on the other folds and returns the held-out score after 0, 1, ... epochs."""
-    figures = [_figure(model, held_out)]
-    _fit(model, others, how, how.max_epochs, folder, after_epoch=lambda: figures.append(_figure(model, held_out)))
+    scores = [_score_pairs(model, held_out)]
+    _train(
+        model,
+        others,
+        settings,
+        settings.max_epochs,
+        folder,
+        after_epoch=lambda: scores.append(_score_pairs(model, held_out)),
+    )
     shutil.rmtree(folder, ignore_errors=True)
-    return figures
+    return scores
 
 
-def _figure(model: Any, pairs: Sequence[TrainingPair]) -> float:
+def _score_pairs(model: Any, pairs: Sequence[TrainingPair]) -> float:
     """Returns the mean of hit ratio, MRR, NDCG and MAP at 10, with the HS as queries and the CNs as the catalogue."""
-    queries, hs = places_of(pair.hate_speech for pair in pairs)
-    catalogue, cn = places_of(pair.counter_narrative for pair in pairs)
+    queries, hs = index_texts(pair.hate_speech for pair in pairs)
+    catalogue, cn = index_texts(pair.counter_narrative for pair in pairs)
     relevance = np.zeros((len(queries), len(catalogue)))
     relevance[hs, cn] = 1
     return float(np.mean(mean_metrics(_similarities(model, queries, catalogue), relevance)))
@@ -216,14 +223,14 @@ def _figure(model: Any, pairs: Sequence[TrainingPair]) -> float:
 
 def _similarities(model: Any, queries: list[str], catalogue: list[str]) -> npt.NDArray[np.float64]:
     """Returns the cosines of HS and CNs; shape (HS, CNs)."""
-    asked, offered = (
+    query_vectors, cn_vectors = (
         np.asarray(model.encode(texts, normalize_embeddings=True, show_progress_bar=False), dtype=np.float64)
         for texts in (queries, catalogue)
     )
-    return asked @ offered.T
+    return query_vectors @ cn_vectors.T
 
 
-def hard_negatives(model: Any, pairs: Sequence[TrainingPair], number: int) -> list[list[str]]:
+def find_hard_negatives(model: Any, pairs: Sequence[TrainingPair], number: int) -> list[list[str]]:
     """Finds CNs that are similar to an HS but were written for HS of other groups.
 
     The `SKIPPED_NEAREST` most similar CNs are skipped: labels are sparse, and these CNs are often appropriate although
@@ -239,9 +246,9 @@ def hard_negatives(model: Any, pairs: Sequence[TrainingPair], number: int) -> li
     """
     if number == 0:
         return [[] for _ in pairs]
-    group = groups_of(pairs)
-    queries, hs = places_of(pair.hate_speech for pair in pairs)
-    catalogue, cn = places_of(pair.counter_narrative for pair in pairs)
+    group = group_pairs(pairs)
+    queries, hs = index_texts(pair.hate_speech for pair in pairs)
+    catalogue, cn = index_texts(pair.counter_narrative for pair in pairs)
     cn_groups = np.zeros(len(catalogue), dtype=np.int64)
     cn_groups[cn] = group
     order = np.argsort(-_similarities(model, queries, catalogue), axis=1, kind="stable")
@@ -253,10 +260,10 @@ def hard_negatives(model: Any, pairs: Sequence[TrainingPair], number: int) -> li
     return found
 
 
-def _fit(
+def _train(
     model: Any,
     pairs: Sequence[TrainingPair],
-    how: Training,
+    settings: Training,
     epochs: int,
     folder: Path,
     *,
@@ -268,7 +275,7 @@ def _fit(
     Args:
         model: The model.
         pairs: The training pairs.
-        how: Settings of the training.
+        settings: Settings of the training.
         epochs: Number of epochs over which the learning rate decreases to 0.
         folder: Folder of the checkpoints.
         last: Last epoch; None for `epochs`.
@@ -293,14 +300,14 @@ def _fit(
             if last is not None and round(state.epoch) >= last:
                 control.should_training_stop = True
 
-    negatives = hard_negatives(model, pairs, how.hard_negatives)
+    negatives = find_hard_negatives(model, pairs, settings.hard_negatives)
 
     # Epochs differ only in the order of batches: a resumed Trainer derives the epoch from the number of batches.
-    batches = clean_batches(pairs, negatives, how.batch_size, seed=how.seed)
+    batches = make_batches(pairs, negatives, settings.batch_size, seed=settings.seed)
 
     class CleanBatches(DefaultBatchSampler):
         def __iter__(self) -> Iterator[list[int]]:
-            order = np.random.default_rng([how.seed, self.epoch]).permutation(len(batches))
+            order = np.random.default_rng([settings.seed, self.epoch]).permutation(len(batches))
             return iter([batches[place] for place in order])
 
         def __len__(self) -> int:
@@ -322,11 +329,11 @@ def _fit(
         arguments = SentenceTransformerTrainingArguments(
             output_dir=str(folder),
             num_train_epochs=epochs,
-            per_device_train_batch_size=how.batch_size,
-            learning_rate=how.learning_rate,
+            per_device_train_batch_size=settings.batch_size,
+            learning_rate=settings.learning_rate,
             warmup_steps=max(1, len(batches) * epochs // 10),
-            seed=how.seed,
-            data_seed=how.seed,
+            seed=settings.seed,
+            data_seed=settings.seed,
             save_strategy="no" if after_epoch else "epoch",
             save_total_limit=2,
             logging_strategy="epoch",
@@ -339,12 +346,12 @@ def _fit(
             model=model,
             args=arguments,
             train_dataset=datasets.Dataset.from_dict(columns),
-            loss=MultipleNegativesRankingLoss(model, scale=how.scale),
+            loss=MultipleNegativesRankingLoss(model, scale=settings.scale),
             callbacks=[AfterEpoch()],
         )
         trainer.remove_callback(PrinterCallback)
-        last_saved = None if after_epoch else last_whole_checkpoint(folder)
-        trainer.train(resume_from_checkpoint=None if last_saved is None else str(last_saved))
+        checkpoint = None if after_epoch else last_whole_checkpoint(folder)
+        trainer.train(resume_from_checkpoint=None if checkpoint is None else str(checkpoint))
     model.eval()
     return [float(entry["loss"]) for entry in trainer.state.log_history if "loss" in entry]
 
@@ -370,14 +377,14 @@ def last_whole_checkpoint(folder: Path) -> Path | None:
     Returns:
         Path of the checkpoint; None if there is none.
     """
-    whole = []
+    complete = []
     for path in folder.glob("checkpoint-*"):
         try:
             json.loads((path / "trainer_state.json").read_text("utf-8"))
-            whole.append(path)
+            complete.append(path)
         except (OSError, ValueError):
             shutil.rmtree(path)
-    return max(whole, key=lambda path: int(path.name.rpartition("-")[2]), default=None)
+    return max(complete, key=lambda path: int(path.name.rpartition("-")[2]), default=None)
 
 
 def _versions() -> dict[str, str]:
@@ -386,7 +393,7 @@ def _versions() -> dict[str, str]:
     return {name: version(name) for name in ("sentence-transformers", "transformers", "torch")}
 
 
-def _card(report: dict[str, Any]) -> str:
+def _model_card(report: dict[str, Any]) -> str:
     chosen = "fixed in advance" if report["settings"]["epochs"] is not None else "chosen by cross-validation"
     return (
         "---\nlibrary_name: sentence-transformers\npipeline_tag: sentence-similarity\n---\n\n"

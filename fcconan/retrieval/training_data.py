@@ -16,7 +16,7 @@ from fcconan.errors import InputError
 from fcconan.retrieval.systems import TrainingPair
 
 
-def groups_of(pairs: Sequence[TrainingPair]) -> npt.NDArray[np.int64]:
+def group_pairs(pairs: Sequence[TrainingPair]) -> npt.NDArray[np.int64]:
     """Returns the groups of pairs: the connected components of the graph of HS and CN texts.
 
     Args:
@@ -29,11 +29,11 @@ def groups_of(pairs: Sequence[TrainingPair]) -> npt.NDArray[np.int64]:
     return np.array(connected_groups(texts), dtype=np.int64)
 
 
-def places_of(texts: Iterable[str]) -> tuple[list[str], npt.NDArray[np.int64]]:
+def index_texts(texts: Iterable[str]) -> tuple[list[str], npt.NDArray[np.int64]]:
     """Returns the distinct texts in the order of their first occurrence, and the index of each text among them."""
-    listed = list(texts)
-    places = {text: place for place, text in enumerate(dict.fromkeys(listed))}
-    return list(places), np.array([places[text] for text in listed], dtype=np.int64)
+    all_texts = list(texts)
+    places = {text: place for place, text in enumerate(dict.fromkeys(all_texts))}
+    return list(places), np.array([places[text] for text in all_texts], dtype=np.int64)
 
 
 def grouped_folds(pairs: Sequence[TrainingPair], n_folds: int, *, seed: int) -> npt.NDArray[np.int64]:
@@ -52,7 +52,7 @@ def grouped_folds(pairs: Sequence[TrainingPair], n_folds: int, *, seed: int) -> 
     """
     if n_folds < 2:
         raise InputError(f"the number of folds is {n_folds}: cross-validation needs 2 or more")
-    group = groups_of(pairs)
+    group = group_pairs(pairs)
     sizes = np.bincount(group)
     if np.count_nonzero(sizes) < n_folds:
         raise InputError(
@@ -62,7 +62,7 @@ def grouped_folds(pairs: Sequence[TrainingPair], n_folds: int, *, seed: int) -> 
     return balanced_folds(group.tolist(), n_folds, seed=seed)
 
 
-def clean_batches(
+def make_batches(
     pairs: Sequence[TrainingPair],
     negatives: Sequence[Sequence[str]],
     batch_size: int,
@@ -89,21 +89,25 @@ def clean_batches(
         positives[pair.hate_speech].add(pair.counter_narrative)
     generator = np.random.default_rng(seed)
     batches: list[list[int]] = [[] for _ in range(-(-len(pairs) // batch_size))]
-    shown: list[set[str]] = [set() for _ in batches]
-    known: list[set[str]] = [set() for _ in batches]
+    batch_cns: list[set[str]] = [set() for _ in batches]
+    batch_positives: list[set[str]] = [set() for _ in batches]
     for index in map(int, generator.permutation(len(pairs))):
-        own = positives[pairs[index].hate_speech]
-        brought = {pairs[index].counter_narrative, *negatives[index]}
+        own_positives = positives[pairs[index].hate_speech]
+        new_cns = {pairs[index].counter_narrative, *negatives[index]}
         for place in sorted(range(len(batches)), key=lambda one: len(batches[one])):
             room = len(batches[place]) < batch_size
-            if room and shown[place].isdisjoint(own | brought) and known[place].isdisjoint(brought):
+            if (
+                room
+                and batch_cns[place].isdisjoint(own_positives | new_cns)
+                and batch_positives[place].isdisjoint(new_cns)
+            ):
                 break
         else:
             place = len(batches)
             batches.append([])
-            shown.append(set())
-            known.append(set())
+            batch_cns.append(set())
+            batch_positives.append(set())
         batches[place].append(index)
-        shown[place] |= brought
-        known[place] |= own
+        batch_cns[place] |= new_cns
+        batch_positives[place] |= own_positives
     return batches

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from fcconan.data import read_text
 from fcconan.errors import InputError
-from fcconan.retrieval.systems import GivenRun
+from fcconan.retrieval.systems import FinishedRun
 from fcconan.scoring import Ranking
 
 
@@ -26,13 +26,13 @@ def read_run(path: Path) -> tuple[str, dict[str, Ranking]]:
     """
     run: dict[str, Ranking] = {}
     names: set[str] = set()
-    for place, (query, _, document, _, score, name) in _lines(path, {6: "query Q0 document rank score name"}):
+    for location, (query, _, document, _, score, name) in _lines(path, {6: "query Q0 document rank score name"}):
         try:
             value = float(score)
         except ValueError as error:
-            raise InputError(f"{place}: the score {score!r} is not a number: correct the line") from error
+            raise InputError(f"{location}: the score {score!r} is not a number: correct the line") from error
         if not math.isfinite(value):
-            raise InputError(f"{place}: the score is {score}; expected a finite number: correct the line")
+            raise InputError(f"{location}: the score is {score}; expected a finite number: correct the line")
         names.add(name)
         run.setdefault(query, []).append((document, value))
     if not run:
@@ -42,10 +42,10 @@ def read_run(path: Path) -> tuple[str, dict[str, Ranking]]:
     return names.pop(), run
 
 
-def run_from_file(path: Path) -> GivenRun:
+def run_from_file(path: Path) -> FinishedRun:
     """Returns the run of a file as a system with the name of the run; see `read_run`."""
     name, run = read_run(path)
-    return GivenRun(name, run, file=path.name)
+    return FinishedRun(name, run, file=path.name)
 
 
 def run_text(name: str, run: Mapping[str, Sequence[tuple[str, float]]]) -> str:
@@ -61,7 +61,9 @@ def run_text(name: str, run: Mapping[str, Sequence[tuple[str, float]]]) -> str:
     lines = []
     for query, ranking in run.items():
         for rank, (document, score) in enumerate(ranking, start=1):
-            lines.append(f"{_field(query)} Q0 {_field(document)} {rank} {float(score)!r} {_field(name)}\n")
+            lines.append(
+                f"{_check_field(query)} Q0 {_check_field(document)} {rank} {float(score)!r} {_check_field(name)}\n"
+            )
     return "".join(lines)
 
 
@@ -79,16 +81,18 @@ def read_qrels(path: Path) -> dict[str, dict[str, int]]:
     """
     qrels: dict[str, dict[str, int]] = {}
     forms = {3: "query document relevance", 4: "query 0 document relevance"}
-    for place, (query, *_, document, relevance) in _lines(path, forms):
-        if place == f"{path}, line 1" and relevance.lower() in ("score", "relevance", "rel"):
+    for location, (query, *_, document, relevance) in _lines(path, forms):
+        if location == f"{path}, line 1" and relevance.lower() in ("score", "relevance", "rel"):
             continue
         try:
             value = int(relevance)
         except ValueError as error:
-            raise InputError(f"{place}: the relevance {relevance!r} is not a whole number: correct the line") from error
+            raise InputError(
+                f"{location}: the relevance {relevance!r} is not a whole number: correct the line"
+            ) from error
         judged = qrels.setdefault(query, {})
         if document in judged:
-            raise InputError(f"{place}: {query} {document} is judged twice: keep one of the lines")
+            raise InputError(f"{location}: {query} {document} is judged twice: keep one of the lines")
         judged[document] = value
     if not qrels:
         raise InputError(f"{path} holds no judgement: give qrels with a line for every judged pair")
@@ -105,7 +109,7 @@ def qrels_text(qrels: Mapping[str, Mapping[str, int]]) -> str:
         InputError: An id is empty or has white space, which the format does not allow.
     """
     lines = [
-        f"{_field(query)} 0 {_field(document)} {relevance}\n"
+        f"{_check_field(query)} 0 {_check_field(document)} {relevance}\n"
         for query, judged in qrels.items()
         for document, relevance in judged.items()
     ]
@@ -132,7 +136,7 @@ def _lines(path: Path, forms: Mapping[int, str]) -> Iterator[tuple[str, list[str
             yield f"{path}, line {number}", parts
 
 
-def _field(text: str) -> str:
+def _check_field(text: str) -> str:
     if not text or any(character.isspace() for character in text):
         raise InputError(
             f"{text!r} is empty or has white space, which TREC files do not allow: use ids and names without"

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from fcconan.retrieval.chat import ZERO_SHOT, Calls, Chat, labelled, read_choice
+from fcconan.retrieval.chat import ZERO_SHOT, CallRecorder, Chat, parse_ranking, with_ids
 from fcconan.retrieval.systems import Rankings
 
 
@@ -30,19 +30,19 @@ class ZeroShot:
     def rank(self, queries: Mapping[str, str], corpus: Mapping[str, str], k: int) -> Rankings:
         """Ranks at most min(n, k) CNs for each query, with the scores n, n - 1, ...
 
-        `diagnostics` counts calls by status; see `chat.read_choice`. A query with a failed or unreadable call is in
+        `diagnostics` counts calls by status; see `chat.parse_ranking`. A query with a failed or unreadable call is in
         `failures`.
 
         Raises:
             EndpointError: The endpoint rejects all requests, or no request can be sent.
         """
-        calls, found = Calls(self._chat), {}
-        catalogue, keys = labelled("c", list(corpus.values())), list(corpus)
+        calls, found = CallRecorder(self._chat), {}
+        catalogue, keys = with_ids("c", list(corpus.values())), list(corpus)
         shown, wanted = [entry["id"] for entry in catalogue], min(self.n, len(keys))
         requests = [ZERO_SHOT.messages(catalogue=catalogue, wanted=wanted, message=text) for text in queries.values()]
         for query, reply in zip(queries, calls.send(ZERO_SHOT, requests), strict=True):
-            choice = read_choice(reply, ids=shown, wanted=wanted)
-            calls.note(query, reply, choice.statuses, choice.reason)
+            choice = parse_ranking(reply, ids=shown, wanted=wanted)
+            calls.record(query, reply, choice.statuses, choice.reason)
             scored = [(keys[position], float(self.n - rank)) for rank, position in enumerate(choice.positions)]
             found[query] = scored[:k]
         return calls.rankings(found)

@@ -20,7 +20,7 @@ from fcconan.services.results import DRY_RUN
 from fcconan.services.rows import Source, run_name
 
 if TYPE_CHECKING:
-    from fcconan.retrieval import Collection, KeptRuns, Maker, Retriever, Settings, Suite
+    from fcconan.retrieval import Collection, Maker, Retriever, RunCache, Settings, Suite
 
 LOCAL = "Local models"
 _ANSWERS = "journal.sqlite"
@@ -197,20 +197,20 @@ def bench(
     """
     from fcconan.reporting import check_report
     from fcconan.retrieval import (
-        KeptRuns,
         Maker,
         RequestForm,
+        RunCache,
         bench as benchmark,
         count_requests,
         default_folder,
-        suite_with,
+        extend_suite,
     )
     from fcconan.services.endpoint_clients import EndpointClients
 
     if options.report_folder is not None:
         check_report(options.report_folder)
     collection = _collection(dataset, options, qrels or {})
-    suite, added = suite_with(options.suite)
+    suite, added = extend_suite(options.suite)
     settings = _settings(options, suite).resolve(collection)
     folder = options.cache_dir or default_folder()
     calls = options.model_copy(update={"response_cache": options.response_cache or folder / _ANSWERS})
@@ -230,19 +230,19 @@ def bench(
             raise InputError(
                 "--learning-curves needs a system that learns from labels: name one with --system, such as popularity"
             )
-        kept = KeptRuns(folder, connection.answers, dry_run=options.dry_run) if options.cache else None
+        cache = RunCache(folder, connection.answers, dry_run=options.dry_run) if options.cache else None
         if options.dry_run:
-            cached = count_requests(collection, chosen, settings.depth, kept=kept, progress=progress)
+            cached = count_requests(collection, chosen, settings.depth, cache=cache, progress=progress)
             return BenchResult({DRY_RUN: clients.dry_run(), "cached_runs": cached})
         seeds = CURVE_SEEDS if options.learning_curves else 0
-        result, details = benchmark(collection, chosen, settings, kept=kept, progress=progress, curve_seeds=seeds)
+        result, details = benchmark(collection, chosen, settings, cache=cache, progress=progress, curve_seeds=seeds)
         _study(result, details, collection, settings, options)
         found = BenchResult(
             result,
             details=details,
             own=frozenset(each.name for each in chosen if not type(each).__module__.startswith("fcconan.")),
             notices=clients.notices(),
-            reused=tuple(_reused(kept)),
+            reused=tuple(_reused(cache)),
             used=tuple(clients.used()),
             report=options.report_folder,
         )
@@ -268,7 +268,7 @@ def offline_systems(protocol: str = "sound") -> list[str]:
 
 
 def _collection(dataset: Source, options: BenchOptions, qrels: Mapping[str, Any]) -> "Collection":
-    from fcconan.retrieval import load_collection, pairs_collection, qrels_of, read_qrels
+    from fcconan.retrieval import load_collection, pairs_collection, read_qrels, to_qrels
 
     if isinstance(dataset, str | PathLike):
         collection = load_collection(str(built_folder(dataset)), shared_cn=options.protocol == "paper")
@@ -279,7 +279,7 @@ def _collection(dataset: Source, options: BenchOptions, qrels: Mapping[str, Any]
     for name, file in options.qrels.items():
         collection = collection.with_partition(name, partial(read_qrels, file))
     for name, given in qrels.items():
-        collection = collection.with_partition(name, partial(dict, qrels_of(given)))
+        collection = collection.with_partition(name, partial(dict, to_qrels(given)))
     if not options.partition:
         return collection
     unknown = [name for name in options.partition if name not in collection.partitions]
@@ -353,8 +353,8 @@ def _own(maker: "Maker", given: Any) -> "Retriever":
     return as_retriever(name, given)
 
 
-def _reused(kept: "KeptRuns | None") -> list[str]:
-    dates = kept.dates if kept is not None else {}
+def _reused(cache: "RunCache | None") -> list[str]:
+    dates = cache.dates if cache is not None else {}
     return [f"{name}: cached run of {date}; --fresh repeats its requests" for name, date in dates.items()]
 
 

@@ -84,7 +84,7 @@ def train_retriever(
 
     named = {"epochs", "max_epochs", "learning_rate", "hard_negatives", "folds", "seed"}
     how = Training(**options.model_dump(include=named), batch_size=options.train_batch_size)
-    pairs, left_out = load_training(str(built_folder(dataset)), as_released=options.keep_leakage)
+    pairs, left_out = load_training(str(built_folder(dataset)), keep_leakage=options.keep_leakage)
     done = train(
         pairs,
         Path(out),

@@ -20,7 +20,7 @@ from fcconan.retrieval.benchmark import bench
 from fcconan.retrieval.benchmark_settings import Settings
 from fcconan.retrieval.collections import Collection, load_collection
 from fcconan.retrieval.lexical import BM25, Random, TfIdf
-from fcconan.retrieval.run_cache import KeptRuns
+from fcconan.retrieval.run_cache import RunCache
 from fcconan.retrieval.suites import Maker, load_suite
 from fcconan.retrieval.systems import Rankings, Retriever, TrainingPair
 from fcconan.scoring.retrieval.evaluation import Ranking
@@ -317,14 +317,14 @@ def test_finished_runs_are_kept_with_their_configuration_and_reused(collection: 
             return super().rank(queries, corpus, k)
 
     settings = Settings(resamples=100).resolve(collection)
-    kept = KeptRuns(tmp_path)
-    first, _ = bench(collection, [Counted()], settings, kept=kept)
-    second, _ = bench(collection, [Counted()], settings, kept=kept)
+    kept = RunCache(tmp_path)
+    first, _ = bench(collection, [Counted()], settings, cache=kept)
+    second, _ = bench(collection, [Counted()], settings, cache=kept)
     assert first == second
     assert calls == [24]
     (file,) = tmp_path.glob("bm25-*.json")
     assert json.loads(file.read_text())["inputs"]["configuration"]["k1"] == 1.5
-    bench(collection, [Counted(k1=1.2)], settings, kept=kept)
+    bench(collection, [Counted(k1=1.2)], settings, cache=kept)
     assert calls == [24, 24]
 
 

@@ -265,7 +265,7 @@ def test_training_pairs_of_evaluated_messages_in_other_words_are_left_out(
     assert (kinless.train, kinless.train_left_out) == ((pairs[4],), 4)
     assert (kinless.queries, kinless.corpus) == (collection.queries, collection.corpus)
     assert load_training(str(folder)) == ([pairs[4]], 4)
-    assert load_training(str(folder), as_released=True) == (pairs, 0)
+    assert load_training(str(folder), keep_leakage=True) == (pairs, 0)
 
 
 def words(text: str) -> list[str]:

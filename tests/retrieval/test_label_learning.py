@@ -14,7 +14,7 @@ from fcconan.retrieval.benchmark import bench
 from fcconan.retrieval.benchmark_settings import Settings
 from fcconan.retrieval.collections import Collection, Qrels
 from fcconan.retrieval.dense import Vectors
-from fcconan.retrieval.label_curves import thin_labels
+from fcconan.retrieval.label_curves import subsample_labels
 from fcconan.retrieval.label_learning import (
     LabelledPair,
     TooFewLabelsError,
@@ -321,10 +321,10 @@ def test_a_score_on_judged_pairs_is_that_of_the_ranking_without_the_others() -> 
 def test_fewer_labels_are_among_more_labels() -> None:
     collection = random_labels(6)
     labels = labelled_pairs(collection, collection.qrels("test"), groups_of(collection.queries))
-    sets = [set(thin_labels(labels, n, most, seed=3)) for n, most in ((3, 2), (6, 2), (6, 4), (12, None))]
+    sets = [set(subsample_labels(labels, n, most, seed=3)) for n, most in ((3, 2), (6, 2), (6, 4), (12, None))]
     assert [len(kept) for kept in sets[:3]] == [6, 12, 24]
     assert sets[0] < sets[1] < sets[2] < sets[3] == set(labels)
-    assert {label.query_id for label in sets[0]} != {label.query_id for label in thin_labels(labels, 3, 2, seed=4)}
+    assert {label.query_id for label in sets[0]} != {label.query_id for label in subsample_labels(labels, 3, 2, seed=4)}
 
 
 def test_learning_curves_end_at_the_value_of_all_labels() -> None:
@@ -390,7 +390,9 @@ def test_learning_curves_of_protocol_paper_stay_within_its_catalogue() -> None:
 
 
 def test_unconfirmed_labels_are_kept_dropped_or_reversed() -> None:
-    collection = replace(collection_of(LABELS), doubtful={"test": lambda: {("a", "x"), ("c", "z"), ("d", "y")}})
+    collection = replace(
+        collection_of(LABELS), unconfirmed_pairs={"test": lambda: {("a", "x"), ("c", "z"), ("d", "y")}}
+    )
     assert collection.with_unconfirmed("keep").qrels("test") == LABELS
     dropped = collection.with_unconfirmed("drop")
     assert dropped.qrels("test") == LABELS | {"a": {"y": 0, "z": 0}, "c": {"x": 0, "y": 1}}

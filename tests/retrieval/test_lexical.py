@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from fcconan.errors import InputError
-from fcconan.retrieval.lexical import BM25, BM25Fast, Random, TfIdf, best
+from fcconan.retrieval.lexical import BM25, BM25Fast, Random, TfIdf, top_k
 from fcconan.retrieval.systems import TrainingPair
 from fcconan.scoring.retrieval.evaluation import Ranking
 
@@ -47,7 +47,7 @@ def as_dict(ranking: Ranking) -> dict[str, float]:
 def test_the_best_come_first_and_ties_in_the_order_of_the_ids(
     scores: list[float], k: int, expected: list[tuple[str, float]]
 ) -> None:
-    assert best(np.array(scores), ["a", "b", "c", "d"], k) == expected
+    assert top_k(np.array(scores), ["a", "b", "c", "d"], k) == expected
 
 
 def test_the_best_are_the_head_of_a_stable_sort() -> None:
@@ -57,7 +57,7 @@ def test_the_best_are_the_head_of_a_stable_sort() -> None:
         scores = generator.integers(0, values, size).astype(np.float32)
         whole = sorted(zip(ids, scores.tolist(), strict=True), key=lambda entry: -entry[1])
         for k in range(1, min(size + 2, 140)):
-            assert best(scores, ids, k) == whole[:k]
+            assert top_k(scores, ids, k) == whole[:k]
 
 
 def test_chance_draws_anew_for_every_query_and_repeats_with_its_seed() -> None:

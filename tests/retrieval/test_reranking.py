@@ -9,7 +9,7 @@ import pytest
 from fcconan.errors import InputError
 from fcconan.models.client import Client, EndpointError
 from fcconan.retrieval.chat import LISTWISE, Chat
-from fcconan.retrieval.reranking import Reranker, windows
+from fcconan.retrieval.reranking import Reranker, window_bounds
 from fcconan.retrieval.systems import Rankings, rank_all
 from tests.models.server import (
     Action,
@@ -80,12 +80,12 @@ def order(found: Rankings, query: str = "q") -> list[int]:
 
 
 def test_windows_run_from_the_tail_to_the_head() -> None:
-    assert list(windows(25, 20, 10)) == [(5, 25), (0, 20)]
-    assert list(windows(50, 20, 10)) == [(30, 50), (20, 40), (10, 30), (0, 20)]
-    assert list(windows(20, 20, 10)) == [(0, 20)]
-    assert list(windows(3, 20, 10)) == [(0, 3)]
-    assert list(windows(7, 4, 2)) == [(3, 7), (1, 5), (0, 4)]
-    assert (list(windows(1, 4, 2)), list(windows(0, 4, 2))) == ([], [])
+    assert list(window_bounds(25, 20, 10)) == [(5, 25), (0, 20)]
+    assert list(window_bounds(50, 20, 10)) == [(30, 50), (20, 40), (10, 30), (0, 20)]
+    assert list(window_bounds(20, 20, 10)) == [(0, 20)]
+    assert list(window_bounds(3, 20, 10)) == [(0, 3)]
+    assert list(window_bounds(7, 4, 2)) == [(3, 7), (1, 5), (0, 4)]
+    assert (list(window_bounds(1, 4, 2)), list(window_bounds(0, 4, 2))) == ([], [])
 
 
 def test_listwise_brings_the_best_to_the_head(server: Server, tmp_path: Path) -> None:

@@ -18,8 +18,8 @@ from fcconan.errors import InputError
 from fcconan.retrieval import training
 from fcconan.retrieval.dense import SentenceEncoder, load_model
 from fcconan.retrieval.systems import TrainingPair
-from fcconan.retrieval.training import Training, hard_negatives, train_retriever
-from fcconan.retrieval.training_data import clean_batches, groups_of
+from fcconan.retrieval.training import Training, find_hard_negatives, train_retriever
+from fcconan.retrieval.training_data import group_pairs, make_batches
 from tests.retrieval.tiny import tiny_encoder
 
 PLACES = ["Ombrey", "Tessok", "Velmari", "Dravene", "Quillish", "Ostrun"]
@@ -65,8 +65,8 @@ def test_training_brings_pairs_together_and_the_folder_loads(tiny: Path, trained
 
 
 def test_hard_negatives_are_of_other_groups(tiny: Path) -> None:
-    found = hard_negatives(load_model(str(tiny), device="cpu"), PAIRS, 2)
-    group = groups_of(PAIRS)
+    found = find_hard_negatives(load_model(str(tiny), device="cpu"), PAIRS, 2)
+    group = group_pairs(PAIRS)
     group_of = {pair.counter_narrative: one for pair, one in zip(PAIRS, group, strict=True)}
     assert len(set(group)) == 12  # every HS has two CNs of its own
     for pair, own, negatives in zip(PAIRS, group, found, strict=True):
@@ -75,7 +75,7 @@ def test_hard_negatives_are_of_other_groups(tiny: Path) -> None:
         assert all(group_of[text] != own for text in negatives)
 
 
-def test_a_model_that_finds_all_cns_of_each_hs_has_the_figure_one() -> None:
+def test_a_model_that_finds_all_cns_of_each_hs_scores_one() -> None:
     vectors = {"b": [0.0, 1.0], "a": [1.0, 0.0], "y": [0.1, 0.9], "x": [1.0, 0.0], "z": [0.9, 0.1], "w": [0.8, 0.2]}
 
     class Model:
@@ -83,13 +83,13 @@ def test_a_model_that_finds_all_cns_of_each_hs_has_the_figure_one() -> None:
             return np.array([vectors[text] for text in texts])
 
     pairs = [TrainingPair("b", "y"), *(TrainingPair("a", cn) for cn in "xzw")]
-    assert training._figure(Model(), pairs) == 1.0
+    assert training._score_pairs(Model(), pairs) == 1.0
     vectors["a"], vectors["b"] = vectors["b"], vectors["a"]
     # b finds y at rank 4, and a finds its three CNs at the ranks 2 to 4: hit ratio, MRR, NDCG and MAP of each.
     second, third, fourth = 1 / np.log2(3), 1 / np.log2(4), 1 / np.log2(5)
     of_b = [1, 1 / 4, fourth, 1 / 4]
     of_a = [1, 1 / 2, (second + third + fourth) / (1 + second + third), (1 / 2 + 2 / 3 + 3 / 4) / 3]
-    assert training._figure(Model(), pairs) == pytest.approx(np.mean([of_a, of_b]))
+    assert training._score_pairs(Model(), pairs) == pytest.approx(np.mean([of_a, of_b]))
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -102,7 +102,7 @@ def test_no_known_positive_is_a_negative_in_its_batch(seed: int) -> None:
     for pair in pairs:
         others = [f"CN {number}" for number in range(50) if TrainingPair(pair.hate_speech, f"CN {number}") not in known]
         negatives.append([str(text) for text in generator.choice(others, 2, replace=False)])
-    batches = clean_batches(pairs, negatives, 8, seed=seed)
+    batches = make_batches(pairs, negatives, 8, seed=seed)
     assert sorted(index for batch in batches for index in batch) == list(range(len(pairs)))
     assert max(map(len, batches)) <= 8
     for batch in batches:
@@ -112,16 +112,16 @@ def test_no_known_positive_is_a_negative_in_its_batch(seed: int) -> None:
         for index in batch:
             mine = {pairs[index].counter_narrative}
             assert not [text for text in set(brought) - mine if TrainingPair(pairs[index].hate_speech, text) in known]
-    assert clean_batches(pairs, negatives, 8, seed=seed) == batches
-    assert clean_batches(pairs, negatives, 8, seed=seed + 1) != batches
+    assert make_batches(pairs, negatives, 8, seed=seed) == batches
+    assert make_batches(pairs, negatives, 8, seed=seed + 1) != batches
 
 
 def test_batches_are_as_full_as_they_can_be() -> None:
     pairs = [TrainingPair(f"HS {number}", f"CN {number}") for number in range(10)]
-    assert sorted(map(len, clean_batches(pairs, [[]] * 10, 4, seed=0))) == [3, 3, 4]
+    assert sorted(map(len, make_batches(pairs, [[]] * 10, 4, seed=0))) == [3, 3, 4]
     # HS 0 has two CNs; the second pair's CN and the third's hard negative keep all three apart.
     apart = [TrainingPair("HS 0", "CN 0"), TrainingPair("HS 0", "CN 1"), TrainingPair("HS 1", "CN 2")]
-    assert sorted(map(len, clean_batches(apart, [["CN 3"], ["CN 4"], ["CN 0"]], 3, seed=0))) == [1, 1, 1]
+    assert sorted(map(len, make_batches(apart, [["CN 3"], ["CN 4"], ["CN 0"]], 3, seed=0))) == [1, 1, 1]
 
 
 def test_the_same_seed_gives_the_same_weights_and_half_a_checkpoint_is_not_gone_on_with(

@@ -5,7 +5,7 @@ import pytest
 
 from fcconan.errors import InputError
 from fcconan.retrieval.systems import TrainingPair
-from fcconan.retrieval.training_data import grouped_folds, groups_of
+from fcconan.retrieval.training_data import group_pairs, grouped_folds
 
 
 def pair(hs: object, cn: object) -> TrainingPair:
@@ -20,7 +20,7 @@ def random_pairs(seed: int) -> list[TrainingPair]:
 
 def test_groups_are_what_hangs_together() -> None:
     pairs = [pair(1, 1), pair(2, 2), pair(1, 3), pair(4, 3), pair(2, 2), pair(5, 5)]
-    group = groups_of(pairs).tolist()
+    group = group_pairs(pairs).tolist()
     # 1-1, 1-3 and 4-3 hang together over HS 1 and CN 3.
     assert group[0] == group[2] == group[3]
     assert group[1] == group[4]
@@ -28,7 +28,7 @@ def test_groups_are_what_hangs_together() -> None:
 
 
 def test_an_hs_and_a_cn_of_the_same_words_are_not_the_same_text() -> None:
-    group = groups_of([TrainingPair("Ombrey", "Tessok"), TrainingPair("Tessok", "Ombrey")])
+    group = group_pairs([TrainingPair("Ombrey", "Tessok"), TrainingPair("Tessok", "Ombrey")])
     assert group[0] != group[1]
 
 

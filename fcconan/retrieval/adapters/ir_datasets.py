@@ -69,10 +69,10 @@ class _Documentation:
 
     def documentation(self) -> dict[str, str]:
         """Returns title, description and citation."""
-        said = {
+        fields = {
             "pretty_name": self._card.title,
             "desc": self._card.summary,
             "bibtex": self._card.citation,
             "website": self._card.homepage,
         }
-        return {name: text for name, text in said.items() if text}
+        return {name: text for name, text in fields.items() if text}
