@@ -14,16 +14,16 @@ from fcconan.retrieval import (
     BM25,
     MINILM,
     SUMMARY_VALUES,
+    BenchmarkSettings,
     Collection,
     Dense,
     Maker,
     Retriever,
     SentenceEncoder,
-    Settings,
     bench,
+    find_nearest,
     load_collection,
     load_suite,
-    nearest,
 )
 from fcconan.scoring import TABLE_4, summary
 
@@ -152,7 +152,7 @@ def _retrieved(
     ids = list(texts)
     vectors = encoder.encode(list(texts.values()), role="document")
     asked = np.array([place for place, key in enumerate(ids) if key in originals])
-    order = nearest(vectors[asked], vectors, max(NEAREST))[1]
+    order = find_nearest(vectors[asked], vectors, max(NEAREST))[1]
     found = {n: {ids[place] for place in order[:, :n].ravel()} - originals for n in NEAREST}
     fitting = [n for n in NEAREST if released <= found[n]]
     kept = fitting[0] if fitting else NEAREST[-1]
@@ -234,7 +234,7 @@ def table_4_row(collection: Collection, system: Retriever, k: int = 10) -> tuple
         before they were averaged: without it nine of twelve printed figures follow, with it all.
     """
     metrics = tuple(f"{metric.partition('@')[0]}@{k}" for metric in TABLE_4)
-    settings = Settings("paper", metrics=metrics, resamples=100).resolve(collection)
+    settings = BenchmarkSettings("paper", metrics=metrics, resamples=100).resolve(collection)
     (result,) = bench(collection, [system], settings)[0]["systems"].values()
     figures = np.array([[part[metric] for metric in metrics] for part in result["partitions"].values()])
     each = [summary(figures[:, [column]]) for column in range(len(metrics))]
@@ -246,6 +246,6 @@ def table_4_row(collection: Collection, system: Retriever, k: int = 10) -> tuple
 
 
 def _sound_row(collection: Collection, system: Retriever) -> dict[str, float]:
-    settings = Settings("sound", metrics=TABLE_4, resamples=100).resolve(collection)
+    settings = BenchmarkSettings("sound", metrics=TABLE_4, resamples=100).resolve(collection)
     (result,) = bench(collection, [system], settings)[0]["systems"].values()
     return {name: result["summary"][name] for name in SUMMARY_VALUES}

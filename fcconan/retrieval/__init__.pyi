@@ -2,13 +2,13 @@ from .benchmark import (
     bench as bench,
 )
 from .benchmark_settings import (
-    Settings as Settings,
+    BenchmarkSettings as BenchmarkSettings,
 )
 from .benchmark_statistics import (
     SUMMARY_VALUES as SUMMARY_VALUES,
     interval_ends as interval_ends,
     leaderboard_rows as leaderboard_rows,
-    primary_by_chance as primary_by_chance,
+    primary_chance_level as primary_chance_level,
     ranked_systems as ranked_systems,
     score_rows as score_rows,
 )
@@ -27,7 +27,7 @@ from .dense import (
     Dense as Dense,
     Encoder as Encoder,
     SentenceEncoder as SentenceEncoder,
-    nearest as nearest,
+    find_nearest as find_nearest,
 )
 from .factories import (
     as_retriever as as_retriever,
@@ -88,7 +88,7 @@ from .systems import (
     rank_all as rank_all,
 )
 from .training import (
-    Training as Training,
+    TrainingSettings as TrainingSettings,
     last_whole_checkpoint as last_whole_checkpoint,
     train_retriever as train_retriever,
 )

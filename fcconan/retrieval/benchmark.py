@@ -15,22 +15,22 @@ from fcconan.retrieval.benchmark_notes import collect_notes, describe_failures, 
 from fcconan.retrieval.benchmark_settings import (
     AUC_FOLDS,
     Benchmark,
-    Settings,
+    BenchmarkSettings,
     SystemScores,
     family_notes,
     family_signature,
 )
 from fcconan.retrieval.benchmark_statistics import (
     collect_scores,
+    compare_orders,
     compare_systems,
-    order_agreement,
     summary_interval,
     to_nested,
     to_number,
 )
 from fcconan.retrieval.collections import FULL, Collection, Qrels
-from fcconan.retrieval.label_curves import learning_curves
-from fcconan.retrieval.label_learning import check_ignores_message, learns
+from fcconan.retrieval.label_curves import compute_learning_curves
+from fcconan.retrieval.label_learning import check_ignores_message, learns_from_labels
 from fcconan.retrieval.label_runs import (
     check_may_learn,
     held_out_scores,
@@ -62,7 +62,7 @@ from fcconan.scoring import (
 def bench(
     collection: Collection,
     systems: Sequence[Retriever],
-    settings: Settings,
+    settings: BenchmarkSettings,
     *,
     cache: RunCache | None = None,
     progress: Callable[[str], None] = lambda line: None,
@@ -123,7 +123,7 @@ def bench(
     result = _result(benchmark, failed, problems)
     if curve_seeds:
         progress("learning curves")
-        result["learning_curves"] = learning_curves(benchmark, systems, seeds=curve_seeds)
+        result["learning_curves"] = compute_learning_curves(benchmark, systems, seeds=curve_seeds)
     return result, _details(benchmark)
 
 
@@ -157,7 +157,7 @@ def _rank_replicates(
 ) -> list[dict[str, Rankings]]:
     """Returns the runs of each replicate by partition; most systems have one run for all partitions."""
     collection, depth, names = benchmark.collection, benchmark.settings.depth, benchmark.partitions
-    if learns(system):
+    if learns_from_labels(system):
         return [rank_partitions(system, benchmark)]
     rank = partial(rank_all, queries=collection.queries, corpus=collection.corpus, k=depth)
     if getattr(system, "ignores_message", False):
@@ -187,7 +187,7 @@ def _score(benchmark: Benchmark, system: Retriever, found: list[dict[str, Rankin
     options: dict[str, Any] = {"query_ids": list(collection.queries), "k": settings.k, "rule": settings.rule}
     orders, evaluations, on_judged = [], [], []
     for runs in found:
-        one_order = sort_run(next(iter(runs.values())), benchmark.tie) if not learns(system) else None
+        one_order = sort_run(next(iter(runs.values())), benchmark.tie) if not learns_from_labels(system) else None
         ordered = {name: one_order or sort_run(run, benchmark.tie) for name, run in runs.items()}
         failed = {name: list(run.failures) for name, run in runs.items()}
         orders.append(ordered)
@@ -205,7 +205,10 @@ def _score(benchmark: Benchmark, system: Retriever, found: list[dict[str, Rankin
         )
     configuration = getattr(system, "configuration", None) or {"kind": "user", "type": type(system).__name__}
     scored = SystemScores(found[0], orders[0], evaluations[0], on_judged[0], configuration, len(found))
-    scored.uses_labels, scored.ignores_message = learns(system), bool(getattr(system, "ignores_message", False))
+    scored.uses_labels, scored.ignores_message = (
+        learns_from_labels(system),
+        bool(getattr(system, "ignores_message", False)),
+    )
     if scored.uses_labels and not scored.ignores_message:
         scored.held_out = held_out_scores(system, benchmark)
     if len(found) > 1:
@@ -298,7 +301,7 @@ def _result(benchmark: Benchmark, failed: Mapping[str, str], problems: Mapping[s
         "families": [family.to_json() for family in families],
         "comparisons": compared,
         "message_auc_differences": messages.differences(),
-        "order_agreement": order_agreement(benchmark),
+        "order_agreement": compare_orders(benchmark),
         "failed": dict(failed),
         "problems": dict(problems),
         "notes": collect_notes(benchmark) + family_notes(benchmark, families),
@@ -306,7 +309,12 @@ def _result(benchmark: Benchmark, failed: Mapping[str, str], problems: Mapping[s
 
 
 def signature(
-    collection: Collection, settings: Settings, ties: str, families: Mapping[str, str], *, learning: bool = False
+    collection: Collection,
+    settings: BenchmarkSettings,
+    ties: str,
+    families: Mapping[str, str],
+    *,
+    learning: bool = False,
 ) -> str:
     """Returns the signature: one line with everything that changes the values.
 

@@ -58,7 +58,7 @@ class PrimaryComparison:
         return f"{self.metric}@{self.partition}"
 
 
-def read_primary(text: str, settings: "Settings", partitions: Iterable[str]) -> PrimaryComparison:
+def read_primary(text: str, settings: "BenchmarkSettings", partitions: Iterable[str]) -> PrimaryComparison:
     """Parses `METRIC@PARTITION`.
 
     Args:
@@ -86,7 +86,7 @@ def read_primary(text: str, settings: "Settings", partitions: Iterable[str]) -> 
 
 
 @dataclass(frozen=True)
-class Settings:
+class BenchmarkSettings:
     """Settings of a benchmark.
 
     Attributes:
@@ -115,14 +115,14 @@ class Settings:
     folds: int = 100
     repeats: int = 10
 
-    def resolve(self, collection: Collection) -> "Settings":
+    def resolve(self, collection: Collection) -> "BenchmarkSettings":
         """Returns the settings with all defaults filled in for a dataset.
 
         Raises:
             InputError: A cutoff is out of range, or a metric or partition is unknown.
         """
         metrics = metric_names(self.metrics or (TABLE_4 if self.protocol == PAPER else ALL_METRICS), self.k)
-        cutoffs = [self.k, *map(cutoff_of, metrics)]
+        cutoffs = [self.k, *map(get_cutoff, metrics)]
         most = len(collection.corpus)
         if wrong := [cutoff for cutoff in cutoffs if not 1 <= cutoff <= most]:
             raise InputError(f"the cutoff is {wrong[0]}: give 1 to {most}, the size of the catalogue")
@@ -149,7 +149,7 @@ class Settings:
     @property
     def deepest(self) -> int:
         """The largest cutoff."""
-        return max(self.k, *map(cutoff_of, self.metrics))
+        return max(self.k, *map(get_cutoff, self.metrics))
 
     @property
     def summarised(self) -> tuple[str, ...]:
@@ -163,7 +163,7 @@ class Settings:
         return Rule(self.metrics, capped=paper, all_queries=paper, brackets=not paper)
 
 
-def cutoff_of(metric: str) -> int:
+def get_cutoff(metric: str) -> int:
     """Returns the cutoff in the full name of a metric; 1 for metrics of ranx without a cutoff."""
     return int(metric.partition("@")[2] or 1)
 
@@ -225,7 +225,7 @@ class Benchmark:
     """
 
     collection: Collection
-    settings: Settings
+    settings: BenchmarkSettings
     qrels: Mapping[str, Qrels]
     systems: Mapping[str, SystemScores]
 
@@ -261,7 +261,9 @@ class Benchmark:
         return choose_primary(self.collection, self.settings, self.qrels)
 
 
-def choose_primary(collection: Collection, settings: Settings, qrels: Mapping[str, Qrels]) -> PrimaryComparison:
+def choose_primary(
+    collection: Collection, settings: BenchmarkSettings, qrels: Mapping[str, Qrels]
+) -> PrimaryComparison:
     """Returns the declared primary comparison, or the default one.
 
     The default metric is NDCG at the default cutoff. The default partition is the broadest one whose labels are all

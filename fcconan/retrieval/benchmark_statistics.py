@@ -10,7 +10,7 @@ from fcconan.retrieval.benchmark_settings import (
     ALL_PARTITIONS,
     AVERAGE,
     Benchmark,
-    Settings,
+    BenchmarkSettings,
     SystemScores,
     describe_families,
 )
@@ -89,7 +89,7 @@ def leaderboard_rows(result: Mapping[str, Any]) -> list[dict[str, Any]]:
     return rows + sorted(failed, key=lambda row: str(row["system"]))
 
 
-def primary_by_chance(result: Mapping[str, Any]) -> float | None:
+def primary_chance_level(result: Mapping[str, Any]) -> float | None:
     """Returns the chance level of the primary metric; None if the primary metric is an average."""
     metric, partition = _split_primary(result)
     found: float | None = result["chance"]["partitions"].get(partition, {}).get(metric)
@@ -172,7 +172,7 @@ def _intervals(benchmark: Benchmark) -> tuple[Floats, Floats]:
     return intervals, of_summaries
 
 
-def bootstrap_hs(values: Floats, settings: Settings, resamples: int | None = None) -> tuple[Floats, Floats]:
+def bootstrap_hs(values: Floats, settings: BenchmarkSettings, resamples: int | None = None) -> tuple[Floats, Floats]:
     """Bootstraps means over HS.
 
     Args:
@@ -305,7 +305,7 @@ def _compared_values(benchmark: Benchmark) -> Iterator[tuple[str, str, Floats]]:
             yield label, AVERAGE, np.array([one.mean(axis=0) for one in by_system])
 
 
-def order_agreement(benchmark: Benchmark) -> list[dict[str, Any]]:
+def compare_orders(benchmark: Benchmark) -> list[dict[str, Any]]:
     """Returns Kendall's tau between the orders of systems on two partitions, for each pair of partitions and metric."""
     settings, values = benchmark.settings, benchmark.values
     if len(benchmark.systems) < 2:

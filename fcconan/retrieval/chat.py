@@ -303,8 +303,8 @@ def parse_ranking(reply: Reply, *, ids: Sequence[str], wanted: int) -> ParsedRan
     value, status, reason = parse_field(reply, "ranking", _is_list_of_ids)
     if reason is not None:
         return ParsedRanking([], (status,), reason)
-    positions_of = {key: position for position, key in enumerate(ids)}
-    known = [positions_of[key] for key in value if key in positions_of]
+    position_by_id = {key: position for position, key in enumerate(ids)}
+    known = [position_by_id[key] for key in value if key in position_by_id]
     distinct = list(dict.fromkeys(known))[:wanted]
     found = {
         "repeated": len(set(value)) < len(value),

@@ -216,8 +216,8 @@ def _read_release(folder: Path, shared_cn: bool) -> Collection:
         raise InputError(f"{folder} holds labels without texts: `fcconan hydrate {folder} --out DIR` adds the texts")
     counts, aliases = manifest["counts"], manifest.get("aliases", {})
     splits = [split for split in ("train", *(["shared_cn"] if shared_cn else [])) if split in counts.get("train", {})]
-    configs_of = {tier: aliases.get(f"{tier}-qrels", f"{tier}-qrels") for tier in TIERS}
-    qrels = {tier: config for tier, config in configs_of.items() if config in counts} or {"test": "qrels"}
+    qrels_configs = {tier: aliases.get(f"{tier}-qrels", f"{tier}-qrels") for tier in TIERS}
+    qrels = {tier: config for tier, config in qrels_configs.items() if config in counts} or {"test": "qrels"}
     queries, corpus = (_read_texts(folder, config) if config in counts else {} for config in ("queries", "corpus"))
     return Collection(
         name=manifest["name"],
@@ -343,8 +343,10 @@ def _read_hub_dataset(dataset: str) -> Collection:
             return list(splits[split] if split in splits else splits[next(iter(splits))])
 
         corpus, queries = rows("corpus"), rows("queries")
-        config_of = {name.removesuffix("-qrels"): name for name in names if name.endswith("-qrels")}
-        judgements = {partition: _as_qrels(rows(name)) for partition, name in (config_of or {"test": names[0]}).items()}
+        config_by_partition = {name.removesuffix("-qrels"): name for name in names if name.endswith("-qrels")}
+        judgements = {
+            partition: _as_qrels(rows(name)) for partition, name in (config_by_partition or {"test": names[0]}).items()
+        }
         train = rows("train", "train") if "train" in configs else []
         texts = _texts_by_id(f"{dataset}, queries", ({"_id": row["_id"], "text": row["text"] or ""} for row in queries))
         catalogue = _texts_by_id(f"{dataset}, corpus", ({**row, "text": row["text"] or ""} for row in corpus))

@@ -219,7 +219,7 @@ class Dense:
         ids = list(corpus)
         query_vectors = self.encoder.encode(list(queries.values()), role=QUERY)
         catalogue = self.encoder.encode(list(corpus.values()), role=DOCUMENT)
-        scores, found = nearest(query_vectors, catalogue, k)
+        scores, found = find_nearest(query_vectors, catalogue, k)
         return Rankings(
             {
                 query: [(ids[index], float(score)) for index, score in zip(found[row], scores[row], strict=True)]
@@ -229,7 +229,7 @@ class Dense:
         )
 
 
-def nearest(query_vectors: Vectors, catalogue: Vectors, k: int) -> tuple[Vectors, npt.NDArray[np.int64]]:
+def find_nearest(query_vectors: Vectors, catalogue: Vectors, k: int) -> tuple[Vectors, npt.NDArray[np.int64]]:
     """Finds the k vectors with the largest dot product for each query.
 
     Args:

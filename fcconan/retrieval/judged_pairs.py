@@ -10,7 +10,7 @@ _COLUMNS = ("hate_speech", "counter_narrative", "label")
 
 
 def pairs_collection(pairs: Any) -> Collection:
-    """Makes a retrieval dataset without training pairs: the HS are queries, and all CNs are the catalogue.
+    """Creates a retrieval dataset without training pairs: the HS are queries, and all CNs are the catalogue.
 
     Args:
         pairs: A data frame, dataset or list of rows with `hate_speech`, `counter_narrative` and `label`

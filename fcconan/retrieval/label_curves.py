@@ -14,7 +14,7 @@ from fcconan.retrieval.label_learning import (
     LabelledPair,
     TooFewLabelsError,
     labelled_pairs,
-    learns,
+    learns_from_labels,
     rank_held_out,
 )
 from fcconan.retrieval.systems import Rankings, Retriever
@@ -26,7 +26,7 @@ MIN_HS = 4
 FOLDS = 10  # folds of HS; few, because each point needs one fit per fold and seed
 
 
-def learning_curves(benchmark: Benchmark, systems: Sequence[Retriever], *, seeds: int) -> dict[str, Any]:
+def compute_learning_curves(benchmark: Benchmark, systems: Sequence[Retriever], *, seeds: int) -> dict[str, Any]:
     """Computes learning curves over the number of labelled HS and over the number of judgements per HS.
 
     For each point, labels are subsampled at random. In each of 10 folds by leakage group, a system is fitted on the
@@ -54,7 +54,7 @@ def learning_curves(benchmark: Benchmark, systems: Sequence[Retriever], *, seeds
     points: list[tuple[int, int | None]] = [(number_of_hs, None) for number_of_hs in numbers]
     points += [(n_labelled, n_judged) for n_judged in JUDGEMENTS if n_judged < len(labels) / max(n_labelled, 1)]
     rows = []
-    for system in (one for one in systems if learns(one) and one.name in benchmark.systems):
+    for system in (one for one in systems if learns_from_labels(one) and one.name in benchmark.systems):
         for n_hs, n_judged in points:
             scores = []
             for seed in range(1 if (n_hs, n_judged) == (n_labelled, None) else seeds):

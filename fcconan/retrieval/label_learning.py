@@ -59,7 +59,7 @@ class LearningRetriever(Retriever, Protocol):
         ...
 
 
-def learns(system: Retriever) -> bool:
+def learns_from_labels(system: Retriever) -> bool:
     """Returns whether a system learns from labels."""
     return callable(getattr(system, "fit", None))
 

@@ -6,11 +6,11 @@ import numpy as np
 
 from fcconan.data import balanced_folds
 from fcconan.errors import InputError
-from fcconan.retrieval.benchmark_settings import AUC_FOLDS, CROSS_VALIDATED, Benchmark, Settings
+from fcconan.retrieval.benchmark_settings import AUC_FOLDS, CROSS_VALIDATED, Benchmark, BenchmarkSettings
 from fcconan.retrieval.label_learning import (
     check_held_out,
     labelled_pairs,
-    learns,
+    learns_from_labels,
     rank_held_out,
 )
 from fcconan.retrieval.label_systems import Popularity
@@ -18,13 +18,13 @@ from fcconan.retrieval.systems import Rankings, Retriever
 from fcconan.scoring import SOUND, Floats, Ints
 
 
-def check_may_learn(system: Retriever, settings: Settings) -> None:
+def check_may_learn(system: Retriever, settings: BenchmarkSettings) -> None:
     """Checks that the protocol allows a system to learn from labels.
 
     Raises:
         InputError: The protocol is `sound`, and the system is not the reference `popularity`.
     """
-    if settings.protocol == SOUND and learns(system) and not isinstance(system, Popularity):
+    if settings.protocol == SOUND and learns_from_labels(system) and not isinstance(system, Popularity):
         raise InputError(
             f"{system.name} learns from labels of other HS, which protocol sound does not allow: use --protocol "
             f"{CROSS_VALIDATED}"
@@ -77,14 +77,14 @@ def to_score_matrix(run: Rankings, benchmark: Benchmark) -> Floats:
         Scores of shape (HS, CNs): minus infinity for an unranked CN, nan for an HS on which the system failed.
     """
     collection = benchmark.collection
-    places = {key: place for place, key in enumerate(collection.corpus)}
-    found = np.full((len(collection.queries), len(places)), -np.inf)
+    columns = {key: column for column, key in enumerate(collection.corpus)}
+    found = np.full((len(collection.queries), len(columns)), -np.inf)
     for row, query in enumerate(collection.queries):
         if query in run.failures:
             found[row] = np.nan
             continue
         ranking = run.get(query, [])
-        found[row, [places[key] for key, _ in ranking]] = [score for _, score in ranking]
+        found[row, [columns[key] for key, _ in ranking]] = [score for _, score in ranking]
     return found
 
 

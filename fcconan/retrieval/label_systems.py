@@ -56,7 +56,7 @@ class Popularity:
         self._labels: Sequence[LabelledPair] = ()
 
     def fit(self, labels: Sequence[LabelledPair]) -> None:
-        """Takes the labels of other HS."""
+        """Stores the labels of other HS."""
         self._labels = labels
 
     def rank(self, queries: Mapping[str, str], corpus: Mapping[str, str], k: int) -> Rankings:
@@ -144,7 +144,7 @@ class LabelNeighbours:
         self._labels: Sequence[LabelledPair] = ()
 
     def fit(self, labels: Sequence[LabelledPair]) -> None:
-        """Takes the labels of other HS."""
+        """Stores the labels of other HS."""
         self._labels = labels
 
     def rank(self, queries: Mapping[str, str], corpus: Mapping[str, str], k: int) -> Rankings:

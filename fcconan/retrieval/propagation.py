@@ -88,17 +88,17 @@ class PairPropagation:
         cn_vectors = self.encoder.encode(known_cns, role=DOCUMENT)
         answers = np.zeros((len(known), len(known_cns)))  # 1 if the CN was written for the HS
         answers[hs, cn] = 1
-        chosen, scores_of = self.temperature, None
+        chosen, cv_scores = self.temperature, None
         if chosen is None:
-            chosen, scores_of = self._cross_validate(known_vectors, cn_vectors, answers, hs, cn)
+            chosen, cv_scores = self._cross_validate(known_vectors, cn_vectors, answers, hs, cn)
         bridge = _mean_cn_vectors(answers, cn_vectors)
         query_vectors = self.encoder.encode(list(queries.values()), role=QUERY).astype(np.float64)
         catalogue = self.encoder.encode(list(corpus.values()), role=DOCUMENT).astype(np.float64)
         ids = list(corpus)
         scores = blend_similarities(query_vectors, catalogue, known_vectors.astype(np.float64), bridge, chosen)
         resolved = {"temperature": chosen} | resolved_settings(self.encoder)
-        if scores_of is not None:
-            resolved["cross_validation"] = scores_of
+        if cv_scores is not None:
+            resolved["cross_validation"] = cv_scores
         return Rankings(
             {query: top_k(scores[row], ids, k) for row, query in enumerate(queries)},
             resolved=resolved,
@@ -117,7 +117,7 @@ class PairPropagation:
         """
         known_fold = np.zeros(len(known), dtype=np.int64)
         written_fold = np.zeros(len(known_cns), dtype=np.int64)
-        scores_of: dict[float, list[float]] = {value: [] for value in self.temperatures}
+        cv_scores: dict[float, list[float]] = {value: [] for value in self.temperatures}
         direct: list[float] = []
         for repeat in range(self.repeats):
             known_fold[hs] = written_fold[cn] = grouped_folds(self.train, self.folds, seed=self.seed + repeat)
@@ -129,10 +129,10 @@ class PairPropagation:
                 others = known[~queries].astype(np.float64)
                 direct += mean_metrics(query_vectors @ candidates.T, relevance)
                 for value in self.temperatures:
-                    scores_of[value] += mean_metrics(
+                    cv_scores[value] += mean_metrics(
                         blend_similarities(query_vectors, candidates, others, bridge, value), relevance
                     )
-        means = {value: float(np.mean(values)) for value, values in scores_of.items()}
+        means = {value: float(np.mean(values)) for value, values in cv_scores.items()}
         chosen = max(means, key=lambda value: (means[value], -value))
         table = {f"temperature {value}": round(mean, 6) for value, mean in means.items()}
         return chosen, {

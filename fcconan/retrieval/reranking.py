@@ -90,18 +90,18 @@ class Reranker:
         """
         first = rank_all(self.first_stage, queries, corpus, max(k, self.top))
         # `sorted` is stable: ties remain in the order of the first stage.
-        first_order = {
+        first_orders = {
             query: [key for key, _ in sorted(ranking, key=lambda entry: -entry[1])] for query, ranking in first.items()
         }
-        candidates_of = {query: [corpus[key] for key in keys[: self.top]] for query, keys in first_order.items()}
+        candidate_texts = {query: [corpus[key] for key in keys[: self.top]] for query, keys in first_orders.items()}
         calls = CallRecorder(self._chat)
         if self.strategy == "listwise":
-            orders = _listwise(calls, queries, candidates_of, self.window, self.step)
+            orders = _listwise(calls, queries, candidate_texts, self.window, self.step)
         else:
             order = {"pointwise": _pointwise, "pairwise": _pairwise}[self.strategy]
-            orders = {query: order(calls, query, queries[query], texts) for query, texts in candidates_of.items()}
+            orders = {query: order(calls, query, queries[query], texts) for query, texts in candidate_texts.items()}
         rankings = {}
-        for query, keys in first_order.items():
+        for query, keys in first_orders.items():
             after = [keys[position] for position in orders[query]] + keys[self.top :]
             rankings[query] = [(key, float(len(after) - rank)) for rank, key in enumerate(after)][:k]
         found = calls.rankings(rankings)
@@ -113,7 +113,11 @@ class Reranker:
 
 
 def _listwise(
-    calls: CallRecorder, messages: Mapping[str, str], candidates_of: Mapping[str, Sequence[str]], window: int, step: int
+    calls: CallRecorder,
+    messages: Mapping[str, str],
+    candidate_texts: Mapping[str, Sequence[str]],
+    window: int,
+    step: int,
 ) -> dict[str, list[int]]:
     """Orders the candidates of all queries, one window of each query at a time.
 
@@ -122,13 +126,13 @@ def _listwise(
     Returns:
         Query id -> positions of the candidates in the first stage, best first.
     """
-    orders = {query: list(range(len(texts))) for query, texts in candidates_of.items()}
-    plans = {query: list(window_bounds(len(texts), window, step)) for query, texts in candidates_of.items()}
+    orders = {query: list(range(len(texts))) for query, texts in candidate_texts.items()}
+    plans = {query: list(window_bounds(len(texts), window, step)) for query, texts in candidate_texts.items()}
     for turn in range(max(map(len, plans.values()), default=0)):
         bounds = {query: plan[turn] for query, plan in plans.items() if turn < len(plan)}
         shown = {query: orders[query][start:end] for query, (start, end) in bounds.items()}
         candidates = {
-            query: with_ids("p", [candidates_of[query][each] for each in order]) for query, order in shown.items()
+            query: with_ids("p", [candidate_texts[query][each] for each in order]) for query, order in shown.items()
         }
         requests = [LISTWISE.messages(candidates=each, message=messages[query]) for query, each in candidates.items()]
         for query, reply in zip(bounds, calls.send(LISTWISE, requests), strict=True):

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from fcconan.errors import InputError
 
 if TYPE_CHECKING:
-    from fcconan.retrieval.benchmark_settings import Settings
+    from fcconan.retrieval.benchmark_settings import BenchmarkSettings
     from fcconan.retrieval.collections import Collection
 
 LARGEST = 10_000_000
@@ -71,7 +71,7 @@ def compute_sample_size(
 
 
 def plan_judgements(
-    collection: "Collection", details: Mapping[str, Any], settings: "Settings", *, half_width: float
+    collection: "Collection", details: Mapping[str, Any], settings: "BenchmarkSettings", *, half_width: float
 ) -> dict[str, Any]:
     """Computes the sample size for each metric in the broadest partition, for the system with the largest deviation.
 

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from fcconan.scoring import PAPER_METRICS, RETRIEVAL_METRICS, Rule, chance, kendall_tau, parse_metric, to_gains
 
 if TYPE_CHECKING:
-    from fcconan.retrieval.benchmark_settings import Settings
+    from fcconan.retrieval.benchmark_settings import BenchmarkSettings
     from fcconan.retrieval.collections import Collection
 
 Floats = npt.NDArray[np.float64]
@@ -133,7 +133,7 @@ def _summarise(values: Floats) -> dict[str, float | None]:
 
 
 def study_broadest(
-    collection: "Collection", details: Mapping[str, Any], settings: "Settings", *, seeds: int
+    collection: "Collection", details: Mapping[str, Any], settings: "BenchmarkSettings", *, seeds: int
 ) -> dict[str, Any]:
     """Runs the study on the broadest partition of a benchmark.
 

@@ -38,7 +38,7 @@ SKIPPED_NEAREST = 10
 
 
 @dataclass(frozen=True)
-class Training:
+class TrainingSettings:
     """Settings of the fine-tuning of an encoder.
 
     Attributes:
@@ -67,7 +67,7 @@ def train_retriever(
     out: Path,
     *,
     model: Path | str,
-    training: Training | None = None,
+    training: TrainingSettings | None = None,
     left_out: int | None = None,
     device: str | None = None,
     progress: Callable[[str], None] = lambda line: None,
@@ -91,7 +91,7 @@ def train_retriever(
     Raises:
         InputError: There are too few pairs, `out` is in use, the model cannot be loaded, or training diverged.
     """
-    settings = training or Training()
+    settings = training or TrainingSettings()
     pairs = list(dict.fromkeys(pairs))
     if len(pairs) < 2:
         without = f" after {left_out} were left out because of leakage" if left_out else ""
@@ -146,15 +146,19 @@ def train_retriever(
     return report
 
 
-def _check_negatives(pairs: Sequence[TrainingPair], folds: npt.NDArray[np.int64] | None, settings: Training) -> None:
+def _check_negatives(
+    pairs: Sequence[TrainingPair], folds: npt.NDArray[np.int64] | None, settings: TrainingSettings
+) -> None:
     """Raises InputError if a training set has too few CNs of other groups for the hard negatives."""
     group = group_pairs(pairs)
     used = [np.ones(len(pairs), dtype=np.bool_)]
     if folds is not None:
         used += [folds != fold for fold in range(settings.folds)]
     for rows in used:
-        group_of = {pair.counter_narrative: int(one) for pair, one, row in zip(pairs, group, rows, strict=True) if row}
-        fewest = len(group_of) - max(Counter(group_of.values()).values())
+        group_by_cn = {
+            pair.counter_narrative: int(one) for pair, one, row in zip(pairs, group, rows, strict=True) if row
+        }
+        fewest = len(group_by_cn) - max(Counter(group_by_cn.values()).values())
         if fewest < settings.hard_negatives:
             raise InputError(
                 f"found {fewest} CNs of other groups; expected at least {settings.hard_negatives} for hard negatives: "
@@ -169,7 +173,7 @@ def _is_finite(model: Any) -> bool:
 def _choose_epochs(
     pairs: list[TrainingPair],
     folds: npt.NDArray[np.int64],
-    settings: Training,
+    settings: TrainingSettings,
     load: Callable[[], Any],
     partial_folder: Path,
     inputs: Mapping[str, Any],
@@ -196,7 +200,7 @@ def _checkpoint(partial_folder: Path, inputs: Mapping[str, Any], fold: int) -> C
 
 
 def _score_fold(
-    model: Any, others: list[TrainingPair], held_out: list[TrainingPair], settings: Training, folder: Path
+    model: Any, others: list[TrainingPair], held_out: list[TrainingPair], settings: TrainingSettings, folder: Path
 ) -> list[float]:
     """Trains on the other folds and returns the held-out score after 0, 1, ... epochs."""
     scores = [_score_pairs(model, held_out)]
@@ -263,7 +267,7 @@ def find_hard_negatives(model: Any, pairs: Sequence[TrainingPair], number: int) 
 def _train(
     model: Any,
     pairs: Sequence[TrainingPair],
-    settings: Training,
+    settings: TrainingSettings,
     epochs: int,
     folder: Path,
     *,

@@ -32,8 +32,8 @@ def group_pairs(pairs: Sequence[TrainingPair]) -> npt.NDArray[np.int64]:
 def index_texts(texts: Iterable[str]) -> tuple[list[str], npt.NDArray[np.int64]]:
     """Returns the distinct texts in the order of their first occurrence, and the index of each text among them."""
     all_texts = list(texts)
-    places = {text: place for place, text in enumerate(dict.fromkeys(all_texts))}
-    return list(places), np.array([places[text] for text in all_texts], dtype=np.int64)
+    indices = {text: index for index, text in enumerate(dict.fromkeys(all_texts))}
+    return list(indices), np.array([indices[text] for text in all_texts], dtype=np.int64)
 
 
 def grouped_folds(pairs: Sequence[TrainingPair], n_folds: int, *, seed: int) -> npt.NDArray[np.int64]:

@@ -20,7 +20,7 @@ from fcconan.services.results import DRY_RUN
 from fcconan.services.rows import Source, run_name
 
 if TYPE_CHECKING:
-    from fcconan.retrieval import Collection, Maker, Retriever, RunCache, Settings, Suite
+    from fcconan.retrieval import BenchmarkSettings, Collection, Maker, Retriever, RunCache, Suite
 
 LOCAL = "Local models"
 _ANSWERS = "journal.sqlite"
@@ -291,10 +291,10 @@ def _collection(dataset: Source, options: BenchOptions, qrels: Mapping[str, Any]
     return replace(collection, partitions={name: collection.partitions[name] for name in chosen})
 
 
-def _settings(options: BenchOptions, suite: "Suite") -> "Settings":
-    from fcconan.retrieval import Settings
+def _settings(options: BenchOptions, suite: "Suite") -> "BenchmarkSettings":
+    from fcconan.retrieval import BenchmarkSettings
 
-    return Settings(
+    return BenchmarkSettings(
         options.protocol,
         options.metric,
         options.cutoff,
@@ -362,7 +362,7 @@ def _study(
     result: dict[str, Any],
     details: dict[str, Any],
     collection: "Collection",
-    settings: "Settings",
+    settings: "BenchmarkSettings",
     options: BenchOptions,
 ) -> None:
     """Adds the studies of sparse labels and of the number of judged pairs."""

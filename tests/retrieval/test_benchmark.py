@@ -17,7 +17,7 @@ from scipy import stats
 from fcconan.errors import InputError
 from fcconan.models.client import EndpointError
 from fcconan.retrieval.benchmark import bench
-from fcconan.retrieval.benchmark_settings import Settings
+from fcconan.retrieval.benchmark_settings import BenchmarkSettings
 from fcconan.retrieval.collections import Collection, load_collection
 from fcconan.retrieval.lexical import BM25, Random, TfIdf
 from fcconan.retrieval.run_cache import RunCache
@@ -57,7 +57,7 @@ def collection(demo: Path) -> Collection:
 
 
 def run(collection: Collection, *systems: Retriever, **settings: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-    chosen = Settings(**{"resamples": 200, **settings}).resolve(collection)
+    chosen = BenchmarkSettings(**{"resamples": 200, **settings}).resolve(collection)
     return bench(collection, systems, chosen)
 
 
@@ -316,7 +316,7 @@ def test_finished_runs_are_kept_with_their_configuration_and_reused(collection: 
             calls.append(len(queries))
             return super().rank(queries, corpus, k)
 
-    settings = Settings(resamples=100).resolve(collection)
+    settings = BenchmarkSettings(resamples=100).resolve(collection)
     kept = RunCache(tmp_path)
     first, _ = bench(collection, [Counted()], settings, cache=kept)
     second, _ = bench(collection, [Counted()], settings, cache=kept)
@@ -384,12 +384,12 @@ def test_settings_out_of_range(collection: Collection) -> None:
         ({"metrics": ("ndcg@61",)}, "the cutoff is 61: give 1 to 60, the size of the catalogue"),
     ):
         with pytest.raises(InputError, match=message):
-            Settings(**bad).resolve(collection)
-    assert Settings(metrics=("ndcg@60", "bpref")).resolve(collection).metrics == ("ndcg@60", "bpref")
-    assert Settings().resolve(collection).depth == 60
-    assert Settings(depth=20).resolve(collection).depth == 20
-    assert Settings(depth=3).resolve(collection).depth == 10
-    assert Settings(depth=3, metrics=("mrr@40",)).resolve(collection).depth == 40
+            BenchmarkSettings(**bad).resolve(collection)
+    assert BenchmarkSettings(metrics=("ndcg@60", "bpref")).resolve(collection).metrics == ("ndcg@60", "bpref")
+    assert BenchmarkSettings().resolve(collection).depth == 60
+    assert BenchmarkSettings(depth=20).resolve(collection).depth == 20
+    assert BenchmarkSettings(depth=3).resolve(collection).depth == 10
+    assert BenchmarkSettings(depth=3, metrics=("mrr@40",)).resolve(collection).depth == 40
     with pytest.raises(
         InputError, match=r"two systems are called 'bm25': .* the name of a run is the sixth column of its file$"
     ):

@@ -18,7 +18,7 @@ import yaml
 from fcconan.errors import InputError
 from fcconan.models.client import EndpointError
 from fcconan.retrieval.benchmark import bench
-from fcconan.retrieval.benchmark_settings import Settings, choose_primary, read_primary
+from fcconan.retrieval.benchmark_settings import BenchmarkSettings, choose_primary, read_primary
 from fcconan.retrieval.collections import Collection, load_collection
 from fcconan.retrieval.lexical import BM25, BM25Fast, Random, TfIdf
 from fcconan.retrieval.systems import Retriever
@@ -61,7 +61,7 @@ class Down:
 
 
 def run(collection: Collection, *systems: Retriever, **settings: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-    return bench(collection, systems, Settings(**{"resamples": 200, **settings}).resolve(collection))
+    return bench(collection, systems, BenchmarkSettings(**{"resamples": 200, **settings}).resolve(collection))
 
 
 def five(collection: Collection) -> list[Retriever]:
@@ -248,14 +248,14 @@ def test_the_default_is_the_broadest_partition_with_confirmed_labels_only(
 ) -> None:
     edited = _edited(demo, tmp_path, edit)
     qrels = {name: edited.qrels(name) for name in edited.partitions}
-    found = choose_primary(edited, Settings().resolve(edited), qrels)
+    found = choose_primary(edited, BenchmarkSettings().resolve(edited), qrels)
     assert (found.metric, found.partition, found.why) == ("ndcg@10", partition, why)
 
 
 def test_the_default_among_chosen_and_added_partitions(collection: Collection, tmp_path: Path) -> None:
     def default(chosen: Collection, **settings: Any) -> tuple[str, str]:
         qrels = {name: chosen.qrels(name) for name in chosen.partitions}
-        found = choose_primary(chosen, Settings(**settings).resolve(chosen), qrels)
+        found = choose_primary(chosen, BenchmarkSettings(**settings).resolve(chosen), qrels)
         return str(found), found.why
 
     bronze, diamond = (replace(collection, partitions={n: collection.partitions[n]}) for n in ("bronze", "diamond"))
@@ -292,7 +292,7 @@ def test_the_default_among_chosen_and_added_partitions(collection: Collection, t
 )
 def test_a_declared_primary_comparison_is_read(collection: Collection, text: str, protocol: str, found: str) -> None:
     names = ["gold", "a@b", "b", "5"]
-    settings = Settings(protocol, metrics=("mrr", "ndcg@5")).resolve(collection)
+    settings = BenchmarkSettings(protocol, metrics=("mrr", "ndcg@5")).resolve(collection)
     assert str(read_primary(text, settings, names)) == found
 
 
@@ -314,7 +314,7 @@ def test_a_primary_comparison_that_the_run_lacks(
     collection: Collection, text: str, protocol: str, message: str
 ) -> None:
     with pytest.raises(InputError) as caught:
-        Settings(protocol, primary=text).resolve(collection)
+        BenchmarkSettings(protocol, primary=text).resolve(collection)
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)
 

@@ -11,7 +11,7 @@ from sklearn.linear_model import LogisticRegression
 from fcconan.data import balanced_folds, leakage_groups
 from fcconan.errors import InputError
 from fcconan.retrieval.benchmark import bench
-from fcconan.retrieval.benchmark_settings import Settings
+from fcconan.retrieval.benchmark_settings import BenchmarkSettings
 from fcconan.retrieval.collections import Collection, Qrels
 from fcconan.retrieval.dense import Vectors
 from fcconan.retrieval.label_curves import subsample_labels
@@ -19,7 +19,7 @@ from fcconan.retrieval.label_learning import (
     LabelledPair,
     TooFewLabelsError,
     labelled_pairs,
-    learns,
+    learns_from_labels,
     rank_held_out,
 )
 from fcconan.retrieval.label_systems import LabelNeighbours, Longest, Popularity, Supervised
@@ -132,8 +132,8 @@ def test_popularity_by_hand() -> None:
 def test_longest_first_with_ties_in_the_order_of_the_catalogue() -> None:
     found = Longest().rank({"a": "", "b": ""}, {"p": "four", "q": "longer", "r": "also", "s": "sixsix"}, 3)
     assert found == {key: [("q", 6.0), ("s", 6.0), ("p", 4.0)] for key in "ab"}
-    assert not learns(Longest())
-    assert learns(Popularity())
+    assert not learns_from_labels(Longest())
+    assert learns_from_labels(Popularity())
 
 
 def shares_by_loop(
@@ -256,12 +256,12 @@ def test_supervised_refuses_labels_of_one_kind_and_protocol_sound_refuses_superv
     system.fit([label._replace(relevance=0) for label in labels])
     with pytest.raises(InputError, match="found 0 positives among"):
         system.rank(collection.queries, collection.corpus, 3)
-    settings = Settings(metrics=("mrr@3",), k=3, resamples=100).resolve(collection_of(LABELS))
+    settings = BenchmarkSettings(metrics=("mrr@3",), k=3, resamples=100).resolve(collection_of(LABELS))
     with pytest.raises(InputError, match="use --protocol cross-validated"):
         bench(collection_of(LABELS), [Supervised(encoder=Letters())], settings)
 
 
-SETTINGS = Settings(protocol="cross-validated", metrics=("ndcg@3",), k=3, resamples=100, repeats=4)
+SETTINGS = BenchmarkSettings(protocol="cross-validated", metrics=("ndcg@3",), k=3, resamples=100, repeats=4)
 
 
 def test_a_benchmark_of_systems_that_learn() -> None:
@@ -307,7 +307,7 @@ def test_a_score_on_judged_pairs_is_that_of_the_ranking_without_the_others() -> 
             return Rankings(dict.fromkeys(queries, order))
 
     queries = {key: HS[key] for key in "acd"}
-    settings = Settings(metrics=("mrr@2", "accuracy@2"), k=2, resamples=100)
+    settings = BenchmarkSettings(metrics=("mrr@2", "accuracy@2"), k=2, resamples=100)
     result, _ = bench(collection_of(qrels, queries, corpus), [Fixed()], settings)
     one = result["systems"]["fixed"]
     # All CNs: q is second for a, t fifth for c. Judged only: q, s for a; p, t, u for c; d has no positive.
@@ -398,7 +398,7 @@ def test_unconfirmed_labels_are_kept_dropped_or_reversed() -> None:
     assert dropped.qrels("test") == LABELS | {"a": {"y": 0, "z": 0}, "c": {"x": 0, "y": 1}}
     reversed_ = collection.with_unconfirmed("reverse")
     assert reversed_.qrels("test") == LABELS | {"a": {"x": 0, "y": 0, "z": 0}, "c": {"x": 0, "y": 1, "z": 1}}
-    settings = Settings(metrics=("mrr@3",), k=3, resamples=100)
+    settings = BenchmarkSettings(metrics=("mrr@3",), k=3, resamples=100)
     results = [bench(one, [Longest()], settings)[0] for one in (collection, dropped, reversed_)]
     assert [result["settings"]["unconfirmed"] for result in results] == ["keep", "drop", "reverse"]
     assert ["|unconfirmed:" in result["signature"] for result in results] == [False, True, True]

@@ -12,7 +12,7 @@ import pytest
 from scipy import stats
 
 from fcconan.errors import InputError
-from fcconan.retrieval.benchmark_settings import Settings
+from fcconan.retrieval.benchmark_settings import BenchmarkSettings
 from fcconan.retrieval.collections import Collection
 from fcconan.retrieval.sample_size import LARGEST, compute_sample_size, mean_pool_size, plan_judgements
 from fcconan.retrieval.sparsity import FRACTIONS, study_broadest, study_sparsity
@@ -307,7 +307,7 @@ def _benchmark(
 
 def test_the_broadest_partition_of_a_benchmark_is_studied() -> None:
     collection, details = _benchmark({"good": {"q": 1.0, "r": 1.0}, "bad": {"q": 0.25, "r": None}}, {"bad": ["r"]})
-    settings = Settings("sound", ("mrr@4",), k=4, seed=3).resolve(collection)
+    settings = BenchmarkSettings("sound", ("mrr@4",), k=4, seed=3).resolve(collection)
     found = study_broadest(collection, details, settings, seeds=5)
     assert (found["partition"], found["seeds"], found["seed"]) == ("broad", 5, 3)
     systems = found["fractions"][0]["metrics"]["mrr@4"]["systems"]
@@ -418,7 +418,7 @@ def test_plan_of_a_benchmark_is_for_the_system_that_varies_most() -> None:
     collection, details = _benchmark(
         {"good": {"q": 1.0, "r": 1.0}, "bad": {"q": 0.2, "r": 0.4}, "none": {"q": 0.0, "r": 1.0}}
     )
-    settings = Settings("sound", ("mrr@4",), k=2).resolve(collection)
+    settings = BenchmarkSettings("sound", ("mrr@4",), k=2).resolve(collection)
     found = plan_judgements(collection, details, settings, half_width=0.5)
     assert (found["partition"], found["half_width"], found["confidence"]) == ("broad", 0.5, 0.95)
     assert found["judged_per_query"] == {"exhaustive": 10, "pooled": 3.5}
@@ -438,10 +438,10 @@ def test_plan_of_a_benchmark_is_for_the_system_that_varies_most() -> None:
 
 def test_the_system_that_varies_most_need_not_be_the_last() -> None:
     collection, details = _benchmark({"good": {"q": 0.3, "r": 0.4}, "bad": {"q": 0.0, "r": 1.0}, "none": {"q": 0.2}})
-    settings = Settings("sound", ("mrr@4",), k=2).resolve(collection)
+    settings = BenchmarkSettings("sound", ("mrr@4",), k=2).resolve(collection)
     assert [row["system"] for row in plan_judgements(collection, details, settings, half_width=0.5)["rows"]] == ["bad"]
     # t(1) at 95 % is 6.31375. A metric without a plan does not end the list.
-    settings = Settings("sound", ("hit_rate@4", "mrr@4"), k=2, confidence=0.9).resolve(collection)
+    settings = BenchmarkSettings("sound", ("hit_rate@4", "mrr@4"), k=2, confidence=0.9).resolve(collection)
     for parts in details["per_query"].values():
         parts["broad"]["hit_rate@4"] = {"q": 1.0}
     (row,) = plan_judgements(collection, details, settings, half_width=0.5)["rows"]
@@ -450,5 +450,5 @@ def test_the_system_that_varies_most_need_not_be_the_last() -> None:
 
 def test_a_metric_with_one_figure_has_no_plan() -> None:
     collection, details = _benchmark({"bad": {"q": 0.25, "r": None}})
-    settings = Settings("sound", ("mrr@4",), k=2).resolve(collection)
+    settings = BenchmarkSettings("sound", ("mrr@4",), k=2).resolve(collection)
     assert plan_judgements(collection, details, settings, half_width=0.5)["rows"] == []

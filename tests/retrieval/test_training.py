@@ -18,7 +18,7 @@ from fcconan.errors import InputError
 from fcconan.retrieval import training
 from fcconan.retrieval.dense import SentenceEncoder, load_model
 from fcconan.retrieval.systems import TrainingPair
-from fcconan.retrieval.training import Training, find_hard_negatives, train_retriever
+from fcconan.retrieval.training import TrainingSettings, find_hard_negatives, train_retriever
 from fcconan.retrieval.training_data import group_pairs, make_batches
 from tests.retrieval.tiny import tiny_encoder
 
@@ -29,7 +29,7 @@ PAIRS = [
     for game in ("cards", "harvest")
     for number in ("once", "twice")
 ]
-FAST = Training(epochs=12, batch_size=4, learning_rate=3e-3, hard_negatives=1)
+FAST = TrainingSettings(epochs=12, batch_size=4, learning_rate=3e-3, hard_negatives=1)
 
 
 @pytest.fixture(scope="module")
@@ -137,19 +137,19 @@ def test_the_same_seed_gives_the_same_weights_and_half_a_checkpoint_is_not_gone_
 def test_training_says_nothing_where_no_one_looks(
     tiny: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    train_retriever(PAIRS, tmp_path / "model", model=tiny, training=Training(epochs=1, batch_size=4))
+    train_retriever(PAIRS, tmp_path / "model", model=tiny, training=TrainingSettings(epochs=1, batch_size=4))
     assert capfd.readouterr() == ("", "")
 
 
 def test_a_training_that_diverges_writes_no_model(tiny: Path, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="diverged: give a smaller rate"):
         train_retriever(
-            PAIRS, tmp_path / "model", model=tiny, training=Training(epochs=2, batch_size=4, learning_rate=1e38)
+            PAIRS, tmp_path / "model", model=tiny, training=TrainingSettings(epochs=2, batch_size=4, learning_rate=1e38)
         )
     assert list(tmp_path.iterdir()) == []
 
 
-CHOOSING = Training(max_epochs=2, folds=2, batch_size=4, learning_rate=1e-3)
+CHOOSING = TrainingSettings(max_epochs=2, folds=2, batch_size=4, learning_rate=1e-3)
 
 
 @pytest.mark.long
@@ -164,7 +164,7 @@ def test_cross_validation_chooses_the_epochs_and_resumes(
     assert len(means) == 3
 
     fitted: list[str] = []
-    fit = training._fit
+    fit = training._train
 
     def interrupted(*arguments: Any, **named: Any) -> Any:
         fitted.append(Path(arguments[4]).name)
@@ -172,7 +172,7 @@ def test_cross_validation_chooses_the_epochs_and_resumes(
             raise KeyboardInterrupt
         return fit(*arguments, **named)
 
-    monkeypatch.setattr(training, "_fit", interrupted)
+    monkeypatch.setattr(training, "_train", interrupted)
     with pytest.raises(KeyboardInterrupt):
         train_retriever(PAIRS, tmp_path / "cut", model=tiny, training=CHOOSING)
     fold = tmp_path / "cut.partial" / "fold-0.json"
@@ -244,7 +244,7 @@ def test_bad_input_is_refused_before_training(tiny: Path, tmp_path: Path) -> Non
     with pytest.raises(InputError, match=r"form 2 groups .* fewer than the 3 folds"):
         train_retriever(PAIRS[:4], out, model=tiny)
     with pytest.raises(InputError, match="found 22 CNs of other groups; expected at least 23 for"):
-        train_retriever(PAIRS, out, model=tiny, training=Training(epochs=1, hard_negatives=23))
+        train_retriever(PAIRS, out, model=tiny, training=TrainingSettings(epochs=1, hard_negatives=23))
     with pytest.raises(InputError, match="found 0 CNs of other groups; expected at least 1 for"):
         train_retriever(PAIRS[:2], out, model=tiny, training=FAST)
     with pytest.raises(InputError, match="cannot be loaded"):

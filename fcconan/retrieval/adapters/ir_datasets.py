@@ -28,7 +28,7 @@ def register(dataset: str, name: str | None = None, *, revision: str | None = No
         InputError: `ir_datasets` is not installed, the name is already registered, or the dataset cannot be read.
     """
     try:
-        from fcconan.retrieval.adapters.ir_datasets_parts import parts_of
+        from fcconan.retrieval.adapters.ir_datasets_parts import make_components
     except ImportError as error:
         raise InputError(f"ir_datasets cannot be imported ({error}): run `pip install ir_datasets`") from error
     import ir_datasets
@@ -41,7 +41,7 @@ def register(dataset: str, name: str | None = None, *, revision: str | None = No
     if taken:
         raise InputError(f"ir_datasets has a dataset {taken[0]!r} already: give this one another name")
     card = read_card(folder)
-    made = parts_of(collection, name, card.one("language"))
+    made = make_components(collection, name, card.one("language"))
     for each, parts in made.items():
         served = ir_datasets.Dataset(*parts, _Documentation(card))
         counts = _counts(served)

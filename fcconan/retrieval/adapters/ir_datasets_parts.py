@@ -11,7 +11,7 @@ from fcconan.retrieval.collections import Collection
 RELEVANCES = {0: "judged as no fitting answer to the message", 1: "judged as a fitting answer to the message"}
 
 
-def parts_of(collection: Collection, name: str, language: str | None) -> dict[str, list[Any]]:
+def make_components(collection: Collection, name: str, language: str | None) -> dict[str, list[Any]]:
     """Returns the components of each registered name: documents, queries and, for a tier, its judgements.
 
     Args:
