@@ -94,20 +94,20 @@ def make_batches(
     for index in map(int, generator.permutation(len(pairs))):
         own_positives = positives[pairs[index].hate_speech]
         new_cns = {pairs[index].counter_narrative, *negatives[index]}
-        for place in sorted(range(len(batches)), key=lambda one: len(batches[one])):
-            room = len(batches[place]) < batch_size
+        for batch in sorted(range(len(batches)), key=lambda one: len(batches[one])):
+            has_room = len(batches[batch]) < batch_size
             if (
-                room
-                and batch_cns[place].isdisjoint(own_positives | new_cns)
-                and batch_positives[place].isdisjoint(new_cns)
+                has_room
+                and batch_cns[batch].isdisjoint(own_positives | new_cns)
+                and batch_positives[batch].isdisjoint(new_cns)
             ):
                 break
         else:
-            place = len(batches)
+            batch = len(batches)
             batches.append([])
             batch_cns.append(set())
             batch_positives.append(set())
-        batches[place].append(index)
-        batch_cns[place] |= new_cns
-        batch_positives[place] |= own_positives
+        batches[batch].append(index)
+        batch_cns[batch] |= new_cns
+        batch_positives[batch] |= own_positives
     return batches

