@@ -1,4 +1,4 @@
-"""The benchmark as a whole: both protocols on the demo dataset, against figures computed another way."""
+"""The benchmark as a whole: both protocols on the demo dataset, against independent computations."""
 
 import json
 import shutil
@@ -61,7 +61,7 @@ def run(collection: Collection, *systems: Retriever, **settings: Any) -> tuple[d
     return bench(collection, systems, chosen)
 
 
-def test_sound_figures_follow_from_the_rankings_and_labels(collection: Collection) -> None:
+def test_sound_scores_follow_from_the_rankings_and_labels(collection: Collection) -> None:
     result, details = run(collection, BM25())
     for tier in TIERS:
         qrels = collection.qrels(tier)
@@ -167,7 +167,7 @@ def test_a_system_that_always_fails_leaves_the_others(collection: Collection) ->
 
 
 class Says:
-    """Returns what it was given; its name is `says`."""
+    """Returns given rankings under the name `says`."""
 
     name = "says"
 
@@ -294,7 +294,7 @@ def test_the_same_call_gives_the_same_bytes_and_another_seed_other_intervals(col
     assert "|bootstrap:200-by-hs|orders:200-by-hs|labels:200-by-hs-and-cn|confidence:0.99|" in wider
 
 
-def test_one_hs_has_figures_and_no_interval(collection: Collection) -> None:
+def test_one_hs_has_scores_and_no_interval(collection: Collection) -> None:
     key = next(iter(collection.queries))
     labels = collection.qrels("gold")
     key = next(query for query, row in labels.items() if any(row.values()))

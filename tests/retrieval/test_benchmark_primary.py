@@ -76,13 +76,13 @@ def family(result: Mapping[str, Any], name: str) -> list[dict[str, Any]]:
 
 
 def _series(details: Mapping[str, Any], row: Mapping[str, Any]) -> Floats:
-    """Differences of a comparison for every HS, from the figures of the report; nan where there is none."""
+    """Returns the differences of a comparison for each HS, from the scores of the report; nan if undefined."""
     a, b = (details["per_query"][row[side]][row["partition"]][row["metric"]].values() for side in "ab")
     return np.array([np.nan if None in pair else pair[0] - pair[1] for pair in zip(a, b, strict=True)])
 
 
 def _step_down(rows: list[dict[str, Any]], details: Mapping[str, Any], resamples: int) -> list[float]:
-    """The adjusted p values of a family by a loop over draws, from statistics of one test at a time."""
+    """Returns the adjusted p values of a family by a loop over resamples and single tests."""
     differences = [_series(details, row) for row in rows]
     norms = [np.sqrt(np.nansum(one**2)) or 1.0 for one in differences]
     observed = [abs(np.nansum(one)) / norm for one, norm in zip(differences, norms, strict=True)]
@@ -189,7 +189,7 @@ def test_a_family_that_can_find_nothing_is_told(collection: Collection, n_querie
     assert result["signature"].endswith(f"|floor:{floor:.3g}|correction:max-t")
 
 
-def test_a_family_without_an_hs_that_two_systems_share_is_told(collection: Collection) -> None:
+def test_a_family_without_an_hs_that_two_systems_share_is_noted(collection: Collection) -> None:
     none = replace(collection, partitions={"gold": lambda: {query: {} for query in collection.queries}})
     result, _ = run(none, BM25(), TfIdf(), metrics=("ndcg@10",))
     assert [(one["n_tests"], one["floor"]) for one in result["families"]] == [(0, None)]

@@ -1,4 +1,4 @@
-"""What a benchmark runs on: folders of `fcconan build`, of BEIR, and in the layout of MTEB."""
+"""Retrieval datasets: folders of `fcconan build`, of BEIR, and with the configs of MTEB."""
 
 import json
 import re

@@ -62,7 +62,7 @@ class Letters:
 
 
 class Recorder:
-    """A system that writes down what it is given, and ranks nothing but the first CN."""
+    """A system that records its inputs and ranks only the first CN."""
 
     name = "recorder"
 
@@ -407,7 +407,7 @@ def test_unconfirmed_labels_are_kept_dropped_or_reversed() -> None:
 
 
 class Keeper:
-    """A system that keeps what it was given, by mistake."""
+    """A system that wrongly remembers earlier labels."""
 
     name = "keeper"
 

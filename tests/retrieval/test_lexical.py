@@ -1,4 +1,4 @@
-"""Systems without a model: scores worked out by hand, and equal to scikit-learn and rank-bm25."""
+"""Lexical systems: scores by hand, and equality with scikit-learn and rank-bm25."""
 
 import math
 from collections.abc import Sequence

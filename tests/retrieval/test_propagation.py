@@ -1,4 +1,4 @@
-"""Pair propagation, by hand on vectors in the plane, and that nothing but training pairs decides its choices."""
+"""Pair propagation, by hand on vectors in the plane; only training pairs determine its choices."""
 
 import math
 from collections.abc import Sequence

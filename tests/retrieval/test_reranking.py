@@ -28,7 +28,7 @@ QUERIES = {"q1": "Ombrey bakers cheat", "q2": "Tessok songs"}
 
 
 class Fixed:
-    """Ranks the catalogue in the order it comes in, with equal scores, so that only that order counts."""
+    """Returns the catalogue in its order, with equal scores."""
 
     def __init__(self, configuration: Any = None, failures: Mapping[str, str] | None = None) -> None:
         self.name = "fixed"
@@ -67,7 +67,7 @@ def system(server: Server, folder: Path, first_stage: Any = None, *, concurrency
 
 
 def corpus(n: int) -> dict[str, str]:
-    """The later a CN stands, the more of its words are those of the message `w0 w1 ...`."""
+    """Returns CNs that share more words with the message `w0 w1 ...` the later they are in the catalogue."""
     return {f"cn-{number}": " ".join(f"w{word}" for word in range(number)) for number in range(n)}
 
 

@@ -1,4 +1,4 @@
-"""Finished runs on disk: reused only where nothing that changes them has changed."""
+"""Cached runs: reused only if all inputs are unchanged."""
 
 import json
 import re
@@ -34,7 +34,7 @@ FOUND = Rankings(
 
 
 class Unnamed:
-    """A system that does not say what changes its output."""
+    """A system without a `configuration`."""
 
     name = "mine"
 
@@ -53,7 +53,7 @@ def place(kept: RunCache, system: Any = None, collection: Collection = COLLECTIO
     return checkpoint
 
 
-def test_a_kept_run_is_read_back_exactly(kept: RunCache) -> None:
+def test_a_cached_run_is_read_back_exactly(kept: RunCache) -> None:
     checkpoint = place(kept)
     assert not kept.folder.exists()
     assert load_run(checkpoint) is None
@@ -75,7 +75,7 @@ def test_the_same_system_on_the_same_data_is_found_again(kept: RunCache) -> None
     assert load_run(place(kept, TfIdf(options={"binary": True, "min_df": 1}))) == FOUND
 
 
-def test_whatever_changes_a_run_changes_its_place(kept: RunCache, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_input_of_a_run_changes_its_checkpoint(kept: RunCache, monkeypatch: pytest.MonkeyPatch) -> None:
     reordered = {key: COLLECTION.corpus[key] for key in ("cn-y", "cn-x")}
     places = [
         place(kept),
@@ -101,11 +101,11 @@ def test_whatever_changes_a_run_changes_its_place(kept: RunCache, monkeypatch: p
         assert load_run(each) is None
 
 
-def test_a_system_that_does_not_say_what_it_is_is_never_kept(kept: RunCache) -> None:
+def test_a_system_without_a_configuration_is_never_cached(kept: RunCache) -> None:
     assert kept.checkpoint(Unnamed(), COLLECTION, 10) is None
 
 
-def test_a_run_with_failures_is_not_kept(kept: RunCache) -> None:
+def test_a_run_with_failures_is_not_cached(kept: RunCache) -> None:
     checkpoint = place(kept)
     save_run(checkpoint, Rankings({"hs-a": [("cn-x", 1.0)]}, failures={"hs-b": "429"}))
     assert not kept.folder.exists()

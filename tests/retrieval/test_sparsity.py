@@ -1,4 +1,4 @@
-"""Removal of positives against all subsets, taken one by one; plans against figures by hand and simulation."""
+"""Removal of positives against all subsets; sample sizes against values by hand and simulation."""
 
 import itertools
 import json
@@ -45,7 +45,7 @@ def _reciprocal_rank(ranking: Sequence[str], positives: set[str]) -> float:
 
 
 def _subsets(kept: int) -> list[dict[str, set[str]]]:
-    """Every way to keep some of the positives; they are equally likely."""
+    """Returns all equally likely subsets of the positives."""
     pairs = [(query, key) for query, row in QRELS.items() for key, value in row.items() if value > 0]
     return [
         {query: {key for asked, key in subset if asked == query} for query in QUERIES}
@@ -62,7 +62,7 @@ def _mrr(runs: Mapping[str, Mapping[str, Sequence[str]]], positives: Mapping[str
 
 @pytest.mark.parametrize("every", [True, False])
 @pytest.mark.parametrize(("fraction", "kept"), [(0.75, 3), (0.5, 2), (0.25, 1)])
-def test_figures_are_those_of_all_ways_to_keep_positives(every: bool, fraction: float, kept: int) -> None:
+def test_scores_are_means_over_all_subsets_of_positives(every: bool, fraction: float, kept: int) -> None:
     found = _study(RUNS, Rule(("mrr@4",), all_queries=every), fractions=[fraction])["fractions"][0]
     subsets = _subsets(kept)
     exact = np.array([_mrr(RUNS, subset, every) for subset in subsets])
@@ -223,7 +223,7 @@ def test_failed_queries_are_left_out_of_the_means_of_their_system() -> None:
     assert abs(found["metrics"]["mrr@4"]["systems"]["bad"]["mean"] - 1 / 12) < 4.5 * (1 / 4) / math.sqrt(SEEDS / 4)
 
 
-def test_without_positives_and_with_one_system_there_is_no_figure_to_compare() -> None:
+def test_without_positives_and_with_one_system_there_is_no_score_to_compare() -> None:
     nothing = {"mean": None, "sd": None, "low": None, "high": None}
     found = study_sparsity(RUNS, {"q": {"a": 0}}, QUERIES, n_corpus=10, k=4, rule=Rule(("mrr@4",)), seeds=2)
     for entry in found["fractions"]:
@@ -448,7 +448,7 @@ def test_the_system_that_varies_most_need_not_be_the_last() -> None:
     assert row["half_width_now"] == pytest.approx(6.31375 * 0.5, abs=1e-5)
 
 
-def test_a_metric_with_one_figure_has_no_plan() -> None:
+def test_a_metric_with_one_score_has_no_sample_size() -> None:
     collection, details = _benchmark({"bad": {"q": 0.25, "r": None}})
     settings = BenchmarkSettings("sound", ("mrr@4",), k=2).resolve(collection)
     assert plan_judgements(collection, details, settings, half_width=0.5)["rows"] == []

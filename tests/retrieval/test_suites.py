@@ -1,4 +1,4 @@
-"""The suite of the benchmark, suites of one's own, and systems from `module:factory` and TREC files."""
+"""The built-in suite, users' own suites, and systems from `module:factory` and TREC files."""
 
 import json
 import sys
@@ -88,7 +88,7 @@ class Constant:
 
 @pytest.fixture
 def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """A module of a user's own on the Python path; its name."""
+    """Returns the name of a user's module on the Python path."""
     name = "tessok_abacus"
     (tmp_path / f"{name}.py").write_text(OWN, encoding="utf-8")
     monkeypatch.syspath_prepend(tmp_path)

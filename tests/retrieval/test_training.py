@@ -1,4 +1,4 @@
-"""Fine-tuning on a made-up language of answers: every HS about a place is answered by CNs that name its emblem."""
+"""Fine-tuning on an invented language: CNs that answer an HS about a place name its emblem."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Folds for cross-validation: no HS and no CN in two of them, of about equal size, the same for the same seed."""
+"""Folds for cross-validation: disjoint in HS and CNs, of about equal size, and reproducible."""
 
 import numpy as np
 import pytest

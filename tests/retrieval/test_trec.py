@@ -1,4 +1,4 @@
-"""TREC and BEIR files: what is written is read back exactly, and a bad line is named."""
+"""TREC and BEIR files: exact round trip, and errors that name the line."""
 
 import re
 from collections.abc import Callable
@@ -158,7 +158,7 @@ def test_qrels_without_a_judgement_are_refused(path: Path) -> None:
 
 
 @pytest.mark.parametrize("bad", ["", "a b", "a\tb", "a\n", "\u2028", "a\u00a0b"])
-def test_what_the_format_cannot_hold_is_not_written(bad: str) -> None:
+def test_ids_that_the_format_does_not_allow_are_not_written(bad: str) -> None:
     expected = f"^{re.escape(repr(bad))} is empty or has white space, which TREC files do not allow: use ids and names "
     with pytest.raises(InputError, match=expected):
         run_text("mine", {"q": [("a", 1.0)], bad: [("a", 1.0)]})
