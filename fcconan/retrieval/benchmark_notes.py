@@ -64,6 +64,12 @@ def _coverage_notes(name: str, found: Rankings, queries: list[str], deepest: int
             f"{name} ranked fewer than {deepest} CNs for {n_short} of {len(queries)} HS; missing CNs count as not "
             "found."
         )
+    n_rising = sum(bool(ranking) and ranking[0][1] < ranking[-1][1] for ranking in found.values())
+    if n_rising > len(found) / 2:
+        lines.append(
+            f"{name}: in {n_rising} of {len(found)} rankings the first CN has a lower score than the last. CNs are "
+            "ranked by score, highest first: return similarities, not distances."
+        )
     n_kept = found.diagnostics.get("kept_first_stage_order")
     if n_kept:
         lines.append(

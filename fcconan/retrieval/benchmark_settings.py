@@ -125,7 +125,9 @@ class BenchmarkSettings:
         cutoffs = [self.k, *map(get_cutoff, metrics)]
         most = len(collection.corpus)
         if wrong := [cutoff for cutoff in cutoffs if not 1 <= cutoff <= most]:
-            raise InputError(f"the cutoff is {wrong[0]}: give 1 to {most}, the size of the catalogue")
+            default = not self.metrics and wrong[0] != self.k
+            remedy = f"; this is a default metric, so name metrics, such as --metric ndcg@{most}" if default else ""
+            raise InputError(f"the cutoff is {wrong[0]}: give 1 to {most}, the size of the catalogue{remedy}")
         resolved = replace(self, metrics=metrics, depth=min(max(self.depth, *cutoffs), most))
         if self.primary is None:
             return resolved

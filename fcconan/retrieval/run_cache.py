@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -9,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import fcconan
-from fcconan.data import Checkpoint, cache_folder, short_hash
+from fcconan.data import Checkpoint, cache_folder, sha256_of, short_hash
 from fcconan.models import AnswerStore
 from fcconan.retrieval.collections import Collection
 from fcconan.retrieval.systems import Rankings, Retriever
@@ -36,9 +37,10 @@ class RunCache:
         self.dates: dict[str, str] = {}
 
     def checkpoint(self, system: Retriever, collection: Collection, depth: int) -> Checkpoint | None:
-        """Returns the checkpoint of a run; None for a system without a `configuration`."""
+        """Returns the checkpoint of a run; None for a system without a `configuration`, or without a source file."""
         configuration = getattr(system, "configuration", None)
-        if configuration is None:
+        code = _source_hash(system)
+        if configuration is None or code is None:
             return None
         inputs: dict[str, Any] = {
             "version": fcconan.__version__,
@@ -49,6 +51,8 @@ class RunCache:
             "queries": _sha256(list(collection.queries)),
             "depth": depth,
         }
+        if code:
+            inputs["code"] = code
         if epoch := self._epoch(configuration):
             inputs["epoch"] = epoch
         key = short_hash(json.dumps(inputs, sort_keys=True))
@@ -68,6 +72,17 @@ class RunCache:
         if answers.is_fresh and not self._dry_run:
             answers.prepare()
         return answers.epoch
+
+
+def _source_hash(system: Retriever) -> str | None:
+    """Returns the sha256 of the module of a user's system; "" for systems of this package, None without a file."""
+    module = sys.modules.get(type(system).__module__)
+    if module is None or module.__name__ == "__main__":
+        return None
+    if module.__name__.split(".")[0] == fcconan.__name__:
+        return ""
+    path = Path(getattr(module, "__file__", None) or "")
+    return sha256_of(path) if path.is_file() else None
 
 
 def uses_endpoint(configuration: Any) -> bool:

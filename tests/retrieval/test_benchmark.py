@@ -1,5 +1,6 @@
 """The benchmark as a whole: both protocols on the demo dataset, against independent computations."""
 
+import importlib
 import json
 import shutil
 import sys
@@ -330,6 +331,49 @@ def test_finished_runs_are_kept_with_their_configuration_and_reused(collection: 
     assert calls == [24, 24]
 
 
+def test_a_change_of_the_file_of_an_own_class_ranks_again(
+    collection: Collection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(tmp_path)
+    source = "class Mine:\n    name, configuration = 'mine', {'version': 1}\n\n"
+    source += "    def rank(self, queries, corpus, k):\n        return {query: [(key, SIGN * len(corpus[key])) for key in corpus] for query in queries}\n"
+    settings = BenchmarkSettings(resamples=100).resolve(collection)
+    scores = []
+    for sign in (1, -1, 1):
+        (tmp_path / "mine_of_user.py").write_text(f"SIGN = {sign}\n{source}")
+        monkeypatch.delitem(sys.modules, "mine_of_user", raising=False)
+        sys.path_importer_cache.clear()
+        shutil.rmtree(tmp_path / "__pycache__", ignore_errors=True)
+        system = importlib.import_module("mine_of_user").Mine()
+        result, _ = bench(collection, [system], settings, cache=RunCache(tmp_path / "cache"))
+        scores.append(result["systems"]["mine"]["partitions"]["silver"]["ndcg@10"])
+    monkeypatch.delitem(sys.modules, "mine_of_user")
+    assert scores[0] == scores[2] != scores[1]
+    assert len(list((tmp_path / "cache").glob("mine-*.json"))) == 2
+
+
+def test_a_class_without_a_file_is_not_cached(collection: Collection, tmp_path: Path) -> None:
+    class Typed(BM25):
+        __module__ = "__main__"
+
+    settings = BenchmarkSettings(resamples=100).resolve(collection)
+    bench(collection, [Typed()], settings, cache=RunCache(tmp_path))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_distances_in_place_of_scores_are_noted(collection: Collection) -> None:
+    class Distances(BM25):
+        def rank(self, queries: Mapping[str, str], corpus: Mapping[str, str], k: int) -> Rankings:
+            found = super().rank(queries, corpus, k)
+            return Rankings({query: [(key, -score) for key, score in ranking] for query, ranking in found.items()})
+
+    result, _ = run(collection, Distances())
+    assert result["notes"][1:] == [
+        "bm25: in 24 of 24 rankings the first CN has a lower score than the last. CNs are ranked by score, highest "
+        "first: return similarities, not distances."
+    ]
+
+
 def test_no_system_and_no_tuning_reads_an_evaluation_label(demo: Path, tmp_path: Path) -> None:
     """Runs are the same when every label is another, and no file of labels is opened before scoring."""
     flipped = tmp_path / "flipped"
@@ -387,6 +431,10 @@ def test_settings_out_of_range(collection: Collection) -> None:
     ):
         with pytest.raises(InputError, match=message):
             BenchmarkSettings(**bad).resolve(collection)
+    few = replace(collection, corpus=dict(list(collection.corpus.items())[:8]))
+    message = "the cutoff is 10: give 1 to 8, the size of the catalogue; this is a default metric, so name metrics"
+    with pytest.raises(InputError, match=message):
+        BenchmarkSettings(k=3).resolve(few)
     assert BenchmarkSettings(metrics=("ndcg@60", "bpref")).resolve(collection).metrics == ("ndcg@60", "bpref")
     assert BenchmarkSettings().resolve(collection).depth == 60
     assert BenchmarkSettings(depth=20).resolve(collection).depth == 20
