@@ -336,7 +336,8 @@ def test_a_change_of_the_file_of_an_own_class_ranks_again(
 ) -> None:
     monkeypatch.syspath_prepend(tmp_path)
     source = "class Mine:\n    name, configuration = 'mine', {'version': 1}\n\n"
-    source += "    def rank(self, queries, corpus, k):\n        return {query: [(key, SIGN * len(corpus[key])) for key in corpus] for query in queries}\n"
+    source += "    def rank(self, queries, corpus, k):\n"
+    source += "        return {query: [(key, SIGN * len(corpus[key])) for key in corpus] for query in queries}\n"
     settings = BenchmarkSettings(resamples=100).resolve(collection)
     scores = []
     for sign in (1, -1, 1):
