@@ -95,8 +95,9 @@ def learning_notes(benchmark: Benchmark) -> list[str]:
     if learning := [name for name, one in benchmark.systems.items() if one.uses_labels]:
         n_groups = len(set(benchmark.groups.tolist()))
         lines.append(
-            f"Fitted on labels of the scored partition, of HS outside the leakage group of the ranked HS: "
-            f"{', '.join(learning)}. The {len(collection.queries)} HS form {n_groups} leakage groups"
+            f"Systems that learn from labels: {', '.join(learning)}. For each HS they are fitted on the labels of other HS "
+            "of the scored partition, without its leakage group. "
+            f"The {len(collection.queries)} HS form {n_groups} leakage groups"
             + ("." if n_groups <= settings.folds else f", split into {settings.folds} folds.")
             + (
                 f" A report shows the rankings for {benchmark.partitions[-1]} and has a run file for each partition."
