@@ -95,8 +95,8 @@ def learning_notes(benchmark: Benchmark) -> list[str]:
     if learning := [name for name, one in benchmark.systems.items() if one.uses_labels]:
         n_groups = len(set(benchmark.groups.tolist()))
         lines.append(
-            f"Systems that learn from labels: {', '.join(learning)}. For each HS they are fitted on the labels of other "
-            "HS of the scored partition, without its leakage group. "
+            f"Systems that learn from labels: {', '.join(learning)}. For each HS they are fitted on the labels of "
+            "other HS of the scored partition, without its leakage group. "
             f"The {len(collection.queries)} HS form {n_groups} leakage groups"
             + ("." if n_groups <= settings.folds else f", split into {settings.folds} folds.")
             + (
