@@ -4,11 +4,12 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from pathlib import PurePath
 from typing import Any
 
 import numpy as np
 
-from fcconan.data import RATER_KINDS, cell_number, id_of, is_missing, required_id
+from fcconan.data import RATER_KINDS, SUFFIXES, cell_number, id_of, is_missing, required_id
 from fcconan.errors import InputError
 from fcconan.scoring.arrays import Floats, Row
 from fcconan.scoring.names import check_names
@@ -39,6 +40,7 @@ class _AspectRatings:
         lowest: The lowest value with the location of its row.
         highest: The highest value with the location of its row.
         praise: Whether a high value is good, with the location of the first row that states it.
+        files: Names of the sources of the rows.
     """
 
     kind: str
@@ -50,9 +52,11 @@ class _AspectRatings:
     lowest: tuple[float, str] = (math.inf, "")
     highest: tuple[float, str] = (-math.inf, "")
     praise: tuple[bool, str] | None = None
+    files: set[str] = field(default_factory=set)
 
     def add(self, position: int, row: Row, place: str) -> None:
         """Adds the rating of a reply."""
+        self.files.add(place.partition(", row ")[0])
         value, low, high = _number(row, "value", place), _number(row, "low", place), _number(row, "high", place)
         if value is None:
             self.missing[NO_REASON if is_missing(row.get("reason")) else str(row["reason"])] += 1
@@ -224,6 +228,27 @@ class RatedReplies:
     def raters(self, kinds: Iterable[str] = RATER_KINDS) -> list[str]:
         """Returns the raters of these kinds, in the order of the ratings."""
         return [rater for rater, kind in self._kinds.items() if kind in kinds]
+
+    def replies_of(self, names: Iterable[str], aspects: Sequence[str] | None = None) -> dict[str, None]:
+        """Returns the ids of the replies with rows by these raters, in the order of the rows, with or without a value.
+
+        Args:
+            names: Names of the raters.
+            aspects: Aspects of the rows; None for all.
+        """
+        wanted = {*names}
+        return {
+            self.replies[position]: None
+            for series in self._series.values()
+            if series.rater in wanted and (aspects is None or series.aspect in aspects)
+            for position in series.values
+        }
+
+    def files_of(self, names: Iterable[str]) -> list[str]:
+        """Returns the names of the files with rows by these raters, sorted; rows in memory are not named."""
+        wanted = {*names}
+        files = {name for series in self._series.values() if series.rater in wanted for name in series.files}
+        return sorted(name for name in files if PurePath(name).suffix in SUFFIXES)
 
     def table(
         self,
