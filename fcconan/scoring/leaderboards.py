@@ -313,7 +313,7 @@ def _apart(has: Flags) -> Flags:
         has: Shape (systems, things).
     """
     common: Ints = has.astype(np.int64) @ has.astype(np.int64).T
-    some = has.any(axis=1)
+    some: Flags = np.asarray(has.any(axis=1))
     return (common == 0) & some[:, None] & some[None, :]
 
 
