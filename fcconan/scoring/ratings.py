@@ -40,7 +40,9 @@ class _AspectRatings:
         lowest: The lowest value with the location of its row.
         highest: The highest value with the location of its row.
         praise: Whether a high value is good, with the location of the first row that states it.
-        files: Names of the sources of the rows.
+        files: Names of the sources of the rows, without empty cells.
+        empty: Positions of replies whose cells have neither a value nor a reason, as in files with a column for each
+            rater.
     """
 
     kind: str
@@ -53,10 +55,10 @@ class _AspectRatings:
     highest: tuple[float, str] = (-math.inf, "")
     praise: tuple[bool, str] | None = None
     files: set[str] = field(default_factory=set)
+    empty: set[int] = field(default_factory=set)
 
     def add(self, position: int, row: Row, place: str) -> None:
         """Adds the rating of a reply."""
-        self.files.add(place.partition(", row ")[0])
         value, low, high = _number(row, "value", place), _number(row, "low", place), _number(row, "high", place)
         if value is None:
             self.missing[NO_REASON if is_missing(row.get("reason")) else str(row["reason"])] += 1
@@ -64,6 +66,10 @@ class _AspectRatings:
         else:
             self.lowest, self.highest = min(self.lowest, (value, place)), max(self.highest, (value, place))
             self.values[position] = value
+        if value is None and is_missing(row.get("reason")):
+            self.empty.add(position)
+        else:
+            self.files.add(place.partition(", row ")[0])
         if low is not None and high is not None:
             if not low < high:
                 raise InputError(f"{place}: the scale is {low:g} to {high:g}, expected the lowest grade first")
@@ -139,9 +145,10 @@ class RatedReplies:
             position = positions.setdefault(reply, len(positions))
             series = self._series_of(row, place)
             if position in series.values:
+                cure = ", or give one judge another --rater-name" if series.kind == "model" else ""
                 raise InputError(
                     f"{place}: {series.rater} has rated {series.aspect} of the reply {reply} before, expected one "
-                    "rating; remove one of them"
+                    f"rating; remove one of them{cure}"
                 )
             series.add(position, row, place)
             _note_probability(selected, position, row, place)
@@ -230,7 +237,7 @@ class RatedReplies:
         return [rater for rater, kind in self._kinds.items() if kind in kinds]
 
     def replies_of(self, names: Iterable[str], aspects: Sequence[str] | None = None) -> dict[str, None]:
-        """Returns the ids of the replies with rows by these raters, in the order of the rows, with or without a value.
+        """Returns the ids of the replies with a value by these raters, or a reason why there is none.
 
         Args:
             names: Names of the raters.
@@ -242,10 +249,11 @@ class RatedReplies:
             for series in self._series.values()
             if series.rater in wanted and (aspects is None or series.aspect in aspects)
             for position in series.values
+            if position not in series.empty
         }
 
     def files_of(self, names: Iterable[str]) -> list[str]:
-        """Returns the names of the files with rows by these raters, sorted; rows in memory are not named."""
+        """Returns the names of the files with such rows, sorted; rows in memory are not named."""
         wanted = {*names}
         files = {name for series in self._series.values() if series.rater in wanted for name in series.files}
         return sorted(name for name in files if PurePath(name).suffix in SUFFIXES)

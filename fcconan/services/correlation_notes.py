@@ -33,7 +33,8 @@ def check_shared_replies(
         InputError: No rater shares a reply with people, or none of a file.
     """
     theirs = rated.replies_of(people, aspects)
-    apart = [name for name in raters if theirs.keys().isdisjoint(rated.replies_of([name]))]
+    own = {name: rated.replies_of([name]) for name in raters}
+    apart = [name for name, replies in own.items() if replies and theirs.keys().isdisjoint(replies)]
     if not apart or not theirs:
         return []
     others = [name for name in raters if name not in apart]

@@ -268,6 +268,34 @@ def test_replies_of_no_known_system_are_counted() -> None:
     ]
 
 
+@pytest.mark.parametrize(("again", "cure"), [(ROWS[0], ""), (ROWS[-6], ", or give one judge another --rater-name")])
+def test_a_second_rating_of_a_reply_is_refused(again: dict[str, Any], cure: str) -> None:
+    write_rows(Path("x.csv"), [*ROWS, again])
+    done = fcconan("correlate", "x.csv")
+    assert (done.status, done.complaint) == (
+        2,
+        f"x.csv, row 19: {again['rater']} has rated relevance of the reply r1A before, expected one rating; remove one "
+        f"of them{cure}",
+    )
+
+
+def test_columns_of_raters_are_for_files_that_have_them() -> None:
+    write_rows(Path("wide.csv"), _wide())
+    write_rows(Path("long.csv"), ROWS)
+    options = ["--wide-column", "anna:relevance=h", "--wide-column", "ben:relevance=j", "--human", "anna"]
+    assert fcconan("correlate", "wide.csv", "long.csv", *options).complaint == (
+        "long.csv has no columns 'h', 'j', but reply_id, item_id, system, rater, rater_kind, aspect, value, low, high: "
+        "--wide-column needs wide files only, with a column for each rater"
+    )
+    # Files may have the columns of different raters.
+    people, judges = ([{name: row[name] for name in row if name != lost} for row in _wide()] for lost in "jh")
+    write_rows(Path("people.csv"), people)
+    write_rows(Path("judges.csv"), [{**row, "reply_id": f"other-{row['reply_id']}"} for row in judges])
+    assert fcconan("correlate", "people.csv", "judges.csv", *options).complaint.startswith(
+        "no reply_id of judges.csv occurs in people's ratings (other-r1A against r1A, for example): "
+    )
+
+
 def _renamed(rows: list[dict[str, Any]], rater: str = "") -> list[dict[str, Any]]:
     return [{**row, "reply_id": f"my-{row['reply_id']}", "rater": rater or row["rater"]} for row in rows]
 
