@@ -332,7 +332,8 @@ class Table:
         judgement = JUDGEMENT.get(self.kind)
         column = "RATER:ASPECT" if self.kind == "ratings" else "RATER"
         wide = f", or name a column for each rater with --wide-column {column}=COLUMN" if judgement in lost else ""
-        check_there(stream.name, lost, row, f"{_renaming(lost)}{wide}")
+        ids = ", or write the reply_id of the replies into it" if "reply_id" in lost else ""
+        check_there(stream.name, lost, row, f"{_renaming(lost)}{wide}{ids}")
 
     @staticmethod
     def _text_columns(row: Row, stream: _Stream) -> dict[str, str | None]:
