@@ -1,12 +1,11 @@
 #!/bin/sh
-# A whole annotation campaign of FC-CONAN's size without people: 5805 new pairs of CONAN, nine annotators, four
+# A complete simulated annotation campaign of the size of FC-CONAN: 5805 new pairs of CONAN, nine annotators, four
 # validators, from `new` to a dataset that load_dataset reads.
 #
 #   benchmarks/campaign.sh WORK_FOLDER [CONAN]
 #
-# WORK_FOLDER must not exist, or be empty. CONAN is the folder that `fcconan build conan` wrote; without it, it is built.
-# FCCONAN is the command (default: `fcconan`) and PYTHON its Python (default: `python3`). Run twice, it writes the same
-# bytes.
+# WORK_FOLDER must be new or empty. CONAN is the output of `fcconan build conan`; without it, CONAN is built. FCCONAN is
+# the command (default: `fcconan`) and PYTHON its Python (default: `python3`). All runs write the same bytes.
 set -eu
 
 if [ $# -lt 1 ]; then
@@ -28,7 +27,7 @@ else
     $fcconan build conan --out "$conan"
 fi
 
-# Seven can be trusted, two less so: one is often wrong, one calls a tenth appropriate whatever it is.
+# Seven annotators are reliable; one is often wrong, and one labels a tenth of the pairs as appropriate at random.
 cat > "$work/annotators.yaml" <<'YAML'
 default: {accuracy: 0.93, not_sure: 0.03, skip: 0.005, seconds: 25}
 validators: {accuracy: 0.96, not_sure: 0.02, seconds: 15}
@@ -45,12 +44,12 @@ annotate() {
     $fcconan annotate "$verb" "$campaign" "$@"
 }
 
-# 45 HS, 129 CNs, no pair that CONAN has.
+# 45 HS and 129 CNs, without the pairs of CONAN.
 annotate new --task appropriateness --corpus "$conan" --language en --encoder tfidf \
     --hs 45 --cns 129 --divisible-by 9 --seed 1 --campaign-name fc-conan-again
 annotate raters --add-annotators 9 --add-validators 4
 
-# What would it cost, and what would come of it?
+# Expected cost and quality of the plan.
 annotate simulate --estimate --annotator-model "$work/annotators.yaml" --team-size 9 --overlap-plan 2=0 --overlap-plan 2=0.2,3=0.05 --overlap-plan 3=1 \
     --repetitions 20 --pay-per-hour 15 --json "$work/plan.json"
 
@@ -67,7 +66,7 @@ annotate validate --resamples 1000
 annotate tier --tier-rule released --synthetic --out "$work/data"
 $fcconan build "$work/data/recipe.yaml" --out "$work/release"
 
-# What came of it: the share of wrong labels in each tier, and by Dawid and Skene's method from the same votes.
+# The share of wrong labels in each tier, and by Dawid and Skene's method from the same votes.
 HF_DATASETS_DISABLE_PROGRESS_BARS=1 ${PYTHON:-python3} - "$work" <<'PYTHON'
 import json
 import sys

@@ -1,17 +1,17 @@
-"""Simulate the tests of `bench`: family-wise error of the step-down max-T adjustment, and its power against Holm's.
+"""Simulate the tests of `bench`: family-wise error of the step-down max-T correction, and its power against Holm's.
 
-A world is a made-up dataset of the size of FC-CONAN: 45 HS, a catalogue of 100 CNs, four nested tiers of positives (the
-smaller ones cover fewer HS), and eight systems. A score of a system is noise that all systems share plus noise of its
-own; a truly better system adds a constant to the scores of positives. Equal systems are exchangeable for every HS. The
-eight default metrics of `bench` follow from the first ten CNs, so that tests have the dependence and the discrete,
-skewed values of real ones. An error is a pair of equal systems with p_corrected <= .05. Families are those of `bench`:
-all pairs on NDCG@10 and Silver, and all other metrics and tiers.
+A world is a simulated dataset of the size of FC-CONAN: 45 HS, a catalogue of 100 CNs, four nested tiers of positives
+(the smaller ones cover fewer HS), and eight systems. The score of a system is the sum of noise that all systems share
+and of its own noise. A truly better system adds a constant to the scores of positives. Equal systems are exchangeable
+for every HS. The eight default metrics of `bench` are computed from the first ten CNs, so that the tests have realistic
+dependence and discrete, skewed values. An error is a pair of equal systems with p_corrected <= .05. Families are those
+of `bench`: all pairs on NDCG@10 and Silver, and all other metrics and tiers.
 
-- `--better 0`: no system differs from another; every rejection is an error.
+- `--better 0`: all systems are equal; every rejection is an error.
 - `--better 4`: four systems are truly better; pairs within the four, and within the others, are true nulls.
 
-Holm's rates are for the same worlds, unadjusted p values and families; `Holm, all tests` is one family of all tests,
-which `bench` had before. Limits are binomial 95% limits around .05 for the number of worlds.
+Holm's rates use the same worlds, uncorrected p values and families; `Holm, all tests` has one family of all tests.
+Limits are binomial 95% limits around .05 for the number of worlds.
 
 Run it with `python benchmarks/family_wise_error.py [--worlds N] [--resamples N] [--better N] [--json FILE]`. 1,000
 worlds take about two minutes on one core.
@@ -34,22 +34,22 @@ Bools = npt.NDArray[np.bool_]
 
 SYSTEMS, HS, CATALOGUE, K = 8, 45, 100, 10
 TIERS = ("diamond", "gold", "silver", "bronze")
-KEPT = (0.65, 0.125, 0.85)  # share of the positives of the next broader tier: diamond, gold, silver
+RETAINED = (0.65, 0.125, 0.85)  # share of the positives of the next broader tier: diamond, gold, silver
 METRICS = ("hit_rate@10", "mrr@10", "ndcg@10", "map@10", "precision@10", "recall@10", "f1@10", "accuracy@10")
 PRIMARY = TIERS.index("silver") * len(METRICS) + METRICS.index("ndcg@10")
 PAIRS = list(combinations(range(SYSTEMS), 2))
 LEVEL = 0.05
-SHARED = 0.6  # of the variance of scores
-SIGNAL = 0.3  # what every system adds to the scores of positives, in standard deviations
-GAIN = 0.3  # what a better system adds to that
+SHARED = 0.6  # share of the variance of scores that all systems share
+SIGNAL = 0.3  # added to the scores of positives by every system, in standard deviations
+GAIN = 0.3  # added by better systems, too
 
 
 def world(generator: np.random.Generator, better: int) -> tuple[Floats, Bools]:
-    """Draw labels and rankings.
+    """Simulate labels and rankings.
 
     Args:
         generator: Source of randomness.
-        better: The number of truly better systems, which come first.
+        better: Number of truly better systems; they are the first ones.
 
     Returns:
         Relevance of the first ten CNs, of shape (tiers, systems, HS, 10), and positives, of shape (tiers, HS, CNs).
@@ -57,7 +57,7 @@ def world(generator: np.random.Generator, better: int) -> tuple[Floats, Bools]:
     rate = generator.beta(1.2, 9.0, size=(HS, 1))
     positive = generator.random((HS, CATALOGUE)) < rate
     tiers = [positive]
-    for share in reversed(KEPT):
+    for share in reversed(RETAINED):
         tiers.insert(0, tiers[0] & (generator.random((HS, CATALOGUE)) < share))
     scores = np.sqrt(SHARED) * generator.standard_normal((HS, CATALOGUE))
     scores = scores + np.sqrt(1 - SHARED) * generator.standard_normal((SYSTEMS, HS, CATALOGUE))
@@ -69,14 +69,14 @@ def world(generator: np.random.Generator, better: int) -> tuple[Floats, Bools]:
 
 
 def metric_values(relevance: Floats, n_positive: Floats) -> Floats:
-    """Return the default metrics of `bench` under protocol `sound`; tests hold them against `bench`'s own.
+    """Return the default metrics of `bench` under protocol `sound`; tests compare them with those of `bench`.
 
     Args:
-        relevance: Shape (tiers, systems, HS, 10).
-        n_positive: Shape (tiers, HS).
+        relevance: Relevance of the first ten CNs, of shape (tiers, systems, HS, 10).
+        n_positive: Number of positives, of shape (tiers, HS).
 
     Returns:
-        Shape (tiers, metrics, systems, HS); nan for HS without a positive.
+        Values of shape (tiers, metrics, systems, HS); nan for HS without a positive.
     """
     ranks = np.arange(1, K + 1)
     discounts = 1 / np.log2(ranks + 1)
@@ -104,14 +104,14 @@ def simulate(worlds: int, resamples: int, better: int, seed: int = 0) -> dict[st
     """Test all pairs of systems in every world and count errors and discoveries.
 
     Args:
-        worlds: The number of worlds.
-        resamples: Random sign vectors a world.
-        better: The number of truly better systems.
+        worlds: Number of worlds.
+        resamples: Random sign vectors for each world.
+        better: Number of truly better systems.
         seed: Seed of the worlds; the signs of world i have the seed i.
 
     Returns:
-        For each family and adjustment `fwer`, the share of worlds with an error; and, if systems differ, `power`, the
-        share of false null hypotheses that are rejected, and `any`, the share of worlds with such a rejection.
+        Rates for each family and correction: `fwer` is the share of worlds with an error. If systems differ, `power` is
+        the share of rejected false null hypotheses, and `any` the share of worlds with such a rejection.
     """
     generator = np.random.default_rng(seed)
     series = np.repeat(np.arange(len(TIERS) * len(METRICS)), len(PAIRS))
@@ -160,7 +160,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--worlds", type=int, default=1_000)
     parser.add_argument("--resamples", type=int, default=999)
-    parser.add_argument("--better", type=int, default=0, help="the number of truly better systems (default: 0)")
+    parser.add_argument("--better", type=int, default=0, help="number of truly better systems (default: 0)")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--json", type=Path, default=None)
     options = parser.parse_args()

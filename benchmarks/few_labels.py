@@ -1,23 +1,23 @@
 """Measure prediction-powered estimates: coverage in simulated worlds, and widths on CSEval with a fifth of the labels.
 
 Part `worlds`: a world is a sample of items from a population with a known mean. Two systems answer each item. Grades
-are whole numbers from 1 to 5; the two replies to an item are correlated. Of each system's 5 n replies people rate n: of
-the same items (paired) or of others. The judge is good (correlation about .85), useless, adversarial (about -.85) or
-biased (grades from 1 to 5 that are too high, most of them 5, and for one system even higher). Intervals of a mean and
-of the difference of the two systems count. Limits are binomial 95 % limits around .95 for the number of worlds, which
-one rate in twenty leaves by chance.
+are integers from 1 to 5; the two replies to an item are correlated. Annotators rate n of each system's 5 n replies: to
+the same items (paired) or to different ones. The judge is good (correlation about .85), useless, adversarial (about
+-.85) or biased. The biased judge's grades are too high, most of them 5, and higher still for one system. The
+coverage of two intervals is measured: of a mean, and of the difference of the two systems. Limits are binomial 95 %
+limits around .95 for the number of worlds; one rate in twenty is outside of them by chance.
 
-Part `weighted`: as `worlds`, where replies are selected with probabilities that grow sixfold with the judge's value.
+Part `weighted`: as `worlds`, but the probability of selection grows sixfold with the judge's value.
 
-Part `cseval`: the first 1,500 test rows. Of these a fifth is drawn at random as rated, again and again. Intervals of
-the mean of all replies, of the systems with 10 rated replies or more, and of their differences are compared with those
-from people alone, and with the value from all labels. (The estimates are of the population that these rows are from, so
-that their intervals cover the value from all labels in more than 95 %.) Raters are GPT-4 as released, the lexical
-judge, and those of `--ratings` files: rows of ratings of the same replies.
+Part `cseval`: the first 1,500 test rows. Repeatedly, a random fifth of them counts as rated. There are intervals of the
+mean of all replies, of the systems with 10 rated replies or more, and of their differences. They are compared with
+intervals from human ratings alone, and with the value from all labels. The estimates are for the population of these
+rows, so the intervals cover the value from all labels in more than 95 %. Raters are GPT-4 as released, the lexical
+judge, and the raters in `--ratings` files with ratings of the same replies.
 
-Part `queue`: the width of the interval and the error of the mean of all test rows, and of differences of known systems,
-if a fifth is selected as `fcconan annotate queue --budget` does, in two batches, relative to an even draw. (In the last
-401 rows people's relevance is not independent of GPT-4's.)
+Part `queue`: a fifth of the test rows is selected in two batches, as in `fcconan annotate queue --budget`. Interval
+width and error of the mean, and of differences of known systems, are compared with those of uniform selection. In the
+last 401 rows, the human relevance scores depend on GPT-4's.
 
 Run it with `python benchmarks/few_labels.py worlds|weighted [--worlds N]` or
 `python benchmarks/few_labels.py cseval|queue FOLDER [--ratings FILE]... [--rater NAME]...`; `--json FILE` writes rows.
@@ -39,7 +39,7 @@ from fcconan.scoring.significance.intervals import means
 
 Floats = npt.NDArray[np.float64]
 Rows = list[dict[str, Any]]
-ALL = 5  # replies for each rated one
+REPLIES_PER_RATED = 5
 SIZES = (50, 100, 200, 500)
 JUDGES = {"good": (1.0, 0.55), "useless": (0.0, 1.0), "adversarial": (-1.0, 0.55), "biased": (1.0, 0.55)}
 CLEAN, TEST, SHARE, DRAWS, FEWEST = 1_500, 1_901, 0.2, 500, 10
@@ -47,19 +47,19 @@ ASPECTS = ("relevance", "aggressiveness", "coherence", "suitableness")
 
 
 def simulated(generator: np.random.Generator, n: int, judge: str, *, paired: bool, weighted: bool) -> list[PartlyRated]:
-    """Draw a world.
+    """Simulate a world.
 
     Args:
         generator: Source of randomness.
-        n: Replies that people rate, of each system.
-        judge: A name in `JUDGES`.
-        paired: Whether people rate both systems' replies to an item.
-        weighted: Whether probabilities of selection differ; replies are then selected one by one.
+        n: Number of rated replies of each system.
+        judge: Name in `JUDGES`.
+        paired: Whether the rated replies of both systems are to the same items.
+        weighted: Whether probabilities of selection differ; replies are then selected independently.
 
     Returns:
         The ratings of the two systems.
     """
-    n_items, (slope, noise) = ALL * n, JUDGES[judge]
+    n_items, (slope, noise) = REPLIES_PER_RATED * n, JUDGES[judge]
     shared, found = generator.normal(size=n_items), []
     order = generator.permutation(n_items)
     for system in range(2):
@@ -84,7 +84,7 @@ def simulated(generator: np.random.Generator, n: int, judge: str, *, paired: boo
 
 
 def coverage(worlds: int, seed: int, weighted: bool) -> Rows:
-    """Count how many intervals hold the true value, by judge, number of ratings and what is estimated."""
+    """Measure the coverage of intervals by judge, number of ratings and estimand."""
     rows: Rows = []
     low, high = (float(end) / worlds for end in binom.interval(0.95, worlds, 0.95))
     for number, judge in enumerate(JUDGES):
@@ -134,16 +134,16 @@ def _line(row: dict[str, Any]) -> str:
 def released_ratings(
     folder: Path, files: list[Path], names: list[str], n: int
 ) -> Iterator[tuple[str, str, Floats, Floats, Any]]:
-    """Yield people's and a rater's values of the first test rows.
+    """Yield the human ratings and the values of a rater for the first test rows.
 
     Args:
-        folder: The built dataset.
-        files: Further ratings of its replies.
-        names: Raters in these files; none for all.
+        folder: Folder of the built dataset.
+        files: Files with further ratings of its replies.
+        names: Raters to read from these files; empty for all.
         n: Number of test rows.
 
     Yields:
-        Rater, aspect, people's values, the rater's values (nan is missing), and items and systems of the replies.
+        Rater, aspect, human ratings, the rater's values (nan is missing), and items and systems of the replies.
     """
     from fcconan import RateOptions, rate
     from fcconan.data import open_table
@@ -173,10 +173,10 @@ def released_ratings(
 
 
 def widths(folder: Path, files: list[Path], names: list[str], seed: int) -> Rows:
-    """Compare intervals from a fifth of the labels, with and without a rater, with the value from all labels."""
+    """Compare intervals from a fifth of the labels, with and without a rater, with the values from all labels."""
     rows: Rows = []
     for rater, aspect, people, judged, (items, systems) in released_ratings(folder, files, names, CLEAN):
-        there = np.isfinite(people)  # all labels: replies that people rated
+        there = np.isfinite(people)  # replies with a human rating
         people, judged, items_of, system = people[there], judged[there], items[there], systems[there]
         groups = {"all replies": np.arange(len(people))}
         counts = {name: int((system == name).sum()) for name in np.unique(system) if name != "unknown"}
@@ -203,8 +203,8 @@ def widths(folder: Path, files: list[Path], names: list[str], seed: int) -> Rows
                         truth = float(people[groups[a]].mean() - people[groups[b]].mean())
                         found.setdefault("differences", []).append((powered_estimate(first - second), truth))
         for what, pairs in found.items():
-            kept = [(each, truth) for each, truth in pairs if each.low is not None and each.high is not None]
-            ratios = [each.width_ratio or np.nan for each, _ in kept]
+            defined = [(each, truth) for each, truth in pairs if each.low is not None and each.high is not None]
+            ratios = [each.width_ratio or np.nan for each, _ in defined]
             rows.append(
                 {
                     "rater": rater,
@@ -212,10 +212,10 @@ def widths(folder: Path, files: list[Path], names: list[str], seed: int) -> Rows
                     "what": what,
                     "width": float(np.mean(ratios)),
                     "widest": float(np.max(ratios)),
-                    "coverage": float(np.mean([each.low <= truth <= each.high for each, truth in kept])),  # type: ignore[operator]
-                    "people": float(np.mean([each.people_low <= truth <= each.people_high for each, truth in kept])),  # type: ignore[operator]
-                    "lambda": float(np.mean([each.power for each, _ in kept])),
-                    "gained": float(np.mean([(each.n_effective or each.n) / each.n for each, _ in kept])),
+                    "coverage": float(np.mean([each.low <= truth <= each.high for each, truth in defined])),  # type: ignore[operator]
+                    "people": float(np.mean([each.people_low <= truth <= each.people_high for each, truth in defined])),  # type: ignore[operator]
+                    "lambda": float(np.mean([each.power for each, _ in defined])),
+                    "gained": float(np.mean([(each.n_effective or each.n) / each.n for each, _ in defined])),
                 }
             )
             print(_line(rows[-1]), flush=True)
@@ -223,9 +223,9 @@ def widths(folder: Path, files: list[Path], names: list[str], seed: int) -> Rows
 
 
 def selections(folder: Path, files: list[Path], names: list[str], seed: int) -> Rows:
-    """Compare replies that `annotate queue --budget` would select, in two batches, with an even draw of as many.
+    """Compare the selection of `annotate queue --budget`, in two batches, with a uniform selection of the same size.
 
-    Of `all replies` the mean counts, and of those of known systems the differences of the systems.
+    The estimates are the mean of `all replies`, and the differences of the known systems.
     """
     rows: Rows = []
     for rater, aspect, people, judged, (items, systems) in released_ratings(folder, files, names, TEST):
@@ -251,7 +251,7 @@ def selections(folder: Path, files: list[Path], names: list[str], seed: int) -> 
 def _selected(
     people: Floats, judged: Floats, items: Any, groups: Any, seed: int, *, learn: bool
 ) -> list[tuple[PoweredEstimate, float]]:
-    """Select replies again and again; return estimates of the mean, or of differences of groups, with the truth."""
+    """Select replies repeatedly; return estimates of the mean, or of differences of groups, with their true values."""
     from fcconan.annotation.active_learning.reply_selection import (
         expected_errors,
         selection_probabilities,
@@ -289,10 +289,10 @@ def _selected(
 
 
 def main() -> None:
-    """Run a part."""
+    """Run one part."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("part", choices=("worlds", "weighted", "cseval", "queue"))
-    parser.add_argument("folder", type=Path, nargs="?", help="CSEval as `fcconan build cseval` made it")
+    parser.add_argument("folder", type=Path, nargs="?", help="folder written by `fcconan build cseval`")
     parser.add_argument("--ratings", type=Path, action="append", default=[])
     parser.add_argument("--rater", action="append", default=[])
     parser.add_argument("--worlds", type=int, default=1_000)

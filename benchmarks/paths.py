@@ -1,7 +1,7 @@
 """Count the modules that three paths through the package execute, without the command line itself.
 
-A module counts if one of its functions runs. The paths: upstream rows to a retrieval score, replies to correlations
-with people, votes to a published dataset. They run as commands on the demo and on a small campaign.
+A module counts if one of its functions runs. The paths are: upstream rows to a retrieval score, replies to correlations
+with human ratings, votes to a published dataset. They run as commands on the demo and on a small campaign.
 
 Example: python benchmarks/paths.py
 """
@@ -57,7 +57,7 @@ finally:
 
 
 def write_pairs(path: Path) -> None:
-    """Writes pairs about invented peoples, from which a campaign draws new combinations."""
+    """Writes pairs about invented peoples, from which a campaign samples new combinations."""
     peoples = ("Ombrey", "Tessok", "Velmari", "Dravene", "Quillish", "Ostrun")
     rows = [
         f"Every {people} takes {thing} away from us.,The {people} bring more {thing} than they take."
@@ -68,7 +68,7 @@ def write_pairs(path: Path) -> None:
 
 
 def main() -> None:
-    """Prints the number of modules for each path, and their lists as JSON where a file is named."""
+    """Prints the number of modules for each path, and writes their names as JSON if a file is given."""
     found = {}
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)

@@ -1,4 +1,4 @@
-"""A queue played to its end on units whose labels are all known, and the judgements that it needed."""
+"""Simulation of an annotation queue on units with known labels, and the number of judgements that it needs."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -15,11 +15,11 @@ Model = Callable[[Problem, Floats], Floats]
 
 @dataclass(frozen=True)
 class Replay:
-    """A queue that was played to its end.
+    """A simulated queue.
 
     Attributes:
-        order: Places of units in the order in which they were judged.
-        estimates: What was known after each batch; empty if that was not asked for.
+        order: Indices of the units in the order of judgement.
+        estimates: Estimates after each batch; empty unless requested.
     """
 
     order: list[int]
@@ -39,22 +39,22 @@ def replay(
     model: Model = predict,
     explore: float = EXPLORE,
 ) -> Replay:
-    """Plays a queue: the model is given the labels of the units that were asked for, and no others.
+    """Simulates a queue. The model sees the labels of the judged units only.
 
     Args:
-        problem: The units.
-        positive: Their labels; shape (units,).
-        batch: Units in a batch.
-        random_share: The part of a batch that is drawn by chance, as in `drawn_share`.
-        seed: Of the draws, and of the order within a batch.
-        until: Share of the positives after which it ends; None for when all units are judged.
-        estimates: Whether the unseen positives are estimated after every batch.
-        confidence: Of the estimates' intervals.
-        model: What gives the expected labels.
-        explore: The weight of what is unknown of columns, as in `promising`.
+        problem: Units with their features.
+        positive: Labels of the units; shape (units,).
+        batch: Number of units in a batch.
+        random_share: Share of a batch that is selected at random.
+        seed: Seed of the random selection and of the order within a batch.
+        until: Share of the positives at which the simulation ends; None to judge all units.
+        estimates: Whether to estimate the unseen positives after every batch.
+        confidence: Confidence level of the intervals of the estimates.
+        model: Function that predicts labels.
+        explore: Weight of the uncertainty about columns.
 
     Raises:
-        InputError: A batch is empty, or there is no positive.
+        InputError: A batch is empty, or no label is positive.
     """
     if batch < 1 or not positive.any():
         raise InputError(f"batches of {batch} with {int(positive.sum())} positives: give 1 or more of both")
@@ -63,8 +63,8 @@ def replay(
     order: list[int] = []
     draws: list[Draw] = []
     known: list[Estimate] = []
-    wanted = np.inf if until is None else np.ceil(round(until * positive.sum(), 9))
-    while (left := np.isnan(labels)).any() and np.nansum(labels) < wanted:
+    target = np.inf if until is None else np.ceil(round(until * positive.sum(), 9))
+    while (left := np.isnan(labels)).any() and np.nansum(labels) < target:
         choice = choose(
             model(problem, labels),
             left,
@@ -82,24 +82,24 @@ def replay(
         labels[chosen] = positive[chosen]
         order += generator.permutation(chosen).tolist()
         if estimates:
-            found, unasked = int(np.nansum(labels)), int(np.isnan(labels).sum())
-            known.append(estimate(draws, found=found, left=unasked, confidence=confidence))
+            found, unjudged = int(np.nansum(labels)), int(np.isnan(labels).sum())
+            known.append(estimate(draws, found=found, left=unjudged, confidence=confidence))
     return Replay(order, known)
 
 
 def needed(order: Sequence[int], positive: npt.NDArray[np.bool_], share: float) -> int:
-    """Returns how many units were judged when a share of the positives was found.
+    """Returns the number of judgements after which a share of the positives is found.
 
     Raises:
-        InputError: It was not found in that order.
+        InputError: The order does not contain the share.
     """
-    wanted = int(np.ceil(round(share * positive.sum(), 9)))
+    target = int(np.ceil(round(share * positive.sum(), 9)))
     found = np.cumsum(positive[np.array(order)])
-    if found[-1] < wanted:
-        raise InputError(f"{wanted} positives are wanted and {found[-1]} were found: replay for longer")
-    return int(np.searchsorted(found, wanted)) + 1
+    if found[-1] < target:
+        raise InputError(f"the order has {found[-1]} positives; expected {target}: replay for longer")
+    return int(np.searchsorted(found, target)) + 1
 
 
 def needed_at_random(n_units: int, n_positive: int, share: float) -> float:
-    """Returns how many units a random order needs on average: k (n + 1) / (m + 1) for k of m positives in n."""
+    """Returns the mean number of judgements of random orders: k (n + 1) / (m + 1) for k of m positives in n units."""
     return float(np.ceil(round(share * n_positive, 9)) * (n_units + 1) / (n_positive + 1))

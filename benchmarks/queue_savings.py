@@ -1,21 +1,21 @@
-"""What `fcconan annotate queue` saves on FC-CONAN: how many judgements find 50, 80, 90 and 95 % of the positives.
+"""Savings of `fcconan annotate queue` on FC-CONAN: the judgements that find 50, 80, 90 and 95 % of the positives.
 
-- queue: the queue as it is shipped, for each tier, batch size, random share, encoder and choice of scores, next to the
-  order of the scores alone, and a logistic regression fitted before every batch on scores, shrunken rates of positives
-  of the HS and the CN, and vectors of both. `all other labels` orders every pair by what the queue's model expects of
-  it when the labels of all other pairs are known: a queue that needs to learn cannot be expected to pass it.
-- halves: the same on random halves of the HS, and on the HS left over, which leaves less to learn from.
-- held-out: on the same halves, the queue with constants that the labels of the other HS set, next to those it has,
-  which were set with all labels in view.
-- stopping: when the queue says that a target is reached, and what is really reached then; how often an interval is ever
-  wrong, on FC-CONAN and on labels drawn from the expected ones.
+- queue: the default queue and its variants by tier, batch size, random share, encoder and scores. Baselines are the
+  order of the scores alone, and a logistic regression, fitted before every batch. Its features are the scores, shrunken
+  rates of positives of the HS and the CN, and vectors of both. `all other labels` orders every pair by the prediction
+  of the queue's model from the labels of all other pairs; this is an upper limit for a queue.
+- halves: the same on random halves of the HS, and on the remaining HS, with fewer labels to learn from.
+- held-out: on the same halves, the queue with constants fitted to the labels of the other HS, compared with the default
+  constants, which were chosen on all labels.
+- stopping: judgements and recall when the queue reports that a target is reached, and how often an interval is ever
+  wrong, on FC-CONAN and on simulated labels.
 - size: seconds for one fit, up to a million pairs.
 
-Savings are against the mean of random orders. The scores are the similarity of HS and CN, and `pair-propagation` from
-the training pairs, at a temperature of 0.05; neither reads a label of the pairs.
+Savings are relative to the mean of random orders. The scores are the similarity of HS and CN, and `pair-propagation`
+from the training pairs with a temperature of 0.05; neither uses labels of the pairs.
 
-Run it with `python benchmarks/queue_savings.py FOLDER [--json FILE] [--seeds N] [--part NAME]`, where
-FOLDER is what `fcconan build fc-conan` wrote.
+Run it with `python benchmarks/queue_savings.py FOLDER [--json FILE] [--seeds N] [--part NAME]`, where FOLDER is the
+output of `fcconan build fc-conan`.
 """
 
 import argparse
@@ -56,26 +56,26 @@ from fcconan.retrieval.systems import TrainingPair
 
 SHARES = (0.5, 0.8, 0.9, 0.95)
 TARGETS = (0.8, 0.9, 0.95)
-TIERS = ("bronze", "silver", "gold")  # Silver is Bronze without the labels that no validator confirmed
+TIERS = ("bronze", "silver", "gold")  # Silver is Bronze without unconfirmed labels
 EXPLORED = (0.0, 0.05, 0.1, 0.2, 0.4, 0.8)
-DIMENSIONS = 16  # of the vectors that the logistic regression gets
+DIMENSIONS = 16  # of the vectors for the logistic regression
 Truths = npt.NDArray[np.bool_]
 Row = dict[str, Any]
 
 
 class Pairs:
-    """The pairs of a release, as problems.
+    """The pairs of FC-CONAN as inputs of the queue's model.
 
     Attributes:
         problem: All pairs of Bronze, with both scores.
-        positive: Their labels.
-        tier: The narrowest tier of each.
-        vectors: Of HS and CNs.
-        lexical: As `problem`, but everything by TF-IDF, and without training pairs.
+        positive: Labels of the pairs.
+        tier: Narrowest tier of each pair.
+        vectors: Vectors of the HS and of the CNs.
+        lexical: The same pairs with TF-IDF instead of the encoder, and without training pairs.
     """
 
     def __init__(self, folder: Path) -> None:
-        rows, taught = read_pairs(folder)
+        rows, training_pairs = read_pairs(folder)
         queries = {row["hs_id"]: row["hate_speech"] for row in rows}
         corpus = {row["cn_id"]: row["counter_narrative"] for row in rows}
         place = [{name: at for at, name in enumerate(texts)} for texts in (queries, corpus)]
@@ -83,11 +83,13 @@ class Pairs:
         cn = np.array([place[1][row["cn_id"]] for row in rows])
         encoder = SentenceEncoder()
         self.vectors = [encoder.encode(list(texts.values()), role="document") for texts in (queries, corpus)]
-        ranked = PairPropagation(encoder=encoder, train=taught, temperature=0.05).rank(queries, corpus, len(corpus))
+        ranked = PairPropagation(encoder=encoder, train=training_pairs, temperature=0.05).rank(
+            queries, corpus, len(corpus)
+        )
         direct = self.vectors[0] @ self.vectors[1].T
         spread = np.array([[dict(ranked[query])[key] for key in corpus] for query in queries])
-        alike = likeness(self.vectors[0]), likeness(self.vectors[1])
-        self.problem = Problem(hs, cn, alike[0], alike[1], standardised([direct[hs, cn], spread[hs, cn]], len(rows)))
+        likenesses = likeness(self.vectors[0]), likeness(self.vectors[1])
+        self.problem = Problem(hs, cn, *likenesses, standardised([direct[hs, cn], spread[hs, cn]], len(rows)))
         self.positive = np.array([row["label"] == "appropriate" for row in rows])
         self.tier = np.array([row["tier"] for row in rows])
         self.lexical = self._lexical(list(queries.values()), list(corpus.values()))
@@ -101,20 +103,20 @@ class Pairs:
         return replace(self.problem, row_likeness=likeness(hs), column_likeness=likeness(cn), scores=scores)
 
     def within(self, tier: str) -> Truths:
-        """Which pairs are in a tier."""
+        """Returns a mask of the pairs in a tier."""
         narrower = {"bronze": ("diamond", "gold", "silver", "bronze"), "silver": ("diamond", "gold", "silver")}
         found: Truths = np.isin(self.tier, narrower.get(tier, ("diamond", "gold")))
         return found
 
 
 def read_pairs(folder: Path) -> tuple[list[Row], list[TrainingPair]]:
-    """Returns the rows of Bronze, and training pairs that share no HS and no CN with them.
+    """Returns the rows of Bronze, and the training pairs, which share no HS or CN with them.
 
     Raises:
-        InputError: There are no training pairs, or some share an HS or a CN with Bronze.
+        InputError: The training pairs are missing, or share an HS or a CN with Bronze.
     """
     rows = [row for file in sorted((folder / "bronze").glob("*.parquet")) for row in read_rows(file)]
-    # Not shared_cn-*: it holds the CNs that Bronze found no positive for, and so tells labels.
+    # Without shared_cn-*: it has the CNs without a positive in Bronze, and would reveal labels.
     train = [row for file in sorted((folder / "train").glob("train-*.parquet")) for row in read_rows(file)]
     for text, id_of in (("hate_speech", make_hs_id), ("counter_narrative", make_cn_id)):
         shared = {id_of(row[text]) for row in train} & {id_of(row[text]) for row in rows}
@@ -124,18 +126,18 @@ def read_pairs(folder: Path) -> tuple[list[Row], list[TrainingPair]]:
 
 
 def only(problem: Problem, chosen: Truths) -> Problem:
-    """A part of the units; the rows and columns stay."""
+    """Returns a part of the units, with all rows and columns."""
     return replace(problem, rows=problem.rows[chosen], columns=problem.columns[chosen], scores=problem.scores[chosen])
 
 
 def by_score(problem: Problem, labels: Floats) -> Floats:
-    """A model that learns nothing."""
+    """Predicts labels by the mean score, without learning."""
     found: Floats = problem.scores.mean(axis=1)
     return found
 
 
 class Logistic:
-    """The simple loop: logistic regression on scores, rates of HS and CN, and vectors of both."""
+    """A baseline: logistic regression on scores, rates of HS and CN, and vectors of both."""
 
     def __init__(self, vectors: list[Any]) -> None:
         self.parts = []
@@ -145,18 +147,18 @@ class Logistic:
             self.parts.append(0.3 * part / part.std())
 
     def __call__(self, problem: Problem, labels: Floats) -> Floats:
-        """Expected labels."""
+        """Predicts labels."""
         from sklearn.linear_model import LogisticRegression
 
         known = np.isfinite(labels)
         if len(set(labels[known])) < 2:
             return by_score(problem, labels)
-        said = np.where(known, labels, 0.0)
+        filled = np.where(known, labels, 0.0)
         features = [problem.scores]
         for places in (problem.rows, problem.columns):
-            # Without the pair's own label, or the model would learn to trust it.
+            # A rate with the pair's own label would leak that label.
             number = np.bincount(places, known)[places] - known
-            positives = np.bincount(places, said)[places] - said
+            positives = np.bincount(places, filled)[places] - filled
             features.append((5 * (positives + 5 * labels[known].mean()) / (number + 5))[:, None])
         table = np.concatenate([*features, self.parts[0][problem.rows], self.parts[1][problem.columns]], axis=1)
         fitted = LogisticRegression(max_iter=300).fit(table[known], labels[known])
@@ -165,13 +167,13 @@ class Logistic:
 
 
 def costs(problem: Problem, positive: Truths, seeds: int, *, model: Model = predict, **settings: Any) -> Row:
-    """Judgements needed, and what is saved, on average, with the range of 95 % of the seeds."""
+    """Returns judgements and savings: means, and the range of 95 % of the seeds."""
     orders = (replay(problem, positive, seed=seed, until=SHARES[-1], model=model, **settings) for seed in range(seeds))
     return compared([each.order for each in orders], positive)
 
 
 def compared(orders: Sequence[Sequence[int]], positive: Truths) -> Row:
-    """Judgements that orders need, and what they save."""
+    """Returns the judgements and savings of orders."""
     random = [needed_at_random(len(positive), int(positive.sum()), share) for share in SHARES]
     table = np.array([[needed(order, positive, share) for share in SHARES] for order in orders])
     saved = 100 * (1 - table / random)
@@ -186,7 +188,7 @@ def compared(orders: Sequence[Sequence[int]], positive: Truths) -> Row:
 
 
 def measure_queue(pairs: Pairs, seeds: int) -> list[Row]:
-    """The queue and what it is compared with."""
+    """Measures the queue, its variants and the baselines."""
     similarity = replace(pairs.problem, scores=pairs.problem.scores[:, :1])
     nothing = replace(pairs.problem, scores=pairs.problem.scores[:, :0])
     cases: list[tuple[str, str, Problem, dict[str, Any]]] = [
@@ -220,7 +222,7 @@ def measure_queue(pairs: Pairs, seeds: int) -> list[Row]:
 
 
 def terms_of(problem: Problem) -> list[Floats]:
-    """The parts of the covariance of the queue's model between all units, as matrices, and of the noise."""
+    """Returns the terms of the covariance of the queue's model between all units, the noise last."""
     rows, columns = problem.rows, problem.columns
     same_row, same_column = (np.equal.outer(each, each).astype(float) for each in (rows, columns))
     rows_alike = problem.row_likeness[np.ix_(rows, rows)]
@@ -233,9 +235,9 @@ def terms_of(problem: Problem) -> list[Floats]:
 
 
 def left_out(problem: Problem, labels: Floats) -> Floats:
-    """What the queue's model expects of every unit from the labels of all others.
+    """Returns the predictions of the queue's model for every unit from the labels of all other units.
 
-    By the identity y - (A (y - m)) / diag(A), where A is the inverse of the covariance with noise (Rasmussen and
+    The identity is y - (A (y - m)) / diag(A), where A is the inverse of the covariance with noise (Rasmussen and
     Williams, "Gaussian Processes for Machine Learning", 2006, equation 5.12).
     """
     covariance = sum(
@@ -247,18 +249,18 @@ def left_out(problem: Problem, labels: Floats) -> Floats:
 
 
 def with_all_others(problem: Problem, positive: Truths) -> Row:
-    """What the order by `left_out` costs."""
+    """Returns the judgements and savings of the order by `left_out`."""
     return compared([np.argsort(-left_out(problem, positive.astype(float)), kind="stable").tolist()], positive)
 
 
 def half(pairs: Pairs, seed: int) -> Truths:
-    """The pairs of 22 of the 45 HS."""
+    """Returns a mask of the pairs of 22 of the 45 HS."""
     found: Truths = np.isin(pairs.problem.rows, np.random.default_rng([seed, 1]).permutation(45)[:22])
     return found
 
 
 def fitted(problem: Problem, positive: Truths) -> Model:
-    """The queue's model with the constants under which labels are likeliest, sought from other values than it has."""
+    """Returns the queue's model with maximum-likelihood constants; the search starts from other values than its own."""
     from scipy.linalg import cho_factor, cho_solve
     from scipy.optimize import minimize
 
@@ -282,7 +284,7 @@ def fitted(problem: Problem, positive: Truths) -> Model:
 
 
 def measure_halves(pairs: Pairs, seeds: int) -> list[Row]:
-    """Random halves of the HS, each of them with the other half unknown."""
+    """Measures the queue on random halves of the HS, without the labels of the other half."""
     logistic = Logistic(pairs.vectors)
 
     def bound(problem: Problem, positive: Truths, seed: int) -> Row:
@@ -302,7 +304,7 @@ def _costs(problem: Problem, positive: Truths, seed: int, **settings: Any) -> Ro
 
 
 def measure_held_out(pairs: Pairs, seeds: int) -> list[Row]:
-    """Random halves of the HS, each of them with constants that only the other half set."""
+    """Measures the queue on random halves of the HS, with constants fitted to the other half."""
 
     def others(seed: int) -> tuple[Problem, Truths]:
         left = ~half(pairs, seed)
@@ -312,7 +314,7 @@ def measure_held_out(pairs: Pairs, seeds: int) -> list[Row]:
         return costs(problem, positive, 1, model=fitted(*others(seed)))
 
     def exploration(problem: Problem, positive: Truths, seed: int) -> Row:
-        """The weight that saves most, for 90 % of the positives, on the others."""
+        """Uses the weight with the highest savings on the others, for 90 % of the positives."""
         best = max(EXPLORED, key=lambda weight: costs(*others(seed), 2, explore=weight)["saved"][2])
         return costs(problem, positive, 1, explore=best)
 
@@ -327,7 +329,7 @@ def measure_held_out(pairs: Pairs, seeds: int) -> list[Row]:
 def over_halves(
     pairs: Pairs, seeds: int, name: str, play: Callable[[Problem, Truths, int], Row], *, others: bool = False
 ) -> Row:
-    """What a queue costs on random halves of the HS, or on the HS that these leave over."""
+    """Returns judgements and savings on random halves of the HS, or on the remaining HS."""
     rows = []
     for seed in range(seeds):
         chosen = half(pairs, seed) ^ others
@@ -346,7 +348,7 @@ def over_halves(
 
 
 def measure_stopping(pairs: Pairs, seeds: int) -> list[Row]:
-    """When the queue stops, and how often its intervals are wrong at any time."""
+    """Measures when the queue stops, and how often its intervals are ever wrong."""
     full = predict(pairs.problem, pairs.positive.astype(float))
 
     def drawn(seed: int) -> Truths:
@@ -378,13 +380,13 @@ def measure_stopping(pairs: Pairs, seeds: int) -> list[Row]:
 
 
 def measure_size(pairs: Pairs, seeds: int) -> list[Row]:
-    """Seconds for one fit and prediction."""
+    """Measures the seconds of one fit and prediction."""
     rows = []
     generator = np.random.default_rng(0)
     for side, column, judged in ((45, 130, 2_000), (200, 500, 10_000), (1_000, 1_000, 10_000), (1_000, 1_000, 50_000)):
-        alike = likeness(generator.normal(size=(side, 32))), likeness(generator.normal(size=(column, 32)))
+        likenesses = likeness(generator.normal(size=(side, 32))), likeness(generator.normal(size=(column, 32)))
         hs, cn = (places.ravel() for places in np.indices((side, column)))
-        problem = Problem(hs, cn, alike[0], alike[1], generator.normal(size=(side * column, 2)))
+        problem = Problem(hs, cn, *likenesses, generator.normal(size=(side * column, 2)))
         labels = np.full(side * column, np.nan)
         labels[generator.permutation(side * column)[:judged]] = generator.random(judged) < 0.17
         start = time.perf_counter()
@@ -403,7 +405,7 @@ PARTS: Mapping[str, Callable[[Pairs, int], list[Row]]] = {
 
 
 def main() -> None:
-    """Run the parts that are asked for."""
+    """Run the requested parts, print tables and write JSON."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--seeds", type=int, default=20)

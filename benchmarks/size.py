@@ -1,4 +1,4 @@
-"""Count lines of code by package: no blank lines, comments, docstrings and imports.
+"""Count lines of code by package, without blank lines, comments, docstrings and imports.
 
 Example: python benchmarks/size.py fcconan
 """
@@ -14,7 +14,7 @@ IGNORED = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tok
 
 
 def lines_of_code(source: str) -> int:
-    """Returns the number of lines that hold a token of code."""
+    """Returns the number of lines with code."""
     used = {
         line
         for token in tokenize.generate_tokens(io.StringIO(source).readline)
@@ -22,11 +22,13 @@ def lines_of_code(source: str) -> int:
         for line in range(token.start[0], token.end[0] + 1)
     }
     for node in ast.walk(ast.parse(source)):
-        is_docstring = (
-            isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
-        )
-        if is_docstring or isinstance(node, ast.Import | ast.ImportFrom):
-            used -= set(range(node.lineno, (node.end_lineno or node.lineno) + 1))
+        if not isinstance(node, ast.Expr | ast.Import | ast.ImportFrom):
+            continue
+        if isinstance(node, ast.Expr):
+            is_docstring = isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+            if not is_docstring:
+                continue
+        used -= set(range(node.lineno, (node.end_lineno or node.lineno) + 1))
     return len(used)
 
 

@@ -48,7 +48,7 @@ WRITTEN = {
     "fcconan.annotation.qualification": ["Result"],
     "fcconan.annotation.imports": ["Imported"],
     "fcconan.annotation.progress": ["Share"],
-    "fcconan.reproduction.ledger": ["Cell"],
+    "fcconan.reproduction.comparison": ["Cell"],
 }
 # Functions whose dictionaries are written, or handed to what writes them.
 BUILT = {

@@ -1,17 +1,17 @@
-"""Stop commands at random moments and check that nothing is lost, paid twice or half-written.
+"""Stop commands at random moments and check that nothing is lost, paid twice or written incompletely.
 
-The command lines are in `commands.yaml`. Each runs against a loopback endpoint, a process that counts the bodies of
+The command lines are in `commands.yaml`. Each runs against a local endpoint, a process that counts the bodies of
 requests. It is stopped by SIGKILL, SIGINT or SIGTERM at random moments, several times in a row on the same output, and
-then runs to its end. A command fails if
+then runs to completion. A command fails if
 
-- its results differ from those of an undisturbed run;
+- its results differ from those of an uninterrupted run;
 - more than `--concurrency` requests are repeated for each SIGKILL, or `--in-flight` for each SIGINT or SIGTERM;
-- after a stop, a result is neither whole nor as it was before;
+- after a stop, a result is neither complete nor unchanged;
 - a process hangs, prints a traceback, or ends with another exit code than that of the signal;
 - stale temporary files remain.
 
-Each run is forked from one process that has imported the modules of an undisturbed run, so that moments fall into the
-work and not into imports; `--spawn` starts Python each time.
+Each run is forked from one process that has imported the modules of an uninterrupted run, so that commands are stopped
+during their work and not during imports; `--spawn` starts Python each time.
 
 Run it in a checkout: `python benchmarks/interrupts/interrupts.py [--commands NAME ...] [--moments N] [--seed N]`.
 """
@@ -47,20 +47,20 @@ IN_A_ROW = 5  # stops before a run that ends
 PATIENCE = 60.0  # seconds after which a process hangs
 SIGNALS = (signal.SIGKILL, signal.SIGINT, signal.SIGTERM)
 VOLATILE = ("seconds", "peak_bytes", "used", "dates", "memory", "checksum", "key", "files")  # keys of JSON files
-TIME = re.compile(rb"\d{4}-\d\d-\d\dT[\d:.+]+")  # of answers
-NO_RESULTS = ("cache", "said.txt", "modules.txt")  # in each working folder
-MODELS = (  # made elsewhere, because torch starts threads, and a process with threads is not forked
+TIME = re.compile(rb"\d{4}-\d\d-\d\dT[\d:.+]+")  # times of answers
+NO_RESULTS = ("cache", "output.txt", "modules.txt")  # in each working folder
+MODELS = (  # made in another process: torch starts threads, and a process with threads must not be forked
     "import sys; from pathlib import Path; from tests.models.tiny_chat import tiny_chat; "
     "from tests.retrieval.tiny import tiny_encoder; "
     "tiny_chat(Path(sys.argv[1], 'chat')); tiny_encoder(Path(sys.argv[1], 'encoder'))"
 )
-# Python drops a KeyboardInterrupt that comes within a finalizer of a library; the command then goes on.
+# Python ignores a KeyboardInterrupt inside a finalizer of a library; the command then continues.
 FINALIZER = re.compile(r"Exception ignored in: <function \S+__del__.*?(?:KeyboardInterrupt|SystemExit).*?\n", re.DOTALL)
 STALE = re.compile(r"\.partial$|-wal$|-journal$|^\..*-\d+-")
 
 
 def filled(schema: dict[str, Any], ids: list[str], draw: random.Random) -> Any:
-    """Return a value of a JSON schema; an array of strings is an order of the ids that were shown."""
+    """Return a random value of a JSON schema; an array of strings is a permutation of the ids in the prompt."""
     if "enum" in schema:
         return draw.choice(schema["enum"])
     match schema.get("type"):
@@ -74,7 +74,7 @@ def filled(schema: dict[str, Any], ids: list[str], draw: random.Random) -> Any:
 
 
 def answered(body: dict[str, Any]) -> dict[str, Any]:
-    """Return the response to a request, which follows from its body alone."""
+    """Return the response to a request; it depends on the body only."""
     if "input" in body:
         data = [
             {"index": place, "embedding": [random.Random(f"{text} {axis}").gauss() for axis in range(16)]}
@@ -83,8 +83,8 @@ def answered(body: dict[str, Any]) -> dict[str, Any]:
         return {"object": "list", "model": body["model"], "data": data, "usage": {"prompt_tokens": 5}}
     draw = random.Random(json.dumps(body, sort_keys=True))
     form = body.get("response_format", {}).get("json_schema", {"schema": {}})
-    said = filled(form["schema"], re.findall(r'"id": ?"([^"]+)"', body["messages"][-1]["content"]), draw)
-    message = {"role": "assistant", "content": said if isinstance(said, str) else json.dumps(said)}
+    content = filled(form["schema"], re.findall(r'"id": ?"([^"]+)"', body["messages"][-1]["content"]), draw)
+    message = {"role": "assistant", "content": content if isinstance(content, str) else json.dumps(content)}
     choice = {"index": 0, "message": message, "finish_reason": "stop"}
     usage = {"prompt_tokens": 7, "completion_tokens": 3, "total_tokens": 10}
     return {"object": "chat.completion", "model": body["model"], "choices": [choice], "usage": usage}
@@ -97,7 +97,7 @@ async def serve(log: Path) -> None:
         try:
             while head := await reader.readuntil(b"\r\n\r\n"):
                 length = re.search(rb"content-length: *(\d+)", head, re.IGNORECASE)
-                if length is None:  # the Hub knows no dataset
+                if length is None:  # the Hub has no dataset
                     writer.write(b"HTTP/1.1 404 Not Found\r\nX-Error-Code: RepoNotFound\r\nContent-Length: 0\r\n\r\n")
                     continue
                 body = await reader.readexactly(int(length[1]))
@@ -120,19 +120,19 @@ class Process:
     """One run of the command line in a folder.
 
     Args:
-        line: The arguments.
-        folder: The working folder.
-        spawn: Whether Python is started; otherwise this process is forked.
+        line: Arguments of the command.
+        folder: Working folder.
+        spawn: Whether to start Python; otherwise this process is forked.
     """
 
     def __init__(self, line: str, folder: Path, *, spawn: bool = False) -> None:
-        self._said = folder / "said.txt"
-        self._said.unlink(missing_ok=True)
+        self._output_file = folder / "output.txt"
+        self._output_file.unlink(missing_ok=True)
         os.environ["FCCONAN_CACHE"] = str(folder / "cache")
         if spawn:
             command = [sys.executable, "-m", "fcconan", *line.split()]
-            with self._said.open("w") as said:
-                self.id = subprocess.Popen(command, cwd=folder, stdout=said, stderr=said).pid
+            with self._output_file.open("w") as file:
+                self.id = subprocess.Popen(command, cwd=folder, stdout=file, stderr=file).pid
             return
         sys.stdout.flush()
         self.id = os.fork()
@@ -140,13 +140,13 @@ class Process:
             self._run(line, folder)
 
     def _run(self, line: str, folder: Path) -> None:
-        """Run the command in the forked process, which never returns, whenever a signal comes."""
+        """Run the command in the forked process; it exits and never returns, not even after a signal."""
         status = 128 + signal.SIGINT
         try:
             os.chdir(folder)
-            said = os.open(self._said, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
-            os.dup2(said, 1)
-            os.dup2(said, 2)
+            output = os.open(self._output_file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+            os.dup2(output, 1)
+            os.dup2(output, 2)
             sys.argv = ["fcconan", *line.split()]
             try:
                 importlib.import_module("fcconan.cli").main()
@@ -158,7 +158,7 @@ class Process:
             os._exit(status)
 
     def wait(self, seconds: float) -> int | None:
-        """Return the exit code, or None if the process still runs after so many seconds."""
+        """Return the exit code, or None if the process still runs after the given time."""
         end = time.monotonic() + seconds
         while time.monotonic() < end:
             found, status = os.waitpid(self.id, os.WNOHANG)
@@ -168,7 +168,7 @@ class Process:
         return None
 
     def end(self, seconds: float) -> int | None:
-        """Return the exit code as `wait` does, and kill a process that hangs."""
+        """Return the exit code as in `wait`, and kill a process that hangs."""
         status = self.wait(seconds)
         if status is None:
             os.kill(self.id, signal.SIGKILL)
@@ -177,8 +177,8 @@ class Process:
 
     @property
     def output(self) -> str:
-        """What was printed."""
-        return self._said.read_text(errors="replace") if self._said.exists() else ""
+        """Return the printed text."""
+        return self._output_file.read_text(errors="replace") if self._output_file.exists() else ""
 
 
 def lasting(value: Any) -> Any:
@@ -189,14 +189,14 @@ def lasting(value: Any) -> Any:
 
 
 def results(folder: Path) -> dict[str, str]:
-    """Return a hash of every file of a working folder; times and numbers of requests do not count."""
+    """Return a hash of every file of a working folder, without times and numbers of requests."""
     found = {}
     for path in sorted(folder.rglob("*")):
         place = path.relative_to(folder)
         if path.is_file() and place.parts[0] not in NO_RESULTS and path.suffix != ".sqlite" and path.name != ".lock":
             content = path.read_bytes()
             if path.suffix == ".json":
-                with suppress(ValueError):  # half of a file
+                with suppress(ValueError):  # an incomplete file
                     content = json.dumps(lasting(json.loads(content))).encode()
             if path.suffix in (".json", ".md", ".html"):
                 content = TIME.sub(b"", content)
@@ -214,15 +214,15 @@ class Trial:
     """All runs of one command.
 
     Attributes:
-        name: The name of the command.
-        about: Its entry in `commands.yaml`.
-        shared: The folder of shared input.
-        log: The file in which the endpoint notes bodies.
-        spawn: See `Process`.
+        name: Name of the command.
+        about: Entry of the command in `commands.yaml`.
+        shared: Folder of shared input.
+        log: File with the hashes of the bodies, written by the endpoint.
+        spawn: Whether to start Python for each run; see `Process`.
         in_flight: Number of requests that may be repeated after SIGINT or SIGTERM.
         problems: One line for each failed check.
         stops: Number of stops by signal.
-        seconds: Duration of an undisturbed run.
+        seconds: Duration of an uninterrupted run.
     """
 
     name: str
@@ -236,17 +236,17 @@ class Trial:
     seconds: float = 0.0
 
     def run(self, moments: int, draw: random.Random) -> None:
-        """Stop the command at so many moments."""
-        for _ in range(2):  # the first run fills caches of compiled code, and says which modules are imported
-            self._undisturbed()
+        """Stop the command the given number of times."""
+        for _ in range(2):  # the first run fills caches of compiled code and lists the imported modules
+            self._run_uninterrupted()
         while self.stops.total() < moments and len(self.problems) < 10:
             folder, numbers = self._fresh(), list[signal.Signals]()
             for _ in range(min(IN_A_ROW, moments - self.stops.total())):
-                number = self._stopped(folder, draw)
+                number = self._stop(folder, draw)
                 if number is None:
                     break
                 numbers.append(number)
-            self._finished(folder, numbers)
+            self._finish(folder, numbers)
             shutil.rmtree(folder)
 
     def _fresh(self) -> Path:
@@ -260,12 +260,12 @@ class Trial:
         return Process(self.about["line"].replace("{data}", str(self.shared)), folder, spawn=self.spawn)
 
     def _bodies(self) -> Counter[str]:
-        """Return how often each body was sent since the last call."""
+        """Return the number of requests by body since the last call."""
         found = Counter(self.log.read_text().split()) if self.log.exists() else Counter[str]()
         self.log.unlink(missing_ok=True)
         return found
 
-    def _undisturbed(self) -> None:
+    def _run_uninterrupted(self) -> None:
         folder = self._fresh()
         self.before = results(folder)
         begin = time.monotonic()
@@ -274,13 +274,13 @@ class Trial:
         self.seconds = time.monotonic() - begin
         self.after, self.sent = results(folder), self._bodies()
         if status or bool(self.sent) != self.about.get("asks", False):
-            self.problems.append(f"undisturbed: exit code {status}, {len(self.sent)} bodies: {process.output[-300:]}")
+            self.problems.append(f"uninterrupted: exit code {status}, {len(self.sent)} bodies: {process.output[-300:]}")
         for module in (folder / "modules.txt").read_text().split() if (folder / "modules.txt").exists() else ():
             with suppress(Exception):
                 importlib.import_module(module)
         shutil.rmtree(folder)
 
-    def _stopped(self, folder: Path, draw: random.Random) -> signal.Signals | None:
+    def _stop(self, folder: Path, draw: random.Random) -> signal.Signals | None:
         """Start the command and stop it at a random moment; return the signal, or None if it ended before."""
         process, number = self._start(folder), draw.choice(SIGNALS)
         if process.wait(draw.uniform(0.02, self.seconds)) is not None:
@@ -288,7 +288,7 @@ class Trial:
         os.kill(process.id, number)
         status = process.end(PATIENCE)
         expected = -number if number == signal.SIGKILL else 128 + number
-        if status not in (expected, 0, -number):  # before the command handles signals, they act by themselves
+        if status not in (expected, 0, -number):  # signals may arrive before the command handles them
             self.problems.append(f"{number.name}: {status or 'hangs'}: {process.output[-300:]}")
         self._check_output(process, number.name)
         for name, content in self._parts(results(folder)).items() if not self.about.get("resumes") else ():
@@ -299,7 +299,7 @@ class Trial:
         return number
 
     def _parts(self, found: dict[str, str]) -> dict[str, dict[str, str]]:
-        """Return the results that are written whole, each with its files."""
+        """Return the files by result; each result is written atomically."""
         parts: dict[str, dict[str, str]] = {}
         for name, content in found.items():
             top = name.split("/")[0]
@@ -307,8 +307,8 @@ class Trial:
             parts.setdefault(part, {})[name] = content
         return parts
 
-    def _finished(self, folder: Path, numbers: Sequence[signal.Signals]) -> None:
-        """Run the command to its end, and check results, requests and stale files."""
+    def _finish(self, folder: Path, numbers: Sequence[signal.Signals]) -> None:
+        """Run the command to completion, and check results, requests and stale files."""
         process, when = self._start(folder), "finished after " + " ".join(number.name for number in numbers)
         status = process.end(PATIENCE + 10 * self.seconds)
         found, sent = results(folder), self._bodies()
@@ -335,7 +335,7 @@ class Trial:
 
 
 def set_up(shared: Path, plan: dict[str, Any]) -> None:
-    """Make the shared input."""
+    """Write the shared input."""
     for name, content in plan["files"].items():
         (shared / name).write_text(content)
     for line in plan["setup"]:
@@ -353,8 +353,15 @@ def main() -> int:
     """Run the trials and print a table."""
     plan = yaml.safe_load(Path(__file__).with_name("commands.yaml").read_text())
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--commands", nargs="+", default=list(plan["commands"]), help="such as generate 'judge rate'")
-    parser.add_argument("--moments", type=int, nargs=2, default=(100, 20), help="with and without requests")
+    parser.add_argument(
+        "--commands",
+        nargs="+",
+        default=list(plan["commands"]),
+        help="names in commands.yaml, such as generate 'judge rate'",
+    )
+    parser.add_argument(
+        "--moments", type=int, nargs=2, default=(100, 20), help="number of stops of commands with and without requests"
+    )
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--in-flight", type=int, default=0, help="repeated requests allowed after SIGINT and SIGTERM")
     parser.add_argument("--spawn", action="store_true", help="start Python for each run")
@@ -362,7 +369,7 @@ def main() -> int:
     options = parser.parse_args()
     if options.serve:
         asyncio.run(serve(options.serve))
-    sys.path.insert(0, str(ROOT))  # the checkout, also where another one is installed
+    sys.path.insert(0, str(ROOT))  # prefer this checkout to an installed package
     work = Path(tempfile.mkdtemp(prefix="fcconan-interrupts-"))
     server = subprocess.Popen([sys.executable, __file__, "--serve", work / "log"], stdout=subprocess.PIPE, text=True)
     assert server.stdout is not None

@@ -1,17 +1,17 @@
-"""Measure exhaustive pairing, the one heavy step of building: time, peak memory and file size.
+"""Measure exhaustive pairing, the most expensive step of building: time, peak memory and file size.
 
-The pairs are as many as those of MT-CONAN, 3,718 HS by 4,997 CN, with made-up ids. Polars writes the same
-three columns in two ways, both with its defaults: a cross join of data frames with `write_parquet`, the
-baseline, and the same query streamed with `sink_parquet`, for candour. Every run is a process of its own; its
-time runs from the ids in memory to the finished files, and its peak memory is that of the whole process.
+The pairs are as many as those of MT-CONAN, 3,718 HS by 4,997 CNs, with invented ids. Polars writes the same three
+columns in two ways, both with default settings. The baseline is a cross join of data frames with `write_parquet`; the
+second one streams the same query with `sink_parquet`. Every run has its own process. Time is measured from the ids in
+memory to the finished files, and peak memory is that of the process.
 
 The aims, on one machine:
 
 - at most 1.5 times the time of the baseline,
 - at most a third of its memory,
-- memory flat as the pairs grow tenfold.
+- constant memory for ten times the pairs.
 
-Nothing fails when an aim is missed: the table says what was measured.
+A missed aim is not an error; the table shows the measured values.
 
 Run it with `python benchmarks/speed/build.py [--json FILE] [--repeats N]`.
 """
@@ -37,11 +37,11 @@ from ratios import machine, write_json
 CN_COUNT = 4_997
 HS_COUNT = 3_718
 
-Figures = dict[str, float]
+Measurements = dict[str, float]
 
 
-def write_ours(hs_ids: list[str], cn_ids: list[str], folder: Path) -> Callable[[], None]:
-    """Return what writes the pairs with fcconan."""
+def write_with_fcconan(hs_ids: list[str], cn_ids: list[str], folder: Path) -> Callable[[], None]:
+    """Return a function that writes the pairs with fcconan."""
     from fcconan.building.cross_product import write_exhaustive_pairs
 
     def write() -> None:
@@ -50,8 +50,8 @@ def write_ours(hs_ids: list[str], cn_ids: list[str], folder: Path) -> Callable[[
     return write
 
 
-def write_polars(hs_ids: list[str], cn_ids: list[str], folder: Path) -> Callable[[], None]:
-    """Return what writes the pairs with polars, in memory."""
+def write_with_polars(hs_ids: list[str], cn_ids: list[str], folder: Path) -> Callable[[], None]:
+    """Return a function that writes the pairs with polars, in memory."""
     import polars
 
     def write() -> None:
@@ -63,8 +63,8 @@ def write_polars(hs_ids: list[str], cn_ids: list[str], folder: Path) -> Callable
     return write
 
 
-def write_polars_streamed(hs_ids: list[str], cn_ids: list[str], folder: Path) -> Callable[[], None]:
-    """Return what writes the pairs with polars, streamed."""
+def stream_with_polars(hs_ids: list[str], cn_ids: list[str], folder: Path) -> Callable[[], None]:
+    """Return a function that writes the pairs with polars, streamed."""
     import polars
 
     def write() -> None:
@@ -77,22 +77,22 @@ def write_polars_streamed(hs_ids: list[str], cn_ids: list[str], folder: Path) ->
 
 
 CASES = {
-    "fcconan": (write_ours, HS_COUNT),
-    "polars": (write_polars, HS_COUNT),
-    "polars, streamed": (write_polars_streamed, HS_COUNT),
-    "fcconan, 10x": (write_ours, 10 * HS_COUNT),
+    "fcconan": (write_with_fcconan, HS_COUNT),
+    "polars": (write_with_polars, HS_COUNT),
+    "polars, streamed": (stream_with_polars, HS_COUNT),
+    "fcconan, 10x": (write_with_fcconan, 10 * HS_COUNT),
 }
 
 
-def made_up_ids(prefix: str, count: int) -> list[str]:
-    """Return distinct ids of 12 random hexadecimal digits, the same in every run."""
+def invented_ids(prefix: str, count: int) -> list[str]:
+    """Return distinct ids of 12 pseudo-random hexadecimal digits."""
     return [f"{prefix}-{number:012x}" for number in random.Random(prefix).sample(range(16**12), count)]
 
 
-def run_here(case: str, folder: Path) -> Figures:
-    """Run one case in this process and return its figures."""
+def run_case(case: str, folder: Path) -> Measurements:
+    """Run one case in this process and return its measurements."""
     prepare, hs_count = CASES[case]
-    write = prepare(made_up_ids("hs", hs_count), made_up_ids("cn", CN_COUNT), folder)
+    write = prepare(invented_ids("hs", hs_count), invented_ids("cn", CN_COUNT), folder)
     start = time.perf_counter()
     write()
     seconds = time.perf_counter() - start
@@ -105,37 +105,37 @@ def run_here(case: str, folder: Path) -> Figures:
     }
 
 
-def run_apart(case: str) -> Figures:
-    """Run one case in a process of its own and return its figures."""
+def run_in_process(case: str) -> Measurements:
+    """Run one case in a new process and return its measurements."""
     with tempfile.TemporaryDirectory(prefix="fcconan-speed-") as folder:
         command = [sys.executable, __file__, "--case", case, "--folder", folder]
         answer = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
-    figures: Figures = json.loads(answer)
-    print(f"{case}: {figures['seconds']:.2f} s, {figures['peak_bytes'] / 1e6:.0f} MB", file=sys.stderr)
-    return figures
+    measured: Measurements = json.loads(answer)
+    print(f"{case}: {measured['seconds']:.2f} s, {measured['peak_bytes'] / 1e6:.0f} MB", file=sys.stderr)
+    return measured
 
 
-def medians(runs: list[Figures]) -> Figures:
-    """Return the median of each figure."""
+def medians(runs: list[Measurements]) -> Measurements:
+    """Return the median of each measurement."""
     return {name: statistics.median(run[name] for run in runs) for name in runs[0]}
 
 
 def measure(repeats: int) -> dict[str, Any]:
-    """Run every case and return all that the table is made of.
+    """Run every case and return the measurements and ratios.
 
     Args:
-        repeats: How often each case runs; the tenfold case, which is compared by its memory only, runs once.
+        repeats: Number of runs of each case. The tenfold case runs once, since only its memory is compared.
     """
-    runs: dict[str, list[Figures]] = {case: [] for case in CASES}
+    runs: dict[str, list[Measurements]] = {case: [] for case in CASES}
     for _ in range(repeats):
-        # Taking turns spreads whatever else the machine does over all cases.
+        # Alternating cases spread the load of other processes evenly.
         for case in ("fcconan", "polars", "polars, streamed"):
-            runs[case].append(run_apart(case))
-    runs["fcconan, 10x"].append(run_apart("fcconan, 10x"))
-    middle = {case: medians(figures) for case, figures in runs.items()}
+            runs[case].append(run_in_process(case))
+    runs["fcconan, 10x"].append(run_in_process("fcconan, 10x"))
+    middle = {case: medians(measured) for case, measured in runs.items()}
 
-    def ratio(figure: str, case: str, other: str) -> float:
-        return middle[case][figure] / middle[other][figure]
+    def ratio(name: str, case: str, other: str) -> float:
+        return middle[case][name] / middle[other][name]
 
     return {
         "machine": machine("pyarrow", "polars"),
@@ -152,27 +152,27 @@ def measure(repeats: int) -> dict[str, Any]:
 
 
 def table(result: dict[str, Any]) -> str:
-    """Return the figures as text."""
+    """Return the measurements as text."""
     lines = [f"{'median of':20} {'pairs':>12} {'seconds':>8} {'peak MB':>8} {'files MB':>9} {'runs':>5}"]
-    for case, figures in result["medians"].items():
-        peak, size = figures["peak_bytes"] / 1e6, figures["file_bytes"] / 1e6
+    for case, measured in result["medians"].items():
+        peak, size = measured["peak_bytes"] / 1e6, measured["file_bytes"] / 1e6
         lines.append(
-            f"{case:20} {figures['pairs']:12,.0f} {figures['seconds']:8.2f} {peak:8.0f} {size:9.1f}"
+            f"{case:20} {measured['pairs']:12,.0f} {measured['seconds']:8.2f} {peak:8.0f} {size:9.1f}"
             f" {len(result['runs'][case]):5}"
         )
     return "\n".join([*lines, "", *ratios.lines(result)])
 
 
 def main() -> None:
-    """Measure and print, or run one case for the measuring process."""
+    """Measure and print, or run one case for the parent process."""
     parser = argparse.ArgumentParser(description="Measure exhaustive pairing against polars.")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="also write all figures to this file")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="also write all measurements to this file")
     parser.add_argument("--repeats", type=int, default=3, help="runs of each case (default: %(default)s)")
     parser.add_argument("--case", choices=list(CASES), help=argparse.SUPPRESS)
     parser.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.case:
-        print(json.dumps(run_here(options.case, options.folder)))
+        print(json.dumps(run_case(options.case, options.folder)))
         return
     result = measure(options.repeats)
     print(table(result))

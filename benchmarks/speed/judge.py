@@ -1,18 +1,18 @@
 """Measure `judge rate` against an endpoint of fixed latency, in one run.
 
-- Throughput: replies rated with 64 requests at once, every answer stored before it is used. The baseline is the ideal:
-  latency times requests, divided by 64; that is 213 a second at 300 ms. 2000 replies take 32 rounds, the last one a
-  quarter full: no client has more than .977 of the ideal.
-- CPU: milliseconds of the rating process for each request. The endpoint is another process; so this figure, unlike the
-  throughput, hardly depends on what else the machine does.
-- Memory: the peak of the process for ten times the replies, against that for the replies.
-- Resume: a run that finds all answers in the store, against the time of the one that asked.
-- Plain client: as many requests, sent by aiohttp alone: no store, no rows, no repetitions. Its distance from the ideal
-  is that of the endpoint and the machine.
+- Throughput: replies are rated with 64 concurrent requests; every answer is stored before use. The baseline is the
+  ideal time: latency times requests, divided by 64, or 213 requests per second at 300 ms. 2000 replies take 32 rounds,
+  and the last round has a quarter of the requests, so no client exceeds .977 of the ideal.
+- CPU: milliseconds of the rating process for each request. The endpoint is another process; so this value, unlike the
+  throughput, hardly depends on other load on the machine.
+- Memory: peak memory of the process for ten times the replies, compared with that for the replies.
+- Resume: time of a run whose answers are all stored, compared with the run that sent the requests.
+- Plain client: the same number of requests, sent by aiohttp alone, without a store, rows or retries. Its distance from
+  the ideal is due to the endpoint and the machine.
 
-The endpoint is a process of its own that answers every request after the latency. Each run is a process of its own;
-what is timed is the rating with its files, without the start of Python. Nothing fails when an aim is missed; ratings
-that differ between a run and its resumption stop it.
+The endpoint is a separate process that answers every request after the latency. Each run has its own process. Time
+covers the rating with its files, without the start of Python. A missed aim is not an error; the benchmark stops if a
+resumed run gives other ratings.
 
 Run it with `python benchmarks/speed/judge.py [--json FILE] [--replies N] [--latency SECONDS]`.
 """
@@ -41,7 +41,7 @@ SECRET = "a-key-of-the-benchmark"
 
 
 class Answering(asyncio.Protocol):
-    """Answers every request after the latency, over connections that stay open."""
+    """Answers every request after the latency, over persistent connections."""
 
     def __init__(self, latency: float) -> None:
         self._latency, self._read = latency, b""
@@ -57,11 +57,11 @@ class Answering(asyncio.Protocol):
         self._answer = head.encode() + raw
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Remember where to write."""
+        """Store the transport."""
         self._transport = transport
 
     def data_received(self, data: bytes) -> None:
-        """Answer what is whole."""
+        """Answer the complete requests."""
         self._read += data
         while (end := self._read.find(b"\r\n\r\n")) >= 0:
             fields = dict(line.split(b":", 1) for line in self._read[:end].lower().split(b"\r\n")[1:])
@@ -77,20 +77,20 @@ class Answering(asyncio.Protocol):
 
 
 def serve(latency: float) -> None:
-    """Serve on a free port, and print it."""
+    """Serve on a free port, which is printed."""
 
     async def run() -> None:
         server = await asyncio.get_running_loop().create_server(lambda: Answering(latency), "127.0.0.1", 0)
         print(server.sockets[0].getsockname()[1], flush=True)
         await server.serve_forever()
 
-    # epoll counts in milliseconds and rounds up; the latency shall be what it is called.
+    # epoll rounds timeouts up to milliseconds, which would increase the latency.
     with asyncio.Runner(loop_factory=lambda: asyncio.SelectorEventLoop(selectors.SelectSelector())) as runner:
         runner.run(run())
 
 
 def rate(port: int, replies: Path, folder: Path, out: Path) -> None:
-    """Rate replies and print seconds, also of the CPU, and the peak of memory in MB."""
+    """Rate replies and print wall time, CPU time and peak memory in MB."""
     from fcconan.data.files import RowWriter
     from fcconan.data.tables import open_table
     from fcconan.judging.rating import RATED, ModelJudge
@@ -99,7 +99,7 @@ def rate(port: int, replies: Path, folder: Path, out: Path) -> None:
     from fcconan.models.client import Client
     from fcconan.models.endpoint import EndpointModel
 
-    import aiohttp  # isort: skip  # noqa: F401  # importing is no rating
+    import aiohttp  # isort: skip  # noqa: F401  # not part of the measured time
 
     plan = RatingPlan(load_task("cseval"), aspects=("relevance",))
     begin, begin_cpu = time.perf_counter(), time.process_time()
@@ -138,7 +138,7 @@ def plain(port: int, number: int) -> None:
 
 
 def cpu_of(run: dict[str, Any]) -> float:
-    """Milliseconds of the CPU for each request."""
+    """Return milliseconds of CPU time for each request."""
     return float(1000 * run["cpu_seconds"] / run["sent"])
 
 
@@ -159,7 +159,7 @@ def write_replies(path: Path, number: int) -> None:
 
 
 def child(*arguments: object) -> dict[str, Any]:
-    """Run this file in a process of its own and read what it prints."""
+    """Run this file in a new process and parse its output."""
     environment = {**os.environ, "OPENAI_API_KEY": SECRET, "NO_PROXY": "127.0.0.1"}
     done = subprocess.run(
         [sys.executable, __file__, *map(str, arguments)], capture_output=True, text=True, env=environment, check=False
@@ -172,7 +172,7 @@ def child(*arguments: object) -> dict[str, Any]:
 
 
 def measure(number: int, latency: float) -> dict[str, Any]:
-    """Measure throughput, memory and resumption."""
+    """Measure throughput, memory and resuming."""
     command = [sys.executable, __file__, "--serve", str(latency)]
     with (
         tempfile.TemporaryDirectory() as name,
@@ -192,7 +192,7 @@ def measure(number: int, latency: float) -> dict[str, Any]:
             runs["plain"] = child("--plain", port, number) | {"sent": number}
             first, again = ((folder / "many" / f"{each}.jsonl").read_bytes() for each in ("first", "again"))
             if first != again or runs["again"]["sent"]:
-                sys.exit("the resumed run differs from the one that asked")
+                sys.exit("the resumed run gives other ratings than the first one")
         finally:
             server.terminate()
     ideal = number * latency / AT_ONCE
@@ -226,7 +226,7 @@ def measure(number: int, latency: float) -> dict[str, Any]:
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--json", type=Path, help="also write the figures to this file")
+    parser.add_argument("--json", type=Path, help="also write the measurements to this file")
     parser.add_argument("--replies", type=int, default=2000)
     parser.add_argument("--latency", type=float, default=0.3, help="seconds")
     parser.add_argument("--serve", type=float, help=argparse.SUPPRESS)

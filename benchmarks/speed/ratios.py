@@ -1,4 +1,4 @@
-"""What every benchmark here has in common: ratios with their aims, and the machine that they were measured on."""
+"""Common parts of the speed benchmarks: ratios with their aims, and the machine."""
 
 import json
 import os
@@ -10,16 +10,16 @@ from typing import Any
 
 import fcconan
 
-# By name, such as `time, fcconan / polars`: the ratio, and what it should be, if that was ever said.
+# Measured ratio and aim, by name, such as `time, fcconan / polars`; the aim may be empty.
 Ratios = dict[str, tuple[float, str]]
-NO_INPUT = 2  # exit code of a benchmark whose upstream files cannot be had
+NO_INPUT = 2  # exit code of a benchmark whose upstream files are unavailable
 
 
 def machine(*libraries: str) -> dict[str, Any]:
-    """Return what the figures depend on besides the code.
+    """Return the machine, its load, and the versions of libraries.
 
     Args:
-        libraries: Names of distributions whose versions matter.
+        libraries: Names of distributions.
     """
     return {
         "processor": _processor(),
@@ -42,12 +42,12 @@ def lines(result: Mapping[str, Any]) -> list[str]:
 
 
 def shown(value: float) -> str:
-    """Return a ratio with three digits that mean something."""
+    """Return a ratio with three significant digits."""
     return f"{value:,.0f}" if value >= 100 else f"{value:#.3g}".rstrip(".")
 
 
 def write_json(result: Mapping[str, Any], file: Path | None) -> None:
-    """Write all figures to a file, if one is named."""
+    """Write a result to a file, unless the file is None."""
     if file is not None:
         file.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
 

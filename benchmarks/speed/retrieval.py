@@ -1,15 +1,15 @@
 """Measure the retrieval benchmark against named baselines in the same run.
 
-- Ranking: the ten best CNs for every HS by `bm25-fast` (bm25s) and by `bm25` (rank-bm25), set so that their scores are
-  equal, on the texts of MT-CONAN. rank-bm25 ranks a share of the HS; its index counts once and the rest is scaled.
-- Certainty: intervals of 12 systems on 4 partitions and paired tests of all their pairs, as `fcconan bench` computes
-  them. The baseline is a loop over `scipy.stats.bootstrap` and `permutation_test`, vectorised over the resamples; it
-  runs on a share and is scaled. scipy also gets all series, and all pairs of a partition, in one call.
+- Ranking: the ten best CNs for every HS of MT-CONAN by `bm25-fast` (bm25s) and by `bm25` (rank-bm25), with settings for
+  equal scores. rank-bm25 ranks a sample of the HS, and its time without indexing is scaled to all HS.
+- Certainty: intervals of 12 systems on 4 partitions and paired tests of all pairs, as in `fcconan bench`. The baseline
+  is a loop over `scipy.stats.bootstrap` and `permutation_test`, vectorised over the resamples. It runs on a sample, and
+  its time is scaled. A second baseline passes all series, and all pairs of a partition, to scipy in one call.
 - Benchmark: `fcconan bench --protocol paper` with TF-IDF, BM25 and MiniLM on FC-CONAN. The baseline is a process that
   imports sentence-transformers, loads the same MiniLM and encodes the same texts.
 
-All take turns with their baselines, and the best of the repeats counts on both sides. The upstream files are needed
-(`FCCONAN_MIRROR`, or a network). Nothing fails when an aim is missed; scores that differ stop it.
+Benchmarks and baselines alternate, and the best of the repeats counts for both. Upstream files come from the network or
+`FCCONAN_MIRROR`. A missed aim is not an error; the benchmark stops if scores differ.
 
 Run it with `python benchmarks/speed/retrieval.py [--json FILE] [--repeats N] [--part ranking|certainty|benchmark]`.
 """
@@ -33,12 +33,12 @@ import fcconan
 from fcconan.errors import InputError
 
 TOP = 10
-EVERY = 25  # rank-bm25 ranks one HS in so many
-LARGEST_DIFFERENCE = 1e-5  # relative; bm25s has 32-bit floats
+EVERY = 25  # rank-bm25 ranks one HS of 25
+LARGEST_DIFFERENCE = 1e-5  # relative; bm25s computes in 32 bits
 
 SYSTEMS, PARTITIONS, QUERIES, RESAMPLES = 12, 4, 45, 10_000
-LOOPED = 4  # series, and pairs, that the loop over scipy runs on
-BATCH = 500  # resamples that scipy holds at once when it gets all series
+LOOPED = 4  # series, and pairs, in the loop over scipy
+BATCH = 500  # resamples in memory if scipy gets all series
 
 OFFLINE = ("tfidf", "bm25", "sbert-minilm")
 ENCODE = """
@@ -56,7 +56,7 @@ Measured = dict[str, Any]
 
 
 def best_of(repeats: int, cases: Mapping[str, Callable[[], object]]) -> Times:
-    """Return the least seconds of each case; the cases take turns, which spreads what else the machine does."""
+    """Return the shortest time of each case in seconds; cases alternate, to share the load of other processes."""
     seconds: dict[str, list[float]] = {case: [] for case in cases}
     for _ in range(repeats):
         for case, work in cases.items():
@@ -79,7 +79,7 @@ def mt_conan(folder: Path) -> tuple[dict[str, str], dict[str, str]]:
 
 
 def ranking(folder: Path, repeats: int) -> Measured:
-    """Measure BM25 by bm25s and by rank-bm25, tokenising and indexing included."""
+    """Measure BM25 by bm25s and by rank-bm25, including tokenisation and indexing."""
     from fcconan.retrieval.lexical import BM25, BM25Fast
 
     queries, corpus = mt_conan(folder)
@@ -88,13 +88,13 @@ def ranking(folder: Path, repeats: int) -> Measured:
     slow = BM25(epsilon=0)
     difference = 0.0
     few = dict(list(share.items())[::3])
-    ours, theirs = fast.rank(few, corpus, len(corpus)), slow.rank(few, corpus, len(corpus))
+    fast_ranking, slow_ranking = fast.rank(few, corpus, len(corpus)), slow.rank(few, corpus, len(corpus))
     for query in few:
-        expected = dict(theirs[query])
-        for key, score in ours[query]:
+        expected = dict(slow_ranking[query])
+        for key, score in fast_ranking[query]:
             difference = max(difference, abs(score - expected.pop(key)) / max(abs(score), 1.0))
         if expected or difference > LARGEST_DIFFERENCE:
-            sys.exit(f"the scores of {query} differ, by {difference:.1e} at most: a ratio would mean nothing")
+            sys.exit(f"the scores of {query} differ, by {difference:.1e}; expected equal scores")
     seconds = best_of(
         repeats,
         {
@@ -125,7 +125,7 @@ def certainty(folder: Path, repeats: int) -> Measured:
     pairs = list(combinations(range(SYSTEMS), 2))
     differences = np.stack([values[:, a] - values[:, b] for a, b in pairs], axis=1)  # partitions, pairs, queries
 
-    def ours() -> None:
+    def run_fcconan() -> None:
         percentile_interval(bootstrap_means(series, resamples=RESAMPLES, seed=0))
         sign_flip_tests(differences.reshape(-1, QUERIES), resamples=RESAMPLES, seed=0)
 
@@ -147,7 +147,7 @@ def certainty(folder: Path, repeats: int) -> Measured:
             stats.permutation_test(
                 (sample,),
                 np.mean,
-                permutation_type="samples",  # of one sample: signs are flipped
+                permutation_type="samples",  # flips signs
                 n_resamples=RESAMPLES,
                 batch=batch,
                 vectorized=True,
@@ -158,7 +158,7 @@ def certainty(folder: Path, repeats: int) -> Measured:
     seconds = best_of(
         repeats,
         {
-            "fcconan": ours,
+            "fcconan": run_fcconan,
             "scipy, intervals": lambda: intervals(series[:LOOPED]),
             "scipy, tests": lambda: tests(differences[0][:LOOPED]),
             "scipy, intervals in one call": lambda: intervals([series], BATCH),
@@ -169,17 +169,17 @@ def certainty(folder: Path, repeats: int) -> Measured:
     loop += seconds["scipy, tests"] * len(pairs) * PARTITIONS / LOOPED
     at_once = seconds["scipy, intervals in one call"]
     at_once += seconds["scipy, tests of a partition in one call"] * PARTITIONS
-    mine = seconds["fcconan"]
+    own = seconds["fcconan"]
     return {
         "what": f"{len(series)} intervals and {len(pairs) * PARTITIONS} tests, {RESAMPLES} resamples, {QUERIES} HS",
         "seconds": {
-            "fcconan": mine,
+            "fcconan": own,
             f"scipy, looped (scaled from {LOOPED} intervals, {LOOPED} tests)": loop,
             "scipy, a call for all (tests scaled from 1 partition)": at_once,
         },
         "ratios": {
-            "time, scipy looped / fcconan": (loop / mine, "at least 50"),
-            "time, scipy in one call / fcconan": (at_once / mine, ""),
+            "time, scipy looped / fcconan": (loop / own, "at least 50"),
+            "time, scipy in one call / fcconan": (at_once / own, ""),
         },
     }
 
@@ -226,7 +226,7 @@ PARTS: dict[str, Callable[[Path, int], Measured]] = {
 
 
 def table(result: Measured) -> str:
-    """Return the figures as text."""
+    """Return the measurements as text."""
     lines = []
     for part, measured in result["parts"].items():
         lines += [f"{part}: {measured['what']}", f"  {'best of ' + str(result['repeats']):60} {'seconds':>9}"]
@@ -241,9 +241,11 @@ def table(result: Measured) -> str:
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description="Measure the retrieval benchmark against named baselines.")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="also write all figures to this file")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="also write all measurements to this file")
     parser.add_argument("--repeats", type=int, default=3, help="runs of each case (default: %(default)s)")
-    parser.add_argument("--part", action="append", choices=list(PARTS), help="measure this only; once for each")
+    parser.add_argument(
+        "--part", action="append", choices=list(PARTS), help="measure this part only; repeat the option for several"
+    )
     options = parser.parse_args()
     parts: dict[str, Measured] = {}
     with tempfile.TemporaryDirectory(prefix="fcconan-speed-") as folder:

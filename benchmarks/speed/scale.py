@@ -1,16 +1,17 @@
-"""Measure `annotate score`, every HS paired with every CN and scored, and `metrics`, by one worker and by two.
+"""Measure `annotate score`, which scores every pair of HS and CN, and `metrics`, with one worker and with two.
 
-The product has several times as many pairs as that of MT-CONAN, 3,718 HS by 4,997 CNs, of made-up texts (TF-IDF) or
-with made-up vectors of 384 dimensions (dense): MT-CONAN's takes one worker four seconds of processor time, and each
-further worker spends one on imports. Workers are processes of this machine, or of a Dask cluster on it; one case kills
-a worker of the cluster after the third shard. Time runs from the prepared texts to the finished files and includes the
-start of the workers, but not that of the cluster. The workers' processor time, which others on the machine disturb
-less, includes all since their start. Memory is the highest peak of a worker that wrote shards, and is compared with
-that for MT-CONAN's product. `metrics` has made-up replies of two systems, and all metrics that need no model; its time
-includes reading and writing.
+The cross product has several times as many pairs as that of MT-CONAN, 3,718 HS by 4,997 CNs. The texts are invented
+(TF-IDF), or the vectors of 384 dimensions are (dense). MT-CONAN's cross product takes one worker four seconds of CPU
+time, and each further worker takes one second for imports.
 
-Every case is a process of its own. Nothing fails when throughput or memory disappoint; shards that differ from those of
-one worker in a byte stop the run.
+Workers are processes, or workers of a local Dask cluster; one case kills a worker of the cluster after the third shard.
+Time is measured from the prepared texts to the finished files. It includes the start of the workers, but not that of
+the cluster. CPU time covers the whole life of the workers; it depends less on other load. Memory is the highest peak of
+a worker that wrote shards, compared with that for MT-CONAN's cross product. `metrics` has invented replies of two
+systems and all metrics that need no model; its time includes reading and writing.
+
+Every case has its own process. Low throughput and high memory are not errors; the benchmark stops if shards are not
+equal, byte for byte, to those of one worker.
 
 Run it with `python benchmarks/speed/scale.py [--json FILE] [--scorer tfidf|dense] [--times N] [--repeats N]`.
 """
@@ -49,7 +50,7 @@ KILLED_AFTER = 3  # shards
 WORDS = [
     f"{first}{last}" for first in "ba ce di fo gu ka le mi no ru".split() for last in "bar len mit sor tun".split()
 ]
-# Kind of workers, how many, whether the product is the larger one, whether one is killed.
+# Kind of workers, number of workers, whether the input is the large one, and whether a worker is killed.
 CASES = {
     "1 process": ("local", 1, True, False),
     "2 processes": ("local", 2, True, False),
@@ -63,8 +64,8 @@ CASES = {
 }
 
 
-class MadeUp:
-    """Gives every text a vector of length 1 that follows from it."""
+class PseudoRandomEncoder:
+    """Encodes texts as pseudo-random unit vectors, with the hash of the text as the seed."""
 
     name = "made-up"
 
@@ -72,7 +73,7 @@ class MadeUp:
         self.configuration = {"dimensions": DIMENSIONS}
 
     def encode(self, texts: Sequence[str], *, role: str) -> npt.NDArray[np.float32]:
-        """Draw the vectors."""
+        """Return one vector for each text."""
         seeds = [int.from_bytes(hashlib.sha256(text.encode()).digest()[:8]) for text in texts]
         drawn = np.array([np.random.default_rng(seed).normal(size=DIMENSIONS) for seed in seeds])
         vectors: npt.NDArray[np.float32] = (drawn / np.linalg.norm(drawn, axis=1, keepdims=True)).astype(np.float32)
@@ -81,7 +82,7 @@ class MadeUp:
 
 @dataclass(frozen=True)
 class Measured:
-    """A shard writer whose workers note peak memory and processor time after every shard, beside the shards' folder."""
+    """A shard writer that stores peak memory and CPU time of its worker after every shard."""
 
     work: "ShardWriter"
 
@@ -92,38 +93,38 @@ class Measured:
 
     @property
     def inputs(self) -> Mapping[str, Any]:
-        """Return everything that the bytes of the shards follow from."""
+        """Return the inputs that determine the shards."""
         return self.work.inputs
 
     def write(self, shard: "Shard", path: Path) -> None:
-        """Write the shard, and note what was used."""
+        """Write the shard, and store peak memory and CPU time."""
         self.work.write(shard, path)
         (self.folder.parent / f"used-{os.getpid()}").write_text(f"{peak()} {time.process_time()}")
 
 
 def peak(process: int | None = None) -> int:
-    """Return the peak memory of a process, by default this one, in bytes."""
+    """Return the peak memory of a process in bytes; None for this process."""
     status = Path(f"/proc/{process or 'self'}/status")
-    if status.exists():  # what getrusage says begins with the peak of the process that started this one
+    if status.exists():  # getrusage includes the peak of the parent process
         line = next(line for line in status.read_text().splitlines() if line.startswith("VmHWM:"))
         return int(line.split()[1]) * 1024
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
 
 
 def texts(side: str, count: int, words: int) -> dict[str, str]:
-    """Return made-up texts by made-up ids, the same in every run."""
+    """Return pseudo-random texts by id."""
     draw = random.Random(side)
     return {f"{side}-{at:012x}": " ".join(draw.choices(WORDS, k=words)) + f" {at}" for at in range(count)}
 
 
-def run_here(case: str, options: argparse.Namespace, folder: Path) -> dict[str, Any]:
-    """Run one case in this process and return its figures."""
+def run_case(case: str, options: argparse.Namespace, folder: Path) -> dict[str, Any]:
+    """Run one case in this process and return its measurements."""
     from fcconan.annotation.pair_scoring.scorers import TfIdfScorer, VectorScorer
     from fcconan.annotation.pair_scoring.scores import plan, scoring_summary
     from fcconan.parallel import open_workers, run_shards
 
     kind, workers, more, kill = CASES[case]
-    scorer: Scorer = TfIdfScorer() if options.scorer == "tfidf" else VectorScorer(MadeUp())
+    scorer: Scorer = TfIdfScorer() if options.scorer == "tfidf" else VectorScorer(PseudoRandomEncoder())
     hs = texts("hs", options.hs * (options.times if more else 1), 15)
     work, parts = plan(hs, texts("cn", options.cns, 25), scorer, folder / "scores", rows_per_shard=options.rows)
     measured = Measured(work)
@@ -142,7 +143,7 @@ def run_here(case: str, options: argparse.Namespace, folder: Path) -> dict[str, 
                 )
             )
             place = {"scheduler": started.scheduler_address}
-            progress = killer(started, parts) if kill else None
+            progress = make_killer(started, parts) if kill else None
         begin = time.perf_counter()
         with open_workers(**place) as opened:
             run_shards(measured, parts, opened, progress=progress)
@@ -166,7 +167,7 @@ def run_here(case: str, options: argparse.Namespace, folder: Path) -> dict[str, 
 
 
 def run_metrics(case: str, options: argparse.Namespace, folder: Path) -> dict[str, Any]:
-    """Run `metrics` in this process and return its figures."""
+    """Run `metrics` in this process and return its measurements."""
     from fcconan.services import MetricsOptions, metrics
 
     _, workers, more, _ = CASES[case]
@@ -207,8 +208,8 @@ def run_metrics(case: str, options: argparse.Namespace, folder: Path) -> dict[st
     }
 
 
-def killer(started: Any, parts: Sequence["Shard"]) -> Callable[[int, int], None]:
-    """Return what kills a worker of a cluster when the third shard is done."""
+def make_killer(started: Any, parts: Sequence["Shard"]) -> Callable[[int, int], None]:
+    """Return a progress callback that kills a worker of a cluster after the third shard."""
     first = next(iter(started.workers.values())).pid
     limit = sum(part.size for part in parts[: min(KILLED_AFTER, len(parts))])
     killed: list[int] = []
@@ -222,23 +223,23 @@ def killer(started: Any, parts: Sequence["Shard"]) -> Callable[[int, int], None]
     return look
 
 
-def run_apart(case: str, given: Sequence[str]) -> dict[str, Any]:
-    """Run one case in a process of its own and return its figures."""
+def run_in_process(case: str, given: Sequence[str]) -> dict[str, Any]:
+    """Run one case in a new process and return its measurements."""
     with tempfile.TemporaryDirectory(prefix="fcconan-speed-") as folder:
         command = [sys.executable, __file__, *given, "--case", case, "--folder", folder]
         answer = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
-    figures: dict[str, Any] = json.loads(answer)
-    print(f"{case}: {figures['seconds']:.1f} s, {figures['peak_mb']:.0f} MB a worker", file=sys.stderr)
-    return figures
+    measured: dict[str, Any] = json.loads(answer)
+    print(f"{case}: {measured['seconds']:.1f} s, {measured['peak_mb']:.0f} MB a worker", file=sys.stderr)
+    return measured
 
 
 def measure(given: Sequence[str], repeats: int) -> dict[str, Any]:
-    """Run every case and return all that the table is made of: of each case, the run of median time."""
+    """Run every case and return the run of median time of each case, and the ratios."""
     every: dict[str, list[dict[str, Any]]] = {case: [] for case in CASES}
     for _ in range(repeats):
-        # Taking turns spreads whatever else the machine does over all cases.
+        # Alternating cases spread the load of other processes evenly.
         for case in CASES:
-            every[case].append(run_apart(case, given))
+            every[case].append(run_in_process(case, given))
     runs = {case: sorted(found, key=lambda run: float(run["seconds"]))[repeats // 2] for case, found in every.items()}
     digests = {case: run["sha256"] for case, run in runs.items() if CASES[case][2]}
     for is_metrics in (False, True):
@@ -272,7 +273,7 @@ def measure(given: Sequence[str], repeats: int) -> dict[str, Any]:
 
 
 def table(result: dict[str, Any]) -> str:
-    """Return the figures as text."""
+    """Return the measurements as text."""
     lines = [f"{'':35} {'pairs':>12} {'seconds':>8} {'pairs/s':>11} {'CPU s':>7} {'MB a worker':>12} {'files MB':>9}"]
     lines += [
         f"{case:35} {run['pairs']:12,} {run['seconds']:8.1f} {run['pairs_per_second']:11,.0f}"
@@ -283,21 +284,21 @@ def table(result: dict[str, Any]) -> str:
 
 
 def main() -> None:
-    """Measure and print, or run one case for the measuring process."""
+    """Measure and print, or run one case for the parent process."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--json", type=Path, metavar="FILE", help="also write all figures to this file")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="also write all measurements to this file")
     parser.add_argument("--scorer", choices=["tfidf", "dense"], default="tfidf")
-    parser.add_argument("--times", type=int, default=4, help="how many times the HS (default: %(default)s)")
-    parser.add_argument("--hs", type=int, default=HS_COUNT, help="(default: %(default)s)")
-    parser.add_argument("--cns", type=int, default=CN_COUNT, help="(default: %(default)s)")
-    parser.add_argument("--replies", type=int, default=5_000, help="of `metrics` (default: %(default)s)")
-    parser.add_argument("--rows", type=int, default=1_000_000, help="in a shard (default: %(default)s)")
+    parser.add_argument("--times", type=int, default=4, help="factor for the number of HS (default: %(default)s)")
+    parser.add_argument("--hs", type=int, default=HS_COUNT, help="number of HS (default: %(default)s)")
+    parser.add_argument("--cns", type=int, default=CN_COUNT, help="number of CNs (default: %(default)s)")
+    parser.add_argument("--replies", type=int, default=5_000, help="replies for `metrics` (default: %(default)s)")
+    parser.add_argument("--rows", type=int, default=1_000_000, help="rows of a shard (default: %(default)s)")
     parser.add_argument("--repeats", type=int, default=3, help="runs of each case (default: %(default)s)")
     parser.add_argument("--case", choices=list(CASES), help=argparse.SUPPRESS)
     parser.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.case:
-        run = run_metrics if CASES[options.case][0] == "metrics" else run_here
+        run = run_metrics if CASES[options.case][0] == "metrics" else run_case
         print(json.dumps(run(options.case, options, options.folder)))
         return
     given = [f"--{name}={getattr(options, name)}" for name in ("scorer", "times", "hs", "cns", "replies", "rows")]

@@ -1,21 +1,21 @@
-"""Measure correlation with people against loops over scipy in the same run.
+"""Measure correlation with human ratings against loops over scipy in the same run.
 
-The data are as large as all of CSEval: 7926 replies to 1586 HS by 5 systems, 4 aspects rated by the mean of three
-people on a scale from 1 to 5, and 20 metrics: 8 continuous ones, 6 that are 0 for half of the replies, and 6 judges
+The invented data have the size of CSEval: 7926 replies to 1586 HS by 5 systems. 4 aspects have mean ratings of three
+annotators on a scale from 1 to 5. Of 20 metrics, 8 are continuous, 6 are 0 for half of the replies, and 6 are judges
 with a scale.
 
-- Pooled: Pearson, Spearman and Kendall's tau-b of all 80 pairs with 10 000 bootstrap resamples of HS. The loop draws
-  the rows of a resample and calls scipy; it runs for a few resamples and pairs and is scaled to all of them.
-- Per item: the same within HS. The loop calls scipy once for each HS and pair, on a share of the HS, and then averages
-  in each resample; it is scaled. (A loop that called scipy anew in each resample would take thousands of times longer.)
-- Tests: PERM-BOTH with 10 000 swaps for all aspects: all 190 pairs of the 20 metrics, and three metrics of one kind
-  each. The loop swaps and calls scipy; it runs for a few swaps and pairs and is scaled.
-- Twice the ratings: `fcconan correlate` on a million ratings and on twice as many, in parquet and in CSV: two aspects
-  of replies by 10 systems, rated by three people and two judges. Every run is a process, and the least processor time
-  of three counts, which others on the machine disturb less than wall time.
+- Pooled: Pearson, Spearman and Kendall's tau-b of all 80 pairs with 10 000 bootstrap resamples of HS. The loop samples
+  the rows of a resample and calls scipy. It runs for a few resamples and pairs, and its time is scaled to all of them.
+- Per item: the same within HS. The loop calls scipy once for each pair and each HS of a sample, and then averages in
+  each resample; its time is scaled. A loop that calls scipy in each resample would take thousands of times longer.
+- Tests: PERM-BOTH with 10 000 permutations for all aspects, on all 190 pairs of the 20 metrics, and on three metrics of
+  each kind. The loop permutes and calls scipy; it runs for a few permutations and pairs, and its time is scaled.
+- Twice the ratings: `fcconan correlate` on one and on two million ratings, in parquet and in CSV: two aspects of
+  replies by 10 systems, rated by three annotators and two judges. Every run has its own process. The shortest CPU time
+  of three runs counts, because it depends less on other load than wall time.
 
-Compiling is not measured: numba keeps its code on disk after the first run. Memory is the peak of the whole process.
-Nothing fails when an aim is missed; values that differ from scipy's stop it.
+Compilation is not measured: numba caches its code on disk after the first run. Memory is the peak of the process. A
+missed aim is not an error; the benchmark stops if a value differs from scipy's.
 
 Run it with `python benchmarks/speed/scoring.py [--json FILE] [--resamples N] [--part pooled|per-item|tests|twice]`.
 """
@@ -54,7 +54,7 @@ TWICE = "at most 2.2"
 
 
 def data() -> ScoreTable:
-    """Return values as large and as tied as the real ones."""
+    """Return invented scores with the size and ties of CSEval."""
     generator = np.random.default_rng(0)
     people = np.clip(generator.integers(1, 6, size=(4, 1, ROWS)) + generator.integers(-1, 2, size=(4, 3, ROWS)), 1, 5)
     quality = people.mean(axis=1)
@@ -85,14 +85,14 @@ def scipy_coefficient(name: str) -> Callable[[Floats, Floats], float]:
     return lambda x, y: float(function(x, y)[0])
 
 
-def must_agree(ours: float | None, theirs: float, what: str) -> None:
-    """Stop where a value differs from scipy's."""
-    if ours is None or abs(ours - theirs) > 1e-10:
-        sys.exit(f"{what} is {ours}, scipy has {theirs}: a ratio would mean nothing")
+def check_equal(value: float | None, expected: float, name: str) -> None:
+    """Stop if a value differs from scipy's."""
+    if value is None or abs(value - expected) > 1e-10:
+        sys.exit(f"{name} is {value}; expected {expected}, the value of scipy")
 
 
 def spread(table: ScoreTable) -> list[tuple[int, int]]:
-    """Return pairs of a metric and an aspect, of all kinds of metrics."""
+    """Return pairs of a metric and an aspect that cover all kinds of metrics."""
     return [(position % len(table.metrics), position % len(table.aspects)) for position in range(0, 7 * LOOPED, 7)]
 
 
@@ -106,13 +106,13 @@ def pooled(table: ScoreTable, resamples: int) -> dict[str, Measured]:
         correlate(table, levels=["pooled"], coefficients=[name], resamples=2)
         results: list[Any] = []
 
-        def ours(name: str = name, results: list[Any] = results) -> None:
+        def run_fcconan(name: str = name, results: list[Any] = results) -> None:
             results += correlate(table, levels=["pooled"], coefficients=[name], resamples=resamples)
 
-        own = seconds(ours)
+        own = seconds(run_fcconan)
         row = results[0]
         x, y = table.metric_values[table.metrics.index(row.metric)], table.human_values[table.aspects.index(row.aspect)]
-        must_agree(row.value, coefficient(x, y), f"pooled {name}")
+        check_equal(row.value, coefficient(x, y), f"pooled {name}")
 
         def loop(coefficient: Callable[[Floats, Floats], float] = coefficient) -> None:
             for metric, aspect in spread(table):
@@ -133,10 +133,10 @@ def per_item(table: ScoreTable, resamples: int) -> dict[str, Measured]:
         coefficient = scipy_coefficient(name)
         results: list[Any] = []
 
-        def ours(name: str = name, results: list[Any] = results) -> None:
+        def run_fcconan(name: str = name, results: list[Any] = results) -> None:
             results += correlate(table, levels=["per_item"], coefficients=[name], resamples=resamples)
 
-        own = seconds(ours)
+        own = seconds(run_fcconan)
 
         def defined(metric: int, aspect: int, rows: Any, f: Callable[[Floats, Floats], float] = coefficient) -> float:
             x, y = table.metric_values[metric, rows], table.human_values[aspect, rows]
@@ -145,7 +145,7 @@ def per_item(table: ScoreTable, resamples: int) -> dict[str, Measured]:
         row = results[0]
         place = table.metrics.index(row.metric), table.aspects.index(row.aspect)
         values = np.array([defined(*place, rows) for rows in rows_of if len(rows) > 1])
-        must_agree(row.value, float(np.nanmean(values)), f"per item {name}")
+        check_equal(row.value, float(np.nanmean(values)), f"per item {name}")
 
         def coefficients() -> None:
             for metric, aspect in spread(table):
@@ -177,12 +177,12 @@ def tests(table: ScoreTable, resamples: int) -> dict[str, Measured]:
             permutation_tests(few, coefficients=[name], swaps=2)
             results: list[Any] = []
 
-            def ours(few: ScoreTable = few, name: str = name, results: list[Any] = results) -> None:
+            def run_fcconan(few: ScoreTable = few, name: str = name, results: list[Any] = results) -> None:
                 results += permutation_tests(few, coefficients=[name], swaps=resamples)
 
-            own = seconds(ours)
+            own = seconds(run_fcconan)
             both = [coefficient(few.metric_values[each], few.human_values[0]) for each in (0, 1)]
-            must_agree(results[0].difference, both[0] - both[1], f"difference of {name}")
+            check_equal(results[0].difference, both[0] - both[1], f"difference of {name}")
             scaled = [(each - each.mean()) / each.std() for each in few.metric_values]
             pairs = [(a, b) for a in range(len(metrics)) for b in range(a)]
 
@@ -209,7 +209,7 @@ def _measured(own: float, loop: float, looped: int, calls: int) -> Measured:
 
 
 def twice() -> dict[str, Measured]:
-    """Measure the command on some ratings and on twice as many."""
+    """Measure the command on a million ratings and on twice as many."""
     found = {}
     with tempfile.TemporaryDirectory() as folder:
         for suffix in (".parquet", ".csv"):
@@ -224,7 +224,7 @@ def twice() -> dict[str, Measured]:
 
 
 def processor_seconds(command: list[str]) -> float:
-    """Return the processor time of a process."""
+    """Return the CPU time of a process in seconds."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -232,7 +232,7 @@ def processor_seconds(command: list[str]) -> float:
 
 
 def write_ratings(file: Path, count: int) -> None:
-    """Write as many ratings, with the items and systems of their replies."""
+    """Write ratings with the items and systems of their replies."""
     import pyarrow as pa
     from pyarrow import csv, parquet
 
@@ -268,10 +268,17 @@ PARTS: dict[str, Callable[[ScoreTable, int], dict[str, Measured]]] = {
 
 def main() -> None:
     """Measure and print."""
-    parser = argparse.ArgumentParser(description="Measure correlation with people against loops over scipy.")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="also write all figures to this file")
-    parser.add_argument("--resamples", type=int, default=10_000, help="resamples, and swaps (default: %(default)s)")
-    parser.add_argument("--part", action="append", choices=[*PARTS, "twice"], help="measure this only; once for each")
+    parser = argparse.ArgumentParser(description="Measure correlation with human ratings against loops over scipy.")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="also write all measurements to this file")
+    parser.add_argument(
+        "--resamples", type=int, default=10_000, help="resamples and permutations (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--part",
+        action="append",
+        choices=[*PARTS, "twice"],
+        help="measure this part only; repeat the option for several",
+    )
     options = parser.parse_args()
     parts = dict.fromkeys(options.part or [*PARTS, "twice"])
     found: dict[str, Measured] = {}
@@ -298,7 +305,7 @@ def main() -> None:
         },
     }
     if found:
-        print(f"* a loop over scipy, scaled from {LOOPED} iterations to all ({options.resamples} resamples or swaps)")
+        print(f"* a loop over scipy, scaled from {LOOPED} to {options.resamples} resamples or permutations")
     print("", *ratios.lines(result), sep="\n")
     write_json(result, options.json)
 

@@ -1,15 +1,16 @@
-"""Measure shares and Bradley-Terry strengths with bootstrap intervals against refitting in a loop, in one run.
+"""Measure shares and Bradley-Terry strengths with bootstrap intervals against a loop of fits, in one run.
 
-A tournament as large as that of Zubiaga et al. (2024): 9 systems on 2,278 items, all pairs, 82,008 made-up verdicts.
+The tournament has the size of that of Zubiaga et al. (2024): 9 systems on 2,278 items, all pairs, 82,008 invented
+verdicts.
 
-- fcconan: rows read and checked, shares and strengths of 1,000 resamples of items, all fitted at once.
-- evalica loop: every resample is its rows, which `evalica.bradley_terry` counts and fits. It runs on some of the
-  resamples, and the rest is scaled, after rows were read and checked once.
-- Counts loop, for candour: a loop that adds up the wins of the items of a resample and calls our own solver once for
-  each resample, scaled in the same way. The prior is next to none, as evalica has none: the strengths must agree.
+- fcconan: rows are read and checked, and shares and strengths of 1,000 resamples of items are fitted at once.
+- evalica loop: for each resample, `evalica.bradley_terry` counts and fits the rows. It runs on a part of the resamples,
+  and its time is scaled. Reading and checking the rows counts once.
+- Counts loop: for each resample, the wins of its items are added and fitted with the solver of this package; its time
+  is scaled in the same way. The prior is negligible, because evalica has none, so that the strengths are equal.
 
-All take turns, and the best of the repeats counts on all sides. Nothing fails when the aim, at most a tenth of the time
-of the loop, is missed; strengths that differ stop it. It needs evalica.
+The cases alternate, and the best of the repeats counts. The aim is at most a tenth of the time of the loop; a missed
+aim is not an error. The benchmark stops if strengths differ. It needs evalica.
 
 Run it with `python benchmarks/speed/tournament.py [--json FILE] [--repeats N] [--resamples N] [--looped N]`.
 """
@@ -36,7 +37,7 @@ LARGEST_DIFFERENCE = 1e-4  # evalica stops when its scores change by less than 1
 Row = dict[str, Any]
 
 
-def made_up_rows(seed: int = 0) -> list[Row]:
+def invented_rows(seed: int = 0) -> list[Row]:
     """Return verdicts of a judge that prefers some systems, with ties and a few invalid ones."""
     generator = np.random.default_rng(seed)
     truth = np.linspace(1.5, -1.5, SYSTEMS)
@@ -79,18 +80,18 @@ def evalica_loop(verdicts: Verdicts, drawn: Any) -> list[list[float]]:
 
 
 def counts_loop(verdicts: Verdicts, drawn: Any) -> list[list[float]]:
-    """Return strengths of resampled items, fitted by our solver one after the other."""
+    """Return strengths of resampled items, fitted one after the other by the solver of this package."""
     per_item = verdicts.wins()
     return [strengths(per_item[resample].sum(axis=0), regularisation=1e-9).tolist() for resample in drawn]
 
 
 def measure(repeats: int, resamples: int, looped: int) -> dict[str, Any]:
-    """Time all sides in turn.
+    """Measure the cases in turn.
 
     Raises:
-        RuntimeError: Their strengths differ.
+        RuntimeError: The strengths differ.
     """
-    rows = made_up_rows()
+    rows = invented_rows()
     verdicts = read_verdicts(rows)
     drawn = np.random.default_rng(0).integers(len(verdicts.items), size=(looped, len(verdicts.items)))
     seconds: dict[str, list[float]] = {"fcconan": [], "evalica loop": [], "counts loop": []}
@@ -102,15 +103,15 @@ def measure(repeats: int, resamples: int, looped: int) -> dict[str, Any]:
         read_verdicts(rows)
         reading = time.perf_counter() - start
         start = time.perf_counter()
-        theirs = np.array(evalica_loop(verdicts, drawn))
+        by_evalica = np.array(evalica_loop(verdicts, drawn))
         seconds["evalica loop"].append(reading + (time.perf_counter() - start) * resamples / looped)
         start = time.perf_counter()
-        ours = np.array(counts_loop(verdicts, drawn))
+        by_counts = np.array(counts_loop(verdicts, drawn))
         seconds["counts loop"].append(reading + (time.perf_counter() - start) * resamples / looped)
         print({case: round(times[-1], 2) for case, times in seconds.items()}, file=sys.stderr)
-    difference = float(np.abs(theirs - ours).max())
+    difference = float(np.abs(by_evalica - by_counts).max())
     if difference > LARGEST_DIFFERENCE:
-        raise RuntimeError(f"strengths differ by {difference}")
+        raise RuntimeError(f"strengths differ by {difference}; expected at most {LARGEST_DIFFERENCE}")
     best = {case: min(times) for case, times in seconds.items()}
     return {
         "rows": len(rows),
@@ -132,10 +133,10 @@ def measure(repeats: int, resamples: int, looped: int) -> dict[str, Any]:
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--json", type=Path, help="where the figures are written")
-    parser.add_argument("--repeats", type=int, default=3, help="how often each side runs; the best time counts")
+    parser.add_argument("--json", type=Path, help="also write all measurements to this file")
+    parser.add_argument("--repeats", type=int, default=3, help="runs of each case; the best time counts")
     parser.add_argument("--resamples", type=int, default=1_000, help="resamples of items")
-    parser.add_argument("--looped", type=int, default=20, help="resamples that the loops run on")
+    parser.add_argument("--looped", type=int, default=20, help="resamples in the loops")
     options = parser.parse_args()
     found = measure(options.repeats, options.resamples, options.looped)
     print(f"{found['rows']} verdicts, {found['resamples']} resamples (loops: {found['looped']}, scaled)")

@@ -1,5 +1,5 @@
-// Browsers start no worker from file://. The search of these pages then runs in a hidden frame, which is given what a
-// worker has: messages, and scripts that are loaded in their order.
+// Browsers start no worker from file://. The search of these pages then runs in a hidden frame, with the parts of a
+// worker: messages, and scripts that are loaded in order.
 if (location.protocol === "file:") {
   window.IFrameWorker = class extends EventTarget {
     constructor(url) {

@@ -17,7 +17,7 @@ def _show(result: "services.ReproduceResult", verbose: bool) -> None:
 COMMAND = Command(
     name="reproduce",
     help="Recompute the published values of the papers and print them next to the printed ones.",
-    example="fcconan reproduce fc-conan --json ledger.json",
+    example="fcconan reproduce fc-conan --json values.json",
     show=_show,
     page="reproduction_page",
     detailed=True,

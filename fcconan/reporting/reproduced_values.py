@@ -8,7 +8,7 @@ from typing import NamedTuple
 from fcconan.reporting.html_tables import View
 from fcconan.reporting.page import Page, Section
 from fcconan.reporting.tables import MISSING, Columns, Row, Table, table_of
-from fcconan.reproduction import STATUSES, Cell, counts, figure, from_print, load_paper
+from fcconan.reproduction import STATUSES, Cell, count_from_print, count_statuses, load_paper, parse_printed
 
 MEANINGS = {
     "exact": "equal in all printed digits",
@@ -34,7 +34,7 @@ class Difference(NamedTuple):
 
 def difference(cell: Cell) -> Difference | None:
     """Returns the difference of a recomputed and a printed value; None for a missing value or a printed bound."""
-    printed = figure(cell.published)
+    printed = parse_printed(cell.published)
     if cell.recomputed is None or not math.isfinite(cell.recomputed) or printed.bound:
         return None
     apart = cell.recomputed - printed.value
@@ -74,10 +74,10 @@ def reproduction_page(result: Row) -> Page:
 
 def _counts(cells: Sequence[Cell]) -> tuple[Table, Table]:
     """Returns the number of values of each status: by paper, and by table."""
-    printed = from_print(cells)
+    printed = count_from_print(cells)
     by_table: dict[str, Counter[str]] = {}
     by_paper: dict[str, Counter[str]] = {}
-    for paper, table, found in counts(list(cells)):
+    for paper, table, found in count_statuses(list(cells)):
         own: Counter[str] = Counter({"all": sum(found.values()), "exact, from print": printed[paper, table]})
         own.update(found)
         by_table[f"{paper}, {table}"] = own

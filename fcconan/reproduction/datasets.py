@@ -1,4 +1,4 @@
-"""The datasets that figures are computed from: built when they are first asked for."""
+"""The datasets behind the recomputed values, built on first use."""
 
 import tempfile
 from pathlib import Path
@@ -14,13 +14,13 @@ Row = dict[str, Any]
 
 
 class Datasets:
-    """Built datasets by the name of their recipe.
+    """Datasets of the catalogue, built on first use.
 
     Args:
-        folder: Where they are, or will be; a folder of its own for each. None: a temporary folder.
+        folder: Folder with one subfolder per dataset; None for a temporary folder.
 
     Attributes:
-        fingerprints: Of the datasets that were used.
+        fingerprints: Fingerprints of the datasets used so far, by name of the recipe.
     """
 
     def __init__(self, folder: Path | None = None) -> None:
@@ -39,30 +39,32 @@ class Datasets:
             self._temporary.cleanup()
 
     def path(self, name: str) -> Path:
-        """Returns the folder of a dataset, built if it is not there.
+        """Returns the folder of a dataset; a missing dataset is built.
 
         Raises:
-            InputError: It cannot be built, or what is there is another dataset, has no texts or was changed.
+            InputError: The dataset cannot be built, or the folder holds another, a labels-only or a changed dataset.
         """
         assert self._folder is not None
         folder = self._folder / name
         if name not in self.fingerprints:
-            kept = (folder / MANIFEST).is_file()
-            if not kept:
+            exists = (folder / MANIFEST).is_file()
+            if not exists:
                 build(name, folder)
             manifest = read_manifest(folder)
             if manifest["name"] != name or manifest["labels_only"]:
-                raise InputError(f"{folder} is not {name} with its texts: give another --data, or remove that folder")
-            if kept:
+                raise InputError(
+                    f"{folder} is not {name} with its texts: give another --data-dir, or remove the folder"
+                )
+            if exists:
                 _check_files(folder, manifest)
             self.fingerprints[name] = manifest["fingerprint"]
         return folder
 
     def rows(self, name: str, config: str, split: str = "test") -> list[Row]:
-        """Returns the rows of a split; callers share them and must not change them.
+        """Returns the rows of a split. The list is shared: callers must not change it.
 
         Raises:
-            InputError: As in `path`, or the split is unknown.
+            InputError: The split is unknown, or `path` fails.
         """
         key = (name, config, split)
         if key not in self._rows:
@@ -70,20 +72,20 @@ class Datasets:
         return self._rows[key]
 
     def source(self, paper: str, key: str) -> Path:
-        """Returns an upstream file that a paper's figures are computed from and that no dataset holds.
+        """Returns an upstream file of `Paper.sources`.
 
         Raises:
-            InputError: It cannot be had, or its hash differs.
+            InputError: The file is unavailable, or its hash differs.
         """
         found = fetch(load_paper(paper).sources[key], folder=content_folder())
         if found is None:
-            raise InputError(f"{paper}: the file {key} cannot be had: connect to the network, or set FCCONAN_MIRROR")
+            raise InputError(f"{paper}: the file {key} is unavailable: connect to the network, or set FCCONAN_MIRROR")
         return found
 
 
 def _check_files(folder: Path, manifest: dict[str, Any]) -> None:
-    """Checks the files of a release against the hashes of its manifest, which the fingerprint names."""
+    """Checks the files of a dataset against the hashes in its manifest."""
     for name, written in manifest["files"].items():
         file = folder / name
         if not file.is_file() or sha256_of(file) != written["sha256"]:
-            raise InputError(f"{file} is not as it was built: remove {folder}, so that it is built again")
+            raise InputError(f"{file} was changed after the build: remove {folder} to build it again")

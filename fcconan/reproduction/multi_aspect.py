@@ -1,19 +1,19 @@
-"""The figures of the multi-aspect paper: the scores behind them are not released, but for the training pairs.
+"""The values of the multi-aspect paper. The scores behind them are not released; only the training pairs are counted.
 
-How the printed figures fit together is told by the remarks in `benchmarks/published/multi-aspect.yaml`.
+The remarks in `benchmarks/published/multi-aspect.yaml` describe the arithmetic between printed values.
 """
 
 from fcconan.reproduction.datasets import Datasets
-from fcconan.reproduction.values import Key, Value
+from fcconan.reproduction.values import Key, RecomputedValue
 
 
-def recompute(data: Datasets) -> dict[Key, Value]:
+def recompute(data: Datasets) -> dict[Key, RecomputedValue]:
     """Counts the training pairs.
 
     Args:
-        data: The datasets; it takes `multi-aspect`.
+        data: Datasets; `multi-aspect` is used.
 
     Raises:
         InputError: The dataset cannot be built.
     """
-    return {("text 3", "training-pairs", "count"): Value(len(data.rows("multi-aspect", "pairs", "train")))}
+    return {("text 3", "training-pairs", "count"): RecomputedValue(len(data.rows("multi-aspect", "pairs", "train")))}

@@ -1,4 +1,4 @@
-"""The figures of the paper on pairwise ranking with JudgeLM, recomputed from `cn-ranking`."""
+"""The values of the paper on pairwise ranking with JudgeLM, recomputed from `cn-ranking`."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -9,7 +9,7 @@ from fcconan.building import read_csv, table_path
 from fcconan.data import read_table
 from fcconan.reproduction.datasets import Datasets, Row
 from fcconan.reproduction.published import load_paper
-from fcconan.reproduction.values import Key, Value, status_of
+from fcconan.reproduction.values import Key, RecomputedValue, status_of
 from fcconan.scoring import (
     Bleu,
     Floats,
@@ -31,7 +31,7 @@ CORPORA = ("conan", "mt-conan")
 SPLITS = ("train", "validation", "test")
 FEATURES = ("relatedness", "specificity", "richness", "coherence", "grammaticality", "overall")
 RELEASED = {"conan": "released metrics CONAN", "mt-conan": "released metrics MT-CONAN"}
-SERIES = {  # column of these -> name of our metric
+METRIC_NAMES = {  # names of metrics in this package, by column of these tables
     "rouge-l": "rouge-l",
     "bleu": "bleu-4",
     "length": "length-words",
@@ -40,11 +40,11 @@ SERIES = {  # column of these -> name of our metric
 }
 
 
-def recompute(data: Datasets) -> dict[Key, Value]:
-    """Computes every figure that data were released for.
+def recompute(data: Datasets) -> dict[Key, RecomputedValue]:
+    """Recomputes every value whose data were released.
 
     Args:
-        data: `cn-ranking` is used.
+        data: Datasets; `cn-ranking` is used.
 
     Returns:
         Values by table, row and column.
@@ -52,20 +52,20 @@ def recompute(data: Datasets) -> dict[Key, Value]:
     Raises:
         InputError: The dataset cannot be built.
     """
-    shares = _shares(data)
+    shares = _compute_shares(data)
     parts = (
-        _corpora(data),
-        _table_4(data, shares),
-        _features(data),
-        _sizes(data),
-        _people(data),
-        _correlations(shares),
-        *(_metrics(data, corpus) for corpus in CORPORA),
+        _recompute_corpora(data),
+        _recompute_table_4(data, shares),
+        _recompute_features(data),
+        _recompute_sizes(data),
+        _recompute_annotation(data),
+        _recompute_correlations(shares),
+        *(_recompute_metrics(data, corpus) for corpus in CORPORA),
     )
     return {key: value for part in parts for key, value in part}
 
 
-def _corpora(data: Datasets) -> Iterator[tuple[Key, Value]]:
+def _recompute_corpora(data: Datasets) -> Iterator[tuple[Key, RecomputedValue]]:
     for corpus in CORPORA:
         splits = {split: data.rows(DATASET, f"{corpus}-pairs", split) for split in SPLITS}
         pairs = [row for rows in splits.values() for row in rows]
@@ -79,17 +79,20 @@ def _corpora(data: Datasets) -> Iterator[tuple[Key, Value]]:
             "replies_per_hate_speech": len(pairs) / len(messages),
             "words_per_reply": words,
         }.items():
-            yield ("Table 2", corpus, column), Value(value)
+            yield ("Table 2", corpus, column), RecomputedValue(value)
         for split, rows in splits.items():
-            yield ("text 3.2", corpus, split), Value(len(rows))
+            yield ("text 3.2", corpus, split), RecomputedValue(len(rows))
         if corpus != "conan":
-            yield ("text 3.2", corpus, "targets"), Value(len({row["target"] for row in pairs}))
+            yield ("text 3.2", corpus, "targets"), RecomputedValue(len({row["target"] for row in pairs}))
 
 
-def _shares(data: Datasets) -> dict[str, dict[str, float]]:
-    """Percent of the points by system, of people (with the released and with strict majorities) and of every judge."""
+def _compute_shares(data: Datasets) -> dict[str, dict[str, float]]:
+    """Returns shares of points in percent, by rater and system.
+
+    The raters are the judge models, `human` (with the released majorities) and `strict` (with strict majorities).
+    """
     human, majorities = (data.rows(DATASET, "comparisons", split) for split in ("human", "human_majority"))
-    raters = _raters(human)
+    raters = _raters_by_pair(human)
     alone = [row for row in human if len(raters[_pair(row)]) == 1]
     verdicts = {
         name: [*alone, *(row for row in majorities if row["rater"] == kind)]
@@ -107,27 +110,29 @@ def _pair(row: Row) -> tuple[str, frozenset[str]]:
     return row["item_id"], frozenset((row["system_a"], row["system_b"]))
 
 
-def _raters(comparisons: Sequence[Row]) -> dict[tuple[str, frozenset[str]], list[str]]:
-    """Returns who judged every pair of replies."""
+def _raters_by_pair(comparisons: Sequence[Row]) -> dict[tuple[str, frozenset[str]], list[str]]:
+    """Returns the raters of each pair of replies."""
     found: dict[tuple[str, frozenset[str]], list[str]] = {}
     for row in comparisons:
         found.setdefault(_pair(row), []).append(row["rater"])
     return found
 
 
-def _table_4(data: Datasets, shares: Mapping[str, Mapping[str, float]]) -> Iterator[tuple[Key, Value]]:
+def _recompute_table_4(
+    data: Datasets, shares: Mapping[str, Mapping[str, float]]
+) -> Iterator[tuple[Key, RecomputedValue]]:
     judged = [row for row in data.rows(DATASET, "comparisons", "judgelm") if row["rater"] == "judgelm-33b"]
     readable = sum(row["verdict"] != "invalid" for row in judged)
     for column in ("human", "judgelm-33b"):
         for system, share in shares[column].items():
             rank = 1 + sum(other > share for other in shares[column].values())
             strict = f"strict majorities: {shares['strict'][system]:.2f}"
-            note = strict if column == "human" else f"{readable} readable of {len(judged)}"
-            yield ("Table 4", system, f"{column}/rank"), Value(rank)
-            yield ("Table 4", system, f"{column}/share"), Value(share, note)
+            note = strict if column == "human" else f"{readable} readable verdicts of {len(judged)}"
+            yield ("Table 4", system, f"{column}/rank"), RecomputedValue(rank)
+            yield ("Table 4", system, f"{column}/share"), RecomputedValue(share, note)
 
 
-def _features(data: Datasets) -> Iterator[tuple[Key, Value]]:
+def _recompute_features(data: Datasets) -> Iterator[tuple[Key, RecomputedValue]]:
     systems = {
         row["reply_id"]: row["system"]
         for config in ("conan", "mt_conan")
@@ -141,12 +146,12 @@ def _features(data: Datasets) -> Iterator[tuple[Key, Value]]:
         rows = [row for row in ratings if row["aspect"] == feature]
         for system in load_paper(PAPER).printed("Table 5"):
             mean = float(np.mean([row["value"] for row in rows if systems[row["reply_id"]] == system]))
-            yield ("Table 5", system, feature), Value(mean)
+            yield ("Table 5", system, feature), RecomputedValue(mean)
         table = np.full((len(raters), len(replies)), np.nan)
         for row in rows:
             table[raters.index(row["rater"]), replies.index(row["reply_id"])] = row["value"]
         kappas.append(_kappa(table, range(int(rows[0]["low"]), int(rows[0]["high"]) + 1)))
-        yield ("Table B.1", feature, "kappa"), Value(kappas[-1])
+        yield ("Table B.1", feature, "kappa"), RecomputedValue(kappas[-1])
     per_system = Counter(systems[reply] for reply in replies)
     (items,) = set(per_system.values())
     for row_name, value in {
@@ -156,27 +161,27 @@ def _features(data: Datasets) -> Iterator[tuple[Key, Value]]:
         "systems": len(per_system),
         "mean_kappa": float(np.mean(kappas)),
     }.items():
-        yield ("text 4.2", row_name, "value"), Value(value)
+        yield ("text 4.2", row_name, "value"), RecomputedValue(value)
 
 
 def _kappa(table: Floats, domain: Sequence[float]) -> float:
-    """Cohen's kappa, unweighted, mean over the pairs of raters."""
+    """Returns the unweighted Cohen's kappa, averaged over the pairs of raters."""
     overall, *_ = measure_agreement(table, domain, coefficients=("cohen",), resamples=0)
     return float(overall["value"])
 
 
-def _sizes(data: Datasets) -> Iterator[tuple[Key, Value]]:
+def _recompute_sizes(data: Datasets) -> Iterator[tuple[Key, RecomputedValue]]:
     table = read_table(data.path(DATASET) / table_path("comparisons", "tournament")).select(["system_a", "system_b"])
     systems = len(set(table.column("system_a").to_pylist()) | set(table.column("system_b").to_pylist()))
     items = sum(len(data.rows(DATASET, "items", config)) for config in ("conan", "mt_conan"))
     comparisons = items * systems * (systems - 1) // 2
     for row, value in (("systems", systems), ("items", items), ("comparisons", comparisons)):
-        yield ("text 4.1 tournaments", row, "value"), Value(value)
+        yield ("text 4.1 tournaments", row, "value"), RecomputedValue(value)
 
 
-def _people(data: Datasets) -> Iterator[tuple[Key, Value]]:
+def _recompute_annotation(data: Datasets) -> Iterator[tuple[Key, RecomputedValue]]:
     human = data.rows(DATASET, "comparisons", "human")
-    per_corpus = {corpus: _raters([row for row in human if row["corpus"] == corpus]) for corpus in CORPORA}
+    per_corpus = {corpus: _raters_by_pair([row for row in human if row["corpus"] == corpus]) for corpus in CORPORA}
     judged = [names for found in per_corpus.values() for names in found.values()]
     raters = {name for names in judged for name in names}
     (items,) = {len({item for item, _ in found}) for found in per_corpus.values()}
@@ -192,40 +197,40 @@ def _people(data: Datasets) -> Iterator[tuple[Key, Value]]:
         "by_one_annotator": alone.total(),
         "alone_per_annotator": by_each,
     }.items():
-        yield ("text 4.1 people", row, "value"), Value(value)
+        yield ("text 4.1 people", row, "value"), RecomputedValue(value)
     for corpus in CORPORA:
         table = verdict_table([row for row in human if row["corpus"] == corpus])[1]
         table = table[:, ~np.isnan(table).any(axis=0)]
-        yield ("text 4.1 agreement", corpus, "mean_kappa"), Value(_kappa(table, (0, 1, 2)))
+        yield ("text 4.1 agreement", corpus, "mean_kappa"), RecomputedValue(_kappa(table, (0, 1, 2)))
 
 
-def _correlations(shares: Mapping[str, Mapping[str, float]]) -> Iterator[tuple[Key, Value]]:
+def _recompute_correlations(shares: Mapping[str, Mapping[str, float]]) -> Iterator[tuple[Key, RecomputedValue]]:
     from scipy.stats import pearsonr
 
     people, judge = shares["human"], shares["judgelm-33b"]
-    rouge, bleu = (_printed("released metrics both", column) for column in ("rouge-l", "bleu"))
-    bertscore = _printed("released BERTScore both", "bertscore")
-    # BLEU is 0 for most systems; sorting keeps the order of names among equal values.
-    places = {name: float(place) for place, name in enumerate(sorted(sorted(bleu), key=bleu.__getitem__))}
+    rouge, bleu = (_printed_column("released metrics both", column) for column in ("rouge-l", "bleu"))
+    bertscore = _printed_column("released BERTScore both", "bertscore")
+    # BLEU is 0 for most systems; the paper ranks equal values by name.
+    bleu_ranks = {name: float(rank) for rank, name in enumerate(sorted(sorted(bleu), key=bleu.__getitem__))}
     for table, row, x, y in (
         ("text abstract", "judgelm_human", people, judge),
         ("text 6.1 people", "judgelm-33b", people, judge),
         ("text 6.1 people", "judgelm-7b", people, shares["judgelm-7b"]),
         ("text 6.1 people", "bertscore", bertscore, people),
     ):
-        yield (table, row, "spearman"), Value(_spearman(x, y))
-    for row, y in (("rouge-l_bertscore", bertscore), ("rouge-l_bleu", places)):
-        value = Value(_spearman(rouge, y), "metrics as released", from_print=True)
+        yield (table, row, "spearman"), RecomputedValue(_spearman(x, y))
+    for row, y in (("rouge-l_bertscore", bertscore), ("rouge-l_bleu", bleu_ranks)):
+        value = RecomputedValue(_spearman(rouge, y), "metrics as released", from_print=True)
         yield ("text 6.1 metrics", row, "spearman"), value
     systems = sorted(people)
     found = pearsonr([people[name] for name in systems], [judge[name] for name in systems])
-    yield ("text 6.1 pearson", "judgelm-33b", "pearson"), Value(float(found.statistic))
-    yield ("text 6.1 pearson", "judgelm-33b", "p"), Value(float(found.pvalue))
+    yield ("text 6.1 pearson", "judgelm-33b", "pearson"), RecomputedValue(float(found.statistic))
+    yield ("text 6.1 pearson", "judgelm-33b", "p"), RecomputedValue(float(found.pvalue))
 
 
-def _printed(table: str, column: str) -> dict[str, float]:
-    """Returns the printed numbers of a column by row."""
-    return {row: cells[column].value for row, cells in load_paper(PAPER).figures(table).items()}
+def _printed_column(table: str, column: str) -> dict[str, float]:
+    """Returns the printed values of a column by row."""
+    return {row: cells[column].value for row, cells in load_paper(PAPER).parsed(table).items()}
 
 
 def _spearman(x: Mapping[str, float], y: Mapping[str, float]) -> float:
@@ -233,9 +238,9 @@ def _spearman(x: Mapping[str, float], y: Mapping[str, float]) -> float:
     return float(row["value"])
 
 
-def _metrics(data: Datasets, corpus: str) -> Iterator[tuple[Key, Value]]:
-    texts = _texts(data, corpus)
-    printed = load_paper(PAPER).figures(RELEASED[corpus])
+def _recompute_metrics(data: Datasets, corpus: str) -> Iterator[tuple[Key, RecomputedValue]]:
+    texts = _texts_by_system(data, corpus)
+    printed = load_paper(PAPER).parsed(RELEASED[corpus])
     references = [[text] for text in texts[REFERENCE]]
     training = [row["counter_narrative"] for row in data.rows(DATASET, f"{corpus}-pairs", "train")]
     metrics: list[str | Metric] = [Bleu([4], corpus_smoothing="none"), "rouge-l", "length-words", Novelty(training)]
@@ -243,23 +248,25 @@ def _metrics(data: Datasets, corpus: str) -> Iterator[tuple[Key, Value]]:
         scores = score_texts(replies, references, metrics, progress=False)
         cells = [csv_cell(text) for text in replies]
         scores |= score_texts(cells, metrics=[RepetitionRate(windows="script")], progress=False)
-        for column, series in SERIES.items():
-            value = scores[series].corpus.value
-            # The release's ROUGE is the outcome of a draw: what is not equal was not cut off either.
-            drawn = column == "rouge-l" and status_of(printed[system][column], value) != "exact"
-            yield (RELEASED[corpus], system, column), Value(value, by_chance=drawn)
+        for column, name in METRIC_NAMES.items():
+            value = scores[name].corpus.value
+            # The released ROUGE values are medians of unseeded resamples: `rounding` would be a coincidence.
+            resampled = column == "rouge-l" and status_of(printed[system][column], value) != "exact"
+            yield (RELEASED[corpus], system, column), RecomputedValue(value, by_chance=resampled)
 
 
-def _texts(data: Datasets, corpus: str) -> dict[str, list[str]]:
-    """Replies to the compared items by system, in the order of the release's evaluation files."""
+def _texts_by_system(data: Datasets, corpus: str) -> dict[str, list[str]]:
+    """Returns the replies to the compared items by system, in the order of the released evaluation files."""
     compared = {row["item_id"] for row in data.rows(DATASET, "comparisons", "human")}
     rows = [row for row in data.rows(DATASET, "replies", corpus.replace("-", "_")) if row["item_id"] in compared]
     if corpus == "mt-conan":
         key = "mt_conan_order"
         references = read_csv(data.source(PAPER, key), load_paper(PAPER).sources[key])["reference"]
-        place = {text.strip(): number for number, text in enumerate(references)}
+        positions = {text.strip(): number for number, text in enumerate(references)}
         items = {
-            row["item_id"]: place.get(row["text"].strip(), len(place)) for row in rows if row["system"] == REFERENCE
+            row["item_id"]: positions.get(row["text"].strip(), len(positions))
+            for row in rows
+            if row["system"] == REFERENCE
         }
         rows.sort(key=lambda row: items[row["item_id"]])
     texts: dict[str, list[str]] = {}

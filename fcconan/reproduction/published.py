@@ -1,4 +1,4 @@
-"""The printed figures of the papers, as `benchmarks/published/*.yaml` has them."""
+"""The printed values of the papers, transcribed in `benchmarks/published/*.yaml`."""
 
 import re
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ from fcconan.data import Source, YamlFile, content_folder, explain
 from fcconan.errors import InputError
 
 Without = Literal["needs_model", "not_released"]
-# As printed: a sign of approximation or a bound, thousands with commas, a percent sign or stars.
+# Papers print approximation signs, bounds, commas between thousands, percent signs and marks of significance.
 _NUMBER = re.compile(
     r"(?P<sign>[≈~<>≤≥]?)\s?(?P<number>[+-]?(?:\d{1,3}(?:,\d{3})+|\d+)?(?:\.\d+)?(?:e[+-]?\d+)?)\s?(?:%|\*+|†)?"
 )
@@ -25,11 +25,11 @@ class _Strict(BaseModel):
 
 
 class Reason(_Strict):
-    """Why figures cannot be recomputed.
+    """The reason for values that cannot be recomputed.
 
     Attributes:
-        without: `needs_model`: a model has to be run; `not_released`: data were not published.
-        why: In words.
+        without: `needs_model`: the value needs a model; `not_released`: the data were not published.
+        why: Explanation.
     """
 
     without: Without
@@ -37,37 +37,37 @@ class Reason(_Strict):
 
 
 class Remark(_Strict):
-    """What is known about some figures besides their values; `tests/reproduction` checks it.
+    """A remark about some printed values, such as a misprint; `tests/reproduction` checks it.
 
     Attributes:
-        note: In words.
-        rows: Names of rows, or patterns as in a shell; by default all.
-        columns: Likewise the columns.
+        note: Text of the remark.
+        rows: Names of rows, or shell patterns; default: all rows.
+        columns: Names of columns, or shell patterns; default: all columns.
     """
 
     note: str = Field(min_length=1)
     rows: tuple[str, ...] = ("*",)
     columns: tuple[str, ...] = ("*",)
 
-    def is_about(self, row: str, column: str) -> bool:
-        """Returns whether a figure is one of these."""
+    def applies_to(self, row: str, column: str) -> bool:
+        """Returns whether the remark applies to the value in a row and column."""
         return any(fnmatchcase(row, name) for name in self.rows) and any(
             fnmatchcase(column, name) for name in self.columns
         )
 
 
-class Table(_Strict):
-    """A table, or figures of a figure or of the running text.
+class PaperTable(_Strict):
+    """A table of a paper, or the values of a plot or of the running text.
 
     Attributes:
-        id: What the paper calls it.
-        about: What it shows.
-        columns: Their names.
-        rows: The printed figures of every row, None where the paper's cell is empty.
-        without: Why none of it can be recomputed.
-        why: In words.
-        without_rows: The same for single rows.
-        remarks: What is known about the figures.
+        id: Name in the paper, such as `Table 1`.
+        about: Description of the content.
+        columns: Names of the columns.
+        rows: Printed values by name of the row, one for each column; None for an empty cell.
+        without: Reason, if no value of the table can be recomputed.
+        why: Explanation of `without`.
+        without_rows: Reasons for single rows, by name of the row.
+        remarks: Remarks about the values.
     """
 
     id: str
@@ -80,31 +80,37 @@ class Table(_Strict):
     remarks: tuple[Remark, ...] = ()
 
     def reason(self, row: str) -> Reason | None:
-        """Returns why a row cannot be recomputed, or None."""
+        """Returns the reason why a row cannot be recomputed, or None."""
         if row in self.without_rows:
             return self.without_rows[row]
         return None if self.without is None else Reason(without=self.without, why=self.why or "")
 
     def notes(self, row: str, column: str) -> list[str]:
-        """Returns the remarks about a figure, in their order."""
-        return [each.note for each in self.remarks if each.is_about(row, column)]
+        """Returns the remarks about a value, in the order of the file."""
+        return [each.note for each in self.remarks if each.applies_to(row, column)]
 
 
-class Shown(_Strict):
-    """A table or figure without figures that could be recomputed: texts, drawings."""
+class Illustration(_Strict):
+    """A table, plot or drawing without values to recompute."""
 
     id: str
     about: str
 
 
 class Paper(_Strict):
-    """The printed figures of a paper, with where it was published.
+    """A paper with its printed values.
 
     Attributes:
-        sources: Upstream files that figures are computed from and that no dataset holds, pinned as in a recipe.
-        names: Names of rows elsewhere, such as in upstream files: what they are for -> row -> name.
-        tables: The figures.
-        without_figures: What holds none that could be recomputed: texts, drawings.
+        paper: Short name.
+        title: Title.
+        authors: Authors, separated by commas.
+        year: Year of publication.
+        venue: Conference or workshop.
+        url: Address of the paper or of its repository.
+        sources: Further upstream files that the values need, pinned as in a recipe.
+        names: Names of rows in other places, such as upstream files, by place and row.
+        tables: Tables with the printed values.
+        without_figures: Tables, plots and drawings without values to recompute.
     """
 
     paper: str
@@ -115,43 +121,43 @@ class Paper(_Strict):
     url: str = ""
     sources: dict[str, Source] = {}
     names: dict[str, dict[str, str]] = {}
-    tables: tuple[Table, ...]
-    without_figures: tuple[Shown, ...] = ()
+    tables: tuple[PaperTable, ...]
+    without_figures: tuple[Illustration, ...] = ()
 
-    def cells(self) -> Iterator[tuple[Table, str, str, str]]:
-        """Yields table, row, column and printed figure of every cell that is not empty, in the order of the paper."""
+    def cells(self) -> Iterator[tuple[PaperTable, str, str, str]]:
+        """Yields table, row, column and printed value of each cell that is not empty, in the order of the paper."""
         for table in self.tables:
-            for row, figures in table.rows.items():
-                for column, printed in zip(table.columns, figures, strict=True):
+            for row, cells in table.rows.items():
+                for column, printed in zip(table.columns, cells, strict=True):
                     if printed is not None:
                         yield table, row, column, printed
 
-    def table(self, name: str) -> Table:
+    def table(self, name: str) -> PaperTable:
         """Returns a table by its id."""
         return next(table for table in self.tables if table.id == name)
 
     def printed(self, table: str) -> dict[str, dict[str, str]]:
-        """Returns the printed figures of a table by row and column; without empty cells, and empty for no table."""
+        """Returns the values of a table as printed, by row and column; empty for an unknown table."""
         found: dict[str, dict[str, str]] = {}
-        for own, row, column, printed in self.cells():
-            if own.id == table:
+        for each, row, column, printed in self.cells():
+            if each.id == table:
                 found.setdefault(row, {})[column] = printed
         return found
 
-    def figures(self, table: str) -> "dict[str, dict[str, Figure]]":
-        """Returns the printed figures of a table as numbers, by row and column."""
+    def parsed(self, table: str) -> "dict[str, dict[str, PrintedValue]]":
+        """Returns the values of a table as numbers, by row and column."""
         rows = self.printed(table).items()
-        return {row: {column: figure(printed) for column, printed in cells.items()} for row, cells in rows}
+        return {row: {column: parse_printed(printed) for column, printed in cells.items()} for row, cells in rows}
 
 
 @dataclass(frozen=True)
-class Figure:
-    """A printed figure.
+class PrintedValue:
+    """A printed value as a number.
 
     Attributes:
         value: The number.
-        unit: One of its last printed digit; 0.01 for `.50`.
-        bound: `<`, `>`, `≤` or `≥` where the paper prints a bound, otherwise empty.
+        unit: Unit of the last printed digit, such as 0.01 for `.50`.
+        bound: `<`, `>`, `≤` or `≥` if the paper prints a bound; otherwise empty.
     """
 
     value: float
@@ -166,32 +172,45 @@ def paper_names() -> list[str]:
 
 @cache
 def load_paper(name: str) -> Paper:
-    """Reads the printed figures of a paper.
+    """Reads the printed values of a paper.
+
+    Args:
+        name: Short name of the paper, such as `fc-conan`.
 
     Raises:
-        InputError: The paper is unknown.
+        InputError: The paper is unknown, or its file is invalid.
     """
     if name not in paper_names():
-        raise InputError(f"there is no paper {name!r}: choose among {', '.join(paper_names())}")
+        raise InputError(f"the paper {name!r} is unknown: choose among {', '.join(paper_names())}")
     file = YamlFile(content_folder() / "benchmarks" / "published" / f"{name}.yaml")
     try:
         return Paper.model_validate(file.data)
     except ValidationError as error:
-        message = explain(file, error, whole="the file", known_keys=lambda location: Table.model_fields)
+        message = explain(file, error, whole="the file", known_keys=lambda location: PaperTable.model_fields)
         raise InputError(message) from error
 
 
-def figure(printed: str) -> Figure:
-    """Reads a printed figure.
+def parse_printed(printed: str) -> PrintedValue:
+    """Parses a printed value.
+
+    Args:
+        printed: Text in the paper, such as `≈11.49%`, `4,078` or `>63`.
+
+    Returns:
+        The value with the unit of its last digit and its bound; signs of approximation and stars are ignored.
 
     Raises:
-        ValueError: It is no number.
+        ValueError: The text is not a number.
+
+    Examples:
+        >>> parse_printed(">63")
+        PrintedValue(value=63.0, unit=1.0, bound='>')
     """
     found = _NUMBER.fullmatch(printed)
     if found is None or not any(sign.isdigit() for sign in found["number"]):
-        raise ValueError(f"{printed!r} is no number")
+        raise ValueError(f"{printed!r} is not a number")
     number = Decimal(found["number"].replace(",", ""))
     exponent = number.as_tuple().exponent
-    assert isinstance(exponent, int)  # the pattern takes neither nan nor infinity
+    assert isinstance(exponent, int)  # the pattern excludes nan and infinity
     bound = found["sign"] if found["sign"] in "<>≤≥" else ""
-    return Figure(float(number), float(Decimal(1).scaleb(min(exponent, 0))), bound)
+    return PrintedValue(float(number), float(Decimal(1).scaleb(min(exponent, 0))), bound)

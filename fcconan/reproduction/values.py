@@ -1,4 +1,4 @@
-"""Recomputed values of printed numbers, and the comparison of the two."""
+"""Recomputed values, and the comparison of a printed value with its recomputed one."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -6,24 +6,24 @@ from dataclasses import dataclass
 from typing import Literal
 
 from fcconan.reproduction.datasets import Datasets
-from fcconan.reproduction.published import Figure, Without
+from fcconan.reproduction.published import PrintedValue, Without
 
 Status = Literal["exact", "rounding", "differs", "needs_model", "not_released"]
 STATUSES: tuple[Status, ...] = ("exact", "rounding", "differs", "needs_model", "not_released")
-_TINY = 1e-9  # of one printed unit: what binary fractions lose
+_TOLERANCE = 1e-9  # in printed units, for floating-point errors
 
 
 @dataclass(frozen=True)
-class Value:
-    """A figure recomputed.
+class RecomputedValue:
+    """A value that was recomputed.
 
     Attributes:
-        value: The number; None where it is undefined.
-        note: From which rows it comes, if not from those of the paper; and the reason, if one was found, why it
-            differs.
-        without: Given instead of a value where this machine cannot compute what another can.
-        from_print: It follows from printed figures, not from data; the note says so.
-        by_chance: It is of other rows or draws than the paper's, so that being equal proves nothing: it `differs`.
+        value: The number; None if it is undefined.
+        note: Rows of the value, if they are not those of the paper, and the reason of a difference, if it is known.
+        without: Reason of a missing value that another machine could compute.
+        from_print: Whether the value follows from printed values instead of data; the note states so.
+        by_chance: Whether other rows or random draws than the paper's were used. Equality then proves nothing, so the
+            status is `differs`.
     """
 
     value: float | None
@@ -34,14 +34,21 @@ class Value:
 
 
 Key = tuple[str, str, str]  # table, row, column
-Recompute = Callable[[Datasets], Mapping[Key, Value]]
+Recompute = Callable[[Datasets], Mapping[Key, RecomputedValue]]
 
 
-def status_of(printed: Figure, value: float | None) -> Status:
-    """Compares a printed figure with the one recomputed.
+def status_of(printed: PrintedValue, value: float | None) -> Status:
+    """Compares a printed value with the recomputed one.
 
-    `rounding` is what one of two slips gives: digits cut off, or the number rounded to one or two further digits and
-    then once more. A whole number that is printed for another one is a count or a rank: off by one is no rounding.
+    The status `rounding` covers two slips: truncation, and rounding to one or two further digits before the final
+    rounding. It never applies to whole numbers, which are counts or ranks.
+
+    Args:
+        printed: The printed value.
+        value: The recomputed value; None if it is undefined.
+
+    Returns:
+        `exact`, `rounding` or `differs`.
     """
     if value is None or not math.isfinite(value):
         return "differs"
@@ -56,13 +63,13 @@ def status_of(printed: Figure, value: float | None) -> Status:
     if printed.unit == 1 and float(value).is_integer():
         return "exact" if value == printed.value else "differs"
     units, shown = value / printed.unit, printed.value / printed.unit
-    if abs(units - shown) <= 0.5 + _TINY:
+    if abs(units - shown) <= 0.5 + _TOLERANCE:
         return "exact"
-    cut_off = math.trunc(units + math.copysign(_TINY, units))
-    # A half goes either way.
-    twice = any(abs(_half_up(units, digits) - shown) <= 0.5 + _TINY for digits in (1, 2))
-    return "rounding" if twice or cut_off == round(shown) else "differs"
+    truncated = math.trunc(units + math.copysign(_TOLERANCE, units))
+    # Halves may be rounded up or down.
+    twice = any(abs(_half_up(units, digits) - shown) <= 0.5 + _TOLERANCE for digits in (1, 2))
+    return "rounding" if twice or truncated == round(shown) else "differs"
 
 
 def _half_up(value: float, digits: int) -> float:
-    return math.copysign(math.floor(abs(value) * 10**digits + 0.5 + _TINY) / 10**digits, value)
+    return math.copysign(math.floor(abs(value) * 10**digits + 0.5 + _TOLERANCE) / 10**digits, value)

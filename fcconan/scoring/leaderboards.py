@@ -184,7 +184,7 @@ def rater_scores(
         raters: See `leaderboard`.
 
     Raises:
-        InputError: As `leaderboard`.
+        InputError: See `leaderboard`.
     """
     if not rated.knows_systems or {*rated.systems} == {UNKNOWN}:
         raise InputError("the systems of the replies are unknown: give the replies, or a column `system`")

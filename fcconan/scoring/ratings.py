@@ -39,7 +39,7 @@ class _AspectRatings:
         scales: The scales that rows state.
         lowest: The lowest value with the location of its row.
         highest: The highest value with the location of its row.
-        praise: Whether a high value is good, with the location of the first row that states it.
+        direction: Whether a high value is good, with the location of the first row that states it.
         files: Names of the sources of the rows, without empty cells.
         empty: Positions of replies whose cells have neither a value nor a reason, as in files with a column for each
             rater.
@@ -53,7 +53,7 @@ class _AspectRatings:
     scales: set[Scale] = field(default_factory=set)
     lowest: tuple[float, str] = (math.inf, "")
     highest: tuple[float, str] = (-math.inf, "")
-    praise: tuple[bool, str] | None = None
+    direction: tuple[bool, str] | None = None
     files: set[str] = field(default_factory=set)
     empty: set[int] = field(default_factory=set)
 
@@ -74,12 +74,12 @@ class _AspectRatings:
             if not low < high:
                 raise InputError(f"{place}: the scale is {low:g} to {high:g}, expected the lowest grade first")
             self.scales.add((low, high))
-        if (praise := _praise(row, place)) is not None:
-            before, first = self.praise = self.praise or (praise, place)
-            if before != praise:
+        if (is_better := _higher_is_better(row, place)) is not None:
+            before, first = self.direction = self.direction or (is_better, place)
+            if before != is_better:
                 raise InputError(
-                    f"{place}: higher_is_better of {self.aspect} by {self.rater} is {praise}, but in {first} {before}; "
-                    "write one of them into all rows"
+                    f"{place}: higher_is_better of {self.aspect} by {self.rater} is {is_better}, but in {first} "
+                    f"{before}; write one of them into all rows"
                 )
 
     @property
@@ -91,8 +91,8 @@ class _AspectRatings:
         """Checks that there is one scale, and that it holds all values."""
         if len(self.scales) > 1:
             raise InputError(
-                f"{self.rater} rated {self.aspect} on different scales, {_shown(self.scales)}: bring the ratings to "
-                "one scale"
+                f"{self.rater} rated {self.aspect} on different scales, {_format_scales(self.scales)}: bring the "
+                "ratings to one scale"
             )
         for low, high in self.scales:
             for value, place in (self.lowest, self.highest):
@@ -107,41 +107,41 @@ class RatedReplies:
     """Ratings of replies by people, models and metrics, with the metadata of the replies.
 
     Args:
-        ratings: Rows with `reply_id`, `rater`, `rater_kind` (`human`, `model` or `metric`), `aspect` and `value`, and
-            where they are there `low`, `high`, `higher_is_better` and `reason`. The kind is `human` where it is not
-            stated. They may also have the columns of `replies`.
-        replies: Rows with `reply_id`, and where they are there `item_id`, `system`, `hs_id` and `text`; None where only
-            the ratings have metadata. A reply may have several rows if they do not contradict each other.
-        partial: Whether ratings that name item and system themselves may rate replies that are not among `replies`.
+        ratings: Rows with `reply_id`, `rater`, `aspect` and `value`. Optional columns are `rater_kind` (`human`, the
+            default, `model` or `metric`), `low` and `high` (the scale), `higher_is_better`, `reason`,
+            `selection_probability`, and the columns of `replies`.
+        replies: Rows with `reply_id`, and optionally `item_id`, `system`, `hs_id` and `text`; None if only the ratings
+            have metadata. A reply may have several rows if they do not contradict each other.
+        partial: Whether ratings with an item and a system may rate replies that are not in `replies`.
 
     Attributes:
-        replies: Ids of the rated replies, in the order in which the ratings name them.
-        items: The item of each; the reply's own id where it is not known.
-        systems: The system of each; `unknown` where it is not known.
-        lengths: Words of each; None where there are no texts. nan for a reply without one.
-        knows_items: Whether the items are known.
-        knows_systems: Whether the systems are known.
-        missing: How many ratings of each (rater, aspect) have no value, by the `reason` of the row, or `no_value`
-            where it states none.
-        probabilities: Probability with which each reply was selected to be rated, from a column
-            `selection_probability`; nan where no row states it. None without such a column. Shape (replies,).
+        replies: Ids of the rated replies, in the order of the ratings.
+        items: Item of each reply; the reply's id if the item is unknown.
+        systems: System of each reply; `unknown` if it is unknown.
+        lengths: Number of words of each reply, shape (replies,); nan for a reply without a text, None if no reply has
+            a text.
+        knows_items: Whether the items of all replies are known.
+        knows_systems: Whether the systems of all replies are known.
+        missing: (rater, aspect) -> reason -> number of ratings without a value; the reason is `no_value` if the row
+            has none.
+        probabilities: Selection probability of each reply, from the column `selection_probability`; shape (replies,),
+            nan if no row of the reply has one. None without such a column.
 
     Raises:
-        InputError: There are no ratings; or a row has no reply, rater or aspect, its value is no number, infinite or
-            outside the scale that it or another rating of the aspect by this rater states, its `higher_is_better` is
-            neither true nor false, its rater is of another kind than before or has rated the reply before; or a rater
-            rated one aspect on two scales, or says both that a high rating of it is praise and that it is not; or the
-            ratings name a reply that is not among the replies, or two rows say different things of a reply.
+        InputError: There are no ratings, or the ratings are invalid. A row is invalid if it lacks a reply, rater or
+            aspect; if its value is not a finite number within the scale; if its `higher_is_better` is neither true nor
+            false; or if it contradicts another row in the rater's kind, the scale or direction of an aspect, or a
+            reply's metadata. A rater may rate an aspect of a reply once, and every rated reply must be known.
     """
 
     def __init__(self, ratings: Iterable[Row], replies: Iterable[Row] | None = None, *, partial: bool = False) -> None:
         self._series: dict[tuple[str, str], _AspectRatings] = {}
         self._kinds: dict[str, str] = {}
         self._states_kinds = False
-        told, positions, selected = ReplyMetadata(), dict[str, int](), dict[int, float]()
+        metadata, positions, selected = ReplyMetadata(), dict[str, int](), dict[int, float]()
         for number, row in enumerate(ratings, start=1):
             place = row_place(row, "rating", number)
-            reply = told.add(row, place)
+            reply = metadata.add(row, place)
             position = positions.setdefault(reply, len(positions))
             series = self._series_of(row, place)
             if position in series.values:
@@ -151,22 +151,22 @@ class RatedReplies:
                     f"rating; remove one of them{cure}"
                 )
             series.add(position, row, place)
-            _note_probability(selected, position, row, place)
+            _record_probability(selected, position, row, place)
         if not positions:
             raise InputError("there are no ratings: give rows with reply_id, rater, aspect and value")
         for series in self._series.values():
             series.check()
         if replies is not None:
-            told.complete(ReplyMetadata(replies), partial=partial)
-        self.replies, self.lengths = [*told.facts], told.lengths()
-        self.knows_items, self.knows_systems = told.know("item_id"), told.know("system")
-        self.items = [own.get("item_id", reply) for reply, own in told.facts.items()]
-        self.systems = [own.get("system", "unknown") for own in told.facts.values()]
+            metadata.complete(ReplyMetadata(replies), partial=partial)
+        self.replies, self.lengths = [*metadata.facts], metadata.lengths()
+        self.knows_items, self.knows_systems = metadata.know("item_id"), metadata.know("system")
+        self.items = [own.get("item_id", reply) for reply, own in metadata.facts.items()]
+        self.systems = [own.get("system", "unknown") for own in metadata.facts.values()]
         self.probabilities = np.array([selected.get(at, np.nan) for at in range(len(positions))]) if selected else None
         self.missing = {key: series.missing for key, series in self._series.items() if series.missing}
 
     def _series_of(self, row: Row, place: str) -> _AspectRatings:
-        """Returns the series that a row belongs to."""
+        """Returns the series of a row's rater and aspect, which is new for the first of its rows."""
         rater, aspect = required_id(row, "rater", place), required_id(row, "aspect", place)
         stated = id_of(row, "rater_kind", place)
         self._states_kinds |= stated is not None
@@ -191,7 +191,7 @@ class RatedReplies:
             names: Names of the raters, of any kind; None for all people.
 
         Raises:
-            InputError: Their scales differ, or whether a high rating is praise.
+            InputError: The raters' scales or directions (`higher_is_better`) differ.
         """
         found = self._rated(aspect, names)
         raters: dict[Scale, list[str]] = {}
@@ -199,21 +199,23 @@ class RatedReplies:
             for scale in series.scales:
                 raters.setdefault(scale, []).append(series.rater)
         if len(raters) > 1:
-            whose = "; ".join(f"{_shown([scale])}: {_few(names)}" for scale, names in sorted(raters.items()))
-            raise InputError(
-                f"{aspect} was rated on different scales, {_shown(raters)}: bring the ratings to one scale, or choose "
-                f"raters of one ({whose})"
+            whose = "; ".join(
+                f"{_format_scales([scale])}: {_first_names(names)}" for scale, names in sorted(raters.items())
             )
-        said = {series.praise[0]: series.rater for series in found if series.praise}
-        if len(said) > 1:
             raise InputError(
-                f"a high {aspect} is praise by {said[True]} and not by {said[False]} (higher_is_better): turn the "
-                "ratings of one round, or choose raters"
+                f"{aspect} was rated on different scales, {_format_scales(raters)}: bring the ratings to one scale, or "
+                f"choose raters of one ({whose})"
+            )
+        directions = {series.direction[0]: series.rater for series in found if series.direction}
+        if len(directions) > 1:
+            raise InputError(
+                f"higher_is_better of {aspect} is true for {directions[True]} and false for {directions[False]}: "
+                "reverse the ratings of one of them, or choose raters"
             )
         return [series.rater for series in found], self._array(found)
 
     def scale(self, aspect: str, names: Sequence[str]) -> Scale | None:
-        """Returns the scale on which raters rated an aspect; None where the rows do not say."""
+        """Returns the scale on which raters rated an aspect; None if the rows do not state one."""
         scales = {series.scale for series in self._rated(aspect, names)} - {None}
         return scales.pop() if len(scales) == 1 else None
 
@@ -225,7 +227,7 @@ class RatedReplies:
 
     def higher_is_better(self, aspect: str, names: Sequence[str]) -> bool:
         """Returns whether a high rating of an aspect by these raters is good; true if the rows do not state it."""
-        return all(series.praise[0] for series in self._rated(aspect, names) if series.praise)
+        return all(series.direction[0] for series in self._rated(aspect, names) if series.direction)
 
     def aspects(self, *, names: Sequence[str] | None = None) -> list[str]:
         """Returns the aspects that the named raters, or all people, rated, in the order of the ratings."""
@@ -267,13 +269,16 @@ class RatedReplies:
     ) -> ScoreTable:
         """Merges the values of models and metrics with the mean of people's ratings.
 
-        A reply has people's mean if one of them rated it. A metric whose aspects people did not rate, such as one with
-        a `score`, is compared with every aspect. Of a judge that shares aspects with people, others are left out.
+        The mean includes the people who rated the reply. A metric whose aspects people did not rate, such as `score`,
+        is compared with every aspect. If a judge rated aspects that people rated, its other aspects are left out.
 
         Args:
-            people: The raters who count as people; None for those of kind `human`.
+            people: Names of the raters who count as people; None for those of kind `human`.
             aspects: Aspects that people rated; None for all.
             metrics: Names of models and metrics; None for all raters except people.
+
+        Returns:
+            The table, whose rows are the rated replies.
 
         Raises:
             InputError: There are no matching ratings, or people's scales differ.
@@ -348,7 +353,7 @@ class RatedReplies:
             people: See `table`.
 
         Raises:
-            InputError: None is.
+            InputError: No metric is on people's scale.
         """
         who = self.raters((HUMAN,)) if people is None else people
         scales = {aspect: self.scale(aspect, who) for aspect in table.aspects}
@@ -358,11 +363,11 @@ class RatedReplies:
             if aspect is not None and scales[aspect] is not None and self.scale(aspect, [name]) == scales[aspect]
         ]
         if not same:
-            raise InputError("no judge has people's scale, low to high: errors need one; leave --errors out")
+            raise InputError("no judge is on people's scale (low, high), which errors need: leave --error-metrics out")
         return table.select(same)
 
     def _by_annotator(self, given: Sequence[tuple[list[str], Floats]]) -> Floats | None:
-        """Returns the ratings of each person, shape (people, aspects, replies); None for one person."""
+        """Returns the ratings of each person, shape (people, aspects, replies); None for fewer than two people."""
         everyone = list(dict.fromkeys(name for names, _ in given for name in names))
         if len(everyone) < 2:
             return None
@@ -383,7 +388,7 @@ def _is_person(series: _AspectRatings, people: Sequence[str] | None) -> bool:
 
 
 def _metric_name(series: _AspectRatings, aspects: Sequence[str]) -> str:
-    """A metric with several values for a reply, such as precision and recall, is as many metrics."""
+    """Returns a name that includes the aspect if a metric has several values, such as precision and recall."""
     whole = series.aspect in aspects or series.aspect in WHOLE_REPLY
     return series.rater if whole else f"{series.rater}:{series.aspect}"
 
@@ -398,8 +403,8 @@ def _number(row: Row, column: str, place: str) -> float | None:
     return None if math.isnan(found) else found  # some tools write nan for a missing value
 
 
-def _note_probability(selected: dict[int, float], position: int, row: Row, place: str) -> None:
-    """Records the probability with which a reply was selected to be rated, if the row states it."""
+def _record_probability(selected: dict[int, float], position: int, row: Row, place: str) -> None:
+    """Records the selection probability of a reply, if the row has one."""
     value = _number(row, "selection_probability", place)
     if value is None:
         return
@@ -412,20 +417,20 @@ def _note_probability(selected: dict[int, float], position: int, row: Row, place
         )
 
 
-def _praise(row: Row, place: str) -> bool | None:
-    """Whether a high rating is praise; None where the row does not say."""
-    said = row.get("higher_is_better")
-    if is_missing(said) or str(said).strip() == "":
+def _higher_is_better(row: Row, place: str) -> bool | None:
+    """Returns whether a high rating is good; None if the row does not state it."""
+    value = row.get("higher_is_better")
+    if is_missing(value) or str(value).strip() == "":
         return None
-    found = TRUTHS.get(str(said).strip().lower())
+    found = TRUTHS.get(str(value).strip().lower())
     if found is None:
-        raise InputError(f"{place}: higher_is_better is {said!r}, expected true or false; correct the row")
+        raise InputError(f"{place}: higher_is_better is {value!r}, expected true or false; correct the row")
     return found
 
 
-def _shown(scales: Iterable[Scale]) -> str:
+def _format_scales(scales: Iterable[Scale]) -> str:
     return " and ".join(f"{low:g} to {high:g}" for low, high in sorted(scales))
 
 
-def _few(names: Sequence[str]) -> str:
+def _first_names(names: Sequence[str]) -> str:
     return ", ".join([*names[:3], *(["..."] if len(names) > 3 else [])])

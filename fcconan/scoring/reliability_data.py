@@ -1,4 +1,4 @@
-"""Reliability data: ratings of the same units by several raters, as `fcconan.scoring.agreement` takes them."""
+"""Reliability data: ratings of the same units by several raters, the input of `fcconan.scoring.agreement`."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -32,7 +32,7 @@ class RatedByMany:
         items: Item of each unit; None if unknown, so that each unit is an item of its own.
         unit: Unit of the bootstrap: `item`, or `reply` or `pair` if items are unknown.
         scale_known: Whether the domain is that of a known scale; otherwise it has the values that occur.
-        left_out: Models that are not compared, because no raters were chosen and several are people.
+        left_out: Names of models that are left out, because by default only people are compared.
     """
 
     aspect: str | None
@@ -59,16 +59,19 @@ def tables_of(
 
     Args:
         kind: `ratings`, `comparisons` or `votes`.
-        rows: Rows of that kind. The item of a rated reply is that of the rows, if all have one, or that which
-            `RatedReplies` knows; that of a pair of which the id has the form `<HS id>:<CN id>` is its HS message.
+        rows: Rows of that kind. The item of a rated reply is that of the metadata, if all replies have one. The item of
+            a labelled pair with an id `<HS id>:<CN id>` is its HS message.
         aspects: Aspects of ratings; None for all.
-        raters: Whose; None for all people, or where fewer than two are people for all people and models, or for all
-            raters where fewer than two are one of them.
-        scale: Lowest and highest whole grade of ratings whose rows do not say it.
+        raters: Names of raters. None for all people; with fewer than two people, for people and models; with fewer
+            than two of these, for all raters.
+        scale: Lowest and highest whole grade of ratings whose rows have no scale.
+
+    Returns:
+        Reliability data of each aspect; of verdicts and labels, a list of one.
 
     Raises:
-        InputError: The rows cannot be read, or there are none of such raters and aspects; grades are outside the scale,
-            or no whole numbers and too many.
+        InputError: The rows are invalid, or there are no rows of these raters and aspects; or grades are outside the
+            scale, or are too many different values.
     """
     if isinstance(rows, RatedReplies):
         return _ratings(rows, aspects, raters, scale)
@@ -89,7 +92,7 @@ def tables_of(
         if len(people) > 1:
             raters = list(people)
             models = dict.fromkeys(name for name in whose if name not in people)
-    chosen = rows if raters is None else _by(rows, whose, raters)
+    chosen = rows if raters is None else _select_raters(rows, whose, raters)
     if kind == "comparisons":
         verdicts = read_verdicts(chosen)
         names, values = verdict_table(verdicts)
@@ -102,7 +105,7 @@ def tables_of(
     return [replace(table, left_out=(*models,))]
 
 
-def _by(rows: Sequence[Row], whose: Sequence[str], raters: Sequence[str]) -> list[Row]:
+def _select_raters(rows: Sequence[Row], whose: Sequence[str], raters: Sequence[str]) -> list[Row]:
     check_names("rater", raters, dict.fromkeys(whose))
     return [row for name, row in zip(whose, rows, strict=True) if name in raters]
 
@@ -119,15 +122,15 @@ def _ratings(
     items, unit = (rated.items, "item") if rated.knows_items else (None, "reply")
     for aspect in aspects or found:
         who, values = rated.people(aspect, names)
-        domain, known = _domain(values, scale or rated.scale(aspect, who), aspect)
+        domain, known = _find_domain(values, scale or rated.scale(aspect, who), aspect)
         left_out = tuple(name for name in models if aspect in rated.aspects(names=[name]))
         table = RatedByMany(aspect, who, values, domain, AGREEMENT_COEFFICIENTS, items=items, unit=unit)
         tables.append(replace(table, scale_known=known, left_out=left_out))
     return tables
 
 
-def _domain(values: Floats, scale: tuple[float, float] | None, aspect: str) -> tuple[list[float], bool]:
-    """The grades of a scale: whole ones if all that were given are, otherwise those that were given; and which."""
+def _find_domain(values: Floats, scale: tuple[float, float] | None, aspect: str) -> tuple[list[float], bool]:
+    """Returns the grades, and whether they are those of a scale: its whole grades if all values are whole numbers."""
     given = np.unique(values[np.isfinite(values)])
     if scale is not None and len(outside := given[(given < scale[0]) | (given > scale[1])]):
         raise InputError(

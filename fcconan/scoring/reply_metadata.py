@@ -1,4 +1,4 @@
-"""Metadata of replies, merged from all rows that are about them: item, system, HS message and text."""
+"""Metadata of replies, merged from all their rows: item, system, HS message and text."""
 
 from collections.abc import Iterable
 
@@ -26,7 +26,7 @@ def record_kind(kinds: dict[str, str], rater: str, kind: str | None, place: str)
         place: Location of the row, for messages.
 
     Raises:
-        InputError: The kind is unknown, or another one than in an earlier row.
+        InputError: The kind is unknown, or differs from an earlier row.
     """
     if kind not in (None, *RATER_KINDS):
         raise InputError(f"{place}: rater_kind is {kind!r}, expected {', '.join(RATER_KINDS)}; correct the row")
@@ -45,7 +45,7 @@ class ReplyMetadata:
             other.
 
     Attributes:
-        facts: Reply id -> column -> value; empty cells are left out, but an empty text is a text.
+        facts: Reply id -> column -> value. Empty cells are left out, except empty texts.
         derived_items: Reply id -> item of the message and references, where a row has these and no item.
 
     Raises:
@@ -76,14 +76,14 @@ class ReplyMetadata:
         return reply
 
     def complete(self, known: "ReplyMetadata", *, partial: bool) -> None:
-        """Adds known metadata of these replies.
+        """Adds metadata from another source.
 
         Args:
             known: Metadata of all replies.
-            partial: Whether replies of which item and system are known need not be among them.
+            partial: Whether `known` may lack replies whose item and system are known.
 
         Raises:
-            InputError: A reply is not among them, or they contradict each other.
+            InputError: `known` lacks a reply, or contradicts its metadata.
         """
         unknown = [reply for reply in self.facts if reply not in known.facts]
         lost = [reply for reply in unknown if not (partial and {"item_id", "system"} <= self.facts[reply].keys())]
@@ -106,7 +106,7 @@ class ReplyMetadata:
         return all(column in own for own in self.facts.values())
 
     def lengths(self) -> Floats | None:
-        """Returns the words of each reply's text, nan where there is none; None where no reply has one."""
+        """Returns the number of words of each reply, nan without a text; None if no reply has a text."""
         texts = [own.get("text") for own in self.facts.values()]
         if all(text is None for text in texts):
             return None
@@ -117,11 +117,11 @@ def _merge(own: dict[str, str], reply: str, column: str, value: str) -> None:
     before = own.setdefault(column, value)
     if before != value:
         raise InputError(
-            f"the reply {reply} has the {column} {_short(before)}, and in another row {_short(value)}: give every "
-            "reply an id of its own, and the replies that were rated"
+            f"the reply {reply} has the {column} {_shorten(before)}, and in another row {_shorten(value)}: give "
+            "every reply an id of its own, and the replies that were rated"
         )
 
 
-def _short(value: str) -> str:
+def _shorten(value: str) -> str:
     text = repr(value)
     return text if len(text) <= 40 else text[:37] + "..."

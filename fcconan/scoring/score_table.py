@@ -23,11 +23,11 @@ class ScoreTable:
         systems: System of each reply; shape (rows,).
         lengths: Length of each reply, for partial correlations; shape (rows,).
         annotators: Ratings of each person, for the human ceiling; shape (people, aspects, rows).
-        about: The aspect that each row of `metric_values` speaks of, None for all; by default all do. A judge that
-            rates every aspect has a row for each, under one name.
+        about: Aspect that each row of `metric_values` rates, None for all aspects; by default None for all rows. A
+            judge of several aspects has one name and a row for each aspect.
 
     Raises:
-        InputError: The shapes do not fit together, a name occurs twice, or a value is infinite.
+        InputError: The shapes differ, a name occurs twice, or a value is infinite.
     """
 
     metrics: tuple[str, ...]
@@ -73,7 +73,7 @@ class ScoreTable:
 
     @property
     def aspect_of(self) -> tuple[str | None, ...]:
-        """The aspect that each row of `metric_values` speaks of; None for all."""
+        """Aspect that each row of `metric_values` rates; None for all aspects."""
         return (None,) * len(self.metrics) if self.about is None else self.about
 
     @cached_property
@@ -136,12 +136,12 @@ class CompleteRows:
     """Rows on which all given pairs of variables are complete.
 
     Attributes:
-        x: Shape (metrics, rows); complete where a pair needs it.
-        y: Shape (aspects, rows).
+        x: Values of the metrics, shape (metrics, rows); without nan for the metrics of `pairs`.
+        y: Values of people, shape (aspects, rows); without nan for the aspects of `pairs`.
         item: Position of each row's item; shape (rows,).
         system: Position of each row's system; shape (rows,).
-        n_items: How many items there are in the whole table.
-        n_systems: How many systems there are in the whole table.
+        n_items: Number of items in the whole table.
+        n_systems: Number of systems in the whole table.
         pairs: Positions in x and y.
         rows: Positions of the rows in the whole table.
     """
@@ -168,12 +168,12 @@ class CompleteRows:
 
 
 def complete_rows(table: ScoreTable, x: Floats, y: Floats, pairs: Sequence[tuple[int, int]]) -> Iterator[CompleteRows]:
-    """Yields pairs of variables that lack the same rows, with the rows that they have.
+    """Groups pairs of variables by their missing rows, and yields each group with its complete rows.
 
     Args:
         table: Table with the items and systems.
-        x: Shape (metrics, rows); nan is missing.
-        y: Shape (aspects, rows).
+        x: Values of the metrics, shape (metrics, rows); nan is missing.
+        y: Values of people, shape (aspects, rows); nan is missing.
         pairs: Positions in x and y.
     """
     there_x, there_y = np.isfinite(x), np.isfinite(y)

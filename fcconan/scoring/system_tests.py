@@ -30,8 +30,8 @@ from fcconan.scoring.significance.families import (
 )
 from fcconan.scoring.significance.intervals import bootstrap_means, divided, finite, percentile_interval
 
-DRAWS = 10_000  # of the tests where there is no bootstrap
-DRAWN = 8_000_000  # resampled differences that are held at once: 64 MB
+DRAWS = 10_000  # random signs of tests without a bootstrap
+MAX_DIFFERENCES = 8_000_000  # resampled differences in memory at once: 64 MB
 FEWEST_ITEMS = 2  # with a single item p is always 1
 WIN_RATE = "win_rate"
 REASONS = ("no_common_items", "too_few_items")
@@ -44,7 +44,7 @@ class SystemTest:
     Attributes:
         a: The first system.
         b: The second system.
-        rater: Rater of the values; None for verdicts, which count together.
+        rater: Rater of the values; None for verdicts, which are pooled over raters.
         aspect: The aspect, `unified`, or `win_rate` for verdicts.
         higher_is_better: Whether a positive difference means that `a` is better.
         difference: Mean over the items that both systems have of the value of `a` minus that of `b`; None with a
@@ -53,9 +53,9 @@ class SystemTest:
         high: Upper end.
         p: (c + 1) / (draws + 1); None with a reason.
         p_corrected: Adjusted within the family.
-        n: Items that both systems have.
+        n: Number of items that both systems have.
         family: Name of the family.
-        reason: Why there is no p: one of `REASONS`.
+        reason: Reason of a missing p, one of `REASONS`.
     """
 
     a: str
@@ -107,10 +107,10 @@ def compare_rated(
 
     Args:
         rated: The ratings.
-        aspects: The aspects, as `leaderboard` takes them.
-        raters: The raters, as `leaderboard` takes them.
-        primary: Aspect of the primary family of every rater who rated it; None for the unified score where a rater
-            has one, otherwise for the rater's first aspect.
+        aspects: See `leaderboard`.
+        raters: See `leaderboard`.
+        primary: Aspect of the primary family of every rater who rated it; None for the unified score, or the first
+            aspect of a rater without one.
         baseline: System that all others are compared with; None for all pairs.
         resamples: Number of random signs, and of resamples of the items; 0 for no intervals and `DRAWS` signs.
         seed: Seed of both.
@@ -120,7 +120,7 @@ def compare_rated(
         The tests, and their families: for every rater one of the primary aspect, and one of all other aspects.
 
     Raises:
-        InputError: As `leaderboard`; or the primary aspect is unknown, or the baseline is unknown.
+        InputError: See `leaderboard`; or the primary aspect or the baseline is unknown.
     """
     series = rater_scores(rated, aspects=aspects, raters=raters)
     check_names("primary aspect", () if primary is None else [primary], dict.fromkeys(each.aspect for each in series))
@@ -205,7 +205,7 @@ def compare_differences(
 def _intervals(differences: Floats, resamples: int, seed: int, confidence: float) -> Floats:
     """Computes lower and upper ends of percentile intervals, of shape (2, tests); nan without a resample."""
     ends = np.full((2, len(differences)), np.nan)
-    at_once = max(1, DRAWN // max(1, resamples))
+    at_once = max(1, MAX_DIFFERENCES // max(1, resamples))
     for start in range(0, len(differences) if resamples else 0, at_once):
         own = slice(start, start + at_once)
         drawn = bootstrap_means(differences[own], resamples=resamples, seed=seed)
@@ -243,11 +243,12 @@ def verdict_differences(wins: Floats, pairs: Pairs) -> Floats:
     of an item met equally often, this is the difference between their points per comparison.
 
     Args:
-        wins: How often i beat j on each item, a tie being half a win for both; shape (items, systems, systems).
+        wins: Number of wins of i over j on each item, a tie being half a win for both; shape (items, systems,
+            systems).
         pairs: Positions of the systems of every pair.
 
     Returns:
-        Shape (pairs, items); nan where the two met neither each other nor a common opponent.
+        The differences, shape (pairs, items); nan if the two met neither each other nor a common opponent.
     """
     rates = divided(wins, wins + wins.swapaxes(1, 2))
     found = np.full((len(pairs), len(wins)), np.nan)
@@ -262,7 +263,7 @@ def verdict_differences(wins: Floats, pairs: Pairs) -> Floats:
 def sign_flip_signature(
     signature: str, families: Iterable[Family], *, by: str, draws: int, baseline: str | None = None
 ) -> str:
-    """Returns the signature of tests: that of the values, and everything else that changes the p values.
+    """Returns the signature of tests, which extends that of the values by everything that changes p.
 
     Args:
         signature: Signature of the values.

@@ -70,12 +70,12 @@ def reproduce(
         >>> found.to_frame()["status"].value_counts().to_dict()
         {'not_released': 1051, 'exact': 1}
     """
-    from fcconan.reproduction import Datasets, as_rows, ledger_signature, load_paper, reproduce as recompute
+    from fcconan.reproduction import Datasets, as_rows, load_paper, reproduce as recompute, reproduction_signature
 
     chosen = list(dict.fromkeys(papers or paper_names()))
     for name in chosen:
         load_paper(name)
     with Datasets(options.data_dir) as datasets:
         cells = [cell for name in chosen for cell in recompute(name, datasets)]
-    signature = ledger_signature(chosen, datasets.fingerprints)
+    signature = reproduction_signature(chosen, datasets.fingerprints)
     return ReproduceResult({"signature": signature, "rows": as_rows(cells)}, cells)

@@ -265,7 +265,7 @@ def test_models(
     assert found == pytest.approx(score_texts(["Ask the Ombrey library!"], metrics=[own])["books"].values[0], abs=1e-6)
     assert {row["rater"] for row in ratings} == {"books", "message"}
     refused = fcconan("metrics", "x.csv", "--out", "y.csv", "--toxicity", classifier())
-    assert "has the labels kind, rude, threat, not toxic: say which of them mean toxic" in refused.complaint
+    assert "has the labels kind, rude, threat, not toxic: give the labels that mean toxic" in refused.complaint
 
 
 @pytest.mark.parametrize(
@@ -311,7 +311,7 @@ def test_models(
         (
             [{**row, "references": ""} for row in ROWS],
             ["--metric", "bleu-1"],
-            "bleu-1 needs references and there are none: give a list of references a reply",
+            "bleu-1 needs references: give a list of references for each reply",
         ),
     ],
 )

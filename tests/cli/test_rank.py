@@ -160,7 +160,7 @@ def test_all_ties_make_equal_strengths() -> None:
 def test_a_system_that_never_loses_has_a_finite_strength_and_a_note() -> None:
     _file(verdicts("anna", WON))
     done = fcconan("rank", "verdicts.csv", "--resamples", 0)
-    assert "How far their strengths are apart is the regularisation's doing." in done.stdout
+    assert "Distances between their strengths depend on the regularisation alone." in done.stdout
     assert 0 < _result()["systems"][0]["bradley_terry"] < 20
 
 
@@ -228,7 +228,7 @@ def test_lengths_of_replies_from_a_file_and_from_the_dataset() -> None:
         ),
         (
             verdicts("anna", [WON[0], ("i1", "A", "B", "b")]),
-            "verdicts.csv, row 2: anna said 'a' before and now 'b' of A and B on the item i1, expected one verdict",
+            "verdicts.csv, row 2: the verdict of anna on A and B, item i1, is 'b', but 'a' in an earlier row; remove",
         ),
         (verdicts("anna", [("i1", "A", "B", "invalid")]), "no verdict is readable (1 invalid, 0 unresolved), expected"),
         (

@@ -9,29 +9,31 @@ from typer.testing import CliRunner
 import fcconan
 from fcconan.cli import app
 from fcconan.errors import InputError
-from fcconan.reproduction import ledger
+from fcconan.reproduction import comparison
 from fcconan.reproduction.datasets import Datasets
-from fcconan.reproduction.published import figure, load_paper
-from fcconan.reproduction.values import Key, Value
+from fcconan.reproduction.published import load_paper, parse_printed
+from fcconan.reproduction.values import Key, RecomputedValue
 
 
-def computed(paper: str) -> Mapping[Key, Value]:
-    """The printed figures as if they had been computed, one of them off."""
+def computed(paper: str) -> Mapping[Key, RecomputedValue]:
+    """The printed values as recomputed ones; one of them differs."""
     values = {
-        (table.id, row, column): Value(figure(printed).value + bool(figure(printed).bound), "from <b>made-up</b> rows")
+        (table.id, row, column): RecomputedValue(
+            parse_printed(printed).value + bool(parse_printed(printed).bound), "from <b>made-up</b> rows"
+        )
         for table, row, column, printed in load_paper(paper).cells()
         if table.reason(row) is None
     }
-    return values | {("Table 4", "bm25", "max"): Value(0.5, "a [bold]made-up[/bold] reason")}
+    return values | {("Table 4", "bm25", "max"): RecomputedValue(0.5, "a [bold]made-up[/bold] reason")}
 
 
 @pytest.fixture(autouse=True)
 def _made_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ledger, "_known", lambda paper: lambda _: computed(paper))
+    monkeypatch.setattr(comparison, "_load_recompute", lambda paper: lambda _: computed(paper))
 
 
-def test_the_ledger_is_printed_and_written_for_programs_and_as_a_page(tmp_path: Path) -> None:
-    files = ["--json", str(tmp_path / "ledger.json"), "--report", str(tmp_path / "ledger.html")]
+def test_the_table_is_printed_and_written_as_json_and_as_a_page(tmp_path: Path) -> None:
+    files = ["--json", str(tmp_path / "values.json"), "--report", str(tmp_path / "values.html")]
     done = CliRunner().invoke(app, ["reproduce", "fc-conan", "--verbose", *files])
     assert done.exit_code == 0, done.output
     (line,) = [line for line in done.output.splitlines() if "differs" in line and "bm25" in line]
@@ -39,15 +41,15 @@ def test_the_ledger_is_printed_and_written_for_programs_and_as_a_page(tmp_path: 
         *("bm25, max", "fc-conan", "Table 4", "0.3810", "0.5", "+0.119000", "1190.0", "differs"),
         "a [bold]made-up[/bold] reason",
     ]
-    cells = json.loads((tmp_path / "ledger.json").read_text(encoding="utf-8"))
+    cells = json.loads((tmp_path / "values.json").read_text(encoding="utf-8"))
     assert len(cells) == sum(1 for _ in load_paper("fc-conan").cells())
     assert [cell["published"] for cell in cells if cell["status"] == "differs"] == ["0.3810"]
     assert {tuple(cell) for cell in cells} == {
         ("paper", "table", "row", "column", "published", "recomputed", "status", "note")
     }
-    page = (tmp_path / "ledger.html").read_text(encoding="utf-8")
-    figures = ("fc-conan", "Table 4", "0.3810", "0.5", "+0.119000", "1190.0", "differs")
-    row = '<th scope="row">bm25, max</th>' + "".join(f"<td>{cell}</td>" for cell in figures)
+    page = (tmp_path / "values.html").read_text(encoding="utf-8")
+    values = ("fc-conan", "Table 4", "0.3810", "0.5", "+0.119000", "1190.0", "differs")
+    row = '<th scope="row">bm25, max</th>' + "".join(f"<td>{cell}</td>" for cell in values)
     assert row in page.replace('<td class="text">', "<td>")
     assert "from &lt;b&gt;made-up&lt;/b&gt; rows" in page
     assert "<b>made-up" not in page
@@ -57,7 +59,7 @@ def test_the_ledger_is_printed_and_written_for_programs_and_as_a_page(tmp_path: 
     assert all(table.id in page for table in load_paper("fc-conan").tables)
 
 
-def test_every_figure_is_printed_if_asked_for() -> None:
+def test_verbose_prints_every_value() -> None:
     done = CliRunner().invoke(app, ["reproduce", "fc-conan", "--verbose"])
     assert done.exit_code == 0, done.output
     printed = [line for line in done.output.splitlines() if "│ fc-conan" in line]
@@ -80,10 +82,10 @@ def test_the_answer_is_the_number_of_values_of_each_paper() -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["fc"], "there is no paper 'fc': choose among cseval"),
-        (["fc-conan", "--report", "ledger.txt"], "is not a page: give a file that ends in .html"),
-        (["fc-conan", "--report", "nowhere/ledger.html"], "choose a file in a folder that is there"),
-        (["fc-conan", "--json", "nowhere/ledger.json"], "cannot be written"),
+        (["fc"], "the paper 'fc' is unknown: choose among cseval"),
+        (["fc-conan", "--report", "values.txt"], "is not a page: give a file that ends in .html"),
+        (["fc-conan", "--report", "nowhere/values.html"], "choose a file in a folder that is there"),
+        (["fc-conan", "--json", "nowhere/values.json"], "cannot be written"),
         (["fc-conan", "--json", "x.html", "--report", "x.html"], "x.html is named by --json and --report"),
         (["fc-conan", "--data-dir", "rel", "--json", "rel"], "rel is read, and --json would destroy it"),
     ],
@@ -92,7 +94,7 @@ def test_bad_input_is_refused_before_any_work(
     arguments: list[str], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(ledger, "_known", lambda paper: pytest.fail("it was computed"))
+    monkeypatch.setattr(comparison, "_load_recompute", lambda paper: pytest.fail("it was computed"))
     done = CliRunner().invoke(app, ["reproduce", *arguments])
     assert isinstance(done.exception, InputError)
     assert said in str(done.exception)
@@ -126,5 +128,5 @@ def test_a_kept_folder_that_was_changed_is_refused_and_so_is_a_result_in_it(tmp_
         change()
         with Datasets(tmp_path) as data, pytest.raises(InputError) as refused:
             data.path("demo")
-        assert str(refused.value) == f"{table} is not as it was built: remove {built}, so that it is built again"
+        assert str(refused.value) == f"{table} was changed after the build: remove {built} to build it again"
         assert data.fingerprints == {}

@@ -145,7 +145,7 @@ def test_a_path_comes_before_a_name_of_the_catalogue(tmp_path: Path, monkeypatch
 def test_a_dataset_in_the_cache_that_was_changed_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     folder = dataset_folder("demo")
     (folder / "README.md").write_text("changed", encoding="utf-8")
-    with pytest.raises(InputError, match=rf"README\.md is not as it was built: remove {folder}, so that it is built"):
+    with pytest.raises(InputError, match=rf"README\.md was changed after the build: remove {folder} to build it again"):
         dataset_folder("demo")
 
 

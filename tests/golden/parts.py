@@ -151,7 +151,7 @@ def fc_conan_scores(place: Workplace) -> Outputs:
 
 
 def reproduced(place: Workplace) -> Outputs:
-    """Every printed figure of the four papers beside the recomputed one."""
+    """Every printed value of the four papers next to the recomputed one."""
     return {"ledger": place.result("reproduce", "--data-dir", "data")}
 
 

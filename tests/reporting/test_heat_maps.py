@@ -23,7 +23,7 @@ from fcconan.reporting.heat_maps import (
 from fcconan.reporting.page import render
 from fcconan.reporting.reproduced_values import difference, reproduction_page
 from fcconan.reporting.scores import agreement_page, correlation_page, tournament_page
-from fcconan.reproduction.ledger import Cell
+from fcconan.reproduction.comparison import Cell
 from fcconan.scoring.tournament.ranking import rank_systems
 from tests.reporting.invented import AWKWARD, BM25, RANDOM, example_result
 from tests.reporting.invented_release import EVIL_NAME
@@ -239,7 +239,7 @@ def test_names_are_no_markup() -> None:
 
 
 def cell(row: str, published: str, recomputed: float | None, status: Any = "differs", table: str = "Table 1") -> Cell:
-    """A figure of the ledger."""
+    """A recomputed value."""
     return Cell("fc-conan", table, row, EVIL_NAME, published, recomputed, status, "")
 
 
@@ -252,7 +252,7 @@ CELLS = [
 ]
 
 
-def test_figures_of_the_ledger_stand_by_their_distance(tmp_path: Path) -> None:
+def test_reproduced_values_are_placed_by_their_distance(tmp_path: Path) -> None:
     assert [difference(each) for each in CELLS] == [
         ("+0.0012", 0.1),
         ("+0.250", 2.5),

@@ -1,4 +1,4 @@
-"""Tables of rows, long tables, heat maps and the ledger in a real browser."""
+"""Tables of rows, long tables, heat maps and reproduced values in a real browser."""
 
 import re
 from collections.abc import Sequence
@@ -97,9 +97,9 @@ def test_maps_are_chosen_and_figures_filtered(browser: Browser, tmp_path: Path) 
         page.get_by_label("Level").select_option("pooled")
         is_accessible(page, "dark")
     write_page(
-        tmp_path / "ledger.html", reproduction_page({"rows": [asdict(each) for each in CELLS], "signature": "s|1"})
+        tmp_path / "values.html", reproduction_page({"rows": [asdict(each) for each in CELLS], "signature": "s|1"})
     )
-    with visit(browser, tmp_path / "ledger.html") as page:
+    with visit(browser, tmp_path / "values.html") as page:
         part = page.locator("details", has=page.locator("summary", has_text=re.compile("^Every value$"))).locator(
             "div.table"
         )

@@ -1,10 +1,10 @@
-"""The parts of the CSEval ledger that need no upstream file, and the arithmetic inside its printed tables."""
+"""Recomputed values of CSEval that need no upstream file, and the arithmetic inside its printed tables."""
 
 import numpy as np
 import pytest
 
 from fcconan.reproduction import cseval_correlations as correlations
-from fcconan.reproduction.published import figure, load_paper
+from fcconan.reproduction.published import load_paper, parse_printed
 from fcconan.reproduction.values import status_of
 from fcconan.scoring.score_table import ScoreTable
 
@@ -13,8 +13,8 @@ ASPECTS = ("relevance", "aggressiveness", "coherence", "suitableness")
 
 def table(name: str) -> dict[str, dict[str, str]]:
     found: dict[str, dict[str, str]] = {}
-    for own, row, column, printed in load_paper("cseval").cells():
-        if own.id == name:
+    for each, row, column, printed in load_paper("cseval").cells():
+        if each.id == name:
             found.setdefault(row, {})[column] = printed
     return found
 
@@ -27,7 +27,7 @@ def test_averages_of_table_1_follow_from_its_cells() -> None:
             continue
         for name in ("spearman", "kendall"):
             mean = np.mean([float(cells[f"{aspect}/{name}"]) for aspect in ASPECTS])
-            # The printed average is of unrounded figures: each of the four may be off by half a unit.
+            # The printed average uses unrounded values: each of the four may differ by half a unit.
             assert float(cells[f"average/{name}"]) == pytest.approx(mean, abs=0.001 + 1e-9)
             checked += 1
     assert checked == 2 * 20
@@ -45,7 +45,7 @@ def test_differences_in_the_last_row_of_table_1() -> None:
 
 
 def test_table_6_follows_from_table_5_but_the_mean_gain_does_not() -> None:
-    found, printed = correlations.table_6(), table("Table 6")
+    found, printed = correlations.recompute_table_6(), table("Table 6")
     assert {key[1:]: round(value.value or 0, 3) for key, value in found.items() if key[0] == "Table 6"} == {
         ("best-traditional-metric", "relevance"): 0.415,  # .687 - .272
         ("best-traditional-metric", "aggressiveness"): 0.189,  # .461 - .272
@@ -57,7 +57,7 @@ def test_table_6_follows_from_table_5_but_the_mean_gain_does_not() -> None:
         ("best-method", "suitableness"): 0.044,  # .566 - .522
     }
     status = {
-        key[1:]: status_of(figure(printed[key[1]][key[2]]), value.value)
+        key[1:]: status_of(parse_printed(printed[key[1]][key[2]]), value.value)
         for key, value in found.items()
         if key[0] == "Table 6"
     }
@@ -71,13 +71,13 @@ def test_averages_are_over_four_aspects_and_for_toxicity_over_two() -> None:
     found = {
         (metric, aspect, "kendall"): value for metric in ("meteor", "toxicity") for aspect, value in values.items()
     }
-    assert correlations.averages(found) == {
+    assert correlations.average_over_aspects(found) == {
         ("meteor", "average", "kendall"): pytest.approx(0.3),
         ("toxicity", "average", "kendall"): pytest.approx(0.4),
     }
 
 
-def test_some_rows_of_a_table() -> None:
+def test_rows_and_metrics_are_selected() -> None:
     whole = ScoreTable(
         metrics=("tessok", "tessok", "velmari"),
         aspects=("fluency", "courtesy"),
@@ -87,7 +87,7 @@ def test_some_rows_of_a_table() -> None:
         systems=["x", "y", "z"],
         about=("fluency", "courtesy", None),
     )
-    part = correlations._some(whole, np.array([True, False, True]), ["tessok"])
+    part = correlations._select(whole, np.array([True, False, True]), ["tessok"])
     assert (part.metrics, part.about) == (("tessok", "tessok"), ("fluency", "courtesy"))
     assert part.metric_values.tolist() == [[0, 2], [3, 5]]
     assert part.human_values.tolist() == [[0, 2], [3, 5]]

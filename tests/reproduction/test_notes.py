@@ -1,4 +1,4 @@
-"""The remarks about printed figures, and the notes that a missing part causes."""
+"""Remarks about printed values, and recomputed counts."""
 
 from fnmatch import fnmatchcase
 from typing import Any
@@ -8,7 +8,7 @@ import pytest
 from fcconan.reproduction import pairwise_ranking
 from fcconan.reproduction.datasets import Datasets
 from fcconan.reproduction.published import Remark, load_paper, paper_names
-from fcconan.reproduction.values import Value
+from fcconan.reproduction.values import RecomputedValue
 
 
 class FiveRows(Datasets):
@@ -23,17 +23,17 @@ class FiveRows(Datasets):
 
 def test_counts_of_corpora() -> None:
     with FiveRows() as data:
-        found: dict[Any, Value] = dict(pairwise_ranking._corpora(data))
-    assert found["text 3.2", "conan", "train"] == Value(5)
-    assert found["Table 2", "conan", "pairs"] == Value(15)
-    assert found["Table 2", "conan", "replies_per_hate_speech"] == Value(3)
-    assert found["Table 2", "mt-conan", "counter_narratives"] == Value(1)
+        found: dict[Any, RecomputedValue] = dict(pairwise_ranking._recompute_corpora(data))
+    assert found["text 3.2", "conan", "train"] == RecomputedValue(5)
+    assert found["Table 2", "conan", "pairs"] == RecomputedValue(15)
+    assert found["Table 2", "conan", "replies_per_hate_speech"] == RecomputedValue(3)
+    assert found["Table 2", "mt-conan", "counter_narratives"] == RecomputedValue(1)
     assert ("text 3.2", "conan", "targets") not in found
-    assert found["text 3.2", "mt-conan", "targets"] == Value(1)
+    assert found["text 3.2", "mt-conan", "targets"] == RecomputedValue(1)
 
 
 @pytest.mark.parametrize("paper", paper_names())
-def test_every_name_in_a_remark_is_that_of_a_row_or_column(paper: str) -> None:
+def test_remarks_name_existing_rows_and_columns(paper: str) -> None:
     for table in load_paper(paper).tables:
         for remark in table.remarks:
             for names, known in ((remark.rows, table.rows), (remark.columns, table.columns)):
@@ -41,19 +41,19 @@ def test_every_name_in_a_remark_is_that_of_a_row_or_column(paper: str) -> None:
         assert len(set(table.remarks)) == len(table.remarks)
 
 
-def test_a_remark_is_about_figures_whose_row_and_column_it_names() -> None:
+def test_a_remark_applies_to_its_rows_and_columns() -> None:
     remark = Remark(note="a copy", rows=("ombrey/*", "all"), columns=("*/mean",))
-    figures = [("ombrey/judge", "tone/mean"), ("all", "tone/mean"), ("all", "tone/std"), ("tessok/all", "tone/mean")]
-    assert [remark.is_about(*figure) for figure in figures] == [True, True, False, False]
-    assert Remark(note="all are copies").is_about("tessok", "tone")
+    cells = [("ombrey/judge", "tone/mean"), ("all", "tone/mean"), ("all", "tone/std"), ("tessok/all", "tone/mean")]
+    assert [remark.applies_to(*cell) for cell in cells] == [True, True, False, False]
+    assert Remark(note="all are copies").applies_to("tessok", "tone")
 
 
-def test_remarks_about_one_figure_keep_their_order() -> None:
+def test_the_remarks_about_a_value_have_the_order_of_the_file() -> None:
     table = load_paper("multi-aspect").table("Table A.1")
-    assert table.notes("vicuna", "fluency") == ["Table I.3 prints the same", "Table I.1 prints the same"]
-    assert table.notes("vicuna", "aspect-average") == ["Table I.3 prints the same", "follows from the five aspects"]
+    assert table.notes("vicuna", "fluency") == ["equal to Table I.3", "equal to Table I.1"]
+    assert table.notes("vicuna", "aspect-average") == ["equal to Table I.3", "follows from the five aspects"]
 
 
-def test_inferred_labels_are_said() -> None:
+def test_inferred_labels_are_marked() -> None:
     (table,) = (table for table in load_paper("multi-aspect").tables if table.id == "Table G.4")
     assert table.about.endswith("the labels of its rows are inferred from the order of Table G.1.")

@@ -1,4 +1,4 @@
-"""The transcribed tables of the four papers: their form, and the arithmetic inside them that needs no data."""
+"""The transcribed tables of the four papers: their form, and arithmetic between their values."""
 
 import copy
 import re
@@ -15,7 +15,7 @@ PAPERS = ("cseval", "fc-conan", "multi-aspect", "pairwise-ranking")
 WITHOUT = {"needs_model", "not_released"}
 DOCUMENT_KEYS = {"paper", "title", "authors", "venue", "year", "url", "sources", "names", "tables", "without_figures"}
 TABLE_KEYS = {"id", "about", "columns", "rows", "without", "why", "without_rows", "remarks"}
-# As printed: a sign of approximation or a bound, thousands with commas, a percent sign or stars.
+# Papers print approximation signs, bounds, commas between thousands, percent signs and marks of significance.
 NUMBER = re.compile(r"[≈~<>≤≥]?\s?(?P<number>[+-]?(?:\d{1,3}(?:,\d{3})+|\d+)?(?:\.\d+)?(?:e[+-]?\d+)?)\s?(?:%|\*+|†)?")
 LABEL = re.compile(r"[a-z0-9][a-z0-9_.+@/-]*")
 
@@ -24,10 +24,10 @@ Table = dict[str, list[float | None]]
 
 
 def number(printed: str) -> float:
-    """The value of a printed figure, without signs of approximation, bounds, percent signs and stars."""
+    """The number of a printed value, without signs of approximation, bounds, percent signs and stars."""
     found = NUMBER.fullmatch(printed)
     if found is None or not any(sign.isdigit() for sign in found["number"]):
-        raise ValueError(f"{printed!r} is no number")
+        raise ValueError(f"{printed!r} is not a number")
     return float(found["number"].replace(",", ""))
 
 
@@ -67,13 +67,13 @@ def _table_problems(table: Document) -> list[str]:
 
 
 def problems(document: Document) -> list[str]:
-    """What is wrong with the form of a file of published figures, one line each."""
+    """Lists the errors in a file of published values, one line each."""
     found = [f"unknown key {key}" for key in document.keys() - DOCUMENT_KEYS]
     found += [f"no {key}" for key in ("paper", "title", "authors", "year", "tables") if not document.get(key)]
-    figures = document.get("without_figures", [])
-    ids = [entry.get("id") for entry in [*document.get("tables", []), *figures]]
+    illustrations = document.get("without_figures", [])
+    ids = [entry.get("id") for entry in [*document.get("tables", []), *illustrations]]
     found += [f"id {name!r} occurs twice or is empty" for name in set(ids) if ids.count(name) > 1 or not name]
-    for entry in figures:
+    for entry in illustrations:
         if entry.keys() != {"id", "about"} or not entry["about"]:
             found.append(f"{entry}: expected id and about")
     return found + [problem for table in document.get("tables", []) for problem in _table_problems(table)]
@@ -116,11 +116,11 @@ def test_form(paper: str) -> None:
     assert isinstance(document["year"], int)
 
 
-def test_the_check_of_the_form_finds_mistakes() -> None:
+def test_the_check_of_the_form_finds_errors() -> None:
     good: Document = {
         "paper": "invented",
         "title": "Ombrey and Tessok",
-        "authors": "Nobody",
+        "authors": "Quillish",
         "year": 2025,
         "tables": [
             {
@@ -171,12 +171,12 @@ def test_the_check_of_the_form_finds_mistakes() -> None:
         ("-.05*", -0.05),
     ],
 )
-def test_a_printed_figure_is_a_number(printed: str, value: float) -> None:
+def test_a_printed_value_is_a_number(printed: str, value: float) -> None:
     assert number(printed) == value
 
 
 @pytest.mark.parametrize("printed", ["", "-", "1,23", "1.2.3", "nan", "0.5 (0.1)", "%"])
-def test_other_texts_are_none(printed: str) -> None:
+def test_other_texts_are_not_numbers(printed: str) -> None:
     assert not is_number(printed)
 
 
@@ -209,7 +209,7 @@ def test_fc_conan_table_4_is_ordered_and_its_parts_were_rounded_first() -> None:
     assert all(high[0] > low[0] for high, low in pairwise(rows.values()))
     for average, least, most, variation in rows.values():
         assert least < average < most
-        # The mean of four figures with one decimal is a multiple of 0.025.
+        # The mean of four values with one decimal is a multiple of 0.025.
         assert variation / 0.025 == pytest.approx(round(variation / 0.025), abs=1e-6)
 
 
@@ -274,11 +274,11 @@ def test_ranking_table_4_shares_and_ranks() -> None:
     assert sorted(by_people) == sorted(by_judge) == list(range(1, 10))
     assert sum(people) == pytest.approx(99.99)
     assert sum(judge) == pytest.approx(100)
-    # Both columns are stated over 720 comparisons. People's shares are half points of 358, the judge's fit no number.
+    # Both columns are stated over 720 comparisons. People's shares are half points of 358, the judge's fit no count.
     assert [n for n in range(50, 721) if _are_shares(people, n)] == [358, 716]
     assert not any(_are_shares(judge, n) for n in range(50, 721))
     assert stats.rankdata([-share for share in people]).tolist() == by_people
-    # The reference stands third in the judge's column with a share that makes it sixth.
+    # The judge's column ranks the reference third, but its share has rank 6.
     in_order = dict(zip(rows, stats.rankdata([-share for share in judge]).tolist(), strict=True))
     assert rows["gold_truth"][2:] == [3, 8.98]
     assert in_order["gold_truth"] == 6
@@ -307,7 +307,7 @@ def test_ranking_correlations_of_metrics_follow_from_the_released_metrics() -> N
     assert round(stats.spearmanr(rouge, bertscore).statistic, 2) == stated["rouge-l_bertscore"]
     with_people = single("pairwise-ranking", "text 6.1 people")
     assert round(stats.spearmanr(bertscore, people).statistic, 2) == with_people["bertscore"]
-    # BLEU is 0 for all systems but the reference. Ties broken by name give the printed value; shared ranks give .55.
+    # BLEU is 0 for all systems but the reference. Ties broken by name give the printed value; mean ranks give .55.
     broken = [stats.rankdata(values, method="ordinal") for values in (rouge, bleu)]
     assert round(stats.spearmanr(*broken).statistic, 2) == stated["rouge-l_bleu"]
     assert stats.spearmanr(rouge, bleu).statistic == pytest.approx(0.547723, abs=1e-6)

@@ -1,8 +1,8 @@
-"""What the ledger says of a printed figure and the one computed anew."""
+"""The status of a recomputed value."""
 
 import pytest
 
-from fcconan.reproduction.published import figure
+from fcconan.reproduction.published import parse_printed
 from fcconan.reproduction.values import Status, status_of
 
 
@@ -15,7 +15,7 @@ from fcconan.reproduction.values import Status, status_of
         ("≈46", 47.1, "differs"),
         ("≈11.49%", 11.498786, "rounding"),
         (".50", 0.4951, "exact"),
-        (".50", 0.4911, "differs"),  # no cut and no two roundings lead upwards from there
+        (".50", 0.4911, "differs"),  # neither truncation nor double rounding increases the value so far
         ("0.202", 0.203, "differs"),
         ("0.88", 0.8705, "differs"),
         ("0.626", 0.62546, "rounding"),  # 0.6255, then 0.626
@@ -33,4 +33,4 @@ from fcconan.reproduction.values import Status, status_of
     ],
 )
 def test_status(printed: str, value: float | None, status: Status) -> None:
-    assert status_of(figure(printed), value) == status
+    assert status_of(parse_printed(printed), value) == status

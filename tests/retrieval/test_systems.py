@@ -62,7 +62,7 @@ def test_a_run_is_a_mapping(run: Any) -> None:
 def test_queries_of_another_dataset_are_counted() -> None:
     run: dict[Any, Ranking] = {"hs-a": [], "hs-z": [], 7: []}
     assert complaint(run) == (
-        "the run of 'mine' ranks query 'hs-z', which the dataset does not have (2 such of 3): "
+        "the run of 'mine' ranks query 'hs-z', which the dataset does not have (2 of 3 queries are unknown): "
         "rank the queries of this dataset only"
     )
 

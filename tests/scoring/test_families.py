@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from fcconan.scoring.significance import intervals
-from fcconan.scoring.significance.families import Family, all_flips, p_floor, sign_flip_tests, step_down
+from fcconan.scoring.significance.families import Family, all_sign_vectors, p_floor, sign_flip_tests, step_down
 from fcconan.scoring.significance.intervals import holm
 
 Floats = npt.NDArray[np.float64]
@@ -206,7 +206,7 @@ def test_the_floor_of_few_units_is_that_of_all_sign_vectors() -> None:
 
 @pytest.mark.parametrize(("units", "draws", "n_ways"), [(0, 9, 0), (1, 9, 0), (4, 7, 7), (4, 6, None), (60, 99, None)])
 def test_all_ways_to_flip_units_come_once_and_without_mirror_images(units: int, draws: int, n_ways: int | None) -> None:
-    found = all_flips(units, draws)
+    found = all_sign_vectors(units, draws)
     if found is None:
         assert n_ways is None
         return

@@ -150,5 +150,5 @@ def test_what_does_not_fit_is_refused() -> None:
         message_auc(np.ones((3, 2)), labels, resamples=1, confidence=0.95, seed=0)
     with pytest.raises(InputError, match=r"folds \(2,\): give"):
         message_auc(np.ones((2, 2)), labels, folds=np.zeros(2, dtype=np.int64), resamples=1, confidence=0.95, seed=0)
-    with pytest.raises(InputError, match="numbers other than 0 and 1"):
+    with pytest.raises(InputError, match="values other than 0 and 1"):
         message_auc(np.ones((2, 2)), labels * 2, resamples=1, confidence=0.95, seed=0)

@@ -162,13 +162,13 @@ def test_one_invalid_order_makes_an_invalid_verdict(verdicts: tuple[str, str]) -
         ),
         (
             [row("ant", "elk", "a"), row("ant", "elk", "b")],
-            "comparison 2: r1 said 'a' before and now 'b' of ant and elk on the item i1, expected one verdict; remove "
-            "one of them",
+            "comparison 2: the verdict of r1 on ant and elk, item i1, is 'b', but 'a' in an earlier row; remove one of "
+            "them",
         ),
         (
             [row("ant", "elk", "a"), row("elk", "ant", "b"), row("elk", "ant", "tie")],
-            "comparison 3: r1 said 'b' before and now 'tie' of elk and ant on the item i1, expected one verdict; "
-            "remove one of them",
+            "comparison 3: the verdict of r1 on elk and ant, item i1, is 'tie', but 'b' in an earlier row; remove one "
+            "of them",
         ),
         (
             [row("ant", "elk", "a", rater_kind="robot")],
@@ -308,6 +308,6 @@ def test_a_row_without_replies_is_refused_where_others_name_several() -> None:
     with pytest.raises(InputError) as caught:
         majority_votes(rows)
     assert str(caught.value) == (
-        "comparison 1: no reply of ant to the item i1 is named, but other rows name 2 (p, o), expected at most one; "
-        "write reply_a and reply_b in every row"
+        "comparison 1: the reply of ant to the item i1 has no id, but other rows have 2 ids (p, o), expected at most "
+        "one; write reply_a and reply_b in every row"
     )

@@ -56,7 +56,7 @@ class Given(Metric):
 def test_values_do_not_depend_on_the_parts_that_workers_score(
     monkeypatch: pytest.MonkeyPatch, of_part: int, several: Any
 ) -> None:
-    monkeypatch.setattr(evaluation, "_TEXTS_OF_PART", of_part)
+    monkeypatch.setattr(evaluation, "_PART_SIZE", of_part)
     texts = [
         "The Ombrey sing loudly.",
         "",
@@ -188,9 +188,9 @@ def test_no_text_at_all_has_values_nowhere() -> None:
         ),
         ((["a"], [["b"]], "bleu-4"), "metrics is 'bleu-4': give a list of metrics, at least one"),
         ((["a"], [["b"]], []), "metrics is []: give a list of metrics, at least one"),
-        ((["a"], None, ["rouge-l"]), "rouge-l needs references and there are none: give a list of references a reply"),
+        ((["a"], None, ["rouge-l"]), "rouge-l needs references: give a list of references for each reply"),
         ((["a"], [["b"]], [Bleu([4]), "bleu-4"]), "two metrics are called bleu-4"),
-        ((["a"], None, [Given([1.0, 2.0])]), "the metric given gave 2 values for 1 texts: one each is expected"),
+        ((["a"], None, [Given([1.0, 2.0])]), "the metric given gave 2 values for 1 texts, expected one each"),
         ((["a"], None, [Given([1.0], messages=True)]), "given needs the messages that are answered"),
     ],
 )

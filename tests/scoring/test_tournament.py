@@ -159,8 +159,8 @@ def test_a_system_that_never_loses_has_a_finite_strength_and_a_note() -> None:
     result = rank_systems(rows, resamples=50)
     assert result["separated"] == [["ant"], ["elk", "owl"]]
     assert result["notes"] == [
-        "No system of a later one of these groups won a point from an earlier one: ant; elk, owl. How far their "
-        "strengths are apart is the regularisation's doing.",
+        "No system of a later one of these groups won a point from an earlier one: ant; elk, owl. Distances between "
+        "their strengths depend on the regularisation alone.",
         few(2),
     ]
     ends = [system[key] for system in result["systems"] for key in ("low", "bradley_terry", "high")]
@@ -315,7 +315,7 @@ def test_a_majority_is_no_person() -> None:
     rows = [each | human | {"rater": rater} for each in SMALL for rater in ("majority", "majority-released")]
     assert (
         "The verdicts of 2 raters (majorities: majority, majority-released) count together: choose one with --rater, "
-        "for a majority is made of the verdicts of others."
+        "because a majority consists of verdicts of the others."
     ) in rank_systems(rows, resamples=0)["notes"]
     rows = [each | human | {"rater": rater} for each in SMALL for rater in ("anna", "ben", "majority")]
     notes = rank_systems(rows, resamples=0)["notes"]

@@ -61,9 +61,9 @@ def test_progress_is_a_function_or_none(tmp_path: Path) -> None:
 
 
 def test_a_single_path_is_accepted_where_several_are() -> None:
-    with pytest.raises(InputError, match=r"^there is no paper 'fc-cona'"):
+    with pytest.raises(InputError, match=r"^the paper 'fc-cona' is unknown"):
         fcconan.reproduce("fc-cona")
-    with pytest.raises(InputError, match=r"^there is no paper 'fc-cona'"):
+    with pytest.raises(InputError, match=r"^the paper 'fc-cona' is unknown"):
         fcconan.reproduce(papers="fc-cona")
 
 

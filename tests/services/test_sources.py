@@ -100,7 +100,7 @@ def test_a_run_is_scored_in_every_form() -> None:
     pairs = {query: list(row.items()) for query, row in run.items()}
     for form, judged in ((run, qrels), (pairs, qrels), (Run(run, name="mine"), Qrels(qrels))):
         assert fcconan.evaluate_run(form, judged, metrics=["mrr@10"]) == {"mrr@10": 0.5}
-    with pytest.raises(InputError, match=r"^run is a list, expected a mapping from query ids, or that of ranx$"):
+    with pytest.raises(InputError, match=r"^run is a list, expected a mapping of query ids, or that of ranx$"):
         fcconan.evaluate_run([], qrels)
     with pytest.raises(InputError, match=r"score"):
         fcconan.evaluate_run({"hs": {"cn2": float("nan")}}, qrels)

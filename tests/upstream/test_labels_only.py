@@ -21,6 +21,7 @@ pytestmark = [pytest.mark.upstream, pytest.mark.slow]
 RECIPES = [name for name in recipe_names() if name != "demo"]
 QUICK = ("fc-conan", "kn-conan")
 LARGEST = ("cn-ranking", "cseval")
+RELEASES = [pytest.param(name, marks=pytest.mark.long if name in LARGEST else ()) for name in RECIPES]
 VARIANTS = [pytest.param(name, None, id=name, marks=() if name in QUICK else pytest.mark.long) for name in RECIPES]
 VARIANTS.append(pytest.param("fc-conan", "strict", id="fc-conan-strict", marks=pytest.mark.long))
 SHORTEST = 20
@@ -141,9 +142,7 @@ def test_hydrated_labels_are_the_full_build_byte_for_byte(
     assert _different_files(tmp_path / "full", full) == []
 
 
-@pytest.mark.parametrize(
-    "recipe", [pytest.param(name, marks=pytest.mark.long if name in LARGEST else ()) for name in RECIPES]
-)
+@pytest.mark.parametrize("recipe", RELEASES)
 def test_labels_only_holds_no_upstream_text(release: Release, mirror: Path, recipe: str) -> None:
     heads = _upstream_heads(mirror)
     assert next(_leaks(release(recipe), heads), None) is not None, "the scan finds nothing in the full folder either"
@@ -151,7 +150,7 @@ def test_labels_only_holds_no_upstream_text(release: Release, mirror: Path, reci
     assert list(_leaks(folder, heads)) == []
 
 
-@pytest.mark.parametrize("recipe", RECIPES)
+@pytest.mark.parametrize("recipe", RELEASES)
 def test_labels_only_drops_the_text_columns_and_keeps_the_rest(release: Release, recipe: str) -> None:
     full, folder = release(recipe), release(recipe, labels_only=True)
     manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))

@@ -1,4 +1,4 @@
-"""The ledger of the CSEval paper."""
+"""The reproduction table of the CSEval paper."""
 
 import csv
 import json
@@ -12,17 +12,17 @@ from scipy import stats
 from sklearn.metrics import ndcg_score
 
 from fcconan.reproduction import cseval_correlations
+from fcconan.reproduction.comparison import Cell, as_rows, count_from_print, reproduce
 from fcconan.reproduction.cseval import recompute
 from fcconan.reproduction.datasets import Datasets
-from fcconan.reproduction.ledger import Cell, as_rows, from_print, reproduce
-from fcconan.reproduction.published import figure, load_paper
+from fcconan.reproduction.published import load_paper, parse_printed
 from fcconan.reproduction.values import status_of
 from tests.upstream import oracle
 from tests.upstream.conftest import Release, shared_folder
 
 pytestmark = [pytest.mark.upstream, pytest.mark.long]
 
-Ledger = dict[tuple[str, str, str], Cell]
+Reproduced = dict[tuple[str, str, str], Cell]
 ASPECTS = ("relevance", "aggressiveness", "coherence", "suitableness")
 TEST = "predictions/mistralai-Mistral-7B-Instruct-v0.3_remaining.csv"
 RANKS = "data/annotations/dataset_analysis_human_annotations.csv"
@@ -38,12 +38,12 @@ _kept: list[Cell] = []
 
 
 @pytest.fixture
-def ledger(release: Release, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Ledger:
+def reproduced(release: Release, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Reproduced:
     """Computed once in a test session, however many processes share the tests."""
     if not _kept:
         built = release("cseval")
-        with shared_folder(tmp_path_factory, "ledger-cseval") as folder:
-            file = folder / "ledger.json"
+        with shared_folder(tmp_path_factory, "reproduced-cseval") as folder:
+            file = folder / "cells.json"
             if not file.exists():
                 (tmp_path / "cseval").symlink_to(built)
                 file.write_text(json.dumps(as_rows(reproduce("cseval", Datasets(tmp_path), recompute))), "utf-8")
@@ -56,10 +56,10 @@ def upstream(mirror: Path) -> Path:
     return mirror / oracle.CS_EVAL
 
 
-def values(ledger: Ledger, table: str, name: str, digits: int = 3) -> list[float | None]:
+def values(reproduced: Reproduced, table: str, name: str, digits: int = 3) -> list[float | None]:
     return [
         None if cell.recomputed is None else round(cell.recomputed, digits)
-        for (where, row, _), cell in ledger.items()
+        for (where, row, _), cell in reproduced.items()
         if (where, row) == (table, name)
     ]
 
@@ -68,10 +68,10 @@ def scores(rows: list[dict[str, str]], column: str) -> "np.ndarray[tuple[int], n
     return np.array([float(row[column]) if row[column] else np.nan for row in rows])
 
 
-def test_every_figure_has_its_status(ledger: Ledger) -> None:
+def test_every_value_has_its_status(reproduced: Reproduced) -> None:
     counted = {
-        table: dict(Counter(cell.status for (where, *_), cell in ledger.items() if where == table))
-        for table, *_ in ledger
+        table: dict(Counter(cell.status for (where, *_), cell in reproduced.items() if where == table))
+        for table, *_ in reproduced
     }
     assert counted == {
         "Table 1": {"differs": 196, "not_released": 38},
@@ -86,16 +86,16 @@ def test_every_figure_has_its_status(ledger: Ledger) -> None:
         "text A.1": {"exact": 3},
         "text D": {"differs": 1, "exact": 2, "not_released": 3},
     }
-    assert all(cell.note for cell in ledger.values() if cell.status != "exact")
-    assert from_print([*ledger.values()]) == {("cseval", "Table 6"): 7, ("cseval", "text D"): 2}
+    assert all(cell.note for cell in reproduced.values() if cell.status != "exact")
+    assert count_from_print([*reproduced.values()]) == {("cseval", "Table 6"): 7, ("cseval", "text D"): 2}
 
 
-def test_what_is_near_the_printed_figure_without_its_rows_is_so_by_chance(ledger: Ledger) -> None:
+def test_values_of_other_rows_are_close_to_the_printed_ones_by_chance(reproduced: Reproduced) -> None:
     near = {
         key
-        for key, cell in ledger.items()
+        for key, cell in reproduced.items()
         if key[0] in ("Table 1", "Table 2", "Table 5")
-        and status_of(figure(cell.published), cell.recomputed) != "differs"
+        and status_of(parse_printed(cell.published), cell.recomputed) != "differs"
     }
     assert near == {
         ("Table 1", "bleu-1", "suitableness/spearman"),
@@ -105,20 +105,51 @@ def test_what_is_near_the_printed_figure_without_its_rows_is_so_by_chance(ledger
         ("Table 5", "toxicity", "relevance/std"),
         ("Table 5", "gpt-4-zs", "suitableness/std"),
     }
-    assert near == {key for key, cell in ledger.items() if cell.note.endswith("; near the printed figure by chance")}
+    assert near == {
+        key for key, cell in reproduced.items() if cell.note.endswith("; close to the printed value by chance")
+    }
 
 
-def test_correlations_on_the_released_rows(ledger: Ledger) -> None:
-    assert values(ledger, "Table 1", "gpt-4") == [0.581, 0.494, 0.410, 0.386, 0.541, 0.440, 0.319, 0.267, 0.463, 0.397]
-    assert values(ledger, "Table 1", "gpt-4-zs")[:8] == [0.536, 0.449, 0.359, 0.332, 0.383, 0.322, 0.359, 0.309]
-    assert values(ledger, "Table 1", "g-eval-gpt-4")[:8] == [0.662, 0.581, 0.417, 0.386, 0.412, 0.333, 0.259, 0.218]
-    assert values(ledger, "Table 1", "llama-3-8b")[:8] == [0.415, 0.342, 0.033, 0.030, 0.297, 0.244, 0.300, 0.256]
-    assert values(ledger, "Table 1", "llama-3-8b-zs")[:8] == [0.366, 0.301, 0.118, 0.109, 0.267, 0.219, 0.066, 0.057]
-    assert values(ledger, "Table 1", "mistral-7b")[:8] == [0.400, 0.337, 0.297, 0.277, 0.284, 0.230, 0.353, 0.305]
-    assert values(ledger, "Table 1", "mistral-7b-zs")[:8] == [0.393, 0.332, 0.247, 0.229, 0.281, 0.231, 0.332, 0.285]
-    assert values(ledger, "Table 1", "rouge-l")[:8] == [0.251, 0.180, -0.097, -0.073, 0.278, 0.200, 0.234, 0.171]
-    assert values(ledger, "Table 1", "toxicity") == [0.069, 0.053, -0.038, -0.026]
-    assert values(ledger, "Table 1", "bartscore") == [None] * 10
+def test_correlations_on_the_released_rows(reproduced: Reproduced) -> None:
+    assert values(reproduced, "Table 1", "gpt-4") == [
+        0.581,
+        0.494,
+        0.410,
+        0.386,
+        0.541,
+        0.440,
+        0.319,
+        0.267,
+        0.463,
+        0.397,
+    ]
+    assert values(reproduced, "Table 1", "gpt-4-zs")[:8] == [0.536, 0.449, 0.359, 0.332, 0.383, 0.322, 0.359, 0.309]
+    assert values(reproduced, "Table 1", "g-eval-gpt-4")[:8] == [0.662, 0.581, 0.417, 0.386, 0.412, 0.333, 0.259, 0.218]
+    assert values(reproduced, "Table 1", "llama-3-8b")[:8] == [0.415, 0.342, 0.033, 0.030, 0.297, 0.244, 0.300, 0.256]
+    assert values(reproduced, "Table 1", "llama-3-8b-zs")[:8] == [
+        0.366,
+        0.301,
+        0.118,
+        0.109,
+        0.267,
+        0.219,
+        0.066,
+        0.057,
+    ]
+    assert values(reproduced, "Table 1", "mistral-7b")[:8] == [0.400, 0.337, 0.297, 0.277, 0.284, 0.230, 0.353, 0.305]
+    assert values(reproduced, "Table 1", "mistral-7b-zs")[:8] == [
+        0.393,
+        0.332,
+        0.247,
+        0.229,
+        0.281,
+        0.231,
+        0.332,
+        0.285,
+    ]
+    assert values(reproduced, "Table 1", "rouge-l")[:8] == [0.251, 0.180, -0.097, -0.073, 0.278, 0.200, 0.234, 0.171]
+    assert values(reproduced, "Table 1", "toxicity") == [0.069, 0.053, -0.038, -0.026]
+    assert values(reproduced, "Table 1", "bartscore") == [None] * 10
 
 
 @pytest.mark.parametrize(
@@ -132,7 +163,7 @@ def test_correlations_on_the_released_rows(ledger: Ledger) -> None:
         ("meteor", "meteor_score_(pred_cs, cs)"),
     ],
 )
-def test_correlations_equal_scipy(ledger: Ledger, upstream: Path, row: str, column: str) -> None:
+def test_correlations_equal_scipy(reproduced: Reproduced, upstream: Path, row: str, column: str) -> None:
     rows = oracle.read_csv(upstream / TEST)
     found = []
     for aspect in ASPECTS:
@@ -143,19 +174,19 @@ def test_correlations_equal_scipy(ledger: Ledger, upstream: Path, row: str, colu
         pair = people[there], judge[there]
         found.append((float(stats.spearmanr(*pair).statistic), float(stats.kendalltau(*pair).statistic)))
         for name, value in zip(("spearman", "kendall"), found[-1], strict=True):
-            cell = ledger["Table 1", row, f"{aspect}/{name}"]
+            cell = reproduced["Table 1", row, f"{aspect}/{name}"]
             assert cell.recomputed == pytest.approx(value, abs=1e-12)
             assert cell.note.startswith(f"{there.sum()} released rows instead of 6526; ")
     for position, name in enumerate(("spearman", "kendall")):
         mean = float(np.mean([pair[position] for pair in found]))
-        assert ledger["Table 1", row, f"average/{name}"].recomputed == pytest.approx(mean, abs=1e-12)
+        assert reproduced["Table 1", row, f"average/{name}"].recomputed == pytest.approx(mean, abs=1e-12)
 
 
-def test_the_rule_gives_the_authors_figures_for_the_first_1000_rows(upstream: Path) -> None:
-    table = cseval_correlations.released()
+def test_the_method_gives_the_authors_results_for_the_first_1000_rows(upstream: Path) -> None:
+    table = cseval_correlations.load_released_scores()
     early = np.arange(len(table.items)) < 1000
     judges = ("gpt-4", "gpt-4-zs", "llama-3-8b", "llama-3-8b-zs", "mistral-7b")
-    found = cseval_correlations.pooled(cseval_correlations._some(table, early, judges))
+    found = cseval_correlations.correlate_pooled(cseval_correlations._select(table, early, judges))
     for aspect in ASPECTS:
         theirs = {
             row["Model"]: float(row["Spearman Correlation (ρ)"])
@@ -167,7 +198,7 @@ def test_the_rule_gives_the_authors_figures_for_the_first_1000_rows(upstream: Pa
 
 
 @pytest.mark.parametrize("aspect", ASPECTS)
-def test_the_printed_figures_are_of_6526_rows(upstream: Path, aspect: str) -> None:
+def test_the_printed_values_are_of_6526_rows(upstream: Path, aspect: str) -> None:
     rows = oracle.read_csv(upstream / f"statistical_tests/{aspect}_complete.csv")
     assert len(rows) == 25
     for row in rows:
@@ -224,7 +255,7 @@ def test_the_remarks_about_table_1_follow_from_the_authors_results(upstream: Pat
                 assert twice == (", rounded twice" in note)
 
 
-def test_the_printed_figures_and_the_authors_results(ledger: Ledger) -> None:
+def test_the_printed_values_and_the_authors_results(reproduced: Reproduced) -> None:
     """All 160 aspect cells of complete rows stand in the files, but for rounding and the swap of two rows."""
     complete = [
         row
@@ -233,7 +264,7 @@ def test_the_printed_figures_and_the_authors_results(ledger: Ledger) -> None:
     ]
     cells = {
         key: cell.note
-        for key, cell in ledger.items()
+        for key, cell in reproduced.items()
         if key[0] == "Table 1" and key[1] in complete and not key[2].startswith("average")
     }
     assert len(cells) == 160
@@ -251,30 +282,30 @@ def test_the_printed_figures_and_the_authors_results(ledger: Ledger) -> None:
         ("g-eval-gpt-4", "coherence/spearman"),
         ("gpt-4", "relevance/kendall"),
     }
-    equal = {key[1:] for key, note in cells.items() if "the printed figure equals the authors' results file" in note}
+    equal = {key[1:] for key, note in cells.items() if "the printed value equals the authors' results file" in note}
     assert equal | twice == {key[1:] for key in cells}
     swapped = {key[1] for key, note in cells.items() if "the paper swaps the two rows" in note}
     assert swapped == {"mistral-7b-zs", "g-eval-mistral-7b"}
 
 
-def test_mislabelled_rows(ledger: Ledger) -> None:
+def test_mislabelled_rows(reproduced: Reproduced) -> None:
     for row, metric in (("pd-score", "pc_score"), ("pro-con", "aq_score"), ("argument-quality", "pd_score")):
-        cell = ledger["Table 1", row, "coherence/kendall"]
+        cell = reproduced["Table 1", row, "coherence/kendall"]
         assert cell.note.endswith(
-            f"the printed figure equals the authors' results file for {metric}; the labels of three rows are mixed up"
+            f"the printed value equals the authors' results file for {metric}; the labels of three rows are mixed up"
         )
     for name, value in (("spearman", "0.283"), ("kendall", "0.219")):
-        note = ledger["Table 1", "toxicity", f"aggressiveness/{name}"].note
+        note = reproduced["Table 1", "toxicity", f"aggressiveness/{name}"].note
         assert note.endswith(f"the authors' results file: {value}; the paper swaps it with the other coefficient")
 
 
-def test_the_last_row_of_table_1(ledger: Ledger) -> None:
-    assert values(ledger, "Table 1", "gpt-4-minus-best-other") == [
+def test_the_last_row_of_table_1(reproduced: Reproduced) -> None:
+    assert values(reproduced, "Table 1", "gpt-4-minus-best-other") == [
         0.008, 0.008, 0.053, 0.052, 0.036, 0.036, -0.180, -0.164, 0.026, 0.026
     ]  # fmt: skip
     theirs = {
         column: note.partition("the authors' results files: ")[2]
-        for (_, row, column), note in ((key, cell.note) for key, cell in ledger.items())
+        for (_, row, column), note in ((key, cell.note) for key, cell in reproduced.items())
         if row == "gpt-4-minus-best-other"
     }
     assert {column: note for column, note in theirs.items() if note} == {
@@ -286,9 +317,9 @@ def test_the_last_row_of_table_1(ledger: Ledger) -> None:
     }
 
 
-def test_scores_by_gpt_4_on_the_two_parts_of_the_file(ledger: Ledger, upstream: Path) -> None:
+def test_scores_by_gpt_4_on_the_two_parts_of_the_file(reproduced: Reproduced, upstream: Path) -> None:
     def parts(row: str) -> list[str]:
-        notes = [ledger["Table 1", row, f"{aspect}/spearman"].note for aspect in ASPECTS]
+        notes = [reproduced["Table 1", row, f"{aspect}/spearman"].note for aspect in ASPECTS]
         return [note.split("first 1500 rows of the file ")[1].split(";")[0].split(" (")[0] for note in notes]
 
     assert parts("gpt-4") == [
@@ -313,7 +344,7 @@ def test_scores_by_gpt_4_on_the_two_parts_of_the_file(ledger: Ledger, upstream: 
     }
 
 
-def test_ndcg_equals_scikit_learn(ledger: Ledger, upstream: Path) -> None:
+def test_ndcg_equals_scikit_learn(reproduced: Reproduced, upstream: Path) -> None:
     ranks = {
         (row["hatespeech"], row["predicted_counterspeech"], row["csType"].lower()): float(row["rank_human_annotation"])
         for row in oracle.read_csv(upstream / RANKS)
@@ -327,12 +358,14 @@ def test_ndcg_equals_scikit_learn(ledger: Ledger, upstream: Path) -> None:
             if keys[0] in ranks:
                 groups.append(ndcg_score([[ranks[key] for key in keys]], [[_unified(reply) for reply in group]]))
         assert len(groups) == 61
-        assert ledger["Table 2", row, "ndcg"].recomputed == pytest.approx(float(np.mean(groups)), abs=1e-12)
-    found = [round(ledger["Table 2", row, "ndcg"].recomputed or 0, 3) for row in PREDICTED]
+        assert reproduced["Table 2", row, "ndcg"].recomputed == pytest.approx(float(np.mean(groups)), abs=1e-12)
+    found = [round(reproduced["Table 2", row, "ndcg"].recomputed or 0, 3) for row in PREDICTED]
     assert found == [0.872, 0.885, 0.885, 0.879, 0.883, 0.898]
     sound = "sound (mean rank of the raters, the best has the highest gain) "
-    assert f"{sound}0.940 on 52 complete groups, chance 0.885" in ledger["Table 2", "g-eval-llama-3-8b", "ndcg"].note
-    assert f"{sound}0.969 on 62 complete groups, chance 0.882" in ledger["Table 2", "gpt-4", "ndcg"].note
+    assert (
+        f"{sound}0.940 on 52 complete groups, chance 0.885" in reproduced["Table 2", "g-eval-llama-3-8b", "ndcg"].note
+    )
+    assert f"{sound}0.969 on 62 complete groups, chance 0.882" in reproduced["Table 2", "gpt-4", "ndcg"].note
 
 
 def _unified(reply: dict[str, str]) -> float:
@@ -345,26 +378,26 @@ def _unified(reply: dict[str, str]) -> float:
     return (found["relevance"] + 6 - found["aggressiveness"] + found["coherence"] + 2 * found["suitableness"] - 1) / 4
 
 
-def test_samples_of_appendix_d(ledger: Ledger) -> None:
-    assert "12 samples of 100, 600, 1100, 1600 of 1901 rows" in ledger["Table 5", "gpt-4", "relevance/mean"].note
-    assert "6 samples of 100, 600 of 904 rows" in ledger["Table 5", "meteor", "relevance/mean"].note
+def test_samples_of_appendix_d(reproduced: Reproduced) -> None:
+    assert "12 samples of 100, 600, 1100, 1600 of 1901 rows" in reproduced["Table 5", "gpt-4", "relevance/mean"].note
+    assert "6 samples of 100, 600 of 904 rows" in reproduced["Table 5", "meteor", "relevance/mean"].note
     # The mean over samples is near the value of all rows.
     for row in ("gpt-4", "gpt-4-zs", "rouge-l", "meteor", "bertscore"):
         for aspect in ASPECTS:
-            mean = ledger["Table 5", row, f"{aspect}/mean"].recomputed
-            assert mean == pytest.approx(ledger["Table 1", row, f"{aspect}/spearman"].recomputed, abs=0.06)
+            mean = reproduced["Table 5", row, f"{aspect}/mean"].recomputed
+            assert mean == pytest.approx(reproduced["Table 1", row, f"{aspect}/spearman"].recomputed, abs=0.06)
 
 
-def test_agreement_and_sizes(ledger: Ledger, upstream: Path) -> None:
-    alphas = [ledger["text 3.4", f"alpha-round-{number}", "value"] for number in (1, 2)]
+def test_agreement_and_sizes(reproduced: Reproduced, upstream: Path) -> None:
+    alphas = [reproduced["text 3.4", f"alpha-round-{number}", "value"] for number in (1, 2)]
     assert [round(cell.recomputed or 0, 3) for cell in alphas] == [0.429, 0.690]
     assert [cell.note.split("; ")[1] for cell in alphas] == ["ordinal 0.426", "ordinal 0.686"]
-    assert ledger["text 7", "data-points", "value"].recomputed == 310
+    assert reproduced["text 7", "data-points", "value"].recomputed == 310
     with (upstream / "data/annotations/Human Evaluation - EMNLP 2024 - annotations.csv").open(newline="") as file:
         rows = list(csv.reader(file))
     blank = sum(not any(cell.strip() for cell in row) for row in rows)
     assert (len(rows), blank) == (372, 61)
-    assert values(ledger, "text 7", "percent-of-test-set") == [4.75]
-    assert [ledger["text 3.1", row, "count"].note for row in ("hs", "references", "replies")] == [
-        f"the full file is not at hand; {number} in the released files" for number in (979, 1809, 2543)
+    assert values(reproduced, "text 7", "percent-of-test-set") == [4.75]
+    assert [reproduced["text 3.1", row, "count"].note for row in ("hs", "references", "replies")] == [
+        f"the full file is not available here; {number} in the released files" for number in (979, 1809, 2543)
     ]

@@ -1,4 +1,4 @@
-"""The ledger of the FC-CONAN paper."""
+"""The reproduction table of the FC-CONAN paper."""
 
 import json
 from collections import Counter
@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from fcconan.reproduction import fc_conan
+from fcconan.reproduction.comparison import Cell, as_rows, reproduce
 from fcconan.reproduction.datasets import Datasets
 from fcconan.reproduction.fc_conan import recompute
-from fcconan.reproduction.ledger import Cell, as_rows, reproduce
 from fcconan.reproduction.published import load_paper
 from fcconan.retrieval.benchmark import bench
 from fcconan.retrieval.benchmark_settings import Settings
@@ -19,11 +19,11 @@ from tests.upstream.conftest import Release, shared_folder
 
 pytestmark = [pytest.mark.upstream, pytest.mark.long]
 
-Ledger = dict[tuple[str, str, str], Cell]
+Reproduced = dict[tuple[str, str, str], Cell]
 _kept: list[Cell] = []
 
 
-def by_key(cells: list[Cell]) -> Ledger:
+def by_key(cells: list[Cell]) -> Reproduced:
     return {(cell.table, cell.row, cell.column): cell for cell in cells}
 
 
@@ -34,27 +34,29 @@ def computed(release: Release, folder: Path) -> list[Cell]:
 
 
 @pytest.fixture
-def ledger(release: Release, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Ledger:
+def reproduced(release: Release, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Reproduced:
     """Computed once in a test session, however many processes share the tests."""
     if not _kept:
-        with shared_folder(tmp_path_factory, "ledger-fc-conan") as folder:
-            file = folder / "ledger.json"
+        with shared_folder(tmp_path_factory, "reproduced-fc-conan") as folder:
+            file = folder / "cells.json"
             if not file.exists():
                 file.write_text(json.dumps(as_rows(computed(release, tmp_path))), encoding="utf-8")
             _kept.extend(Cell(**row) for row in json.loads(file.read_text(encoding="utf-8")))
     return by_key(_kept)
 
 
-def row(ledger: Ledger, table: str, name: str) -> list[tuple[str, float | None]]:
+def row(reproduced: Reproduced, table: str, name: str) -> list[tuple[str, float | None]]:
     return [
-        (cell.status, cell.recomputed) for (where, each, _), cell in ledger.items() if (where, each) == (table, name)
+        (cell.status, cell.recomputed)
+        for (where, each, _), cell in reproduced.items()
+        if (where, each) == (table, name)
     ]
 
 
-def test_every_figure_has_its_status(ledger: Ledger) -> None:
+def test_every_value_has_its_status(reproduced: Reproduced) -> None:
     counted = {
-        table: dict(Counter(cell.status for (where, *_), cell in ledger.items() if where == table))
-        for table, *_ in ledger
+        table: dict(Counter(cell.status for (where, *_), cell in reproduced.items() if where == table))
+        for table, *_ in reproduced
     }
     assert counted == {
         "Table 1": {"exact": 12},
@@ -73,34 +75,34 @@ def test_every_figure_has_its_status(ledger: Ledger) -> None:
         "text 4.3 bm25": {"exact": 1, "differs": 1},
         "text 4.3 groups": {"exact": 6, "rounding": 4, "not_released": 1},
     }
-    assert [key for key, cell in ledger.items() if cell.status == "differs" and not cell.note] == []
+    assert [key for key, cell in reproduced.items() if cell.status == "differs" and not cell.note] == []
 
 
-def test_table_4(ledger: Ledger) -> None:
-    for system, figures in {
+def test_table_4(reproduced: Reproduced) -> None:
+    for system, expected in {
         "tfidf": [0.2203, 0.0703, 0.4024, 63.275],
         "bm25": [0.1819, 0.0296, 0.3810, 81.650],
         "sbert-minilm": [0.3270, 0.1766, 0.4804, 39.200],
     }.items():
-        found = row(ledger, "Table 4", system)
+        found = row(reproduced, "Table 4", system)
         assert [status for status, _ in found] == ["exact"] * 4
-        assert [value for _, value in found] == pytest.approx(figures, abs=5.1e-5)
-    assert ledger["Table 4", "tfidf", "avg"].note == "protocol sound: 0.2248"  # without pairs of evaluated HS
-    plain = {system: ledger["Table 4", system, "cv"].note for system in ("tfidf", "bm25", "sbert-minilm")}
+        assert [value for _, value in found] == pytest.approx(expected, abs=5.1e-5)
+    assert reproduced["Table 4", "tfidf", "avg"].note == "protocol sound: 0.2248"  # without pairs of evaluated HS
+    plain = {system: reproduced["Table 4", system, "cv"].note for system in ("tfidf", "bm25", "sbert-minilm")}
     assert {system: note.split(": ")[-1] for system, note in plain.items()} == {
         "tfidf": "63.260", "bm25": "81.669", "sbert-minilm": "39.199",
     }  # fmt: skip
 
 
-def test_the_retrieved_replies_hold_all_released_ones(ledger: Ledger) -> None:
-    assert ledger["text 3 selection", "similar_per_reply", "value"].recomputed == 2
-    retrieved = ledger["text 3 selection", "retrieved_replies", "value"]
+def test_the_retrieved_replies_hold_all_released_ones(reproduced: Reproduced) -> None:
+    assert reproduced["text 3 selection", "similar_per_reply", "value"].recomputed == 2
+    retrieved = reproduced["text 3 selection", "retrieved_replies", "value"]
     assert (retrieved.recomputed, retrieved.status) == (133, "exact")
     assert retrieved.note.endswith("; 130 were released")
 
 
-def test_what_differs(ledger: Ledger) -> None:
-    differing = {key: cell.recomputed for key, cell in ledger.items() if cell.status in ("differs", "rounding")}
+def test_what_differs(reproduced: Reproduced) -> None:
+    differing = {key: cell.recomputed for key, cell in reproduced.items() if cell.status in ("differs", "rounding")}
     assert differing == {
         ("text abstract", "counter_narratives", "value"): 130,
         ("text 2", "pairs", "value"): 4069,
@@ -116,10 +118,10 @@ def test_what_differs(ledger: Ledger) -> None:
     }
 
 
-def test_a_strict_diamond_is_in_the_notes(ledger: Ledger) -> None:
+def test_a_strict_diamond_is_in_the_notes(reproduced: Reproduced) -> None:
     strict = {
         key: cell.note.split()[0]
-        for key, cell in ledger.items()
+        for key, cell in reproduced.items()
         if key[1] == "diamond" and "must all agree" in cell.note
     }
     assert strict == {
@@ -141,8 +143,8 @@ def test_the_row_of_chance_is_explained_by_what_chance_gives(release: Release) -
     assert ".1625, .0346, .3259 and 72.07" in table.without_rows["random"].why
 
 
-def test_without_minilm_its_row_says_so(release: Release, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fc_conan, "_minilm", lambda: None)
+def test_without_minilm_its_row_has_a_reason(release: Release, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fc_conan, "_load_minilm", lambda: None)
     monkeypatch.setattr(fc_conan, "K1", (1.2, 1.5))
     monkeypatch.setattr(fc_conan, "B", (0.75,))
     monkeypatch.setattr(fc_conan, "CUTOFFS", (5, 10))

@@ -1,12 +1,12 @@
-"""The ledger of the multi-aspect paper, of which one figure can be counted."""
+"""The reproduction table of the multi-aspect paper, of which one value can be counted."""
 
 from collections import Counter
 from pathlib import Path
 
 import pytest
 
+from fcconan.reproduction.comparison import reproduce
 from fcconan.reproduction.datasets import Datasets
-from fcconan.reproduction.ledger import reproduce
 from fcconan.reproduction.multi_aspect import recompute
 from tests.upstream.conftest import Release
 

@@ -1,4 +1,4 @@
-"""The ledger of the paper on pairwise ranking."""
+"""The reproduction table of the paper on pairwise ranking."""
 
 import csv
 import json
@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from fcconan.reproduction.comparison import Cell, as_rows, reproduce
 from fcconan.reproduction.datasets import Datasets
-from fcconan.reproduction.ledger import Cell, as_rows, reproduce
 from fcconan.reproduction.pairwise_ranking import recompute
 from tests.conftest import MIRROR
 from tests.upstream import oracle
@@ -18,7 +18,7 @@ from tests.upstream.conftest import Release, shared_folder
 
 pytestmark = [pytest.mark.upstream, pytest.mark.long]
 
-Ledger = dict[tuple[str, str, str], Cell]
+Reproduced = dict[tuple[str, str, str], Cell]
 _kept: list[Cell] = []
 RELEASED = {
     "CONAN": "CONAN/metrics/Regular_metrics_human.csv",
@@ -28,7 +28,7 @@ RELEASED = {
 COLUMNS = {"rouge-l": "rougeL", "bleu": "bleu", "length": "gen_len", "novelty": "novelty", "repetition_rate": "RR"}
 
 
-def by_key(cells: list[Cell]) -> Ledger:
+def by_key(cells: list[Cell]) -> Reproduced:
     return {(cell.table, cell.row, cell.column): cell for cell in cells}
 
 
@@ -39,27 +39,27 @@ def computed(release: Release, folder: Path) -> list[Cell]:
 
 
 @pytest.fixture
-def ledger(release: Release, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Ledger:
+def reproduced(release: Release, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Reproduced:
     """Computed once in a test session, however many processes share the tests."""
     if not _kept:
-        with shared_folder(tmp_path_factory, "ledger-pairwise-ranking") as folder:
-            file = folder / "ledger.json"
+        with shared_folder(tmp_path_factory, "reproduced-pairwise-ranking") as folder:
+            file = folder / "cells.json"
             if not file.exists():
                 file.write_text(json.dumps(as_rows(computed(release, tmp_path))), encoding="utf-8")
             _kept.extend(Cell(**row) for row in json.loads(file.read_text(encoding="utf-8")))
     return by_key(_kept)
 
 
-def column(ledger: Ledger, table: str, name: str) -> dict[str, float | None]:
-    return {row: cell.recomputed for (where, row, each), cell in ledger.items() if (where, each) == (table, name)}
+def column(reproduced: Reproduced, table: str, name: str) -> dict[str, float | None]:
+    return {row: cell.recomputed for (where, row, each), cell in reproduced.items() if (where, each) == (table, name)}
 
 
-def statuses(ledger: Ledger, table: str) -> Counter[str]:
-    return Counter(cell.status for (where, *_), cell in ledger.items() if where == table)
+def statuses(reproduced: Reproduced, table: str) -> Counter[str]:
+    return Counter(cell.status for (where, *_), cell in reproduced.items() if where == table)
 
 
-def test_every_figure_has_its_status(ledger: Ledger) -> None:
-    assert {table: dict(statuses(ledger, table)) for table, *_ in ledger} == {
+def test_every_value_has_its_status(reproduced: Reproduced) -> None:
+    assert {table: dict(statuses(reproduced, table)) for table, *_ in reproduced} == {
         "Table 2": {"exact": 8, "differs": 2},
         "Table 3": {"needs_model": 8},
         "Table 4": {"exact": 5, "differs": 31},
@@ -81,11 +81,11 @@ def test_every_figure_has_its_status(ledger: Ledger) -> None:
         "released metrics both": {"not_released": 45},
         "released BERTScore both": {"not_released": 9},
     }
-    assert [key for key, cell in ledger.items() if cell.status == "differs" and not cell.note] == []
+    assert [key for key, cell in reproduced.items() if cell.status == "differs" and not cell.note] == []
 
 
-def test_table_4_does_not_follow_from_the_released_verdicts(ledger: Ledger) -> None:
-    people, judge = column(ledger, "Table 4", "human/share"), column(ledger, "Table 4", "judgelm-33b/share")
+def test_table_4_does_not_follow_from_the_released_verdicts(reproduced: Reproduced) -> None:
+    people, judge = column(reproduced, "Table 4", "human/share"), column(reproduced, "Table 4", "judgelm-33b/share")
     assert {system: round(share or 0, 2) for system, share in people.items()} == {
         "zephyr_zs": 18.68, "gold_truth": 13.19, "mistral_zs_instruct": 17.36, "zephyr": 8.06, "mistral_zs": 7.08,
         "mistral": 8.82, "mistral_instruct": 10.00, "llama_zs_chat": 10.42, "llama_chat": 6.39,
@@ -94,18 +94,18 @@ def test_table_4_does_not_follow_from_the_released_verdicts(ledger: Ledger) -> N
         "zephyr_zs": 20.54, "gold_truth": 6.82, "mistral_zs_instruct": 17.76, "zephyr": 8.70, "mistral_zs": 4.32,
         "mistral": 7.66, "mistral_instruct": 9.96, "llama_zs_chat": 17.55, "llama_chat": 6.69,
     }  # fmt: skip
-    assert list(column(ledger, "Table 4", "human/rank").values()) == [1, 3, 2, 7, 8, 6, 5, 4, 9]
-    assert list(column(ledger, "Table 4", "judgelm-33b/rank").values()) == [1, 7, 2, 5, 9, 6, 4, 3, 8]
-    shares = [cell for (table, _, name), cell in ledger.items() if table == "Table 4" and name.endswith("/share")]
+    assert list(column(reproduced, "Table 4", "human/rank").values()) == [1, 3, 2, 7, 8, 6, 5, 4, 9]
+    assert list(column(reproduced, "Table 4", "judgelm-33b/rank").values()) == [1, 7, 2, 5, 9, 6, 4, 3, 8]
+    shares = [cell for (table, _, name), cell in reproduced.items() if table == "Table 4" and name.endswith("/share")]
     assert {cell.status for cell in shares} == {"differs"}
-    assert "718 readable of 720" in ledger["Table 4", "zephyr_zs", "judgelm-33b/share"].note
-    assert "strict majorities: 18.92" in ledger["Table 4", "zephyr_zs", "human/share"].note
+    assert "718 readable verdicts of 720" in reproduced["Table 4", "zephyr_zs", "judgelm-33b/share"].note
+    assert "strict majorities: 18.92" in reproduced["Table 4", "zephyr_zs", "human/share"].note
 
 
-def test_correlations_with_people(ledger: Ledger) -> None:
+def test_correlations_with_people(reproduced: Reproduced) -> None:
     found = {
         (row, name): round(cell.recomputed or 0, 4)
-        for (table, row, name), cell in ledger.items()
+        for (table, row, name), cell in reproduced.items()
         if table in ("text abstract", "text 6.1 people", "text 6.1 pearson", "text 6.1 metrics")
     }
     assert found == {
@@ -118,33 +118,33 @@ def test_correlations_with_people(ledger: Ledger) -> None:
         ("rouge-l_bertscore", "spearman"): 0.8833,
         ("rouge-l_bleu", "spearman"): 0.3,
     }
-    notes = {row: ledger["text 6.1 people", row, "spearman"].note for row in ("judgelm-33b", "bertscore")}
+    notes = {row: reproduced["text 6.1 people", row, "spearman"].note for row in ("judgelm-33b", "bertscore")}
     assert "give 0.88" in notes["judgelm-33b"]
     assert notes["judgelm-33b"].endswith("0.70")
     assert notes["bertscore"].endswith("0.50")
-    assert ledger["text 6.1 pearson", "judgelm-33b", "pearson"].note.endswith("0.7290")
-    assert ledger["text 6.1 pearson", "judgelm-33b", "p"].note.endswith("0.0258")
-    assert ledger["text 6.1 metrics", "rouge-l_bleu", "spearman"].note.endswith("0.55")
+    assert reproduced["text 6.1 pearson", "judgelm-33b", "pearson"].note.endswith("0.7290")
+    assert reproduced["text 6.1 pearson", "judgelm-33b", "p"].note.endswith("0.0258")
+    assert reproduced["text 6.1 metrics", "rouge-l_bleu", "spearman"].note.endswith("0.55")
 
 
-def test_agreement_and_sizes(ledger: Ledger) -> None:
-    kappas = column(ledger, "text 4.1 agreement", "mean_kappa")
+def test_agreement_and_sizes(reproduced: Reproduced) -> None:
+    kappas = column(reproduced, "text 4.1 agreement", "mean_kappa")
     assert kappas == {"conan": pytest.approx(0.42221, abs=5e-6), "mt-conan": pytest.approx(0.58339, abs=5e-6)}
-    assert ledger["text 4.2", "mean_kappa", "value"].recomputed == pytest.approx(0.694845, abs=5e-7)
-    assert column(ledger, "Table 2", "pairs") == {"conan": 6645, "mt-conan": 5003}
-    assert column(ledger, "Table 2", "counter_narratives") == {"conan": 4041, "mt-conan": 4997}
-    assert column(ledger, "text 4.1 tournaments", "value") == {"systems": 9, "items": 2277, "comparisons": 81972}
+    assert reproduced["text 4.2", "mean_kappa", "value"].recomputed == pytest.approx(0.694845, abs=5e-7)
+    assert column(reproduced, "Table 2", "pairs") == {"conan": 6645, "mt-conan": 5003}
+    assert column(reproduced, "Table 2", "counter_narratives") == {"conan": 4041, "mt-conan": 4997}
+    assert column(reproduced, "text 4.1 tournaments", "value") == {"systems": 9, "items": 2277, "comparisons": 81972}
 
 
-def test_released_metrics(ledger: Ledger) -> None:
+def test_released_metrics(reproduced: Reproduced) -> None:
     for corpus in ("CONAN", "MT-CONAN"):
         table = f"released metrics {corpus}"
         for name in ("bleu", "length", "novelty"):
-            cells = [cell for (where, _, each), cell in ledger.items() if (where, each) == (table, name)]
+            cells = [cell for (where, _, each), cell in reproduced.items() if (where, each) == (table, name)]
             assert [cell.status for cell in cells] == ["exact"] * 9
-        rates = {key: cell for key, cell in ledger.items() if key[0] == table and key[2] == "repetition_rate"}
+        rates = {key: cell for key, cell in reproduced.items() if key[0] == table and key[2] == "repetition_rate"}
         assert {cell.status for cell in rates.values()} <= {"exact", "rounding"}
-        for (_, _, name), cell in ledger.items():
+        for (_, _, name), cell in reproduced.items():
             if cell.table == table and name == "rouge-l":
                 assert cell.recomputed == pytest.approx(float(cell.published), abs=0.0019)
                 ends = [float(number) for number in re.findall(r"0\.\d{4}", cell.note)]
@@ -152,23 +152,23 @@ def test_released_metrics(ledger: Ledger) -> None:
 
 
 @pytest.mark.parametrize("corpus", list(RELEASED))
-def test_the_released_metrics_are_transcribed(ledger: Ledger, mirror: Path, corpus: str) -> None:
+def test_the_released_metrics_are_transcribed(reproduced: Reproduced, mirror: Path, corpus: str) -> None:
     path = mirror / oracle.CN_EVAL / "evaluation/manual_evaluation/rank" / RELEASED[corpus]
     with path.open(encoding="utf-8", newline="") as file:
         rows = {row["model"]: row for row in csv.DictReader(file)}
     assert len(rows) == 9
     for system, row in rows.items():
         for name, theirs in COLUMNS.items():
-            assert ledger[f"released metrics {corpus}", system, name].published == row[theirs]
-        assert ledger[f"released BERTScore {corpus}", system, "bertscore"].published == row["bertscore"]
+            assert reproduced[f"released metrics {corpus}", system, name].published == row[theirs]
+        assert reproduced[f"released BERTScore {corpus}", system, "bertscore"].published == row["bertscore"]
 
 
-def test_table_5_equals_the_released_cells(ledger: Ledger) -> None:
+def test_table_5_equals_the_released_cells(reproduced: Reproduced) -> None:
     """From the two files themselves, with numpy."""
     assert MIRROR is not None
     folder = Path(MIRROR) / oracle.CN_EVAL / "evaluation/manual_evaluation/features"
     rows = [row for number in (1, 3) for row in oracle.read_csv(folder / f"ann{number}_feature_evaluation_data.csv")]
-    for (table, system, feature), cell in ledger.items():
+    for (table, system, feature), cell in reproduced.items():
         if table == "Table 5":
             given = [float(row[feature.capitalize()]) for row in rows if row["model"] == system]
             assert len(given) == 20

@@ -108,7 +108,8 @@ def _check_vote_codes(rows: SourceRows, pairs: list[Row], votes: list[Row]) -> N
     given = [vote["label"] for vote in votes if not vote["inferred"]]
     if positive and "not_sure" in given and "appropriate" not in given:
         raise InputError(
-            f"{rows.name}: {positive} labels are 1 (yes), but no vote is 2 (yes); votes are 0 (no), 1 (not sure), 2 (yes)"
+            f"{rows.name}: {positive} labels are 1 (yes), but no vote is 2 (yes); "
+            "votes are 0 (no), 1 (not sure), 2 (yes)"
         )
 
 

@@ -29,7 +29,7 @@ from fcconan.scoring.score_table import ScoreTable
 from fcconan.scoring.significance.families import (
     CORRECTION,
     Family,
-    all_flips,
+    all_sign_vectors,
     family_parts,
     p_floor,
     step_down,
@@ -319,7 +319,7 @@ def _draws(table: ScoreTable, swaps: int, seed: int, unit: str) -> Iterator[Swap
     """Yields swaps, shape (rows, block of swaps): all different swaps if there are few, otherwise random ones."""
     n_units = len(table.items) if unit == "reply" else len(table.item_names)
     generator = np.random.default_rng(seed)
-    every = all_flips(n_units, swaps)
+    every = all_sign_vectors(n_units, swaps)
     n_drawn = swaps if every is None else len(every)
     for start in range(0, n_drawn, BLOCK):
         size = n_units, min(BLOCK, n_drawn - start)

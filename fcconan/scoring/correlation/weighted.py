@@ -214,7 +214,7 @@ class WeightedCoefficients:
         """Computes the coefficients under whole-number weights.
 
         Args:
-            weights: How often each unit is there, shape (units, resamples).
+            weights: Number of times that each unit occurs, shape (units, resamples).
 
         Returns:
             By coefficient, shape (pairs, resamples); nan where it is undefined.

@@ -1,4 +1,4 @@
-"""Scores of a run on one partition, query by query, under a stated rule; runs are checked first."""
+"""Checks of runs, and their scores for each query of a partition."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -11,9 +11,9 @@ from fcconan.errors import InputError
 from fcconan.scoring.arrays import Floats, Qrels
 from fcconan.scoring.names import check_names
 from fcconan.scoring.retrieval.metrics import (
-    NAMES,
     NOTHING,
     PAPER_METRICS,
+    RANX_METRICS,
     RETRIEVAL_METRICS,
     Ranked,
     chance,
@@ -40,19 +40,20 @@ def check_run(
     *,
     not_in_catalogue: str = NOT_IN_CATALOGUE,
 ) -> dict[str, Ranking]:
-    """Checks a run against the dataset and returns it in the dataset's order of queries.
-
-    Queries that the run leaves out stay out: scoring counts them.
+    """Checks a run against the dataset.
 
     Args:
         name: Name of the system, for messages.
-        run: Query id to corpus ids with scores.
-        queries: Query id to text.
-        corpus: Corpus id to text.
+        run: Query id -> corpus ids with scores.
+        queries: Query id -> text.
+        corpus: Corpus id -> text.
         not_in_catalogue: Message for an id that is not in the catalogue.
 
+    Returns:
+        The rankings in the dataset's order of queries. Queries without a ranking are not added; scoring counts them.
+
     Raises:
-        InputError: An id is not of the dataset, a CN occurs twice for a query, or a score is not a finite number.
+        InputError: An id is not in the dataset, a CN occurs twice for a query, or a score is not a finite number.
     """
     if not isinstance(run, Mapping):
         raise InputError(f"system {name!r} returned {type(run).__name__}: rank() returns a dict of query id to ranking")
@@ -60,12 +61,14 @@ def check_run(
     if unknown:
         raise InputError(
             f"the run of {name!r} ranks query {unknown[0]!r}, which the dataset does not have "
-            f"({len(unknown)} such of {len(run)}): rank the queries of this dataset only"
+            f"({len(unknown)} of {len(run)} queries are unknown): rank the queries of this dataset only"
         )
-    return {query: _checked(name, query, run[query], corpus, not_in_catalogue) for query in queries if query in run}
+    return {
+        query: _check_ranking(name, query, run[query], corpus, not_in_catalogue) for query in queries if query in run
+    }
 
 
-def _checked(
+def _check_ranking(
     name: str, query: str, ranking: Sequence[tuple[str, float]], corpus: Mapping[str, str], not_in_catalogue: str
 ) -> Ranking:
     where = f"the run of {name!r}, query {query!r}"
@@ -82,7 +85,7 @@ def _checked(
             raise InputError(f"{where}: {entry!r} is not a corpus id with a score") from error
         if not known:
             raise InputError(f"{where}: {key!r} {not_in_catalogue}")
-        if isinstance(score, str | bytes):  # float() would read a number out of it
+        if isinstance(score, str | bytes):  # float() accepts texts such as "1"
             raise InputError(f"{where}: the score of {key!r} is the text {score!r}: scores are numbers")
         if key in seen:
             raise InputError(f"{where}: {key!r} is ranked twice: rank every id once")
@@ -102,10 +105,10 @@ class Rule:
     """The metrics and the conventions of their computation.
 
     Attributes:
-        metrics: Names with cutoffs, such as `ndcg@10`; names that are not in `RETRIEVAL_METRICS` are ranx's.
-        capped: Average precision is divided by min(k, positives), as in FC-CONAN's Table 4.
-        all_queries: Queries without a positive count as 0; otherwise they are left out.
-        brackets: Also compute the values if unjudged CNs were right.
+        metrics: Names with cutoffs, such as `ndcg@10`. ranx computes metrics that are not in `RETRIEVAL_METRICS`.
+        capped: Whether average precision is divided by min(k, positives), as in FC-CONAN's Table 4.
+        all_queries: Whether queries without a positive count as 0; otherwise they are left out.
+        brackets: Whether to compute also the values that result if unjudged CNs are relevant.
     """
 
     metrics: tuple[str, ...] = TABLE_4
@@ -119,15 +122,15 @@ class Evaluation:
     """The values of one system on one partition.
 
     Attributes:
-        query_ids: The queries.
+        query_ids: Ids of the queries.
         values: Metric -> values, shape (queries,); nan for a failed query, and for a query without a positive if the
             rule leaves it out.
-        unjudged_right: The same if every unjudged CN among the first k were right.
-        judged: Share of the first k that is judged; shape (queries,).
-        n_without_positive: Queries without a positive.
-        n_empty: Queries for which the system returned nothing.
-        n_short: Queries for which it returned fewer than k CNs, but some.
-        n_failed: Queries for which it failed.
+        unjudged_right: Metric -> values if every unjudged CN among the first k is relevant, shape (queries,).
+        judged: Share of the first k that is judged, shape (queries,); nan for failed queries and empty rankings.
+        n_without_positive: Number of queries without a positive.
+        n_empty: Number of queries with an empty ranking.
+        n_short: Number of queries with fewer than k CNs, but at least one.
+        n_failed: Number of queries for which the system failed.
     """
 
     query_ids: tuple[str, ...]
@@ -141,18 +144,22 @@ class Evaluation:
 
 
 def metric_names(metrics: Sequence[str], k: int) -> tuple[str, ...]:
-    """Returns full names, each once: `NDCG` becomes `ndcg@10`; names that are only ranx's stay as they are given.
+    """Returns the full names of metrics, each once, such as `ndcg@10` for `NDCG`; names of ranx do not change.
+
+    Args:
+        metrics: Names, with or without a cutoff.
+        k: Cutoff of names without one.
 
     Raises:
-        InputError: None is given, one is not known, or a cutoff is wrong.
+        InputError: There are no names, a name is unknown, or a cutoff is not a positive whole number.
     """
     names = []
     for metric in metrics:
         name, cutoff = parse_metric(metric, k)
-        check_names("metric", [name.split(".")[0]], [*RETRIEVAL_METRICS, *NAMES])
+        check_names("metric", [name.split(".")[0]], [*RETRIEVAL_METRICS, *RANX_METRICS])
         names.append(f"{name}@{cutoff}" if name in RETRIEVAL_METRICS else metric.strip())
     if not names:
-        raise InputError("no metric is named: give one or more, such as ndcg@10")
+        raise InputError("there are no metrics: give one or more, such as ndcg@10")
     return tuple(dict.fromkeys(names))
 
 
@@ -166,19 +173,19 @@ def evaluate(
     rule: Rule,
     failed: Sequence[str] = (),
 ) -> Evaluation:
-    """Scores rankings.
+    """Scores the rankings of a system.
 
     Args:
-        ordered: Query id to corpus ids, best first, ties broken.
-        qrels: Query id to corpus id to relevance; CNs without an entry are unjudged and count as wrong.
-        query_ids: The queries.
+        ordered: Query id -> corpus ids, best first, ties broken.
+        qrels: Query id -> corpus id -> relevance; CNs without an entry are unjudged and count as not relevant.
+        query_ids: Ids of the queries.
         n_corpus: Size of the catalogue.
-        k: The cutoff of `judged` and of the counts.
+        k: Cutoff of `judged` and of the counts.
         rule: Metrics and conventions.
-        failed: Queries for which the system failed: they have no value.
+        failed: Queries for which the system failed, which have no value.
 
     Raises:
-        InputError: ranx does not know a metric either.
+        InputError: A metric is unknown, to ranx as well.
     """
     depth = max([k, *(parse_metric(metric, k)[1] for metric in rule.metrics)])
     ranked = to_gains(ordered, qrels, query_ids, n_corpus, depth=depth, failed=failed)
@@ -207,7 +214,7 @@ def evaluate(
 
 
 def own_values(ranked: Ranked, rule: Rule) -> dict[str, Floats]:
-    """Returns the rule's metrics, each of shape (queries,), but for those that only ranx computes."""
+    """Returns the values of the rule's metrics, shape (queries,) each, without those that only ranx computes."""
     table = PAPER_METRICS if rule.capped else RETRIEVAL_METRICS
     found = {}
     for metric in rule.metrics:
@@ -221,13 +228,13 @@ def chance_levels(qrels: Qrels, query_ids: Sequence[str], *, n_corpus: int, rule
     """Returns the expected values of the rule's metrics for a random order of the catalogue.
 
     Args:
-        qrels: Query id to corpus id to relevance.
-        query_ids: The queries.
+        qrels: Query id -> corpus id -> relevance.
+        query_ids: Ids of the queries.
         n_corpus: Size of the catalogue.
         rule: Metrics and conventions.
 
     Returns:
-        For every metric shape (queries,); nan where a query is left out, and for metrics without a closed form here.
+        Metric -> expected values, shape (queries,); nan for queries that are left out, and for metrics of ranx.
     """
     ranked = to_gains({}, qrels, query_ids, n_corpus, depth=1)
     counted = (ranked.n_positive > 0) | rule.all_queries
@@ -248,22 +255,21 @@ def evaluate_run(
     n_corpus: int | None = None,
     seed: int = 0,
 ) -> dict[str, float]:
-    """Scores a run by the rules of protocol `sound`: queries without a positive are left out, ties broken by hash.
+    """Scores a run under protocol `sound`: queries without a positive are left out, and ties are broken by hash.
 
     Args:
-        run: Query id to corpus ids with scores, as pairs or a mapping; or a run of ranx.
-        qrels: Query id to corpus id to relevance; or the judgements of ranx.
-        metrics: Names, with cutoffs or without.
-        k: The cutoff of names without one.
-        n_corpus: Size of the catalogue, for `accuracy`; by default the CNs that are judged or ranked.
+        run: Query id -> corpus ids with scores, as pairs or a mapping; or a `Run` of ranx.
+        qrels: Query id -> corpus id -> relevance; or `Qrels` of ranx.
+        metrics: Names of metrics, with or without a cutoff.
+        k: Cutoff of names without one.
+        n_corpus: Size of the catalogue, for `accuracy`; None for the number of CNs that are judged or ranked.
         seed: Seed of the tie rule.
 
     Returns:
-        The mean of every metric over the queries of the qrels that have a positive; a query that the run leaves out
-        counts as 0.
+        Metric -> mean over the queries of `qrels` that have a positive. A query without a ranking counts as 0.
 
     Raises:
-        InputError: A ranking holds a CN twice or a score that is not a number; or a metric is unknown.
+        InputError: A ranking has a CN twice, or a score that is not a finite number; or a metric is unknown.
 
     Examples:
         >>> evaluate_run({"hs": {"cn1": 0.9, "cn2": 0.4}}, {"hs": {"cn2": 1}}, metrics=["mrr@10"])
@@ -272,7 +278,7 @@ def evaluate_run(
     run, qrels = (given.to_dict() if hasattr(given, "to_dict") else given for given in (run, qrels))
     for name, given in (("run", run), ("qrels", qrels)):
         if not isinstance(given, Mapping):
-            raise InputError(f"{name} is a {type(given).__name__}, expected a mapping from query ids, or that of ranx")
+            raise InputError(f"{name} is a {type(given).__name__}, expected a mapping of query ids, or that of ranx")
     run = {query: list(row.items()) if isinstance(row, Mapping) else row for query, row in run.items()}
     known = {key for judged_cns in qrels.values() for key in judged_cns}
     known |= {key for ranking in run.values() for key, _ in ranking}

@@ -1,7 +1,7 @@
-"""Scores on judged pairs only: for each query, CNs without a judgement are taken out of ranking and catalogue.
+"""Scores on judged pairs only: for each query, unjudged CNs are removed from ranking and catalogue.
 
-Such condensed rankings are those of Sakai (2007, "Alternatives to Bpref", SIGIR). A system that ranks unjudged CNs high
-loses nothing, so that the pairs that annotators chose to judge do not decide who leads.
+These are the condensed lists of Sakai (2007, "Alternatives to Bpref", SIGIR). A system is not penalised for ranking
+unjudged CNs high, so the choice of the judged pairs affects the order of systems less.
 """
 
 from collections import defaultdict
@@ -15,7 +15,7 @@ from fcconan.scoring.retrieval.evaluation import Evaluation, Rule, chance_levels
 
 
 def judged_rule(rule: Rule) -> Rule:
-    """Returns the rule without `accuracy`, which needs one size of the catalogue for all queries."""
+    """Returns the rule without `accuracy`, which needs the same size of the catalogue for all queries."""
     metrics = tuple(metric for metric in rule.metrics if not metric.startswith("accuracy@"))
     return replace(rule, metrics=metrics, brackets=False)
 
@@ -29,18 +29,18 @@ def evaluate_judged(
     rule: Rule,
     failed: Sequence[str] = (),
 ) -> Evaluation:
-    """Scores rankings of judged CNs only.
+    """Scores rankings on judged CNs only.
 
-    A judged CN that a ranking lacks counts as not found: rankings are as deep as the catalogue, or the scores are lower
-    bounds.
+    A judged CN that a ranking lacks counts as not found. If rankings are not as deep as the catalogue, the scores are
+    lower bounds.
 
     Args:
-        ordered: Query id to corpus ids, best first, ties broken.
-        qrels: Query id to corpus id to relevance.
-        query_ids: The queries.
-        k: The cutoff of the counts.
+        ordered: Query id -> corpus ids, best first, ties broken.
+        qrels: Query id -> corpus id -> relevance.
+        query_ids: Ids of the queries.
+        k: Cutoff of the counts.
         rule: Metrics and conventions; `accuracy` is left out.
-        failed: Queries for which the system failed: they have no value.
+        failed: Queries for which the system failed, which have no value.
     """
     condensed = {query: [key for key in ranking if key in qrels.get(query, {})] for query, ranking in ordered.items()}
     n_judged = max((len(judged) for judged in qrels.values()), default=1)
@@ -51,12 +51,12 @@ def judged_chance(qrels: Qrels, query_ids: Sequence[str], *, rule: Rule) -> dict
     """Returns the expected values for a random order of the judged CNs.
 
     Args:
-        qrels: Query id to corpus id to relevance.
-        query_ids: The queries.
-        rule: The metrics.
+        qrels: Query id -> corpus id -> relevance.
+        query_ids: Ids of the queries.
+        rule: Metrics and conventions; `accuracy` is left out.
 
     Returns:
-        For every metric but `accuracy` shape (queries,).
+        Metric -> expected values, shape (queries,).
     """
     rule = judged_rule(rule)
     places = defaultdict(list)

@@ -1,14 +1,14 @@
-"""The message-specific score: does a system distinguish messages that a CN answers from others?
+"""The message-specific score: whether a system distinguishes the messages that a CN answers from other messages.
 
-A ranking metric compares the CNs of one HS, so that a system which only knows good CNs scores well without reading the
-HS. Here the HS of one CN are compared: how probable it is that an HS which the CN answers has a higher score than one
-which it does not answer. That is the area under the ROC curve (AUC; Hanley and McNeil, 1982) within a CN, over
-messages. Any score that depends on the CN alone has .5, and so has chance.
+A ranking metric compares the CNs of one HS, so a system that prefers good CNs for every HS scores well without reading
+the HS. This score compares the HS of one CN: it is the probability that an HS that the CN answers has a higher score
+than an HS that it does not answer. This is the area under the ROC curve (AUC; Hanley and McNeil, 1982) within a CN. It
+is .5 by chance, and for all scores that depend on the CN alone.
 
-Limits. Only judged pairs count, and only CNs with HS of both labels. A system's scores must compare between messages:
-cosines and probabilities do; with ranks, or scores that are scaled for each query, part of what the system knows is
-lost. A score that depends on the message alone may differ from .5, if some messages have more positive CNs than others.
-The labels are taken as they are.
+Limits: Only judged pairs count, and only CNs with HS of both labels. A system's scores must be comparable between
+messages, as cosines and probabilities are; ranks and scores that are scaled for each query lose information. A score
+that depends on the message alone may differ from .5 if some messages have more positive CNs than others. The labels are
+assumed to be correct.
 """
 
 from dataclasses import dataclass, field
@@ -26,15 +26,15 @@ class MessageAUC:
     """The message-specific score of a system.
 
     Attributes:
-        value: Share of all comparable pairs of HS in which the positive one has the higher score, ties one half; nan
-            without a pair.
+        value: Share of all comparable pairs of HS in which the positive HS has the higher score; a tie counts one
+            half. nan without a pair.
         low: Lower end of the bootstrap interval over HS and CNs; nan if fewer than two CNs have a pair.
-        high: Its upper end.
-        by_cn: Mean over CNs of the share within each, so that CNs with many pairs count no more than others.
-        n_cns: How many CNs have a pair.
-        n_pairs: How many pairs there are.
-        resampled: The value in every resample; shape (resamples,); nan in one without a pair, and throughout if there
-            is no interval.
+        high: Upper end of the interval.
+        by_cn: Mean of the shares within CNs, with equal weights for all CNs.
+        n_cns: Number of CNs with a pair.
+        n_pairs: Number of pairs.
+        resampled: Value in each resample, shape (resamples,); nan for a resample without a pair, and for all resamples
+            without an interval.
     """
 
     value: float
@@ -51,26 +51,27 @@ def message_auc(
 ) -> MessageAUC:
     """Computes the message-specific score, with an interval over HS and CNs (`two_way`).
 
-    In a resample, a pair counts as often as its CN, its positive HS and its negative HS are drawn, multiplied.
+    In a resample, the weight of a pair is the product of the numbers of times that its CN, its positive HS and its
+    negative HS are drawn.
 
     Args:
-        scores: Scores of one system, shape (HS, CNs) or (repeats, HS, CNs). nan where it gave no score, as for an HS
-            on which it failed: such a pair is left out. A CN that is missing from a ranking is below all ranked
-            ones: -inf. Two scores of -inf are a tie.
-        labels: 1 appropriate, 0 not, nan unjudged; shape (HS, CNs).
-        folds: Shape (repeats, HS), for systems that learn from the labels of other HS: in each repeat, only HS of one
-            fold are compared. Without an HS's own label, the scores of exactly the positive HS are lower, so that
-            held-out scores compare only where they come from one model. To compare systems on the same pairs, give
-            both the same folds. By default all HS are compared.
+        scores: Scores of one system, shape (HS, CNs) or (repeats, HS, CNs). Pairs with nan, such as those of an HS for
+            which the system failed, are left out. Use -inf for CNs that are missing from a ranking; two scores of -inf
+            are a tie.
+        labels: 1 if appropriate, 0 if not, nan if unjudged; shape (HS, CNs).
+        folds: Fold of each HS, shape (repeats, HS), for systems that learn from the labels of other HS. Only HS of
+            one fold are compared: leaving out an HS's own label lowers the scores of positive HS, so held-out scores
+            are comparable only within one model. To compare two systems, give both the same folds. None to compare all
+            HS.
         resamples: Number of resamples.
         confidence: Confidence level of the intervals.
-        seed: Decides the draws, which are the same for all systems and partitions of the same HS and CNs.
+        seed: Seed of the bootstrap. All systems and partitions with the same HS and CNs share the resamples.
 
     Returns:
-        The score. Which of two HS is higher is averaged over the repeats in which they can be compared.
+        The score. With several repeats, each pair's result is the mean over the repeats in which it is comparable.
 
     Raises:
-        InputError: Shapes do not fit, or a label is neither 0 nor 1.
+        InputError: The shapes differ, or a label is neither 0 nor 1.
 
     Examples:
         >>> scores = np.array([[0.9, 0.2], [0.4, 0.2], [0.1, 0.7]])  # three HS, two CNs
@@ -79,7 +80,7 @@ def message_auc(
         >>> found.value, found.by_cn, found.n_cns, found.n_pairs
         (0.5, 0.5, 2, 3)
     """
-    scores, folds = _checked(scores, labels, folds)
+    scores, folds = _check_inputs(scores, labels, folds)
     n_hs, n_cns = labels.shape
     right, total = np.zeros(n_cns), np.zeros(n_cns)
     compared = []
@@ -87,7 +88,7 @@ def message_auc(
         positive, negative = np.flatnonzero(labels[:, cn] == 1), np.flatnonzero(labels[:, cn] == 0)
         if len(positive) == 0 or len(negative) == 0:
             continue
-        share, there = _shares(scores[:, :, cn], folds, positive, negative)
+        share, there = _compare_pairs(scores[:, :, cn], folds, positive, negative)
         right[cn], total[cn] = share.sum(), there.sum()
         if total[cn]:
             compared.append((cn, positive, negative, share, there))
@@ -96,8 +97,8 @@ def message_auc(
     for of_hs, of_cns in two_way_draws(n_hs, n_cns, resamples, seed):
         above, below = np.zeros(len(of_hs)), np.zeros(len(of_hs))
         for cn, positive, negative, share, there in compared:
-            above += of_cns[:, cn] * _weighted(of_hs[:, positive], share, of_hs[:, negative])
-            below += of_cns[:, cn] * _weighted(of_hs[:, positive], there, of_hs[:, negative])
+            above += of_cns[:, cn] * _sum_pairs(of_hs[:, positive], share, of_hs[:, negative])
+            below += of_cns[:, cn] * _sum_pairs(of_hs[:, positive], there, of_hs[:, negative])
         resampled[start : start + len(of_hs)] = divided(above, below)
         start += len(of_hs)
     if len(compared) < 2:  # all resamples of one CN are of the same CN
@@ -116,22 +117,22 @@ def message_auc(
 
 
 def message_auc_difference(a: MessageAUC, b: MessageAUC, *, confidence: float) -> tuple[float, float, float]:
-    """Returns the difference a - b of two systems and its interval over HS and CNs, from the draws that they share.
+    """Returns the difference a - b of two systems and its paired bootstrap interval over HS and CNs.
 
     Args:
-        a: Score of a system.
-        b: Score of another one on the same HS and CNs, with the same seed and resamples.
-        confidence: Confidence level of the intervals.
+        a: Score of the first system.
+        b: Score of the second system on the same HS and CNs, with the same seed and number of resamples.
+        confidence: Confidence level of the interval.
 
     Returns:
-        The difference, and the ends of its interval; nan where one of the two has none.
+        The difference, and the lower and upper end of its interval; nan if one of the systems has none.
     """
     low, high = percentile_interval(a.resampled - b.resampled, confidence)
     return a.value - b.value, float(low), float(high)
 
 
-def _checked(scores: Floats, labels: Floats, folds: Ints | None) -> tuple[Floats, Ints]:
-    """Returns scores of shape (repeats, HS, CNs), and folds, all the same where none are given."""
+def _check_inputs(scores: Floats, labels: Floats, folds: Ints | None) -> tuple[Floats, Ints]:
+    """Returns scores of shape (repeats, HS, CNs), and folds; without folds, all HS are in one."""
     if scores.ndim == 2:
         scores = scores[None]
     if folds is None:
@@ -142,22 +143,22 @@ def _checked(scores: Floats, labels: Floats, folds: Ints | None) -> tuple[Floats
             "CNs), (HS, CNs) and (repeats, HS)"
         )
     if not np.isin(labels[~np.isnan(labels)], (0, 1)).all():
-        raise InputError("labels hold numbers other than 0 and 1: give 1, 0, or nan for an unjudged pair")
+        raise InputError("labels have values other than 0 and 1: give 1, 0, or nan for an unjudged pair")
     return scores, folds
 
 
-def _shares(scores: Floats, folds: Ints, positive: Ints, negative: Ints) -> tuple[Floats, Floats]:
+def _compare_pairs(scores: Floats, folds: Ints, positive: Ints, negative: Ints) -> tuple[Floats, Floats]:
     """Compares the HS of one CN.
 
     Args:
         scores: Shape (repeats, HS).
-        folds: The same shape.
-        positive: Places of the positive HS.
-        negative: Places of the negative HS.
+        folds: Folds, the same shape.
+        positive: Positions of the positive HS.
+        negative: Positions of the negative HS.
 
     Returns:
-        The share of repeats in which the positive HS is higher, 0 where they cannot be compared; and 1 where they can.
-        Shapes (positive, negative).
+        Share of repeats in which the positive HS has the higher score, 0 for pairs that are not comparable; and 1 for
+        comparable pairs, otherwise 0. Shapes (positive, negative).
     """
     right, total = np.zeros((len(positive), len(negative))), np.zeros((len(positive), len(negative)))
     for of_repeat, fold in zip(scores, folds, strict=True):
@@ -168,13 +169,13 @@ def _shares(scores: Floats, folds: Ints, positive: Ints, negative: Ints) -> tupl
     return np.divide(right, total, out=np.zeros_like(right), where=total > 0), (total > 0).astype(np.float64)
 
 
-def _weighted(of_positive: Floats, values: Floats, of_negative: Floats) -> Floats:
-    """Returns sums over pairs, weighted by how often both HS are drawn.
+def _sum_pairs(of_positive: Floats, values: Floats, of_negative: Floats) -> Floats:
+    """Returns sums over pairs, weighted by the numbers of times that both HS are drawn.
 
     Args:
-        of_positive: How often the positive HS are drawn; shape (resamples, positive).
-        values: Shape (positive, negative).
-        of_negative: How often the negative HS are drawn; shape (resamples, negative).
+        of_positive: Number of times that each positive HS is drawn; shape (resamples, positive).
+        values: Values of the pairs, shape (positive, negative).
+        of_negative: Number of times that each negative HS is drawn; shape (resamples, negative).
 
     Returns:
         Shape (resamples,).

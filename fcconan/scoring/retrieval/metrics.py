@@ -1,13 +1,12 @@
-"""Retrieval metrics at a cutoff, query by query, from one matrix of gains, or by ranx.
+"""Retrieval metrics at a cutoff for each query, from one matrix of gains or by ranx.
 
-Every metric is a pure function of a ranking (`Ranked`). Values equal those of ranx if ranx defines the metric;
-`tests/scoring/test_retrieval.py` compares them with ranx and with trec_eval. FC-CONAN's Table 4 divides `ap` by
-min(k, positives), ranx and trec_eval by the positives; both versions are here, under their own names.
+Every metric is a pure function of the rankings (`Ranked`). Values equal those of ranx and trec_eval, if these define
+the metric; `tests/scoring/test_retrieval.py` checks this. FC-CONAN's Table 4 divides average precision by
+min(k, positives), ranx and trec_eval by the number of positives; both versions are here, with different names.
 
-ranx pairs queries by insertion order, sorts equal scores as it happens, raises on empty and missing queries, and
-compiles for up to a minute when first called. Here both sides have the same queries in the same order, scores are made
-from ranks, and a query without a ranking is given one that holds an unknown document only, so that every metric of it
-is 0.
+ranx pairs queries by insertion order, breaks ties arbitrarily, rejects empty and missing queries, and compiles for up
+to a minute on the first call. It is therefore called with the same queries in the same order, scores made from ranks,
+and for a query without a ranking a single unknown document, so that all its metrics are 0.
 """
 
 import hashlib
@@ -32,12 +31,13 @@ class Ranked:
     """The rankings of one system with the judgements of one partition.
 
     Attributes:
-        query_ids: The queries, in the dataset's order.
-        gains: Shape (queries, depth): the judged relevance at each rank, `UNJUDGED`, or `NOTHING` past the end.
-        relevances: Shape (queries, most positives): for every query, the relevances of all its positives, highest
-            first, padded with 0.
+        query_ids: Ids of the queries, in the dataset's order.
+        gains: Judged relevance at each rank, shape (queries, depth); `UNJUDGED` for unjudged CNs, `NOTHING` past the
+            end of a ranking.
+        relevances: Relevances of all positives of each query, highest first, padded with 0; shape (queries, most
+            positives).
         n_corpus: Size of the catalogue.
-        failed: Shape (queries,): True where the system failed and there is no ranking.
+        failed: Whether the system failed for each query, shape (queries,).
     """
 
     query_ids: tuple[str, ...]
@@ -48,16 +48,16 @@ class Ranked:
 
     @property
     def n_positive(self) -> Ints:
-        """The number of positives of every query; shape (queries,)."""
+        """Number of positives of each query; shape (queries,)."""
         return np.asarray((self.relevances > 0).sum(axis=1), dtype=np.int64)
 
     def top(self, k: int) -> Ints:
-        """The gains of the first k ranks, padded with `NOTHING`; shape (queries, k)."""
-        kept = self.gains[:, :k]
-        return np.pad(kept, ((0, 0), (0, k - kept.shape[1])), constant_values=NOTHING)
+        """Returns the gains of the first k ranks, padded with `NOTHING`; shape (queries, k)."""
+        top = self.gains[:, :k]
+        return np.pad(top, ((0, 0), (0, k - top.shape[1])), constant_values=NOTHING)
 
     def with_unjudged_right(self, k: int) -> "Ranked":
-        """The same ranking with every unjudged CN among the first k taken as right, and as one more positive."""
+        """Returns the rankings with every unjudged CN among the first k counted as a further positive."""
         gains = self.gains.copy()
         top = gains[:, :k]
         added = (top == UNJUDGED).sum(axis=1)
@@ -69,7 +69,7 @@ class Ranked:
 
 
 def sort_run(rankings: Mapping[str, Sequence[tuple[str, float]]], tie_key: TieKey) -> dict[str, list[str]]:
-    """Orders every ranking by score, highest first, and tied ids by `tie_key(query id, corpus id)`."""
+    """Sorts each ranking by score, highest first, and tied ids by `tie_key(query id, corpus id)`, lowest first."""
     ordered = {}
     for query, ranking in rankings.items():
         scores = [score for _, score in ranking]
@@ -83,15 +83,15 @@ def sort_run(rankings: Mapping[str, Sequence[tuple[str, float]]], tie_key: TieKe
 
 
 def tie_by_hash(seed: int) -> TieKey:
-    """Returns a tie rule that puts tied ids in an order that is random for every query and the same for every system.
+    """Returns a tie rule that orders tied ids randomly for each query, and equally for all systems.
 
-    A scorer that gives every CN the same score is then at chance level.
+    A system with the same score for all CNs is therefore at chance level.
     """
     return lambda query, key: hashlib.sha256(f"{seed}\n{query}\n{key}".encode()).digest()
 
 
 def tie_by_corpus(corpus: Mapping[str, str]) -> TieKey:
-    """Returns the paper's tie rule: tied ids keep the order of the catalogue."""
+    """Returns the paper's tie rule: tied ids are in the order of the catalogue."""
     position = {key: index for index, key in enumerate(corpus)}
     return lambda query, key: position[key]
 
@@ -105,14 +105,14 @@ def to_gains(
     depth: int,
     failed: Sequence[str] = (),
 ) -> Ranked:
-    """Turns ordered rankings into the judgements of a partition at every rank.
+    """Looks up the judged relevance at each rank.
 
     Args:
-        ordered: Query id to corpus ids, best first. A query that is not there has an empty ranking.
-        qrels: Query id to corpus id to relevance; an id that is not there is unjudged.
-        query_ids: The queries to look at, all of them.
+        ordered: Query id -> corpus ids, best first. A query without an entry has an empty ranking.
+        qrels: Query id -> corpus id -> relevance; CNs without an entry are unjudged.
+        query_ids: Ids of the queries, in the order of the result.
         n_corpus: Size of the catalogue.
-        depth: How many ranks to keep.
+        depth: Number of ranks to look up.
         failed: Queries for which the system failed.
     """
     gains = np.full((len(query_ids), depth), NOTHING, dtype=np.int64)
@@ -134,7 +134,7 @@ def to_gains(
 
 
 def _divide(above: Floats, below: Floats | Ints) -> Floats:
-    """Divides, with 0 where there is nothing to divide by."""
+    """Divides; 0 for a denominator of 0."""
     return np.divide(above, below, out=np.zeros(len(above)), where=np.asarray(below) > 0)
 
 
@@ -169,7 +169,7 @@ def f1(ranked: Ranked, k: int) -> Floats:
 
 
 def accuracy(ranked: Ranked, k: int) -> Floats:
-    """Share of the catalogue that is labelled correctly if the first k are called appropriate and the others not."""
+    """Share of the catalogue that is labelled correctly if exactly the first k are labelled appropriate."""
     top = ranked.top(k)
     right = _hits(ranked, k).sum(axis=1)
     returned = (top != NOTHING).sum(axis=1)
@@ -182,9 +182,7 @@ def _discounts(k: int) -> Floats:
 
 
 def ndcg(ranked: Ranked, k: int) -> Floats:
-    """Normalised discounted cumulative gain at k: linear gain, ideal ranking cut at k (Järvelin and
-    Kekäläinen, 2002).
-    """
+    """NDCG at k, with linear gain and the ideal ranking truncated at k (Järvelin and Kekäläinen, 2002)."""
     gained = np.maximum(ranked.top(k), 0) @ _discounts(k)
     ideal = ranked.relevances[:, :k]
     return _divide(gained, ideal @ _discounts(ideal.shape[1]))
@@ -201,14 +199,14 @@ def average_precision(ranked: Ranked, k: int) -> Floats:
 
 
 def average_precision_capped(ranked: Ranked, k: int) -> Floats:
-    """Average precision at k, divided by min(k, positives), as FC-CONAN's Table 4 has it."""
+    """Average precision at k, divided by min(k, positives), as in FC-CONAN's Table 4."""
     return _divide(_precision_sum(ranked, k), np.minimum(ranked.n_positive, k))
 
 
 def judged(ranked: Ranked, k: int) -> Floats:
-    """Share of the returned first k that is judged in the partition; 0 for an empty ranking, which has no share.
+    """Share of the returned first k that is judged in the partition; 0 for an empty ranking.
 
-    `fcconan.scoring.retrieval.evaluation.evaluate` leaves such queries out of the mean.
+    `fcconan.scoring.retrieval.evaluation.evaluate` leaves empty rankings out of the mean.
     """
     top = ranked.top(k)
     return _divide((top >= 0).sum(axis=1).astype(np.float64), (top != NOTHING).sum(axis=1))
@@ -230,7 +228,11 @@ ALIASES = {"hit_ratio": "hit_rate", "ap": "map", "rr": "mrr", "reciprocal_rank":
 
 
 def parse_metric(text: str, k: int) -> tuple[str, int]:
-    """Returns name and cutoff of `ndcg@10`; without a cutoff it is k.
+    """Returns the name and the cutoff of a metric such as `ndcg@10`.
+
+    Args:
+        text: Name of the metric, with or without a cutoff.
+        k: Cutoff of a name without one.
 
     Raises:
         InputError: The cutoff is not a positive whole number.
@@ -242,16 +244,16 @@ def parse_metric(text: str, k: int) -> tuple[str, int]:
 
 
 def chance(ranked: Ranked, name: str, k: int, *, capped: bool = False) -> Floats:
-    """Expected value of a metric, query by query, if the catalogue is ranked at random; exact, in closed form.
+    """Computes the exact expected value of a metric for each query if the catalogue is ranked at random.
 
     Args:
-        ranked: Gives the positives of every query and the size of the catalogue; the ranking itself does not matter.
-        name: A key of `RETRIEVAL_METRICS`.
-        k: The cutoff.
-        capped: Divide average precision by min(k, positives).
+        ranked: Positives of each query and size of the catalogue; the rankings have no effect.
+        name: Name of the metric, a key of `RETRIEVAL_METRICS`.
+        k: Cutoff of the metric.
+        capped: Whether average precision is divided by min(k, positives).
 
     Returns:
-        Shape (queries,); nan for a metric without a closed form here.
+        Expected values, shape (queries,); nan for other metrics.
     """
     n = ranked.n_corpus
     depth = min(k, n)
@@ -273,15 +275,15 @@ def chance(ranked: Ranked, name: str, k: int, *, capped: bool = False) -> Floats
         others = (positives - 1) / max(n - 1, 1)
         return _divide((share[:, None] * (1 + (ranks - 1) * others[:, None]) / ranks).sum(axis=1), below)
     if name in ("hit_rate", "mrr", "f1"):
-        return np.array([_drawn(int(count), n, depth, k, name) for count in positives])
+        return np.array([_expected_value(int(count), n, depth, k, name) for count in positives])
     return np.full(len(positives), np.nan)
 
 
-def _drawn(positives: int, n: int, depth: int, k: int, name: str) -> float:
-    """Expected value of a metric that depends on where the first positive is, or on how many are among the first."""
+def _expected_value(positives: int, n: int, depth: int, k: int, name: str) -> float:
+    """Computes the expected hit ratio, reciprocal rank or F1 of a query with `positives` of `n` CNs."""
     if positives == 0:
         return 0.0
-    if name == "f1":  # hypergeometric: the number of positives among `depth` drawn from n
+    if name == "f1":  # the number of positives among the first `depth` is hypergeometric
         from scipy.stats import hypergeom
 
         found = np.arange(depth + 1)
@@ -295,7 +297,7 @@ def _drawn(positives: int, n: int, depth: int, k: int, name: str) -> float:
 
 
 EMPTY = "\x00nothing"
-NAMES = ("bpref", "dcg", "dcg_burges", "hits", "ndcg_burges", "r-precision", "rbp")
+RANX_METRICS = ("bpref", "dcg", "dcg_burges", "hits", "ndcg_burges", "r-precision", "rbp")
 
 
 def ranx_values(
@@ -304,24 +306,24 @@ def ranx_values(
     query_ids: Sequence[str],
     metrics: Sequence[str],
 ) -> dict[str, Floats]:
-    """Computes metrics by ranx, query by query.
+    """Computes metrics by ranx for each query.
 
     Args:
-        ordered: Query id to corpus ids, best first, ties broken.
-        qrels: Query id to corpus id to relevance.
-        query_ids: The queries, in the order of the result.
+        ordered: Query id -> corpus ids, best first, ties broken.
+        qrels: Query id -> corpus id -> relevance.
+        query_ids: Ids of the queries, in the order of the result.
         metrics: Names of ranx, such as `ndcg@10` or `bpref`.
 
     Returns:
-        For every metric an array of shape (queries,).
+        Metric -> values, shape (queries,).
 
     Raises:
-        InputError: ranx refuses a metric.
+        InputError: ranx rejects a metric.
     """
     if not query_ids:
         return {metric: np.zeros(0) for metric in metrics}
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # numba's, of casts and of caching
+        warnings.simplefilter("ignore")  # warnings of numba about casts and caching
         from ranx import Qrels, Run, evaluate
 
         judged, ranked = {}, {}

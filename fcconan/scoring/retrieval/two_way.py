@@ -1,12 +1,15 @@
-"""Bootstrap of retrieval metrics over HS and CNs: how certain a mean is for other messages and other replies.
+"""Bootstrap of retrieval metrics over HS and CNs, for the uncertainty of a mean on other messages and other replies.
 
-The bootstrap over HS takes the catalogue as given. Here HS and CNs are both samples: in each resample both are drawn
-with replacement, independently (the pigeonhole bootstrap: Owen, 2007, "The pigeonhole bootstrap", Annals of Applied
-Statistics 1(2); of documents in retrieval: Zobel and Rashidi, 2020, "Corpus bootstrapping for assessment of the
-properties of effectiveness measures", CIKM). Owen's theorem holds for means over pairs: the interval is then somewhat
-too wide, and not too narrow. A ranking metric is no such mean, and copies of a CN stand together in a ranking, so that
-here the intervals are approximate: hit ratio and MRR, for which a further copy of a CN is worth nothing, are lower in
-the resamples than in the data.
+The bootstrap over HS treats the catalogue as fixed. Here both HS and CNs are samples, and each resample draws both with
+replacement, independently.
+
+For means over pairs, the interval is somewhat too wide rather than too narrow (Owen's theorem). A ranking metric is not
+such a mean, and copies of a CN are adjacent in a ranking, so the intervals are approximate. Hit ratio and MRR are lower
+in the resamples than in the data, because they gain nothing from a second copy of a CN.
+
+References:
+    Owen, The pigeonhole bootstrap, Annals of Applied Statistics 1(2), 2007.
+    Zobel and Rashidi, Corpus bootstrapping for assessment of the properties of effectiveness measures, CIKM 2020.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -20,25 +23,26 @@ from fcconan.scoring.retrieval.evaluation import Rule, own_values
 from fcconan.scoring.retrieval.metrics import NOTHING, UNJUDGED, Ranked, parse_metric
 from fcconan.scoring.significance.intervals import CHUNK, divided, draws
 
-OF_CNS = 1  # part of the seed for the draws of CNs, which separates them from those of HS
+CN_STREAM = 1  # part of the seed for the draws of CNs, which separates them from those of HS
 
 
 def two_way_draws(n_hs: int, n_cns: int, resamples: int, seed: int) -> Iterator[tuple[Floats, Floats]]:
-    """Draws resamples of HS and, independently, of CNs, a bounded number of resamples at a time.
+    """Draws resamples of HS and, independently, of CNs, in blocks of bounded size.
 
-    All functions that take the same seed and numbers share these draws; those of HS are the ones of `draws`.
+    All functions with the same seed and sizes share these draws; the draws of HS are those of `draws`.
 
     Args:
-        n_hs: How many HS are drawn from, and drawn.
-        n_cns: How many CNs are drawn from, and drawn.
+        n_hs: Number of HS, and of draws of HS per resample.
+        n_cns: Number of CNs, and of draws of CNs per resample.
         resamples: Number of resamples.
         seed: Seed of the bootstrap.
 
     Yields:
-        How often every HS and every CN is drawn; shapes (some resamples, HS) and (some resamples, CNs).
+        Number of times that each HS and each CN is drawn; shapes (block of resamples, HS) and (block of resamples,
+        CNs).
     """
-    # Streams that numpy keeps apart; a resample is the same however many are drawn at a time.
-    of_hs, of_cns = np.random.default_rng(seed), np.random.default_rng([seed, OF_CNS])
+    # Two independent streams; resamples do not depend on the size of the blocks.
+    of_hs, of_cns = np.random.default_rng(seed), np.random.default_rng([seed, CN_STREAM])
     largest = max(1, CHUNK // max(1, n_hs + n_cns))
     for start in range(0, resamples, largest):
         size = min(largest, resamples - start)
@@ -57,29 +61,29 @@ def two_way_means(
     seed: int,
     failed: Sequence[Collection[str]] = (),
 ) -> Floats:
-    """Means of metrics over resampled HS and CNs, with the same draws for all systems.
+    """Computes means of metrics over resampled HS and CNs, with the same draws for all systems.
 
     A CN that is drawn w times is repeated w times at its rank in every ranking and in the catalogue; a CN that is not
-    drawn is absent. Ideal rankings and numbers of positives follow; the catalogue keeps its size. An HS that is drawn w
-    times counts w times in the mean.
+    drawn is absent. Ideal rankings and numbers of positives are those of the resample, whose catalogue has the original
+    size. An HS that is drawn w times counts w times in the mean.
 
     Args:
-        orders: Rankings of every system, query id to corpus ids, best first, ties broken; a query without an
-            entry has an empty ranking.
-        qrels: Query id to corpus id to relevance; CNs without an entry are unjudged. CNs outside the catalogue are left
+        orders: Rankings of each system: query id -> corpus ids, best first, ties broken. A query without an entry has
+            an empty ranking.
+        qrels: Query id -> corpus id -> relevance. CNs without an entry are unjudged; CNs outside the catalogue are left
             out.
-        query_ids: The HS to draw from.
-        corpus_ids: The catalogue to draw from.
-        rule: The metrics, and what becomes of a query without a positive in the resample: left out, or counted as it is
-            (`all_queries`).
-        k: The cutoff of metrics without one.
+        query_ids: Ids of the HS to resample.
+        corpus_ids: Ids of the CNs to resample, which are the catalogue.
+        rule: Metrics and conventions. Queries without a positive in the resample are left out, or with `all_queries`
+            counted.
+        k: Cutoff of metrics without one.
         resamples: Number of resamples.
         seed: Seed of the bootstrap.
-        failed: Queries for which each system failed, which are left out of its means; empty if none did.
+        failed: Queries for which each system failed, which are left out of its means; empty if no system failed.
 
     Returns:
-        Shape (resamples, systems, metrics); nan for a metric that only ranx computes, and in a resample without a
-        query that counts.
+        The means, shape (resamples, systems, metrics); nan for metrics that only ranx computes, and for resamples
+        without a query that counts.
 
     Raises:
         InputError: A ranking has an id that is not in the catalogue.
@@ -89,7 +93,7 @@ def two_way_means(
         return found
     places = {key: place for place, key in enumerate(corpus_ids)}
     relevances = _relevances(qrels, query_ids, places)
-    rankings = [_places(order, query_ids, places) for order in orders]
+    rankings = [_positions(order, query_ids, places) for order in orders]
     failures = [
         np.array([query in gone for query in query_ids], dtype=np.bool_) for gone in (failed or [()] * len(orders))
     ]
@@ -108,7 +112,7 @@ def two_way_means(
 
 
 def _relevances(qrels: Qrels, query_ids: Sequence[str], places: Mapping[str, int]) -> Ints:
-    """Returns the judgements, `UNJUDGED` where there is none; shape (HS, CNs)."""
+    """Returns the judged relevances, `UNJUDGED` for pairs without one; shape (HS, CNs)."""
     found = np.full((len(query_ids), len(places)), UNJUDGED, dtype=np.int64)
     for row, query in enumerate(query_ids):
         for key, value in qrels.get(query, {}).items():
@@ -117,7 +121,7 @@ def _relevances(qrels: Qrels, query_ids: Sequence[str], places: Mapping[str, int
     return found
 
 
-def _places(order: Mapping[str, Sequence[str]], query_ids: Sequence[str], places: Mapping[str, int]) -> Ints:
+def _positions(order: Mapping[str, Sequence[str]], query_ids: Sequence[str], places: Mapping[str, int]) -> Ints:
     """Returns the positions of the ranked CNs in the catalogue, padded with -1; shape (HS, longest ranking)."""
     rankings = [order.get(query, ()) for query in query_ids]
     found = np.full((len(query_ids), max(map(len, rankings))), -1, dtype=np.int64)
@@ -133,44 +137,48 @@ def _places(order: Mapping[str, Sequence[str]], query_ids: Sequence[str], places
 
 
 @dataclass(frozen=True)
-class _Counted(Ranked):
-    """Rankings whose ideal is known to some depth only.
+class _CountedRankings(Ranked):
+    """Rankings whose `relevances` end at a depth, so that positives are counted separately.
 
     Attributes:
-        counts: The number of positives of every query; shape (queries,).
+        counts: Number of positives of each query; shape (queries,).
     """
 
     counts: Ints
 
     @property
     def n_positive(self) -> Ints:
-        """The number of positives of every query; shape (queries,)."""
+        """Number of positives of each query; shape (queries,)."""
         return self.counts
 
 
 class _Batch:
-    """Some resamples, as one list of all drawn HS in each of them.
+    """A block of resamples, with a row for each HS that a resample draws.
+
+    Args:
+        of_hs: Number of times that each HS is drawn; shape (resamples, HS).
+        of_cns: Number of times that each CN is drawn; shape (resamples, CNs).
+        relevances: Judged relevances, shape (HS, CNs).
 
     Attributes:
-        resample: The resample of every row; shape (rows,).
-        hs: Position of the HS of every row; shape (rows,).
-        times: How often the HS is drawn; shape (rows,).
+        resample: Position of the resample of each row; shape (rows,).
+        hs: Position of the HS of each row; shape (rows,).
+        times: Number of times that the HS is drawn; shape (rows,).
     """
 
     def __init__(self, of_hs: Floats, of_cns: Ints, relevances: Ints) -> None:
-        """Takes the draws, shapes (resamples, HS) and (resamples, CNs), and the judgements, shape (HS, CNs)."""
         self.resample, self.hs = np.nonzero(of_hs)
         self.times = of_hs[self.resample, self.hs]
         self._size = len(of_hs)
-        # A last column, for places past the end of a ranking: such a CN is never drawn.
+        # The last column is for the padding of rankings, which is never drawn.
         self._of_cns = np.pad(of_cns, ((0, 0), (0, 1)))
         self._relevances = relevances
         self._at_least = self._levels(of_cns)
 
     def _levels(self, of_cns: Ints) -> dict[int, Ints]:
-        """Returns, for each relevance of a positive, how many copies have at least that; shape (rows,)."""
+        """Returns, for each relevance of a positive, the number of copies with at least that; shape (rows,)."""
         levels = [level for level in np.unique(self._relevances) if level > 0]
-        # As floats, the product is BLAS's; the counts are small whole numbers, which floats hold exactly.
+        # BLAS multiplies floats only; small whole numbers are exact as floats.
         copies = of_cns.astype(np.float64)
         drawn = {level: copies @ (self._relevances >= level).T.astype(np.float64) for level in levels}
         return {int(level): each[self.resample, self.hs].astype(np.int64) for level, each in drawn.items()}
@@ -186,43 +194,43 @@ class _Batch:
         """Returns the means of a system.
 
         Args:
-            ranking: Positions of its ranked CNs; shape (HS, longest ranking).
-            gone: True where it failed; shape (HS,).
-            rule: The metrics.
-            depth: How many ranks they look at.
+            ranking: Positions of the ranked CNs, shape (HS, longest ranking).
+            gone: Whether the system failed for each HS, shape (HS,).
+            rule: Metrics and conventions.
+            depth: Largest cutoff of the metrics.
 
         Returns:
-            Shape (resamples, metrics).
+            The means, shape (resamples, metrics).
         """
         failed = gone[self.hs]
         n_positive = next(iter(self._at_least.values()), np.zeros(len(failed), dtype=np.int64))
         n_corpus = self._relevances.shape[1]
-        ranked = _Counted((), self._gains(ranking, depth), self._ideal(depth), n_corpus, failed, n_positive)
+        ranked = _CountedRankings((), self._gains(ranking, depth), self._ideal(depth), n_corpus, failed, n_positive)
         values = own_values(ranked, rule)
         counted = ~failed & ((ranked.n_positive > 0) | rule.all_queries)
         times = self.times * counted
-        n_counted = self._summed(times)
+        n_counted = self._sum_rows(times)
         found = np.full((self._size, len(rule.metrics)), np.nan)
         for column, metric in enumerate(rule.metrics):
             if metric in values:
-                found[:, column] = divided(self._summed(times * values[metric]), n_counted)
+                found[:, column] = divided(self._sum_rows(times * values[metric]), n_counted)
         return found
 
-    def _summed(self, values: Floats) -> Floats:
-        """Returns sums over the rows of every resample."""
+    def _sum_rows(self, values: Floats) -> Floats:
+        """Returns sums over the rows of each resample."""
         return np.bincount(self.resample, weights=values, minlength=self._size).astype(np.float64)
 
     def _gains(self, ranking: Ints, depth: int) -> Ints:
-        """Returns the judged relevance at each rank when every CN is repeated as often as it is drawn.
+        """Returns the judged relevance at each rank, with every CN repeated as often as it is drawn.
 
-        Each CN is drawn once on average, so that a few times `depth` places of a ranking nearly always hold enough.
+        A CN is drawn once on average, so the first `3 * depth + 10` CNs of a ranking nearly always suffice.
 
         Args:
-            ranking: Places in the catalogue, -1 past the end; shape (HS, longest ranking).
-            depth: How many ranks to return.
+            ranking: Positions in the catalogue, padded with -1; shape (HS, longest ranking).
+            depth: Number of ranks to return.
 
         Returns:
-            Shape (rows, depth).
+            The relevances, shape (rows, depth).
         """
         gains = np.take_along_axis(self._relevances, np.maximum(ranking, 0), axis=1)
         n_places = ranking.shape[1]
@@ -233,7 +241,7 @@ class _Batch:
             if seen == n_places or (n_copies >= depth).all():
                 break
             seen = min(n_places, 2 * seen)
-        # The copies of all rows one after another, and the places where those of each row begin.
+        # `every` concatenates the copies of all rows; `first` is the position of each row's first copy.
         every = np.append(np.repeat(gains[self.hs, :seen].ravel(), copies.ravel()), NOTHING)
         first = np.cumsum(n_copies) - n_copies
         ranks = np.arange(depth)

@@ -24,7 +24,7 @@ from fcconan.scoring.names import check_names
 from fcconan.scoring.significance import intervals
 from fcconan.scoring.significance.intervals import TOLERANCE, divided
 
-MOST_WAYS = 1_000_000  # to flip units that are held at once
+MAX_SIGN_VECTORS = 1_000_000  # sign vectors in memory at once
 
 
 @dataclass(frozen=True)
@@ -54,29 +54,29 @@ def p_floor(draws: int, units: int | None = None) -> float:
 
 
 def units_floor(units: int) -> float:
-    """Returns the smallest p value that paired units allow, however many draws there are.
+    """Returns the smallest p value that paired units allow, for any number of draws.
 
-    The signs as they are and all of them flipped are two of 2^units sign vectors, and always reach the observed
-    statistic, so that p is 2^(1 - units) at least.
+    Of the 2^units sign vectors, two always reach the observed statistic: the one without flips and the one that flips
+    all signs. p is therefore at least 2^(1 - units).
     """
     return float(min(1.0, 2.0 ** (1 - units)))
 
 
-def all_flips(units: int, draws: int) -> Swaps | None:
-    """Returns all ways to flip units if these are not more than the draws, so that p is exact; None if they are more.
+def all_sign_vectors(units: int, draws: int) -> Swaps | None:
+    """Returns all sign vectors, for which p is exact; None if there are more than the requested draws.
 
-    A way and its mirror image give the same absolute statistic: one of the two is enough. The way that flips nothing
-    is left out, as it is among random draws: p adds it.
+    A sign vector and its opposite have the same absolute statistic, so only one of them is included. The one without
+    flips is left out, because p counts it in any case.
 
     Args:
         units: Number of units.
         draws: Number of requested draws.
 
     Returns:
-        Shape (2^(units - 1) - 1, units); 1 for a unit that is flipped.
+        Shape (2^(units - 1) - 1, units); 1 for flipped units, otherwise 0.
     """
     n_ways = 2 ** max(0, units - 1)  # the last unit is never flipped
-    if n_ways - 1 > min(draws, MOST_WAYS):
+    if n_ways - 1 > min(draws, MAX_SIGN_VECTORS):
         return None
     return (np.arange(1, n_ways)[:, None] >> np.arange(units) & 1).astype(np.int8)
 
@@ -84,17 +84,18 @@ def all_flips(units: int, draws: int) -> Swaps | None:
 def step_down(observed: Floats, null: Iterable[Floats], *, families: Ints | None = None) -> Floats:
     """Adjusts p values by the step-down max-T method (Ge, Dudoit and Speed, 2003, box 4).
 
-    With the statistics of a family sorted as t_1 >= ... >= t_m, and u_j the largest statistic of the tests j, ..., m in
-    a draw, the adjusted p of test j is (c_j + 1) / (n + 1), c_j of n draws having u_j >= t_j. It is then made monotone.
+    The statistics of a family are sorted as t_1 >= ... >= t_m, and u_j is the largest statistic of the tests j, ..., m
+    in a draw. The adjusted p of test j is (c_j + 1) / (n + 1), where c_j is the number of the n draws with u_j >= t_j.
+    It is then made monotone.
 
     Args:
-        observed: Absolute studentised statistics, of shape (tests,); nan is a test that cannot be made.
-        null: Absolute statistics of the draws, in chunks of shape (draws, tests); all tests share a draw. A nan is a
-            statistic that a draw does not define; it is ignored.
-        families: Family of every test, of shape (tests,); each family is adjusted apart. By default one family.
+        observed: Absolute studentised statistics, shape (tests,); nan for a test without a statistic.
+        null: Absolute statistics of the draws, in chunks of shape (draws, tests); all tests share a draw. nan is
+            ignored.
+        families: Family of each test, shape (tests,); each family is adjusted separately. None for one family.
 
     Returns:
-        Adjusted p values, of shape (tests,); nan for a test that cannot be made.
+        Adjusted p values, shape (tests,); nan for a test without a statistic.
     """
     bars = observed - TOLERANCE * np.maximum(1.0, np.abs(observed))  # equal statistics may differ in the last digit
     return _adjusted(bars, null, families, np.zeros(len(bars)))
@@ -105,15 +106,15 @@ def sign_flip_tests(
 ) -> SignFlipTests:
     """Tests mean differences of paired units, two-sided, and adjusts p within families.
 
-    One random sign per unit serves all tests (Smucker, Allan and Carterette, 2007, test one pair of systems so). The
-    statistic is |sum of s_i d_i| / sqrt(sum of d_i^2). Signs do not change its denominator, so that the unadjusted p
-    values are those of the mean difference. Of few units all sign vectors are taken, so that p is exact. No p is below
-    2^(1 - n) for a test of n differences other than 0, which random signs alone would allow.
+    All tests share one random sign per unit; Smucker, Allan and Carterette (2007) test a single pair of systems in this
+    way. The statistic is |sum of s_i d_i| / sqrt(sum of d_i^2). Signs do not change its denominator, so the unadjusted
+    p values are those of the mean difference. With few units, all sign vectors are used, and p is exact. With n
+    differences other than 0, no p is below 2^(1 - n), although random signs alone would allow it.
 
     Args:
-        differences: Shape (tests, units); nan leaves a unit out of a test.
-        families: Family of every test, of shape (tests,); by default one family.
-        resamples: Number of random sign vectors; where there are not more than these, all are taken instead.
+        differences: Differences of the units, shape (tests, units); nan leaves a unit out of a test.
+        families: Family of each test, shape (tests,); None for one family.
+        resamples: Number of random sign vectors; all sign vectors are used if there are not more.
         seed: Seed of the signs.
     """
     present = np.isfinite(differences)
@@ -145,7 +146,7 @@ def _sign_sums(filled: Floats, resamples: int, seed: int) -> Iterator[Floats]:
     n_tests, n_units = filled.shape
     generator = np.random.default_rng(seed)
     rows = max(1, intervals.CHUNK // max(1, n_tests))
-    every = all_flips(n_units, resamples)
+    every = all_sign_vectors(n_units, resamples)
     for size in intervals.chunks(n_units, resamples) if every is None else [len(every)]:
         flips = generator.integers(2, size=(size, n_units)) if every is None else every
         for start in range(0, size, rows):
@@ -153,9 +154,9 @@ def _sign_sums(filled: Floats, resamples: int, seed: int) -> Iterator[Floats]:
 
 
 def _adjusted(bars: Floats, null: Iterable[Floats], families: Ints | None, least: Floats) -> Floats:
-    """Adjusts p values; a draw counts for a test if the largest statistic of its successors reaches the test's bar.
+    """Adjusts p values by max-T; see `step_down` for the formula.
 
-    `least` is the smallest p value that each test can have, of shape (tests,).
+    `least` is the smallest p value that each test can have, shape (tests,).
     """
     labels = np.zeros(len(bars), dtype=np.int64) if families is None else families
     ascending = [
@@ -189,11 +190,11 @@ class Family:
 
     Attributes:
         name: `primary`, `exploratory`, or another name.
-        tests: The tests it holds, in words.
+        tests: Description of the tests.
         n_tests: Number of tests with a p value.
-        floor: Smallest `p_corrected` that can occur; None without a test, or without such a bound.
-        correction: `max-t`; `holm` or `bonferroni` where tests have no random draws in common.
-        units: Number of paired units of the largest test; None where signs are not flipped.
+        floor: Smallest possible `p_corrected`; None without a test, or if there is no bound.
+        correction: `max-t`; `holm` or `bonferroni` for tests without common random draws.
+        units: Number of paired units of the largest test; None for tests without sign flips.
     """
 
     name: str
@@ -204,7 +205,7 @@ class Family:
     units: int | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """Returns the family as results hold it."""
+        """Returns the family as a row of results."""
         return {key: value for key, value in asdict(self).items() if key != "units" or value is not None}
 
     def note(self, option: str) -> str | None:
@@ -244,8 +245,8 @@ def system_pairs(systems: Sequence[str], baseline: str | None = None) -> Pairs:
 def family_parts(families: Iterable[Family], by: str) -> dict[str, str]:
     """Returns the parts of a signature that declare families: their numbers of tests, smallest p and correction.
 
-    Families of the same size and floor are counted together. Where floors differ, there is one for each of these
-    groups, in the order of their numbers of tests.
+    Families with the same size and floor are counted together. If floors differ, each of these groups has one, in the
+    order of the numbers of tests.
 
     Args:
         families: The families.
@@ -255,7 +256,7 @@ def family_parts(families: Iterable[Family], by: str) -> dict[str, str]:
     several = len({each.floor for each in listed if each.floor is not None}) > 1
     groups = Counter((each.n_tests, each.floor if several else None) for each in listed)
     floors: list[float | None] = [floor for _, floor in groups]
-    if not several:  # the one floor of all families that have a test
+    if not several:  # all families with a test have the same floor
         floors = [next((each.floor for each in listed if each.floor is not None), None)]
     return {
         "family": by,
@@ -266,7 +267,7 @@ def family_parts(families: Iterable[Family], by: str) -> dict[str, str]:
 
 
 def floor_notes(families: Sequence[Family], option: str) -> list[str]:
-    """Returns a sentence about the families no test of which can be significant, or none.
+    """Returns a sentence about the families without a possibly significant test, or an empty list.
 
     Args:
         families: The families.

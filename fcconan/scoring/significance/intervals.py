@@ -1,8 +1,8 @@
-"""How certain a score is: bootstrap intervals, Holm's correction, agreement of orders; `families` has paired tests.
+"""Bootstrap intervals, Holm's correction, and Kendall's tau of rankings; `families` has paired tests.
 
-The unit is the query (the HS message) with all its systems. Means are resampled as products of a matrix of weights
-with a matrix of per-query values, so ten thousand resamples cost as much as a few metrics. nan is a missing value: it
-is left out of the mean it would be in.
+The unit is the query (the HS message) with all its systems. Resampled means are products of a matrix of weights with a
+matrix of values per query, so ten thousand resamples cost as much as a few metrics. nan is a missing value, which
+means leave out.
 """
 
 from collections.abc import Iterator
@@ -13,20 +13,20 @@ import numpy.typing as npt
 
 from fcconan.scoring.arrays import Floats
 
-CHUNK = 4_000_000  # weights held at once: 32 MB
+CHUNK = 4_000_000  # weights in memory at once: 32 MB
 TOLERANCE = 1e-12
 
 
 def bootstrap_means(values: Floats, *, resamples: int = 10_000, seed: int = 0) -> Floats:
-    """Means over resampled queries, with the same draws for every series.
+    """Computes means over resampled queries, with the same draws for every series.
 
     Args:
-        values: Shape (series, queries); nan is missing.
+        values: Values, shape (series, queries); nan is missing.
         resamples: Number of resamples.
         seed: Seed of the bootstrap.
 
     Returns:
-        Shape (resamples, series); nan where all drawn values are missing.
+        The means, shape (resamples, series); nan if all drawn values are missing.
     """
     if values.shape[1] == 0:
         return np.full((resamples, len(values)), np.nan)
@@ -41,7 +41,7 @@ def bootstrap_means(values: Floats, *, resamples: int = 10_000, seed: int = 0) -
 
 
 def draws(n_queries: int, resamples: int, seed: int | np.random.Generator) -> Iterator[Floats]:
-    """Draws resamples of queries, with replacement, a bounded number of resamples at a time.
+    """Draws resamples of queries with replacement, in blocks of bounded size.
 
     All functions with the same seed and number of queries share these draws.
 
@@ -51,7 +51,7 @@ def draws(n_queries: int, resamples: int, seed: int | np.random.Generator) -> It
         seed: Seed of the bootstrap, or a generator in its current state.
 
     Yields:
-        Number of times that every query is drawn; shape (some resamples, queries).
+        Number of times that each query is drawn; shape (block of resamples, queries).
     """
     generator = np.random.default_rng(seed)
     for size in chunks(n_queries, resamples):
@@ -61,7 +61,7 @@ def draws(n_queries: int, resamples: int, seed: int | np.random.Generator) -> It
 
 
 def chunks(n_queries: int, resamples: int) -> Iterator[int]:
-    """Yields sizes that add up to the resamples, small enough to hold."""
+    """Yields sizes of blocks that fit into memory and add up to the resamples."""
     largest = max(1, CHUNK // max(1, n_queries))
     for start in range(0, resamples, largest):
         yield min(largest, resamples - start)
@@ -75,14 +75,14 @@ def _weighted(weights: Floats, filled: Floats, there: Floats, complete: bool) ->
 
 
 def percentile_interval(draws: Floats, confidence: float = 0.95) -> tuple[Floats, Floats]:
-    """Percentile interval of every series (Efron and Tibshirani, 1993, chapter 13).
+    """Computes percentile intervals (Efron and Tibshirani, 1993, chapter 13).
 
     Args:
-        draws: Shape (resamples, ...).
-        confidence: Share of the draws inside.
+        draws: Resampled values, shape (resamples, ...); nan is left out.
+        confidence: Confidence level.
 
     Returns:
-        Lower and upper ends; nan for a series that is nan throughout.
+        Lower and upper ends, shape (...) each; nan without a value.
     """
     tail = (1 - confidence) / 2
     if not np.isnan(draws).any():
@@ -99,7 +99,7 @@ def percentile_interval(draws: Floats, confidence: float = 0.95) -> tuple[Floats
 
 
 def holm(p_values: Floats) -> Floats:
-    """P values corrected for their number by Holm's step-down method (Holm, 1979); nan is not counted."""
+    """Returns p values adjusted by Holm's step-down method (Holm, 1979); nan does not count as a test."""
     corrected = np.full(len(p_values), np.nan)
     kept = np.flatnonzero(~np.isnan(p_values))
     order = kept[np.argsort(p_values[kept], kind="stable")]
@@ -109,14 +109,14 @@ def holm(p_values: Floats) -> Floats:
 
 
 def kendall_tau(x: Floats, y: Floats) -> Floats:
-    """Kendall's tau-b between the orders of systems (Kendall, 1945).
+    """Computes Kendall's tau-b between two orders of systems (Kendall, 1945).
 
     Args:
-        x: Shape (..., systems).
-        y: Shape (..., systems).
+        x: Scores, shape (..., systems).
+        y: Other scores of the same systems, shape (..., systems).
 
     Returns:
-        Shape (...); nan where one of the two is constant or a value is missing.
+        Tau-b, shape (...); nan if x or y is constant or a value is missing.
     """
     rows, columns = np.triu_indices(x.shape[-1], k=1)
     sign_x = _sign(x[..., rows] - x[..., columns])
@@ -132,17 +132,17 @@ def _sign(differences: Floats) -> Floats:
 def kendall_tau_interval(
     x: Floats, y: Floats, *, resamples: int = 10_000, seed: int = 0, confidence: float = 0.95
 ) -> tuple[float, float, float]:
-    """Agreement of the orders of systems in two partitions, with a bootstrap interval over queries.
+    """Computes Kendall's tau-b between the systems' means in two partitions, with a bootstrap interval over queries.
 
     Args:
-        x: Per-query values in one partition; shape (systems, queries); nan is missing.
-        y: Per-query values in the other; the same systems and queries.
-        resamples: How many resamples; the same queries are drawn for both.
+        x: Values in the first partition, shape (systems, queries); nan is missing.
+        y: Values in the second partition, for the same systems and queries.
+        resamples: Number of resamples, in which both partitions have the same queries.
         seed: Seed of the bootstrap.
-        confidence: Confidence level of the intervals.
+        confidence: Confidence level of the interval.
 
     Returns:
-        Kendall's tau-b of the means, and the ends of the interval; nan where the order is constant.
+        Tau-b, and the lower and upper end of its interval; nan if all means of a partition are equal.
     """
     with np.errstate(invalid="ignore"):
         tau = kendall_tau(means(x), means(y))
@@ -154,31 +154,31 @@ def kendall_tau_interval(
 
 
 def finite(value: Any) -> float | None:
-    """Returns a number, or None for nan, which JSON cannot say."""
+    """Returns a number, or None for nan, which JSON lacks."""
     return float(value) if np.isfinite(value) else None
 
 
 def divided(above: npt.NDArray[Any], below: npt.NDArray[Any]) -> Floats:
-    """Divides; nan where there is nothing to divide by (nan, 0 or less)."""
+    """Divides; nan for a denominator that is nan, 0 or negative."""
     shape = np.broadcast_shapes(np.shape(above), np.shape(below))
     return np.divide(above, below, out=np.full(shape, np.nan), where=np.asarray(below) > 0)
 
 
 def means(values: Floats, *, axis: int = -1) -> Floats:
-    """Means over queries, by default the last axis; nan is left out, and is the mean of nothing."""
+    """Returns means over an axis, by default the last; nan is left out, and is the result without a value."""
     there = np.isfinite(values)
     return divided(np.where(there, values, 0.0).sum(axis=axis), there.sum(axis=axis))
 
 
 def summary(scores: Floats) -> dict[str, Floats]:
-    """Mean, minimum, maximum and coefficient of variation over partitions, averaged over metrics (FC-CONAN, Table 4).
+    """Summarises scores over partitions, averaged over metrics (FC-CONAN, Table 4).
 
     Args:
-        scores: Shape (..., partitions, metrics).
+        scores: Scores, shape (..., partitions, metrics).
 
     Returns:
-        `avg`, `min`, `max` and `cv` (percent, with the population standard deviation), each of shape (...). A metric
-        that is 0 in every partition has no variation and is left out of `cv`.
+        `avg`, `min`, `max` and `cv` (coefficient of variation in percent, with the population standard deviation),
+        shape (...) each. A metric that is 0 in all partitions is left out of `cv`.
     """
     average = scores.mean(axis=-2)
     return {

@@ -1,4 +1,4 @@
-"""BERTScore: how well the tokens of two texts match by the cosine of their hidden states."""
+"""BERTScore: cosine similarity of the tokens of two texts, by the hidden states of a model."""
 
 import hashlib
 import math
@@ -13,7 +13,7 @@ from fcconan.errors import InputError
 from fcconan.scoring.text.models import Encoded, ModelOptions, ScoringModel, batches, reading, truncated
 from fcconan.scoring.text.scores import Metric, Reason, Unit, UnitScores
 
-# The layers that agree best with people on translations, as the package bert-score lists them.
+# Layers that agree best with people on translations, from the package bert-score.
 LAYERS = {
     "bert-base-uncased": 9,
     "bert-large-uncased": 18,
@@ -32,19 +32,20 @@ LAYERS = {
     "deberta-v3-base": 9,
     "deberta-v3-large": 12,
 }
-_SPACE_FIRST = ("roberta", "gpt2")  # the package puts a space before texts for these: else the first word is another
+_SPACE_FIRST = ("roberta", "gpt2")  # bert-score puts a space before texts: it changes the first token
 
 
 class BertScore(Metric):
     """Precision, recall and F of BERTScore (Zhang et al., 2020), not rescaled.
 
-    Every token is matched with the most similar token of the other text; precision is the mean cosine over the tokens
-    of the text, recall over those of the reference. The tokens that the tokenizer adds may be matched and do not count.
+    Every token is matched with the most similar token of the other text. Precision is the mean cosine over the tokens
+    of the text, recall that over the tokens of the reference. Tokens that the tokenizer adds may be matched, but do not
+    count in the means.
 
     Args:
-        model: A folder, or a name on the Hub, of any encoder.
-        layer: Which hidden state, 0 being the embeddings; by default the one in `LAYERS`, for others the last.
-        idf: Weigh tokens by their inverse document frequency in all references that are scored together.
+        model: Folder, or name on the Hub, of any encoder.
+        layer: Layer of the hidden states, 0 for the embeddings; None for that of `LAYERS`, or else the last layer.
+        idf: Whether tokens are weighted by their inverse document frequency in all references that are scored together.
         options: See `ModelOptions`.
 
     Raises:
@@ -87,7 +88,7 @@ class BertScore(Metric):
                 reasons[place] = "no_words"
         left = [place for place in range(len(units)) if place not in reasons]
         lengths = [max(map(len, pairs[place])) for place in left]
-        for batch in batches(lengths, batch_size, what="BERTScore", progress=progress):
+        for batch in batches(lengths, batch_size, label="BERTScore", progress=progress):
             places = [left[each] for each in batch]
             with reading(self._model):
                 values[:, places] = self._match([pairs[place] for place in places], weights)
@@ -103,7 +104,7 @@ class BertScore(Metric):
         return self._model.encode(space + text.strip())
 
     def _frequencies(self, references: Sequence[str], texts: dict[str, Encoded]) -> tuple[dict[int, float], str]:
-        """Returns smoothed inverse document frequencies of tokens, and the part of the signature that names them."""
+        """Returns smoothed inverse document frequencies of tokens, and their part of the signature."""
         if not self._idf:
             return {}, "no"
         held = Counter(token for text in references for token in set(texts[text].tokens))
@@ -125,7 +126,7 @@ class BertScore(Metric):
             share = torch.zeros(best.shape, dtype=torch.float64)
             for place, tokens in enumerate(rows):
                 share[place, : len(tokens)] = torch.tensor(weights(tokens), dtype=torch.float64)
-            total = share.sum(dim=1)  # 0 if the inverse document frequencies of all tokens are: no value
+            total = share.sum(dim=1)  # 0 if all inverse document frequencies are 0: no value
             means.append((torch.where(share > 0, best.cpu().double(), 0.0) * share).sum(dim=1) / total)
         precision, recall = means
         return torch.stack([precision, recall, 2 * precision * recall / (precision + recall)]).numpy()

@@ -1,4 +1,4 @@
-"""Metrics that need the texts only: length, distinct n-grams and repetition rate."""
+"""Metrics without references: length, distinct n-grams and repetition rate."""
 
 import csv
 import io
@@ -18,7 +18,7 @@ ORDERS = (1, 2, 3, 4)
 
 
 class Length(Metric):
-    """Words between white space, and characters (Unicode code points, white space included). Empty texts have 0."""
+    """Number of words (between white space) and of characters (Unicode code points, including white space)."""
 
     takes_empty = True
     independent = True
@@ -37,11 +37,12 @@ class Length(Metric):
 class Distinct(Metric):
     """Distinct n-grams as a share of all n-grams, within texts (Li et al., 2016).
 
-    The value of the corpus pools all texts and falls with their number: compare systems on as many words.
+    The value of the corpus is that of all texts together. It decreases with the number of words, so compare systems
+    with equal numbers of words.
 
     Args:
-        orders: The n of the n-grams, one series for each.
-        tokens: The tokeniser.
+        orders: Values of n, one series for each.
+        tokens: Name of the tokeniser.
 
     Raises:
         InputError: An order is below 1.
@@ -84,13 +85,14 @@ class Distinct(Metric):
 class RepetitionRate(Metric):
     """Repetition rate of a corpus in percent (Bertoldi et al., 2013; Cettolo et al., 2014); single texts have none.
 
-    For n from 1 to 4, the n-grams that occur more than once in a window are counted as a share of all different n-grams
-    of the window, over all windows together; the rate is the geometric mean of the four. n-grams do not cross texts.
-    The order of the texts matters unless all fit one window: Cettolo's instructions are to shuffle them.
+    For n from 1 to 4, the share is the number of n-grams that occur more than once in a window, over that of all
+    different n-grams of the window, both summed over all windows. The rate is the geometric mean of the four shares.
+    n-grams do not cross texts. The order of the texts matters unless one window has all words; Cettolo's instructions
+    are to shuffle them.
 
     Args:
-        window: Words between white space in a window.
-        windows: `sliding`: every run of that many consecutive words, as in the paper. `blocks`: consecutive blocks of
+        window: Number of words (between white space) of a window.
+        windows: `sliding`: all runs of that many consecutive words, as in the paper. `blocks`: consecutive blocks of
             whole texts with that many words, the last one shorter; a text with fewer than n words is one n-gram.
             `script`: the authors' script, the source of published values. It uses blocks, counts the last block twice
             if its last text completes it, and leaves an n without repetition out of the mean. A corpus without repeated
@@ -121,20 +123,20 @@ class RepetitionRate(Metric):
         rates = self.rates(texts)
         if rates is None:
             return CorpusScore(None, self._signature(), "too_short" if texts else "no_values")
-        kept = [rate for rate in rates if rate > 0] if self._windows == "script" else rates
-        value = 100 * float(np.prod(kept)) ** (1 / len(kept)) if kept else 0.0
+        included = [rate for rate in rates if rate > 0] if self._windows == "script" else rates
+        value = 100 * float(np.prod(included)) ** (1 / len(included)) if included else 0.0
         return CorpusScore(value, self._signature())
 
     def rates(self, texts: Sequence[str]) -> list[float] | None:
         """Returns the four rates, from 0 to 1; None if there is no n-gram for some n."""
         cut = [tokens for tokens in map(str.split, texts) if tokens]
         if self._windows == "sliding":
-            sums = [_sliding(cut, order, self._window) for order in ORDERS]
+            sums = [_count_in_windows(cut, order, self._window) for order in ORDERS]
         else:
             blocks = list(_whole_texts(cut, self._window))
             if self._windows == "script" and blocks and sum(map(len, blocks[-1])) >= self._window:
-                blocks.append(blocks[-1])  # the script looks for another block and finds the last one still lying there
-            sums = [_repeated(blocks, order) for order in ORDERS]
+                blocks.append(blocks[-1])  # a bug of the script, which reads the last block again
+            sums = [_count_in_blocks(blocks, order) for order in ORDERS]
         if any(total == 0 for _, total in sums):
             return None
         return [repeated / total for repeated, total in sums]
@@ -145,25 +147,25 @@ class RepetitionRate(Metric):
 
 
 def csv_cell(text: str) -> str:
-    """Returns a text as a cell of a CSV file, in quotation marks where it needs them.
+    """Returns a text as a cell of a CSV file, with quotation marks if necessary.
 
-    The repetition rates of the ranking paper are those that the script gives for texts written so.
+    The ranking paper's repetition rates are those of the script for texts in this form.
     """
     cell = io.StringIO()
     csv.writer(cell, lineterminator="").writerow([text])
     return cell.getvalue()
 
 
-def _sliding(texts: list[list[str]], order: int, window: int) -> tuple[int, int]:
-    """Repeated and all different n-grams, summed over the windows that begin at every word."""
-    grams: list[tuple[str, ...] | None] = []  # by the word that they begin at; None where they would cross texts
+def _count_in_windows(texts: list[list[str]], order: int, window: int) -> tuple[int, int]:
+    """Counts repeated and all different n-grams, summed over the windows that begin at each word."""
+    grams: list[tuple[str, ...] | None] = []  # by their first word; None if they would cross texts
     for tokens in texts:
         grams += [*ngrams(tokens, order), *[None] * min(order - 1, len(tokens))]
     if len(grams) < order:
         return 0, 0
     held: Counter[tuple[str, ...]] = Counter()
     repeated = sum_repeated = sum_different = 0
-    room = min(window, len(grams)) - order + 1  # n-grams that begin in a window and end in it
+    room = min(window, len(grams)) - order + 1  # number of n-grams within a window
     for place, gram in enumerate(grams):
         if gram is not None:
             held[gram] += 1
@@ -180,8 +182,8 @@ def _sliding(texts: list[list[str]], order: int, window: int) -> tuple[int, int]
     return sum_repeated, sum_different
 
 
-def _repeated(blocks: list[list[list[str]]], order: int) -> tuple[int, int]:
-    """Repeated and all different n-grams, summed over blocks of whole texts."""
+def _count_in_blocks(blocks: list[list[list[str]]], order: int) -> tuple[int, int]:
+    """Counts repeated and all different n-grams, summed over blocks of whole texts."""
     repeated = different = 0
     for block in blocks:
         counts: Counter[tuple[str, ...]] = Counter()

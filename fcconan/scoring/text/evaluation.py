@@ -1,4 +1,4 @@
-"""Scores of many texts by many metrics, with a signature for each; and the scores as rows.
+"""Scores of replies by text metrics, each with a signature, and as rows of ratings and summaries.
 
 Only the named models are downloaded. A text without a value has nan and a reason; it is left out of the mean and
 counted.
@@ -42,13 +42,13 @@ OF_REFERENCES = ("bleu-1", "bleu-2", "bleu-3", "bleu-4", "rouge-1", "rouge-2", "
 TEXT_METRICS = (*OF_REFERENCES, "distinct-1", "distinct-2", "length-words", "length-characters", "repetition-rate")
 
 
-_TEXTS_OF_PART = 512
-_UNREAD = ("empty_text", "no_reference", "no_message")  # reasons for which a metric does not read a text
+_PART_SIZE = 512
+_NOT_SCORABLE = ("empty_text", "no_reference", "no_message")  # texts with these reasons are not part of corpus values
 
 
 @dataclass(frozen=True)
 class _Texts:
-    """Texts to score, checked."""
+    """Validated texts to score."""
 
     texts: list[str]
     references: list[list[str]] | None
@@ -56,8 +56,8 @@ class _Texts:
     n_empty_references: int
 
     def part(self, start: int) -> "_Texts":
-        """Returns some of them, for one task of a worker."""
-        place = slice(start, start + _TEXTS_OF_PART)
+        """Returns the texts of one task of a worker."""
+        place = slice(start, start + _PART_SIZE)
         return _Texts(
             self.texts[place],
             None if self.references is None else self.references[place],
@@ -66,7 +66,7 @@ class _Texts:
         )
 
 
-_Measured = tuple[list[TextScores], tuple[int, ...]]  # the series of a metric, and its counts
+_MetricScores = tuple[list[TextScores], tuple[int, ...]]  # the series of a metric, and its counts
 
 
 def score_texts(
@@ -83,26 +83,26 @@ def score_texts(
     """Scores replies by metrics.
 
     Args:
-        replies: The texts. Empty ones have a length and nothing else.
-        references: One list of references for every reply, which may be empty. Empty references are left out.
+        replies: Texts of the replies. Empty texts have a length and no other value.
+        references: A list of references for each reply, which may be empty. Empty references are left out.
         metrics: Names of `TEXT_METRICS`, or metrics with settings, such as `Bleu`, `BertScore(model)` or
             `Novelty(training)`. By default all of `TEXT_METRICS`; without references, those that need none.
-        messages: The messages (HS) that the replies answer, for metrics that read them.
+        messages: The messages (HS) that the replies answer, for metrics that need them.
         several: Combination of the values for several references of a reply: their `max` or `mean`. `joint` is
-            BLEU's own definition: counts are clipped at the largest of any reference, and the reference nearest in
-            length counts for brevity; other metrics have the `max`, as in their libraries, and signatures say so. The
-            value of the corpus in BLEU takes all references at once in any case.
-        batch_size: How many texts a model reads together; it changes no value by more than rounding.
-        progress: Whether to show progress bars; by default where standard error is a terminal.
-        workers: Where parts of the replies are scored; by default all are scored in this process. Values of metrics
-            without a model are the same; those of models differ by rounding.
+            BLEU's own definition: counts are clipped at the largest of any reference, and the brevity penalty uses the
+            reference with the nearest length. Other metrics use the `max`, as in their libraries, and signatures state
+            this. BLEU of the corpus always uses all references at once.
+        batch_size: Number of texts that a model reads together; it changes values by rounding only.
+        progress: Whether to show progress bars; None if standard error is a terminal.
+        workers: Workers that score parts of the replies; None to score them in this process. Values of metrics without
+            a model are the same; those of models differ by rounding.
 
     Returns:
-        The scores by the name of the series; some metrics give several.
+        Name of the series -> scores; some metrics have several series.
 
     Raises:
-        InputError: The texts, references or messages are not strings or differ in number, a metric is unknown, needs
-            references or messages that are not given, or two have a name.
+        InputError: The texts, references or messages are not strings or differ in number; or a metric is unknown, needs
+            missing references or messages, or has the name of another one.
 
     Examples:
         >>> score_texts(["They do pay."], [["They do pay.", "No."]], ["rouge-l"])["rouge-l"].values.tolist()
@@ -123,10 +123,9 @@ def score_systems(
     progress: bool | None = None,
     workers: Workers | None = None,
 ) -> dict[str, dict[str, TextScores]]:
-    """Scores the replies of several systems, as `score_texts` does for one.
+    """Scores the replies of several systems; see `score_texts`.
 
-    Values of texts are computed in parts, by workers if there are any; the value of all texts of a system is computed
-    here, from all parts.
+    Workers compute the values of texts. This process computes the values of systems.
 
     Args:
         systems: System -> its replies, references and messages.
@@ -137,25 +136,25 @@ def score_systems(
         workers: See `score_texts`.
 
     Raises:
-        InputError: As `score_texts`.
+        InputError: See `score_texts`.
     """
-    checked = {system: _checked(*given) for system, given in systems.items()}
+    checked = {system: _check_texts(*given) for system, given in systems.items()}
     check_names("combination of references", [several], REFERENCE_COMBINATIONS)
     if batch_size < 1:
         raise InputError(f"batch_size is {batch_size}: give 1 or more")
     if metrics is None:
         has_references = any(texts.references is not None for texts in checked.values())
         metrics = [name for name in TEXT_METRICS if has_references or name not in OF_REFERENCES]
-    chosen = _chosen(metrics)
+    chosen = _select_metrics(metrics)
     for metric, wanted in chosen:
         if metric.needs_reference and any(texts.references is None for texts in checked.values()):
-            raise InputError(f"{wanted[0]} needs references and there are none: give a list of references a reply")
+            raise InputError(f"{wanted[0]} needs references: give a list of references for each reply")
         if metric.needs_message and any(texts.messages is None for texts in checked.values()):
-            raise InputError(f"{wanted[0]} needs the messages that are answered: give one a reply (messages)")
-    score = partial(_measured, several=several, batch_size=batch_size, progress=progress)
+            raise InputError(f"{wanted[0]} needs the messages that are answered: give one for each reply (messages)")
+    score = partial(_apply_metrics, several=several, batch_size=batch_size, progress=progress)
     shared = [metric for metric, _ in chosen if metric.independent] if workers is not None else []
-    starts = [(system, start) for system in checked for start in range(0, len(checked[system].texts), _TEXTS_OF_PART)]
-    parts: dict[str, list[list[_Measured]]] = {system: [] for system in checked}
+    starts = [(system, start) for system in checked for start in range(0, len(checked[system].texts), _PART_SIZE)]
+    parts: dict[str, list[list[_MetricScores]]] = {system: [] for system in checked}
     if workers is not None and shared:
         tasks = (checked[system].part(start) for system, start in starts)
         measured = dict(workers.map(partial(score, shared), tasks))
@@ -166,51 +165,51 @@ def score_systems(
         by_name: dict[str, TextScores] = {}
         for metric, _ in chosen:
             pieces = [part[shared.index(metric)] for part in parts[system]] if metric in shared else []
-            whole = _whole(metric, pieces or score([metric], texts), texts)
+            whole = _merge_parts(metric, pieces or score([metric], texts), texts)
             by_name.update((scores.name, scores) for scores in whole)
         found[system] = {name: by_name[name] for _, wanted in chosen for name in wanted}
     return found
 
 
-def _checked(replies: Any, references: Any, messages: Any) -> _Texts:
-    texts = _strings(replies, "replies")
+def _check_texts(replies: Any, references: Any, messages: Any) -> _Texts:
+    texts = _check_strings(replies, "replies")
     kept: list[list[str]] | None = None
     empty = 0
     if references is not None:
         lists = [
-            _strings(own, f"references of reply {place}")
-            for place, own in enumerate(_listed(references, "references", len(texts)), start=1)
+            _check_strings(own, f"references of reply {place}")
+            for place, own in enumerate(_as_list(references, "references", len(texts)), start=1)
         ]
         kept = [[reference for reference in own if reference.strip()] for own in lists]
         empty = sum(map(len, lists)) - sum(map(len, kept))
-    answered = None if messages is None else _strings(messages, "messages", len(texts))
+    answered = None if messages is None else _check_strings(messages, "messages", len(texts))
     return _Texts(texts, kept, answered, empty)
 
 
-def _strings(given: Any, what: str, n_replies: int | None = None) -> list[str]:
-    texts = _listed(given, what, n_replies)
+def _check_strings(given: Any, name: str, n_replies: int | None = None) -> list[str]:
+    texts = _as_list(given, name, n_replies)
     for place, text in enumerate(texts, start=1):
         if not isinstance(text, str):
-            raise InputError(f"number {place} of {what} is a {type(text).__name__}: give strings only")
+            raise InputError(f"number {place} of {name} is a {type(text).__name__}: give strings only")
     return texts
 
 
-def _listed(given: Any, what: str, n_replies: int | None) -> list[Any]:
-    """Returns a list with an entry for each reply; None for a list of any length."""
+def _as_list(given: Any, name: str, n_replies: int | None) -> list[Any]:
+    """Returns a list, with one entry for each reply if `n_replies` is given."""
     if isinstance(given, str | Mapping) or not isinstance(given, Iterable):
-        raise InputError(f"found a {type(given).__name__} as {what}: give a list")
+        raise InputError(f"found a {type(given).__name__} as {name}: give a list")
     found = list(given)
     if n_replies not in (None, len(found)):
-        raise InputError(f"found {n_replies} replies and {len(found)} {what}: give one entry (or list) for each reply")
+        raise InputError(f"found {n_replies} replies and {len(found)} {name}: give one entry (or list) for each reply")
     return found
 
 
-def _chosen(metrics: Sequence[str | Metric]) -> list[tuple[Metric, list[str]]]:
-    """Returns metrics with the series that are wanted of each; one metric for all names of a family."""
+def _select_metrics(metrics: Sequence[str | Metric]) -> list[tuple[Metric, list[str]]]:
+    """Returns metrics with the names of their requested series; names of a family share one metric."""
     if isinstance(metrics, str) or not metrics:
         raise InputError(f"metrics is {metrics!r}: give a list of metrics, at least one")
     families: dict[str, list[str]] = {}
-    series: list[tuple[Metric | str, list[str]]] = []  # a metric or a family, in the order in which they are named
+    series: list[tuple[Metric | str, list[str]]] = []  # metrics and families, in the order of their names
     for metric in dict.fromkeys(metrics):
         if isinstance(metric, Metric):
             series.append((metric, list(metric.names)))
@@ -231,18 +230,20 @@ def _chosen(metrics: Sequence[str | Metric]) -> list[tuple[Metric, list[str]]]:
     ]
 
 
-def _measured(
+def _apply_metrics(
     metrics: Sequence[Metric], texts: _Texts, *, several: Several, batch_size: int, progress: bool | None
-) -> list[_Measured]:
-    """Applies metrics to texts; the value of all texts together is missing."""
+) -> list[_MetricScores]:
+    """Applies metrics to texts, without their values of the corpus."""
     return [
-        _scored(metric, texts, several if several != "joint" or metric.joins else "max", batch_size, progress)
+        _apply_metric(metric, texts, several if several != "joint" or metric.joins else "max", batch_size, progress)
         for metric in metrics
     ]
 
 
-def _scored(metric: Metric, texts: _Texts, several: Several, batch_size: int, progress: bool | None) -> _Measured:
-    """Applies one metric to units, and makes values of texts from those of units."""
+def _apply_metric(
+    metric: Metric, texts: _Texts, several: Several, batch_size: int, progress: bool | None
+) -> _MetricScores:
+    """Applies one metric to units, and combines their values into those of texts."""
     units: list[Unit] = []
     owners: list[int] = []
     reasons: list[Reason | None] = []
@@ -267,29 +268,29 @@ def _scored(metric: Metric, texts: _Texts, several: Several, batch_size: int, pr
     for series in metric.score(units, batch_size=batch_size, progress=progress):
         if np.shape(series.values) != (len(units),):
             raise InputError(
-                f"the metric {series.name} gave {np.size(series.values)} values for {len(units)} texts: one each is "
-                "expected, correct the metric"
+                f"the metric {series.name} gave {np.size(series.values)} values for {len(units)} texts, expected one "
+                "each: correct the metric"
             )
-        found.append(_per_text(series, owners, reasons, several if metric.needs_reference else None))
-    return found, metric.counts(*_pooled(texts, reasons))
+        found.append(_combine_units(series, owners, reasons, several if metric.needs_reference else None))
+    return found, metric.counts(*_scorable_texts(texts, reasons))
 
 
-def _pooled(texts: _Texts, reasons: Sequence[Reason | None]) -> tuple[list[str], list[list[str]]]:
+def _scorable_texts(texts: _Texts, reasons: Sequence[Reason | None]) -> tuple[list[str], list[list[str]]]:
     """Returns the texts that may have a value, and their references."""
-    kept = [place for place, reason in enumerate(reasons) if reason not in _UNREAD]
+    kept = [place for place, reason in enumerate(reasons) if reason not in _NOT_SCORABLE]
     references = texts.references or [[] for _ in texts.texts]
     return [texts.texts[place] for place in kept], [references[place] for place in kept]
 
 
-def _whole(metric: Metric, parts: Sequence[_Measured], texts: _Texts) -> Iterator[TextScores]:
-    """Yields the series of all texts from those of their parts, with the value of all texts together."""
+def _merge_parts(metric: Metric, parts: Sequence[_MetricScores], texts: _Texts) -> Iterator[TextScores]:
+    """Yields the series of all texts from those of their parts, with the values of the corpus."""
     sums = tuple(map(sum, zip(*(counts for _, counts in parts if counts), strict=True)))
     for pieces in zip(*(series for series, _ in parts), strict=True):
         first = pieces[0]
         values = np.concatenate([piece.values for piece in pieces])
         reasons = tuple(reason for piece in pieces for reason in piece.reasons)
         series = UnitScores(first.name, values, first.signature, first.higher_is_better, counts=sums)
-        corpus = metric.corpus(series, *_pooled(texts, reasons))
+        corpus = metric.corpus(series, *_scorable_texts(texts, reasons))
         yield replace(
             first,
             values=values,
@@ -301,10 +302,10 @@ def _whole(metric: Metric, parts: Sequence[_Measured], texts: _Texts) -> Iterato
         )
 
 
-def _per_text(
+def _combine_units(
     series: UnitScores, owners: Sequence[int], given: Sequence[Reason | None], several: Several | None
 ) -> TextScores:
-    """Makes values of texts from values of units; a text has one if one of its references gives one."""
+    """Combines values of units into values of texts; a text has a value if one of its units has one."""
     values = np.full(len(given), np.nan)
     reasons = list(given)
     own: dict[int, list[int]] = {}
@@ -331,21 +332,21 @@ def _per_text(
     )
 
 
-FIELDS = ("precision", "recall", "f")  # metrics that have them are one rater with as many aspects
+FIELDS = ("precision", "recall", "f")  # a metric with these series is one rater with three aspects
 WHOLE = "score"
 
 
 def rating_rows(replies: Sequence[Row], scores: Mapping[str, TextScores]) -> Iterator[dict[str, Any]]:
-    """Yields a rating for each reply and series; a series that has values of whole systems only has none.
+    """Yields a rating for each reply and series, except series with values of whole systems only.
 
     Args:
-        replies: Rows with `reply_id`, `system`, and item and HS where they are known.
-        scores: UnitScores by name, with a value for each reply.
+        replies: Rows with `reply_id` and `system`, and optionally `item_id` and `hs_id`.
+        scores: Name of the series -> its scores of these replies.
     """
     for name, series in scores.items():
         if "corpus_only" in series.reasons:
             continue
-        rater, aspect = _rater(name)
+        rater, aspect = _rater_and_aspect(name)
         for row, value, reason in zip(replies, series.values.tolist(), series.reasons, strict=True):
             yield {
                 "reply_id": row["reply_id"],
@@ -367,9 +368,9 @@ def summary_rows(
 
     Args:
         system: Name of the system.
-        scores: UnitScores by name.
-        population: The data, for signatures.
-        is_portion: Whether these are some of the system's texts only; their value is then missing, with a reason.
+        scores: Name of the series -> its scores of the system's texts.
+        population: Source of the texts, for signatures.
+        is_portion: Whether these are only some of the system's texts; the value is then missing, with a reason.
     """
     for name, series in scores.items():
         missing = Counter(reason for reason in series.reasons if reason is not None)
@@ -390,17 +391,17 @@ def summary_rows(
 
 
 def summary_signatures(row: Row) -> Iterator[str]:
-    """Yields the signature of the ratings, where the value of the system is not their mean, and that of the value.
+    """Yields the signature of a system's value, after that of the ratings if the value is not their mean.
 
     Args:
-        row: A row of `summary_rows`.
+        row: Row of `summary_rows`.
     """
     if row["signature"] not in (own := row["signature_of_ratings"], own.replace("|data:", "|corpus:mean|data:")):
         yield f"ratings:{own}"
     yield row["signature"]
 
 
-def _rater(name: str) -> tuple[str, str]:
-    """Returns rater and aspect of a series: `bertscore-recall` is the recall of bertscore."""
+def _rater_and_aspect(name: str) -> tuple[str, str]:
+    """Returns the rater and the aspect of a series, such as `bertscore` and `recall` for `bertscore-recall`."""
     rater, _, field = name.rpartition("-")
     return (rater, field) if rater and field in FIELDS else (name, WHOLE)

@@ -1,4 +1,4 @@
-"""Models behind text metrics: which one, how long a text it takes, and how texts become batches of tokens."""
+"""Models of text metrics: loading, maximum lengths, and batches of tokens."""
 
 import sys
 from collections.abc import Iterator, Sequence
@@ -24,7 +24,7 @@ _OFFSET = (
     "mpnet",
     "roberta-prelayernorm",
 )
-_ENDLESS = 1_000_000  # tokenizers without a limit state a larger number
+_NO_LIMIT = 1_000_000  # tokenizers without a limit state a larger number
 _UNUSED = ("pooler", "position_ids")  # weights that no metric reads
 
 
@@ -33,8 +33,8 @@ class Encoded:
     """A text as tokens.
 
     Attributes:
-        tokens: Their ids, those that the tokenizer adds included.
-        truncated: The text was longer than the model takes; its end is missing.
+        tokens: Ids of the tokens, including those that the tokenizer adds.
+        truncated: Whether the text was truncated to the limit of the model.
     """
 
     tokens: list[int]
@@ -42,12 +42,12 @@ class Encoded:
 
 
 class ModelOptions(TypedDict, total=False):
-    """Where a model comes from and runs, as `ScoringModel` takes it.
+    """Options of a `ScoringModel`.
 
     Attributes:
-        revision: The commit, tag or branch of a model on the Hub.
-        device: `cpu`, `cuda`, `cuda:1`, `mps`; by default an accelerator if there is one.
-        max_length: Tokens of a text that are read; by default as many as the model takes.
+        revision: Commit, tag or branch of a model on the Hub.
+        device: `cpu`, `cuda`, `cuda:1` or `mps`; by default an accelerator if there is one.
+        max_length: Largest number of tokens of a text; by default that of the model.
     """
 
     revision: str | None
@@ -56,20 +56,20 @@ class ModelOptions(TypedDict, total=False):
 
 
 class ScoringModel:
-    """A model on this machine, deterministic: in 32-bit floats and without dropout.
+    """A model that runs on this machine, with 32-bit floats and without dropout.
 
     Args:
-        model: A folder, or a name on the Hugging Face Hub.
+        model: Folder, or name on the Hugging Face Hub.
         kind: Kind of the model: `encoder` (any model with hidden states; of a sequence-to-sequence model its encoder),
             `sequence-to-sequence`, or `classifier` (of sequences).
         options: See `ModelOptions`.
 
     Attributes:
-        name: The folder's own name, or the name on the Hub.
-        limit: Tokens of a text that are read; None for a model that takes any number.
+        name: Name of the folder, or name on the Hub.
+        limit: Largest number of tokens of a text; None without a limit.
 
     Raises:
-        InputError: The model is not there, cannot be loaded, is not of the needed kind, or takes fewer tokens.
+        InputError: The model is not found, cannot be loaded, is of another kind, or its limit is below `max_length`.
     """
 
     def __init__(self, model: str | Path, kind: Kind, **options: Unpack[ModelOptions]) -> None:
@@ -93,13 +93,13 @@ class ScoringModel:
                 "sequence-to-sequence model, such as a BART or T5"
             )
         self.model: Any = self._load(source, commit, kind)
-        # Padding is masked, so any token will do.
+        # Padding is masked, so its token has no effect.
         self.padding = int(self.tokenizer.pad_token_id or 0)
         self.limit = self._limit(options.get("max_length"))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Returns how other processes load the model, each of them once."""
-        return _loaded, self._arguments
+        """Pickles the arguments: each process loads the model once."""
+        return _load_cached, self._arguments
 
     def _load(self, source: str, commit: str | None, kind: Kind) -> Any:
         import transformers
@@ -110,7 +110,7 @@ class ScoringModel:
             "classifier": "AutoModelForSequenceClassification",
         }
         level = transformers.utils.logging.get_verbosity()
-        transformers.utils.logging.set_verbosity_error()  # its warnings are errors below
+        transformers.utils.logging.set_verbosity_error()  # missing weights raise an error below
         try:
             with loading(self.name):
                 model, report = getattr(transformers, makers[kind]).from_pretrained(
@@ -119,7 +119,7 @@ class ScoringModel:
         finally:
             transformers.utils.logging.set_verbosity(level)
         missing = sorted(key for key in report["missing_keys"] if not any(part in key for part in _UNUSED))
-        if missing:  # transformers would fill them with random numbers
+        if missing:  # transformers initialises them with random numbers
             raise InputError(
                 f"the weights of {self.name} lack {missing[0]} and {len(missing) - 1} more: give a model that was "
                 f"trained as a {kind}"
@@ -129,25 +129,25 @@ class ScoringModel:
         with loading(self.name):
             return model.to(self.device).eval()
 
-    def _limit(self, asked: int | None) -> int | None:
+    def _limit(self, max_length: int | None) -> int | None:
         text = self.config.get_text_config()
         positions = getattr(text, "max_position_embeddings", None)
-        if positions is not None and text.model_type in _OFFSET:  # their positions begin after the padding token's id
+        if positions is not None and text.model_type in _OFFSET:  # positions begin after the id of the padding token
             positions -= (text.pad_token_id or 0) + 1
-        if asked is not None:
-            if asked < 4:
-                raise InputError(f"max_length is {asked}: give 4 tokens or more")
-            if positions is not None and 0 < positions < asked:
+        if max_length is not None:
+            if max_length < 4:
+                raise InputError(f"max_length is {max_length}: give 4 tokens or more")
+            if positions is not None and 0 < positions < max_length:
                 raise InputError(
-                    f"{self.name} takes {positions} tokens, max_length is {asked}: give at most {positions}"
+                    f"{self.name} takes {positions} tokens, max_length is {max_length}: give at most {positions}"
                 )
-            return asked
+            return max_length
         stated = [self.tokenizer.model_max_length, positions]
-        known = [int(number) for number in stated if number is not None and 0 < number < _ENDLESS]
+        known = [int(number) for number in stated if number is not None and 0 < number < _NO_LIMIT]
         return min(known) if known else None
 
     def signature(self, name: str, **parts: object) -> str:
-        """Returns a signature that names the model, its version and how much it reads."""
+        """Returns a signature with the model, its version and its limit."""
         from importlib.metadata import version
 
         return signature(
@@ -195,16 +195,16 @@ class ScoringModel:
 
     @property
     def start(self) -> int:
-        """The token that the decoder of a sequence-to-sequence model starts with.
+        """Start token of the decoder of a sequence-to-sequence model.
 
         Raises:
-            InputError: The configuration names none.
+            InputError: The configuration does not name it.
         """
         found = self.config.decoder_start_token_id
         if found is None:
             found = self.model.generation_config.decoder_start_token_id
         if found is None:
-            raise InputError(f"the configuration of {self.name} names no decoder_start_token_id: put it there")
+            raise InputError(f"the configuration of {self.name} lacks decoder_start_token_id: add it")
         return int(found)
 
     def log_likelihoods(self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]) -> Any:
@@ -221,29 +221,29 @@ class ScoringModel:
 
 
 @cache
-def _loaded(model: str | Path, kind: Kind, *options: tuple[str, Any]) -> ScoringModel:
+def _load_cached(model: str | Path, kind: Kind, *options: tuple[str, Any]) -> ScoringModel:
     return ScoringModel(model, kind, **dict(options))
 
 
 def truncated(texts: Sequence[Sequence[Encoded]]) -> frozenset[int]:
-    """Returns the positions of units that the model does not read to the end, given the texts of each."""
+    """Returns the positions of units with a truncated text, given the texts of each unit."""
     return frozenset(place for place, own in enumerate(texts) if any(text.truncated for text in own))
 
 
-def batches(lengths: Sequence[int], batch_size: int, *, what: str, progress: bool | None) -> Iterator[list[int]]:
-    """Yields positions of rows, longest first so that a batch that does not fit memory fails at once.
+def batches(lengths: Sequence[int], batch_size: int, *, label: str, progress: bool | None) -> Iterator[list[int]]:
+    """Yields positions of rows, longest first, so that a batch that exceeds the memory fails at once.
 
     Args:
-        lengths: Tokens of every row.
-        batch_size: Rows of a batch.
-        what: Label of the progress bar.
-        progress: Whether to show it; by default where standard error is a terminal.
+        lengths: Number of tokens of each row.
+        batch_size: Number of rows of a batch.
+        label: Label of the progress bar.
+        progress: Whether to show a progress bar; None if standard error is a terminal.
     """
     from tqdm import tqdm
 
     order = sorted(range(len(lengths)), key=lambda place: (-lengths[place], place))
     shown = sys.stderr.isatty() if progress is None else progress
-    with tqdm(total=len(order), desc=what, unit="text", disable=not shown, leave=False) as bar:
+    with tqdm(total=len(order), desc=label, unit="text", disable=not shown, leave=False) as bar:
         for start in range(0, len(order), batch_size):
             batch = order[start : start + batch_size]
             yield batch
@@ -255,7 +255,7 @@ def reading(model: ScoringModel) -> Iterator[None]:
     """Runs a model without gradients.
 
     Raises:
-        InputError: The memory does not suffice.
+        InputError: A batch exceeds the memory of the device.
     """
     import torch
 

@@ -1,4 +1,4 @@
-"""Novelty: how far a text is from the nearest text of a training set (Wang and Wan, 2018)."""
+"""Novelty: distance of a text from the nearest text of a training set (Wang and Wan, 2018)."""
 
 import hashlib
 from collections.abc import Sequence
@@ -17,11 +17,11 @@ ROWS = 1_024  # texts compared at a time: with 5000 training texts their counts 
 class Novelty(Metric):
     """1 - the largest Jaccard similarity of a text's set of words with that of a training text.
 
-    Words are lower-cased, without ASCII punctuation, between white space. The value of the corpus is the mean over
-    texts, as in the ranking paper.
+    Words are runs of characters between white space, in lower case and without ASCII punctuation. The value of the
+    corpus is the mean over texts, as in the ranking paper.
 
     Args:
-        training: The training CNs; their order and how often each occurs do not matter.
+        training: Training CNs. Their order and repetitions have no effect.
 
     Raises:
         InputError: No training text has a word, or one is not a string.
@@ -32,10 +32,10 @@ class Novelty(Metric):
 
     def __init__(self, training: Sequence[str]) -> None:
         if isinstance(training, str) or any(not isinstance(text, str) for text in training):
-            raise InputError("the training texts of novelty are not all texts: give a list of CNs as strings")
+            raise InputError("the training texts of novelty are not all strings: give a list of CNs as strings")
         self._sets = sorted({tuple(sorted(set(plain(text)))) for text in training} - {()})
         if not self._sets:
-            raise InputError(f"novelty has {len(training)} training texts and none holds a word: give the training CNs")
+            raise InputError(f"novelty has {len(training)} training texts and none has a word: give the training CNs")
         together = "\n".join(" ".join(words) for words in self._sets)
         self._fingerprint = hashlib.sha256(together.encode("utf-8", "surrogatepass")).hexdigest()[:12]
         self._vocabulary: dict[str, int] = {}
@@ -47,13 +47,13 @@ class Novelty(Metric):
     def score(self, units: Sequence[Unit], *, batch_size: int, progress: bool | None) -> list[UnitScores]:
         """Scores units one by one."""
         if self._training is None:
-            self._training = self._matrix(self._sets).T.tocsr()
+            self._training = self._word_matrix(self._sets).T.tocsr()
         sets = [set(plain(unit.text)) for unit in units]
         there = [place for place, words in enumerate(sets) if words]
         values = np.full(len(units), np.nan)
         for start in range(0, len(there), ROWS):
             places = there[start : start + ROWS]
-            values[places] = 1 - self._nearest([sets[place] for place in places])
+            values[places] = 1 - self._largest_similarity([sets[place] for place in places])
         reasons: dict[int, Reason] = {place: "no_words" for place, words in enumerate(sets) if not words}
         name = signature(
             "novelty",
@@ -64,9 +64,9 @@ class Novelty(Metric):
         )
         return [UnitScores("novelty", values, name, None, reasons)]
 
-    def _nearest(self, sets: Sequence[set[str]]) -> Floats:
+    def _largest_similarity(self, sets: Sequence[set[str]]) -> Floats:
         """Returns the largest Jaccard similarity of every set of words; shape (sets,)."""
-        shared = (self._matrix(sets) @ self._training).tocsr()  # sparse: only pairs that share a word are compared
+        shared = (self._word_matrix(sets) @ self._training).tocsr()  # sparse: only pairs that share a word are compared
         own = np.array([len(words) for words in sets], dtype=np.float64)
         others = np.array([len(words) for words in self._sets], dtype=np.float64)
         rows = np.repeat(np.arange(len(sets)), np.diff(shared.indptr))
@@ -77,8 +77,8 @@ class Novelty(Metric):
             nearest[filled] = np.maximum.reduceat(similarity, shared.indptr[filled])
         return nearest
 
-    def _matrix(self, sets: Sequence[Sequence[str] | set[str]]) -> Any:
-        """Returns which words of the training set are in which set; shape (sets, words)."""
+    def _word_matrix(self, sets: Sequence[Sequence[str] | set[str]]) -> Any:
+        """Returns a matrix of sets by the words of the training set; 1 if the set has the word."""
         from scipy.sparse import csr_matrix
 
         columns = [[self._vocabulary[word] for word in words if word in self._vocabulary] for words in sets]

@@ -1,4 +1,4 @@
-"""Metrics of shared words: BLEU, ROUGE and METEOR, as nltk, sacrebleu and rouge-score compute them."""
+"""BLEU, ROUGE and METEOR, computed by nltk, sacrebleu and rouge-score."""
 
 from collections.abc import Callable, Sequence
 from functools import cache
@@ -19,16 +19,16 @@ ROUGE_VARIANTS = ("1", "2", "l")
 class Bleu(Metric):
     """BLEU (Papineni et al., 2002), from 0 to 1.
 
-    The value of a text is nltk's, with its smoothing method 1 and, as in the multi-aspect paper, tokens between white
-    space. The paper's BLEU-3 had weights of .33; here they are thirds. By smoothing, a text shorter than the n-gram has
-    a value, too. The value of the corpus is sacrebleu's divided by 100, with all references of a text at once and
-    sacrebleu's own tokeniser and smoothing. It is not the mean of the values of texts.
+    The value of a text is that of nltk with smoothing method 1 and, as in the multi-aspect paper, tokens between white
+    space. The paper's BLEU-3 has weights of .33; here they are thirds. Because of smoothing, texts shorter than the
+    n-gram have a value, too. The value of the corpus is that of sacrebleu divided by 100, with all references of a text
+    at once and sacrebleu's tokeniser and smoothing. It is not the mean of the values of texts.
 
     Args:
-        orders: The longest n-grams, one series for each; weights are uniform up to it.
-        tokens: The tokeniser of the values of texts.
-        corpus_tokens: The tokeniser of the value of the corpus: one of sacrebleu's that needs no download.
-        corpus_smoothing: `exp`, `floor`, `add-k` or `none`.
+        orders: Lengths of the longest n-grams, one series for each; weights are uniform.
+        tokens: Tokeniser of the values of texts.
+        corpus_tokens: Tokeniser of the value of the corpus, one of sacrebleu's that needs no download.
+        corpus_smoothing: Smoothing of the value of the corpus: `exp`, `floor`, `add-k` or `none`.
 
     Raises:
         InputError: An argument is out of range.
@@ -59,7 +59,7 @@ class Bleu(Metric):
         """Scores units one by one."""
         from nltk.translate.bleu_score import SmoothingFunction, sentence_bleu
 
-        cut = cache(self._cut)  # a reference of many replies is cut once
+        cut = cache(self._cut)  # replies may share a reference
         smooth = SmoothingFunction().method1
         weights = [(1 / order,) * order for order in self.orders]
         values = np.full((len(self.orders), len(units)), np.nan)
@@ -96,7 +96,7 @@ class Bleu(Metric):
         text_length, reference_length, *counts = series.counts
         metric = self._sacrebleu(order, self._corpus_smoothing)
         numbers = {len(each) for each in references}
-        metric.num_refs = numbers.pop() if len(numbers) == 1 else -1  # for its signature; -1 is a variable number
+        metric.num_refs = numbers.pop() if len(numbers) == 1 else -1  # for its signature; -1: variable
         score = metric.compute_bleu(
             counts[:order],
             counts[longest : longest + order],
@@ -114,17 +114,17 @@ class Bleu(Metric):
 
 
 class Rouge(Metric):
-    """F of ROUGE-1, ROUGE-2 or ROUGE-L (Lin, 2004), as rouge-score computes it.
+    """F of ROUGE-1, ROUGE-2 or ROUGE-L (Lin, 2004), computed by rouge-score.
 
-    Its tokens are runs of the letters a to z and digits: all other letters are left out, those with accents included,
-    and texts in other alphabets have no value. Choose `plain` for them.
-    ROUGE-L is over the whole text, without splitting it into sentences. evaluate's `rouge`, which the ranking paper
-    used, gives the median of random resamples where this gives the mean.
+    By default, tokens are runs of the letters a to z and digits. All other letters are left out, including those with
+    accents, and texts in other alphabets have no value; choose `plain` for these. ROUGE-L is that of the whole text,
+    which is not split into sentences. The ranking paper used `rouge` of the package evaluate, whose value of the corpus
+    is the median of random resamples instead of the mean.
 
     Args:
-        variants: Some of `1`, `2`, `l`; one series for each.
-        stem: Take the endings off first (Porter, for English), as both papers did, of words of four letters or more.
-        tokens: rouge-score's own, which keeps a to z and 0 to 9 only; or another tokeniser, after lower-casing.
+        variants: Variants `1`, `2` and `l`; one series for each.
+        stem: Whether words of four letters or more are stemmed (Porter, for English), as in both papers.
+        tokens: `a-z0-9`, the tokeniser of rouge-score; or another tokeniser, which is applied to lower-cased texts.
 
     Raises:
         InputError: A variant or the tokeniser is unknown.
@@ -151,7 +151,7 @@ class Rouge(Metric):
 
         keys = [f"rouge{variant.upper()}" for variant in self._variants]
         least = [2 if variant == "2" else 1 for variant in self._variants]
-        cut = cache(self._cut())  # a reference of many replies is cut once
+        cut = cache(self._cut())  # replies may share a reference
         scorer = RougeScorer(keys, tokenizer=SimpleNamespace(tokenize=cut))
         values = np.full((len(keys), len(units)), np.nan)
         reasons: list[dict[int, Reason]] = [{} for _ in keys]
@@ -186,14 +186,14 @@ _NO_SYNONYMS = SimpleNamespace(synsets=lambda word: ())  # a WordNet without an 
 
 
 def _stemmer() -> Any:
-    """Returns a stemmer that stems each word once; Porter's takes most of METEOR's time."""
+    """Returns a stemmer with a cache; stemming takes most of METEOR's time."""
     from nltk.stem.porter import PorterStemmer
 
     return SimpleNamespace(stem=cache(PorterStemmer().stem))
 
 
 def _find_wordnet() -> Any:
-    """Returns nltk's WordNet, or None where nltk does not find it on this machine."""
+    """Returns nltk's WordNet; None if nltk does not find it on this machine."""
     from nltk.corpus import wordnet
 
     try:
@@ -204,14 +204,14 @@ def _find_wordnet() -> Any:
 
 
 class Meteor(Metric):
-    """METEOR (Lavie and Agarwal, 2007), as nltk computes it: alpha .9, beta 3, gamma .5.
+    """METEOR (Lavie and Agarwal, 2007), computed by nltk with alpha .9, beta 3 and gamma .5.
 
-    nltk looks up stems in WordNet, so it does not find many synonyms.
+    nltk looks up stems instead of words in WordNet, so it misses many synonyms.
 
     Args:
-        synonyms: Whether to match synonyms after equal words and equal stems; by default if nltk finds WordNet on this
+        synonyms: Whether to match synonyms after equal words and equal stems; None if nltk finds WordNet on this
             machine. WordNet is not downloaded. The signature names the kinds of matches.
-        tokens: The tokeniser.
+        tokens: Name of the tokeniser.
 
     Raises:
         InputError: Synonyms are requested, and WordNet is missing.
@@ -232,7 +232,7 @@ class Meteor(Metric):
         """Scores units one by one."""
         from nltk.translate.meteor_score import single_meteor_score
 
-        cut = cache(self._cut)  # a reference of many replies is cut once
+        cut = cache(self._cut)  # replies may share a reference
         wordnet = None if self._synonyms is False else _find_wordnet()
         stemmer = _stemmer()
         values = np.full(len(units), np.nan)

@@ -1,4 +1,4 @@
-"""Text metrics and their results: one value per text, one of the corpus, and a signature for each."""
+"""Text metrics and their results: values of texts and of the corpus, with signatures."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -12,14 +12,14 @@ from fcconan.scoring.names import join_parts
 
 Several = Literal["max", "mean", "joint"]
 Reason = Literal[
-    "empty_text",  # the text has no character but white space
+    "empty_text",  # the text consists of white space
     "no_reference",  # the text has no reference, or only empty ones
     "no_message",  # the message that the text answers is empty
     "no_words",  # the metric's tokeniser finds no word, in the text or in a reference
     "too_short",  # the text, or a reference, has fewer words than the n-gram
     "corpus_only",  # the metric has no value for a single text
     "not_finite",  # the metric gave nan or an infinite number
-    "no_values",  # the corpus holds no text with a value
+    "no_values",  # no text of the corpus has a value
 ]
 REFERENCE_COMBINATIONS: tuple[Several, ...] = get_args(Several)
 
@@ -29,10 +29,10 @@ class Unit:
     """The input of one value: a text and, if the metric needs them, one of its references and the message.
 
     Attributes:
-        text: Never empty.
-        reference: Never empty; `""` for metrics that need none.
-        message: Never empty; `""` for metrics that need none.
-        others: Further references, of `joint` values only.
+        text: The text; not empty, except for metrics with `takes_empty`.
+        reference: The reference; `""` for metrics that need none.
+        message: The message; `""` for metrics that need none.
+        others: Further references, for `joint` values only.
     """
 
     text: str
@@ -43,15 +43,15 @@ class Unit:
 
 @dataclass(frozen=True)
 class UnitScores:
-    """One value for every unit, from a metric.
+    """Values of a metric, one for each unit.
 
     Attributes:
         name: Name of the series, such as `rouge-l`.
         values: Values of the units, shape (units,); nan is undefined.
         signature: Signature of the values.
-        higher_is_better: None where neither end is good in itself.
-        reasons: Why a unit has no value, by its position; `not_finite` where a nan has no entry.
-        truncated: Positions of the units that the model did not read to the end.
+        higher_is_better: Whether a high value is good; None if neither is.
+        reasons: Position of the unit -> reason of a missing value; without an entry, the reason is `not_finite`.
+        truncated: Positions of the units with a truncated text.
         counts: Sums of `Metric.counts` over all texts.
     """
 
@@ -66,7 +66,7 @@ class UnitScores:
 
 @dataclass(frozen=True)
 class CorpusScore:
-    """One value for all texts together.
+    """Value of all texts together.
 
     Attributes:
         value: Value of the corpus; None if it is undefined.
@@ -85,14 +85,14 @@ class TextScores:
 
     Attributes:
         name: Name of the series, such as `bertscore-f`.
-        values: One a text; shape (texts,); nan is undefined.
-        reasons: Why a text has no value; None where it has one.
-        signature: All that changes the values, in the manner of sacrebleu.
+        values: Values of the texts, shape (texts,); nan is undefined.
+        reasons: Reason of each missing value; None for texts with a value.
+        signature: Signature of the values, in the format of sacrebleu.
         corpus: Value of all texts together: the mean, or a value that the metric computes from all texts.
-        higher_is_better: None where neither end is good in itself.
-        n_missing: Texts without a value.
-        n_truncated: Texts that the model did not read to the end, or one of whose references it did not.
-        n_empty_references: Empty references of texts, which were left out.
+        higher_is_better: Whether a high value is good; None if neither is.
+        n_missing: Number of texts without a value.
+        n_truncated: Number of texts that were truncated, or have a truncated reference.
+        n_empty_references: Number of empty references, which are left out.
     """
 
     name: str
@@ -107,16 +107,17 @@ class TextScores:
 
 
 class Metric(ABC):
-    """A text metric, ready to be applied.
+    """Base class of text metrics.
 
     Attributes:
         names: Names of the series.
-        needs_reference: A unit is a pair of a text and one of its references.
-        needs_message: A unit holds the message that the text answers.
-        takes_empty: Empty texts have a value.
-        joins: It is defined for all references of a text at once; with `joint`, a unit then has them all.
-        independent: The value of a unit does not depend on other units, and the metric can be pickled: workers may
-            compute parts of a text list.
+        needs_reference: Whether a unit has a reference.
+        needs_message: Whether a unit has the message that the text answers.
+        takes_empty: Whether empty texts have a value.
+        joins: Whether the metric is defined for all references of a text at once; a unit of `joint` values has them
+            all.
+        independent: Whether the value of a unit is independent of other units and the metric can be pickled, so that
+            workers may score parts of the texts.
     """
 
     names: tuple[str, ...]
@@ -132,43 +133,43 @@ class Metric(ABC):
 
         Args:
             units: Units to score; may be empty.
-            batch_size: How many units a model reads together.
-            progress: Whether to show a progress bar; by default where standard error is a terminal.
+            batch_size: Number of units that a model reads together.
+            progress: Whether to show a progress bar; None if standard error is a terminal.
 
         Returns:
-            One series a name, in the order of `names`.
+            A series for each name, in the order of `names`.
         """
 
     def counts(self, texts: Sequence[str], references: Sequence[Sequence[str]]) -> tuple[int, ...]:
-        """Returns counts of some texts, of which `corpus` needs the sums over all texts; by default none.
+        """Returns counts of a part of the texts, whose sums over all parts `corpus` receives; by default none.
 
         Args:
-            texts: The texts that may have a value.
-            references: Their references; shape (texts, any number).
+            texts: Texts that may have a value.
+            references: List of references of each text.
         """
         return ()
 
     def corpus(
         self, series: UnitScores, texts: Sequence[str], references: Sequence[Sequence[str]]
     ) -> CorpusScore | None:
-        """Computes a value of all texts together; None if that is the mean of the values of texts.
+        """Computes the value of all texts together; None if it is the mean of the values of texts.
 
         Args:
-            series: The series that it is for, with the sums of `counts`.
-            texts: The texts that may have a value.
-            references: Their references; shape (texts, any number).
+            series: Series of the value, with the sums of `counts`.
+            texts: Texts that may have a value.
+            references: List of references of each text.
         """
         return None
 
 
 def signature(name: str, **parts: object) -> str:
-    """Returns name and parts, `name|part:value|...`, with the version of this package at the end."""
+    """Returns the signature `name|part:value|...`, which ends with the version of this package."""
     import fcconan
 
     return f"{name}|{join_parts({**parts, 'fcconan': fcconan.__version__})}"
 
 
 def mean(values: Floats) -> CorpusScore:
-    """Returns the mean over texts that have a value, without a signature."""
+    """Returns the mean of the texts with a value, without a signature."""
     there = values[np.isfinite(values)]
     return CorpusScore(float(there.mean()), "") if len(there) else CorpusScore(None, "", "no_values")

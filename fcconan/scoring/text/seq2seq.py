@@ -1,4 +1,4 @@
-"""Metrics by sequence-to-sequence models: BARTScore, and yes-no questions as UniEval asks them."""
+"""Metrics by sequence-to-sequence models: BARTScore, and yes-no questions in the format of UniEval."""
 
 import hashlib
 import string
@@ -16,11 +16,11 @@ from fcconan.scoring.text.scores import Metric, Unit, UnitScores
 class BartScore(Metric):
     """Precision, recall and F of BARTScore (Yuan et al., 2021): mean log-likelihoods per token, at most 0.
 
-    Precision is that of the text given the reference, recall that of the reference given the text, F their mean, as in
-    the multi-aspect paper. All tokens of the target count, those that the tokenizer adds included.
+    Precision is the value of the text given the reference, recall that of the reference given the text, and F their
+    mean, as in the multi-aspect paper. All tokens of the target count, including those that the tokenizer adds.
 
     Args:
-        model: A folder, or a name on the Hub, of any sequence-to-sequence model (facebook/bart-large-cnn).
+        model: Folder, or name on the Hub, of any sequence-to-sequence model (facebook/bart-large-cnn).
         options: See `ModelOptions`.
 
     Raises:
@@ -41,7 +41,7 @@ class BartScore(Metric):
         pairs = [(own.tokens, reference.tokens) for own, reference in encoded]
         values = np.full((3, len(units)), np.nan)
         lengths = [max(map(len, pair)) for pair in pairs]
-        for places in batches(lengths, batch_size, what="BARTScore", progress=progress):
+        for places in batches(lengths, batch_size, label="BARTScore", progress=progress):
             own, references = ([pairs[place][side] for place in places] for side in (0, 1))
             with reading(self._model):
                 values[0, places] = self._model.log_likelihoods(references, own).double().cpu().numpy()
@@ -60,14 +60,14 @@ class Question(Metric):
     """P(yes) / (P(yes) + P(no)) for the first word of the answer to a question (UniEval; Zhong et al., 2022).
 
     Args:
-        model: A folder, or a name on the Hub, of any sequence-to-sequence model (MingZhong/unieval-dialog); or one that
-            is loaded already, for several questions.
-        question: Input of the model, with the fields `{text}`, `{reference}` and `{message}` (the HS); a brace is
-            written twice. A text too long for the model loses the end of the question, so put the texts last.
+        model: Folder, or name on the Hub, of any sequence-to-sequence model (MingZhong/unieval-dialog); or a loaded
+            model, to share it between questions.
+        question: Input of the model, with the fields `{text}`, `{reference}` and `{message}` (the HS). Double other
+            braces. Inputs are truncated at the end, so put the texts last.
         name: Name of the series, such as `unieval-coherence`.
-        yes: The answer that counts for the text. Of longer answers only the first tokens that differ are looked at.
-        no: The answer that counts against it.
-        options: As in `ModelOptions`, for a model that is not loaded.
+        yes: Positive answer. Of two answers with several tokens, the first different tokens are compared.
+        no: Negative answer.
+        options: See `ModelOptions`; for a model that is not loaded.
 
     Raises:
         InputError: The model or the question cannot be used, or both answers have the same tokens.
@@ -88,7 +88,7 @@ class Question(Metric):
         try:
             fields = {field for _, field, _, _ in string.Formatter().parse(question) if field is not None}
         except ValueError as error:
-            raise InputError(f"the question of {name} is no template ({error}): write other braces twice") from error
+            raise InputError(f"the question of {name} is not a template ({error}): double other braces") from error
         if "text" not in fields or not fields <= set(_FIELDS):
             raise InputError(
                 f"the question of {name} has the fields {sorted(fields)}: give {{text}}, and {{reference}} and "
@@ -99,10 +99,10 @@ class Question(Metric):
         if not isinstance(model, ScoringModel):
             model = ScoringModel(model, "sequence-to-sequence", **options)
         self._model = model
-        self._start, self._yes, self._no = self._told_apart(yes, no)
+        self._start, self._yes, self._no = self._answer_tokens(yes, no)
 
-    def _told_apart(self, yes: str, no: str) -> tuple[list[int], int, int]:
-        """Returns the tokens that both answers begin with, and the two that come next."""
+    def _answer_tokens(self, yes: str, no: str) -> tuple[list[int], int, int]:
+        """Returns the common first tokens of both answers, and the first different token of each."""
         first, second = (self._model.encode(answer).tokens for answer in (yes, no))
         for place, (one, other) in enumerate(zip(first, second, strict=False)):
             if one != other:
@@ -110,7 +110,7 @@ class Question(Metric):
                 if unknown is not None and unknown in (one, other):
                     break
                 return first[:place], one, other
-        raise InputError(f"{self._model.name} cannot tell {yes!r} from {no!r} by its tokens: give other answers")
+        raise InputError(f"{self._model.name} has the same tokens for {yes!r} and {no!r}: give other answers")
 
     def score(self, units: Sequence[Unit], *, batch_size: int, progress: bool | None) -> list[UnitScores]:
         """Asks the question of every unit."""
@@ -123,7 +123,7 @@ class Question(Metric):
         values = np.full(len(units), np.nan)
         lengths = [len(row.tokens) for row in rows]
         (name,) = self.names
-        for places in batches(lengths, batch_size, what=name, progress=progress):
+        for places in batches(lengths, batch_size, label=name, progress=progress):
             with reading(self._model):
                 logits = self._model.first_logits([rows[place].tokens for place in places], self._start).double()
                 share = torch.sigmoid(logits[:, self._yes] - logits[:, self._no])  # the softmax over these two

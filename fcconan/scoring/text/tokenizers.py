@@ -1,4 +1,4 @@
-"""Tokenisers of the text metrics; none needs a download."""
+"""Tokenisers of the text metrics, which need no download."""
 
 import string
 from collections.abc import Callable, Iterator, Sequence
@@ -39,7 +39,7 @@ def plain(text: str) -> list[str]:
     return text.lower().translate(_PUNCTUATION).split()
 
 
-# Functions of modules, so that metrics can be sent to other processes.
+# Functions of the module, because metrics with lambdas cannot be pickled.
 _TOKENISERS: dict[str, Callable[[str], list[str]]] = {
     "white-space": str.split,
     "plain": plain,
@@ -53,8 +53,8 @@ def tokeniser(name: Tokens) -> Callable[[str], list[str]]:
 
     Args:
         name: `white-space`: the words between white space. `plain`: the same in lower case and without ASCII
-            punctuation. `13a`: mteval-v13a's, sacrebleu's default. `treebank`: nltk's `word_tokenize` without its
-            splitting into sentences.
+            punctuation. `13a`: mteval-v13a, the default of sacrebleu. `treebank`: nltk's `word_tokenize` without
+            sentence splitting.
 
     Raises:
         InputError: The tokeniser is unknown.

@@ -1,4 +1,4 @@
-"""Toxicity, or any other label, by a classifier of texts."""
+"""Toxicity, or another label, by a text classifier."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,12 +17,14 @@ Activation = Literal["softmax", "sigmoid"]
 class Toxicity(Metric):
     """Probability of one or several labels of a classifier.
 
-    Labels that exclude each other (softmax) add up; of others (sigmoid) the largest probability counts.
+    The value is the sum of the probabilities of exclusive labels (softmax), and the largest probability of others
+    (sigmoid).
 
     Args:
-        model: A folder, or a name on the Hub, of any classifier of texts (unitary/toxic-bert).
-        labels: The labels that mean toxic, by the names in the model's configuration.
-        activation: Activation; None: that of the configuration, sigmoid for several labels at once or a single one.
+        model: Folder, or name on the Hub, of any text classifier (unitary/toxic-bert).
+        labels: Names of the labels that mean toxic, from the model's configuration.
+        activation: Activation of the outputs. None for that of the configuration: sigmoid for multi-label models and
+            models with one label, otherwise softmax.
         name: Name of the series.
         options: See `ModelOptions`.
 
@@ -44,14 +46,14 @@ class Toxicity(Metric):
         check_names("activation", () if activation is None else [activation], get_args(Activation))
         self._model = ScoringModel(model, "classifier", **options)
         known = {str(label): int(place) for place, label in self._model.config.id2label.items()}
-        asked = [labels] if isinstance(labels, str) else list(labels)
-        unknown = [label for label in asked if label not in known]
-        if unknown or not asked:
+        chosen = [labels] if isinstance(labels, str) else list(labels)
+        unknown = [label for label in chosen if label not in known]
+        if unknown or not chosen:
             raise InputError(
                 f"{self._model.name} has the labels {', '.join(known)}, not {', '.join(unknown) or 'none at all'}: "
-                "say which of them mean toxic"
+                "give the labels that mean toxic"
             )
-        self._labels, self._places, self.names = sorted(asked), sorted({known[label] for label in asked}), (name,)
+        self._labels, self._places, self.names = sorted(chosen), sorted({known[label] for label in chosen}), (name,)
         several = self._model.config.problem_type == "multi_label_classification" or len(known) == 1
         self._activation: Activation = activation or ("sigmoid" if several else "softmax")
         if self._activation == "softmax" and len(self._places) == len(known):
@@ -62,7 +64,7 @@ class Toxicity(Metric):
         rows = [self._model.encode(unit.text) for unit in units]
         values = np.full(len(units), np.nan)
         (name,) = self.names
-        for places in batches([len(row.tokens) for row in rows], batch_size, what=name, progress=progress):
+        for places in batches([len(row.tokens) for row in rows], batch_size, label=name, progress=progress):
             with reading(self._model):
                 values[places] = self._probabilities([rows[place].tokens for place in places]).cpu().numpy()
         signature = self._model.signature(name, labels="+".join(self._labels), activation=self._activation)

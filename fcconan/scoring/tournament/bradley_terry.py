@@ -1,15 +1,15 @@
-"""Bradley-Terry strengths of systems from counts of wins: many fits at once, so that a bootstrap costs little.
+"""Bradley-Terry strengths of systems from counts of wins, with many fits at once for the bootstrap.
 
 The model (Bradley and Terry, 1952): system i beats j with the probability 1 / (1 + exp(s_j - s_i)). A tie is half a win
 for each. Strengths are on the scale of natural log odds, and their mean is 0. The objective to maximise is
 
     sum over i, j of  wins[i, j] * log(1 / (1 + exp(s_j - s_i)))  -  regularisation / 2 * sum over i of  s_i ** 2
 
-The last term is a normal prior with variance 1 / regularisation. Without it a system that wins or loses everything
-would have an infinite strength. The default, a standard deviation of 10, moves no other strength noticeably.
+The last term is a normal prior with variance 1 / regularisation. Without it, a system that wins or loses all its
+comparisons would have an infinite strength. The default, a standard deviation of 10, barely changes other strengths.
 
-The solver is Newton's method with the step of Sun and Tran-Dinh (2019) for generalised self-concordant functions, which
-cannot overshoot: where a full step would change a log odds by d, the share log(1 + d) / d of it is taken.
+The solver is Newton's method with the damped step of Sun and Tran-Dinh (2019) for generalised self-concordant
+functions, which cannot overshoot. If a full step changes a log odds by d, it is multiplied by log(1 + d) / d.
 """
 
 from dataclasses import dataclass
@@ -21,18 +21,18 @@ from fcconan.scoring.significance.intervals import CHUNK, divided, draws
 
 REGULARISATION = 0.01
 LIMIT = 200  # steps; a fit takes about 5 to 20
-NEAR = 0.3  # log odds
-CLOSE = 0.005  # as SMALL, for resamples with lengths
-SMALL = 1e-9  # a step that changes no log odds by more than this is the last: its error is the square of that
+NEAR = 0.3  # largest change of a log odds for an undamped step
+CLOSE = 0.005  # SMALL for resamples of length-controlled strengths
+SMALL = 1e-9  # largest change of a log odds in the last step, whose error is the square of this
 
 
 def strengths(wins: Floats, *, regularisation: float = REGULARISATION, start: Floats | None = None) -> Floats:
     """Fits Bradley-Terry strengths.
 
     Args:
-        wins: How often i beat j, a tie being half a win for both; shape (..., systems, systems).
-        regularisation: The precision of the prior; above 0.
-        start: Where to begin, shape (systems,); the result does not depend on it.
+        wins: Number of wins of i over j, a tie being half a win for both; shape (..., systems, systems).
+        regularisation: Precision of the prior; above 0.
+        start: Initial strengths, shape (systems,), which affect only the speed; None for 0.
 
     Returns:
         Strengths, shape (..., systems), of mean 0. They are comparable only where `connected` is true.
@@ -62,8 +62,8 @@ def _newton(wins: Floats, regularisation: float, start: Floats | None) -> Floats
         np.subtract(1, probability, out=probability)
         hessian *= probability
         total = hessian.sum(axis=2)
-        # All strengths may move together: a constant keeps that direction from being nearly singular. The gradient has
-        # no part in it, so the step is the same.
+        # The objective barely changes if all strengths move together. Adding a constant keeps the matrix from being
+        # nearly singular, and does not change the step, because the gradient is 0 in that direction.
         np.subtract(total.mean(axis=1)[:, None, None] / systems, hessian, out=hessian)
         hessian[:, diagonal, diagonal] += total + regularisation
         step = np.linalg.solve(hessian, gradient[:, :, None])[:, :, 0]
@@ -88,8 +88,8 @@ def _damping(change: Floats) -> Floats:
     return np.divide(np.log1p(change), change, out=np.ones_like(change), where=change > 0)
 
 
-def _reached(beats: Flags) -> Flags:
-    """Which systems are reached from which, in any number of steps; shape (..., systems, systems)."""
+def _reachable(beats: Flags) -> Flags:
+    """Returns whether j is reached from i in any number of steps; shape (..., systems, systems)."""
     size = beats.shape[-1]
     reached = (beats | np.eye(size, dtype=bool)).astype(np.float32)
     for _ in range(max(1, (size - 1).bit_length())):
@@ -98,28 +98,28 @@ def _reached(beats: Flags) -> Flags:
 
 
 def connected(wins: Floats) -> Flags:
-    """Whether comparisons connect all systems, directly or through others; shape (..., systems, systems) to (...).
+    """Returns whether comparisons connect all systems, directly or indirectly; shape (..., systems, systems) to (...).
 
-    Strengths of systems that nothing connects cannot be compared.
+    Strengths of systems that are not connected cannot be compared.
     """
-    return np.asarray(_reached((wins + wins.swapaxes(-1, -2)) > 0).all(axis=(-1, -2)))
+    return np.asarray(_reachable((wins + wins.swapaxes(-1, -2)) > 0).all(axis=(-1, -2)))
 
 
 def components(wins: Floats) -> list[list[int]]:
-    """Returns the positions of systems that comparisons connect, group by group; shape (systems, systems)."""
-    return _groups(_reached((wins + wins.T) > 0))
+    """Returns groups of positions of connected systems; `wins` has shape (systems, systems)."""
+    return _groups(_reachable((wins + wins.T) > 0))
 
 
 def separated(wins: Floats) -> list[list[int]]:
-    """Returns groups of systems of which none ever won even half a point against an earlier group, best group first.
+    """Returns groups of systems without a point against any earlier group, best group first.
 
-    More than one group means that the likelihood has no maximum (Ford, 1957): how far the groups are apart is the
-    regularisation's doing.
+    With more than one group, the likelihood has no maximum (Ford, 1957): distances between the groups depend on the
+    regularisation alone.
 
     Args:
-        wins: Shape (systems, systems), of systems that are connected.
+        wins: Number of wins of i over j, shape (systems, systems), for connected systems.
     """
-    reached = _reached(wins > 0)
+    reached = _reachable(wins > 0)
     groups = _groups(reached & reached.T)
     return sorted(groups, key=lambda group: -int(reached[group[0]].sum()))
 
@@ -135,13 +135,14 @@ class TournamentScores:
 
     Attributes:
         ranked: Positions of the systems with a readable verdict.
-        groups: Positions of the systems that comparisons connect.
+        groups: Positions of the systems of each connected group.
         separated: Result of `separated`; empty if the comparisons do not connect all systems.
-        met: How often each pair met; shape (pairs,), in the order of `itertools.combinations`.
-        shares: Percent of all points; nan for a system without a readable verdict.
-        strengths: nan where they cannot be compared.
-        drawn_shares: Shape (resamples, systems).
-        drawn_strengths: Shape (resamples, systems); nan where a resample does not connect the systems.
+        met: Number of comparisons of each pair, in the order of `itertools.combinations`; shape (pairs,).
+        shares: Percentage of all points, shape (systems,); nan for a system without a readable verdict.
+        strengths: Bradley-Terry strengths, shape (systems,); nan if they are not comparable.
+        drawn_shares: Shares in the resamples, shape (resamples, systems).
+        drawn_strengths: Strengths in the resamples, shape (resamples, systems); nan for resamples that do not connect
+            the systems.
     """
 
     ranked: list[int]
@@ -158,7 +159,8 @@ def score_tournament(per_item: Floats, regularisation: float, resamples: int, se
     """Computes shares and strengths, and resamples the items.
 
     Args:
-        per_item: How often i beat j on each item, a tie being half a win for both; shape (items, systems, systems).
+        per_item: Number of wins of i over j on each item, a tie being half a win for both; shape (items, systems,
+            systems).
         regularisation: See `strengths`.
         resamples: Number of resamples of the items, each with all its verdicts; a single item is not resampled.
         seed: Seed of the bootstrap.
@@ -170,7 +172,7 @@ def score_tournament(per_item: Floats, regularisation: float, resamples: int, se
     within = wins[np.ix_(ranked, ranked)]
     groups = components(within)
     resamples = resamples if count > 1 else 0
-    sums = _resampled(per_item, resamples, seed)
+    sums = _resample_sums(per_item, resamples, seed)
     del per_item
     found, drawn = np.full(size, np.nan), np.full((resamples, size), np.nan)
     apart: list[list[int]] = []
@@ -195,10 +197,10 @@ def score_tournament(per_item: Floats, regularisation: float, resamples: int, se
     )
 
 
-def _resampled(per_item: Floats, resamples: int, seed: int) -> Floats:
-    """Sums over resampled items; shape (items, systems, systems) to (resamples, systems, systems).
+def _resample_sums(per_item: Floats, resamples: int, seed: int) -> Floats:
+    """Computes sums over resampled items; shape (items, systems, systems) to (resamples, systems, systems).
 
-    They are the means of `bootstrap_means` times the number of items, without its copies of large arrays.
+    They equal the means of `bootstrap_means` times the number of items, and need less memory.
     """
     count, size = per_item.shape[:2]
     sums, done = np.zeros((resamples, size, size)), 0
@@ -218,11 +220,11 @@ class LengthControlled:
     """Strengths at equal length, and the effect of length.
 
     Attributes:
-        strengths: Shape (systems,), of mean 0.
-        weight: The log odds that a far longer reply gains; None where replies never differ in length.
-        scale: The standard deviation of the differences in length, in the unit of the lengths.
-        draws: Resampled strengths and, last, weights; shape (resamples, systems + 1), nan where the systems of a
-            resample are not connected.
+        strengths: Strengths at equal length, shape (systems,); their mean is 0.
+        weight: Log odds that a much longer reply gains; None if replies never differ in length.
+        scale: Standard deviation of the differences in length, in the unit of the lengths.
+        draws: Resampled strengths and, in the last column, weights; shape (resamples, systems + 1), nan for resamples
+            that do not connect the systems.
     """
 
     strengths: Floats
@@ -243,29 +245,28 @@ def length_controlled(
     resamples: int = 10_000,
     seed: int = 0,
 ) -> LengthControlled:
-    """Fits strengths together with the effect of the replies' lengths, after the idea of AlpacaEval 2.
+    """Fits strengths together with the effect of the replies' lengths, similar to AlpacaEval 2.
 
-    A logistic regression: log odds = s_first - s_second + weight * tanh(difference / scale). Both orders of a
-    comparison are equivalent, which centres the difference: its mean over both is 0, its standard deviation is `scale`,
-    the root of the mean square. Strengths are the log odds of replies of one length (Dubois et al., 2024,
-    "Length-Controlled AlpacaEval", without its term for the difficulty of an item). The weight is regularised as the
-    strengths are.
+    The model is a logistic regression: log odds = s_first - s_second + weight * tanh(difference / scale). Both orders
+    of a comparison are equivalent, so the mean difference is 0 and its standard deviation, `scale`, is the root mean
+    square. Strengths are log odds for replies of equal length (Dubois et al., 2024, "Length-Controlled AlpacaEval",
+    without its term for the difficulty of an item). Weight and strengths have the same regularisation.
 
-    Resamples of items are fitted again, from the estimate on, at the same scale.
+    The model is fitted again for each resample of the items, with the same scale.
 
     Args:
-        first: Positions of the systems named first; shape (comparisons,).
-        second: Those of the others.
-        outcome: 1 where the first won, 0 where the second won, 0.5 for a tie.
-        difference: Length of the first reply minus that of the second.
-        items: Positions of the items, 0 to the number of items - 1.
-        systems: How many systems there are.
+        first: Positions of the first systems, shape (comparisons,).
+        second: Positions of the second systems, shape (comparisons,).
+        outcome: 1 if the first system won, 0 if the second won, 0.5 for a tie; shape (comparisons,).
+        difference: Length of the first reply minus that of the second, shape (comparisons,).
+        items: Positions of the items, from 0 and without gaps; shape (comparisons,).
+        systems: Number of systems.
         regularisation: See `strengths`.
         resamples: Number of resamples of the items.
         seed: Seed of the bootstrap.
 
     Returns:
-        The estimate and its draws.
+        The estimate and its resamples.
     """
     order = np.argsort(items, kind="stable")
     first, second, items = first[order], second[order], items[order]
@@ -293,31 +294,31 @@ def length_controlled(
     )
     for fit in (found[None], drawn):
         fit[:, :systems] -= fit[:, :systems].mean(axis=1, keepdims=True)
-    drawn[~connected(_resampled(_games(first, second, items, systems), resamples, seed))] = np.nan
+    drawn[~connected(_resample_sums(_count_comparisons(first, second, items, systems), resamples, seed))] = np.nan
     return LengthControlled(found[:systems], float(found[systems]) if scale > 0 else None, scale, drawn)
 
 
-def _games(first: Ints, second: Ints, items: Ints, systems: int) -> Floats:
-    """How often each pair met on each item; shape (items, systems, systems)."""
+def _count_comparisons(first: Ints, second: Ints, items: Ints, systems: int) -> Floats:
+    """Counts the comparisons of each pair on each item; shape (items, systems, systems)."""
     games = np.zeros((int(items.max(initial=-1)) + 1, systems, systems))
     np.add.at(games, (items, first, second), 1.0)
     return games
 
 
 class _LengthModel:
-    """The logistic regression of `length_controlled`, fitted to many weightings of the comparisons at once.
+    """The logistic regression of `length_controlled`, for many weightings of the comparisons at once.
 
     Args:
-        design: A column for each system, 1 for the first and -1 for the second of a comparison, and the length; shape
-            (comparisons, systems + 1).
+        design: Design matrix, shape (comparisons, systems + 1): 1 for the first and -1 for the second system of a
+            comparison, and in the last column tanh(difference / scale).
         outcome: See `length_controlled`.
-        penalty: Second derivatives that do not depend on the fit; shape (systems + 1, systems + 1).
+        penalty: Constant part of the second derivatives, shape (systems + 1, systems + 1).
         regularisation: See `strengths`.
     """
 
     def __init__(self, design: Floats, outcome: Floats, penalty: Floats, regularisation: float) -> None:
         self.systems = design.shape[1] - 1
-        # Comparisons of one pair of systems share their columns but the last, and are summed.
+        # Comparisons of a pair of systems differ only in the last column, so they are summed.
         self.pairs, pair = np.unique(design[:, : self.systems], axis=0, return_inverse=True)
         self.order = np.argsort(pair.ravel(), kind="stable")
         self.starts = np.flatnonzero(np.diff(pair.ravel()[self.order], prepend=-1))
@@ -330,20 +331,20 @@ class _LengthModel:
         """Fits weighted comparisons.
 
         Args:
-            weights: Shape (fits, comparisons).
-            start: Where to begin; shape (systems + 1,).
-            tolerance: A step that changes no log odds by more is the last.
+            weights: Weights of the comparisons, shape (fits, comparisons).
+            start: Initial strengths and weight of length, shape (systems + 1,).
+            tolerance: Largest change of a log odds in the last step.
 
         Returns:
-            Strengths and, last, the weight of length; shape (fits, systems + 1).
+            Strengths and, in the last column, the weight of length; shape (fits, systems + 1).
         """
         weights = weights[:, self.order]
         fits, moving = np.tile(start, (len(weights), 1)), np.arange(len(weights))
         for _ in range(LIMIT):
             step = self._step(fits[moving], weights[moving])
-            # No log odds changes by more: the tanh of a difference in length is at most 1.
+            # Upper bound of the change of a log odds, because tanh is at most 1.
             change = np.ptp(step[:, : self.systems], axis=1) + np.abs(step[:, self.systems])
-            # A small step needs no damping, and squares the error.
+            # Near the solution, full steps converge quadratically.
             fits[moving] += step * np.where(change < NEAR, 1.0, _damping(change))[:, None]
             moving = moving[change > tolerance]
             if not len(moving):

@@ -5,8 +5,8 @@ from typing import Any
 
 from fcconan.data import counted
 
-LONGEST = 10  # names in a note
-MAJORITY = "majority"  # the rater of `majority_votes`; a release may hold `majority-released` as well
+MAX_NAMES = 10  # largest number of names in a note
+MAJORITY = "majority"  # rater of `majority_votes`; releases may have others, such as `majority-released`
 KINDS = {"human": "people", "model": "models", "metric": "metrics", None: "of unknown kind"}
 MAJORITIES = "majorities"
 
@@ -22,10 +22,10 @@ def tournament_notes(result: Mapping[str, Any]) -> list[str]:
 
 def _left_out(result: Mapping[str, Any]) -> Iterator[str]:
     total = counted(result["n_verdicts"], "verdict")
-    for name, what in (("invalid", "invalid"), ("unresolved", "unresolved (no majority)")):
+    for name, label in (("invalid", "invalid"), ("unresolved", "unresolved (no majority)")):
         if number := result[name]:
-            are, count = _form(number, "is", "are"), _form(number, "counts", "count")
-            yield f"{number} of {total} {are} {what} and {count} for no system."
+            are, count = _inflect(number, "is", "are"), _inflect(number, "counts", "count")
+            yield f"{number} of {total} {are} {label} and {count} for no system."
 
 
 def _pairs(result: Mapping[str, Any]) -> Iterator[str]:
@@ -52,7 +52,7 @@ def _pairs(result: Mapping[str, Any]) -> Iterator[str]:
     if len(result["separated"]) > 1:
         yield (
             "No system of a later one of these groups won a point from an earlier one: "
-            f"{_groups(result['separated'])}. How far their strengths are apart is the regularisation's doing."
+            f"{_groups(result['separated'])}. Distances between their strengths depend on the regularisation alone."
         )
 
 
@@ -63,10 +63,10 @@ def _pooled(result: Mapping[str, Any]) -> Iterator[str]:
         mixed = len(set(kinds.values())) > 1 and "human" in kinds.values()
         choice = "choose with --rater" + (" or --filter rater_kind=human" if mixed else "")
         if MAJORITIES in raters:
-            choice = "choose one with --rater, for a majority is made of the verdicts of others"
+            choice = "choose one with --rater, because a majority consists of verdicts of the others"
         elif not majority:
             choice += ", or take --majority"
-        who = f"{counted(len(kinds), 'rater')} ({_who(raters)})"
+        who = f"{counted(len(kinds), 'rater')} ({_describe_raters(raters)})"
         yield (
             f"The majority is that of {who}: {choice}."
             if majority
@@ -80,7 +80,7 @@ def _pooled(result: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _by_kind(kinds: Mapping[str, str | None]) -> dict[str, list[str]]:
-    """Divides raters into people, models, metrics, others, and majorities, which are none of these."""
+    """Groups raters: people, models, metrics, raters of unknown kind, and majorities."""
     found: dict[str, list[str]] = {title: [] for title in (*KINDS.values(), MAJORITIES)}
     for name, kind in kinds.items():
         is_majority = name == MAJORITY or name.startswith(f"{MAJORITY}-")
@@ -88,8 +88,8 @@ def _by_kind(kinds: Mapping[str, str | None]) -> dict[str, list[str]]:
     return {title: names for title, names in found.items() if names}
 
 
-def _who(raters: Mapping[str, list[str]]) -> str:
-    """Counts people and names the others."""
+def _describe_raters(raters: Mapping[str, list[str]]) -> str:
+    """Returns the number of people and the names of other raters."""
     if set(raters) == {KINDS[None]}:
         return _names(raters[KINDS[None]])
     return "; ".join(
@@ -101,11 +101,11 @@ def _verdicts(result: Mapping[str, Any]) -> Iterator[str]:
     if both := result["n_both_orders"]:
         flipped = result["n_flipped"]
         yield (
-            f"{counted(both, 'verdict')} {_form(both, 'was', 'were')} given in both orders; {flipped} of them "
-            f"{_form(flipped, 'disagrees and is a tie', 'disagree and are ties')}."
+            f"{counted(both, 'verdict')} {_inflect(both, 'was', 'were')} given in both orders; {flipped} of them "
+            f"{_inflect(flipped, 'disagrees and is a tie', 'disagree and are ties')}."
         )
     if repeated := result["n_repeated"]:
-        repeat = _form(repeated, "repeats a verdict and counts", "repeat a verdict and count")
+        repeat = _inflect(repeated, "repeats a verdict and counts", "repeat a verdict and count")
         yield f"{counted(repeated, 'row')} {repeat} once."
     if (result.get("length_controlled") or {}).get("weight") is not None:
         yield (
@@ -119,11 +119,11 @@ def _intervals(result: Mapping[str, Any]) -> Iterator[str]:
     if result["n_items"] == 1:
         yield "One item cannot be resampled: there are no intervals."
     elif lost:
-        does, leave = _form(lost, "does", "do"), _form(lost, "leave it out", "leave them out")
+        does, leave = _inflect(lost, "does", "do"), _inflect(lost, "leave it out", "leave them out")
         yield f"{counted(lost, 'resample')} {does} not connect all systems; the intervals of strengths {leave}."
 
 
-def _form(number: int, one: str, several: str) -> str:
+def _inflect(number: int, one: str, several: str) -> str:
     return one if number == 1 else several
 
 
@@ -133,4 +133,4 @@ def _groups(groups: Iterable[Iterable[str]]) -> str:
 
 def _names(names: Iterable[str]) -> str:
     every = list(names)
-    return ", ".join(every[:LONGEST]) + (", ..." if len(every) > LONGEST else "")
+    return ", ".join(every[:MAX_NAMES]) + (", ..." if len(every) > MAX_NAMES else "")

@@ -1,4 +1,4 @@
-"""Verdicts on pairs of replies: reading and checking them, majority votes, disagreement."""
+"""Verdicts on pairs of replies: validation, majority votes and disagreement."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -24,21 +24,22 @@ class Verdicts:
     """Verdicts, one for each rater and pair of replies.
 
     Attributes:
-        systems: Names, in alphabetical order.
-        items: Ids, in alphabetical order.
-        raters: Names, in alphabetical order.
-        first: Positions of the systems that the rows call `system_a`; shape (verdicts,), as all that follow.
-        second: Positions of those that they call `system_b`.
-        outcome: 1 where the first won, 0 where the second won, 0.5 for a tie, nan where the verdict is invalid.
-        item: Positions of the items.
-        rater: Positions of the raters.
-        replies: Ids of the two replies; None where the row has none.
-        unresolved: Whether an invalid verdict is one for want of a majority.
+        systems: Names of the systems, in alphabetical order.
+        items: Ids of the items, in alphabetical order.
+        raters: Names of the raters, in alphabetical order.
+        first: Positions of the systems in the column `system_a`, shape (verdicts,).
+        second: Positions of the systems in the column `system_b`, shape (verdicts,).
+        outcome: 1 if the first system won, 0 if the second won, 0.5 for a tie, nan for an invalid verdict; shape
+            (verdicts,).
+        item: Positions of the items, shape (verdicts,).
+        rater: Positions of the raters, shape (verdicts,).
+        replies: Ids of the two replies of each verdict; None if the row has no id.
+        unresolved: Whether the verdict is invalid because there was no majority, shape (verdicts,).
         kinds: Kinds of the raters, from `fcconan.data.schemas.RATER_KINDS`; None if no row states the kind.
         corpora: Items of each corpus, for rows with a column `corpus`.
         n_repeated: Number of rows that repeat an earlier row and are ignored.
         n_both_orders: Number of verdicts that were given in both orders and merged.
-        n_flipped: Number of these whose orders disagree, which makes a tie.
+        n_flipped: Number of these whose orders disagree, which are ties.
     """
 
     systems: tuple[str, ...]
@@ -58,10 +59,10 @@ class Verdicts:
     n_flipped: int = 0
 
     def wins(self, rater: int | None = None) -> Floats:
-        """How often i beat j on each item, a tie being half a win for both; shape (items, systems, systems).
+        """Counts the wins of i over j on each item, a tie being half a win for both; shape (items, systems, systems).
 
         Args:
-            rater: The position of the rater whose verdicts count; None for all.
+            rater: Position of the rater whose verdicts count; None for all raters.
         """
         there = ~np.isnan(self.outcome)
         if rater is not None:
@@ -75,16 +76,16 @@ class Verdicts:
         return wins
 
 
-class _Given(NamedTuple):
+class _ComparisonRow(NamedTuple):
     """A row of comparisons.
 
     Attributes:
-        place: Place of the row, for messages.
+        place: Location of the row, for messages.
         item: The item.
         rater: The rater.
         sides: System and reply of a and of b.
         verdict: `a`, `b`, `tie` or `invalid`.
-        unresolved: Whether an invalid verdict is one for want of a majority.
+        unresolved: Whether the verdict is invalid because there was no majority.
     """
 
     place: str
@@ -96,13 +97,13 @@ class _Given(NamedTuple):
 
 
 @dataclass
-class _Judged:
+class _PairVerdicts:
     """The verdicts of one rater on one pair of replies.
 
     Attributes:
-        turned: Whether the first row names the systems in the other order than the alphabetical one.
-        verdicts: Whether the order is the other one -> the verdict in that order.
-        unresolved: Whether a verdict is missing for want of a majority.
+        turned: Whether the first row has the systems in reverse alphabetical order.
+        verdicts: Whether the order is reverse -> verdict in that order.
+        unresolved: Whether a verdict is invalid because there was no majority.
     """
 
     turned: bool
@@ -117,7 +118,7 @@ class _Judged:
 
     @property
     def verdict(self) -> str:
-        """The verdict in the order of the first row: a tie where the orders disagree, invalid where one of them is."""
+        """Verdict in the order of the first row: a tie if the orders disagree, invalid if one of them is invalid."""
         if "invalid" in self.verdicts.values():
             return "invalid"
         return "tie" if self.flipped else self.verdicts[self.turned]
@@ -126,45 +127,45 @@ class _Judged:
 def read_verdicts(comparisons: Iterable[Row]) -> Verdicts:
     """Reads comparisons.
 
-    A verdict that a rater repeats counts once. One that was given in both orders counts once, too: as a tie if the
-    orders disagree, as invalid if one of them is, as in `fcconan judge compare`. Rows that name no reply
-    of a system are on the reply that other rows on that item and these two systems name.
+    A repeated verdict of a rater counts once. A verdict in both orders counts once, too: as a tie if the orders
+    disagree, as invalid if one of them is invalid, as in `fcconan judge compare`. Missing reply ids are those of other
+    rows on the same item and systems.
 
     Args:
-        comparisons: Rows with `item_id`, `system_a`, `system_b` and `verdict` (`a`, `b`, `tie` or `invalid`), and where
-            they are there `rater`, `rater_kind`, `reply_a`, `reply_b`, `corpus` and `reason`. The reason `unresolved`
+        comparisons: Rows with `item_id`, `system_a`, `system_b` and `verdict` (`a`, `b`, `tie` or `invalid`), and
+            optionally `rater`, `rater_kind`, `reply_a`, `reply_b`, `corpus` and `reason`. The reason `unresolved`
             (there is no majority) is counted separately.
 
     Raises:
-        InputError: There are none; or a row cannot be read, compares a system with itself, contradicts another one of
-            the same rater, has a reply that belongs to another item or system, or names none where other rows name
-            several; or a rater is of two kinds.
+        InputError: There are no comparisons, or a row is invalid. A row is invalid if a value is missing or unknown; if
+            it compares a system with itself; if it contradicts another row in the rater's verdict or kind; if a reply
+            belongs to another item or system; or if it lacks a reply id and other rows have several.
     """
     homes: dict[str, tuple[str, str]] = {}
     kinds: dict[str, str] = {}
     corpora: dict[str, set[str]] = {}
-    rows: list[_Given] = []
+    rows: list[_ComparisonRow] = []
     for number, row in enumerate(comparisons, start=1):
         place = row_place(row, "comparison", number)
-        rows.append(_read(row, place, homes, kinds))
+        rows.append(_read_row(row, place, homes, kinds))
         if corpus := id_of(row, "corpus", place):
             corpora.setdefault(corpus, set()).add(rows[-1].item)
     if not rows:
         raise InputError("there are no comparisons: give rows with item_id, system_a, system_b, verdict and rater")
-    found: dict[tuple[str, str, Side, Side], _Judged] = {}
-    for place, item, rater, (a, b), verdict, unresolved in _with_replies(rows):
+    found: dict[tuple[str, str, Side, Side], _PairVerdicts] = {}
+    for place, item, rater, (a, b), verdict, unresolved in _add_reply_ids(rows):
         turned = b[0] < a[0]
-        judged = found.setdefault((item, rater, b, a) if turned else (item, rater, a, b), _Judged(turned))
+        judged = found.setdefault((item, rater, b, a) if turned else (item, rater, a, b), _PairVerdicts(turned))
         judged.unresolved |= unresolved
         before = judged.verdicts.setdefault(turned, verdict)
         if before != verdict:
             raise InputError(
-                f"{place}: {rater} said {before!r} before and now {verdict!r} of {a[0]} and {b[0]} on the item {item}, "
-                "expected one verdict; remove one of them"
+                f"{place}: the verdict of {rater} on {a[0]} and {b[0]}, item {item}, is {verdict!r}, but {before!r} in "
+                "an earlier row; remove one of them"
             )
     systems = sorted({side[0] for _, _, *sides in found for side in sides})
     items, raters = sorted({item for item, *_ in found}), sorted({rater for _, rater, *_ in found})
-    # First the side that the first row names first.
+    # Sides are in the order of the first row.
     sides = [(b, a) if judged.turned else (a, b) for (_, _, a, b), judged in found.items()]
     return Verdicts(
         tuple(systems),
@@ -190,8 +191,8 @@ def _positions(names: Sequence[str], wanted: Iterable[str]) -> Ints:
     return np.array([places[name] for name in wanted], dtype=np.int64)
 
 
-def _with_replies(read: list[_Given]) -> list[_Given]:
-    """Names the replies of rows without any, so that raters whose rows have ids and others judge the same pairs."""
+def _add_reply_ids(read: list[_ComparisonRow]) -> list[_ComparisonRow]:
+    """Adds missing reply ids from other rows on the same item and systems, so that all raters judge the same pairs."""
     known: dict[tuple[str, frozenset[str], str], dict[str, None]] = {}
     for _, item, _, sides, *_ in read:
         systems = frozenset(system for system, _ in sides)
@@ -205,24 +206,24 @@ def _with_replies(read: list[_Given]) -> list[_Given]:
         place, item, _, sides, *_ = given
         systems = frozenset(system for system, _ in sides)
         a, b = (
-            (system, reply or _only(known.get((item, systems, system), {}), place, system, item))
+            (system, reply or _single_reply(known.get((item, systems, system), {}), place, system, item))
             for system, reply in sides
         )
         new.append(given if (a, b) == sides else given._replace(sides=(a, b)))
     return new
 
 
-def _only(replies: Iterable[str], place: str, system: str, item: str) -> str | None:
+def _single_reply(replies: Iterable[str], place: str, system: str, item: str) -> str | None:
     named = list(replies)
     if len(named) > 1:
         raise InputError(
-            f"{place}: no reply of {system} to the item {item} is named, but other rows name "
-            f"{len(named)} ({', '.join(named[:3])}), expected at most one; write reply_a and reply_b in every row"
+            f"{place}: the reply of {system} to the item {item} has no id, but other rows have "
+            f"{len(named)} ids ({', '.join(named[:3])}), expected at most one; write reply_a and reply_b in every row"
         )
     return named[0] if named else None
 
 
-def _read(row: Row, place: str, homes: dict[str, tuple[str, str]], kinds: dict[str, str]) -> _Given:
+def _read_row(row: Row, place: str, homes: dict[str, tuple[str, str]], kinds: dict[str, str]) -> _ComparisonRow:
     item, a, b = (required_id(row, column, place) for column in ("item_id", "system_a", "system_b"))
     if a == b:
         raise InputError(f"{place}: {a} is compared with itself, expected two systems; remove that row")
@@ -241,25 +242,26 @@ def _read(row: Row, place: str, homes: dict[str, tuple[str, str]], kinds: dict[s
             )
     rater, kind = id_of(row, "rater", place) or NO_RATER, id_of(row, "rater_kind", place)
     record_kind(kinds, rater, kind, place)
-    return _Given(place, item, rater, sides, verdict, verdict == "invalid" and row.get("reason") == "unresolved")
+    return _ComparisonRow(
+        place, item, rater, sides, verdict, verdict == "invalid" and row.get("reason") == "unresolved"
+    )
 
 
 def majority_votes(comparisons: Iterable[Row] | Verdicts, *, rater: str = "majority") -> list[dict[str, Any]]:
-    """Makes one verdict of all that raters gave on a pair of replies: the one that more than half of them gave.
+    """Computes the verdict of more than half of the raters on each pair of replies.
 
-    A rater whose verdict is invalid is one of them, and votes for nothing. A pair that one rater judged keeps that
-    verdict.
+    Raters with an invalid verdict count in the number of raters. The verdict of a single rater is the majority.
 
     Args:
-        comparisons: Rows as `read_verdicts` takes them, or its result.
-        rater: The name of the majority.
+        comparisons: Rows of `read_verdicts`, or its result.
+        rater: Name of the majority.
 
     Returns:
-        Rows as `read_verdicts` takes them. Without such a majority the verdict is `invalid`, with the reason
-        `unresolved`; where all are invalid it is `no_verdicts`. `n_raters` is the number of raters of the pair.
+        Rows of `read_verdicts`. Without a majority the verdict is `invalid`, with the reason `unresolved`, or
+        `no_verdicts` if all verdicts are invalid. `n_raters` is the number of raters of the pair.
 
     Raises:
-        InputError: As `read_verdicts`.
+        InputError: See `read_verdicts`.
     """
     pairs, table = _judged_pairs(_as_verdicts(comparisons))
     rows = []
@@ -283,18 +285,18 @@ def majority_votes(comparisons: Iterable[Row] | Verdicts, *, rater: str = "major
 
 
 def disagreement(comparisons: Iterable[Row] | Verdicts) -> dict[str, int]:
-    """Counts how far raters agree on the pairs of replies that two or more of them judged.
+    """Counts the pairs of replies with two or more raters by the raters' agreement.
 
     Args:
-        comparisons: Rows as `read_verdicts` takes them, or its result.
+        comparisons: Rows of `read_verdicts`, or its result.
 
     Returns:
-        `n` (such pairs), which is the sum of `unanimous`, `majority` (more than half, not all, gave one verdict) and
-        `unresolved` (no verdict has a majority, invalid ones counting for none); and `three_way`, the unresolved ones
-        for which a, b and tie were all given.
+        `n` (number of pairs), `unanimous`, `majority` (more than half of the raters, but not all, gave the same valid
+        verdict), `unresolved` (the others), and `three_way` (unresolved pairs with verdicts a, b and tie). `n` is the
+        sum of `unanimous`, `majority` and `unresolved`.
 
     Raises:
-        InputError: As `read_verdicts`.
+        InputError: See `read_verdicts`.
     """
     _, table = _judged_pairs(_as_verdicts(comparisons))
     given = (table != NONE).sum(axis=0)
@@ -312,18 +314,18 @@ def disagreement(comparisons: Iterable[Row] | Verdicts) -> dict[str, int]:
 
 
 def verdict_table(comparisons: Iterable[Row] | Verdicts) -> tuple[list[str], Floats]:
-    """Returns verdicts as `fcconan.scoring.measure_agreement` takes them, with the domain (0, 1, 2): a, b, tie.
+    """Returns verdicts as input of `fcconan.scoring.measure_agreement`, with the domain (0, 1, 2) for a, b, tie.
 
-    Sides are those of the first row of a pair: Cohen's kappa depends on the order of the two systems.
+    The sides a and b are those of the first row of a pair; Cohen's kappa depends on this order.
 
     Args:
-        comparisons: Rows as `read_verdicts` takes them, or its result.
+        comparisons: Rows of `read_verdicts`, or its result.
 
     Returns:
-        The raters, and their verdicts, shape (raters, pairs of replies); nan where a rater gave none or an invalid one.
+        Names of the raters, and their verdicts, shape (raters, pairs of replies); nan for missing and invalid verdicts.
 
     Raises:
-        InputError: As `read_verdicts`.
+        InputError: See `read_verdicts`.
     """
     verdicts = _as_verdicts(comparisons)
     _, table = _judged_pairs(verdicts)
@@ -331,13 +333,13 @@ def verdict_table(comparisons: Iterable[Row] | Verdicts) -> tuple[list[str], Flo
 
 
 def pair_items(comparisons: Iterable[Row] | Verdicts) -> list[str]:
-    """Returns the item of every pair of replies, in the order of the columns of `verdict_table`.
+    """Returns the item of each pair of replies, in the order of the columns of `verdict_table`.
 
     Args:
-        comparisons: Rows as `read_verdicts` takes them, or its result.
+        comparisons: Rows of `read_verdicts`, or its result.
 
     Raises:
-        InputError: As `read_verdicts`.
+        InputError: See `read_verdicts`.
     """
     return [item for item, _, _ in _judged_pairs(_as_verdicts(comparisons))[0]]
 
@@ -347,11 +349,11 @@ def _as_verdicts(comparisons: Iterable[Row] | Verdicts) -> Verdicts:
 
 
 def _judged_pairs(verdicts: Verdicts) -> tuple[list[tuple[str, Side, Side]], Ints]:
-    """Returns item and sides of every pair of replies, as in its first row, and the raters' verdicts.
+    """Returns the pairs of replies and the raters' verdicts on them.
 
     Returns:
-        The pairs, and positions in `CODES`, or the number after the last for an invalid verdict, or `NONE`; shape
-        (raters, pairs).
+        Item and sides of each pair, in the order of its first row; and verdicts, shape (raters, pairs), as positions in
+        `CODES`, `len(CODES)` for an invalid verdict, `NONE` for a missing one.
     """
     places: dict[tuple[int, Side, Side], int] = {}
     columns, turned = [], []

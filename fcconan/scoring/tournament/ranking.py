@@ -1,4 +1,4 @@
-"""Tournaments: from verdicts on pairs of replies to a ranking of systems.
+"""Tournaments: rankings of systems from verdicts on pairs of replies.
 
 A system gets a point for every win and half a point for every tie; its share is the percentage of all points (Zubiaga
 et al., 2024, section 4.1). Shares compare systems fairly only if all pairs met equally often, so results also have
@@ -41,7 +41,7 @@ from fcconan.scoring.tournament.preferences import OUTCOME, Verdicts, majority_v
 LENGTH_UNIT = "words"
 SCORES = ("share", "bradley_terry")
 CORRELATIONS = {"spearman": SPEARMAN, "kendall": KENDALL_B, "pearson": PEARSON}
-DIGITS = 11  # of shares in percent and of strengths
+DIGITS = 11  # decimals of shares (in percent) and strengths
 
 
 def rank_systems(
@@ -59,10 +59,10 @@ def rank_systems(
     """Ranks systems by points, shares and Bradley-Terry strengths.
 
     Args:
-        comparisons: Rows as `read_verdicts` takes them, or its result. Verdicts of several raters are all
-            counted: choose raters, or take the majority, where they should not be.
+        comparisons: Rows of `read_verdicts`, or its result. Verdicts of all raters are pooled; to avoid this, choose
+            raters or use `majority`.
         population: Source of the rows, for the signature: a dataset with its fingerprint, or a file.
-        majority: Whether raters have one verdict together (`majority_votes`).
+        majority: Whether to use the verdicts of the raters' majority (`majority_votes`).
         lengths: Number of words of every reply by its id, for the length-controlled strengths; None for none.
         baseline: System that all others are tested against; None for all pairs.
         regularisation: Precision of the prior of the strengths (`fcconan.scoring.tournament.bradley_terry`); above 0.
@@ -71,18 +71,21 @@ def rank_systems(
         confidence: Confidence level of the intervals.
 
     Returns:
-        `signature`, `systems` (best first), `invalid`, `unresolved` (majorities that are none), `missing_pairs`,
-        `missing_by_rater` (for raters who left out a pair of systems), `missing_by_corpus` (likewise), `rater_kinds`,
-        `corpora` (items of each), and further counts, the matrices of wins and ties, and `notes` for people.
-        `comparisons` (tests of differences between win rates, rows of `SystemTest`), `families` and `tests_signature`.
-        `bradley_terry`, with its interval `low` and `high`, is None with a `reason`: `no_verdicts` (no readable
-        verdict) or `disconnected` (no comparisons connect all systems). `length_controlled`, if lengths are given, has
-        the `reason` `disconnected` or `equal_lengths` (length has no weight). Raters, kinds and corpora are those of
-        the rows, with `majority`, too, except `raters`. Percentile intervals of few items are too narrow: in
-        simulations of 20 items they held the truth in 92 % of the cases, of 80 or more in 94 %.
+        A dict with `signature`, `systems` (best first), `invalid` and `unresolved` (numbers of verdicts),
+        `missing_pairs`, `missing_by_rater` and `missing_by_corpus` (pairs of systems without a verdict), `rater_kinds`,
+        `corpora` (number of items of each), further counts, matrices of wins and ties, `notes`, `comparisons` (tests of
+        differences between win rates, rows of `SystemTest`), `families` and `tests_signature`.
+
+        `bradley_terry`, with its interval `low` and `high`, may be None with a `reason`: `no_verdicts` (no readable
+        verdict) or `disconnected` (no comparisons connect all systems). `length_controlled`, if lengths are given, may
+        have the `reason` `disconnected` or `equal_lengths` (length has no weight). With `majority`, kinds and corpora
+        are still those of the rows.
+
+        Percentile intervals of few items are too narrow: in simulations they covered the true value in 92 % of the
+        cases with 20 items, and in 94 % with 80 or more.
 
     Raises:
-        InputError: As `read_verdicts`; or no verdict is readable, a number is out of range, or the baseline is
+        InputError: See `read_verdicts`; or no verdict is readable, a number is out of range, or the baseline is
             unknown.
 
     Examples:
@@ -111,8 +114,8 @@ def rank_systems(
         "missing_pairs": [
             [*pair] for pair, met in zip(combinations(verdicts.systems, 2), fit.met, strict=True) if met == 0
         ],
-        "missing_by_rater": _missing_by(given, given.raters, np.eye(len(given.raters), dtype=bool)[:, given.rater]),
-        "missing_by_corpus": _missing_by(given, list(given.corpora), _by_corpus(given)),
+        "missing_by_rater": _missing_pairs(given, given.raters, np.eye(len(given.raters), dtype=bool)[:, given.rater]),
+        "missing_by_corpus": _missing_pairs(given, list(given.corpora), _by_corpus(given)),
         "groups": [[verdicts.systems[i] for i in group] for group in fit.groups],
         "separated": [[verdicts.systems[i] for i in group] for group in fit.separated],
         "n_items": len(verdicts.items),
@@ -182,16 +185,16 @@ def _signature(result: Mapping[str, Any], population: str) -> str:
 
 
 def _by_corpus(verdicts: Verdicts) -> Flags:
-    """Whether each verdict is on an item of each corpus; shape (corpora, verdicts)."""
+    """Returns whether each verdict is on an item of each corpus; shape (corpora, verdicts)."""
     of = [[item in items for item in verdicts.items] for items in verdicts.corpora.values()]
     return np.array(of, dtype=bool).reshape(len(of), len(verdicts.items))[:, verdicts.item]
 
 
-def _missing_by(verdicts: Verdicts, names: Sequence[str], parts: Flags) -> dict[str, list[list[str]]]:
-    """Names the pairs of systems of which a part of the verdicts has no readable one, for parts that lack any.
+def _missing_pairs(verdicts: Verdicts, names: Sequence[str], parts: Flags) -> dict[str, list[list[str]]]:
+    """Returns the pairs of systems without a readable verdict, for the parts of the verdicts that lack any.
 
     Args:
-        verdicts: All.
+        verdicts: All verdicts.
         names: Names of the parts.
         parts: Whether each verdict belongs to each part, shape (parts, verdicts).
     """
@@ -220,8 +223,8 @@ def _systems(
     verdicts: Verdicts, fit: TournamentScores, matrix: Mapping[str, Any], confidence: float
 ) -> list[dict[str, Any]]:
     wins, ties = np.array(matrix["wins"]), np.array(matrix["ties"])
-    low, high = _ends(fit.drawn_strengths, confidence)
-    share_low, share_high = _ends(fit.drawn_shares, confidence)
+    low, high = _interval_ends(fit.drawn_strengths, confidence)
+    share_low, share_high = _interval_ends(fit.drawn_shares, confidence)
     unread = {"invalid": np.isnan(verdicts.outcome) & ~verdicts.unresolved, "unresolved": verdicts.unresolved}
     rows = []
     for i, name in enumerate(verdicts.systems):
@@ -251,7 +254,7 @@ def _best_first(row: Mapping[str, Any]) -> tuple[float, ...]:
     return tuple(np.inf if row[key] is None else -row[key] for key in ("bradley_terry", "share"))
 
 
-def _ends(draws: Floats, confidence: float) -> tuple[list[float | None], list[float | None]]:
+def _interval_ends(draws: Floats, confidence: float) -> tuple[list[float | None], list[float | None]]:
     if not len(draws):
         return [None] * draws.shape[1], [None] * draws.shape[1]
     low, high = percentile_interval(draws, confidence)
@@ -300,7 +303,7 @@ def _length_controlled(
         resamples=settings["resamples"] if len(items) > 1 else 0,
         seed=settings["seed"],
     )
-    low, high = _ends(found.draws, confidence)
+    low, high = _interval_ends(found.draws, confidence)
     rows = [
         {"name": verdicts.systems[i], "bradley_terry": float(found.strengths[at]), "low": low[at], "high": high[at]}
         for at, i in enumerate(ranked.tolist())
@@ -325,12 +328,12 @@ def compare_raters(
     seed: int = 0,
     confidence: float = 0.95,
 ) -> list[dict[str, Any]]:
-    """Correlates the tables of every pair of raters.
+    """Correlates the scores of systems by each pair of raters.
 
-    Each rater's table comes from all of that rater's verdicts; resamples draw from the items of all raters.
+    A rater's scores are those of all verdicts of that rater; resamples draw from the items of all raters.
 
     Args:
-        comparisons: Rows as `read_verdicts` takes them, or its result.
+        comparisons: Rows of `read_verdicts`, or its result.
         score: `share` or `bradley_terry`.
         regularisation: See `rank_systems`.
         resamples: Number of resamples of the items; 0 for no intervals.
@@ -343,7 +346,7 @@ def compare_raters(
         value, which the interval leaves out) and `reason` (`too_few_systems` or `constant` where there is no value).
 
     Raises:
-        InputError: As `read_verdicts`; or the score is unknown.
+        InputError: See `read_verdicts`; or the score is unknown.
     """
     check_names("score", [score], SCORES)
     _check(regularisation, resamples, confidence)
@@ -360,7 +363,7 @@ def compare_raters(
             row |= {"a": a, "b": b, "score": score, "low": None, "high": None, "n_undefined": 0}
             if row["value"] is not None:
                 drawn = _correlation(draws[a][:, both], draws[b][:, both], row["coefficient"])[:, None]
-                (row["low"],), (row["high"],) = _ends(drawn, confidence)
+                (row["low"],), (row["high"],) = _interval_ends(drawn, confidence)
                 row["n_undefined"] = int(np.isnan(drawn).sum())
             rows.append(row)
     return rows
@@ -370,8 +373,8 @@ def correlate_tables(x: Mapping[str, float | None], y: Mapping[str, float | None
     """Correlates two tables of scores by system, such as a published one and a recomputed one.
 
     Args:
-        x: Scores by system; None is missing.
-        y: The other table.
+        x: System -> score; None is missing.
+        y: System -> score of the other table.
 
     Returns:
         Rows with `coefficient` (one of `CORRELATIONS`), `value`, `n` (systems in both), `n_missing` (other systems) and
@@ -397,7 +400,7 @@ def _correlated(x: Floats, y: Floats) -> list[dict[str, Any]]:
 
 
 def _correlation(x: Floats, y: Floats, name: str) -> Floats:
-    """Correlations of scores; shape (tables, systems) to (tables,), nan where one of the two is constant or missing."""
-    # Rounded, because scores that differ by rounding are ties.
+    """Correlates scores, shape (tables, systems) to (tables,); nan if x or y is constant or a score is missing."""
+    # Scores that differ only by rounding errors are ties.
     x, y = np.round(x, DIGITS), np.round(y, DIGITS)
     return group_coefficients(x, y, [CORRELATIONS[name]])[CORRELATIONS[name]]

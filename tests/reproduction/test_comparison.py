@@ -4,10 +4,17 @@ import pytest
 
 import fcconan
 from fcconan.errors import InputError
+from fcconan.reproduction.comparison import (
+    Cell,
+    as_rows,
+    count_from_print,
+    count_statuses,
+    reproduce,
+    reproduction_signature,
+)
 from fcconan.reproduction.datasets import Datasets
-from fcconan.reproduction.ledger import Cell, as_rows, counts, from_print, ledger_signature, reproduce
-from fcconan.reproduction.published import figure, load_paper, paper_names
-from fcconan.reproduction.values import Value, status_of
+from fcconan.reproduction.published import load_paper, paper_names, parse_printed
+from fcconan.reproduction.values import RecomputedValue, status_of
 
 
 @pytest.mark.parametrize(
@@ -22,8 +29,8 @@ from fcconan.reproduction.values import Value, status_of
         ("-.05*", -0.05, 0.01, ""),
     ],
 )
-def test_a_printed_figure_has_a_value_and_a_unit(printed: str, value: float, unit: float, bound: str) -> None:
-    found = figure(printed)
+def test_a_printed_value_has_a_number_and_a_unit(printed: str, value: float, unit: float, bound: str) -> None:
+    found = parse_printed(printed)
     assert (found.value, found.bound) == (value, bound)
     assert found.unit == pytest.approx(unit)
 
@@ -45,14 +52,14 @@ def test_a_printed_figure_has_a_value_and_a_unit(printed: str, value: float, uni
         ("1e-5", 1.4e-5, "exact"),
     ],
 )
-def test_the_status_of_a_figure(printed: str, value: float | None, status: str) -> None:
-    assert status_of(figure(printed), value) == status
+def test_the_status_of_a_value(printed: str, value: float | None, status: str) -> None:
+    assert status_of(parse_printed(printed), value) == status
 
 
-def test_every_printed_figure_has_a_line_in_the_order_of_the_paper() -> None:
+def test_every_printed_value_has_a_row_in_the_order_of_the_paper() -> None:
     paper = load_paper("fc-conan")
     known = {
-        (table.id, row, column): Value(figure(printed).value + bool(figure(printed).bound))
+        (table.id, row, column): RecomputedValue(parse_printed(printed).value + bool(parse_printed(printed).bound))
         for table, row, column, printed in paper.cells()
         if table.reason(row) is None
     }
@@ -72,29 +79,29 @@ def test_every_printed_figure_has_a_line_in_the_order_of_the_paper() -> None:
         "published": "38.425",
         "recomputed": None,
         "status": "needs_model",
-        "note": "the encoder has to be run",
+        "note": "the values need this encoder",
     }
-    tables = {table: found for _, table, found in counts(cells)}
+    tables = {table: found for _, table, found in count_statuses(cells)}
     assert sum(sum(found.values()) for found in tables.values()) == len(cells)
     assert tables["Table 1"] == {"exact": 12, "rounding": 0, "differs": 0, "needs_model": 0, "not_released": 0}
 
 
-def test_a_figure_without_a_value_or_a_reason_is_an_error_and_so_is_a_value_without_a_figure() -> None:
+def test_missing_and_superfluous_recomputed_values_are_errors() -> None:
     with Datasets() as data:
         with pytest.raises(ValueError, match="Table 1, diamond, total: no value and no reason"):
             reproduce("fc-conan", data, lambda _: {})
         known = {
-            (table.id, row, column): Value(0.0)
+            (table.id, row, column): RecomputedValue(0.0)
             for table, row, column, _ in load_paper("fc-conan").cells()
             if table.reason(row) is None
         }
-        with pytest.raises(ValueError, match="values without a printed figure"):
-            reproduce("fc-conan", data, lambda _: {**known, ("Table 9", "x", "y"): Value(1.0)})
+        with pytest.raises(ValueError, match="recomputed values without a printed value"):
+            reproduce("fc-conan", data, lambda _: {**known, ("Table 9", "x", "y"): RecomputedValue(1.0)})
 
 
-def test_a_value_that_cannot_be_computed_here_says_why() -> None:
+def test_a_missing_value_has_its_reason() -> None:
     cells = {
-        (table.id, row, column): Value(None, "install the extra", "needs_model")
+        (table.id, row, column): RecomputedValue(None, "install the extra", "needs_model")
         for table, row, column, _ in load_paper("multi-aspect").cells()
         if table.reason(row) is None
     }
@@ -105,46 +112,46 @@ def test_a_value_that_cannot_be_computed_here_says_why() -> None:
     ] * len(cells)
 
 
-def test_chance_is_not_exact_and_figures_from_the_print_say_so() -> None:
+def test_equality_by_chance_differs_and_values_from_print_are_marked() -> None:
     flags: dict[str, dict[str, Any]] = {
         "total": {"from_print": True},
         "appropriate": {"by_chance": True},
         "not_appropriate": {"from_print": True, "by_chance": True},
     }
     known = {
-        (table.id, row, column): Value(
-            figure(printed).value + bool(figure(printed).bound),
+        (table.id, row, column): RecomputedValue(
+            parse_printed(printed).value + bool(parse_printed(printed).bound),
             "bronze" if column == "total" else "",
             **(flags.get(column, {}) if (table.id, row) == ("Table 1", "diamond") else {}),
         )
         for table, row, column, printed in load_paper("fc-conan").cells()
         if table.reason(row) is None
     }
-    known["Table 1", "gold", "total"] = Value(float("nan"), by_chance=True)
+    known["Table 1", "gold", "total"] = RecomputedValue(float("nan"), by_chance=True)
     with Datasets() as data:
         cells = reproduce("fc-conan", data, lambda _: known)
     found = {
         cell.column: (cell.status, cell.note) for cell in cells if (cell.table, cell.row) == ("Table 1", "diamond")
     }
     assert found == {
-        "total": ("exact", "from printed figures: bronze"),
-        "appropriate": ("differs", "near the printed figure by chance"),
-        "not_appropriate": ("differs", "from printed figures; near the printed figure by chance"),
+        "total": ("exact", "from printed values: bronze"),
+        "appropriate": ("differs", "close to the printed value by chance"),
+        "not_appropriate": ("differs", "from printed values; close to the printed value by chance"),
     }
-    assert from_print(cells) == {("fc-conan", "Table 1"): 1}
+    assert count_from_print(cells) == {("fc-conan", "Table 1"): 1}
     (undefined,) = [cell for cell in cells if (cell.table, cell.row, cell.column) == ("Table 1", "gold", "total")]
     assert (undefined.recomputed, undefined.status, undefined.note) == (None, "differs", "")
 
 
 def test_the_signature_names_papers_and_datasets() -> None:
-    assert ledger_signature(["cseval", "fc-conan"], {"velmari": "ab", "ombrey": "cd"}) == (
+    assert reproduction_signature(["cseval", "fc-conan"], {"velmari": "ab", "ombrey": "cd"}) == (
         f"fcconan:{fcconan.__version__}|reproduce:cseval+fc-conan|data:ombrey@cd+velmari@ab"
     )
 
 
-def test_an_unknown_paper_is_named_with_those_that_are_known() -> None:
+def test_an_unknown_paper_is_an_error_that_lists_the_known_ones() -> None:
     assert paper_names() == ["cseval", "fc-conan", "multi-aspect", "pairwise-ranking"]
     with pytest.raises(
-        InputError, match="there is no paper 'fc': choose among cseval, fc-conan, multi-aspect, pairwise"
+        InputError, match="the paper 'fc' is unknown: choose among cseval, fc-conan, multi-aspect, pairwise"
     ):
         load_paper("fc")
