@@ -214,7 +214,7 @@ def _notes(table: "RatedByMany", replies: Table | None, *, resampled: bool, has_
 
 
 def _cure(replies: Table | None) -> str:
-    """Returns what makes the items of the replies known."""
+    """Returns advice for replies of unknown items."""
     if replies is None:
         return "Give --replies, or a column item_id."
     files, columns = ", ".join(file.name for file in replies.files), next(iter(replies))
