@@ -53,7 +53,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
     pytest-xdist gives each worker an equal, contiguous part of the list. The tests of a module stay together.
     """
-    slow, others = [], []
+    slow: list[pytest.Item] = []
+    others: list[pytest.Item] = []
     for item in items:
         (slow if item.get_closest_marker("slow") else others).append(item)
     modules = [list(module) for _, module in itertools.groupby(slow, key=lambda item: item.path)]

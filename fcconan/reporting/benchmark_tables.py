@@ -28,7 +28,7 @@ from fcconan.reporting.tables import (
     table_of,
     with_interval,
 )
-from fcconan.retrieval import MESSAGE_AUC, ends_of, leaderboard_rows, primary_by_chance, ranked_systems
+from fcconan.retrieval import MESSAGE_AUC, interval_ends, leaderboard_rows, primary_chance_level, ranked_systems
 from fcconan.scoring import EXPLORATORY, PRIMARY
 
 SIGNIFICANT = 0.05
@@ -94,7 +94,7 @@ def leaderboard_table(result: Result) -> Table:
         for key in ("average", primary):
             cells += [number(row[key], DIGITS), interval(row[f"{key}_low"], row[f"{key}_high"], DIGITS)]
         rows.append(cells)
-    levels = (result["chance"]["summary"]["avg"], primary_by_chance(result))
+    levels = (result["chance"]["summary"]["avg"], primary_chance_level(result))
     rows.append([CHANCE, number(levels[0], DIGITS), MISSING, number(levels[1], DIGITS), MISSING])
     title = (
         f"{_heading(result)}: average of {_metrics(result)} over {counted(len(result['partitions']), 'partition')}, "
@@ -112,7 +112,7 @@ def partition_table(result: Result, partition: str) -> Table:
     for name in ranked_systems(result):
         system = result["systems"][name]
         values = system["partitions"][partition]
-        cells = [with_interval(values[each], *ends_of(system, partition, each), DIGITS) for each in metrics]
+        cells = [with_interval(values[each], *interval_ends(system, partition, each), DIGITS) for each in metrics]
         name = marked(result, name, counts=False)
         rows.append([name, *cells, number(values[judged], 2), str(values["n_failed"])])
     levels = result["chance"]["partitions"][partition]

@@ -6,7 +6,7 @@ from typing import Any
 from fcconan.data import counted
 from fcconan.reporting.benchmark_words import CHANCE, Result, has, marked, metric_title, percent
 from fcconan.reporting.tables import MISSING, Columns, Rows, Table, interval, number, table_of
-from fcconan.retrieval import EVEN, ends_of, ranked_systems
+from fcconan.retrieval import CHANCE_AUC, interval_ends, ranked_systems
 
 DIGITS = 3  # so that a table with three intervals fits a screen
 HS_AND_CNS = "over HS and CNs"
@@ -47,7 +47,7 @@ def side_by_side_table(result: Result, partition: str) -> Table | None:
         area = system.get("message_auc", {}).get(partition) or {}
         cells = (
             number(system["partitions"][partition][metric], DIGITS),
-            interval(*ends_of(system, partition, metric), DIGITS),
+            interval(*interval_ends(system, partition, metric), DIGITS),
             _ends(system, "two_way_intervals", partition, metric),
             number(judged, DIGITS),
             _ends(system, "judged_only_intervals", partition, metric),
@@ -60,7 +60,7 @@ def side_by_side_table(result: Result, partition: str) -> Table | None:
         number(result["chance"].get(key, {}).get(partition, {}).get(metric), DIGITS)
         for key in ("partitions", "judged_only")
     )
-    rows.append([CHANCE, all_cns, MISSING, MISSING, judged, MISSING, number(EVEN, DIGITS), MISSING, MISSING])
+    rows.append([CHANCE, all_cns, MISSING, MISSING, judged, MISSING, number(CHANCE_AUC, DIGITS), MISSING, MISSING])
     title = f"{metric_title(metric)} on {partition}: all CNs and judged pairs only, with {percent(result)} intervals"
     return Table(title, ["system", *columns], rows).without([name for name, there in columns.items() if not there])
 

@@ -12,7 +12,7 @@ from fcconan.data import counted, printable
 from fcconan.reporting.benchmark_words import is_reference, marked, metric_title, percent
 from fcconan.reporting.label_tables import judgements
 from fcconan.reporting.tables import MISSING
-from fcconan.retrieval import ends_of, ranked_systems
+from fcconan.retrieval import interval_ends, ranked_systems
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -83,7 +83,7 @@ def _bars(result: Mapping[str, Any], metric: str, name: str, title: str, note: s
                     continue
                 pale = PALE if is_reference(result, system) else None
                 axes.bar(place, value, width * 0.9, color=colour, alpha=pale, gid=f"bar-{row}-{index}")
-                low, high = ends_of(result["systems"][system], partition, metric)
+                low, high = interval_ends(result["systems"][system], partition, metric)
                 if low is not None and high is not None:
                     axes.plot([place, place], [low, high], color=INK, linewidth=0.9, gid=f"interval-{row}-{index}")
                 highest = max(highest, value, high or 0.0)

@@ -33,7 +33,7 @@ from fcconan.reporting.published_systems import (
     with_published_dots,
 )
 from fcconan.reporting.tables import Table
-from fcconan.retrieval import EVEN, ends_of, ranked_systems
+from fcconan.retrieval import CHANCE_AUC, interval_ends, ranked_systems
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -231,7 +231,7 @@ def _message_plot(result: Results) -> "Markup | None":
         dots.append(Dot(name, area.get("value"), *ends, is_reference(result, name)))
     dots.sort(key=lambda dot: (dot.value is None, -(dot.value or 0.0)))
     title = f"Message AUC on {partition}, with {percent(result)} intervals over HS and CNs"
-    return forest_plot(title, dots, line=EVEN, line_name="chance", origin=EVEN)
+    return forest_plot(title, dots, line=CHANCE_AUC, line_name="chance", origin=CHANCE_AUC)
 
 
 def _systems_on(result: Results, partition: str, metric: str) -> list[Dot]:
@@ -240,7 +240,7 @@ def _systems_on(result: Results, partition: str, metric: str) -> list[Dot]:
         Dot(
             name,
             systems[name]["partitions"][partition][metric],
-            *ends_of(systems[name], partition, metric),
+            *interval_ends(systems[name], partition, metric),
             is_reference(result, name),
         )
         for name in ranked_systems(result)

@@ -14,16 +14,16 @@ from fcconan.retrieval import (
     BM25,
     MINILM,
     SUMMARY_VALUES,
+    BenchmarkSettings,
     Collection,
     Dense,
     Maker,
     Retriever,
     SentenceEncoder,
-    Settings,
     bench,
+    find_nearest,
     load_collection,
     load_suite,
-    nearest,
 )
 from fcconan.scoring import TABLE_4, summary
 
@@ -161,7 +161,7 @@ def _recompute_retrieval(
     ids = list(texts)
     vectors = encoder.encode(list(texts.values()), role="document")
     queries = np.array([position for position, key in enumerate(ids) if key in originals])
-    order = nearest(vectors[queries], vectors, max(NEAREST))[1]
+    order = find_nearest(vectors[queries], vectors, max(NEAREST))[1]
     found = {n: {ids[position] for position in order[:, :n].ravel()} - originals for n in NEAREST}
     sufficient = [n for n in NEAREST if released <= found[n]]
     best = sufficient[0] if sufficient else NEAREST[-1]
@@ -253,7 +253,7 @@ def compute_table_4_row(
         Mean, minimum, maximum and coefficient of variation, with the rounding of the paper and without it.
     """
     metrics = tuple(f"{metric.partition('@')[0]}@{k}" for metric in TABLE_4)
-    settings = Settings("paper", metrics=metrics, resamples=100).resolve(collection)
+    settings = BenchmarkSettings("paper", metrics=metrics, resamples=100).resolve(collection)
     (result,) = bench(collection, [system], settings)[0]["systems"].values()
     scores = np.array([[part[metric] for metric in metrics] for part in result["partitions"].values()])
     each = [summary(scores[:, [column]]) for column in range(len(metrics))]
@@ -265,6 +265,6 @@ def compute_table_4_row(
 
 
 def _compute_sound_row(collection: Collection, system: Retriever) -> dict[str, float]:
-    settings = Settings("sound", metrics=TABLE_4, resamples=100).resolve(collection)
+    settings = BenchmarkSettings("sound", metrics=TABLE_4, resamples=100).resolve(collection)
     (result,) = bench(collection, [system], settings)[0]["systems"].values()
     return {name: result["summary"][name] for name in SUMMARY_VALUES}

@@ -2,13 +2,13 @@ from .benchmark import (
     bench as bench,
 )
 from .benchmark_settings import (
-    Settings as Settings,
+    BenchmarkSettings as BenchmarkSettings,
 )
 from .benchmark_statistics import (
     SUMMARY_VALUES as SUMMARY_VALUES,
-    ends_of as ends_of,
+    interval_ends as interval_ends,
     leaderboard_rows as leaderboard_rows,
-    primary_by_chance as primary_by_chance,
+    primary_chance_level as primary_chance_level,
     ranked_systems as ranked_systems,
     score_rows as score_rows,
 )
@@ -27,7 +27,7 @@ from .dense import (
     Dense as Dense,
     Encoder as Encoder,
     SentenceEncoder as SentenceEncoder,
-    nearest as nearest,
+    find_nearest as find_nearest,
 )
 from .factories import (
     as_retriever as as_retriever,
@@ -37,7 +37,7 @@ from .judged_pairs import (
     pairs_collection as pairs_collection,
 )
 from .label_columns import (
-    EVEN as EVEN,
+    CHANCE_AUC as CHANCE_AUC,
     MESSAGE_AUC as MESSAGE_AUC,
     all_rows as all_rows,
     all_rows_csv as all_rows_csv,
@@ -59,12 +59,12 @@ from .lexical import (
 )
 from .ranx_forms import (
     is_ranx_run as is_ranx_run,
-    qrels_of as qrels_of,
     run_as_system as run_as_system,
+    to_qrels as to_qrels,
     to_ranx as to_ranx,
 )
 from .run_cache import (
-    KeptRuns as KeptRuns,
+    RunCache as RunCache,
     count_requests as count_requests,
     default_folder as default_folder,
 )
@@ -77,8 +77,8 @@ from .sparsity import (
 from .suites import (
     Maker as Maker,
     Suite as Suite,
+    extend_suite as extend_suite,
     load_suite as load_suite,
-    suite_with as suite_with,
     system_names as system_names,
 )
 from .systems import (
@@ -88,12 +88,12 @@ from .systems import (
     rank_all as rank_all,
 )
 from .training import (
-    Training as Training,
+    TrainingSettings as TrainingSettings,
     last_whole_checkpoint as last_whole_checkpoint,
     train_retriever as train_retriever,
 )
 from .training_data import (
-    groups_of as groups_of,
+    group_pairs as group_pairs,
 )
 from .trec import (
     qrels_text as qrels_text,

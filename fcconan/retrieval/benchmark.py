@@ -1,4 +1,4 @@
-"""The benchmark: systems run on a collection and are scored; warnings tell readers its limits."""
+"""The retrieval benchmark: ranks with each system, scores the runs and compares systems."""
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -11,26 +11,26 @@ import numpy as np
 import fcconan
 from fcconan.errors import InputError
 from fcconan.models import EndpointError
-from fcconan.retrieval.benchmark_notes import notes, problem, without_texts
+from fcconan.retrieval.benchmark_notes import collect_notes, describe_failures, remove_texts
 from fcconan.retrieval.benchmark_settings import (
     AUC_FOLDS,
     Benchmark,
-    Scored,
-    Settings,
+    BenchmarkSettings,
+    SystemScores,
     family_notes,
     family_signature,
 )
 from fcconan.retrieval.benchmark_statistics import (
-    comparisons,
-    named,
-    number,
-    order_agreement,
+    collect_scores,
+    compare_orders,
+    compare_systems,
     summary_interval,
-    system_figures,
+    to_nested,
+    to_number,
 )
 from fcconan.retrieval.collections import FULL, Collection, Qrels
-from fcconan.retrieval.label_curves import learning_curves
-from fcconan.retrieval.label_learning import check_ignores_message, learns
+from fcconan.retrieval.label_curves import compute_learning_curves
+from fcconan.retrieval.label_learning import check_ignores_message, learns_from_labels
 from fcconan.retrieval.label_runs import (
     check_may_learn,
     held_out_scores,
@@ -40,10 +40,10 @@ from fcconan.retrieval.label_statistics import (
     MessageScores,
     add_label_comparisons,
     chance_on_judged,
-    label_figures,
+    collect_label_scores,
     resample_hs_and_cns,
 )
-from fcconan.retrieval.run_cache import KeptRuns, load_run, save_run
+from fcconan.retrieval.run_cache import RunCache, load_run, save_run
 from fcconan.retrieval.systems import Rankings, Retriever, rank_all
 from fcconan.scoring import (
     PAPER,
@@ -62,73 +62,73 @@ from fcconan.scoring import (
 def bench(
     collection: Collection,
     systems: Sequence[Retriever],
-    settings: Settings,
+    settings: BenchmarkSettings,
     *,
-    kept: KeptRuns | None = None,
+    cache: RunCache | None = None,
     progress: Callable[[str], None] = lambda line: None,
     curve_seeds: int = 0,
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Ranks, scores and compares systems.
 
     Args:
-        collection: The dataset as the protocol asks for it: `Collection.pool` for `paper`; `Collection.without_leakage`
-            for `sound`, whose training pairs the systems were given.
-        systems: The systems; a name may occur once.
-        settings: What to do, resolved.
-        kept: Cache of finished runs; None ranks every system.
-        progress: Receives a line at each stage.
-        curve_seeds: Random choices of labels for each point of the learning curves; 0 for no curves.
+        collection: The dataset, prepared for the protocol: by `Collection.pool` for `paper`, by
+            `Collection.without_leakage` for the others. Systems are trained on its training pairs.
+        systems: The systems, with unique names.
+        settings: The resolved settings.
+        cache: Cache of finished runs; None for no cache.
+        progress: Function that receives a line of text at each stage.
+        curve_seeds: Number of random label subsets for each point of the learning curves; 0 for no curves.
 
     Returns:
-        The result as `fcconan bench --json` writes it, and the details that the report needs. Systems without any
-        ranking are in `failed`; `problems` says for people what went wrong with every system that failed on an HS.
+        The result as `fcconan bench --json` writes it, and the details for the report. Systems without any ranking
+        are in `failed`. `problems` has a message for each system that failed on an HS.
 
     Raises:
-        InputError: A system's run is not usable, two systems have one name, or the baseline is unknown.
+        InputError: A run is invalid, two systems have one name, or the baseline is unknown.
     """
     _check_names([system.name for system in systems])
     for system in systems:
         _check_configuration(system)
         check_may_learn(system, settings)
-    system_pairs([system.name for system in systems], settings.baseline)  # or there is an error
+    system_pairs([system.name for system in systems], settings.baseline)  # raises for an unknown baseline
     texts = collection.queries, collection.corpus
-    out_of_order: dict[str, str] = {}
+    failed: dict[str, str] = {}
     problems: dict[str, str] = {}
     qrels = {name: collection.qrels(name) for name in collection.partitions}
     if collection.population != FULL:
-        qrels = {name: _within(judged, collection.corpus) for name, judged in qrels.items()}
+        qrels = {name: _restrict_qrels(judged, collection.corpus) for name, judged in qrels.items()}
     benchmark = Benchmark(collection, settings, qrels, {})
     runs: dict[str, tuple[Retriever, list[dict[str, Rankings]]]] = {}
     for system in systems:
         progress(f"{system.name}: ranking {len(collection.corpus)} CNs for {len(collection.queries)} HS")
         try:
-            found = _rank(system, benchmark, kept, progress)
+            found = _rank_replicates(system, benchmark, cache, progress)
         except EndpointError as error:
-            out_of_order[system.name] = without_texts(str(error), *texts)
-            problems[system.name] = f"failed: {out_of_order[system.name]}"
+            failed[system.name] = remove_texts(str(error), *texts)
+            problems[system.name] = f"failed: {failed[system.name]}"
             continue
         for one in (run for replicate in found for run in replicate.values()):
-            for said in (one.failures, one.explained):
-                said.update({key: without_texts(why, *texts) for key, why in said.items()})
+            for lines in (one.failures, one.explained):
+                lines.update({key: remove_texts(why, *texts) for key, why in lines.items()})
         first = max(found[0].values(), key=lambda run: len(run.failures))
         if first.failures:
-            problems[system.name] = problem(first, len(collection.queries))
+            problems[system.name] = describe_failures(first, len(collection.queries))
         if len(first.failures) == len(collection.queries):
-            out_of_order[system.name] = next(iter(first.failures.values()))
+            failed[system.name] = next(iter(first.failures.values()))
         else:
             runs[system.name] = (system, found)
     progress("scoring")
     scored = {name: _score(benchmark, system, found) for name, (system, found) in runs.items()}
     benchmark = replace(benchmark, systems=scored)
-    result = _result(benchmark, out_of_order, problems)
+    result = _result(benchmark, failed, problems)
     if curve_seeds:
         progress("learning curves")
-        result["learning_curves"] = learning_curves(benchmark, systems, seeds=curve_seeds)
+        result["learning_curves"] = compute_learning_curves(benchmark, systems, seeds=curve_seeds)
     return result, _details(benchmark)
 
 
 def _check_configuration(system: Retriever) -> None:
-    """Checks that results and checkpoints can hold what changes a system's output."""
+    """Checks that the configuration of a system can be written as JSON."""
     configuration = getattr(system, "configuration", None)
     try:
         if not isinstance(configuration, dict | None):
@@ -136,8 +136,8 @@ def _check_configuration(system: Retriever) -> None:
         json.dumps(configuration, allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:
         raise InputError(
-            f"the `configuration` of the system {system.name} is not a dict that JSON can hold ({error}): use texts, "
-            "finite numbers, lists and dicts, such as a hash in place of an array"
+            f"the `configuration` of the system {system.name} is not a JSON-able dict ({error}): use strings, finite "
+            "numbers, lists and dicts, such as a hash instead of an array"
         ) from error
 
 
@@ -145,19 +145,19 @@ def _check_names(names: Sequence[str]) -> None:
     for name in names:
         if names.count(name) > 1:
             raise InputError(
-                f"two systems are called {name!r}: give each a name of its own; that of a run is the sixth column of "
-                "its file"
+                f"two systems are called {name!r}: give each system a unique name; the name of a run is the sixth "
+                "column of its file"
             )
         if not name or any(character.isspace() for character in name):
-            raise InputError(f"a system is called {name!r}: a name has no white space, which run files cannot hold")
+            raise InputError(f"the system name {name!r} is empty or has white space: use a name without")
 
 
-def _rank(
-    system: Retriever, benchmark: Benchmark, kept: KeptRuns | None, progress: Callable[[str], None]
+def _rank_replicates(
+    system: Retriever, benchmark: Benchmark, cache: RunCache | None, progress: Callable[[str], None]
 ) -> list[dict[str, Rankings]]:
-    """Returns the run of every replicate, for each partition; most systems have one run for all partitions."""
+    """Returns the runs of each replicate by partition; most systems have one run for all partitions."""
     collection, depth, names = benchmark.collection, benchmark.settings.depth, benchmark.partitions
-    if learns(system):
+    if learns_from_labels(system):
         return [rank_partitions(system, benchmark)]
     rank = partial(rank_all, queries=collection.queries, corpus=collection.corpus, k=depth)
     if getattr(system, "ignores_message", False):
@@ -165,29 +165,29 @@ def _rank(
         return [dict.fromkeys(names, ranked)]
     if hasattr(system, "replicates"):
         return [dict.fromkeys(names, rank(one)) for one in system.replicates()]
-    checkpoint = kept.checkpoint(system, collection, depth) if kept else None
-    if kept is None or checkpoint is None:
+    checkpoint = cache.checkpoint(system, collection, depth) if cache else None
+    if cache is None or checkpoint is None:
         return [dict.fromkeys(names, rank(system))]
     found = load_run(checkpoint)
     if found is None:
         found = rank(system)
         save_run(checkpoint, found)
     else:
-        progress(f"{system.name}: taken from {checkpoint.path}")
-        kept.took(system, checkpoint)
+        progress(f"{system.name}: cached run from {checkpoint.path}")
+        cache.record_use(system, checkpoint)
     return [dict.fromkeys(names, found)]
 
 
-def _within(qrels: Qrels, corpus: Mapping[str, str]) -> Qrels:
+def _restrict_qrels(qrels: Qrels, corpus: Mapping[str, str]) -> Qrels:
     return {query: {key: value for key, value in judged.items() if key in corpus} for query, judged in qrels.items()}
 
 
-def _score(benchmark: Benchmark, system: Retriever, found: list[dict[str, Rankings]]) -> Scored:
+def _score(benchmark: Benchmark, system: Retriever, found: list[dict[str, Rankings]]) -> SystemScores:
     collection, settings, qrels = benchmark.collection, benchmark.settings, benchmark.qrels
     options: dict[str, Any] = {"query_ids": list(collection.queries), "k": settings.k, "rule": settings.rule}
     orders, evaluations, on_judged = [], [], []
     for runs in found:
-        one_order = sort_run(next(iter(runs.values())), benchmark.tie) if not learns(system) else None
+        one_order = sort_run(next(iter(runs.values())), benchmark.tie) if not learns_from_labels(system) else None
         ordered = {name: one_order or sort_run(run, benchmark.tie) for name, run in runs.items()}
         failed = {name: list(run.failures) for name, run in runs.items()}
         orders.append(ordered)
@@ -204,20 +204,23 @@ def _score(benchmark: Benchmark, system: Retriever, found: list[dict[str, Rankin
             }
         )
     configuration = getattr(system, "configuration", None) or {"kind": "user", "type": type(system).__name__}
-    scored = Scored(found[0], orders[0], evaluations[0], on_judged[0], configuration, len(found))
-    scored.uses_labels, scored.ignores_message = learns(system), bool(getattr(system, "ignores_message", False))
+    scored = SystemScores(found[0], orders[0], evaluations[0], on_judged[0], configuration, len(found))
+    scored.uses_labels, scored.ignores_message = (
+        learns_from_labels(system),
+        bool(getattr(system, "ignores_message", False)),
+    )
     if scored.uses_labels and not scored.ignores_message:
         scored.held_out = held_out_scores(system, benchmark)
     if len(found) > 1:
-        scored.partitions = {name: _mean_of([one[name] for one in evaluations]) for name in qrels}
-        scored.judged = {name: _mean_of([one[name] for one in on_judged]) for name in qrels}
+        scored.partitions = {name: _mean_evaluation([one[name] for one in evaluations]) for name in qrels}
+        scored.judged = {name: _mean_evaluation([one[name] for one in on_judged]) for name in qrels}
         each = np.array([[[means(v) for v in one[name].values.values()] for name in qrels] for one in evaluations])
         scored.spread = each.std(axis=0, ddof=1)
         scored.summaries = summary_interval(each[..., settings.summary_columns], settings.confidence)
     return scored
 
 
-def _mean_of(evaluations: Sequence[Evaluation]) -> Evaluation:
+def _mean_evaluation(evaluations: Sequence[Evaluation]) -> Evaluation:
     def mean(values: Iterable[Any]) -> Floats:
         return np.asarray(np.mean(list(values), axis=0))
 
@@ -236,13 +239,13 @@ def _result(benchmark: Benchmark, failed: Mapping[str, str], problems: Mapping[s
     queries, n_corpus = list(collection.queries), len(collection.corpus)
     levels = [chance_levels(judged, queries, n_corpus=n_corpus, rule=settings.rule) for judged in qrels.values()]
     chance = np.array([[means(level[metric]) for metric in settings.metrics] for level in levels])
-    compared, families = comparisons(benchmark)
+    compared, families = compare_systems(benchmark)
     resampled = resample_hs_and_cns(benchmark)
     add_label_comparisons(benchmark, compared, resampled)
-    figures = system_figures(benchmark)
+    scores = collect_scores(benchmark)
     messages = MessageScores(benchmark)
-    for name, values in label_figures(benchmark, resampled, messages).items():
-        figures[name] |= values
+    for name, values in collect_label_scores(benchmark, resampled, messages).items():
+        scores[name] |= values
     return {
         "signature": signature(
             collection,
@@ -289,32 +292,37 @@ def _result(benchmark: Benchmark, failed: Mapping[str, str], problems: Mapping[s
             }
             for name, judged in qrels.items()
         },
-        "systems": figures,
+        "systems": scores,
         "chance": {
-            "partitions": named(chance, qrels, settings.metrics),
-            "summary": {key: number(value) for key, value in summary(chance[:, settings.summary_columns]).items()},
+            "partitions": to_nested(chance, qrels, settings.metrics),
+            "summary": {key: to_number(value) for key, value in summary(chance[:, settings.summary_columns]).items()},
             "judged_only": chance_on_judged(benchmark),
         },
         "families": [family.to_json() for family in families],
         "comparisons": compared,
         "message_auc_differences": messages.differences(),
-        "order_agreement": order_agreement(benchmark),
+        "order_agreement": compare_orders(benchmark),
         "failed": dict(failed),
         "problems": dict(problems),
-        "notes": notes(benchmark) + family_notes(benchmark, families),
+        "notes": collect_notes(benchmark) + family_notes(benchmark, families),
     }
 
 
 def signature(
-    collection: Collection, settings: Settings, ties: str, families: Mapping[str, str], *, learning: bool = False
+    collection: Collection,
+    settings: BenchmarkSettings,
+    ties: str,
+    families: Mapping[str, str],
+    *,
+    learning: bool = False,
 ) -> str:
-    """Returns the short string that names everything that changes the figures.
+    """Returns the signature: one line with everything that changes the values.
 
     Args:
         collection: The dataset.
         settings: Settings of the benchmark.
-        ties: Rule for ties.
-        families: Parts that name the families of tests.
+        ties: Name of the rule for ties.
+        families: Parts of the signature for the families of tests.
         learning: Whether a system learns from labels.
     """
     parts = {
@@ -364,7 +372,7 @@ def _details(benchmark: Benchmark) -> dict[str, Any]:
         "per_query": {
             name: {
                 part: {
-                    metric: dict(zip(found.query_ids, map(number, values), strict=True))
+                    metric: dict(zip(found.query_ids, map(to_number, values), strict=True))
                     for metric, values in found.values.items()
                 }
                 for part, found in one.partitions.items()

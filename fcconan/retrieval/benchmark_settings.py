@@ -33,7 +33,7 @@ from fcconan.scoring import (
 )
 
 TABLE_4_NAMES = tuple(metric.partition("@")[0] for metric in TABLE_4)
-AVERAGE, ALL_PARTITIONS = "average", "all"  # protocol paper tests averages, too; `all` is over all partitions
+AVERAGE, ALL_PARTITIONS = "average", "all"  # protocol paper also tests averages; `all` means over all partitions
 CROSS_VALIDATED = "cross-validated"
 PROTOCOLS = (PAPER, SOUND, CROSS_VALIDATED)
 AUC_FOLDS = 5
@@ -41,13 +41,13 @@ FORM = "METRIC@PARTITION, such as ndcg@10@silver (--primary, or `primary:` in th
 
 
 @dataclass(frozen=True)
-class Primary:
+class PrimaryComparison:
     """The metric and partition of the primary comparison.
 
     Attributes:
-        metric: Full name, such as `ndcg@10`, or `average`.
+        metric: Full name of the metric, such as `ndcg@10`, or `average`.
         partition: Name of the partition, or `all`.
-        why: Reason for the choice, in words.
+        why: Reason for the choice, for the notes.
     """
 
     metric: str
@@ -58,16 +58,16 @@ class Primary:
         return f"{self.metric}@{self.partition}"
 
 
-def read_primary(text: str, settings: "Settings", partitions: Iterable[str]) -> Primary:
-    """Reads `METRIC@PARTITION`.
+def read_primary(text: str, settings: "BenchmarkSettings", partitions: Iterable[str]) -> PrimaryComparison:
+    """Parses `METRIC@PARTITION`.
 
     Args:
-        text: The text; a metric without a cutoff has the default one.
-        settings: Settings of the benchmark, with the full names of its metrics.
+        text: The text; the default cutoff is added to a metric without one.
+        settings: Settings of the benchmark, with full names of metrics.
         partitions: Partitions of the benchmark.
 
     Raises:
-        InputError: The benchmark has no such comparison.
+        InputError: The benchmark does not have this metric or partition.
     """
     known = dict.fromkeys(partitions, settings.metrics)
     if settings.protocol == PAPER:
@@ -82,25 +82,25 @@ def read_primary(text: str, settings: "Settings", partitions: Iterable[str]) -> 
             f"primary comparison {text!r} is not in this run, which has {', '.join(metrics)} on {', '.join(known)}: "
             f"give {FORM}, or add the metric with --metric"
         )
-    return Primary(metric, partition)
+    return PrimaryComparison(metric, partition)
 
 
 @dataclass(frozen=True)
-class Settings:
-    """What a benchmark is asked to do.
+class BenchmarkSettings:
+    """Settings of a benchmark.
 
     Attributes:
         protocol: One of `PROTOCOLS`. `cross-validated` is `sound`, and systems may learn from labels of other HS.
-        metrics: Names with cutoffs; by default the protocol's.
-        k: The cutoff of names without one, of judged@k and of the report.
-        depth: How many CNs every system is asked for.
-        resamples: Of the bootstrap and of the randomisation tests.
-        confidence: Of the intervals.
-        seed: Of ties, bootstrap and tests.
-        primary: Metric and partition of the primary comparison, as `METRIC@PARTITION`; None for the default one.
-        baseline: The system that all others are compared with; None to compare all pairs.
-        folds: Most folds of HS when systems that learn rank HS whose labels they never saw.
-        repeats: Random splits into `AUC_FOLDS` folds for the message-specific score of these systems.
+        metrics: Names of metrics with cutoffs; default: those of the protocol.
+        k: Cutoff of metrics without one, of judged@k and of the report.
+        depth: Number of CNs that each system returns.
+        resamples: Number of resamples of the bootstrap and of the randomisation tests.
+        confidence: Confidence level of the intervals.
+        seed: Seed of ties, bootstrap and tests.
+        primary: Metric and partition of the primary comparison, as `METRIC@PARTITION`; None for the default.
+        baseline: System that all others are compared with; None to compare all pairs.
+        folds: Maximum number of folds of HS for systems that learn from labels.
+        repeats: Number of random splits into `AUC_FOLDS` folds for the message AUC of these systems.
     """
 
     protocol: str = SOUND
@@ -115,14 +115,14 @@ class Settings:
     folds: int = 100
     repeats: int = 10
 
-    def resolve(self, collection: Collection) -> "Settings":
-        """Returns the settings with every choice made.
+    def resolve(self, collection: Collection) -> "BenchmarkSettings":
+        """Returns the settings with all defaults filled in for a dataset.
 
         Raises:
-            InputError: A cutoff is out of range, or there is no such metric or partition.
+            InputError: A cutoff is out of range, or a metric or partition is unknown.
         """
         metrics = metric_names(self.metrics or (TABLE_4 if self.protocol == PAPER else ALL_METRICS), self.k)
-        cutoffs = [self.k, *map(cutoff_of, metrics)]
+        cutoffs = [self.k, *map(get_cutoff, metrics)]
         most = len(collection.corpus)
         if wrong := [cutoff for cutoff in cutoffs if not 1 <= cutoff <= most]:
             raise InputError(f"the cutoff is {wrong[0]}: give 1 to {most}, the size of the catalogue")
@@ -133,59 +133,61 @@ class Settings:
 
     @property
     def summary_columns(self) -> list[int]:
-        """The positions of the metrics that the summary averages."""
+        """Positions of the metrics that the summary averages."""
         return [self.metrics.index(metric) for metric in self.summarised]
 
     @property
     def order_resamples(self) -> int:
-        """Resamples of the agreement of orders: each is a tau over all systems, so there are fewer."""
+        """Number of resamples of the agreement of orders; fewer, because each computes tau over all systems."""
         return min(self.resamples, 2_000)
 
     @property
     def label_resamples(self) -> int:
-        """Resamples of HS and CNs, and of scores on judged pairs only."""
+        """Number of resamples of HS and CNs, and of scores on judged pairs only."""
         return min(self.resamples, 1_000)
 
     @property
     def deepest(self) -> int:
-        """How many CNs of a ranking the figures look at."""
-        return max(self.k, *map(cutoff_of, self.metrics))
+        """The largest cutoff."""
+        return max(self.k, *map(get_cutoff, self.metrics))
 
     @property
     def summarised(self) -> tuple[str, ...]:
-        """The metrics that the summary averages: those of Table 4 where they are there, otherwise all."""
+        """Metrics that the summary averages: those of Table 4, or all if none of these is computed."""
         return tuple(metric for metric in self.metrics if metric.partition("@")[0] in TABLE_4_NAMES) or self.metrics
 
     @property
     def rule(self) -> Rule:
-        """How the protocol computes figures."""
+        """Scoring rule of the protocol."""
         paper = self.protocol == PAPER
         return Rule(self.metrics, capped=paper, all_queries=paper, brackets=not paper)
 
 
-def cutoff_of(metric: str) -> int:
-    """Returns the cutoff of a metric with its full name; 1 for those of ranx that have none."""
+def get_cutoff(metric: str) -> int:
+    """Returns the cutoff in the full name of a metric; 1 for metrics of ranx without a cutoff."""
     return int(metric.partition("@")[2] or 1)
 
 
 @dataclass
-class Scored:
-    """One system's run and figures.
+class SystemScores:
+    """Runs and scores of one system.
 
     Attributes:
-        runs: What it ranked, for each partition (the first replicate, for a system with several seeds). Only systems
-            that learn rank differently for each partition.
-        orders: The same with ties broken.
-        partitions: Its figures; for a system with several seeds the mean of every query over the seeds.
-        judged: The same on judged pairs only.
-        configuration: What changes its output.
-        n_seeds: How many runs its figures are the mean of.
-        spread: Standard deviation of the mean figures over the seeds, of shape (partitions, metrics); None for others.
-        summaries: Interval of the summary over the seeds, of shape (values of the summary, 2); None for others.
-        uses_labels: Whether it learns from labels of other HS.
-        ignores_message: Whether it ranks the CNs alike for all HS.
-        held_out: For systems that learn from labels and read the message, for each partition scores of shape (repeats,
-            HS, CNs), and the fold of every HS in each repeat.
+        runs: Partition -> run. For a system with several seeds, the run of the first seed. Runs differ between
+            partitions only for systems that learn from labels.
+        orders: Partition -> query id -> corpus ids, best first, with ties broken.
+        partitions: Partition -> scores of each query; for a system with several seeds, the means over the seeds.
+        judged: Partition -> scores on judged pairs only.
+        configuration: All settings that change the output of the system.
+        n_seeds: Number of seeds.
+        spread: Standard deviation of the mean scores over the seeds, of shape (partitions, metrics); None for a
+            system with one seed.
+        summaries: Interval of the summary over the seeds, of shape (values of the summary, 2); None for a system with
+            one seed.
+        uses_labels: Whether the system learns from labels of other HS.
+        ignores_message: Whether the system ranks the CNs identically for all HS.
+        held_out: Partition -> scores of shape (repeats, HS, CNs), and folds of shape (repeats, HS). Only for systems
+            that learn from labels and read the message.
     """
 
     runs: dict[str, Rankings]
@@ -202,30 +204,30 @@ class Scored:
 
     @property
     def found(self) -> Rankings:
-        """What it ranked for the last partition, the broadest tier."""
+        """The run for the last partition, which is the broadest tier."""
         return list(self.runs.values())[-1]
 
     @property
     def ordered(self) -> dict[str, list[str]]:
-        """The same with ties broken."""
+        """The run for the last partition, with ties broken."""
         return list(self.orders.values())[-1]
 
 
 @dataclass(frozen=True)
 class Benchmark:
-    """Scored systems, and everything that they were scored with.
+    """Scored systems, with the dataset, judgements and settings.
 
     Attributes:
         collection: The dataset.
-        settings: The settings, resolved.
-        qrels: Judgements of every partition.
+        settings: The resolved settings.
+        qrels: Partition -> judgements.
         systems: The scored systems by name.
     """
 
     collection: Collection
-    settings: Settings
+    settings: BenchmarkSettings
     qrels: Mapping[str, Qrels]
-    systems: Mapping[str, Scored]
+    systems: Mapping[str, SystemScores]
 
     @property
     def partitions(self) -> list[str]:
@@ -234,7 +236,7 @@ class Benchmark:
 
     @cached_property
     def values(self) -> Floats:
-        """The value of every HS, nan where it has none; shape (systems, partitions, metrics, HS)."""
+        """Scores of each HS, nan if undefined; shape (systems, partitions, metrics, HS)."""
         return np.array(
             [
                 [[one.partitions[part].values[metric] for metric in self.settings.metrics] for part in self.qrels]
@@ -244,31 +246,33 @@ class Benchmark:
 
     @cached_property
     def tie(self) -> TieKey:
-        """The rule for tied CNs."""
+        """Order of tied CNs."""
         paper = self.settings.protocol == PAPER
         return tie_by_corpus(self.collection.corpus) if paper else tie_by_hash(self.settings.seed)
 
     @cached_property
     def groups(self) -> Ints:
-        """The leakage group of every HS; shape (HS,)."""
+        """Leakage group of each HS; shape (HS,)."""
         return leakage_groups(list(self.collection.queries.values()))
 
     @cached_property
-    def primary(self) -> Primary:
+    def primary(self) -> PrimaryComparison:
         """The primary comparison."""
         return choose_primary(self.collection, self.settings, self.qrels)
 
 
-def choose_primary(collection: Collection, settings: Settings, qrels: Mapping[str, Qrels]) -> Primary:
+def choose_primary(
+    collection: Collection, settings: BenchmarkSettings, qrels: Mapping[str, Qrels]
+) -> PrimaryComparison:
     """Returns the declared primary comparison, or the default one.
 
-    The default metric is NDCG at the benchmark's cutoff. The default partition is the broadest of those whose labels
-    validators confirmed without exception; the broadest partition where there is none.
+    The default metric is NDCG at the default cutoff. The default partition is the broadest one whose labels are all
+    confirmed by validators; without such a partition, the broadest one.
 
     Args:
         collection: The dataset.
-        settings: Settings of the benchmark, resolved.
-        qrels: Judgements of every partition; the broadest partition has the most, the last one among equals.
+        settings: The resolved settings.
+        qrels: Partition -> judgements. The broadest partition has the most judgements; of equal ones, it is the last.
     """
     if settings.primary is not None:
         return read_primary(settings.primary, settings, collection.partitions)
@@ -283,26 +287,26 @@ def choose_primary(collection: Collection, settings: Settings, qrels: Mapping[st
         why = "the partition with the most labels; no partition is known to have confirmed labels only"
     else:
         why = "the only partition"
-    return Primary(metric, partition, why)
+    return PrimaryComparison(metric, partition, why)
 
 
-def declared_families(benchmark: Benchmark, labels: Ints, p_values: Floats, differences: Floats) -> list[Family]:
-    """Describes the families of a benchmark that have tests.
+def describe_families(benchmark: Benchmark, labels: Ints, p_values: Floats, differences: Floats) -> list[Family]:
+    """Describes the families of tests; families without tests are left out.
 
     Args:
         benchmark: The benchmark.
-        labels: Family of every test: 0 for the primary one, 1 for the exploratory one.
-        p_values: Unadjusted p values; nan for a test without an HS.
-        differences: Shape (tests, HS); nan where a test lacks an HS.
+        labels: Family of each test: 0 for primary, 1 for exploratory. Shape (tests,).
+        p_values: Unadjusted p values, of shape (tests,); nan for a test without an HS.
+        differences: Differences of each HS, of shape (tests, HS); nan if undefined.
     """
     settings, primary = benchmark.settings, benchmark.primary
     pairs = "all pairs of systems" if settings.baseline is None else f"{settings.baseline} against every other system"
-    words = {
+    descriptions = {
         PRIMARY: f"{pairs}, {primary.metric}, {primary.partition}",
         EXPLORATORY: f"{pairs}, all other metrics and partitions",
     }
     found = []
-    for label, (name, tests) in enumerate(words.items()):
+    for label, (name, tests) in enumerate(descriptions.items()):
         members = labels == label
         if members.any():
             n_tests = int(np.isfinite(p_values[members]).sum())
@@ -313,7 +317,7 @@ def declared_families(benchmark: Benchmark, labels: Ints, p_values: Floats, diff
 
 
 def family_signature(benchmark: Benchmark, families: Sequence[Family]) -> dict[str, str]:
-    """Returns the parts of the signature that name the families."""
+    """Returns the parts of the signature for the families of tests."""
     if not families:
         return {}
     baseline = benchmark.settings.baseline
@@ -325,22 +329,22 @@ def family_signature(benchmark: Benchmark, families: Sequence[Family]) -> dict[s
 
 
 def family_notes(benchmark: Benchmark, families: Sequence[Family]) -> list[str]:
-    """Returns notes on the families: the primary comparison, the use of the others, and families without power."""
+    """Returns notes on the primary comparison, on the exploratory tests, and on families without power."""
     primary, baseline = benchmark.primary, benchmark.settings.baseline
     if baseline is not None and baseline not in benchmark.systems:
         return [f"The baseline {baseline} failed: no systems are compared."]
     if not families:
         return []
-    said = [
+    lines = [
         f"Primary comparison: {primary.metric} on {primary.partition} ({primary.why}). All other tests are "
-        "exploratory: they suggest hypotheses and confirm none. Choose another primary comparison with --primary "
-        "METRIC@PARTITION, before you see results."
+        "exploratory: they suggest hypotheses and confirm none. To declare another primary comparison before you see "
+        "results, use --primary METRIC@PARTITION."
     ]
     if baseline is not None and any(family.n_tests for family in families):
-        said.append(f"Only comparisons with {baseline} are tested (--baseline).")
-    said += [
-        f"The {family.name} family holds no test: no HS has a value of two systems."
+        lines.append(f"Only comparisons with {baseline} are tested (--baseline).")
+    lines += [
+        f"The {family.name} family has no test: no HS has scores of two systems."
         for family in families
         if not family.n_tests
     ]
-    return said + floor_notes(families, "--resamples")
+    return lines + floor_notes(families, "--resamples")

@@ -1,4 +1,4 @@
-"""Requests of retrieval systems to chat models, and the strict reading of their answers as JSON objects."""
+"""Chat requests of retrieval systems, and the parser of their JSON responses."""
 
 import hashlib
 import json
@@ -25,14 +25,14 @@ GPT = "gpt-4o-2024-08-06"
 
 @dataclass(frozen=True)
 class Prompt:
-    """A task for a model and the JSON object that it answers with."""
+    """A prompt with the JSON Schema of its response."""
 
     name: str
     instruction: str
     schema: Mapping[str, Any]
 
     def messages(self, **content: Any) -> Messages:
-        """Returns the messages of a request: the instruction, and the texts as one JSON object."""
+        """Returns the messages of a request: the instruction, and the content as one JSON object."""
         return [
             {"role": "system", "content": self.instruction},
             {"role": "user", "content": json.dumps(content, ensure_ascii=False)},
@@ -40,22 +40,22 @@ class Prompt:
 
     @property
     def hash(self) -> str:
-        """12 hexadecimal digits that change with the prompt, its schema or the way in which texts are put in."""
-        sample = self.messages(catalogue=labelled("c", ["text"]), message="text")
+        """Hash of the prompt, its schema and the format of its content; 12 hexadecimal digits."""
+        sample = self.messages(catalogue=with_ids("c", ["text"]), message="text")
         text = json.dumps([self.name, sample, self.schema], sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
-def labelled(letter: str, texts: Sequence[str]) -> list[dict[str, str]]:
-    """Gives texts short ids: the letter and a number from 1."""
+def with_ids(letter: str, texts: Sequence[str]) -> list[dict[str, str]]:
+    """Adds short ids to texts: the letter and a number from 1."""
     return [{"id": f"{letter}{number}", "text": text} for number, text in enumerate(texts, start=1)]
 
 
-def _schema(field: str, of: Mapping[str, Any]) -> dict[str, Any]:
+def _object_schema(field: str, of: Mapping[str, Any]) -> dict[str, Any]:
     return {"type": "object", "properties": {field: of}, "required": [field], "additionalProperties": False}
 
 
-_IDS = _schema("ranking", {"type": "array", "items": {"type": "string"}})
+_IDS = _object_schema("ranking", {"type": "array", "items": {"type": "string"}})
 
 ZERO_SHOT = Prompt(
     "zero_shot",
@@ -74,49 +74,49 @@ POINTWISE = Prompt(
     "pointwise",
     f"{_TASK} Grade how well the candidate answers the message, from 0 (not at all) to 10 (perfectly). Answer with a "
     'JSON object only, such as {"grade": 4}: a whole number.',
-    _schema("grade", {"type": "integer"}),
+    _object_schema("grade", {"type": "integer"}),
 )
 PAIRWISE = Prompt(
     "pairwise",
     f"{_TASK} Say which of the two candidates, a or b, answers the message better. Answer with a JSON object only: "
     '{"better": "a"} or {"better": "b"}.',
-    _schema("better", {"type": "string", "enum": ["a", "b"]}),
+    _object_schema("better", {"type": "string", "enum": ["a", "b"]}),
 )
 
 
 Reason = Literal[CallReason, "wrong_format", "no_known_id"]
 STATUSES = ("ok", "wrong_format", "repeated", "missing", "unknown", "no_answer")
 
-LIMITED = 4096  # tokens of an answer where the cost is limited and the suite sets no limit
-LIMITS = {"max_tokens", "max_completion_tokens"}
-_KEPT = "run again: what was answered is kept"
+DEFAULT_MAX_TOKENS = 4096  # default of max_tokens if the cost is limited
+LIMIT_FIELDS = {"max_tokens", "max_completion_tokens"}
+_RERUN = "run again: stored responses are reused"
 ADVICE: dict[Reason, str] = {
-    "bad_request": "check that this model takes such a request",
-    "rate_limited": f"wait, or lower --concurrency, and {_KEPT}",
-    "server_error": f"wait, and {_KEPT}",
-    "timeout": f"raise --timeout or lower --concurrency, and {_KEPT}",
-    "connection": f"check the address (--base-url, OPENAI_BASE_URL) and that something answers there, and {_KEPT}",
+    "bad_request": "check that this model accepts such requests",
+    "rate_limited": f"wait, or lower --concurrency, and {_RERUN}",
+    "server_error": f"wait, and {_RERUN}",
+    "timeout": f"raise --timeout or lower --concurrency, and {_RERUN}",
+    "connection": f"check the address (--base-url, OPENAI_BASE_URL) and that a server responds there, and {_RERUN}",
     "bad_body": "check that the address is that of an OpenAI-compatible endpoint",
-    "refused": "the model does not answer to such a text; another one may",
-    "truncated": "the answer was cut at the model's limit; take a model with a higher one",
-    "filtered": "the endpoint's filter holds the answer back; another endpoint may not",
-    "empty": "the model said nothing; take another one",
-    "too_long": "take a model with a longer context",
-    "not_recorded": "record the answer first",
-    "wrong_format": "the answer is not the JSON object that was asked for; take a model that writes it",
-    "no_known_id": "the answer names no CN that was shown; take another model",
+    "refused": "the model refuses to answer; use another model",
+    "truncated": "the response was cut off at the model's limit; use a model with a higher limit",
+    "filtered": "the endpoint's content filter blocked the response; use another endpoint",
+    "empty": "the response is empty; use another model",
+    "too_long": "use a model with a longer context",
+    "not_recorded": "record the response first",
+    "wrong_format": "the response is not the requested JSON object; use a model that follows the format",
+    "no_known_id": "the response names no CN of the request; use another model",
 }
 _FENCED = re.compile(r"```(?:json)?[ \t]*\n(.*)\n[ \t]*```", re.DOTALL | re.IGNORECASE)
 
 
 @dataclass(frozen=True)
-class Choice:
-    """The ids that a model named, as positions in the list that it was shown.
+class ParsedRanking:
+    """The ids in a response, as positions in the list of the request.
 
     Attributes:
-        positions: Every known id once, in the model's order.
-        statuses: What is to be said of the call: `ok`, or what was wrong with it.
-        reason: Why nothing can be used; then `positions` is empty.
+        positions: Position of each known id, without repetitions, in the order of the response.
+        statuses: `ok`, or the defects of the response.
+        reason: Reason why the response is unusable, or None; with a reason, `positions` is empty.
     """
 
     positions: list[int]
@@ -130,8 +130,9 @@ class RequestForm:
 
     Attributes:
         structured: Whether structured output is requested.
-        further: Fields of every request, such as `reasoning_effort`.
-        max_tokens: Longest answer in tokens; None for no limit, or `LIMITED` where the cost is limited.
+        further: Additional fields of each request, such as `reasoning_effort`.
+        max_tokens: Maximum length of a response in tokens. None means no limit, or `DEFAULT_MAX_TOKENS` if the cost is
+            limited.
     """
 
     structured: bool = True
@@ -140,14 +141,14 @@ class RequestForm:
 
 
 class Chat:
-    """One chat model with its sampling.
+    """A chat model with its sampling parameters.
 
     Args:
-        client: Sends the requests and keeps the answers.
-        model: The endpoint's name of the model.
-        temperature: None leaves it out, for models that take none.
-        seed: None leaves it out.
-        form: The form of requests.
+        client: Client that sends requests and stores responses.
+        model: Name of the model at the endpoint.
+        temperature: Sampling temperature; None omits it, for models without this parameter.
+        seed: Sampling seed; None omits it.
+        form: Form of the requests.
     """
 
     def __init__(
@@ -167,40 +168,42 @@ class Chat:
             "seed": seed,
             **({} if form.max_tokens is None else {"max_tokens": form.max_tokens}),
         }
-        # The most that a request may cost is known only if its answer is limited.
+        # The maximum cost of a request is known only if the length of its response is limited.
         budget = getattr(client, "budget", None)
         needs_limit = budget is not None and budget.is_limited
-        has_limit = form.max_tokens is not None or LIMITS & form.further.keys()
-        self._limited = replace(self._sampling, max_tokens=LIMITED) if needs_limit and not has_limit else None
+        has_limit = form.max_tokens is not None or LIMIT_FIELDS & form.further.keys()
+        self._limited = (
+            replace(self._sampling, max_tokens=DEFAULT_MAX_TOKENS) if needs_limit and not has_limit else None
+        )
 
     def replies(self, prompt: Prompt, requests: Sequence[Messages]) -> list[Reply]:
-        """Sends all requests of one prompt and returns a reply for each, in their order.
+        """Sends all requests of one prompt and returns their responses in the same order.
 
         Raises:
-            EndpointError: The endpoint refuses everything, or nothing can be sent to it.
+            EndpointError: The endpoint rejects all requests, or no request can be sent.
         """
         schema = {"title": prompt.name, **prompt.schema}
-        with refusals():
+        with endpoint_errors():
             return self._replies([Call(messages, self._sampling, schema) for messages in requests])
 
     def _replies(self, calls: Sequence[Call]) -> list[Reply]:
         if self._limited is None:
             return list(self._model.replies(calls))
-        # Answers from runs without a limit of cost are still good.
+        # Stored responses of earlier runs without a cost limit remain valid.
         known = [self._model.known(call) for call in calls]
         unknown = [call for call, found in zip(calls, known, strict=True) if found is None]
         new = self._model.replies(replace(call, sampling=self._limited) for call in unknown)
         return [next(new) if found is None else found for found in known]
 
     def explain(self, reason: Reason, detail: str) -> str:
-        """Returns a line for people: who failed and how, what was said, and what may be done."""
-        said = f"{reason}: {detail}" if detail else reason
-        return f"{self._model.name} at {self._model.client.endpoint} ({said}): {ADVICE[reason]}"
+        """Returns an error message with the model, the endpoint, the reason and a possible remedy."""
+        cause = f"{reason}: {detail}" if detail else reason
+        return f"{self._model.name} at {self._model.client.endpoint} ({cause}): {ADVICE[reason]}"
 
 
 @contextmanager
-def refusals() -> Iterator[None]:
-    """Makes bad input of a client, such as no key, a refusal by its endpoint: it stops one system and not the others.
+def endpoint_errors() -> Iterator[None]:
+    """Converts an input error of a client, such as a missing key, so that it stops one system and not the others.
 
     Raises:
         EndpointError: The client raised an InputError.
@@ -213,15 +216,15 @@ def refusals() -> Iterator[None]:
         raise EndpointError(str(error)) from error
 
 
-class Calls:
-    """The calls of one run: sends them, and counts the values that a reader needs to trust the run.
+class CallRecorder:
+    """Sends the calls of one run and counts their outcomes.
 
     Args:
         chat: The model.
 
     Attributes:
-        failed: The number of failed calls by reason.
-        models: The names under which models answered.
+        failed: Number of failed calls by reason.
+        models: Names of models in the responses.
     """
 
     def __init__(self, chat: Chat) -> None:
@@ -231,11 +234,11 @@ class Calls:
         self._statuses: Counter[str] = Counter(dict.fromkeys(STATUSES, 0))
         self._plain_text = 0
         self._tokens: Counter[str] = Counter({"prompt_tokens": 0, "completion_tokens": 0})
-        self._worked: set[str] = set()
+        self._succeeded: set[str] = set()
         self._first_failure: dict[str, tuple[str, str]] = {}
 
     def send(self, prompt: Prompt, requests: Sequence[Messages]) -> list[Reply]:
-        """Sends all requests of one prompt, and counts tokens; see `Chat.replies`."""
+        """Sends all requests of one prompt and counts tokens; see `Chat.replies`."""
         replies = self._chat.replies(prompt, requests)
         for reply in replies:
             self._plain_text += not reply.structured
@@ -245,29 +248,29 @@ class Calls:
             self._tokens["completion_tokens"] += reply.completion_tokens or 0
         return replies
 
-    def note(self, query: str, reply: Reply, statuses: Sequence[str], reason: Reason | None) -> None:
+    def record(self, query: str, reply: Reply, statuses: Sequence[str], reason: Reason | None) -> None:
         """Counts one call.
 
         Args:
-            query: The query that it was made for.
-            reply: The reply.
-            statuses: The statuses of the call.
-            reason: The reason for its failure, if it failed.
+            query: Query id of the call.
+            reply: The response.
+            statuses: Statuses of the call.
+            reason: Reason for the failure; None for a usable response.
         """
         self._statuses.update(statuses)
         if reason is None:
-            self._worked.add(query)
+            self._succeeded.add(query)
             return
         self.failed[reason] += 1
         self._first_failure.setdefault(query, (reason, self._chat.explain(reason, reply.detail)))
 
     def rankings(self, found: Mapping[str, Ranking]) -> Rankings:
-        """Returns rankings without the queries of which every call failed, and what is known of the calls.
+        """Returns rankings with failures and diagnostics; a query fails if all its calls failed.
 
         Args:
-            found: The ranking of every query.
+            found: Query id -> ranking.
         """
-        failed = {query: first for query, first in self._first_failure.items() if query not in self._worked}
+        failed = {query: first for query, first in self._first_failure.items() if query not in self._succeeded}
         return Rankings(
             {query: ranking for query, ranking in found.items() if query not in failed},
             failures={query: reason for query, (reason, _) in failed.items()},
@@ -277,7 +280,7 @@ class Calls:
         )
 
     def diagnostics(self) -> dict[str, Any]:
-        """Returns the counts as JSON-able values."""
+        """Returns the counts of calls, failures and tokens as JSON-able values."""
         return {
             "calls": dict(self._statuses),
             "failed_calls": dict(sorted(self.failed.items())),
@@ -286,17 +289,22 @@ class Calls:
         }
 
 
-def read_choice(reply: Reply, *, ids: Sequence[str], wanted: int) -> Choice:
-    """Reads `{"ranking": [...]}`: ids that were shown, each once, as many as wanted; further ones are left out.
+def parse_ranking(reply: Reply, *, ids: Sequence[str], wanted: int) -> ParsedRanking:
+    """Parses `{"ranking": [...]}`.
 
-    A call is `ok`, or everything that is wrong with it: `repeated` ids, `unknown` ids, `missing` (fewer known ids than
-    wanted). Nothing can be used of one with `no_answer`, in the `wrong_format`, or without a known id.
+    Statuses are `ok`, or all that apply of `repeated`, `unknown` and `missing` (fewer known ids than requested). A
+    response with status `no_answer` or `wrong_format`, or without a known id, is unusable.
+
+    Args:
+        reply: The response.
+        ids: Ids in the request.
+        wanted: Number of requested ids; further ids are ignored.
     """
-    value, status, reason = read_field(reply, "ranking", _is_list_of_ids)
+    value, status, reason = parse_field(reply, "ranking", _is_list_of_ids)
     if reason is not None:
-        return Choice([], (status,), reason)
-    place = {key: position for position, key in enumerate(ids)}
-    known = [place[key] for key in value if key in place]
+        return ParsedRanking([], (status,), reason)
+    position_by_id = {key: position for position, key in enumerate(ids)}
+    known = [position_by_id[key] for key in value if key in position_by_id]
     distinct = list(dict.fromkeys(known))[:wanted]
     found = {
         "repeated": len(set(value)) < len(value),
@@ -304,52 +312,54 @@ def read_choice(reply: Reply, *, ids: Sequence[str], wanted: int) -> Choice:
         "unknown": len(known) < len(value),
     }
     statuses = tuple(name for name, is_so in found.items() if is_so) or ("ok",)
-    return Choice(distinct, statuses, None if distinct else "no_known_id")
+    return ParsedRanking(distinct, statuses, None if distinct else "no_known_id")
 
 
 def _is_list_of_ids(value: Any) -> bool:
     return isinstance(value, list) and all(isinstance(each, str) for each in value)
 
 
-def read_field(reply: Reply, field: str, is_valid: Callable[[Any], bool]) -> tuple[Any, str, Reason | None]:
-    """Reads one field of the object that a reply is.
+def parse_field(reply: Reply, field: str, is_valid: Callable[[Any], bool]) -> tuple[Any, str, Reason | None]:
+    """Parses a response as a JSON object and returns one of its fields.
 
     Args:
-        reply: The reply.
-        field: The name of the field.
-        is_valid: Returns whether a value has the expected form.
+        reply: The response.
+        field: Name of the field.
+        is_valid: Function that returns whether a value has the expected form.
 
     Returns:
-        The value, the status of the call and why there is no value.
+        The value, the status of the call, and the reason for a missing value.
     """
     if reply.text is None:
         return None, "no_answer", reply.reason
-    found = read_object(reply.text)
+    found = parse_object(reply.text)
     if found is None or field not in found or not is_valid(found[field]):
         return None, "wrong_format", "wrong_format"
     return found[field], "ok", None
 
 
-def read_object(text: str) -> dict[str, Any] | None:
-    """Reads a text that is one JSON object, or one in a code fence, and nothing else.
+def parse_object(text: str) -> dict[str, Any] | None:
+    """Parses a text that consists of one JSON object, with or without a code fence.
 
     Returns:
-        The object, or None: also where a key is repeated or a number is not finite.
+        The object; None for any other text, for a repeated key and for a number that is not finite.
     """
     text = text.strip()
     fenced = _FENCED.fullmatch(text)
     try:
-        found = json.loads(fenced[1] if fenced else text, object_pairs_hook=_distinct, parse_constant=_no_constant)
+        found = json.loads(
+            fenced[1] if fenced else text, object_pairs_hook=_reject_repeated_keys, parse_constant=_reject_constant
+        )
     except (ValueError, RecursionError):
         return None
     return found if isinstance(found, dict) else None
 
 
-def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _reject_repeated_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len({key for key, _ in pairs}) < len(pairs):
         raise ValueError("a repeated key")
     return dict(pairs)
 
 
-def _no_constant(name: str) -> None:
+def _reject_constant(name: str) -> None:
     raise ValueError(name)

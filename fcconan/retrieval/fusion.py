@@ -1,4 +1,4 @@
-"""Fusion of systems, by ranx."""
+"""Rank fusion with ranx."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
@@ -14,10 +14,10 @@ class Fusion:
     """Fuses the rankings of several systems.
 
     Args:
-        name: The system's name.
-        systems: The systems, two or more.
-        method: A method of ranx that needs no tuning: `rrf` (reciprocal ranks), `sum` (CombSUM), ...
-        norm: How ranx makes scores comparable first; not used by methods that look at ranks only.
+        name: Name of the system.
+        systems: Two or more systems.
+        method: Fusion method of ranx without parameters, such as `rrf` (reciprocal rank fusion) or `sum` (CombSUM).
+        norm: Score normalisation of ranx; unused by rank-based methods.
     """
 
     def __init__(
@@ -37,15 +37,16 @@ class Fusion:
             self.configuration = None
 
     def rank(self, queries: Mapping[str, str], corpus: Mapping[str, str], k: int) -> Rankings:
-        """Ranks with every system, to the depth k, and fuses."""
+        """Ranks with each system to depth k, and fuses the rankings."""
         parts = [rank_all(system, queries, corpus, k) for system in self.systems]
         failures = {query: reason for part in parts for query, reason in part.failures.items()}
-        explained = {query: said for part in parts for query, said in part.explained.items()}
-        done = [query for query in queries if query not in failures and any(part.get(query) for part in parts)]
-        fused = _fuse([{query: part.get(query, []) for query in done} for part in parts], self.method, self.norm)
+        explained = {query: explanation for part in parts for query, explanation in part.explained.items()}
+        ranked = [query for query in queries if query not in failures and any(part.get(query) for part in parts)]
+        fused = _fuse([{query: part.get(query, []) for query in ranked} for part in parts], self.method, self.norm)
         position = {key: index for index, key in enumerate(corpus)}
         ordered = {
-            query: sorted(fused[query].items(), key=lambda entry: (-entry[1], position[entry[0]]))[:k] for query in done
+            query: sorted(fused[query].items(), key=lambda entry: (-entry[1], position[entry[0]]))[:k]
+            for query in ranked
         }
         return Rankings(
             ordered,
@@ -59,22 +60,23 @@ class Fusion:
 def _fuse(
     runs: Sequence[Mapping[str, Sequence[tuple[str, float]]]], method: str, norm: str | None
 ) -> dict[str, dict[str, float]]:
-    """Fuses aligned runs; every query has an entry in one of them at least."""
+    """Fuses runs with the same queries; each query has an entry in at least one run."""
     if not runs[0]:
         return {}
     import warnings
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # numba's, of ranx
+        warnings.simplefilter("ignore")  # warnings of numba, which ranx uses
         from ranx import Run, fuse
 
-        # ranx takes no empty ranking: a document that is in no catalogue stands for one, and is dropped again.
-        nothing = "\x00nothing"
-        named = [
-            Run({query: dict(ranking) or {nothing: 0.0} for query, ranking in run.items()}, name=f"system-{index}")
+        # ranx rejects empty rankings: a placeholder document fills them and is removed after fusion.
+        placeholder = "\x00nothing"
+        ranx_runs = [
+            Run({query: dict(ranking) or {placeholder: 0.0} for query, ranking in run.items()}, name=f"system-{index}")
             for index, run in enumerate(runs)
         ]
-        fused = fuse(named, norm=norm, method=method).to_dict()
+        fused = fuse(ranx_runs, norm=norm, method=method).to_dict()
     return {
-        query: {key: float(score) for key, score in scores.items() if key != nothing} for query, scores in fused.items()
+        query: {key: float(score) for key, score in scores.items() if key != placeholder}
+        for query, scores in fused.items()
     }

@@ -10,15 +10,15 @@ _COLUMNS = ("hate_speech", "counter_narrative", "label")
 
 
 def pairs_collection(pairs: Any) -> Collection:
-    """Makes a retrieval dataset without training pairs: the HS are queries, and all CNs are the catalogue.
+    """Creates a retrieval dataset without training pairs: the HS are queries, and all CNs are the catalogue.
 
     Args:
-        pairs: A data frame, a dataset or rows with `hate_speech`, `counter_narrative` and `label`, which is
-            `appropriate` or `not_appropriate`; ids come from `hs_id` and `cn_id`, or from the texts.
+        pairs: A data frame, dataset or list of rows with `hate_speech`, `counter_narrative` and `label`
+            (`appropriate` or `not_appropriate`). Ids come from the columns `hs_id` and `cn_id`, or from the texts.
 
     Raises:
-        InputError: The source is none or empty, a column is missing, a row lacks a text or a label, or an id has two
-            texts or a pair two labels.
+        InputError: The source is invalid or empty, a column is missing, a row lacks a text or a label, an id has two
+            texts, or a pair has two labels.
 
     Examples:
         >>> found = pairs_collection(
@@ -33,20 +33,20 @@ def pairs_collection(pairs: Any) -> Collection:
     corpus: dict[str, str] = {}
     qrels: Qrels = {}
     for number, row in enumerate(table, start=1):
-        place = f"{source}, row {number}"
-        if lost := [name for name in _COLUMNS if is_blank(str(row.get(name) or ""))]:
-            raise InputError(f"{place}: there is no {' and no '.join(lost)}: give pairs with {', '.join(_COLUMNS)}")
+        location = f"{source}, row {number}"
+        if missing := [name for name in _COLUMNS if is_blank(str(row.get(name) or ""))]:
+            raise InputError(f"{location}: {' and '.join(missing)} missing: give pairs with {', '.join(_COLUMNS)}")
         message, reply, label = (row[name] for name in _COLUMNS)
         if label not in LABELS:
-            raise InputError(f"{place}: the label is {label!r}, expected {' or '.join(reversed(LABELS))}")
-        query = id_of(row, "hs_id", place) or make_hs_id(message)
-        document = id_of(row, "cn_id", place) or make_cn_id(reply)
+            raise InputError(f"{location}: the label is {label!r}, expected {' or '.join(reversed(LABELS))}")
+        query = id_of(row, "hs_id", location) or make_hs_id(message)
+        document = id_of(row, "cn_id", location) or make_cn_id(reply)
         for key, text, texts in ((query, message, queries), (document, reply, corpus)):
             if texts.setdefault(key, text) != text:
-                raise InputError(f"{place}: {key} has another text in an earlier row: give each text an id of its own")
+                raise InputError(f"{location}: {key} has another text in an earlier row: give each text a unique id")
         value = LABELS.index(label)
         if qrels.setdefault(query, {}).setdefault(document, value) != value:
-            raise InputError(f"{place}: the pair has another label in an earlier row: keep one of them")
+            raise InputError(f"{location}: the pair has another label in an earlier row: keep one of them")
     return Collection(
         name=source,
         title=source,

@@ -1,4 +1,4 @@
-"""Rows of a benchmark's result with what they owe to the labels: judged pairs only, HS and CNs, the message AUC."""
+"""Rows of a benchmark's result, with scores on judged pairs only, intervals over HS and CNs, and the message AUC."""
 
 import csv
 import io
@@ -8,36 +8,39 @@ from typing import Any
 from fcconan.retrieval.benchmark_statistics import COLUMNS, ranked_systems, score_rows
 
 MESSAGE_AUC = "message_auc"
-EVEN = 0.5  # the message AUC of chance
-VALUES = ("judged_only", "two_way_intervals", MESSAGE_AUC)  # keys of a system in results that have them
+CHANCE_AUC = 0.5  # chance level of the message AUC
+LABEL_KEYS = ("judged_only", "two_way_intervals", MESSAGE_AUC)  # keys of a system in results that have them
 FLAGS = ("uses_labels", "ignores_message")
 Row = dict[str, Any]
 
 
 def all_rows(result: Mapping[str, Any]) -> Iterator[Row]:
-    """Yields the rows of `score_rows`; where the result has them, with further columns, and rows of the message AUC.
+    """Yields the rows of `score_rows` with further columns, and rows of the message AUC, if the result has them.
 
-    The columns are the ends of the interval over HS and CNs (`two_way_low`, `two_way_high`), the value on judged pairs
-    only with its interval and chance level (`judged_only`, `judged_only_low`, `judged_only_high`,
-    `judged_only_chance`), and whether the system uses labels or ignores the message, 1 or 0.
+    The further columns are:
+
+    - `two_way_low`, `two_way_high`: interval over HS and CNs;
+    - `judged_only`, `judged_only_low`, `judged_only_high`, `judged_only_chance`: score on judged pairs only, with
+      interval and chance level;
+    - `uses_labels`, `ignores_message`: 1 or 0.
     """
     systems = result["systems"]
     rows = score_rows(result)
-    if not any(key in system for system in systems.values() for key in VALUES):
+    if not any(key in system for system in systems.values() for key in LABEL_KEYS):
         yield from rows
         return
     columns: list[str] = []
     for row in rows:
         columns = columns or [*row]
-        yield row | _further(result, row)
+        yield row | _label_columns(result, row)
     for name in ranked_systems(result):
         for partition, found in systems[name].get(MESSAGE_AUC, {}).items():
             row = dict.fromkeys(columns) | {"system": name, "partition": partition, "metric": MESSAGE_AUC}
-            row |= {"value": found["value"], "chance": EVEN}
-            yield row | _further(result, row) | {"two_way_low": found["low"], "two_way_high": found["high"]}
+            row |= {"value": found["value"], "chance": CHANCE_AUC}
+            yield row | _label_columns(result, row) | {"two_way_low": found["low"], "two_way_high": found["high"]}
 
 
-def _further(result: Mapping[str, Any], row: Mapping[str, Any]) -> Row:
+def _label_columns(result: Mapping[str, Any], row: Mapping[str, Any]) -> Row:
     system, chance = result["systems"][row["system"]], result["chance"]
 
     def found(part: Mapping[str, Any], key: str) -> Any:
@@ -53,7 +56,7 @@ def _further(result: Mapping[str, Any], row: Mapping[str, Any]) -> Row:
 
 
 def all_rows_csv(result: Mapping[str, Any]) -> str:
-    """Returns these rows as CSV, with plain numbers; what is missing is empty."""
+    """Returns the rows of `all_rows` as CSV; missing values are empty."""
     rows = list(all_rows(result))
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")

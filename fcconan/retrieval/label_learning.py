@@ -1,7 +1,7 @@
-"""Systems that learn from labels of other HS: what they are given, and rankings of HS whose labels they never saw.
+"""Cross-validation of systems that learn from labels.
 
-The HS are split by leakage group: HS that say the same thing in the same or other words are in one group. A system that
-ranks the HS of a group was fitted on labels of the other groups only.
+HS are split by leakage group: HS with the same meaning, in the same or other words, are in one group. The HS of a group
+are ranked by a system that was fitted on labels of the other groups only.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,22 +13,22 @@ import numpy.typing as npt
 from fcconan.data import show_traceback
 from fcconan.errors import InputError
 from fcconan.retrieval.collections import Collection, Qrels
-from fcconan.retrieval.systems import Rankings, Retriever, pass_on_signal, rank_all, reason_of
+from fcconan.retrieval.systems import Rankings, Retriever, format_error, rank_all, reraise_sigterm
 from fcconan.scoring import Ranking
 
 Ints = npt.NDArray[np.int64]
 
 
 class LabelledPair(NamedTuple):
-    """A judged pair, as systems that learn get it.
+    """A judged pair, as an input of `LearningRetriever.fit`.
 
     Attributes:
         query_id: Id of the HS.
         corpus_id: Id of the CN.
         hate_speech: Text of the HS.
         counter_narrative: Text of the CN.
-        relevance: Above 0 for a positive.
-        group: Leakage group of the HS. A system that tunes itself keeps groups together.
+        relevance: Relevance of the CN; above 0 for a positive.
+        group: Leakage group of the HS, for systems that cross-validate themselves.
     """
 
     query_id: str
@@ -40,26 +40,26 @@ class LabelledPair(NamedTuple):
 
 
 class TooFewLabelsError(InputError):
-    """A system cannot learn from the labels it was given, such as labels of one kind."""
+    """The labels are not sufficient to fit a system, for example because all are positive."""
 
 
 @runtime_checkable
 class LearningRetriever(Retriever, Protocol):
     """A system that learns from labels; it needs no base class.
 
-    A system whose attribute `ignores_message` is true ranks the CNs alike for all HS.
+    A system with the attribute `ignores_message = True` ranks the CNs identically for all HS.
     """
 
     def fit(self, labels: Sequence[LabelledPair]) -> None:
-        """Learns from labels of other HS, and forgets all labels it was given before.
+        """Fits the system on labels of other HS, and discards all earlier labels.
 
         Args:
-            labels: Every judged pair whose HS is in none of the leakage groups that are ranked next.
+            labels: All judged pairs outside the leakage groups that are ranked next.
         """
         ...
 
 
-def learns(system: Retriever) -> bool:
+def learns_from_labels(system: Retriever) -> bool:
     """Returns whether a system learns from labels."""
     return callable(getattr(system, "fit", None))
 
@@ -69,8 +69,8 @@ def labelled_pairs(collection: Collection, qrels: Qrels, groups: Ints) -> list[L
 
     Args:
         collection: The dataset.
-        qrels: Judgements of CNs in its catalogue.
-        groups: Leakage group of every HS.
+        qrels: Judgements of CNs in the catalogue.
+        groups: Leakage group of each HS; shape (HS,).
     """
     return [
         LabelledPair(query, key, text, collection.corpus[key], value, int(group))
@@ -82,22 +82,22 @@ def labelled_pairs(collection: Collection, qrels: Qrels, groups: Ints) -> list[L
 def rank_held_out(
     system: LearningRetriever, collection: Collection, labels: Sequence[LabelledPair], folds: Ints, depth: int
 ) -> Rankings:
-    """Ranks the HS of each fold by the system fitted on the labels of the others.
+    """Ranks the HS of each fold with the system fitted on the labels of the other folds.
 
     Args:
         system: The system.
         collection: The dataset.
-        labels: Its judged pairs.
-        folds: Fold of every HS; HS of one leakage group are in one fold.
+        labels: Judged pairs of the dataset.
+        folds: Fold of each HS, of shape (HS,); HS of one leakage group are in one fold.
         depth: Number of CNs for each HS.
 
     Raises:
-        InputError: All HS are in one fold, or a run is not usable.
+        InputError: All HS are in one fold, or a run is invalid.
     """
     fold_of = dict(zip(collection.queries, folds.tolist(), strict=True))
     if len(set(fold_of.values())) < 2:
         raise InputError(
-            f"{system.name} learns from labels of other HS, and all {len(fold_of)} HS of {collection.name} are in one "
+            f"{system.name} learns from labels of other HS, but all {len(fold_of)} HS of {collection.name} are in one "
             "leakage group: give a dataset with more HS"
         )
     found = Rankings()
@@ -122,15 +122,15 @@ def _fit_and_rank(
     corpus: Mapping[str, str],
     depth: int,
 ) -> Rankings:
-    """Fits a system and ranks; if it cannot be fitted, it failed on all these HS."""
+    """Fits a system and ranks; if fitting raises an exception, the system failed on all these HS."""
     try:
         system.fit(labels)
     except InputError:
         raise
-    except (Exception, SystemExit) as error:  # whatever a user's code raises
-        pass_on_signal(error)
+    except (Exception, SystemExit) as error:  # a user's code may raise any exception
+        reraise_sigterm(error)
         show_traceback(error)
-        return Rankings(failures=dict.fromkeys(queries, f"fit: {reason_of(error)}"))
+        return Rankings(failures=dict.fromkeys(queries, f"fit: {format_error(error)}"))
     return rank_all(system, queries, corpus, depth)
 
 
@@ -142,54 +142,54 @@ def check_held_out(
     depth: int,
     found: Rankings,
 ) -> None:
-    """Checks that a system forgot earlier labels and, if it says so, ignores the message.
+    """Checks that a system discards earlier labels, and that it ignores the message if it declares this.
 
-    After all folds, the system is fitted on the labels of the first fold again: its ranking must be the one it gave
-    before it was given the labels of these HS.
+    The system was last fitted on labels that include the HS of the first fold. It is fitted again without these
+    labels and must reproduce its ranking of these HS.
 
     Args:
         system: The system.
         collection: The dataset.
-        labels: Its judged pairs.
-        folds: Fold of every HS.
+        labels: Judged pairs of the dataset.
+        folds: Fold of each HS; shape (HS,).
         depth: Number of CNs for each HS.
-        found: What `rank_held_out` returned.
+        found: Result of `rank_held_out`.
 
     Raises:
-        InputError: The ranking is another one, or it depends on the HS although `ignores_message` is true.
+        InputError: The ranking differs, or it depends on the HS although `ignores_message` is true.
     """
     fold_of = dict(zip(collection.queries, folds.tolist(), strict=True))
     first = folds.tolist()[0]
     others = [label for label in labels if fold_of[label.query_id] != first]
-    again = _fit_and_rank(system, others, collection.queries, collection.corpus, depth)
-    for query in (query for query, fold in fold_of.items() if fold == first and query in found and query in again):
-        if not _equal(found[query], again[query]):
+    repeated = _fit_and_rank(system, others, collection.queries, collection.corpus, depth)
+    for query in (query for query, fold in fold_of.items() if fold == first and query in found and query in repeated):
+        if not _equal(found[query], repeated[query]):
             raise InputError(
-                f"{system.name} ranks {query} in another way when it is fitted on the same labels again: fit() forgets "
-                "all earlier labels, and random choices have a seed"
+                f"{system.name} ranks {query} differently when it is fitted on the same labels again: make fit() "
+                "discard all earlier labels, and seed random choices"
             )
-    check_ignores_message(system, again)
+    check_ignores_message(system, repeated)
 
 
 def check_ignores_message(system: Retriever, found: Rankings) -> None:
-    """Checks a system that says it ignores the message.
+    """Checks that a system with `ignores_message` ranks the CNs identically for all HS.
 
     Args:
         system: The system.
-        found: Its rankings by one state.
+        found: Rankings of one fit.
 
     Raises:
-        InputError: It ranks the CNs differently for different HS.
+        InputError: The rankings differ between HS.
     """
     rankings = list(found.values())
     if getattr(system, "ignores_message", False) and not all(_equal(rankings[0], other) for other in rankings[1:]):
         raise InputError(
-            f"{system.name} has ignores_message = True and ranks CNs differently for different HS: remove the attribute"
+            f"{system.name} has ignores_message = True but ranks CNs differently for different HS: remove the attribute"
         )
 
 
 def _equal(one: Ranking, other: Ranking) -> bool:
-    """Returns whether two rankings have the same CNs with the same scores, up to rounding."""
+    """Returns whether two rankings have the same CNs with equal scores, up to rounding."""
     left, right = dict(one), dict(other)
     return left.keys() == right.keys() and bool(
         np.allclose(list(left.values()), [right[key] for key in left], rtol=1e-5, atol=1e-8)

@@ -1,4 +1,4 @@
-"""Runs of systems that learn from labels: one for each partition, for HS whose labels the systems never saw."""
+"""Cross-validated runs of systems that learn from labels, one for each partition."""
 
 from typing import Any
 
@@ -6,11 +6,11 @@ import numpy as np
 
 from fcconan.data import balanced_folds
 from fcconan.errors import InputError
-from fcconan.retrieval.benchmark_settings import AUC_FOLDS, CROSS_VALIDATED, Benchmark, Settings
+from fcconan.retrieval.benchmark_settings import AUC_FOLDS, CROSS_VALIDATED, Benchmark, BenchmarkSettings
 from fcconan.retrieval.label_learning import (
     check_held_out,
     labelled_pairs,
-    learns,
+    learns_from_labels,
     rank_held_out,
 )
 from fcconan.retrieval.label_systems import Popularity
@@ -18,28 +18,28 @@ from fcconan.retrieval.systems import Rankings, Retriever
 from fcconan.scoring import SOUND, Floats, Ints
 
 
-def check_may_learn(system: Retriever, settings: Settings) -> None:
-    """Checks that a system which learns from labels is asked for under a protocol that allows it.
+def check_may_learn(system: Retriever, settings: BenchmarkSettings) -> None:
+    """Checks that the protocol allows a system to learn from labels.
 
     Raises:
         InputError: The protocol is `sound`, and the system is not the reference `popularity`.
     """
-    if settings.protocol == SOUND and learns(system) and not isinstance(system, Popularity):
+    if settings.protocol == SOUND and learns_from_labels(system) and not isinstance(system, Popularity):
         raise InputError(
-            f"{system.name} learns from labels of other HS, which protocol sound gives to no system: use --protocol "
+            f"{system.name} learns from labels of other HS, which protocol sound does not allow: use --protocol "
             f"{CROSS_VALIDATED}"
         )
 
 
 def rank_partitions(system: Any, benchmark: Benchmark) -> dict[str, Rankings]:
-    """Returns the run of a system that learns, for each partition: from labels of that partition, of other HS.
+    """Returns the cross-validated runs of a system by partition; each is fitted on labels of its partition.
 
     Args:
         system: The system.
-        benchmark: The benchmark, without systems.
+        benchmark: The benchmark, before scoring.
 
     Raises:
-        InputError: All HS are in one leakage group, or a run is not usable.
+        InputError: All HS are in one leakage group, or a run is invalid.
     """
     collection, settings = benchmark.collection, benchmark.settings
     folds = balanced_folds(benchmark.groups.tolist(), settings.folds, seed=settings.seed)
@@ -54,10 +54,10 @@ def rank_partitions(system: Any, benchmark: Benchmark) -> dict[str, Rankings]:
 
 
 def held_out_scores(system: Any, benchmark: Benchmark) -> dict[str, tuple[Floats, Ints]]:
-    """Returns scores of HS in random folds, for the message-specific score of a system that learns.
+    """Returns scores of HS in random folds, for the message AUC of a system that learns.
 
     Returns:
-        For each partition scores of shape (repeats, HS, CNs), and the fold of every HS, shape (repeats, HS).
+        Partition -> scores of shape (repeats, HS, CNs), and folds of shape (repeats, HS).
     """
     collection, settings = benchmark.collection, benchmark.settings
     groups, seeds = benchmark.groups.tolist(), range(settings.seed, settings.seed + settings.repeats)
@@ -66,51 +66,50 @@ def held_out_scores(system: Any, benchmark: Benchmark) -> dict[str, tuple[Floats
     for name, judged in benchmark.qrels.items() if settings.repeats else ():
         labels = labelled_pairs(collection, judged, benchmark.groups)
         runs = [rank_held_out(system, collection, labels, fold, len(collection.corpus)) for fold in folds]
-        found[name] = np.array([score_matrix(run, benchmark) for run in runs]), folds
+        found[name] = np.array([to_score_matrix(run, benchmark) for run in runs]), folds
     return found
 
 
-def score_matrix(run: Rankings, benchmark: Benchmark) -> Floats:
-    """Returns the scores of a run: minus infinity for a CN that it leaves out, nan for an HS on which it failed.
+def to_score_matrix(run: Rankings, benchmark: Benchmark) -> Floats:
+    """Returns the scores of a run as a matrix.
 
     Returns:
-        Shape (HS, CNs).
+        Scores of shape (HS, CNs): minus infinity for an unranked CN, nan for an HS on which the system failed.
     """
     collection = benchmark.collection
-    places = {key: place for place, key in enumerate(collection.corpus)}
-    found = np.full((len(collection.queries), len(places)), -np.inf)
+    columns = {key: column for column, key in enumerate(collection.corpus)}
+    found = np.full((len(collection.queries), len(columns)), -np.inf)
     for row, query in enumerate(collection.queries):
         if query in run.failures:
             found[row] = np.nan
             continue
         ranking = run.get(query, [])
-        found[row, [places[key] for key, _ in ranking]] = [score for _, score in ranking]
+        found[row, [columns[key] for key, _ in ranking]] = [score for _, score in ranking]
     return found
 
 
 def learning_notes(benchmark: Benchmark) -> list[str]:
     """Returns notes on systems that learn from labels and on unconfirmed labels."""
     collection, settings = benchmark.collection, benchmark.settings
-    said = []
+    lines = []
     if learning := [name for name, one in benchmark.systems.items() if one.uses_labels]:
         n_groups = len(set(benchmark.groups.tolist()))
-        said.append(
+        lines.append(
             f"Fitted on labels of the scored partition, of HS outside the leakage group of the ranked HS: "
             f"{', '.join(learning)}. The {len(collection.queries)} HS form {n_groups} leakage groups"
-            + ("." if n_groups <= settings.folds else f", which are dealt to {settings.folds} folds.")
+            + ("." if n_groups <= settings.folds else f", split into {settings.folds} folds.")
             + (
-                f" Lists of a report show the rankings for {benchmark.partitions[-1]}; there is a run file for each "
-                "partition."
+                f" A report shows the rankings for {benchmark.partitions[-1]} and has a run file for each partition."
                 if len(benchmark.partitions) > 1
                 else ""
             )
         )
     if (depth := settings.depth) < len(collection.corpus):
-        said.append(
-            f"Rankings end at rank {depth} of {len(collection.corpus)}; in scores on judged pairs only and the message "
-            f"AUC, lower CNs are tied at the end. --depth {len(collection.corpus)} gives whole rankings."
+        lines.append(
+            f"Rankings end at rank {depth} of {len(collection.corpus)}; in scores on judged pairs only and in the "
+            f"message AUC, lower CNs are tied at the end. For complete rankings, use --depth {len(collection.corpus)}."
         )
     if collection.unconfirmed != "keep":
-        done = "left out" if collection.unconfirmed == "drop" else "read as their opposite"
-        said.append(f"Labels that no validator confirmed are {done} (--unconfirmed {collection.unconfirmed}).")
-    return said
+        treatment = "left out" if collection.unconfirmed == "drop" else "read as their opposite"
+        lines.append(f"Labels that no validator confirmed are {treatment} (--unconfirmed {collection.unconfirmed}).")
+    return lines

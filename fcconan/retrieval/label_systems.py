@@ -1,6 +1,6 @@
 """Systems that learn from labels of other HS, and a baseline that ignores HS and labels.
 
-`popularity` and `longest` rank the CNs alike for all HS. What they score is what a system can score without reading the
+`popularity` and `longest` rank the CNs identically for all HS. Their scores are references for systems that read the
 message.
 """
 
@@ -10,19 +10,19 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fcconan.retrieval.dense import DOCUMENT, QUERY, Encoder, resolved_of
+from fcconan.retrieval.dense import DOCUMENT, QUERY, Encoder, resolved_settings
 from fcconan.retrieval.label_learning import LabelledPair, TooFewLabelsError
-from fcconan.retrieval.lexical import best
+from fcconan.retrieval.lexical import top_k
 from fcconan.retrieval.systems import Rankings
 
 Floats = npt.NDArray[np.float64]
 
 
 class Longest:
-    """Ranks the longest CN first, whatever the HS.
+    """Ranks CNs by length, longest first.
 
     Args:
-        name: The system's name.
+        name: Name of the system.
     """
 
     ignores_message = True
@@ -34,17 +34,17 @@ class Longest:
     def rank(self, queries: Mapping[str, str], corpus: Mapping[str, str], k: int) -> Rankings:
         """Ranks by the number of characters."""
         lengths = np.array([len(text) for text in corpus.values()], dtype=np.float64)
-        ranking = best(lengths, list(corpus), k)
+        ranking = top_k(lengths, list(corpus), k)
         return Rankings(dict.fromkeys(queries, ranking))
 
 
 class Popularity:
-    """Ranks first the CN that fits most other HS: by (positives + a) / (judged + b).
+    """Ranks CNs by their smoothed share of positives for other HS: (positives + a) / (judged + b).
 
     Args:
-        name: The system's name.
-        positives: The a.
-        judged: The b.
+        name: Name of the system.
+        positives: Constant a: positives added to each CN.
+        judged: Constant b: labels added to each CN.
     """
 
     ignores_message = True
@@ -56,84 +56,84 @@ class Popularity:
         self._labels: Sequence[LabelledPair] = ()
 
     def fit(self, labels: Sequence[LabelledPair]) -> None:
-        """Takes the labels of other HS."""
+        """Stores the labels of other HS."""
         self._labels = labels
 
     def rank(self, queries: Mapping[str, str], corpus: Mapping[str, str], k: int) -> Rankings:
-        """Ranks alike for all HS."""
-        places = {key: place for place, key in enumerate(corpus)}
-        counts = np.zeros((2, len(places)))
+        """Ranks identically for all HS."""
+        columns = {key: column for column, key in enumerate(corpus)}
+        counts = np.zeros((2, len(columns)))
         for label in self._labels:
-            counts[:, places[label.corpus_id]] += (label.relevance > 0, 1)
-        ranking = best((counts[0] + self.positives) / (counts[1] + self.judged), list(corpus), k)
+            counts[:, columns[label.corpus_id]] += (label.relevance > 0, 1)
+        ranking = top_k((counts[0] + self.positives) / (counts[1] + self.judged), list(corpus), k)
         return Rankings(dict.fromkeys(queries, ranking))
 
 
-class _Labels:
-    """Labels as matrices over the HS that have labels and the catalogue.
+class _LabelMatrices:
+    """Labels as matrices of labelled HS and CNs of the catalogue.
 
     Attributes:
-        texts: Texts of these HS.
-        groups: Their leakage groups; shape (HS,).
-        judged: 1 for a judged pair; shape (HS, CNs).
-        positive: 1 for a positive; shape (HS, CNs).
+        texts: Texts of the labelled HS.
+        groups: Leakage groups of these HS; shape (HS,).
+        judged: Indicator of judged pairs, 0 or 1; shape (HS, CNs).
+        positive: Indicator of positives, 0 or 1; shape (HS, CNs).
     """
 
     def __init__(self, labels: Sequence[LabelledPair], corpus: Mapping[str, str]) -> None:
         texts = {label.query_id: label.hate_speech for label in labels}
         groups = {label.query_id: label.group for label in labels}
         rows = {query: row for row, query in enumerate(texts)}
-        places = {key: place for place, key in enumerate(corpus)}
+        columns = {key: column for column, key in enumerate(corpus)}
         self.texts = list(texts.values())
         self.groups = np.array([groups[query] for query in texts], dtype=np.int64)
-        self.judged = np.zeros((len(rows), len(places)))
-        self.positive = np.zeros((len(rows), len(places)))
+        self.judged = np.zeros((len(rows), len(columns)))
+        self.positive = np.zeros((len(rows), len(columns)))
         for label in labels:
-            at = rows[label.query_id], places[label.corpus_id]
-            self.judged[at] = 1
-            self.positive[at] = label.relevance > 0
+            cell = rows[label.query_id], columns[label.corpus_id]
+            self.judged[cell] = 1
+            self.positive[cell] = label.relevance > 0
 
     @property
     def share(self) -> float:
-        """The share of positives, as if one more positive and five more negatives were known."""
+        """Share of positives, smoothed by one positive and five negatives."""
         return float((self.positive.sum() + 1) / (self.judged.sum() + 6))
 
 
-class _Vectors:
-    """An encoder that keeps the vector of every text, as each fold asks for other lists of the same texts."""
+class _CachedEncoder:
+    """An encoder with a cache of single texts, because folds encode different lists of the same texts."""
 
     def __init__(self, encoder: Encoder) -> None:
         self.encoder = encoder
-        self._kept: dict[tuple[str, str], Any] = {}
+        self._cache: dict[tuple[str, str], Any] = {}
 
     def encode(self, texts: Iterable[str], role: str) -> Floats:
         """Returns the vectors of texts; shape (texts, dimensions)."""
         listed = list(texts)
-        missing = [text for text in dict.fromkeys(listed) if (role, text) not in self._kept]
+        missing = [text for text in dict.fromkeys(listed) if (role, text) not in self._cache]
         if missing:
             vectors = self.encoder.encode(missing, role=role)
-            self._kept |= {(role, text): vector for text, vector in zip(missing, vectors, strict=True)}
-        return np.array([self._kept[role, text] for text in listed], dtype=np.float64)
+            self._cache |= {(role, text): vector for text, vector in zip(missing, vectors, strict=True)}
+        return np.array([self._cache[role, text] for text in listed], dtype=np.float64)
 
 
 class LabelNeighbours:
-    """Ranks by labels of similar HS with similar CNs: a weighted share of positives.
+    """Ranks by the weighted share of positives among labels of similar HS with similar CNs.
 
-    A label counts by exp((cosine of the HS - 1) / temperature) times the same of the CNs. The weights of the labelled
-    HS are scaled to a mean of 1, and `prior` labels with the overall share of positives are added.
+    The weight of a label is exp((cosine of the HS - 1) / temperature) times the same expression for the CNs. The
+    weights of the labelled HS are scaled to a mean of 1. `prior` labels with the overall share of positives are added.
 
     Args:
-        name: The system's name.
-        encoder: The encoder of HS and CNs.
-        temperature: Of both similarities; lower ones count fewer neighbours.
-        prior: Number of labels added.
+        name: Name of the system.
+        encoder: Encoder of HS and CNs.
+        temperature: Temperature of both similarities; lower values give distant neighbours less weight.
+        prior: Number of added labels.
     """
 
     def __init__(
         self, name: str = "label-neighbours", *, encoder: Encoder, temperature: float = 0.1, prior: float = 3.0
     ) -> None:
         self.name, self.encoder = name, encoder
-        self._vectors = _Vectors(encoder)
+        self._vectors = _CachedEncoder(encoder)
         self.temperature, self.prior = temperature, prior
         self.configuration: dict[str, Any] = {
             "kind": "label-neighbours",
@@ -144,55 +144,57 @@ class LabelNeighbours:
         self._labels: Sequence[LabelledPair] = ()
 
     def fit(self, labels: Sequence[LabelledPair]) -> None:
-        """Takes the labels of other HS."""
+        """Stores the labels of other HS."""
         self._labels = labels
 
     def rank(self, queries: Mapping[str, str], corpus: Mapping[str, str], k: int) -> Rankings:
         """Ranks by the weighted share of positives."""
-        known = _Labels(self._labels, corpus)
-        asked = self._vectors.encode(queries.values(), QUERY)
-        scores = self._shares(asked, known, self._alike(corpus))
+        known = _LabelMatrices(self._labels, corpus)
+        query_vectors = self._vectors.encode(queries.values(), QUERY)
+        scores = self._positive_shares(query_vectors, known, self._cn_weights(corpus))
         return _rankings(scores, queries, corpus, k, self.encoder)
 
-    def _shares(self, asked: Floats, known: _Labels, alike: Floats, groups: Any = None) -> Floats:
+    def _positive_shares(
+        self, query_vectors: Floats, known: _LabelMatrices, cn_weights: Floats, groups: Any = None
+    ) -> Floats:
         """Returns the weighted share of positives.
 
         Args:
-            asked: Vectors of HS; shape (HS, dimensions).
+            query_vectors: Vectors of the HS; shape (HS, dimensions).
             known: The labels.
-            alike: Weights between CNs; shape (CNs, CNs).
-            groups: Leakage group of every HS, whose own labels are left out; None keeps all labels.
+            cn_weights: Weights between CNs; shape (CNs, CNs).
+            groups: Leakage group of each HS, whose labels are excluded for this HS; None excludes no labels.
 
         Returns:
-            Shape (HS, CNs).
+            Shares of shape (HS, CNs).
         """
-        weights = np.exp((asked @ self._vectors.encode(known.texts, QUERY).T - 1) / self.temperature)
+        weights = np.exp((query_vectors @ self._vectors.encode(known.texts, QUERY).T - 1) / self.temperature)
         if groups is not None:
             weights *= groups[:, None] != known.groups
         total = weights.sum(axis=1, keepdims=True)
         weights *= np.divide((weights > 0).sum(axis=1, keepdims=True), total, out=np.zeros_like(total), where=total > 0)
-        found: Floats = (weights @ known.positive @ alike + self.prior * known.share) / (
-            weights @ known.judged @ alike + self.prior
+        found: Floats = (weights @ known.positive @ cn_weights + self.prior * known.share) / (
+            weights @ known.judged @ cn_weights + self.prior
         )
         return found
 
-    def _alike(self, corpus: Mapping[str, str]) -> Floats:
-        """Returns the weights between CNs; shape (CNs, CNs)."""
+    def _cn_weights(self, corpus: Mapping[str, str]) -> Floats:
+        """Returns the similarity weights between CNs; shape (CNs, CNs)."""
         vectors = self._vectors.encode(corpus.values(), DOCUMENT)
         found: Floats = np.exp((vectors @ vectors.T - 1) / self.temperature)
         return found
 
 
 class Supervised(LabelNeighbours):
-    """Logistic regression on similarity of HS and CN, popularity of the CN and labels of similar HS.
+    """Logistic regression on the similarity of HS and CN, the popularity of the CN and the labels of similar HS.
 
-    The features of a labelled pair use labels of other leakage groups only, as those of a new HS will.
+    The features of a labelled pair use labels of other leakage groups only, like those of a new HS.
 
     Args:
-        name: The system's name.
-        encoder: The encoder of HS and CNs.
-        temperature: As of `LabelNeighbours`.
-        prior: As of `LabelNeighbours`.
+        name: Name of the system.
+        encoder: Encoder of HS and CNs.
+        temperature: Temperature of the similarities; see `LabelNeighbours`.
+        prior: Number of added labels; see `LabelNeighbours`.
         C: Inverse strength of the L2 penalty, as in scikit-learn.
     """
 
@@ -217,32 +219,34 @@ class Supervised(LabelNeighbours):
         """
         from sklearn.linear_model import LogisticRegression
 
-        known = _Labels(self._labels, corpus)
+        known = _LabelMatrices(self._labels, corpus)
         judged = known.judged > 0
         targets = known.positive[judged] > 0
         if targets.all() or not targets.any() or len(set(known.groups)) < 2:
             raise TooFewLabelsError(
-                f"{self.name} learns from positive and negative labels of several HS, and got {int(targets.sum())} "
-                f"positives of {len(targets)} labels of {len(known.texts)} HS: give more labels"
+                f"{self.name} learns from positive and negative labels of several HS; found {int(targets.sum())} "
+                f"positives among {len(targets)} labels of {len(known.texts)} HS: give more labels"
             )
-        alike = self._alike(corpus)
+        cn_weights = self._cn_weights(corpus)
         catalogue = self._vectors.encode(corpus.values(), DOCUMENT)
-        own = self._vectors.encode(known.texts, QUERY)
-        asked = self._vectors.encode(queries.values(), QUERY)
-        features = self._features(own, catalogue, known, alike, known.groups)[judged]
+        known_vectors = self._vectors.encode(known.texts, QUERY)
+        query_vectors = self._vectors.encode(queries.values(), QUERY)
+        features = self._features(known_vectors, catalogue, known, cn_weights, known.groups)[judged]
         mean, deviation = features.mean(axis=0), features.std(axis=0)
         deviation[deviation == 0] = 1.0
         model = LogisticRegression(C=self.C, max_iter=1000).fit((features - mean) / deviation, targets)
-        table = (self._features(asked, catalogue, known, alike, None) - mean) / deviation
+        table = (self._features(query_vectors, catalogue, known, cn_weights, None) - mean) / deviation
         scores = table @ model.coef_[0] + model.intercept_[0]
         return _rankings(scores, queries, corpus, k, self.encoder)
 
-    def _features(self, asked: Floats, catalogue: Floats, known: _Labels, alike: Floats, groups: Any) -> Floats:
-        """Returns similarity, log odds of popularity and of label neighbours; shape (HS, CNs, 3)."""
-        others = np.ones((len(asked), len(known.groups))) if groups is None else groups[:, None] != known.groups
+    def _features(
+        self, query_vectors: Floats, catalogue: Floats, known: _LabelMatrices, cn_weights: Floats, groups: Any
+    ) -> Floats:
+        """Returns similarity, log odds of popularity, and log odds of label neighbours; shape (HS, CNs, 3)."""
+        others = np.ones((len(query_vectors), len(known.groups))) if groups is None else groups[:, None] != known.groups
         popularity = (others @ known.positive + 1) / (others @ known.judged + 6)
-        neighbours = self._shares(asked, known, alike, groups)
-        return np.stack([asked @ catalogue.T, _log_odds(popularity), _log_odds(neighbours)], axis=-1)
+        neighbours = self._positive_shares(query_vectors, known, cn_weights, groups)
+        return np.stack([query_vectors @ catalogue.T, _log_odds(popularity), _log_odds(neighbours)], axis=-1)
 
 
 def _log_odds(shares: Floats) -> Floats:
@@ -254,5 +258,5 @@ def _rankings(
     scores: Floats, queries: Mapping[str, str], corpus: Mapping[str, str], k: int, encoder: Encoder
 ) -> Rankings:
     ids = list(corpus)
-    found = {query: best(scores[row], ids, k) for row, query in enumerate(queries)}
-    return Rankings(found, resolved=resolved_of(encoder))
+    found = {query: top_k(scores[row], ids, k) for row, query in enumerate(queries)}
+    return Rankings(found, resolved=resolved_settings(encoder))

@@ -1,4 +1,4 @@
-"""Systems that need no model: chance, TF-IDF and two implementations of BM25."""
+"""Lexical systems: TF-IDF and two implementations of BM25; and random rankings."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -12,32 +12,32 @@ from fcconan.retrieval.systems import Rankings, TrainingPair
 from fcconan.scoring import Ranking
 
 WORD = re.compile(r"\w+")
-BLOCK = 64  # scores whose maximum is taken together
+BLOCK = 64  # scores in a block
 
 
-def best(scores: npt.NDArray[Any], ids: Sequence[str], k: int) -> Ranking:
-    """Returns the k best ids with their scores, ties in the order of the ids."""
+def top_k(scores: npt.NDArray[Any], ids: Sequence[str], k: int) -> Ranking:
+    """Returns the k best ids with their scores; ties are in the order of the ids."""
     if k < 1:
         return []
-    if k < len(ids):  # every id that could be among the first k, ties at the cut included
-        # The k-th best of the maxima of blocks is at most the k-th best score, and takes one pass to find.
+    if k < len(ids):
+        # The k-th largest block maximum is a lower bound of the k-th best score, and is found in one pass.
         blocks = len(ids) // BLOCK
         pool = scores[: blocks * BLOCK].reshape(BLOCK, blocks).max(axis=0) if blocks >= k else scores
         cut = np.partition(pool, len(pool) - k)[len(pool) - k]
-        kept = np.flatnonzero(scores >= cut)
-        kept = kept[np.argsort(-scores[kept], kind="stable")][:k]
+        chosen = np.flatnonzero(scores >= cut)
+        chosen = chosen[np.argsort(-scores[chosen], kind="stable")][:k]
     else:
-        kept = np.argsort(-scores, kind="stable")
-    return [(ids[index], float(scores[index])) for index in kept.tolist()]
+        chosen = np.argsort(-scores, kind="stable")
+    return [(ids[index], float(scores[index])) for index in chosen.tolist()]
 
 
 class Random:
-    """Ranks the catalogue at random, for every query anew.
+    """Ranks the catalogue in an independent random order for each query.
 
     Args:
-        name: The system's name.
+        name: Name of the system.
         seed: The first seed.
-        seeds: How many seeds a benchmark averages over.
+        seeds: Number of consecutive seeds that a benchmark averages over.
     """
 
     def __init__(self, name: str = "random", *, seed: int = 0, seeds: int = 1) -> None:
@@ -50,10 +50,10 @@ class Random:
         """Ranks with the first seed."""
         generator = np.random.default_rng(self.seed)
         ids = list(corpus)
-        return Rankings({query: best(generator.random(len(ids)), ids, k) for query in queries})
+        return Rankings({query: top_k(generator.random(len(ids)), ids, k) for query in queries})
 
     def replicates(self) -> "Iterator[Random]":
-        """Yields the system once for every seed."""
+        """Yields one system for each seed."""
         for seed in range(self.seed, self.seed + self.seeds):
             yield Random(self.name, seed=seed)
 
@@ -62,8 +62,8 @@ class TfIdf:
     """Cosine of TF-IDF vectors (scikit-learn's defaults).
 
     Args:
-        name: The system's name.
-        train: Pairs whose CNs the vocabulary and the weights are fitted on; without any, the catalogue.
+        name: Name of the system.
+        train: Pairs on whose CNs vocabulary and weights are fitted; if empty, they are fitted on the catalogue.
         options: Arguments of scikit-learn's `TfidfVectorizer`.
     """
 
@@ -83,14 +83,16 @@ class TfIdf:
         """Ranks by cosine.
 
         Raises:
-            InputError: An option is none of the vectoriser's.
+            InputError: An option is unknown to the vectoriser, or the texts have no words.
         """
         from sklearn.feature_extraction.text import TfidfVectorizer
 
         try:
             vectoriser = TfidfVectorizer(**self.options)
         except TypeError as error:
-            raise InputError(f"the options of {self.name} are not those of TfidfVectorizer ({error})") from error
+            raise InputError(
+                f"TfidfVectorizer rejects the options of {self.name} ({error}): give arguments of TfidfVectorizer"
+            ) from error
         try:
             vectoriser.fit(self.fit_on or list(corpus.values()))
         except ValueError as error:
@@ -102,19 +104,19 @@ class TfIdf:
         ids = list(corpus)
         resolved = {key: str(value) for key, value in sorted(vectoriser.get_params().items())}
         return Rankings(
-            {query: best(scores[[row]].toarray()[0], ids, k) for row, query in enumerate(queries)}, resolved=resolved
+            {query: top_k(scores[[row]].toarray()[0], ids, k) for row, query in enumerate(queries)}, resolved=resolved
         )
 
 
 class BM25:
-    """Okapi BM25 as rank-bm25 computes it, on tokens between white space, as in FC-CONAN's Table 4.
+    """Okapi BM25 by rank-bm25, on tokens between white space, as in Table 4 of FC-CONAN.
 
     Args:
-        name: The system's name.
-        k1: Saturation of term frequency. The paper prints 1.2; its figures follow from 1.5.
+        name: Name of the system.
+        k1: Saturation of term frequency. The paper prints 1.2, but its scores result from 1.5.
         b: Weight of the length of a CN.
-        epsilon: What a negative inverse document frequency becomes, as a share of the mean one.
-        lowercase: Lower-case the texts first.
+        epsilon: Replacement of a negative inverse document frequency, as a share of the mean.
+        lowercase: Whether texts are converted to lower case.
     """
 
     def __init__(
@@ -139,11 +141,11 @@ class BM25:
         catalogue = [self._tokens(text) for text in corpus.values()]
         ids = list(corpus)
         if not any(catalogue):  # rank-bm25 would divide by zero
-            return Rankings({query: best(np.zeros(len(ids)), ids, k) for query in queries})
+            return Rankings({query: top_k(np.zeros(len(ids)), ids, k) for query in queries})
         index = BM25Okapi(catalogue, k1=self.k1, b=self.b, epsilon=self.epsilon)
         with np.errstate(invalid="ignore"):  # with b = 1, rank-bm25 divides 0 by 0 for a CN without a word
             scores = {query: np.nan_to_num(index.get_scores(self._tokens(text))) for query, text in queries.items()}
-        return Rankings({query: best(row, ids, k) for query, row in scores.items()})
+        return Rankings({query: top_k(row, ids, k) for query, row in scores.items()})
 
     def _tokens(self, text: str) -> list[str]:
         return (text.lower() if self.lowercase else text).split()
@@ -152,18 +154,18 @@ class BM25:
 class BM25Fast:
     """BM25 from sparse arrays (bm25s), with stemming and stop words as options.
 
-    CNs that share no word with the query have no score; they are ranked, below the others and tied, only if the whole
-    catalogue is asked for.
+    CNs that share no word with the query have no score. They are left out unless the whole catalogue is requested; then
+    they are tied at the end.
 
     Args:
-        name: The system's name.
+        name: Name of the system.
         k1: Saturation of term frequency.
         b: Weight of the length of a CN.
-        method: A variant of bm25s: `lucene`, `atire`, `bm25+`, `bm25l`, `robertson`.
-        idf_method: The inverse document frequency of a variant; by default the method's own.
-        tokens: `words` (runs of letters and digits, lower-cased) or `white space` (as rank-bm25 in the paper).
-        stemmer: A Snowball language such as `english`; none by default.
-        stopwords: A list of bm25s such as `en`, or words; none by default.
+        method: Variant of bm25s: `lucene`, `atire`, `bm25+`, `bm25l` or `robertson`.
+        idf_method: Variant of the inverse document frequency; default: the same as `method`.
+        tokens: `words` (sequences of letters and digits, in lower case) or `white space` (as for `BM25`).
+        stemmer: Language of a Snowball stemmer, such as `english`; None for no stemming.
+        stopwords: Language of a stop word list of bm25s, such as `en`, or a list of words; None for no stop words.
     """
 
     def __init__(
@@ -180,7 +182,7 @@ class BM25Fast:
     ) -> None:
         self.name = name
         self.k1, self.b, self.method, self.idf_method = k1, b, method, idf_method
-        self._tokenise = _tokeniser(tokens, stemmer, stopwords)
+        self._tokenise = _make_tokeniser(tokens, stemmer, stopwords)
         self.configuration = {
             "kind": "bm25-fast",
             "library": "bm25s",
@@ -201,31 +203,33 @@ class BM25Fast:
         index = bm25s.BM25(k1=self.k1, b=self.b, method=self.method, idf_method=self.idf_method)
         tokens = [self._tokenise(text) for text in corpus.values()]
         if not any(tokens):
-            return Rankings({query: best(np.zeros(len(ids)), ids, k) for query in queries})
+            return Rankings({query: top_k(np.zeros(len(ids)), ids, k) for query in queries})
         index.index(tokens, show_progress=False, create_empty_token=False)
         words = [[token for token in self._tokenise(text) if token in index.vocab_dict] for text in queries.values()]
         whole = k >= len(ids)
         found: dict[str, Ranking] = {}
         for query, known in zip(queries, words, strict=True):
             scores = index.get_scores(known) if known else np.zeros(len(ids), dtype=np.float32)
-            ranking = best(scores, ids, k)
+            ranking = top_k(scores, ids, k)
             found[query] = ranking if whole else [entry for entry in ranking if entry[1] > 0]
         return Rankings(found)
 
 
-def _tokeniser(tokens: str, stemmer: str | None, stopwords: str | Sequence[str] | None) -> Callable[[str], list[str]]:
-    stopped = _stopwords(stopwords)
-    stem = _stemmer(stemmer)
+def _make_tokeniser(
+    tokens: str, stemmer: str | None, stopwords: str | Sequence[str] | None
+) -> Callable[[str], list[str]]:
+    stop_list = _load_stopwords(stopwords)
+    stem = _load_stemmer(stemmer)
 
     def tokenise(text: str) -> list[str]:
         found = text.split() if tokens == "white space" else WORD.findall(text.lower())
-        kept = [token for token in found if token.lower() not in stopped] if stopped else found
-        return stem(kept) if stem else kept
+        chosen = [token for token in found if token.lower() not in stop_list] if stop_list else found
+        return stem(chosen) if stem else chosen
 
     return tokenise
 
 
-def _stopwords(stopwords: str | Sequence[str] | None) -> frozenset[str]:
+def _load_stopwords(stopwords: str | Sequence[str] | None) -> frozenset[str]:
     if stopwords is None:
         return frozenset()
     if not isinstance(stopwords, str):
@@ -236,11 +240,11 @@ def _stopwords(stopwords: str | Sequence[str] | None) -> frozenset[str]:
         return frozenset(Tokenizer(stopwords=stopwords).stopwords)
     except ValueError as error:
         raise InputError(
-            f"stop words {stopwords!r} are not known to bm25s: give a language such as en, or words"
+            f"bm25s has no stop words {stopwords!r}: give a language such as en, or a list of words"
         ) from error
 
 
-def _stemmer(language: str | None) -> Callable[[list[str]], list[str]] | None:
+def _load_stemmer(language: str | None) -> Callable[[list[str]], list[str]] | None:
     if language is None:
         return None
     import Stemmer

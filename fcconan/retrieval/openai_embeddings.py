@@ -1,4 +1,4 @@
-"""Vectors from an OpenAI-compatible `/embeddings`."""
+"""Embeddings from an OpenAI-compatible endpoint."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -7,24 +7,24 @@ import numpy as np
 import numpy.typing as npt
 
 from fcconan.models import Client, EndpointError
-from fcconan.retrieval.chat import refusals
+from fcconan.retrieval.chat import endpoint_errors
 
 Vectors = npt.NDArray[np.float32]
 _PATH = "/embeddings"
 
 
 class RefusedTextError(Exception):
-    """The endpoint takes no text like one of these; the others may still be encoded."""
+    """The endpoint rejected a batch because of its texts; other texts may still be encoded."""
 
 
 class OpenAIEncoder:
-    """A model behind an endpoint, as an encoder.
+    """Encoder that requests embeddings from an endpoint.
 
     Args:
-        model: The endpoint's name of the model.
-        client: Sends the requests and keeps the answers.
-        batch_size: Texts in a request, 1 or more.
-        dimensions: How long the vectors shall be, for models that can shorten them.
+        model: Name of the model at the endpoint.
+        client: Client that sends requests and stores responses.
+        batch_size: Number of texts in a request, 1 or more.
+        dimensions: Length of the vectors, for models that can shorten them; None for the model's default.
     """
 
     def __init__(
@@ -42,27 +42,28 @@ class OpenAIEncoder:
             "endpoint": client.endpoint,
             "model": model,
             "dimensions": dimensions,
-            # Endpoints give slightly different vectors for other batches.
+            # Vectors depend slightly on the batch.
             "batch_size": batch_size,
         }
-        self._answered_by: set[str] = set()
+        self._models: set[str] = set()
 
     def encode(self, texts: Sequence[str], *, role: str) -> Vectors:
-        """Encodes texts, as 32-bit floats of length 1; shape (texts, dimensions).
-
-        The models of this interface encode queries and CNs alike.
+        """Encodes texts as 32-bit vectors of length 1; queries and CNs are encoded in the same way.
 
         Args:
             texts: The texts.
             role: `query` or `document`.
 
+        Returns:
+            Vectors of shape (texts, dimensions).
+
         Raises:
-            RefusedTextError: The endpoint refused a batch of queries: ranking goes on query by query.
-            EndpointError: A batch of CNs was refused, the endpoint gave no usable vectors, or nothing can be sent.
+            RefusedTextError: The endpoint rejected a batch of queries; the caller can then send single queries.
+            EndpointError: The endpoint rejected a batch of CNs or returned invalid vectors, or no request can be sent.
         """
         batches = [list(texts[start : start + self.batch_size]) for start in range(0, len(texts), self.batch_size)]
-        with refusals():
-            answers = self.client.send_all(_PATH, [self._body(batch) for batch in batches], check=_fault)
+        with endpoint_errors():
+            answers = self.client.send_all(_PATH, [self._body(batch) for batch in batches], check=_find_error)
         parts = []
         for batch, answer in zip(batches, answers, strict=True):
             if answer.body is None:
@@ -70,16 +71,16 @@ class OpenAIEncoder:
                 if answer.reason in ("bad_request", "too_long") and role == "query":
                     raise RefusedTextError(f"{message} ({answer.detail})")
                 raise EndpointError(
-                    f"{message} ({answer.reason}: {answer.detail}): check the endpoint and run again; what it answered "
-                    "is kept"
+                    f"{message} ({answer.reason}: {answer.detail}): check the endpoint and run again; stored responses "
+                    "are reused"
                 )
             parts.append(_vectors(answer.body))
-            self._answered_by.add(str(answer.body.get("model")))
+            self._models.add(str(answer.body.get("model")))
         widths = {part.shape[1] for part in parts}
         if len(widths) > 1:
             raise EndpointError(
-                f"{self.name} at {self.client.endpoint} gives vectors of {sorted(widths)} dimensions, expected one "
-                "length: delete its journal and run again"
+                f"{self.name} at {self.client.endpoint} returned vectors of {sorted(widths)} dimensions; expected "
+                "one length: run again with --fresh"
             )
         if not parts:
             return np.zeros((0, self.dimensions or 0), dtype=np.float32)
@@ -87,21 +88,21 @@ class OpenAIEncoder:
         return np.asarray(vectors / np.linalg.norm(vectors, axis=1, keepdims=True), dtype=np.float32)
 
     def resolved(self) -> dict[str, Any]:
-        """Returns the names under which models answered."""
-        return {"answered_by": sorted(self._answered_by)}
+        """Returns the names of the models in the responses."""
+        return {"answered_by": sorted(self._models)}
 
     def _body(self, batch: list[str]) -> dict[str, Any]:
         body: dict[str, Any] = {"model": self.name, "input": batch, "encoding_format": "float"}
         return body if self.dimensions is None else {**body, "dimensions": self.dimensions}
 
 
-def _fault(request: Mapping[str, Any], response: Mapping[str, Any]) -> str | None:
-    """Returns what was expected where a response has something else than one usable vector for each text."""
+def _find_error(request: Mapping[str, Any], response: Mapping[str, Any]) -> str | None:
+    """Returns a description of the expected response if a response lacks a valid vector for each text."""
     n_texts, dimensions = len(request["input"]), request.get("dimensions")
     try:
         vectors = _vectors(response)
         with np.errstate(over="ignore"):
-            lengths = np.linalg.norm(vectors, axis=1)  # also infinite of finite numbers that are too large
+            lengths = np.linalg.norm(vectors, axis=1)  # infinite for very large finite numbers
         is_usable = (
             sorted(each["index"] for each in response["data"]) == list(range(n_texts))
             and vectors.shape[1] == (dimensions or vectors.shape[1])
@@ -116,6 +117,6 @@ def _fault(request: Mapping[str, Any], response: Mapping[str, Any]) -> str | Non
 def _vectors(response: Mapping[str, Any]) -> npt.NDArray[np.float64]:
     data = sorted(response["data"], key=lambda each: each["index"])
     vectors = np.array([each["embedding"] for each in data])
-    if vectors.dtype.kind not in "fi":  # NumPy would read numbers out of strings
+    if vectors.dtype.kind not in "fi":  # NumPy would convert strings to numbers
         raise TypeError(f"numbers expected, found {vectors.dtype}")
     return vectors.astype(np.float64)

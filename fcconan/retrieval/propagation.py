@@ -1,15 +1,14 @@
-"""Our own system: training pairs as a bridge from a message to the catalogue.
+"""Retrieval with similarity propagated through the training pairs.
 
-A query is near known HS; people wrote CNs for those; catalogue CNs near to these fit the query, too. With q, h, t, c
-the unit vectors of query, known HS, known CN and catalogue CN:
+Known HS that are similar to a query have human-written CNs; CNs of the catalogue that are similar to these may answer
+the query. Let q, h, t and c be the unit vectors of query, known HS, known CN and catalogue CN:
 
     direct(q, c)     = q . c
     propagated(q, c) = sum over h of w(h) mean over CNs t of h of t . c,   w = softmax over h of q . h / temperature
     score(q, c)      = z(direct) + z(propagated),   z over the catalogue, for each query
 
-The equal weight of the two parts is fixed. The temperature is fixed by the caller, or chosen by cross-validation
-inside the training pairs, in folds that share no HS and no CN. Labels of the evaluation part are never read: they are
-not among the arguments.
+The two parts always have equal weights. The temperature is given by the caller, or chosen by cross-validation inside
+the training pairs, in folds that share no HS and no CN. Labels of the evaluation part are not used.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,10 +18,10 @@ import numpy as np
 import numpy.typing as npt
 
 from fcconan.errors import InputError
-from fcconan.retrieval.dense import DOCUMENT, QUERY, Encoder, Vectors, resolved_of
-from fcconan.retrieval.lexical import best
+from fcconan.retrieval.dense import DOCUMENT, QUERY, Encoder, Vectors, resolved_settings
+from fcconan.retrieval.lexical import top_k
 from fcconan.retrieval.systems import Rankings, TrainingPair
-from fcconan.retrieval.training_data import grouped_folds, places_of
+from fcconan.retrieval.training_data import grouped_folds, index_texts
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -35,14 +34,15 @@ class PairPropagation:
     """Direct similarity blended with similarity propagated through the training pairs.
 
     Args:
-        name: The system's name.
-        encoder: Any encoder.
+        name: Name of the system.
+        encoder: Encoder of HS and CNs.
         train: The training pairs.
-        temperature: Of the softmax over known HS, above 0; None chooses it from `temperatures` by cross-validation.
-        temperatures: What cross-validation chooses from.
-        folds: Folds of the cross-validation.
-        repeats: How often it is repeated with other folds.
-        seed: Of the folds of the first repeat.
+        temperature: Temperature of the softmax over known HS, above 0; None selects one of `temperatures` by
+            cross-validation.
+        temperatures: Candidate temperatures of the cross-validation.
+        folds: Number of folds of the cross-validation.
+        repeats: Number of repetitions of the cross-validation, with different folds.
+        seed: Seed of the folds of the first repetition.
 
     Raises:
         InputError: There are no training pairs.
@@ -62,7 +62,7 @@ class PairPropagation:
     ) -> None:
         if not train:
             raise InputError(
-                f"{name} needs training pairs and the dataset has none that it may learn from: choose another system"
+                f"{name} needs training pairs, but the dataset has none without leakage: choose another system"
             )
         self.name = name
         self.encoder = encoder
@@ -81,53 +81,58 @@ class PairPropagation:
         }
 
     def rank(self, queries: Mapping[str, str], corpus: Mapping[str, str], k: int) -> Rankings:
-        """Ranks by the blend."""
-        known, hs = places_of(pair.hate_speech for pair in self.train)
-        written, cn = places_of(pair.counter_narrative for pair in self.train)
+        """Ranks by the sum of standardised direct and propagated similarity."""
+        known, hs = index_texts(pair.hate_speech for pair in self.train)
+        known_cns, cn = index_texts(pair.counter_narrative for pair in self.train)
         known_vectors = self.encoder.encode(known, role=QUERY)
-        written_vectors = self.encoder.encode(written, role=DOCUMENT)
-        answers = np.zeros((len(known), len(written)))  # which known CN was written for which known HS
+        cn_vectors = self.encoder.encode(known_cns, role=DOCUMENT)
+        answers = np.zeros((len(known), len(known_cns)))  # 1 if the CN was written for the HS
         answers[hs, cn] = 1
-        chosen, figures = self.temperature, None
+        chosen, cv_scores = self.temperature, None
         if chosen is None:
-            chosen, figures = self._cross_validate(known_vectors, written_vectors, answers, hs, cn)
-        bridge = _bridge(answers, written_vectors)
-        asked = self.encoder.encode(list(queries.values()), role=QUERY).astype(np.float64)
+            chosen, cv_scores = self._cross_validate(known_vectors, cn_vectors, answers, hs, cn)
+        bridge = _mean_cn_vectors(answers, cn_vectors)
+        query_vectors = self.encoder.encode(list(queries.values()), role=QUERY).astype(np.float64)
         catalogue = self.encoder.encode(list(corpus.values()), role=DOCUMENT).astype(np.float64)
         ids = list(corpus)
-        scores = blend(asked, catalogue, known_vectors.astype(np.float64), bridge, chosen)
-        resolved = {"temperature": chosen} | resolved_of(self.encoder)
-        if figures is not None:
-            resolved["cross_validation"] = figures
+        scores = blend_similarities(query_vectors, catalogue, known_vectors.astype(np.float64), bridge, chosen)
+        resolved = {"temperature": chosen} | resolved_settings(self.encoder)
+        if cv_scores is not None:
+            resolved["cross_validation"] = cv_scores
         return Rankings(
-            {query: best(scores[row], ids, k) for row, query in enumerate(queries)},
+            {query: top_k(scores[row], ids, k) for row, query in enumerate(queries)},
             resolved=resolved,
         )
 
     def _cross_validate(
-        self, known: Vectors, written: Vectors, answers: Floats, hs: Ints, cn: Ints
+        self, known: Vectors, known_cns: Vectors, answers: Floats, hs: Ints, cn: Ints
     ) -> tuple[float, dict[str, Any]]:
         """Chooses the temperature with the best mean of hit ratio, MRR, NDCG and MAP at 10 on held-out training pairs.
 
-        The held-out HS are the queries, the held-out CNs the catalogue, the other folds the bridge. Of equal
-        temperatures the lower one is taken.
+        The held-out HS are the queries and the held-out CNs the catalogue; similarity is propagated through the other
+        folds. Ties are resolved in favour of the lower temperature.
+
+        Returns:
+            The temperature, and a JSON-able table of the scores.
         """
         known_fold = np.zeros(len(known), dtype=np.int64)
-        written_fold = np.zeros(len(written), dtype=np.int64)
-        figures: dict[float, list[float]] = {value: [] for value in self.temperatures}
+        written_fold = np.zeros(len(known_cns), dtype=np.int64)
+        cv_scores: dict[float, list[float]] = {value: [] for value in self.temperatures}
         direct: list[float] = []
         for repeat in range(self.repeats):
             known_fold[hs] = written_fold[cn] = grouped_folds(self.train, self.folds, seed=self.seed + repeat)
             for fold in range(self.folds):
                 queries, catalogue = known_fold == fold, written_fold == fold
                 relevance = answers[queries][:, catalogue]
-                asked, offered = known[queries].astype(np.float64), written[catalogue].astype(np.float64)
-                bridge = _bridge(answers[~queries][:, ~catalogue], written[~catalogue])
+                query_vectors, candidates = known[queries].astype(np.float64), known_cns[catalogue].astype(np.float64)
+                bridge = _mean_cn_vectors(answers[~queries][:, ~catalogue], known_cns[~catalogue])
                 others = known[~queries].astype(np.float64)
-                direct += mean_metrics(asked @ offered.T, relevance)
+                direct += mean_metrics(query_vectors @ candidates.T, relevance)
                 for value in self.temperatures:
-                    figures[value] += mean_metrics(blend(asked, offered, others, bridge, value), relevance)
-        means = {value: float(np.mean(values)) for value, values in figures.items()}
+                    cv_scores[value] += mean_metrics(
+                        blend_similarities(query_vectors, candidates, others, bridge, value), relevance
+                    )
+        means = {value: float(np.mean(values)) for value, values in cv_scores.items()}
         chosen = max(means, key=lambda value: (means[value], -value))
         table = {f"temperature {value}": round(mean, 6) for value, mean in means.items()}
         return chosen, {
@@ -135,38 +140,45 @@ class PairPropagation:
         }
 
 
-def blend(asked: Floats, catalogue: Floats, known: Floats, bridge: Floats, temperature: float) -> Floats:
-    """Scores the catalogue for every query: direct and propagated similarity, each standardised, added.
+def blend_similarities(
+    query_vectors: Floats, catalogue: Floats, known: Floats, bridge: Floats, temperature: float
+) -> Floats:
+    """Returns the sum of standardised direct and propagated similarity.
 
     Args:
-        asked: Vectors of the queries; shape (queries, dimensions), as all that follow of unit length.
-        catalogue: Those of the catalogue.
-        known: Those of the known HS.
-        bridge: The mean vector of the CNs that were written for each known HS; shape (known, dimensions).
-        temperature: Of the softmax over known HS; above 0.
+        query_vectors: Unit vectors of the queries; shape (queries, dimensions).
+        catalogue: Unit vectors of the catalogue; shape (catalogue, dimensions).
+        known: Unit vectors of the known HS; shape (known, dimensions).
+        bridge: Mean vector of the CNs of each known HS; shape (known, dimensions).
+        temperature: Temperature of the softmax over known HS; above 0.
 
     Returns:
-        Shape (queries, catalogue).
+        Scores of shape (queries, catalogue).
     """
-    closeness = asked @ known.T / temperature
-    weights = np.exp(closeness - closeness.max(axis=1, keepdims=True))
+    similarity = query_vectors @ known.T / temperature
+    weights = np.exp(similarity - similarity.max(axis=1, keepdims=True))
     weights /= weights.sum(axis=1, keepdims=True)
-    return _z(asked @ catalogue.T) + _z(weights @ bridge @ catalogue.T)
+    return _standardise(query_vectors @ catalogue.T) + _standardise(weights @ bridge @ catalogue.T)
 
 
-def _z(scores: Floats) -> Floats:
-    """Standardises every row; a row of equal scores becomes 0."""
+def _standardise(scores: Floats) -> Floats:
+    """Standardises each row; a row of equal scores becomes 0."""
     spread = scores.std(axis=1, keepdims=True)
     return (scores - scores.mean(axis=1, keepdims=True)) / np.where(spread > 0, spread, 1.0)
 
 
-def _bridge(answers: Floats, written: Vectors) -> Floats:
-    """Returns the mean vector of the CNs of every known HS; shape (known HS, dimensions)."""
-    return (answers / answers.sum(axis=1, keepdims=True)) @ written.astype(np.float64)
+def _mean_cn_vectors(answers: Floats, known_cns: Vectors) -> Floats:
+    """Returns the mean vector of the CNs of each known HS; shape (known HS, dimensions)."""
+    return (answers / answers.sum(axis=1, keepdims=True)) @ known_cns.astype(np.float64)
 
 
 def mean_metrics(scores: Floats, relevance: Floats) -> list[float]:
-    """Returns the mean of hit ratio, MRR, NDCG and MAP at 10 for every query."""
+    """Returns the mean of hit ratio, MRR, NDCG and MAP at 10 for each query.
+
+    Args:
+        scores: Scores of shape (queries, catalogue).
+        relevance: Relevances of shape (queries, catalogue).
+    """
     from fcconan.scoring import PAPER_METRICS, Ranked
 
     order = np.argsort(-scores, axis=1, kind="stable")

@@ -1,39 +1,39 @@
-"""Runs and judgements in the types of ranx, which is imported only where something is returned in them."""
+"""Conversion of runs and judgements from and to ranx, which is imported only for output."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from fcconan.errors import InputError
-from fcconan.retrieval.systems import GivenRun
+from fcconan.retrieval.systems import FinishedRun
 
 if TYPE_CHECKING:
     from fcconan.retrieval.collections import Qrels
 
 
 def is_ranx_run(given: Any) -> bool:
-    """Returns whether an object is a run of ranx."""
+    """Returns whether an object is a `ranx.Run`."""
     return type(given).__module__.partition(".")[0] == "ranx" and type(given).__name__ == "Run"
 
 
-def run_as_system(run: Any) -> GivenRun:
-    """Returns a run of ranx as a system of its name.
+def run_as_system(run: Any) -> FinishedRun:
+    """Converts a `ranx.Run` to a system of the same name.
 
     Raises:
         InputError: The run has no name.
     """
     if not run.name:
-        raise InputError("a run of ranx has no name: give it one, as in Run(..., name='mine')")
+        raise InputError("a run of ranx has no name: set one, as in Run(..., name='mine')")
     rows = {
         str(query): [(str(key), float(score)) for key, score in row.items()] for query, row in run.to_dict().items()
     }
-    return GivenRun(str(run.name), rows)
+    return FinishedRun(str(run.name), rows)
 
 
-def qrels_of(given: Any) -> "Qrels":
-    """Returns judgements as query id -> corpus id -> relevance, from `ranx.Qrels` or a mapping of that form.
+def to_qrels(given: Any) -> "Qrels":
+    """Converts `ranx.Qrels`, or a mapping of the same form, to query id -> corpus id -> relevance.
 
     Raises:
-        InputError: They are something else.
+        InputError: The object has another type or form.
     """
     rows = given.to_dict() if hasattr(given, "to_dict") else given
     try:
@@ -51,7 +51,7 @@ def to_ranx(
     *,
     every_query: bool,
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Returns judgements and runs in the types of ranx.
+    """Converts judgements and runs to `ranx.Qrels` and `ranx.Run`.
 
     Args:
         labels: Partition -> query id -> corpus id -> relevance.
@@ -59,7 +59,7 @@ def to_ranx(
         every_query: Whether queries without a positive are included.
 
     Returns:
-        Partition -> `ranx.Qrels`, and system -> `ranx.Run`, whose scores fall by 1 from rank to rank.
+        Partition -> `ranx.Qrels`, and system -> `ranx.Run` with scores that decrease by 1 from rank to rank.
     """
     from ranx import Qrels, Run
 

@@ -1,11 +1,11 @@
-"""Re-ranking: a chat model puts the top of another system's ranking into a new order.
+"""Re-ranking: a chat model reorders the first CNs of another system.
 
-Three strategies, with n candidates of a query:
+There are three strategies. With n candidates of a query, they make this number of calls:
 
-- `listwise`: sliding windows from the tail to the head, so that the best ones move up (RankGPT, Sun et al. 2023);
-  1 + ceil((n - window) / step) calls.
-- `pointwise`: a grade from 0 to 10 for each candidate by itself; n calls.
-- `pairwise`: all pairs, each asked in both orders (all-pair prompting, Qin et al. 2024); n (n - 1) calls.
+- `listwise`: sliding windows from the end of the ranking to its head, so that the best candidates move up (RankGPT, Sun
+  et al. 2023); 1 + ceil((n - window) / step) calls.
+- `pointwise`: a grade from 0 to 10 for each candidate; n calls.
+- `pairwise`: all pairs in both orders (all-pair prompting, Qin et al. 2024); n (n - 1) calls.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,32 +13,41 @@ from typing import Any, Literal
 
 from fcconan.errors import InputError
 from fcconan.models import Reply
-from fcconan.retrieval.chat import LISTWISE, PAIRWISE, POINTWISE, Calls, Chat, labelled, read_choice, read_field
+from fcconan.retrieval.chat import (
+    LISTWISE,
+    PAIRWISE,
+    POINTWISE,
+    CallRecorder,
+    Chat,
+    parse_field,
+    parse_ranking,
+    with_ids,
+)
 from fcconan.retrieval.systems import Rankings, Retriever, rank_all
 
 Strategy = Literal["listwise", "pointwise", "pairwise"]
 _PROMPTS = {"listwise": LISTWISE, "pointwise": POINTWISE, "pairwise": PAIRWISE}
-_BEST_GRADE = 10
+_MAX_GRADE = 10
 
 
 class Reranker:
-    """Re-ranks the first CNs of another system; below them the others keep their order.
+    """Re-ranks the first CNs of another system; the order of the others is unchanged.
 
-    A call that fails or cannot be read leaves its candidates in the order of the first stage: its window, its
-    candidate's rank, or half a point to the higher one of its pair. It is counted as `kept_first_stage_order`. A query
-    of which every call failed has no ranking. Ties are resolved by the first stage's order.
+    After a failed or unreadable call, the order of the first stage is used: a window is unchanged, a candidate retains
+    its rank, or the higher candidate of a pair gets half a point. Such calls are counted in `kept_first_stage_order`. A
+    query has no ranking if all its calls failed. Ties are resolved by the order of the first stage.
 
     Args:
-        name: The system's name.
-        first_stage: The system whose rankings are re-ranked.
+        name: Name of the system.
+        first_stage: System whose rankings are re-ranked.
         chat: The model.
         top: Number of CNs that are re-ranked, 1 or more.
         strategy: `listwise`, `pointwise` or `pairwise`.
-        window: Candidates in a window, 2 or more; listwise only.
-        step: How far a window lies above the last one, 1 or more; listwise only.
+        window: Number of candidates in a window, 2 or more; listwise only.
+        step: Distance between consecutive windows, 1 or more; listwise only.
 
     Raises:
-        InputError: A step is not shorter than a window.
+        InputError: The step is not smaller than the window.
     """
 
     def __init__(
@@ -53,12 +62,12 @@ class Reranker:
         step: int = 10,
     ) -> None:
         if step >= window:
-            raise InputError(f"{name}: window {window} and step {step}: a step is shorter than a window")
+            raise InputError(f"{name}: step {step} is not smaller than window {window}: give a smaller step")
         self.name, self.first_stage, self.top, self.strategy = name, first_stage, top, strategy
         self.window, self.step, self._chat = window, step, chat
         first = getattr(first_stage, "configuration", None)
         self.configuration: dict[str, Any] | None = None
-        if first is not None:  # a first stage that does not say what it is has to be ranked every time
+        if first is not None:  # without it, the run cannot be cached
             self.configuration = {
                 "kind": "rerank",
                 **chat.configuration,
@@ -72,27 +81,27 @@ class Reranker:
     def rank(self, queries: Mapping[str, str], corpus: Mapping[str, str], k: int) -> Rankings:
         """Ranks with the first stage, to the depth max(k, top), and re-ranks.
 
-        Scores are fresh: the length of the ranking, and 1 less at every rank. `failures` and `diagnostics` of the first
-        stage are carried over.
+        New scores decrease by 1 from rank to rank; the first score is the length of the ranking. `failures` and
+        `diagnostics` of the first stage are included.
 
         Raises:
-            EndpointError: The endpoint refuses everything, or nothing can be sent to it.
-            InputError: The first stage returned no usable ranking.
+            EndpointError: The endpoint rejects all requests, or no request can be sent.
+            InputError: The run of the first stage is invalid.
         """
         first = rank_all(self.first_stage, queries, corpus, max(k, self.top))
-        # `sorted` is stable: equal scores stay as the first stage returned them.
-        before = {
+        # `sorted` is stable: ties remain in the order of the first stage.
+        first_orders = {
             query: [key for key, _ in sorted(ranking, key=lambda entry: -entry[1])] for query, ranking in first.items()
         }
-        tops = {query: [corpus[key] for key in keys[: self.top]] for query, keys in before.items()}
-        calls = Calls(self._chat)
+        candidate_texts = {query: [corpus[key] for key in keys[: self.top]] for query, keys in first_orders.items()}
+        calls = CallRecorder(self._chat)
         if self.strategy == "listwise":
-            orders = _listwise(calls, queries, tops, self.window, self.step)
+            orders = _listwise(calls, queries, candidate_texts, self.window, self.step)
         else:
             order = {"pointwise": _pointwise, "pairwise": _pairwise}[self.strategy]
-            orders = {query: order(calls, query, queries[query], texts) for query, texts in tops.items()}
+            orders = {query: order(calls, query, queries[query], texts) for query, texts in candidate_texts.items()}
         rankings = {}
-        for query, keys in before.items():
+        for query, keys in first_orders.items():
             after = [keys[position] for position in orders[query]] + keys[self.top :]
             rankings[query] = [(key, float(len(after) - rank)) for rank, key in enumerate(after)][:k]
         found = calls.rankings(rankings)
@@ -104,37 +113,45 @@ class Reranker:
 
 
 def _listwise(
-    calls: Calls, messages: Mapping[str, str], tops: Mapping[str, Sequence[str]], window: int, step: int
+    calls: CallRecorder,
+    messages: Mapping[str, str],
+    candidate_texts: Mapping[str, Sequence[str]],
+    window: int,
+    step: int,
 ) -> dict[str, list[int]]:
-    """Orders the candidates of all queries, one window of each at a time: it needs those that the last one brought up.
+    """Orders the candidates of all queries, one window of each query at a time.
+
+    A window contains candidates that the previous window moved up, so the windows of a query are sequential.
 
     Returns:
-        For every query its candidates, best first, as positions in the first stage.
+        Query id -> positions of the candidates in the first stage, best first.
     """
-    orders = {query: list(range(len(texts))) for query, texts in tops.items()}
-    plans = {query: list(windows(len(texts), window, step)) for query, texts in tops.items()}
+    orders = {query: list(range(len(texts))) for query, texts in candidate_texts.items()}
+    plans = {query: list(window_bounds(len(texts), window, step)) for query, texts in candidate_texts.items()}
     for turn in range(max(map(len, plans.values()), default=0)):
-        asked = {query: plan[turn] for query, plan in plans.items() if turn < len(plan)}
-        shown = {query: orders[query][start:end] for query, (start, end) in asked.items()}
-        candidates = {query: labelled("p", [tops[query][each] for each in order]) for query, order in shown.items()}
+        bounds = {query: plan[turn] for query, plan in plans.items() if turn < len(plan)}
+        shown = {query: orders[query][start:end] for query, (start, end) in bounds.items()}
+        candidates = {
+            query: with_ids("p", [candidate_texts[query][each] for each in order]) for query, order in shown.items()
+        }
         requests = [LISTWISE.messages(candidates=each, message=messages[query]) for query, each in candidates.items()]
-        for query, reply in zip(asked, calls.send(LISTWISE, requests), strict=True):
+        for query, reply in zip(bounds, calls.send(LISTWISE, requests), strict=True):
             order = shown[query]
-            choice = read_choice(reply, ids=[each["id"] for each in candidates[query]], wanted=len(order))
-            calls.note(query, reply, choice.statuses, choice.reason)
+            choice = parse_ranking(reply, ids=[each["id"] for each in candidates[query]], wanted=len(order))
+            calls.record(query, reply, choice.statuses, choice.reason)
             left_out = [place for place in range(len(order)) if place not in choice.positions]
-            start, end = asked[query]
+            start, end = bounds[query]
             orders[query][start:end] = [order[place] for place in (*choice.positions, *left_out)]
     return orders
 
 
-def _pointwise(calls: Calls, query: str, message: str, texts: Sequence[str]) -> list[int]:
-    """Orders the candidates of a query by one call for each; those without a grade keep their rank."""
+def _pointwise(calls: CallRecorder, query: str, message: str, texts: Sequence[str]) -> list[int]:
+    """Orders the candidates of a query by one call each; a candidate without a grade retains its rank."""
     order = list(range(len(texts)))
     if len(texts) < 2:
         return order
     replies = calls.send(POINTWISE, [POINTWISE.messages(candidate=text, message=message) for text in texts])
-    grades = [_answer(calls, query, reply, "grade", range(_BEST_GRADE + 1)) for reply in replies]
+    grades = [_parse_value(calls, query, reply, "grade", range(_MAX_GRADE + 1)) for reply in replies]
     graded = [position for position, grade in enumerate(grades) if grade is not None]
     best_first = sorted(graded, key=lambda position: (-grades[position], position))
     for rank, position in zip(graded, best_first, strict=True):
@@ -142,32 +159,32 @@ def _pointwise(calls: Calls, query: str, message: str, texts: Sequence[str]) -> 
     return order
 
 
-def _pairwise(calls: Calls, query: str, message: str, texts: Sequence[str]) -> list[int]:
-    """Orders the candidates of a query by two calls for every pair.
+def _pairwise(calls: CallRecorder, query: str, message: str, texts: Sequence[str]) -> list[int]:
+    """Orders the candidates of a query by two calls for each pair.
 
-    Each verdict is half a point, so that a disagreement is a tie.
+    Each response counts half a point, so that contradictory responses are a tie.
     """
     pairs = [(a, b) for a in range(len(texts)) for b in range(len(texts)) if a != b]
     requests = [PAIRWISE.messages(candidates={"a": texts[a], "b": texts[b]}, message=message) for a, b in pairs]
     points = [0.0] * len(texts)
     for (a, b), reply in zip(pairs, calls.send(PAIRWISE, requests) if requests else (), strict=True):
-        verdict = _answer(calls, query, reply, "better", ("a", "b"))
+        verdict = _parse_value(calls, query, reply, "better", ("a", "b"))
         points[min(a, b) if verdict is None else {"a": a, "b": b}[verdict]] += 0.5
     return sorted(range(len(texts)), key=lambda position: (-points[position], position))
 
 
-def _answer(calls: Calls, query: str, reply: Reply, field: str, allowed: Sequence[Any]) -> Any:
-    """Returns a field of a reply, None where it is none of the allowed values, and counts the call."""
-    kind = type(allowed[0])  # 4.0 and true are no grades
-    value, status, reason = read_field(reply, field, lambda value: type(value) is kind and value in allowed)
-    calls.note(query, reply, (status,), reason)
+def _parse_value(calls: CallRecorder, query: str, reply: Reply, field: str, allowed: Sequence[Any]) -> Any:
+    """Returns a field of a response, or None if its value is not allowed, and counts the call."""
+    kind = type(allowed[0])  # rejects 4.0 and true as grades
+    value, status, reason = parse_field(reply, field, lambda value: type(value) is kind and value in allowed)
+    calls.record(query, reply, (status,), reason)
     return value
 
 
-def windows(n: int, window: int, step: int) -> Iterator[tuple[int, int]]:
-    """Yields start and end of every window over n candidates, from the tail to the head; the last one starts at 0.
+def window_bounds(n: int, window: int, step: int) -> Iterator[tuple[int, int]]:
+    """Yields start and end of each window over n candidates, from the end to the head.
 
-    The last one is as long as the others where there are as many candidates. Fewer than two need no window.
+    The last window starts at 0. All windows have the same length, at most n. Fewer than two candidates have no window.
     """
     if n < 2:
         return

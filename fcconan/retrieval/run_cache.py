@@ -1,4 +1,4 @@
-"""Checkpoints of finished runs, and the count of requests of the others."""
+"""Cache of finished runs, and the number of requests of systems without a cached run."""
 
 import hashlib
 import json
@@ -15,17 +15,17 @@ from fcconan.retrieval.collections import Collection
 from fcconan.retrieval.systems import Rankings, Retriever
 
 
-class KeptRuns:
-    """A folder of finished runs.
+class RunCache:
+    """Cache of finished runs in a folder.
 
     Args:
-        folder: The folder; it is made when the first run is saved.
-        answers: Opens the answers from which systems behind an endpoint make their runs. A run of such a system
-            belongs to the epoch of its answers: after `--fresh` it ranks again.
-        dry_run: Whether nothing is written, so that no epoch is opened.
+        folder: Folder of the cache; it is created with the first run.
+        answers: Function that opens the store of responses of endpoints. The run of a system behind an endpoint belongs
+            to one epoch of the store; `--fresh` starts a new epoch, in which the system ranks again.
+        dry_run: Whether nothing is written, so that no new epoch is started.
 
     Attributes:
-        dates: Of the runs of such systems that were taken from the folder, by the name of the system (ISO 8601).
+        dates: Name of a system behind an endpoint -> date of its cached run that was used (ISO 8601).
     """
 
     def __init__(
@@ -36,7 +36,7 @@ class KeptRuns:
         self.dates: dict[str, str] = {}
 
     def checkpoint(self, system: Retriever, collection: Collection, depth: int) -> Checkpoint | None:
-        """Returns the checkpoint of a run; None for a system that does not say what changes its output."""
+        """Returns the checkpoint of a run; None for a system without a `configuration`."""
         configuration = getattr(system, "configuration", None)
         if configuration is None:
             return None
@@ -44,9 +44,9 @@ class KeptRuns:
             "version": fcconan.__version__,
             "configuration": configuration,
             "dataset": collection.fingerprint,
-            "catalogue": _digest(list(collection.corpus)),
-            "training": _digest(collection.train),
-            "queries": _digest(list(collection.queries)),
+            "catalogue": _sha256(list(collection.corpus)),
+            "training": _sha256(collection.train),
+            "queries": _sha256(list(collection.queries)),
             "depth": depth,
         }
         if epoch := self._epoch(configuration):
@@ -55,14 +55,14 @@ class KeptRuns:
         readable = "".join(letter if letter.isalnum() or letter in "-_." else "_" for letter in system.name)[:60]
         return Checkpoint(self.folder / f"{readable}-{key}.json", inputs)
 
-    def took(self, system: Retriever, checkpoint: Checkpoint) -> None:
-        """Notes that a run was taken from the folder."""
-        if asks_endpoint(getattr(system, "configuration", None)):
+    def record_use(self, system: Retriever, checkpoint: Checkpoint) -> None:
+        """Records that a cached run was used."""
+        if uses_endpoint(getattr(system, "configuration", None)):
             saved = datetime.fromtimestamp(checkpoint.path.stat().st_mtime, UTC)
             self.dates[system.name] = saved.date().isoformat()
 
     def _epoch(self, configuration: Any) -> int:
-        if self._answers is None or not asks_endpoint(configuration):
+        if self._answers is None or not uses_endpoint(configuration):
             return 0
         answers = self._answers()
         if answers.is_fresh and not self._dry_run:
@@ -70,13 +70,13 @@ class KeptRuns:
         return answers.epoch
 
 
-def asks_endpoint(configuration: Any) -> bool:
+def uses_endpoint(configuration: Any) -> bool:
     """Returns whether a system calls models behind an endpoint."""
     return '"endpoint"' in json.dumps(configuration, default=str)
 
 
 def load_run(checkpoint: Checkpoint) -> Rankings | None:
-    """Returns a finished run; None if there is none."""
+    """Returns the cached run of a checkpoint; None if it does not exist."""
     data = checkpoint.load()
     if data is None:
         return None
@@ -85,21 +85,21 @@ def load_run(checkpoint: Checkpoint) -> Rankings | None:
 
 
 def save_run(checkpoint: Checkpoint, found: Rankings) -> None:
-    """Saves a run. One with failures is not saved: the next call tries them again."""
+    """Saves a run without failures; a run with failures is not saved, so that the next call repeats it."""
     if found.failures:
         return
     data: Mapping[str, Any] = {"resolved": found.resolved, "diagnostics": found.diagnostics, "run": dict(found)}
-    # A folder that cannot be written costs time only; what JSON cannot hold could not be read back as it was.
+    # A failed write costs only time, and values that are not JSON-able could not be restored.
     with suppress(OSError, TypeError):
         checkpoint.save(data)
 
 
 def default_folder() -> Path:
-    """Returns the folder of finished runs: `$FCCONAN_CACHE/runs`, or `runs` in the user's cache folder."""
+    """Returns the default folder of cached runs: `$FCCONAN_CACHE/runs`, or `runs` in the user's cache folder."""
     return cache_folder() / "runs"
 
 
-def _digest(value: Any) -> str:
+def _sha256(value: Any) -> str:
     return hashlib.sha256(json.dumps(value).encode()).hexdigest()
 
 
@@ -108,31 +108,31 @@ def count_requests(
     systems: Sequence[Retriever],
     depth: int,
     *,
-    kept: KeptRuns | None,
+    cache: RunCache | None,
     progress: Callable[[str], None],
 ) -> list[str]:
-    """Lets systems behind endpoints rank with clients that count requests; see `fcconan.models.DryClient`.
+    """Runs systems behind endpoints with clients that only count requests; see `fcconan.models.DryClient`.
 
     Args:
         collection: The dataset.
-        systems: The systems. Those that call no endpoint do not run.
+        systems: The systems; those without an endpoint are skipped.
         depth: Number of CNs that each system returns.
-        kept: Cached runs; None for no cache.
-        progress: Receives a line for each system.
+        cache: Cache of finished runs; None for no cache.
+        progress: Function that receives a line of text for each system.
 
     Returns:
-        Names of the systems whose runs are in the cache, so that they request nothing.
+        Names of the systems with a cached run, which need no requests.
     """
     cached = []
     for system in systems:
-        if not asks_endpoint(getattr(system, "configuration", None)):
+        if not uses_endpoint(getattr(system, "configuration", None)):
             continue
-        checkpoint = kept.checkpoint(system, collection, depth) if kept is not None else None
+        checkpoint = cache.checkpoint(system, collection, depth) if cache is not None else None
         if checkpoint is not None and load_run(checkpoint) is not None:
             cached.append(system.name)
             continue
         progress(f"{system.name}: counting requests")
-        # What follows from missing responses is no matter here; the requests before it are counted.
+        # Requests are counted before a missing response can raise an error.
         with suppress(Exception):
             system.rank(collection.queries, collection.corpus, depth)
     return cached

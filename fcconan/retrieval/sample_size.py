@@ -1,4 +1,4 @@
-"""How many judged pairs an interval of a wanted width needs."""
+"""Sample size: number of judged pairs for an interval of a given width."""
 
 import math
 from bisect import bisect_left
@@ -12,22 +12,22 @@ import numpy.typing as npt
 from fcconan.errors import InputError
 
 if TYPE_CHECKING:
-    from fcconan.retrieval.benchmark_settings import Settings
+    from fcconan.retrieval.benchmark_settings import BenchmarkSettings
     from fcconan.retrieval.collections import Collection
 
 LARGEST = 10_000_000
 
 
 @dataclass(frozen=True)
-class Plan:
-    """What an interval needs.
+class SampleSize:
+    """Sample size for an interval of a given half-width.
 
     Attributes:
         deviation: Standard deviation of the metric over HS.
-        n_now: HS that the figure stands on now.
-        half_width_now: Half width of its interval now.
-        n_queries: HS needed.
-        n_pairs: Judged pairs needed.
+        n_now: Current number of HS with a score.
+        half_width_now: Current half-width of the interval.
+        n_queries: Required number of HS.
+        n_pairs: Required number of judged pairs.
     """
 
     deviation: float
@@ -37,92 +37,91 @@ class Plan:
     n_pairs: int
 
 
-def plan(
+def compute_sample_size(
     values: npt.NDArray[np.float64], half_width: float, *, confidence: float = 0.95, judged_per_query: float
-) -> Plan:
-    """Says how many HS, and how many judged pairs, an interval of plus or minus `half_width` needs.
+) -> SampleSize:
+    """Computes the number of HS and of judged pairs for an interval of plus or minus `half_width`.
 
-    The interval of a mean over n HS is plus or minus t(n - 1) s / sqrt(n), with s the standard deviation over HS that
-    was seen and t the quantile of Student's distribution; n is the smallest number for which it is at most
-    `half_width`.
+    The half-width of the interval of a mean over n HS is t(n - 1) s / sqrt(n). Here, s is the standard deviation over
+    the present HS and t the quantile of Student's distribution. The result is the smallest n with at most `half_width`.
 
     Args:
-        values: Per-HS values of a metric; nan is left out. Shape (queries,).
-        half_width: The wanted half width, above 0.
-        confidence: Of the interval.
-        judged_per_query: CNs judged for every HS.
+        values: Scores of each HS, of shape (queries,); nan is ignored.
+        half_width: Half-width of the interval, above 0.
+        confidence: Confidence level of the interval.
+        judged_per_query: Number of judged CNs for each HS.
 
     Raises:
-        InputError: There are fewer than two HS, or more than `LARGEST` are needed.
+        InputError: Fewer than two HS have a score, or more than `LARGEST` HS are required.
     """
     from scipy.stats import t
 
-    kept = values[np.isfinite(values)]
-    if len(kept) < 2:
-        raise InputError(f"{len(kept)} HS have a value: planning needs the spread over 2 or more")
-    deviation = float(kept.std(ddof=1))
+    finite = values[np.isfinite(values)]
+    if len(finite) < 2:
+        raise InputError(f"{len(finite)} HS have a score: a sample size needs scores of 2 or more HS")
+    deviation = float(finite.std(ddof=1))
 
     def width(n: int) -> float:
         return float(t.ppf((1 + confidence) / 2, n - 1)) * deviation / math.sqrt(n)
 
     needed = 2 + bisect_left(range(2, LARGEST + 1), True, key=lambda n: width(n) <= half_width)
     if needed > LARGEST:
-        raise InputError(f"an interval of plus or minus {half_width} needs more than {LARGEST} HS: ask for a wider one")
-    return Plan(deviation, len(kept), width(len(kept)), needed, math.ceil(needed * judged_per_query))
+        raise InputError(f"an interval of plus or minus {half_width} needs more than {LARGEST} HS: give a wider one")
+    return SampleSize(deviation, len(finite), width(len(finite)), needed, math.ceil(needed * judged_per_query))
 
 
 def plan_judgements(
-    collection: "Collection", details: Mapping[str, Any], settings: "Settings", *, half_width: float
+    collection: "Collection", details: Mapping[str, Any], settings: "BenchmarkSettings", *, half_width: float
 ) -> dict[str, Any]:
-    """Plans for every metric, in the broadest partition, on the system whose figure varies most over HS.
+    """Computes the sample size for each metric in the broadest partition, for the system with the largest deviation.
 
     Args:
         collection: The dataset.
-        details: What `fcconan.retrieval.benchmark.bench` returned beside its result.
-        settings: Of the benchmark.
-        half_width: What is wanted.
+        details: Second return value of `fcconan.retrieval.benchmark.bench`.
+        settings: Settings of the benchmark.
+        half_width: Half-width of the intervals.
 
     Returns:
-        JSON-able: how many CNs are judged for an HS if the whole catalogue is, and if the union of the systems' first
-        k is; and a row for every metric.
+        A JSON-able dict. `judged_per_query` has the number of judged CNs for each HS: `exhaustive` for the whole
+        catalogue, `pooled_size` for the union of the systems' first k. `rows` has one row for each metric.
     """
     part = list(collection.partitions)[-1]
-    pooled = pool_size(details["runs"], list(collection.queries), settings.k)
+    pooled_size = mean_pool_size(details["runs"], list(collection.queries), settings.k)
     rows = []
     for metric in settings.metrics:
-        plans = {}
+        sizes = {}
         for name, parts in details["per_query"].items():
             values = np.array([*parts[part][metric].values()], dtype=np.float64)  # None becomes nan
             if np.isfinite(values).sum() >= 2:
-                plans[name] = plan(
+                sizes[name] = compute_sample_size(
                     values, half_width, confidence=settings.confidence, judged_per_query=len(collection.corpus)
                 )
-        if not plans:
+        if not sizes:
             continue
-        widest = max(plans, key=lambda name: (plans[name].deviation, name))
-        found = plans[widest]
+        widest = max(sizes, key=lambda name: (sizes[name].deviation, name))
+        size = sizes[widest]
         rows.append(
             {
                 "metric": metric,
                 "system": widest,
-                "deviation": round(found.deviation, 10),
-                "n_now": found.n_now,
-                "half_width_now": round(found.half_width_now, 10),
-                "n_queries": found.n_queries,
-                "pairs_exhaustive": found.n_pairs,
-                "pairs_pooled": math.ceil(found.n_queries * pooled),
+                "deviation": round(size.deviation, 10),
+                "n_now": size.n_now,
+                "half_width_now": round(size.half_width_now, 10),
+                "n_queries": size.n_queries,
+                "pairs_exhaustive": size.n_pairs,
+                "pairs_pooled": math.ceil(size.n_queries * pooled_size),
             }
         )
     return {
         "half_width": half_width,
         "confidence": settings.confidence,
         "partition": part,
-        "judged_per_query": {"exhaustive": len(collection.corpus), "pooled": round(pooled, 4)},
+        "judged_per_query": {"exhaustive": len(collection.corpus), "pooled": round(pooled_size, 4)},
         "rows": rows,
     }
 
 
-def pool_size(runs: Mapping[str, Mapping[str, Sequence[str]]], query_ids: Sequence[str], k: int) -> float:
-    """Mean number of different CNs among the first k of all systems."""
+def mean_pool_size(runs: Mapping[str, Mapping[str, Sequence[str]]], query_ids: Sequence[str], k: int) -> float:
+    """Returns the mean number of distinct CNs among the first k of all systems."""
     sizes = [len({key for run in runs.values() for key in run.get(query, ())[:k]}) for query in query_ids]
     return float(np.mean(sizes)) if sizes else 0.0

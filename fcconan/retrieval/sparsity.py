@@ -1,7 +1,7 @@
-"""What sparse labels do to scores: positives are removed at random, and the metrics are looked at again.
+"""Effect of sparse labels on scores, measured by random removal of positives.
 
-FC-CONAN claims that scores on sparsely labelled data are lower bounds, and that the order of systems can change. Here
-it is measured: a removed positive is no longer known to be one, for every system alike.
+FC-CONAN claims that scores on sparsely labelled data are lower bounds, and that the order of systems can change. The
+study removes the same positives for all systems and computes the metrics again.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,14 +13,14 @@ import numpy.typing as npt
 from fcconan.scoring import PAPER_METRICS, RETRIEVAL_METRICS, Rule, chance, kendall_tau, parse_metric, to_gains
 
 if TYPE_CHECKING:
-    from fcconan.retrieval.benchmark_settings import Settings
+    from fcconan.retrieval.benchmark_settings import BenchmarkSettings
     from fcconan.retrieval.collections import Collection
 
 Floats = npt.NDArray[np.float64]
 FRACTIONS = (1.0, 0.5, 0.2, 0.1, 0.05, 0.02)
 
 
-def sparsity_study(
+def study_sparsity(
     runs: Mapping[str, Mapping[str, Sequence[str]]],
     qrels: Mapping[str, Mapping[str, int]],
     query_ids: Sequence[str],
@@ -36,22 +36,28 @@ def sparsity_study(
     """Removes positives at random and scores again.
 
     Args:
-        runs: System to query id to corpus ids, best first, at least as deep as the metrics.
-        qrels: Query id to corpus id to relevance.
-        query_ids: The queries.
+        runs: System -> query id -> corpus ids, best first, to the depth of the metrics or deeper.
+        qrels: Query id -> corpus id -> relevance.
+        query_ids: Ids of the queries.
         n_corpus: Size of the catalogue.
         k: Cutoff of metrics without one.
-        rule: The metrics, and whether queries without a positive count as 0 or are left out.
-        failed: System to the queries for which it failed; its means leave them out.
-        fractions: Shares of the positives that are kept.
-        seeds: Random removals for every fraction.
-        seed: Decides them all.
+        rule: The metrics, and the treatment of queries without a positive.
+        failed: System -> ids of queries on which it failed; its means leave them out.
+        fractions: Shares of the positives that are retained.
+        seeds: Number of random removals for each fraction.
+        seed: Seed of all removals.
 
     Returns:
-        JSON-able, for every fraction: the number of positives and the mean number of queries that have one; for every
-        metric and system the mean over those removals that leave a figure, with standard deviation and 2.5th and 97.5th
-        percentile; chance; and the agreement of the order of systems with the order under all labels (Kendall's tau-b:
-        mean, percentiles, removals without an order). Metrics that only ranx has are left out.
+        A JSON-able dict. Each fraction has:
+
+        - the number of positives, and the mean number of queries with a positive;
+        - for each metric and system, the mean score over removals with standard deviation and 2.5th and 97.5th
+          percentiles; removals without a score are ignored;
+        - for each metric, the chance level;
+        - for each metric, Kendall's tau-b between the order of systems and their order under all labels: mean,
+          percentiles, and the number of removals without an order.
+
+        Metrics that only ranx has are left out.
     """
     table = PAPER_METRICS if rule.capped else RETRIEVAL_METRICS
     parsed = {metric: parse_metric(metric, k) for metric in rule.metrics}
@@ -59,7 +65,7 @@ def sparsity_study(
     depth = max((cutoff for _, cutoff in parsed.values()), default=k)
 
     def score(labels: Mapping[str, Mapping[str, int]]) -> tuple[Floats, Floats, int]:
-        """Returns means of shape (systems, metrics), chance levels of shape (metrics,), and queries with a positive."""
+        """Returns means (systems, metrics), chance levels (metrics,) and the number of queries with a positive."""
         empty = to_gains({}, labels, query_ids, n_corpus, depth=depth)
         counted = (empty.n_positive > 0) | rule.all_queries
         levels = [_mean(chance(empty, name, at, capped=rule.capped), counted) for name, at in parsed.values()]
@@ -74,22 +80,22 @@ def sparsity_study(
     full = score(qrels)[0]
     study = []
     for fraction in fractions:
-        kept = max(1, round(fraction * len(positives))) if positives else 0
-        drawn = []
-        for _ in range(1 if kept == len(positives) else seeds):
-            thinned: dict[str, dict[str, int]] = {query: {} for query in query_ids}
-            for index in generator.permutation(len(positives))[:kept]:
+        n_retained = max(1, round(fraction * len(positives))) if positives else 0
+        repetitions = []
+        for _ in range(1 if n_retained == len(positives) else seeds):
+            subset: dict[str, dict[str, int]] = {query: {} for query in query_ids}
+            for index in generator.permutation(len(positives))[:n_retained]:
                 query, key = positives[index]
-                thinned[query][key] = qrels[query][key]
-            drawn.append(score(thinned))
-        means, levels, with_positive = (np.array(values) for values in zip(*drawn, strict=True))
+                subset[query][key] = qrels[query][key]
+            repetitions.append(score(subset))
+        means, levels, with_positive = (np.array(values) for values in zip(*repetitions, strict=True))
         study.append(
             {
                 "fraction": fraction,
-                "positives": kept,
+                "positives": n_retained,
                 "queries_with_positive": float(np.mean(with_positive)),
                 "metrics": {
-                    metric: _metric(means[:, :, j], levels[:, j], full[:, j], list(runs))
+                    metric: _metric_summary(means[:, :, j], levels[:, j], full[:, j], list(runs))
                     for j, metric in enumerate(parsed)
                 },
             }
@@ -106,42 +112,42 @@ def _mean(values: Floats, counted: npt.NDArray[np.bool_]) -> float:
     return float(values[counted].mean()) if counted.any() else float("nan")
 
 
-def _metric(drawn: Floats, chances: Floats, full: Floats, systems: Sequence[str]) -> dict[str, Any]:
-    tau = kendall_tau(drawn, np.broadcast_to(full, drawn.shape))  # nan of one system
+def _metric_summary(repetitions: Floats, chances: Floats, full: Floats, systems: Sequence[str]) -> dict[str, Any]:
+    tau = kendall_tau(repetitions, np.broadcast_to(full, repetitions.shape))  # nan for a single system
     return {
-        "systems": {name: _spread(drawn[:, i]) for i, name in enumerate(systems)},
-        "chance": _spread(chances)["mean"],
-        "tau": {**_spread(tau), "without_order": int(np.isnan(tau).sum())},
+        "systems": {name: _summarise(repetitions[:, i]) for i, name in enumerate(systems)},
+        "chance": _summarise(chances)["mean"],
+        "tau": {**_summarise(tau), "without_order": int(np.isnan(tau).sum())},
     }
 
 
-def _spread(values: Floats) -> dict[str, float | None]:
-    """Describes the values that there are; a removal may leave none."""
-    kept = values[np.isfinite(values)]
-    if not len(kept):
+def _summarise(values: Floats) -> dict[str, float | None]:
+    """Returns mean, standard deviation and percentiles of the finite values; None if there are none."""
+    n_retained = values[np.isfinite(values)]
+    if not len(n_retained):
         return dict.fromkeys(("mean", "sd", "low", "high"))
-    low, high = np.quantile(kept, [0.025, 0.975])
-    deviation = kept.std(ddof=1) if len(kept) > 1 else 0.0
-    figures = {"mean": kept.mean(), "sd": deviation, "low": low, "high": high}
-    return {key: round(float(value), 10) for key, value in figures.items()}
+    low, high = np.quantile(n_retained, [0.025, 0.975])
+    deviation = n_retained.std(ddof=1) if len(n_retained) > 1 else 0.0
+    statistics = {"mean": n_retained.mean(), "sd": deviation, "low": low, "high": high}
+    return {key: round(float(value), 10) for key, value in statistics.items()}
 
 
 def study_broadest(
-    collection: "Collection", details: Mapping[str, Any], settings: "Settings", *, seeds: int
+    collection: "Collection", details: Mapping[str, Any], settings: "BenchmarkSettings", *, seeds: int
 ) -> dict[str, Any]:
     """Runs the study on the broadest partition of a benchmark.
 
     Args:
         collection: The dataset.
-        details: What `fcconan.retrieval.benchmark.bench` returned beside its result.
-        settings: Of the benchmark.
-        seeds: Random removals for every fraction.
+        details: Second return value of `fcconan.retrieval.benchmark.bench`.
+        settings: Settings of the benchmark.
+        seeds: Number of random removals for each fraction.
 
     Returns:
-        What `sparsity_study` returns, and the `partition`.
+        The result of `study_sparsity`, and the `partition`.
     """
     part = list(collection.partitions)[-1]
-    found = sparsity_study(
+    study = study_sparsity(
         details["deep_runs"],
         details["labels"][part],
         list(collection.queries),
@@ -152,4 +158,4 @@ def study_broadest(
         seeds=seeds,
         seed=settings.seed,
     )
-    return {"partition": part} | found
+    return {"partition": part} | study

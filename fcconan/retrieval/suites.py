@@ -1,4 +1,4 @@
-"""Suites: YAML files that list systems with their whole configuration, and the maker of these systems."""
+"""Suites: YAML files with the configurations of systems, and the construction of these systems."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -19,17 +19,17 @@ from fcconan.retrieval.systems import Retriever, TrainingPair
 class Suite(StrictModel):
     """A suite of retrieval systems."""
 
-    name: str = Field(description="Short name.")
-    title: str = Field("", description="Name for people.")
+    name: str = Field(description="Short name of the suite.")
+    title: str = Field("", description="Title of the suite, for display.")
     primary: str | None = Field(None, description="The primary comparison, as METRIC@PARTITION.")
-    systems: dict[str, AnySystem] = Field(description="Name of a system: its configuration.")
+    systems: dict[str, AnySystem] = Field(description="Configurations of systems by name.")
 
     def needs_endpoint(self, name: str) -> bool:
-        """Returns whether a system, or one that it is made of, calls models behind an endpoint."""
+        """Returns whether a system or one of its parts calls models behind an endpoint."""
         return any(self.systems[each].calls_endpoint for each in {name, *self.parts(name)} & self.systems.keys())
 
     def parts(self, name: str) -> set[str]:
-        """Returns the systems that a system is made of, and those that these are made of; itself in a circle."""
+        """Returns the parts of a system, recursively; they include the system itself if its definition is circular."""
         found: set[str] = set()
         waiting = {name}
         while waiting:
@@ -41,26 +41,26 @@ class Suite(StrictModel):
 
 
 def built_in_suite() -> Path:
-    """Returns the file of the suite of this package."""
+    """Returns the path of the built-in suite."""
     return content_folder() / "benchmarks" / "retrieval.yaml"
 
 
 def system_names() -> list[str]:
-    """Returns the names of the systems of this package."""
+    """Returns the names of the built-in systems."""
     return list(YamlFile(built_in_suite()).data["systems"])
 
 
-def suite_with(path: Path | None) -> tuple[Suite, list[str]]:
-    """Adds the systems of a suite to those of this package; a system of the same name takes the place of ours.
+def extend_suite(path: Path | None) -> tuple[Suite, list[str]]:
+    """Adds the systems of a suite file to the built-in suite; systems of the same name are replaced.
 
     Args:
-        path: The file of the suite; None for the systems of this package alone.
+        path: Path of the suite file; None for the built-in suite alone.
 
     Returns:
-        The suite, and the names of the systems that the file adds.
+        The suite, and the names of the systems in the file.
 
     Raises:
-        InputError: As `load_suite`.
+        InputError: The file cannot be read, or a key or value in it is invalid.
     """
     ours = load_suite()
     if path is None:
@@ -70,10 +70,13 @@ def suite_with(path: Path | None) -> tuple[Suite, list[str]]:
 
 
 def load_suite(path: Path | None = None) -> Suite:
-    """Reads a suite; by default `benchmarks/retrieval.yaml`.
+    """Reads a suite.
+
+    Args:
+        path: Path of the suite file; default: `benchmarks/retrieval.yaml`, the built-in suite.
 
     Raises:
-        InputError: The file cannot be read, or something in it is not known; the message names the line.
+        InputError: The file cannot be read, or a key or value in it is invalid; the message gives the line.
     """
     path = path or built_in_suite()
     try:
@@ -84,7 +87,7 @@ def load_suite(path: Path | None = None) -> Suite:
         return Suite.model_validate(file.data)
     except ValidationError as error:
         first = error.errors()[0]
-        location = (*first["loc"][:2], *first["loc"][3:])  # without the kind, which pydantic adds
+        location = (*first["loc"][:2], *first["loc"][3:])  # pydantic adds the kind of a system to the location
         where = ".".join(map(str, location))
         raise InputError(
             f"{file.path}, line {file.line(location)}: {where}: {first['msg']}: compare with benchmarks/retrieval.yaml"
@@ -92,15 +95,15 @@ def load_suite(path: Path | None = None) -> Suite:
 
 
 class Maker:
-    """Makes systems; encoders and clients are shared, so that texts are encoded once.
+    """Creates systems from their configurations; systems share encoders and clients, so that texts are encoded once.
 
     Args:
-        suite: The suite.
-        train: The training pairs of the dataset.
-        client: Makes the client of a model behind an endpoint, by its name, when a system first needs it.
+        suite: Suite with the configurations.
+        train: Training pairs of the dataset.
+        client: Function that returns the client for the name of a model; called when a system first needs the model.
         device: Device of local models.
-        batch_size: Batch size of local models; by default the suite's.
-        form: The form of chat requests; a suite may limit their answers further.
+        batch_size: Batch size of local models; default: that of the suite.
+        form: Form of chat requests; the suite may set a lower limit for the length of responses.
     """
 
     def __init__(
@@ -119,10 +122,10 @@ class Maker:
         self._encoders: dict[EncoderConfig, Encoder] = {}
 
     def make(self, name: str) -> Retriever:
-        """Makes a system: one of the suite, or `module:factory`.
+        """Creates a system of the suite, or from `module:factory`.
 
         Raises:
-            InputError: There is no such system, or it cannot be made.
+            InputError: The system is unknown or cannot be created.
         """
         if name in self.suite.systems:
             return self.suite.systems[name].make(name, self)
@@ -130,21 +133,30 @@ class Maker:
             return load_system(name, self.train)
         hint = did_you_mean(name, self.suite.systems)
         known = ", ".join(self.suite.systems)
-        raise InputError(f"unknown system {name!r}: {hint}known are {known}; your own is module:factory")
+        raise InputError(f"unknown system {name!r}: {hint}known are {known}; give your own as module:factory")
 
     def dense(self, model: str, name: str | None = None) -> Retriever:
-        """Makes a dense system from the name or folder of a sentence-transformers model, by default named like it."""
+        """Creates a dense system from a sentence-transformers model.
+
+        Args:
+            model: Folder or Hub name of the model, or `minilm`.
+            name: Name of the system; default: the last component of `model`.
+        """
         name = name or "".join(letter for letter in Path(model).name if not letter.isspace()) or model
         return Dense(name, self.encoder(EncoderConfig(model=model)))
 
     def part(self, name: str, part: str) -> Retriever:
-        """Makes a system that another one is made of.
+        """Creates a part of another system.
+
+        Args:
+            name: Name of the other system.
+            part: Name of the part.
 
         Raises:
-            InputError: There is no such system, it cannot be made, or it is made of the other one.
+            InputError: The part is unknown, cannot be created, or contains the other system.
         """
         if name in {part, *self.suite.parts(part)}:
-            raise InputError(f"system {name!r} is made of {part!r}, which is made of it again: correct the suite")
+            raise InputError(f"system {name!r} contains itself through {part!r}: correct the suite")
         return self.make(part)
 
     def encoder(self, config: EncoderConfig) -> Encoder:
@@ -165,10 +177,10 @@ class Maker:
         """Returns the client of a model behind an endpoint.
 
         Raises:
-            InputError: No clients can be made.
+            InputError: The maker has no clients.
         """
         if self._make_client is None:
-            raise InputError("a system behind an endpoint was asked for and no client was given")
+            raise InputError("a system behind an endpoint needs a client: give Maker(client=...)")
         if model not in self._clients:
             self._clients[model] = self._make_client(model)
         return self._clients[model]

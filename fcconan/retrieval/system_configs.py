@@ -1,6 +1,6 @@
-"""Kinds of retrieval systems in suites: the options of each, and how a system is made from them.
+"""Configurations of the kinds of retrieval systems in suites.
 
-To add a kind of system, add a subclass of `SystemConfig` with a `kind` and a method `make`, and name it in `AnySystem`.
+To add a kind of system, add a subclass of `SystemConfig` with a `kind` and a method `make`, and add it to `AnySystem`.
 """
 
 from abc import abstractmethod
@@ -23,7 +23,7 @@ Temperature = Annotated[float, Field(gt=0)]
 
 
 class StrictModel(BaseModel):
-    """A part of a suite; unknown keys are refused."""
+    """Base class of the parts of a suite; unknown keys are errors."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -32,7 +32,7 @@ class EncoderConfig(StrictModel):
     """An encoder: a sentence-transformers model, or a model behind an OpenAI-compatible endpoint."""
 
     model: str = Field(
-        description="minilm (packaged), a folder, a name on the Hub, or the endpoint's name of the model."
+        description="minilm (packaged), a folder, a name on the Hub, or the name of the model at the endpoint."
     )
     endpoint: Literal["local", "openai"] = "local"
     revision: str | None = Field(None, description="Tag, branch or commit of a model on the Hub.")
@@ -43,13 +43,13 @@ class EncoderConfig(StrictModel):
 
 
 class SystemMaker(Protocol):
-    """What a system is made with; `fcconan.retrieval.suites.Maker` has it."""
+    """Interface of `fcconan.retrieval.suites.Maker`, which creates systems."""
 
     train: tuple[TrainingPair, ...]
     form: RequestForm
 
     def part(self, name: str, part: str) -> Retriever:
-        """Makes a system that another one is made of."""
+        """Creates a part of another system."""
 
     def encoder(self, config: EncoderConfig) -> Encoder:
         """Returns an encoder, which systems with the same configuration share."""
@@ -59,27 +59,27 @@ class SystemMaker(Protocol):
 
 
 class SystemConfig(StrictModel):
-    """A system of a suite; every kind has its own options."""
+    """Configuration of a system in a suite."""
 
-    title: str = Field("", description="Name for people.")
+    title: str = Field("", description="Title of the system, for display.")
 
     @abstractmethod
     def make(self, name: str, maker: SystemMaker) -> Retriever:
-        """Makes the system.
+        """Creates the system.
 
         Args:
-            name: Its name.
-            maker: Has the training pairs, and makes encoders, clients and other systems.
+            name: Name of the system.
+            maker: Source of training pairs, encoders, clients and other systems.
         """
 
     @property
     def parts(self) -> tuple[str, ...]:
-        """The names of the systems that the system is made of."""
+        """Names of the systems that this system consists of."""
         return ()
 
     @property
     def calls_endpoint(self) -> bool:
-        """Whether the system itself calls a model behind an endpoint."""
+        """Whether the system calls a model behind an endpoint, apart from its parts."""
         return False
 
     def _own_values(self) -> dict[str, Any]:
@@ -89,14 +89,14 @@ class SystemConfig(StrictModel):
 
 
 class RandomConfig(SystemConfig):
-    """Chance."""
+    """Random rankings."""
 
     kind: Literal["random"]
     seed: int = 0
     seeds: int = Field(100, ge=1)
 
     def make(self, name: str, maker: SystemMaker) -> Retriever:
-        """Makes the system."""
+        """Creates the system."""
         return Random(name, **self._own_values())
 
 
@@ -108,7 +108,7 @@ class TfIdfConfig(SystemConfig):
     options: dict[str, Any] = Field(default_factory=dict)
 
     def make(self, name: str, maker: SystemMaker) -> Retriever:
-        """Makes the system."""
+        """Creates the system."""
         return TfIdf(name, train=maker.train if self.fit_on == "training" else (), options=self.options)
 
 
@@ -122,7 +122,7 @@ class BM25Config(SystemConfig):
     lowercase: bool = False
 
     def make(self, name: str, maker: SystemMaker) -> Retriever:
-        """Makes the system."""
+        """Creates the system."""
         return BM25(name, **self._own_values())
 
 
@@ -139,36 +139,36 @@ class BM25FastConfig(SystemConfig):
     stopwords: str | list[str] | None = None
 
     def make(self, name: str, maker: SystemMaker) -> Retriever:
-        """Makes the system."""
+        """Creates the system."""
         return BM25Fast(name, **self._own_values())
 
 
 class LongestConfig(SystemConfig):
-    """Longest CN first, whatever the HS."""
+    """CNs by length, longest first; identical for all HS."""
 
     kind: Literal["longest"]
 
     def make(self, name: str, maker: SystemMaker) -> Retriever:
-        """Makes the system."""
+        """Creates the system."""
         return Longest(name)
 
 
 class PopularityConfig(SystemConfig):
-    """CNs that fit most other HS first, whatever the HS."""
+    """CNs by their share of positives for other HS; identical for all HS."""
 
     kind: Literal["popularity"]
     positives: float = Field(1.0, gt=0, description="Positives added to every CN.")
     judged: float = Field(6.0, gt=0, description="Labels added to every CN.")
 
     def make(self, name: str, maker: SystemMaker) -> Retriever:
-        """Makes the system."""
+        """Creates the system."""
         return Popularity(name, **self._own_values())
 
 
 class _NeighbourSystem(SystemConfig):
     encoder: EncoderConfig
     temperature: Temperature = 0.1
-    prior: float = Field(3.0, gt=0, description="Labels with the overall share of positives added to every pair.")
+    prior: float = Field(3.0, gt=0, description="Number of added labels, with the overall share of positives.")
 
     @property
     def calls_endpoint(self) -> bool:
@@ -182,7 +182,7 @@ class NeighboursConfig(_NeighbourSystem):
     kind: Literal["label-neighbours"]
 
     def make(self, name: str, maker: SystemMaker) -> Retriever:
-        """Makes the system."""
+        """Creates the system."""
         return LabelNeighbours(name, encoder=maker.encoder(self.encoder), **self._own_values())
 
 
@@ -193,7 +193,7 @@ class SupervisedConfig(_NeighbourSystem):
     C: float = Field(1.0, gt=0, description="Inverse strength of the L2 penalty.")
 
     def make(self, name: str, maker: SystemMaker) -> Retriever:
-        """Makes the system."""
+        """Creates the system."""
         return Supervised(name, encoder=maker.encoder(self.encoder), **self._own_values())
 
 
@@ -209,12 +209,12 @@ class DenseConfig(SystemConfig):
         return self.encoder.endpoint != "local"
 
     def make(self, name: str, maker: SystemMaker) -> Retriever:
-        """Makes the system."""
+        """Creates the system."""
         return Dense(name, maker.encoder(self.encoder))
 
 
 class PropagationConfig(SystemConfig):
-    """Our own system."""
+    """Direct similarity plus similarity propagated through the training pairs."""
 
     kind: Literal["pair-propagation"]
     encoder: EncoderConfig
@@ -230,21 +230,21 @@ class PropagationConfig(SystemConfig):
         return self.encoder.endpoint != "local"
 
     def make(self, name: str, maker: SystemMaker) -> Retriever:
-        """Makes the system."""
+        """Creates the system."""
         return PairPropagation(name, encoder=maker.encoder(self.encoder), train=maker.train, **self._own_values())
 
 
 class _ChatSystem(SystemConfig):
-    model: str = Field(GPT, description="The endpoint's name of the model.")
+    model: str = Field(GPT, description="Name of the model at the endpoint.")
     temperature: float = 0.0
     seed: int = 0
     max_tokens: int | None = Field(
-        None, ge=1, description="Longest answer in tokens; default: no limit, and 4096 with --max-cost."
+        None, ge=1, description="Maximum length of a response in tokens; default: no limit, or 4096 with --max-cost."
     )
 
     @property
     def calls_endpoint(self) -> bool:
-        """Always."""
+        """Always true."""
         return True
 
     def _chat(self, maker: SystemMaker) -> Chat:
@@ -254,24 +254,24 @@ class _ChatSystem(SystemConfig):
 
 
 class ZeroShotConfig(_ChatSystem):
-    """A model that picks CNs from the whole catalogue."""
+    """Chat model that chooses CNs from the whole catalogue."""
 
     kind: Literal["zero-shot"]
-    n: int = Field(10, ge=1, description="Number of CNs that are requested.")
+    n: int = Field(10, ge=1, description="Number of requested CNs.")
 
     def make(self, name: str, maker: SystemMaker) -> Retriever:
-        """Makes the system."""
+        """Creates the system."""
         return ZeroShot(name, self._chat(maker), n=self.n)
 
 
 class RerankConfig(_ChatSystem):
-    """A model that re-ranks the first CNs of another system."""
+    """Chat model that re-ranks the first CNs of another system."""
 
     kind: Literal["rerank"]
     first_stage: str = Field(description="Name of the system whose CNs are re-ranked.")
     top: int = Field(25, ge=2, description="Number of CNs that are re-ranked.")
     strategy: Strategy = "listwise"
-    window: int = Field(20, ge=2, description="CNs in a listwise request.")
+    window: int = Field(20, ge=2, description="Number of CNs in a listwise request.")
     step: int = Field(10, ge=1, description="Distance between listwise windows.")
 
     @property
@@ -280,14 +280,14 @@ class RerankConfig(_ChatSystem):
         return (self.first_stage,)
 
     def make(self, name: str, maker: SystemMaker) -> Retriever:
-        """Makes the system."""
+        """Creates the system."""
         first_stage = maker.part(name, self.first_stage)
         windows = {"window": self.window, "step": self.step}
         return Reranker(name, first_stage, self._chat(maker), top=self.top, strategy=self.strategy, **windows)
 
 
 class FusionConfig(SystemConfig):
-    """Several systems fused by ranx."""
+    """Rank fusion of several systems with ranx."""
 
     kind: Literal["fusion"]
     systems: list[str] = Field(min_length=2)
@@ -300,7 +300,7 @@ class FusionConfig(SystemConfig):
         return tuple(self.systems)
 
     def make(self, name: str, maker: SystemMaker) -> Retriever:
-        """Makes the system."""
+        """Creates the system."""
         systems = [maker.part(name, part) for part in self.systems]
         return Fusion(name, systems, method=self.method, norm=self.norm)
 

@@ -1,4 +1,4 @@
-"""What a retrieval system is, what it returns, and the check that every run passes before it is scored."""
+"""Interface of retrieval systems, their rankings, and the validation of runs."""
 
 import signal
 from collections.abc import Mapping, Sequence
@@ -12,20 +12,20 @@ EXTRAS = ("failures", "explained", "diagnostics", "resolved")
 
 
 class TrainingPair(NamedTuple):
-    """An HS and a CN that people wrote for it: all that a system may learn from."""
+    """An HS and a human-written CN that answers it."""
 
     hate_speech: str
     counter_narrative: str
 
 
 class Rankings(dict[str, Ranking]):
-    """What a system ranked: for every query id its corpus ids with scores, best first.
+    """Rankings of a system: query id -> corpus ids with scores, best first.
 
     Attributes:
-        failures: Query id to the reason why there is no ranking. A failure is missing, not an empty ranking.
-        explained: Query id to what is to be said of its failure to people, and what they may do, where a system knows.
-        diagnostics: Counts that a reader needs to trust the run, as JSON-able values.
-        resolved: What the system found out or chose while it ran (such as a tuned temperature), as JSON-able values.
+        failures: Query id -> reason for a missing ranking. A failed query has no entry, not an empty ranking.
+        explained: Query id -> explanation of the failure with a possible remedy, if the system knows one.
+        diagnostics: Counts for quality checks, such as failed calls, as JSON-able values.
+        resolved: Settings that the system determined at run time, such as a tuned temperature, as JSON-able values.
     """
 
     def __init__(
@@ -46,29 +46,28 @@ class Rankings(dict[str, Ranking]):
 
 @runtime_checkable
 class Retriever(Protocol):
-    """A retrieval system. It needs no base class.
+    """A retrieval system; it needs no base class.
 
-    A system whose whole configuration is in a mapping `configuration` is ranked once and its run is kept; one without
-    is ranked every time.
+    Runs are cached for systems with a JSON-able dict `configuration` that has all settings.
     """
 
     name: str
 
     def rank(self, queries: Mapping[str, str], corpus: Mapping[str, str], k: int) -> Mapping[str, Ranking]:
-        """Ranks the corpus for every query.
+        """Ranks the corpus for each query.
 
         Args:
-            queries: Query id to text, in the order of the dataset.
-            corpus: Corpus id to text, in the order of the dataset.
-            k: How many corpus ids are asked for, for each query. Fewer may be returned.
+            queries: Query id -> text, in the order of the dataset.
+            corpus: Corpus id -> text, in the order of the dataset.
+            k: Number of corpus ids for each query; fewer may be returned.
 
         Returns:
-            For every query id the corpus ids with their scores; higher is better.
+            Query id -> corpus ids with scores; higher is better.
         """
         ...
 
 
-class GivenRun:
+class FinishedRun:
     """A finished run, as a system.
 
     Args:
@@ -82,37 +81,39 @@ class GivenRun:
         self._run, self._resolved = run, resolved
 
     def rank(self, queries: Mapping[str, str], corpus: Mapping[str, str], k: int) -> Rankings:
-        """Returns the whole run; ids that the dataset lacks are refused by the check that follows."""
+        """Returns the whole run; `rank_all` rejects unknown ids."""
         return Rankings(self._run, resolved=self._resolved)
 
 
 def rank_all(system: Retriever, queries: Mapping[str, str], corpus: Mapping[str, str], k: int) -> Rankings:
-    """Ranks all queries and checks the run; if the system raises, one query at a time, so that the others finish.
+    """Ranks all queries and validates the run.
+
+    If the system raises an exception, queries are ranked one at a time, so that the others succeed.
 
     Args:
         system: The system.
-        queries: Query id to text.
-        corpus: Corpus id to text.
-        k: How many corpus ids are asked for.
+        queries: Query id -> text.
+        corpus: Corpus id -> text.
+        k: Number of corpus ids for each query.
 
     Raises:
-        InputError: The run is not usable; the message names the first thing that is wrong with it.
+        InputError: The run is invalid; the message describes the first error.
     """
     try:
         found = system.rank(queries, corpus, k)
     except InputError:
         raise
     except (Exception, SystemExit) as error:
-        pass_on_signal(error)
+        reraise_sigterm(error)
         show_traceback(error)
         if len(queries) == 1:
-            return Rankings(failures=dict.fromkeys(queries, reason_of(error)))
-        found = _one_by_one(system, queries, corpus, k)
+            return Rankings(failures=dict.fromkeys(queries, format_error(error)))
+        found = _rank_one_by_one(system, queries, corpus, k)
     extras = {name: getattr(found, name) for name in EXTRAS if isinstance(found, Rankings)}
     return Rankings(check_run(system.name, found, queries, corpus), **extras)
 
 
-def _one_by_one(system: Retriever, queries: Mapping[str, str], corpus: Mapping[str, str], k: int) -> Rankings:
+def _rank_one_by_one(system: Retriever, queries: Mapping[str, str], corpus: Mapping[str, str], k: int) -> Rankings:
     merged = Rankings()
     for query, text in queries.items():
         try:
@@ -120,8 +121,8 @@ def _one_by_one(system: Retriever, queries: Mapping[str, str], corpus: Mapping[s
         except InputError:
             raise
         except (Exception, SystemExit) as error:
-            pass_on_signal(error)
-            merged.failures[query] = reason_of(error)
+            reraise_sigterm(error)
+            merged.failures[query] = format_error(error)
             continue
         merged.update(check_run(system.name, part, queries, corpus))
         if isinstance(part, Rankings):
@@ -130,16 +131,16 @@ def _one_by_one(system: Retriever, queries: Mapping[str, str], corpus: Mapping[s
     return merged
 
 
-def pass_on_signal(error: BaseException) -> None:
-    """Raises what a request to end this process became, which is no failure of a system.
+def reraise_sigterm(error: BaseException) -> None:
+    """Raises an exception again if it is the result of SIGTERM, which is not a failure of a system.
 
     Raises:
-        SystemExit: It is the error itself.
+        SystemExit: The process received SIGTERM.
     """
     if isinstance(error, SystemExit) and error.code == 128 + signal.SIGTERM:
         raise error
 
 
-def reason_of(error: BaseException) -> str:
-    """Returns type and message of an error of a user's own code on one line, without secrets."""
+def format_error(error: BaseException) -> str:
+    """Returns type and message of an exception on one line, without secrets."""
     return one_line(f"{type(error).__name__}: {error}", 300)

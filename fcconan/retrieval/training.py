@@ -1,12 +1,12 @@
 """Contrastive fine-tuning of an encoder on training pairs (sentence-transformers).
 
-The loss is that of multiple negatives: in a batch, the CN of a pair should be nearer to its HS than the CNs of the
-other pairs and than its hard negatives (Henderson et al., 2017). Hard negatives are CNs of other groups of training
-pairs (groups share no HS and no CN), and batches are made so that no CN in them is a known positive of another HS.
+The loss is multiple negatives ranking (Henderson et al., 2017): in a batch, the CN of a pair should be nearer to its HS
+than the CNs of the other pairs and the hard negatives. Hard negatives are CNs of other groups of training pairs; groups
+share no HS and no CN. No batch contains a CN that is a known positive of another HS in it.
 
-How many epochs is fixed by the caller, or chosen by cross-validation in folds that share no HS and no CN: the number
-with the best mean of hit ratio, MRR, NDCG and MAP at 10 on held-out pairs, 0 (the model as it was) included; of equal
-numbers the smaller. Labels of an evaluation part are never read: they are not among the arguments.
+The number of epochs is given by the caller, or chosen by cross-validation in folds that share no HS and no CN. The
+criterion is the mean of hit ratio, MRR, NDCG and MAP at 10 on held-out pairs. 0 epochs (no training) are a candidate;
+ties are resolved in favour of fewer epochs. Labels of an evaluation part are not used.
 """
 
 import hashlib
@@ -31,25 +31,25 @@ from fcconan.models import quiet_training
 from fcconan.retrieval.dense import MINILM, load_model, packaged_minilm, weights_hash
 from fcconan.retrieval.propagation import mean_metrics
 from fcconan.retrieval.systems import TrainingPair
-from fcconan.retrieval.training_data import clean_batches, grouped_folds, groups_of, places_of
+from fcconan.retrieval.training_data import group_pairs, grouped_folds, index_texts, make_batches
 
 REPORT = "training.json"
 SKIPPED_NEAREST = 10
 
 
 @dataclass(frozen=True)
-class Training:
-    """How an encoder is fine-tuned.
+class TrainingSettings:
+    """Settings of the fine-tuning of an encoder.
 
     Attributes:
-        epochs: Fixed number of epochs; None chooses it by cross-validation.
-        max_epochs: The largest number that is tried.
-        batch_size: Pairs a batch.
-        learning_rate: Peak of the linear schedule with a tenth of warm-up.
-        hard_negatives: Hard negatives a pair.
+        epochs: Fixed number of epochs; None to choose it by cross-validation.
+        max_epochs: Largest number of epochs in the cross-validation.
+        batch_size: Maximum number of pairs in a batch.
+        learning_rate: Peak of the linear schedule; a tenth of the steps is warm-up.
+        hard_negatives: Number of hard negatives for each pair.
         scale: Inverse temperature of the loss.
-        folds: Folds of the cross-validation.
-        seed: Of folds, batches and dropout.
+        folds: Number of folds of the cross-validation.
+        seed: Seed of folds, batches and dropout.
     """
 
     epochs: int | None = None
@@ -67,149 +67,159 @@ def train_retriever(
     out: Path,
     *,
     model: Path | str,
-    training: Training | None = None,
+    training: TrainingSettings | None = None,
     left_out: int | None = None,
     device: str | None = None,
     progress: Callable[[str], None] = lambda line: None,
 ) -> dict[str, Any]:
     """Fine-tunes an encoder and writes it as a sentence-transformers folder.
 
-    What is finished (folds of the cross-validation, epochs of the training) is kept next to `out` in `<out>.partial`: a
-    killed training goes on there.
+    Checkpoints of folds and epochs are stored in `<out>.partial`; the same call resumes an interrupted training.
 
     Args:
         pairs: The training pairs.
-        out: The folder to write; it must not be there, or be empty.
-        model: `minilm` (packaged), a folder, or a name on the Hub, to start from.
-        training: How.
-        left_out: How many pairs were left out as kin of an evaluated message; None where none was looked for.
-        device: `cpu`, `cuda`, ...
-        progress: Is told what is being done.
+        out: Output folder; it must not exist or must be empty.
+        model: Initial model: `minilm` (packaged), a folder, or a name on the Hub.
+        training: Settings of the training; None for the defaults.
+        left_out: Number of pairs that were removed because of leakage; None if leakage was not checked.
+        device: Device of the training, such as `cpu` or `cuda`.
+        progress: Function that receives a line of text at each stage.
 
     Returns:
-        What was done, as `training.json` in the folder has it.
+        The content of `training.json` in the folder: settings, epochs, scores and versions.
 
     Raises:
-        InputError: There are too few pairs, `out` is in use, or the model cannot be loaded.
+        InputError: There are too few pairs, `out` is in use, the model cannot be loaded, or training diverged.
     """
-    how = training or Training()
+    settings = training or TrainingSettings()
     pairs = list(dict.fromkeys(pairs))
     if len(pairs) < 2:
-        without = f" besides {left_out} that are kin of an evaluated message" if left_out else ""
+        without = f" after {left_out} were left out because of leakage" if left_out else ""
         raise InputError(f"{len(pairs)} training pairs{without}: contrastive training needs 2 or more")
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
-        raise InputError(f"{out} is there and not empty: choose another --out, or remove it")
-    folds = grouped_folds(pairs, how.folds, seed=how.seed) if how.epochs is None else None
+        raise InputError(f"{out} exists and is not empty: choose another --out, or remove it")
+    folds = grouped_folds(pairs, settings.folds, seed=settings.seed) if settings.epochs is None else None
     source = str(packaged_minilm() if model == MINILM else model)
-    start = load_model(source, device=device)
-    _check_negatives(pairs, folds, how)
-    work = out.with_name(f"{out.name}.partial")
-    what = {
+    encoder = load_model(source, device=device)
+    _check_negatives(pairs, folds, settings)
+    partial_folder = out.with_name(f"{out.name}.partial")
+    inputs = {
         "model": {
             "name": MINILM if model == MINILM else Path(source).name,
             "weights": weights_hash(Path(source)) if Path(source).is_dir() else source,
         },
         "pairs": hashlib.sha256(json.dumps(pairs).encode()).hexdigest(),
-        "settings": asdict(how),
-        "device": start.device.type,
+        "settings": asdict(settings),
+        "device": encoder.device.type,
     }
-    claim_folder(work, what, "training")
-    with locked(work):
-        chosen, figures = how.epochs, None
+    claim_folder(partial_folder, inputs, "training")
+    with locked(partial_folder):
+        chosen, scores = settings.epochs, None
         if folds is not None:
             load = partial(load_model, source, device=device)
-            chosen, figures = _choose_epochs(pairs, folds, how, load, work, what, progress)
+            chosen, scores = _choose_epochs(pairs, folds, settings, load, partial_folder, inputs, progress)
         progress(f"training on {len(pairs)} pairs, {chosen} epochs")
         losses: list[float] = []
         if chosen:
-            planned = chosen if folds is None else how.max_epochs  # the schedule that was cross-validated
-            losses = _fit(start, pairs, how, planned, work / "final", last=chosen)
-        if not all(np.isfinite(losses)) or not _finite(start):
-            shutil.rmtree(work, ignore_errors=True)
-            raise InputError(f"training at a learning rate of {how.learning_rate} diverged: give a smaller one")
+            planned = chosen if folds is None else settings.max_epochs  # the same schedule as in the cross-validation
+            losses = _train(encoder, pairs, settings, planned, partial_folder / "final", last=chosen)
+        if not all(np.isfinite(losses)) or not _is_finite(encoder):
+            shutil.rmtree(partial_folder, ignore_errors=True)
+            raise InputError(f"training at a learning rate of {settings.learning_rate} diverged: give a smaller rate")
         report = {
             "fcconan": fcconan.__version__,
-            "model": what["model"],
+            "model": inputs["model"],
             "pairs": len(pairs),
             "pairs_left_out": left_out,
-            "pairs_sha256": what["pairs"],
-            "settings": asdict(how),
+            "pairs_sha256": inputs["pairs"],
+            "settings": asdict(settings),
             "epochs": chosen,
-            "cross_validation": figures,
+            "cross_validation": scores,
             "loss_by_epoch": losses,
             "versions": _versions(),
         }
         with new_folder(out) as stage:
-            start.save_pretrained(str(stage), create_model_card=False)
+            encoder.save_pretrained(str(stage), create_model_card=False)
             write_whole(stage / REPORT, json.dumps(report, indent=2) + "\n")
-            write_whole(stage / "README.md", _card(report))
-        shutil.rmtree(work, ignore_errors=True)
+            write_whole(stage / "README.md", _model_card(report))
+        shutil.rmtree(partial_folder, ignore_errors=True)
     return report
 
 
-def _check_negatives(pairs: Sequence[TrainingPair], folds: npt.NDArray[np.int64] | None, how: Training) -> None:
-    """Raises InputError if some training would find too few CNs of other groups, before anything is written."""
-    group = groups_of(pairs)
+def _check_negatives(
+    pairs: Sequence[TrainingPair], folds: npt.NDArray[np.int64] | None, settings: TrainingSettings
+) -> None:
+    """Raises InputError if a training set has too few CNs of other groups for the hard negatives."""
+    group = group_pairs(pairs)
     used = [np.ones(len(pairs), dtype=np.bool_)]
     if folds is not None:
-        used += [folds != fold for fold in range(how.folds)]
+        used += [folds != fold for fold in range(settings.folds)]
     for rows in used:
-        home = {pair.counter_narrative: int(one) for pair, one, row in zip(pairs, group, rows, strict=True) if row}
-        fewest = len(home) - max(Counter(home.values()).values())
-        if fewest < how.hard_negatives:
+        group_by_cn = {
+            pair.counter_narrative: int(one) for pair, one, row in zip(pairs, group, rows, strict=True) if row
+        }
+        fewest = len(group_by_cn) - max(Counter(group_by_cn.values()).values())
+        if fewest < settings.hard_negatives:
             raise InputError(
-                f"{fewest} CNs of other groups, fewer than {how.hard_negatives} hard negatives: give more pairs, or "
-                "fewer negatives"
+                f"found {fewest} CNs of other groups; expected at least {settings.hard_negatives} for hard negatives: "
+                "give more pairs, or fewer hard negatives"
             )
 
 
-def _finite(model: Any) -> bool:
+def _is_finite(model: Any) -> bool:
     return all(bool(values.isfinite().all()) for values in model.state_dict().values())
 
 
 def _choose_epochs(
     pairs: list[TrainingPair],
     folds: npt.NDArray[np.int64],
-    how: Training,
+    settings: TrainingSettings,
     load: Callable[[], Any],
-    work: Path,
-    what: Mapping[str, Any],
+    partial_folder: Path,
+    inputs: Mapping[str, Any],
     progress: Callable[[str], None],
 ) -> tuple[int, dict[str, Any]]:
     by_fold = []
-    for fold in range(how.folds):
-        checkpoint = _checkpoint(work, what, fold)
-        figures = checkpoint.load()
-        if figures is None:
-            progress(f"cross-validation: fold {fold + 1} of {how.folds}")
+    for fold in range(settings.folds):
+        checkpoint = _checkpoint(partial_folder, inputs, fold)
+        scores = checkpoint.load()
+        if scores is None:
+            progress(f"cross-validation: fold {fold + 1} of {settings.folds}")
             held_out = [pair for pair, number in zip(pairs, folds, strict=True) if number == fold]
             others = [pair for pair, number in zip(pairs, folds, strict=True) if number != fold]
-            figures = _fold_figures(load(), others, held_out, how, work / f"fold-{fold}")
-            checkpoint.save(figures)
-        by_fold.append(figures)
+            scores = _score_fold(load(), others, held_out, settings, partial_folder / f"fold-{fold}")
+            checkpoint.save(scores)
+        by_fold.append(scores)
     means = [float(value) for value in np.mean(by_fold, axis=0)]
-    chosen = int(np.argmax(means))  # the first, so the smaller, of equal ones
+    chosen = int(np.argmax(means))  # argmax returns the smallest of tied numbers
     return chosen, {"mean_of_hit_rate_mrr_ndcg_map_at_10_by_epochs": means, "by_fold": by_fold}
 
 
-def _checkpoint(work: Path, what: Mapping[str, Any], fold: int) -> Checkpoint:
-    return Checkpoint(work / f"fold-{fold}.json", {"training": what, "fold": fold})
+def _checkpoint(partial_folder: Path, inputs: Mapping[str, Any], fold: int) -> Checkpoint:
+    return Checkpoint(partial_folder / f"fold-{fold}.json", {"training": inputs, "fold": fold})
 
 
-def _fold_figures(
-    model: Any, others: list[TrainingPair], held_out: list[TrainingPair], how: Training, folder: Path
+def _score_fold(
+    model: Any, others: list[TrainingPair], held_out: list[TrainingPair], settings: TrainingSettings, folder: Path
 ) -> list[float]:
-    """Returns the figure on the held-out pairs after 0, 1, ... epochs of one training on the others."""
-    figures = [_figure(model, held_out)]
-    _fit(model, others, how, how.max_epochs, folder, after_epoch=lambda: figures.append(_figure(model, held_out)))
+    """Trains on the other folds and returns the held-out score after 0, 1, ... epochs."""
+    scores = [_score_pairs(model, held_out)]
+    _train(
+        model,
+        others,
+        settings,
+        settings.max_epochs,
+        folder,
+        after_epoch=lambda: scores.append(_score_pairs(model, held_out)),
+    )
     shutil.rmtree(folder, ignore_errors=True)
-    return figures
+    return scores
 
 
-def _figure(model: Any, pairs: Sequence[TrainingPair]) -> float:
-    """Mean of hit ratio, MRR, NDCG and MAP at 10 on pairs: their HS are the queries, their CNs the catalogue."""
-    queries, hs = places_of(pair.hate_speech for pair in pairs)
-    catalogue, cn = places_of(pair.counter_narrative for pair in pairs)
+def _score_pairs(model: Any, pairs: Sequence[TrainingPair]) -> float:
+    """Returns the mean of hit ratio, MRR, NDCG and MAP at 10, with the HS as queries and the CNs as the catalogue."""
+    queries, hs = index_texts(pair.hate_speech for pair in pairs)
+    catalogue, cn = index_texts(pair.counter_narrative for pair in pairs)
     relevance = np.zeros((len(queries), len(catalogue)))
     relevance[hs, cn] = 1
     return float(np.mean(mean_metrics(_similarities(model, queries, catalogue), relevance)))
@@ -217,28 +227,32 @@ def _figure(model: Any, pairs: Sequence[TrainingPair]) -> float:
 
 def _similarities(model: Any, queries: list[str], catalogue: list[str]) -> npt.NDArray[np.float64]:
     """Returns the cosines of HS and CNs; shape (HS, CNs)."""
-    asked, offered = (
+    query_vectors, cn_vectors = (
         np.asarray(model.encode(texts, normalize_embeddings=True, show_progress_bar=False), dtype=np.float64)
         for texts in (queries, catalogue)
     )
-    return asked @ offered.T
+    return query_vectors @ cn_vectors.T
 
 
-def hard_negatives(model: Any, pairs: Sequence[TrainingPair], number: int) -> list[list[str]]:
-    """Finds CNs that are near to an HS and were written for others.
+def find_hard_negatives(model: Any, pairs: Sequence[TrainingPair], number: int) -> list[list[str]]:
+    """Finds CNs that are similar to an HS but were written for HS of other groups.
 
-    Of the CNs of other groups (which share no HS and no CN with the pair's group), the `SKIPPED_NEAREST` nearest are
-    passed over: training labels are sparse, and the nearest are often appropriate without a label. Where a group
-    leaves too few others, the nearest of what is left are taken.
+    The `SKIPPED_NEAREST` most similar CNs are skipped: labels are sparse, and these CNs are often appropriate although
+    they have no label. If too few CNs remain, fewer are skipped.
+
+    Args:
+        model: The encoder.
+        pairs: The training pairs.
+        number: Number of hard negatives for each pair; `_check_negatives` ensures that there are enough CNs.
 
     Returns:
-        For every pair `number` CNs, all different; `_check_negatives` says whether there are so many.
+        For each pair, `number` different CNs.
     """
     if number == 0:
         return [[] for _ in pairs]
-    group = groups_of(pairs)
-    queries, hs = places_of(pair.hate_speech for pair in pairs)
-    catalogue, cn = places_of(pair.counter_narrative for pair in pairs)
+    group = group_pairs(pairs)
+    queries, hs = index_texts(pair.hate_speech for pair in pairs)
+    catalogue, cn = index_texts(pair.counter_narrative for pair in pairs)
     cn_groups = np.zeros(len(catalogue), dtype=np.int64)
     cn_groups[cn] = group
     order = np.argsort(-_similarities(model, queries, catalogue), axis=1, kind="stable")
@@ -250,19 +264,29 @@ def hard_negatives(model: Any, pairs: Sequence[TrainingPair], number: int) -> li
     return found
 
 
-def _fit(
+def _train(
     model: Any,
     pairs: Sequence[TrainingPair],
-    how: Training,
+    settings: TrainingSettings,
     epochs: int,
     folder: Path,
     *,
     last: int | None = None,
     after_epoch: Callable[[], None] | None = None,
 ) -> list[float]:
-    """Trains in place, from the last checkpoint in the folder if there is one; returns the mean loss of every epoch.
+    """Trains a model in place, and resumes from the last checkpoint in the folder.
 
-    The learning rate falls to 0 over `epochs`; training ends after epoch `last`.
+    Args:
+        model: The model.
+        pairs: The training pairs.
+        settings: Settings of the training.
+        epochs: Number of epochs over which the learning rate decreases to 0.
+        folder: Folder of the checkpoints.
+        last: Last epoch; None for `epochs`.
+        after_epoch: Function that is called after each epoch; then no checkpoints are written.
+
+    Returns:
+        Mean loss of each epoch.
     """
     try:
         import datasets
@@ -280,14 +304,14 @@ def _fit(
             if last is not None and round(state.epoch) >= last:
                 control.should_training_stop = True
 
-    negatives = hard_negatives(model, pairs, how.hard_negatives)
+    negatives = find_hard_negatives(model, pairs, settings.hard_negatives)
 
-    # Epochs differ in the order of batches only: a resumed training counts its epochs by their number.
-    batches = clean_batches(pairs, negatives, how.batch_size, seed=how.seed)
+    # Epochs differ only in the order of batches: a resumed Trainer derives the epoch from the number of batches.
+    batches = make_batches(pairs, negatives, settings.batch_size, seed=settings.seed)
 
     class CleanBatches(DefaultBatchSampler):
         def __iter__(self) -> Iterator[list[int]]:
-            order = np.random.default_rng([how.seed, self.epoch]).permutation(len(batches))
+            order = np.random.default_rng([settings.seed, self.epoch]).permutation(len(batches))
             return iter([batches[place] for place in order])
 
         def __len__(self) -> int:
@@ -304,16 +328,16 @@ def _fit(
     for index, texts in enumerate(zip(*negatives, strict=True)):
         columns[f"negative_{index}"] = list(texts)
     model.model_card_data.generate_widget_examples = False
-    model.model_card_data.widget = [{"text": ""}]  # an empty list is filled with training texts, behind a progress bar
+    model.model_card_data.widget = [{"text": ""}]  # an empty list would be filled with training texts
     with quiet_training(), _without_card(model):
         arguments = SentenceTransformerTrainingArguments(
             output_dir=str(folder),
             num_train_epochs=epochs,
-            per_device_train_batch_size=how.batch_size,
-            learning_rate=how.learning_rate,
+            per_device_train_batch_size=settings.batch_size,
+            learning_rate=settings.learning_rate,
             warmup_steps=max(1, len(batches) * epochs // 10),
-            seed=how.seed,
-            data_seed=how.seed,
+            seed=settings.seed,
+            data_seed=settings.seed,
             save_strategy="no" if after_epoch else "epoch",
             save_total_limit=2,
             logging_strategy="epoch",
@@ -326,19 +350,19 @@ def _fit(
             model=model,
             args=arguments,
             train_dataset=datasets.Dataset.from_dict(columns),
-            loss=MultipleNegativesRankingLoss(model, scale=how.scale),
+            loss=MultipleNegativesRankingLoss(model, scale=settings.scale),
             callbacks=[AfterEpoch()],
         )
         trainer.remove_callback(PrinterCallback)
-        last_saved = None if after_epoch else last_whole_checkpoint(folder)
-        trainer.train(resume_from_checkpoint=None if last_saved is None else str(last_saved))
+        checkpoint = None if after_epoch else last_whole_checkpoint(folder)
+        trainer.train(resume_from_checkpoint=None if checkpoint is None else str(checkpoint))
     model.eval()
     return [float(entry["loss"]) for entry in trainer.state.log_history if "loss" in entry]
 
 
 @contextmanager
 def _without_card(model: Any) -> Iterator[None]:
-    """Checkpoints get no model card: filling in its template takes a third of a short training."""
+    """Disables model cards of checkpoints, which take a third of the time of a short training."""
     model.save_pretrained = partial(type(model).save_pretrained, model, create_model_card=False)
     try:
         yield
@@ -347,18 +371,24 @@ def _without_card(model: Any) -> Iterator[None]:
 
 
 def last_whole_checkpoint(folder: Path) -> Path | None:
-    """Returns the newest checkpoint of a Trainer that was written to its end; a kill may leave half of one.
+    """Returns the newest complete checkpoint of a Trainer, and removes incomplete ones.
 
-    The state of the Trainer is written last. Half checkpoints are removed.
+    A checkpoint is complete if it has the state of the Trainer, which is written last.
+
+    Args:
+        folder: Folder of the checkpoints.
+
+    Returns:
+        Path of the checkpoint; None if there is none.
     """
-    whole = []
+    complete = []
     for path in folder.glob("checkpoint-*"):
         try:
             json.loads((path / "trainer_state.json").read_text("utf-8"))
-            whole.append(path)
+            complete.append(path)
         except (OSError, ValueError):
             shutil.rmtree(path)
-    return max(whole, key=lambda path: int(path.name.rpartition("-")[2]), default=None)
+    return max(complete, key=lambda path: int(path.name.rpartition("-")[2]), default=None)
 
 
 def _versions() -> dict[str, str]:
@@ -367,14 +397,14 @@ def _versions() -> dict[str, str]:
     return {name: version(name) for name in ("sentence-transformers", "transformers", "torch")}
 
 
-def _card(report: dict[str, Any]) -> str:
+def _model_card(report: dict[str, Any]) -> str:
     chosen = "fixed in advance" if report["settings"]["epochs"] is not None else "chosen by cross-validation"
     return (
         "---\nlibrary_name: sentence-transformers\npipeline_tag: sentence-similarity\n---\n\n"
         "# Counter-narrative retriever\n\n"
         f"`{report['model']['name']}`, fine-tuned by fcconan {report['fcconan']} on {report['pairs']} pairs of "
         "hate speech "
-        f"and counter-narrative for {report['epochs']} epochs ({chosen}). `{REPORT}` holds every setting and "
-        "figure.\n\n"
-        "The texts it was trained on may not be redistributable; check their terms before you publish these weights.\n"
+        f"and counter-narrative for {report['epochs']} epochs ({chosen}). `{REPORT}` has all settings and "
+        "scores.\n\n"
+        "The training texts may not be redistributable; check their terms before you publish these weights.\n"
     )

@@ -1,8 +1,8 @@
-"""Folds and batches of training pairs that share no HS, no CN and no positive.
+"""Folds of training pairs that share no text, and batches without false negatives.
 
-In that loss every CN of a batch, hard negatives among them, is a negative of every HS of the batch but the one it was
-given for. That a batch holds no text twice is therefore not enough: of an HS with CNs a and b, one pair may bring a
-while another pair, of another HS, brings b, as its own CN or as its hard negative.
+In multiple negatives ranking, each CN of a batch is a negative of all HS except its own. Batches without repeated texts
+are therefore not sufficient. If an HS has the CNs a and b, a batch may contain its pair with a, and b as a CN or hard
+negative of another pair.
 """
 
 from collections import defaultdict
@@ -16,17 +16,24 @@ from fcconan.errors import InputError
 from fcconan.retrieval.systems import TrainingPair
 
 
-def groups_of(pairs: Sequence[TrainingPair]) -> npt.NDArray[np.int64]:
-    """Returns the group of every pair: the connected components of the graph of HS and CN texts; shape (pairs,)."""
+def group_pairs(pairs: Sequence[TrainingPair]) -> npt.NDArray[np.int64]:
+    """Returns the groups of pairs: the connected components of the graph of HS and CN texts.
+
+    Args:
+        pairs: The training pairs.
+
+    Returns:
+        Group of each pair; shape (pairs,).
+    """
     texts = ((("hs", pair.hate_speech), ("cn", pair.counter_narrative)) for pair in pairs)
     return np.array(connected_groups(texts), dtype=np.int64)
 
 
-def places_of(texts: Iterable[str]) -> tuple[list[str], npt.NDArray[np.int64]]:
-    """Returns the different texts in the order of their first occurrence, and the place of every text among them."""
-    listed = list(texts)
-    places = {text: place for place, text in enumerate(dict.fromkeys(listed))}
-    return list(places), np.array([places[text] for text in listed], dtype=np.int64)
+def index_texts(texts: Iterable[str]) -> tuple[list[str], npt.NDArray[np.int64]]:
+    """Returns the distinct texts in the order of their first occurrence, and the index of each text among them."""
+    all_texts = list(texts)
+    indices = {text: index for index, text in enumerate(dict.fromkeys(all_texts))}
+    return list(indices), np.array([indices[text] for text in all_texts], dtype=np.int64)
 
 
 def grouped_folds(pairs: Sequence[TrainingPair], n_folds: int, *, seed: int) -> npt.NDArray[np.int64]:
@@ -34,68 +41,73 @@ def grouped_folds(pairs: Sequence[TrainingPair], n_folds: int, *, seed: int) -> 
 
     Args:
         pairs: The training pairs.
-        n_folds: How many folds, at least 2.
-        seed: Decides the order of groups of equal size.
+        n_folds: Number of folds, at least 2.
+        seed: Seed of the order of groups with equal size.
 
     Returns:
-        The fold of every pair, 0 to n_folds - 1; shape (pairs,).
+        Fold of each pair, 0 to n_folds - 1; shape (pairs,).
 
     Raises:
         InputError: There are fewer groups than folds.
     """
     if n_folds < 2:
-        raise InputError(f"{n_folds} folds were asked for: cross-validation needs 2 or more")
-    group = groups_of(pairs)
+        raise InputError(f"the number of folds is {n_folds}: cross-validation needs 2 or more")
+    group = group_pairs(pairs)
     sizes = np.bincount(group)
     if np.count_nonzero(sizes) < n_folds:
         raise InputError(
-            f"the training pairs fall into {np.count_nonzero(sizes)} groups that share no HS and no CN, fewer than the "
+            f"the training pairs form {np.count_nonzero(sizes)} groups that share no HS and no CN, fewer than the "
             f"{n_folds} folds: give more pairs, or fewer folds"
         )
     return balanced_folds(group.tolist(), n_folds, seed=seed)
 
 
-def clean_batches(
+def make_batches(
     pairs: Sequence[TrainingPair],
     negatives: Sequence[Sequence[str]],
     batch_size: int,
     *,
     seed: int,
 ) -> list[list[int]]:
-    """Puts every pair into one batch so that no CN of a batch is a known positive of the HS of another of its pairs.
+    """Splits pairs into batches without false negatives and without repeated CNs.
 
-    Nor is a CN twice in a batch. Pairs come in random order, each to the smallest batch that can take it; a pair that
-    none can take opens a new one. So there are at least as many batches as the most answered HS has CNs.
+    A CN of a batch is never a known positive of the HS of another pair in it. Pairs are assigned in random order to the
+    smallest permissible batch; without one, a new batch is created. There are at least as many batches as the largest
+    number of CNs of an HS.
 
     Args:
-        pairs: The training pairs, all different.
-        negatives: The hard negatives of every pair.
-        batch_size: The largest batch.
-        seed: Of the order of pairs.
+        pairs: The distinct training pairs.
+        negatives: Hard negatives of each pair.
+        batch_size: Maximum number of pairs in a batch.
+        seed: Seed of the order of pairs.
 
     Returns:
-        Indices into `pairs`, each once, by batch.
+        Indices into `pairs` for each batch; each index occurs once.
     """
     positives: dict[str, set[str]] = defaultdict(set)
     for pair in pairs:
         positives[pair.hate_speech].add(pair.counter_narrative)
     generator = np.random.default_rng(seed)
     batches: list[list[int]] = [[] for _ in range(-(-len(pairs) // batch_size))]
-    shown: list[set[str]] = [set() for _ in batches]
-    known: list[set[str]] = [set() for _ in batches]
+    batch_cns: list[set[str]] = [set() for _ in batches]
+    batch_positives: list[set[str]] = [set() for _ in batches]
     for index in map(int, generator.permutation(len(pairs))):
-        own = positives[pairs[index].hate_speech]
-        brought = {pairs[index].counter_narrative, *negatives[index]}
-        for place in sorted(range(len(batches)), key=lambda one: len(batches[one])):
-            room = len(batches[place]) < batch_size
-            if room and shown[place].isdisjoint(own | brought) and known[place].isdisjoint(brought):
+        own_positives = positives[pairs[index].hate_speech]
+        new_cns = {pairs[index].counter_narrative, *negatives[index]}
+        for batch in sorted(range(len(batches)), key=lambda one: len(batches[one])):
+            has_room = len(batches[batch]) < batch_size
+            if (
+                has_room
+                and batch_cns[batch].isdisjoint(own_positives | new_cns)
+                and batch_positives[batch].isdisjoint(new_cns)
+            ):
                 break
         else:
-            place = len(batches)
+            batch = len(batches)
             batches.append([])
-            shown.append(set())
-            known.append(set())
-        batches[place].append(index)
-        shown[place] |= brought
-        known[place] |= own
+            batch_cns.append(set())
+            batch_positives.append(set())
+        batches[batch].append(index)
+        batch_cns[batch] |= new_cns
+        batch_positives[batch] |= own_positives
     return batches

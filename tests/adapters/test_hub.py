@@ -152,9 +152,7 @@ def test_labels_without_texts_from_the_hub_say_how_to_hydrate(hub: Hub, folders:
     from fcconan.retrieval.collections import load_collection
 
     publish(hub, folders / "labels")
-    with pytest.raises(
-        InputError, match=r"holds labels without texts: `fcconan hydrate .* --out DIR` brings them back"
-    ):
+    with pytest.raises(InputError, match=r"holds labels without texts: `fcconan hydrate .* --out DIR` adds the texts"):
         load_collection(NAME)
 
 

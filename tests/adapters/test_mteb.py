@@ -117,7 +117,7 @@ def test_without_the_library_one_line_says_what_to_install(demo: Path, monkeypat
     ("arguments", "message"),
     [
         ({"tier": "platinum"}, "has no tier 'platinum': give one of diamond, gold, silver, bronze"),
-        ({"protocol": "fast"}, "there is no protocol 'fast': give sound or paper"),
+        ({"protocol": "fast"}, "unknown protocol 'fast': give sound or paper"),
         ({"revision": "v1"}, "is a local folder and has no revision 'v1': leave it out"),
     ],
 )

@@ -218,8 +218,8 @@ def test_all_systems_may_fail_and_the_result_is_written(run_cli: RunCli, demo: P
     (line,) = done.stderr.splitlines()
     assert line.startswith(f"fcconan: system 'gpt-4o' failed on 24 of 24 HS; the first: gpt-4o-2024-08-06 at {url} (")
     assert line.endswith(
-        "check the address (--base-url, OPENAI_BASE_URL) and that something answers there, and run again: what was "
-        "answered is kept"
+        "check the address (--base-url, OPENAI_BASE_URL) and that a server responds there, and run again: stored "
+        "responses are reused"
     )
     result = json.loads((tmp_path / "r.json").read_text())
     assert (result["systems"], result["failed"]) == ({}, {"gpt-4o": "connection"})
@@ -428,7 +428,7 @@ def test_missing_queries_and_short_rankings_are_counted(run_cli: RunCli, demo: P
     notes = [line for line in done.stdout.splitlines() if line.startswith("- mine ")]
     assert notes == [
         "- mine ranked nothing for 2 of 24 HS, which count as 0.",
-        "- mine ranked fewer than 10 CNs for 3 of 24 HS; a CN that it left out counts as not found.",
+        "- mine ranked fewer than 10 CNs for 3 of 24 HS; missing CNs count as not found.",
     ]
     assert [line for line in (tmp_path / "report" / "report.md").read_text().splitlines() if line in notes] == notes
 

@@ -32,7 +32,7 @@ def test_a_model_is_trained_on_a_dataset_and_its_folder_loads(run_cli: RunCli, t
     again = run_cli(*arguments)
     assert (again.returncode, again.stdout) == (2, "")
     assert again.stderr == (
-        f"fcconan: {tmp_path / 'model'} is there and not empty: choose another --out, or remove it\n"
+        f"fcconan: {tmp_path / 'model'} exists and is not empty: choose another --out, or remove it\n"
     )
 
 

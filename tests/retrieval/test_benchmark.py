@@ -1,4 +1,4 @@
-"""The benchmark as a whole: both protocols on the demo dataset, against figures computed another way."""
+"""The benchmark as a whole: both protocols on the demo dataset, against independent computations."""
 
 import json
 import shutil
@@ -17,10 +17,10 @@ from scipy import stats
 from fcconan.errors import InputError
 from fcconan.models.client import EndpointError
 from fcconan.retrieval.benchmark import bench
-from fcconan.retrieval.benchmark_settings import Settings
+from fcconan.retrieval.benchmark_settings import BenchmarkSettings
 from fcconan.retrieval.collections import Collection, load_collection
 from fcconan.retrieval.lexical import BM25, Random, TfIdf
-from fcconan.retrieval.run_cache import KeptRuns
+from fcconan.retrieval.run_cache import RunCache
 from fcconan.retrieval.suites import Maker, load_suite
 from fcconan.retrieval.systems import Rankings, Retriever, TrainingPair
 from fcconan.scoring.retrieval.evaluation import Ranking
@@ -59,11 +59,11 @@ def collection(demo: Path) -> Collection:
 
 
 def run(collection: Collection, *systems: Retriever, **settings: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-    chosen = Settings(**{"resamples": 200, **settings}).resolve(collection)
+    chosen = BenchmarkSettings(**{"resamples": 200, **settings}).resolve(collection)
     return bench(collection, systems, chosen)
 
 
-def test_sound_figures_follow_from_the_rankings_and_labels(collection: Collection) -> None:
+def test_sound_scores_follow_from_the_rankings_and_labels(collection: Collection) -> None:
     result, details = run(collection, BM25())
     for tier in TIERS:
         qrels = collection.qrels(tier)
@@ -147,7 +147,7 @@ def test_a_system_that_raises_on_one_query_is_reported_and_the_others_finish(col
     differences = [row for row in result["comparisons"] if row["metric"] == "ndcg@10"]
     assert all(row["difference"] == 0 and row["p"] == 1 for row in differences)
     assert result["notes"][1:-1] == [
-        "fails failed on 1 of 24 HS; its figures leave them out, 'failures as zero' counts them as 0."
+        "fails failed on 1 of 24 HS; its scores leave them out, 'failures as zero' counts them as 0."
     ]
     assert result["notes"][-1].startswith("Primary comparison: ndcg@10 on silver")
     assert result["failed"] == {}
@@ -169,7 +169,7 @@ def test_a_system_that_always_fails_leaves_the_others(collection: Collection) ->
 
 
 class Says:
-    """Returns what it was given; its name is `says`."""
+    """Returns given rankings under the name `says`."""
 
     name = "says"
 
@@ -230,17 +230,17 @@ def test_what_a_run_leaves_out_is_said(collection: Collection) -> None:
 
     assert said() == [
         empty,
-        "says ranked fewer than 10 CNs for 1 of 24 HS; a CN that it left out counts as not found.",
+        "says ranked fewer than 10 CNs for 1 of 24 HS; missing CNs count as not found.",
     ]
     assert said("ndcg@20", "mrr@5") == [  # as deep as the figures look
         empty,
-        "says ranked fewer than 20 CNs for 3 of 24 HS; a CN that it left out counts as not found.",
+        "says ranked fewer than 20 CNs for 3 of 24 HS; missing CNs count as not found.",
     ]
     assert said(diagnostics={"kept_first_stage_order": 3})[2:] == [
-        "says: 3 calls failed or could not be read; what they asked about stayed in the order of the first stage."
+        "says: 3 calls failed or could not be read; their candidates remain in the order of the first stage."
     ]
     assert said(failures={queries[4]: "x"})[:2] == [
-        "says failed on 1 of 24 HS; its figures leave them out, 'failures as zero' counts them as 0.",
+        "says failed on 1 of 24 HS; its scores leave them out, 'failures as zero' counts them as 0.",
         "says ranked nothing for 1 of 24 HS, which count as 0.",
     ]
     whole, _ = run(collection, BM25())
@@ -250,7 +250,7 @@ def test_what_a_run_leaves_out_is_said(collection: Collection) -> None:
 def test_means_over_seeds_and_the_one_run_that_is_written_are_told_apart(collection: Collection) -> None:
     result, details = run(collection, Random(seeds=3))
     assert result["notes"][1:] == [
-        "random: figures are means over 3 seeds; the run file and the lists of a report are those of the first seed."
+        "random: scores are means over 3 seeds; the run file and the rankings in a report are those of the first seed."
     ]
     first = Random(seed=0).rank(collection.queries, collection.corpus, 60)
     assert details["scores"]["random"] == dict(first)
@@ -296,7 +296,7 @@ def test_the_same_call_gives_the_same_bytes_and_another_seed_other_intervals(col
     assert "|bootstrap:200-by-hs|orders:200-by-hs|labels:200-by-hs-and-cn|confidence:0.99|" in wider
 
 
-def test_one_hs_has_figures_and_no_interval(collection: Collection) -> None:
+def test_one_hs_has_scores_and_no_interval(collection: Collection) -> None:
     key = next(iter(collection.queries))
     labels = collection.qrels("gold")
     key = next(query for query, row in labels.items() if any(row.values()))
@@ -318,15 +318,15 @@ def test_finished_runs_are_kept_with_their_configuration_and_reused(collection: 
             calls.append(len(queries))
             return super().rank(queries, corpus, k)
 
-    settings = Settings(resamples=100).resolve(collection)
-    kept = KeptRuns(tmp_path)
-    first, _ = bench(collection, [Counted()], settings, kept=kept)
-    second, _ = bench(collection, [Counted()], settings, kept=kept)
+    settings = BenchmarkSettings(resamples=100).resolve(collection)
+    kept = RunCache(tmp_path)
+    first, _ = bench(collection, [Counted()], settings, cache=kept)
+    second, _ = bench(collection, [Counted()], settings, cache=kept)
     assert first == second
     assert calls == [24]
     (file,) = tmp_path.glob("bm25-*.json")
     assert json.loads(file.read_text())["inputs"]["configuration"]["k1"] == 1.5
-    bench(collection, [Counted(k1=1.2)], settings, kept=kept)
+    bench(collection, [Counted(k1=1.2)], settings, cache=kept)
     assert calls == [24, 24]
 
 
@@ -371,8 +371,8 @@ def test_training_pairs_that_were_left_out_are_told(collection: Collection) -> N
     result, _ = run(kin.without_leakage(), BM25())
     assert (result["dataset"]["training_pairs"], result["dataset"]["training_pairs_left_out"]) == (44, 1)
     assert result["notes"][1:] == [
-        "1 of 45 training pairs were left out: their HS says what an evaluated HS says, in the same or other words, or "
-        "their CN answers one that does."
+        "1 of 45 training pairs were left out: their HS equals or paraphrases an evaluated HS, or their CN answers "
+        "such an HS."
     ]
     assert result["signature"] == f"{whole['signature']}|training:44-without-1-kin"
 
@@ -386,15 +386,15 @@ def test_settings_out_of_range(collection: Collection) -> None:
         ({"metrics": ("ndcg@61",)}, "the cutoff is 61: give 1 to 60, the size of the catalogue"),
     ):
         with pytest.raises(InputError, match=message):
-            Settings(**bad).resolve(collection)
-    assert Settings(metrics=("ndcg@60", "bpref")).resolve(collection).metrics == ("ndcg@60", "bpref")
-    assert Settings().resolve(collection).depth == 60
-    assert Settings(depth=20).resolve(collection).depth == 20
-    assert Settings(depth=3).resolve(collection).depth == 10
-    assert Settings(depth=3, metrics=("mrr@40",)).resolve(collection).depth == 40
+            BenchmarkSettings(**bad).resolve(collection)
+    assert BenchmarkSettings(metrics=("ndcg@60", "bpref")).resolve(collection).metrics == ("ndcg@60", "bpref")
+    assert BenchmarkSettings().resolve(collection).depth == 60
+    assert BenchmarkSettings(depth=20).resolve(collection).depth == 20
+    assert BenchmarkSettings(depth=3).resolve(collection).depth == 10
+    assert BenchmarkSettings(depth=3, metrics=("mrr@40",)).resolve(collection).depth == 40
     with pytest.raises(
-        InputError, match=r"two systems are called 'bm25': .* that of a run is the sixth column of its file$"
+        InputError, match=r"two systems are called 'bm25': .* the name of a run is the sixth column of its file$"
     ):
         run(collection, BM25(), BM25())
-    with pytest.raises(InputError, match="a name has no white space"):
+    with pytest.raises(InputError, match="the system name 'my bm25' is empty or has white space"):
         run(collection, BM25("my bm25"))

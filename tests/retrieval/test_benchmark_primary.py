@@ -18,7 +18,7 @@ import yaml
 from fcconan.errors import InputError
 from fcconan.models.client import EndpointError
 from fcconan.retrieval.benchmark import bench
-from fcconan.retrieval.benchmark_settings import Settings, choose_primary, read_primary
+from fcconan.retrieval.benchmark_settings import BenchmarkSettings, choose_primary, read_primary
 from fcconan.retrieval.collections import Collection, load_collection
 from fcconan.retrieval.lexical import BM25, BM25Fast, Random, TfIdf
 from fcconan.retrieval.systems import Retriever
@@ -61,7 +61,7 @@ class Down:
 
 
 def run(collection: Collection, *systems: Retriever, **settings: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-    return bench(collection, systems, Settings(**{"resamples": 200, **settings}).resolve(collection))
+    return bench(collection, systems, BenchmarkSettings(**{"resamples": 200, **settings}).resolve(collection))
 
 
 def five(collection: Collection) -> list[Retriever]:
@@ -76,13 +76,13 @@ def family(result: Mapping[str, Any], name: str) -> list[dict[str, Any]]:
 
 
 def _series(details: Mapping[str, Any], row: Mapping[str, Any]) -> Floats:
-    """Differences of a comparison for every HS, from the figures of the report; nan where there is none."""
+    """Returns the differences of a comparison for each HS, from the scores of the report; nan if undefined."""
     a, b = (details["per_query"][row[side]][row["partition"]][row["metric"]].values() for side in "ab")
     return np.array([np.nan if None in pair else pair[0] - pair[1] for pair in zip(a, b, strict=True)])
 
 
 def _step_down(rows: list[dict[str, Any]], details: Mapping[str, Any], resamples: int) -> list[float]:
-    """The adjusted p values of a family by a loop over draws, from statistics of one test at a time."""
+    """Returns the adjusted p values of a family by a loop over resamples and single tests."""
     differences = [_series(details, row) for row in rows]
     norms = [np.sqrt(np.nansum(one**2)) or 1.0 for one in differences]
     observed = [abs(np.nansum(one)) / norm for one, norm in zip(differences, norms, strict=True)]
@@ -159,8 +159,8 @@ def test_families_are_in_the_result_the_signature_and_the_notes(collection: Coll
     assert result["settings"]["baseline"] is None
     assert result["notes"][-1] == (
         "Primary comparison: ndcg@10 on silver (the broadest tier whose labels are all confirmed by validators). All "
-        "other tests are exploratory: they suggest hypotheses and confirm none. Choose another primary comparison with "
-        "--primary METRIC@PARTITION, before you see results."
+        "other tests are exploratory: they suggest hypotheses and confirm none. To declare another primary comparison "
+        "before you see results, use --primary METRIC@PARTITION."
     )
 
 
@@ -189,11 +189,11 @@ def test_a_family_that_can_find_nothing_is_told(collection: Collection, n_querie
     assert result["signature"].endswith(f"|floor:{floor:.3g}|correction:max-t")
 
 
-def test_a_family_without_an_hs_that_two_systems_share_is_told(collection: Collection) -> None:
+def test_a_family_without_an_hs_that_two_systems_share_is_noted(collection: Collection) -> None:
     none = replace(collection, partitions={"gold": lambda: {query: {} for query in collection.queries}})
     result, _ = run(none, BM25(), TfIdf(), metrics=("ndcg@10",))
     assert [(one["n_tests"], one["floor"]) for one in result["families"]] == [(0, None)]
-    assert result["notes"][-1] == "The primary family holds no test: no HS has a value of two systems."
+    assert result["notes"][-1] == "The primary family has no test: no HS has scores of two systems."
     assert result["comparisons"][0]["p_corrected"] is None
 
 
@@ -248,14 +248,14 @@ def test_the_default_is_the_broadest_partition_with_confirmed_labels_only(
 ) -> None:
     edited = _edited(demo, tmp_path, edit)
     qrels = {name: edited.qrels(name) for name in edited.partitions}
-    found = choose_primary(edited, Settings().resolve(edited), qrels)
+    found = choose_primary(edited, BenchmarkSettings().resolve(edited), qrels)
     assert (found.metric, found.partition, found.why) == ("ndcg@10", partition, why)
 
 
 def test_the_default_among_chosen_and_added_partitions(collection: Collection, tmp_path: Path) -> None:
     def default(chosen: Collection, **settings: Any) -> tuple[str, str]:
         qrels = {name: chosen.qrels(name) for name in chosen.partitions}
-        found = choose_primary(chosen, Settings(**settings).resolve(chosen), qrels)
+        found = choose_primary(chosen, BenchmarkSettings(**settings).resolve(chosen), qrels)
         return str(found), found.why
 
     bronze, diamond = (replace(collection, partitions={n: collection.partitions[n]}) for n in ("bronze", "diamond"))
@@ -292,7 +292,7 @@ def test_the_default_among_chosen_and_added_partitions(collection: Collection, t
 )
 def test_a_declared_primary_comparison_is_read(collection: Collection, text: str, protocol: str, found: str) -> None:
     names = ["gold", "a@b", "b", "5"]
-    settings = Settings(protocol, metrics=("mrr", "ndcg@5")).resolve(collection)
+    settings = BenchmarkSettings(protocol, metrics=("mrr", "ndcg@5")).resolve(collection)
     assert str(read_primary(text, settings, names)) == found
 
 
@@ -314,7 +314,7 @@ def test_a_primary_comparison_that_the_run_lacks(
     collection: Collection, text: str, protocol: str, message: str
 ) -> None:
     with pytest.raises(InputError) as caught:
-        Settings(protocol, primary=text).resolve(collection)
+        BenchmarkSettings(protocol, primary=text).resolve(collection)
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)
 
@@ -401,7 +401,7 @@ def test_a_configuration_that_results_cannot_hold_is_refused(
     """The text of a long array leaves out its middle: two of them would share a checkpoint."""
     system = Oracle(collection)
     vars(system)["configuration"] = configuration
-    with pytest.raises(InputError, match=rf"`configuration` of the system oracle is not a dict .*{why}"):
+    with pytest.raises(InputError, match=rf"`configuration` of the system oracle is not a JSON-able dict .*{why}"):
         run(collection, system, BM25())
 
 

@@ -1,4 +1,4 @@
-"""What a benchmark runs on: folders of `fcconan build`, of BEIR, and in the layout of MTEB."""
+"""Retrieval datasets: folders of `fcconan build`, of BEIR, and with the configs of MTEB."""
 
 import json
 import re
@@ -150,7 +150,7 @@ def test_a_tier_that_is_an_alias_reads_the_qrels_that_it_names(demo: Path) -> No
 def test_labels_without_texts_are_refused(tmp_path: Path) -> None:
     folder = tmp_path / "labels"
     fcconan.build("demo", folder, fcconan.BuildOptions(labels_only=True))
-    expected = f"{folder} holds labels without texts: `fcconan hydrate {folder} --out DIR` brings them back"
+    expected = f"{folder} holds labels without texts: `fcconan hydrate {folder} --out DIR` adds the texts"
     assert complaint(lambda: load_collection(str(folder))) == expected
     assert complaint(lambda: load_training(str(folder))) == expected
 
@@ -236,7 +236,7 @@ def test_training_pairs_of_a_release(demo: Path, tmp_path: Path) -> None:
     assert load_training(str(demo)) == (list(load_collection(str(demo)).train), 0)
     folder = changed(demo, tmp_path / "none", lambda manifest: manifest["counts"].pop("train"))
     assert complaint(lambda: load_training(str(folder))) == (
-        f"{folder} has no training pairs (config train, split train): give a dataset that has, as fc-conan"
+        f"{folder} has no training pairs (config train, split train): give a dataset with them, such as fc-conan"
     )
     assert load_collection(str(folder)).train == ()
 
@@ -265,7 +265,7 @@ def test_training_pairs_of_evaluated_messages_in_other_words_are_left_out(
     assert (kinless.train, kinless.train_left_out) == ((pairs[4],), 4)
     assert (kinless.queries, kinless.corpus) == (collection.queries, collection.corpus)
     assert load_training(str(folder)) == ([pairs[4]], 4)
-    assert load_training(str(folder), as_released=True) == (pairs, 0)
+    assert load_training(str(folder), keep_leakage=True) == (pairs, 0)
 
 
 def words(text: str) -> list[str]:
@@ -335,7 +335,7 @@ def test_beir_partitions_other_than_train_are_evaluated_where_there_is_no_test(b
 
 def test_beir_without_judgements_is_refused(beir: Path) -> None:
     (beir / "qrels" / "test.tsv").rename(beir / "qrels" / "train.tsv")
-    expected = f"{beir / 'qrels'} holds no .tsv file to evaluate on: BEIR names it qrels/test.tsv"
+    expected = f"{beir / 'qrels'} has no .tsv file for evaluation: add the file qrels/test.tsv of BEIR"
     assert complaint(lambda: load_collection(str(beir))) == expected
 
 
@@ -355,7 +355,7 @@ def test_beir_judgements_name_queries_and_cns_of_the_dataset(beir: Path) -> None
     [
         (
             '{"_id": "d1", "text": "again"}\n{"_id": "x", "text": "once more"}',
-            "row 3: the id 'x' occurs twice: ids are unique",
+            "row 3: the id 'x' occurs twice: use unique ids",
         ),
         ('{"_id": "d7"}', "row 2: found _id; expected _id, and strings as text and title: correct the row"),
         ('{"text": "Ombrey"}', "row 2: found text; expected _id, and strings as text and title: correct the row"),
@@ -471,7 +471,7 @@ def test_ids_on_the_hub_are_unique(tmp_path: Path, config: str) -> None:
     folder = write_hub(tmp_path / "hub", tables)
     first = tables[config, "test"][0]["_id"]
     assert complaint(lambda: load_collection(str(folder))) == (
-        f"{folder}, {config}, row 3: the id {first!r} occurs twice: ids are unique"
+        f"{folder}, {config}, row 3: the id {first!r} occurs twice: use unique ids"
     )
 
 

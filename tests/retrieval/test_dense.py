@@ -8,7 +8,7 @@ import pytest
 
 from fcconan.errors import InputError
 from fcconan.retrieval import dense
-from fcconan.retrieval.dense import Dense, SentenceEncoder, nearest, packaged_minilm, weights_hash
+from fcconan.retrieval.dense import Dense, SentenceEncoder, find_nearest, packaged_minilm, weights_hash
 from tests.retrieval.tiny import TEXTS, tiny_encoder
 
 
@@ -20,12 +20,12 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_nearest_is_exact_search() -> None:
     generator = np.random.default_rng(0)
     asked, catalogue = (generator.normal(size=(n, 8)).astype(np.float32) for n in (5, 40))
-    scores, found = nearest(asked, catalogue, 7)
+    scores, found = find_nearest(asked, catalogue, 7)
     products = asked @ catalogue.T
     expected = np.argsort(-products, axis=1)[:, :7]
     assert (found == expected).all()
     assert scores == pytest.approx(np.take_along_axis(products, expected, axis=1), rel=1e-5)
-    assert nearest(asked, catalogue, 100)[1].shape == (5, 40)
+    assert find_nearest(asked, catalogue, 100)[1].shape == (5, 40)
 
 
 def test_a_dense_system_ranks_by_the_cosine_that_sentence_transformers_gives(tiny: Path) -> None:

@@ -1,4 +1,4 @@
-"""The simulation of family-wise error: its metrics are those of `bench`, and its rates are those that are promised."""
+"""The simulation of family-wise error: its metrics are those of `bench`, and its rates are the documented ones."""
 
 import runpy
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Fusion: reciprocal ranks and summed scores worked out by hand, and what becomes of systems that find nothing."""
+"""Fusion: reciprocal ranks and summed scores by hand, and systems with empty rankings."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -16,7 +16,7 @@ QUERIES = {"hs-1": "The Ombrey never return a book.", "hs-2": "Every Tessok chea
 
 
 class Fixed:
-    """Ranks as it was told, and says so."""
+    """Returns a given run."""
 
     def __init__(self, name: str, rankings: Mapping[str, Sequence[tuple[str, float]]], **extras: Any) -> None:
         self.name = name

@@ -11,15 +11,15 @@ from sklearn.linear_model import LogisticRegression
 from fcconan.data import balanced_folds, leakage_groups
 from fcconan.errors import InputError
 from fcconan.retrieval.benchmark import bench
-from fcconan.retrieval.benchmark_settings import Settings
+from fcconan.retrieval.benchmark_settings import BenchmarkSettings
 from fcconan.retrieval.collections import Collection, Qrels
 from fcconan.retrieval.dense import Vectors
-from fcconan.retrieval.label_curves import thin_labels
+from fcconan.retrieval.label_curves import subsample_labels
 from fcconan.retrieval.label_learning import (
     LabelledPair,
     TooFewLabelsError,
     labelled_pairs,
-    learns,
+    learns_from_labels,
     rank_held_out,
 )
 from fcconan.retrieval.label_systems import LabelNeighbours, Longest, Popularity, Supervised
@@ -62,7 +62,7 @@ class Letters:
 
 
 class Recorder:
-    """A system that writes down what it is given, and ranks nothing but the first CN."""
+    """A system that records its inputs and ranks only the first CN."""
 
     name = "recorder"
 
@@ -132,8 +132,8 @@ def test_popularity_by_hand() -> None:
 def test_longest_first_with_ties_in_the_order_of_the_catalogue() -> None:
     found = Longest().rank({"a": "", "b": ""}, {"p": "four", "q": "longer", "r": "also", "s": "sixsix"}, 3)
     assert found == {key: [("q", 6.0), ("s", 6.0), ("p", 4.0)] for key in "ab"}
-    assert not learns(Longest())
-    assert learns(Popularity())
+    assert not learns_from_labels(Longest())
+    assert learns_from_labels(Popularity())
 
 
 def shares_by_loop(
@@ -254,14 +254,14 @@ def test_supervised_refuses_labels_of_one_kind_and_protocol_sound_refuses_superv
     labels = labelled_pairs(collection, collection.qrels("test"), groups)
     system = Supervised(encoder=Letters())
     system.fit([label._replace(relevance=0) for label in labels])
-    with pytest.raises(InputError, match="got 0 positives of"):
+    with pytest.raises(InputError, match="found 0 positives among"):
         system.rank(collection.queries, collection.corpus, 3)
-    settings = Settings(metrics=("mrr@3",), k=3, resamples=100).resolve(collection_of(LABELS))
+    settings = BenchmarkSettings(metrics=("mrr@3",), k=3, resamples=100).resolve(collection_of(LABELS))
     with pytest.raises(InputError, match="use --protocol cross-validated"):
         bench(collection_of(LABELS), [Supervised(encoder=Letters())], settings)
 
 
-SETTINGS = Settings(protocol="cross-validated", metrics=("ndcg@3",), k=3, resamples=100, repeats=4)
+SETTINGS = BenchmarkSettings(protocol="cross-validated", metrics=("ndcg@3",), k=3, resamples=100, repeats=4)
 
 
 def test_a_benchmark_of_systems_that_learn() -> None:
@@ -307,7 +307,7 @@ def test_a_score_on_judged_pairs_is_that_of_the_ranking_without_the_others() -> 
             return Rankings(dict.fromkeys(queries, order))
 
     queries = {key: HS[key] for key in "acd"}
-    settings = Settings(metrics=("mrr@2", "accuracy@2"), k=2, resamples=100)
+    settings = BenchmarkSettings(metrics=("mrr@2", "accuracy@2"), k=2, resamples=100)
     result, _ = bench(collection_of(qrels, queries, corpus), [Fixed()], settings)
     one = result["systems"]["fixed"]
     # All CNs: q is second for a, t fifth for c. Judged only: q, s for a; p, t, u for c; d has no positive.
@@ -321,10 +321,10 @@ def test_a_score_on_judged_pairs_is_that_of_the_ranking_without_the_others() -> 
 def test_fewer_labels_are_among_more_labels() -> None:
     collection = random_labels(6)
     labels = labelled_pairs(collection, collection.qrels("test"), groups_of(collection.queries))
-    sets = [set(thin_labels(labels, n, most, seed=3)) for n, most in ((3, 2), (6, 2), (6, 4), (12, None))]
+    sets = [set(subsample_labels(labels, n, most, seed=3)) for n, most in ((3, 2), (6, 2), (6, 4), (12, None))]
     assert [len(kept) for kept in sets[:3]] == [6, 12, 24]
     assert sets[0] < sets[1] < sets[2] < sets[3] == set(labels)
-    assert {label.query_id for label in sets[0]} != {label.query_id for label in thin_labels(labels, 3, 2, seed=4)}
+    assert {label.query_id for label in sets[0]} != {label.query_id for label in subsample_labels(labels, 3, 2, seed=4)}
 
 
 def test_learning_curves_end_at_the_value_of_all_labels() -> None:
@@ -390,22 +390,24 @@ def test_learning_curves_of_protocol_paper_stay_within_its_catalogue() -> None:
 
 
 def test_unconfirmed_labels_are_kept_dropped_or_reversed() -> None:
-    collection = replace(collection_of(LABELS), doubtful={"test": lambda: {("a", "x"), ("c", "z"), ("d", "y")}})
+    collection = replace(
+        collection_of(LABELS), unconfirmed_pairs={"test": lambda: {("a", "x"), ("c", "z"), ("d", "y")}}
+    )
     assert collection.with_unconfirmed("keep").qrels("test") == LABELS
     dropped = collection.with_unconfirmed("drop")
     assert dropped.qrels("test") == LABELS | {"a": {"y": 0, "z": 0}, "c": {"x": 0, "y": 1}}
     reversed_ = collection.with_unconfirmed("reverse")
     assert reversed_.qrels("test") == LABELS | {"a": {"x": 0, "y": 0, "z": 0}, "c": {"x": 0, "y": 1, "z": 1}}
-    settings = Settings(metrics=("mrr@3",), k=3, resamples=100)
+    settings = BenchmarkSettings(metrics=("mrr@3",), k=3, resamples=100)
     results = [bench(one, [Longest()], settings)[0] for one in (collection, dropped, reversed_)]
     assert [result["settings"]["unconfirmed"] for result in results] == ["keep", "drop", "reverse"]
     assert ["|unconfirmed:" in result["signature"] for result in results] == [False, True, True]
-    with pytest.raises(InputError, match="does not say which labels validators confirmed"):
+    with pytest.raises(InputError, match="does not record which labels validators confirmed"):
         collection_of(LABELS).with_unconfirmed("drop")
 
 
 class Keeper:
-    """A system that keeps what it was given, by mistake."""
+    """A system that wrongly remembers earlier labels."""
 
     name = "keeper"
 
@@ -421,7 +423,7 @@ class Keeper:
 
 def test_a_system_that_remembers_earlier_labels_is_refused() -> None:
     collection = random_labels(8)
-    with pytest.raises(InputError, match="keeper ranks h0 in another way when it is fitted on the same labels again"):
+    with pytest.raises(InputError, match="keeper ranks h0 differently when it is fitted on the same labels again"):
         bench(collection, [Keeper()], SETTINGS.resolve(collection))
 
 
@@ -438,7 +440,7 @@ def test_a_system_that_says_it_ignores_the_message_is_checked() -> None:
 
     for system in (learner, plain):
         system.rank = by_length  # type: ignore[method-assign]
-        with pytest.raises(InputError, match="ignores_message = True and ranks CNs differently"):
+        with pytest.raises(InputError, match="ignores_message = True but ranks CNs differently"):
             bench(collection, [system], SETTINGS.resolve(collection))
     with pytest.raises(InputError, match="use --protocol cross-validated"):
         bench(collection, [learner], replace(SETTINGS, protocol="sound").resolve(collection))
@@ -470,4 +472,4 @@ def test_the_run_of_a_system_that_learns_is_one_for_each_partition() -> None:
         assert details["scores"][f"popularity.{part}"] == found["scores"]["popularity.test"]
         values = [one["systems"]["popularity"]["partitions"] for one in (result, again)]
         assert values[0][part]["ndcg@3"] == values[1]["test"]["ndcg@3"]
-    assert any("Lists of a report show the rankings for few" in note for note in result["notes"])
+    assert any("A report shows the rankings for few" in note for note in result["notes"])

@@ -1,4 +1,4 @@
-"""Systems without a model: scores worked out by hand, and equal to scikit-learn and rank-bm25."""
+"""Lexical systems: scores by hand, and equality with scikit-learn and rank-bm25."""
 
 import math
 from collections.abc import Sequence
@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from fcconan.errors import InputError
-from fcconan.retrieval.lexical import BM25, BM25Fast, Random, TfIdf, best
+from fcconan.retrieval.lexical import BM25, BM25Fast, Random, TfIdf, top_k
 from fcconan.retrieval.systems import TrainingPair
 from fcconan.scoring.retrieval.evaluation import Ranking
 
@@ -47,7 +47,7 @@ def as_dict(ranking: Ranking) -> dict[str, float]:
 def test_the_best_come_first_and_ties_in_the_order_of_the_ids(
     scores: list[float], k: int, expected: list[tuple[str, float]]
 ) -> None:
-    assert best(np.array(scores), ["a", "b", "c", "d"], k) == expected
+    assert top_k(np.array(scores), ["a", "b", "c", "d"], k) == expected
 
 
 def test_the_best_are_the_head_of_a_stable_sort() -> None:
@@ -57,7 +57,7 @@ def test_the_best_are_the_head_of_a_stable_sort() -> None:
         scores = generator.integers(0, values, size).astype(np.float32)
         whole = sorted(zip(ids, scores.tolist(), strict=True), key=lambda entry: -entry[1])
         for k in range(1, min(size + 2, 140)):
-            assert best(scores, ids, k) == whole[:k]
+            assert top_k(scores, ids, k) == whole[:k]
 
 
 def test_chance_draws_anew_for_every_query_and_repeats_with_its_seed() -> None:
@@ -143,7 +143,10 @@ def test_tfidf_without_a_word_is_bad_input(texts: list[str]) -> None:
 
 
 def test_unknown_options_of_tfidf_are_bad_input() -> None:
-    with pytest.raises(InputError, match=r"^the options of tfidf are not those of TfidfVectorizer \(.*'ngrams'\)$"):
+    with pytest.raises(
+        InputError,
+        match=r"^TfidfVectorizer rejects the options of tfidf \(.*'ngrams'\): give arguments of TfidfVectorizer$",
+    ):
         TfIdf(options={"ngrams": 2}).rank({"q": "bread"}, {"c": "bread"}, 1)
 
 
@@ -313,7 +316,7 @@ def test_tokens_between_white_space_keep_case_and_punctuation() -> None:
         ({"stemmer": "tessok"}, "there is no Snowball stemmer for 'tessok': known are .*english"),
         (
             {"stopwords": "tessok"},
-            "stop words 'tessok' are not known to bm25s: give a language such as en, or words",
+            "bm25s has no stop words 'tessok': give a language such as en, or a list of words",
         ),
     ],
 )

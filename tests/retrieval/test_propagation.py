@@ -1,4 +1,4 @@
-"""Pair propagation, by hand on vectors in the plane, and that nothing but training pairs decides its choices."""
+"""Pair propagation, by hand on vectors in the plane; only training pairs determine its choices."""
 
 import math
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ import pytest
 
 from fcconan.errors import InputError
 from fcconan.retrieval.dense import Vectors
-from fcconan.retrieval.propagation import PairPropagation, blend, mean_metrics
+from fcconan.retrieval.propagation import PairPropagation, blend_similarities, mean_metrics
 from fcconan.retrieval.systems import TrainingPair
 
 
@@ -33,10 +33,10 @@ def test_scores_by_hand() -> None:
     # One query at 0, catalogue at 0 and 90. Direct: 1 and 0, z-scores 1 and -1.
     # Known HS at 0 and 90, their CNs at 90 and 0. With temperature 1 the weights are e and 1 over e + 1: the bridge is
     # (1, e) / (1 + e), so propagated similarity is 1 / (1 + e) and e / (1 + e), z-scores -1 and 1. The sum is 0 and 0.
-    scores = blend(unit(0), unit(0, 90), unit(0, 90), unit(90, 0), 1.0)
+    scores = blend_similarities(unit(0), unit(0, 90), unit(0, 90), unit(90, 0), 1.0)
     assert scores == pytest.approx(np.zeros((1, 2)), abs=1e-12)
     # A third CN at 45: direct 1, 0, .7071; propagated .2689, .7311, .7071.
-    scores = blend(unit(0), unit(0, 90, 45), unit(0, 90), unit(90, 0), 1.0)
+    scores = blend_similarities(unit(0), unit(0, 90, 45), unit(0, 90), unit(90, 0), 1.0)
     direct = np.array([1, 0, np.sqrt(0.5)])
     e = math.e
     propagated = np.array([1 / (1 + e), e / (1 + e), np.sqrt(0.5)])
@@ -46,7 +46,7 @@ def test_scores_by_hand() -> None:
 
 
 def test_a_tiny_temperature_takes_the_nearest_known_message_and_does_not_overflow() -> None:
-    scores = blend(unit(10), unit(0, 90, 180), unit(0, 90), unit(90, 180), 1e-6)
+    scores = blend_similarities(unit(10), unit(0, 90, 180), unit(0, 90), unit(90, 180), 1e-6)
     nearest = unit(90) @ unit(0, 90, 180).T
     direct = unit(10) @ unit(0, 90, 180).T
     expected = (direct - direct.mean()) / direct.std() + (nearest - nearest.mean()) / nearest.std()
@@ -94,5 +94,5 @@ def test_mean_metrics_by_hand() -> None:
 
 
 def test_bad_input() -> None:
-    with pytest.raises(InputError, match="needs training pairs and the dataset has none"):
+    with pytest.raises(InputError, match="needs training pairs, but the dataset has none"):
         PairPropagation(encoder=Plane(), train=[])

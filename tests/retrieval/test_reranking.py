@@ -9,7 +9,7 @@ import pytest
 from fcconan.errors import InputError
 from fcconan.models.client import Client, EndpointError
 from fcconan.retrieval.chat import LISTWISE, Chat
-from fcconan.retrieval.reranking import Reranker, windows
+from fcconan.retrieval.reranking import Reranker, window_bounds
 from fcconan.retrieval.systems import Rankings, rank_all
 from tests.models.server import (
     Action,
@@ -28,7 +28,7 @@ QUERIES = {"q1": "Ombrey bakers cheat", "q2": "Tessok songs"}
 
 
 class Fixed:
-    """Ranks the catalogue in the order it comes in, with equal scores, so that only that order counts."""
+    """Returns the catalogue in its order, with equal scores."""
 
     def __init__(self, configuration: Any = None, failures: Mapping[str, str] | None = None) -> None:
         self.name = "fixed"
@@ -67,7 +67,7 @@ def system(server: Server, folder: Path, first_stage: Any = None, *, concurrency
 
 
 def corpus(n: int) -> dict[str, str]:
-    """The later a CN stands, the more of its words are those of the message `w0 w1 ...`."""
+    """Returns CNs that share more words with the message `w0 w1 ...` the later they are in the catalogue."""
     return {f"cn-{number}": " ".join(f"w{word}" for word in range(number)) for number in range(n)}
 
 
@@ -80,12 +80,12 @@ def order(found: Rankings, query: str = "q") -> list[int]:
 
 
 def test_windows_run_from_the_tail_to_the_head() -> None:
-    assert list(windows(25, 20, 10)) == [(5, 25), (0, 20)]
-    assert list(windows(50, 20, 10)) == [(30, 50), (20, 40), (10, 30), (0, 20)]
-    assert list(windows(20, 20, 10)) == [(0, 20)]
-    assert list(windows(3, 20, 10)) == [(0, 3)]
-    assert list(windows(7, 4, 2)) == [(3, 7), (1, 5), (0, 4)]
-    assert (list(windows(1, 4, 2)), list(windows(0, 4, 2))) == ([], [])
+    assert list(window_bounds(25, 20, 10)) == [(5, 25), (0, 20)]
+    assert list(window_bounds(50, 20, 10)) == [(30, 50), (20, 40), (10, 30), (0, 20)]
+    assert list(window_bounds(20, 20, 10)) == [(0, 20)]
+    assert list(window_bounds(3, 20, 10)) == [(0, 3)]
+    assert list(window_bounds(7, 4, 2)) == [(3, 7), (1, 5), (0, 4)]
+    assert (list(window_bounds(1, 4, 2)), list(window_bounds(0, 4, 2))) == ([], [])
 
 
 def test_listwise_brings_the_best_to_the_head(server: Server, tmp_path: Path) -> None:
@@ -304,5 +304,5 @@ def test_the_configuration_holds_that_of_the_first_stage(
 
 def test_a_step_is_shorter_than_a_window(server: Server, tmp_path: Path) -> None:
     system(server, tmp_path, window=20, step=19)
-    with pytest.raises(InputError, match="window 20 and step 20: a step is shorter"):
+    with pytest.raises(InputError, match="step 20 is not smaller than window 20"):
         system(server, tmp_path, window=20, step=20)

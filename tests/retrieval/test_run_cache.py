@@ -1,4 +1,4 @@
-"""Finished runs on disk: reused only where nothing that changes them has changed."""
+"""Cached runs: reused only if all inputs are unchanged."""
 
 import json
 import re
@@ -13,7 +13,7 @@ import fcconan
 from fcconan.data.checkpoints import Checkpoint
 from fcconan.retrieval.collections import Collection
 from fcconan.retrieval.lexical import BM25, BM25Fast, TfIdf
-from fcconan.retrieval.run_cache import KeptRuns, default_folder, load_run, save_run
+from fcconan.retrieval.run_cache import RunCache, default_folder, load_run, save_run
 from fcconan.retrieval.systems import Rankings, TrainingPair
 from fcconan.scoring.retrieval.evaluation import Ranking
 
@@ -34,7 +34,7 @@ FOUND = Rankings(
 
 
 class Unnamed:
-    """A system that does not say what changes its output."""
+    """A system without a `configuration`."""
 
     name = "mine"
 
@@ -43,17 +43,17 @@ class Unnamed:
 
 
 @pytest.fixture
-def kept(tmp_path: Path) -> KeptRuns:
-    return KeptRuns(tmp_path / "cache" / "runs")
+def kept(tmp_path: Path) -> RunCache:
+    return RunCache(tmp_path / "cache" / "runs")
 
 
-def place(kept: KeptRuns, system: Any = None, collection: Collection = COLLECTION, depth: int = 10) -> Checkpoint:
+def place(kept: RunCache, system: Any = None, collection: Collection = COLLECTION, depth: int = 10) -> Checkpoint:
     checkpoint = kept.checkpoint(system or BM25(), collection, depth)
     assert checkpoint is not None
     return checkpoint
 
 
-def test_a_kept_run_is_read_back_exactly(kept: KeptRuns) -> None:
+def test_a_cached_run_is_read_back_exactly(kept: RunCache) -> None:
     checkpoint = place(kept)
     assert not kept.folder.exists()
     assert load_run(checkpoint) is None
@@ -68,14 +68,14 @@ def test_a_kept_run_is_read_back_exactly(kept: KeptRuns) -> None:
     assert stored["value"]["resolved"] == {"tokens": "words", "seeds": [1, 2]}
 
 
-def test_the_same_system_on_the_same_data_is_found_again(kept: KeptRuns) -> None:
+def test_the_same_system_on_the_same_data_is_found_again(kept: RunCache) -> None:
     save_run(place(kept), FOUND)
-    assert load_run(place(KeptRuns(kept.folder), BM25(), replace(COLLECTION), 10)) == FOUND
+    assert load_run(place(RunCache(kept.folder), BM25(), replace(COLLECTION), 10)) == FOUND
     save_run(place(kept, TfIdf(options={"min_df": 1, "binary": True})), FOUND)
     assert load_run(place(kept, TfIdf(options={"binary": True, "min_df": 1}))) == FOUND
 
 
-def test_whatever_changes_a_run_changes_its_place(kept: KeptRuns, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_input_of_a_run_changes_its_checkpoint(kept: RunCache, monkeypatch: pytest.MonkeyPatch) -> None:
     reordered = {key: COLLECTION.corpus[key] for key in ("cn-y", "cn-x")}
     places = [
         place(kept),
@@ -101,11 +101,11 @@ def test_whatever_changes_a_run_changes_its_place(kept: KeptRuns, monkeypatch: p
         assert load_run(each) is None
 
 
-def test_a_system_that_does_not_say_what_it_is_is_never_kept(kept: KeptRuns) -> None:
+def test_a_system_without_a_configuration_is_never_cached(kept: RunCache) -> None:
     assert kept.checkpoint(Unnamed(), COLLECTION, 10) is None
 
 
-def test_a_run_with_failures_is_not_kept(kept: KeptRuns) -> None:
+def test_a_run_with_failures_is_not_cached(kept: RunCache) -> None:
     checkpoint = place(kept)
     save_run(checkpoint, Rankings({"hs-a": [("cn-x", 1.0)]}, failures={"hs-b": "429"}))
     assert not kept.folder.exists()
@@ -115,7 +115,7 @@ def test_a_run_with_failures_is_not_kept(kept: KeptRuns) -> None:
     assert checkpoint.path.read_bytes() == before
 
 
-def test_a_run_that_cannot_be_saved_as_it_is_costs_time_only(kept: KeptRuns) -> None:
+def test_a_run_that_cannot_be_saved_as_it_is_costs_time_only(kept: RunCache) -> None:
     save_run(place(kept), Rankings(FOUND, diagnostics={"calls": object()}))
     assert load_run(place(kept)) is None
     kept.folder.parent.mkdir(parents=True, exist_ok=True)
@@ -124,7 +124,7 @@ def test_a_run_that_cannot_be_saved_as_it_is_costs_time_only(kept: KeptRuns) -> 
     assert load_run(place(kept)) is None
 
 
-def test_no_flipped_bit_of_a_run_changes_a_ranking(kept: KeptRuns, capsys: pytest.CaptureFixture[str]) -> None:
+def test_no_flipped_bit_of_a_run_changes_a_ranking(kept: RunCache, capsys: pytest.CaptureFixture[str]) -> None:
     checkpoint = place(kept)
     save_run(checkpoint, FOUND)
     content = checkpoint.path.read_bytes()
@@ -137,7 +137,7 @@ def test_no_flipped_bit_of_a_run_changes_a_ranking(kept: KeptRuns, capsys: pytes
     assert capsys.readouterr().err.count("note: ") == len(bits)
 
 
-def test_a_file_of_the_format_before_is_computed_again(kept: KeptRuns) -> None:
+def test_a_file_of_the_format_before_is_computed_again(kept: RunCache) -> None:
     checkpoint = place(kept)
     kept.folder.mkdir(parents=True)
     checkpoint.path.write_text('{"configuration": {}, "resolved": {}, "diagnostics": {}, "run": {"hs-a": []}}\n')
@@ -146,7 +146,7 @@ def test_a_file_of_the_format_before_is_computed_again(kept: KeptRuns) -> None:
     assert load_run(checkpoint) == FOUND
 
 
-def test_file_names_are_readable_and_harmless(kept: KeptRuns) -> None:
+def test_file_names_are_readable_and_harmless(kept: RunCache) -> None:
     path = place(kept, BM25("../rr 25:1/" + "å" * 80)).path
     assert path.parent == kept.folder
     assert re.fullmatch(r"\.\._rr_25_1_å{49}-[0-9a-f]{12}\.json", path.name)

@@ -1,4 +1,4 @@
-"""Removal of positives against all subsets, taken one by one; plans against figures by hand and simulation."""
+"""Removal of positives against all subsets; sample sizes against values by hand and simulation."""
 
 import itertools
 import json
@@ -12,10 +12,10 @@ import pytest
 from scipy import stats
 
 from fcconan.errors import InputError
-from fcconan.retrieval.benchmark_settings import Settings
+from fcconan.retrieval.benchmark_settings import BenchmarkSettings
 from fcconan.retrieval.collections import Collection
-from fcconan.retrieval.sample_size import LARGEST, plan, plan_judgements, pool_size
-from fcconan.retrieval.sparsity import FRACTIONS, sparsity_study, study_broadest
+from fcconan.retrieval.sample_size import LARGEST, compute_sample_size, mean_pool_size, plan_judgements
+from fcconan.retrieval.sparsity import FRACTIONS, study_broadest, study_sparsity
 from fcconan.scoring.retrieval.evaluation import TABLE_4, Rule, chance_levels
 from fcconan.scoring.significance.intervals import bootstrap_means, percentile_interval
 
@@ -37,7 +37,7 @@ SEEDS = 1_500
 
 def _study(runs: Runs, rule: Rule, **options: Any) -> dict[str, Any]:
     settings: dict[str, Any] = {"n_corpus": N_CORPUS, "k": 4, "seeds": SEEDS} | options
-    return sparsity_study(runs, QRELS, QUERIES, rule=rule, **settings)
+    return study_sparsity(runs, QRELS, QUERIES, rule=rule, **settings)
 
 
 def _reciprocal_rank(ranking: Sequence[str], positives: set[str]) -> float:
@@ -45,7 +45,7 @@ def _reciprocal_rank(ranking: Sequence[str], positives: set[str]) -> float:
 
 
 def _subsets(kept: int) -> list[dict[str, set[str]]]:
-    """Every way to keep some of the positives; they are equally likely."""
+    """Returns all equally likely subsets of the positives."""
     pairs = [(query, key) for query, row in QRELS.items() for key, value in row.items() if value > 0]
     return [
         {query: {key for asked, key in subset if asked == query} for query in QUERIES}
@@ -62,7 +62,7 @@ def _mrr(runs: Mapping[str, Mapping[str, Sequence[str]]], positives: Mapping[str
 
 @pytest.mark.parametrize("every", [True, False])
 @pytest.mark.parametrize(("fraction", "kept"), [(0.75, 3), (0.5, 2), (0.25, 1)])
-def test_figures_are_those_of_all_ways_to_keep_positives(every: bool, fraction: float, kept: int) -> None:
+def test_scores_are_means_over_all_subsets_of_positives(every: bool, fraction: float, kept: int) -> None:
     found = _study(RUNS, Rule(("mrr@4",), all_queries=every), fractions=[fraction])["fractions"][0]
     subsets = _subsets(kept)
     exact = np.array([_mrr(RUNS, subset, every) for subset in subsets])
@@ -142,7 +142,7 @@ def test_precision_falls_with_the_share_of_positives_that_is_kept() -> None:
     # its chance level, without any spread.
     runs, qrels, queries = _large()
     rule = Rule(("precision@10", "recall@10"), all_queries=True)
-    found = sparsity_study(runs, qrels, queries, n_corpus=130, k=10, rule=rule, seeds=100)["fractions"]
+    found = study_sparsity(runs, qrels, queries, n_corpus=130, k=10, rule=rule, seeds=100)["fractions"]
     assert [entry["fraction"] for entry in found] == list(FRACTIONS)
     full = found[0]["metrics"]["precision@10"]
     positives = sum(value > 0 for row in qrels.values() for value in row.values())
@@ -161,7 +161,7 @@ def test_precision_falls_with_the_share_of_positives_that_is_kept() -> None:
 def test_the_metrics_of_table_4_are_lower_bounds_if_queries_without_a_positive_count_as_0() -> None:
     # The paper's claim.
     runs, qrels, queries = _large()
-    kept = sparsity_study(runs, qrels, queries, n_corpus=130, k=10, rule=Rule(TABLE_4, all_queries=True), seeds=20)
+    kept = study_sparsity(runs, qrels, queries, n_corpus=130, k=10, rule=Rule(TABLE_4, all_queries=True), seeds=20)
     for metric in TABLE_4:
         means = [entry["metrics"][metric]["systems"]["s0.6"]["mean"] for entry in kept["fractions"]]
         assert means == sorted(means, reverse=True)
@@ -176,7 +176,7 @@ def test_recall_is_no_lower_bound_if_queries_without_a_positive_are_left_out() -
     runs: Runs = {"one": {query: list("abcdef"[: number % 6]) for number, query in enumerate(queries)}}
     for every in (True, False):
         rule = Rule(("recall@10",), all_queries=every)
-        found = sparsity_study(runs, qrels, queries, n_corpus=20, k=10, rule=rule, seeds=400)["fractions"]
+        found = study_sparsity(runs, qrels, queries, n_corpus=20, k=10, rule=rule, seeds=400)["fractions"]
         full = found[0]["metrics"]["recall@10"]["systems"]["one"]["mean"]
         assert full == pytest.approx(2.5 / 6, abs=1e-9)  # 0 to 5 of six
         for entry in found[1:]:
@@ -223,9 +223,9 @@ def test_failed_queries_are_left_out_of_the_means_of_their_system() -> None:
     assert abs(found["metrics"]["mrr@4"]["systems"]["bad"]["mean"] - 1 / 12) < 4.5 * (1 / 4) / math.sqrt(SEEDS / 4)
 
 
-def test_without_positives_and_with_one_system_there_is_no_figure_to_compare() -> None:
+def test_without_positives_and_with_one_system_there_is_no_score_to_compare() -> None:
     nothing = {"mean": None, "sd": None, "low": None, "high": None}
-    found = sparsity_study(RUNS, {"q": {"a": 0}}, QUERIES, n_corpus=10, k=4, rule=Rule(("mrr@4",)), seeds=2)
+    found = study_sparsity(RUNS, {"q": {"a": 0}}, QUERIES, n_corpus=10, k=4, rule=Rule(("mrr@4",)), seeds=2)
     for entry in found["fractions"]:
         assert (entry["positives"], entry["queries_with_positive"]) == (0, 0.0)
         assert entry["metrics"]["mrr@4"]["systems"] == dict.fromkeys(RUNS, nothing)
@@ -307,7 +307,7 @@ def _benchmark(
 
 def test_the_broadest_partition_of_a_benchmark_is_studied() -> None:
     collection, details = _benchmark({"good": {"q": 1.0, "r": 1.0}, "bad": {"q": 0.25, "r": None}}, {"bad": ["r"]})
-    settings = Settings("sound", ("mrr@4",), k=4, seed=3).resolve(collection)
+    settings = BenchmarkSettings("sound", ("mrr@4",), k=4, seed=3).resolve(collection)
     found = study_broadest(collection, details, settings, seeds=5)
     assert (found["partition"], found["seeds"], found["seed"]) == ("broad", 5, 3)
     systems = found["fractions"][0]["metrics"]["mrr@4"]["systems"]
@@ -335,49 +335,56 @@ def _with_deviation(deviation: float, count: int) -> Floats:
     ],
 )
 def test_plan_by_hand(half_width: float, confidence: float, n_queries: int) -> None:
-    found = plan(_with_deviation(0.5, 40), half_width, confidence=confidence, judged_per_query=130)
+    found = compute_sample_size(_with_deviation(0.5, 40), half_width, confidence=confidence, judged_per_query=130)
     assert found.deviation == pytest.approx(0.5, abs=1e-12)
     assert (found.n_queries, found.n_pairs) == (n_queries, n_queries * 130)
 
 
 def test_half_width_of_now_by_hand() -> None:
     # t(39) at 97.5 % is 2.02269; times .5 / sqrt(40).
-    found = plan(_with_deviation(0.5, 40), 0.1, judged_per_query=1)
+    found = compute_sample_size(_with_deviation(0.5, 40), 0.1, judged_per_query=1)
     assert found.n_now == 40
     assert found.half_width_now == pytest.approx(2.02269 * 0.5 / math.sqrt(40), abs=1e-6)
 
 
 def test_the_interval_of_now_needs_the_queries_of_now() -> None:
     for count in (4, 10, 46):
-        now = plan(_with_deviation(0.3, count), 1.0, judged_per_query=1).half_width_now
-        assert plan(_with_deviation(0.3, count), now, judged_per_query=1).n_queries == count
-        assert plan(_with_deviation(0.3, count), now * (1 - 1e-6), judged_per_query=1).n_queries == count + 1
+        now = compute_sample_size(_with_deviation(0.3, count), 1.0, judged_per_query=1).half_width_now
+        assert compute_sample_size(_with_deviation(0.3, count), now, judged_per_query=1).n_queries == count
+        assert (
+            compute_sample_size(_with_deviation(0.3, count), now * (1 - 1e-6), judged_per_query=1).n_queries
+            == count + 1
+        )
 
 
 def test_pairs_of_a_pool_are_rounded_up() -> None:
-    assert plan(_with_deviation(0.5, 40), 0.1, judged_per_query=12.5).n_pairs == 1_238  # 99 * 12.5 = 1237.5
+    assert (
+        compute_sample_size(_with_deviation(0.5, 40), 0.1, judged_per_query=12.5).n_pairs == 1_238
+    )  # 99 * 12.5 = 1237.5
 
 
 def test_missing_values_are_left_out_of_a_plan() -> None:
     values = np.insert(_with_deviation(0.5, 40), [0, 7, 7], math.nan)
-    assert plan(values, 0.1, judged_per_query=130) == plan(_with_deviation(0.5, 40), 0.1, judged_per_query=130)
+    assert compute_sample_size(values, 0.1, judged_per_query=130) == compute_sample_size(
+        _with_deviation(0.5, 40), 0.1, judged_per_query=130
+    )
 
 
 def test_values_that_do_not_differ_need_two_queries() -> None:
-    found = plan(np.full(9, 0.25), 0.01, judged_per_query=3)
+    found = compute_sample_size(np.full(9, 0.25), 0.01, judged_per_query=3)
     assert (found.n_queries, found.n_pairs, found.half_width_now) == (2, 6, 0.0)
 
 
 @pytest.mark.parametrize(
     ("values", "half_width", "message"),
     [
-        ([0.5, math.nan], 0.1, "1 HS have a value: planning needs the spread over 2 or more"),
-        ([0.0, 1.0], 1e-6, f"needs more than {LARGEST} HS: ask for a wider one"),
+        ([0.5, math.nan], 0.1, "1 HS have a score: a sample size needs scores of 2 or more HS"),
+        ([0.0, 1.0], 1e-6, f"needs more than {LARGEST} HS: give a wider one"),
     ],
 )
 def test_a_plan_that_cannot_be_made_is_refused(values: list[float], half_width: float, message: str) -> None:
     with pytest.raises(InputError, match=message) as caught:
-        plan(np.array(values), half_width, judged_per_query=1)
+        compute_sample_size(np.array(values), half_width, judged_per_query=1)
     assert "\n" not in str(caught.value)
 
 
@@ -386,7 +393,7 @@ def test_a_plan_gives_the_interval_that_was_asked_for() -> None:
     # exact; 4000 samples of the planned size then have the half width on average, and cover the mean at about 95 %.
     generator = np.random.default_rng(17)
     ranks = generator.choice([0.0, 0.1, 0.2, 1 / 3, 0.5, 1.0], size=200_000, p=[0.25, 0.1, 0.1, 0.1, 0.15, 0.3])
-    found = plan(ranks, 0.08, judged_per_query=130)
+    found = compute_sample_size(ranks, 0.08, judged_per_query=130)
     assert 80 < found.n_queries < 120
     samples = generator.choice(ranks, size=(4_000, found.n_queries))
     widths = stats.t.ppf(0.975, found.n_queries - 1) * samples.std(axis=1, ddof=1) / math.sqrt(found.n_queries)
@@ -400,9 +407,9 @@ def test_a_plan_gives_the_interval_that_was_asked_for() -> None:
 
 def test_pool_size_by_hand() -> None:
     # First two of q: a b, x y, x y: 4 different; of r: a x, x a, x y: 3.
-    assert pool_size(RUNS, QUERIES, 2) == 3.5
-    assert pool_size({"one": {"q": ["a"]}}, QUERIES, 2) == 0.5
-    assert pool_size(RUNS, [], 2) == 0.0
+    assert mean_pool_size(RUNS, QUERIES, 2) == 3.5
+    assert mean_pool_size({"one": {"q": ["a"]}}, QUERIES, 2) == 0.5
+    assert mean_pool_size(RUNS, [], 2) == 0.0
 
 
 def test_plan_of_a_benchmark_is_for_the_system_that_varies_most() -> None:
@@ -411,7 +418,7 @@ def test_plan_of_a_benchmark_is_for_the_system_that_varies_most() -> None:
     collection, details = _benchmark(
         {"good": {"q": 1.0, "r": 1.0}, "bad": {"q": 0.2, "r": 0.4}, "none": {"q": 0.0, "r": 1.0}}
     )
-    settings = Settings("sound", ("mrr@4",), k=2).resolve(collection)
+    settings = BenchmarkSettings("sound", ("mrr@4",), k=2).resolve(collection)
     found = plan_judgements(collection, details, settings, half_width=0.5)
     assert (found["partition"], found["half_width"], found["confidence"]) == ("broad", 0.5, 0.95)
     assert found["judged_per_query"] == {"exhaustive": 10, "pooled": 3.5}
@@ -431,17 +438,17 @@ def test_plan_of_a_benchmark_is_for_the_system_that_varies_most() -> None:
 
 def test_the_system_that_varies_most_need_not_be_the_last() -> None:
     collection, details = _benchmark({"good": {"q": 0.3, "r": 0.4}, "bad": {"q": 0.0, "r": 1.0}, "none": {"q": 0.2}})
-    settings = Settings("sound", ("mrr@4",), k=2).resolve(collection)
+    settings = BenchmarkSettings("sound", ("mrr@4",), k=2).resolve(collection)
     assert [row["system"] for row in plan_judgements(collection, details, settings, half_width=0.5)["rows"]] == ["bad"]
     # t(1) at 95 % is 6.31375. A metric without a plan does not end the list.
-    settings = Settings("sound", ("hit_rate@4", "mrr@4"), k=2, confidence=0.9).resolve(collection)
+    settings = BenchmarkSettings("sound", ("hit_rate@4", "mrr@4"), k=2, confidence=0.9).resolve(collection)
     for parts in details["per_query"].values():
         parts["broad"]["hit_rate@4"] = {"q": 1.0}
     (row,) = plan_judgements(collection, details, settings, half_width=0.5)["rows"]
     assert row["half_width_now"] == pytest.approx(6.31375 * 0.5, abs=1e-5)
 
 
-def test_a_metric_with_one_figure_has_no_plan() -> None:
+def test_a_metric_with_one_score_has_no_sample_size() -> None:
     collection, details = _benchmark({"bad": {"q": 0.25, "r": None}})
-    settings = Settings("sound", ("mrr@4",), k=2).resolve(collection)
+    settings = BenchmarkSettings("sound", ("mrr@4",), k=2).resolve(collection)
     assert plan_judgements(collection, details, settings, half_width=0.5)["rows"] == []

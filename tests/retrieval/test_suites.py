@@ -1,4 +1,4 @@
-"""The suite of the benchmark, suites of one's own, and systems from `module:factory` and TREC files."""
+"""The built-in suite, users' own suites, and systems from `module:factory` and TREC files."""
 
 import json
 import sys
@@ -88,7 +88,7 @@ class Constant:
 
 @pytest.fixture
 def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """A module of a user's own on the Python path; its name."""
+    """Returns the name of a user's module on the Python path."""
     name = "tessok_abacus"
     (tmp_path / f"{name}.py").write_text(OWN, encoding="utf-8")
     monkeypatch.syspath_prepend(tmp_path)
@@ -233,7 +233,7 @@ def test_a_client_is_made_once_for_each_model_and_only_if_it_is_needed() -> None
         assert made.make(name).name == name
     assert calls == ["gpt-4o-2024-08-06", "text-embedding-3-large"]
     message = complaint(Maker(load_suite(), TRAIN).make, "gpt-4o")
-    assert message == "a system behind an endpoint was asked for and no client was given"
+    assert message == "a system behind an endpoint needs a client: give Maker(client=...)"
 
 
 @pytest.mark.parametrize(
@@ -284,10 +284,10 @@ def test_a_suite_that_is_not_yaml_or_says_a_system_twice_is_named_with_its_line(
 def test_an_unknown_system_comes_with_the_nearest_one(tmp_path: Path) -> None:
     made = maker(tmp_path, "  bm25: { kind: bm25 }\n  tfidf: { kind: tfidf }")
     assert complaint(made.make, "bm-25") == (
-        "unknown system 'bm-25': did you mean 'bm25'? known are bm25, tfidf; your own is module:factory"
+        "unknown system 'bm-25': did you mean 'bm25'? known are bm25, tfidf; give your own as module:factory"
     )
     assert complaint(made.make, "xyzzy") == (
-        "unknown system 'xyzzy': known are bm25, tfidf; your own is module:factory"
+        "unknown system 'xyzzy': known are bm25, tfidf; give your own as module:factory"
     )
 
 
@@ -317,9 +317,7 @@ def test_an_unknown_system_comes_with_the_nearest_one(tmp_path: Path) -> None:
 )
 def test_a_system_is_not_made_of_itself(tmp_path: Path, systems: str, name: str, part: str) -> None:
     made = maker(tmp_path, systems)
-    assert complaint(made.make, name) == (
-        f"system {name!r} is made of {part!r}, which is made of it again: correct the suite"
-    )
+    assert complaint(made.make, name) == (f"system {name!r} contains itself through {part!r}: correct the suite")
 
 
 def test_a_circle_further_down_is_found_and_shared_parts_are_none(tmp_path: Path) -> None:
@@ -336,7 +334,7 @@ def test_a_circle_further_down_is_found_and_shared_parts_are_none(tmp_path: Path
   again: { kind: bm25, k1: 1.2 }
 """,
     )
-    assert complaint(made.make, "top") == "system 'one' is made of 'two', which is made of it again: correct the suite"
+    assert complaint(made.make, "top") == "system 'one' contains itself through 'two': correct the suite"
     whole = made.make("diamond")
     assert isinstance(whole, Fusion)
     assert [part.name for part in whole.systems] == ["left", "right"]
@@ -373,10 +371,10 @@ def test_a_factory_gets_the_training_pairs_if_it_asks(own: str, tmp_path: Path, 
     [
         ("needs", " raised TypeError: needs() missing 1 required positional argument: 'folder': a factory is called "),
         ("breaks", " raised RuntimeError: the abacus broke: a factory is called without arguments, or with train="),
-        ("wordless", " gave Rankings: a system has a name (a string) and rank(queries, corpus, k)"),
-        ("Nameless", " gave Nameless: a system has a name (a string) and rank(queries, corpus, k)"),
-        ("Rankless", " gave Rankless: a system has a name (a string) and rank(queries, corpus, k)"),
-        ("Constant", " gave Constant: a system has a name (a string) and rank(queries, corpus, k)"),
+        ("wordless", " is of type Rankings: a system has a name (a string) and rank(queries, corpus, k)"),
+        ("Nameless", " is of type Nameless: a system has a name (a string) and rank(queries, corpus, k)"),
+        ("Rankless", " is of type Rankless: a system has a name (a string) and rank(queries, corpus, k)"),
+        ("Constant", " is of type Constant: a system has a name (a string) and rank(queries, corpus, k)"),
         (
             "absent",
             ": the module tessok_abacus has no absent: check the name of the factory",
@@ -442,7 +440,7 @@ def test_a_module_that_breaks_on_import_is_bad_input(
 def test_an_object_with_name_and_rank_is_a_system() -> None:
     system = BM25()
     assert as_retriever("mine", system) is system
-    assert complaint(as_retriever, "mine", None).startswith("mine gave NoneType: ")
+    assert complaint(as_retriever, "mine", None).startswith("mine is of type NoneType: ")
 
 
 def test_a_run_file_is_a_system(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""What a run must be before it is scored, and what becomes of a system that raises."""
+"""Validation of runs, and systems that raise exceptions."""
 
 import sys
 from collections.abc import Callable, Mapping
@@ -19,7 +19,7 @@ CORPUS = {"cn-x": "Readers return books early.", "cn-y": "Cards were banned ther
 
 
 class System:
-    """Does what it is told, and remembers for which queries it was called and how deep."""
+    """Returns given rankings and records queries and depth of each call."""
 
     name = "mine"
 

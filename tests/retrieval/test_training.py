@@ -1,4 +1,4 @@
-"""Fine-tuning on a made-up language of answers: every HS about a place is answered by CNs that name its emblem."""
+"""Fine-tuning on an invented language: CNs that answer an HS about a place name its emblem."""
 
 import json
 import os
@@ -18,8 +18,8 @@ from fcconan.errors import InputError
 from fcconan.retrieval import training
 from fcconan.retrieval.dense import SentenceEncoder, load_model
 from fcconan.retrieval.systems import TrainingPair
-from fcconan.retrieval.training import Training, hard_negatives, train_retriever
-from fcconan.retrieval.training_data import clean_batches, groups_of
+from fcconan.retrieval.training import TrainingSettings, find_hard_negatives, train_retriever
+from fcconan.retrieval.training_data import group_pairs, make_batches
 from tests.retrieval.tiny import tiny_encoder
 
 PLACES = ["Ombrey", "Tessok", "Velmari", "Dravene", "Quillish", "Ostrun"]
@@ -29,7 +29,7 @@ PAIRS = [
     for game in ("cards", "harvest")
     for number in ("once", "twice")
 ]
-FAST = Training(epochs=12, batch_size=4, learning_rate=3e-3, hard_negatives=1)
+FAST = TrainingSettings(epochs=12, batch_size=4, learning_rate=3e-3, hard_negatives=1)
 
 
 @pytest.fixture(scope="module")
@@ -65,8 +65,8 @@ def test_training_brings_pairs_together_and_the_folder_loads(tiny: Path, trained
 
 
 def test_hard_negatives_are_of_other_groups(tiny: Path) -> None:
-    found = hard_negatives(load_model(str(tiny), device="cpu"), PAIRS, 2)
-    group = groups_of(PAIRS)
+    found = find_hard_negatives(load_model(str(tiny), device="cpu"), PAIRS, 2)
+    group = group_pairs(PAIRS)
     group_of = {pair.counter_narrative: one for pair, one in zip(PAIRS, group, strict=True)}
     assert len(set(group)) == 12  # every HS has two CNs of its own
     for pair, own, negatives in zip(PAIRS, group, found, strict=True):
@@ -75,7 +75,7 @@ def test_hard_negatives_are_of_other_groups(tiny: Path) -> None:
         assert all(group_of[text] != own for text in negatives)
 
 
-def test_a_model_that_finds_all_cns_of_each_hs_has_the_figure_one() -> None:
+def test_a_model_that_finds_all_cns_of_each_hs_scores_one() -> None:
     vectors = {"b": [0.0, 1.0], "a": [1.0, 0.0], "y": [0.1, 0.9], "x": [1.0, 0.0], "z": [0.9, 0.1], "w": [0.8, 0.2]}
 
     class Model:
@@ -83,13 +83,13 @@ def test_a_model_that_finds_all_cns_of_each_hs_has_the_figure_one() -> None:
             return np.array([vectors[text] for text in texts])
 
     pairs = [TrainingPair("b", "y"), *(TrainingPair("a", cn) for cn in "xzw")]
-    assert training._figure(Model(), pairs) == 1.0
+    assert training._score_pairs(Model(), pairs) == 1.0
     vectors["a"], vectors["b"] = vectors["b"], vectors["a"]
     # b finds y at rank 4, and a finds its three CNs at the ranks 2 to 4: hit ratio, MRR, NDCG and MAP of each.
     second, third, fourth = 1 / np.log2(3), 1 / np.log2(4), 1 / np.log2(5)
     of_b = [1, 1 / 4, fourth, 1 / 4]
     of_a = [1, 1 / 2, (second + third + fourth) / (1 + second + third), (1 / 2 + 2 / 3 + 3 / 4) / 3]
-    assert training._figure(Model(), pairs) == pytest.approx(np.mean([of_a, of_b]))
+    assert training._score_pairs(Model(), pairs) == pytest.approx(np.mean([of_a, of_b]))
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -102,7 +102,7 @@ def test_no_known_positive_is_a_negative_in_its_batch(seed: int) -> None:
     for pair in pairs:
         others = [f"CN {number}" for number in range(50) if TrainingPair(pair.hate_speech, f"CN {number}") not in known]
         negatives.append([str(text) for text in generator.choice(others, 2, replace=False)])
-    batches = clean_batches(pairs, negatives, 8, seed=seed)
+    batches = make_batches(pairs, negatives, 8, seed=seed)
     assert sorted(index for batch in batches for index in batch) == list(range(len(pairs)))
     assert max(map(len, batches)) <= 8
     for batch in batches:
@@ -112,16 +112,16 @@ def test_no_known_positive_is_a_negative_in_its_batch(seed: int) -> None:
         for index in batch:
             mine = {pairs[index].counter_narrative}
             assert not [text for text in set(brought) - mine if TrainingPair(pairs[index].hate_speech, text) in known]
-    assert clean_batches(pairs, negatives, 8, seed=seed) == batches
-    assert clean_batches(pairs, negatives, 8, seed=seed + 1) != batches
+    assert make_batches(pairs, negatives, 8, seed=seed) == batches
+    assert make_batches(pairs, negatives, 8, seed=seed + 1) != batches
 
 
 def test_batches_are_as_full_as_they_can_be() -> None:
     pairs = [TrainingPair(f"HS {number}", f"CN {number}") for number in range(10)]
-    assert sorted(map(len, clean_batches(pairs, [[]] * 10, 4, seed=0))) == [3, 3, 4]
+    assert sorted(map(len, make_batches(pairs, [[]] * 10, 4, seed=0))) == [3, 3, 4]
     # HS 0 has two CNs; the second pair's CN and the third's hard negative keep all three apart.
     apart = [TrainingPair("HS 0", "CN 0"), TrainingPair("HS 0", "CN 1"), TrainingPair("HS 1", "CN 2")]
-    assert sorted(map(len, clean_batches(apart, [["CN 3"], ["CN 4"], ["CN 0"]], 3, seed=0))) == [1, 1, 1]
+    assert sorted(map(len, make_batches(apart, [["CN 3"], ["CN 4"], ["CN 0"]], 3, seed=0))) == [1, 1, 1]
 
 
 def test_the_same_seed_gives_the_same_weights_and_half_a_checkpoint_is_not_gone_on_with(
@@ -137,19 +137,19 @@ def test_the_same_seed_gives_the_same_weights_and_half_a_checkpoint_is_not_gone_
 def test_training_says_nothing_where_no_one_looks(
     tiny: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    train_retriever(PAIRS, tmp_path / "model", model=tiny, training=Training(epochs=1, batch_size=4))
+    train_retriever(PAIRS, tmp_path / "model", model=tiny, training=TrainingSettings(epochs=1, batch_size=4))
     assert capfd.readouterr() == ("", "")
 
 
 def test_a_training_that_diverges_writes_no_model(tiny: Path, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="diverged: give a smaller one"):
+    with pytest.raises(InputError, match="diverged: give a smaller rate"):
         train_retriever(
-            PAIRS, tmp_path / "model", model=tiny, training=Training(epochs=2, batch_size=4, learning_rate=1e38)
+            PAIRS, tmp_path / "model", model=tiny, training=TrainingSettings(epochs=2, batch_size=4, learning_rate=1e38)
         )
     assert list(tmp_path.iterdir()) == []
 
 
-CHOOSING = Training(max_epochs=2, folds=2, batch_size=4, learning_rate=1e-3)
+CHOOSING = TrainingSettings(max_epochs=2, folds=2, batch_size=4, learning_rate=1e-3)
 
 
 @pytest.mark.long
@@ -164,7 +164,7 @@ def test_cross_validation_chooses_the_epochs_and_resumes(
     assert len(means) == 3
 
     fitted: list[str] = []
-    fit = training._fit
+    fit = training._train
 
     def interrupted(*arguments: Any, **named: Any) -> Any:
         fitted.append(Path(arguments[4]).name)
@@ -172,7 +172,7 @@ def test_cross_validation_chooses_the_epochs_and_resumes(
             raise KeyboardInterrupt
         return fit(*arguments, **named)
 
-    monkeypatch.setattr(training, "_fit", interrupted)
+    monkeypatch.setattr(training, "_train", interrupted)
     with pytest.raises(KeyboardInterrupt):
         train_retriever(PAIRS, tmp_path / "cut", model=tiny, training=CHOOSING)
     fold = tmp_path / "cut.partial" / "fold-0.json"
@@ -236,17 +236,15 @@ def test_a_killed_training_goes_on(tiny: Path, trained: Path, tmp_path: Path) ->
 
 def test_bad_input_is_refused_before_training(tiny: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    with pytest.raises(
-        InputError, match="0 training pairs besides 4 that are kin of an evaluated message: contrastive"
-    ):
+    with pytest.raises(InputError, match="0 training pairs after 4 were left out because of leakage: contrastive"):
         train_retriever([], out, model=tiny, left_out=4)
     with pytest.raises(InputError, match="1 training pairs: contrastive training needs 2 or more"):
         train_retriever(PAIRS[:1], out, model=tiny, training=FAST)
-    with pytest.raises(InputError, match=r"fall into 2 groups .* fewer than the 3 folds"):
+    with pytest.raises(InputError, match=r"form 2 groups .* fewer than the 3 folds"):
         train_retriever(PAIRS[:4], out, model=tiny)
-    with pytest.raises(InputError, match="22 CNs of other groups, fewer than 23 hard negatives"):
-        train_retriever(PAIRS, out, model=tiny, training=Training(epochs=1, hard_negatives=23))
-    with pytest.raises(InputError, match="0 CNs of other groups, fewer than 1 hard negatives"):
+    with pytest.raises(InputError, match="found 22 CNs of other groups; expected at least 23 for"):
+        train_retriever(PAIRS, out, model=tiny, training=TrainingSettings(epochs=1, hard_negatives=23))
+    with pytest.raises(InputError, match="found 0 CNs of other groups; expected at least 1 for"):
         train_retriever(PAIRS[:2], out, model=tiny, training=FAST)
     with pytest.raises(InputError, match="cannot be loaded"):
         train_retriever(PAIRS, out, model=tiny, training=FAST, device="abacus")
@@ -255,7 +253,7 @@ def test_bad_input_is_refused_before_training(tiny: Path, tmp_path: Path) -> Non
     assert list(tmp_path.iterdir()) == []
     out.mkdir()
     (out / "mine.txt").write_text("mine")
-    with pytest.raises(InputError, match="is there and not empty"):
+    with pytest.raises(InputError, match="exists and is not empty"):
         train_retriever(PAIRS, out, model=tiny, training=FAST)
     assert [path.name for path in tmp_path.rglob("*")] == ["out", "mine.txt"]
 

@@ -1,11 +1,11 @@
-"""Folds for cross-validation: no HS and no CN in two of them, of about equal size, the same for the same seed."""
+"""Folds for cross-validation: disjoint in HS and CNs, of about equal size, and reproducible."""
 
 import numpy as np
 import pytest
 
 from fcconan.errors import InputError
 from fcconan.retrieval.systems import TrainingPair
-from fcconan.retrieval.training_data import grouped_folds, groups_of
+from fcconan.retrieval.training_data import group_pairs, grouped_folds
 
 
 def pair(hs: object, cn: object) -> TrainingPair:
@@ -20,7 +20,7 @@ def random_pairs(seed: int) -> list[TrainingPair]:
 
 def test_groups_are_what_hangs_together() -> None:
     pairs = [pair(1, 1), pair(2, 2), pair(1, 3), pair(4, 3), pair(2, 2), pair(5, 5)]
-    group = groups_of(pairs).tolist()
+    group = group_pairs(pairs).tolist()
     # 1-1, 1-3 and 4-3 hang together over HS 1 and CN 3.
     assert group[0] == group[2] == group[3]
     assert group[1] == group[4]
@@ -28,7 +28,7 @@ def test_groups_are_what_hangs_together() -> None:
 
 
 def test_an_hs_and_a_cn_of_the_same_words_are_not_the_same_text() -> None:
-    group = groups_of([TrainingPair("Ombrey", "Tessok"), TrainingPair("Tessok", "Ombrey")])
+    group = group_pairs([TrainingPair("Ombrey", "Tessok"), TrainingPair("Tessok", "Ombrey")])
     assert group[0] != group[1]
 
 
@@ -85,7 +85,7 @@ def test_a_pair_that_stands_twice_is_in_one_fold() -> None:
 def test_one_fold_is_no_cross_validation(n_folds: int) -> None:
     with pytest.raises(InputError) as caught:
         grouped_folds(random_pairs(0), n_folds, seed=0)
-    assert str(caught.value) == f"{n_folds} folds were asked for: cross-validation needs 2 or more"
+    assert str(caught.value) == f"the number of folds is {n_folds}: cross-validation needs 2 or more"
 
 
 @pytest.mark.parametrize(
@@ -96,6 +96,6 @@ def test_too_few_groups_are_bad_input(pairs: list[TrainingPair], groups: int) ->
     with pytest.raises(InputError) as caught:
         grouped_folds(pairs, 3, seed=0)
     assert str(caught.value) == (
-        f"the training pairs fall into {groups} groups that share no HS and no CN, fewer than the 3 folds: "
+        f"the training pairs form {groups} groups that share no HS and no CN, fewer than the 3 folds: "
         "give more pairs, or fewer folds"
     )

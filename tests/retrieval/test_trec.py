@@ -1,4 +1,4 @@
-"""TREC and BEIR files: what is written is read back exactly, and a bad line is named."""
+"""TREC and BEIR files: exact round trip, and errors that name the line."""
 
 import re
 from collections.abc import Callable
@@ -80,9 +80,9 @@ def test_marks_and_line_ends_of_other_systems_are_no_part_of_an_id(path: Path) -
         ("q\tQ0\tb\t2\t0.5", "5 fields, expected 6 (query Q0 document rank score name): correct the line"),
         ("q Q0 b 2 high mine", "the score 'high' is not a number: correct the line"),
         ("q Q0 b 2 0,5 mine", "the score '0,5' is not a number: correct the line"),
-        ("q Q0 b 2 nan mine", "the score is nan: scores are finite numbers"),
-        ("q Q0 b 2 -inf mine", "the score is -inf: scores are finite numbers"),
-        ("q Q0 b 2 1e999 mine", "the score is 1e999: scores are finite numbers"),
+        ("q Q0 b 2 nan mine", "the score is nan; expected a finite number: correct the line"),
+        ("q Q0 b 2 -inf mine", "the score is -inf; expected a finite number: correct the line"),
+        ("q Q0 b 2 1e999 mine", "the score is 1e999; expected a finite number: correct the line"),
     ],
 )
 def test_a_bad_line_of_a_run_is_named(path: Path, line: str, problem: str) -> None:
@@ -158,8 +158,8 @@ def test_qrels_without_a_judgement_are_refused(path: Path) -> None:
 
 
 @pytest.mark.parametrize("bad", ["", "a b", "a\tb", "a\n", "\u2028", "a\u00a0b"])
-def test_what_the_format_cannot_hold_is_not_written(bad: str) -> None:
-    expected = f"^{re.escape(repr(bad))} is empty or has white space, which a TREC file cannot hold: use ids and names "
+def test_ids_that_the_format_does_not_allow_are_not_written(bad: str) -> None:
+    expected = f"^{re.escape(repr(bad))} is empty or has white space, which TREC files do not allow: use ids and names "
     with pytest.raises(InputError, match=expected):
         run_text("mine", {"q": [("a", 1.0)], bad: [("a", 1.0)]})
     with pytest.raises(InputError, match=expected):

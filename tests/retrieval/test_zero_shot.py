@@ -8,7 +8,7 @@ import pytest
 
 from fcconan.models.client import Client, EndpointError
 from fcconan.models.requests import CallReason, Reply
-from fcconan.retrieval.chat import ADVICE, LISTWISE, ZERO_SHOT, Chat, read_choice, read_object
+from fcconan.retrieval.chat import ADVICE, LISTWISE, ZERO_SHOT, Chat, parse_object, parse_ranking
 from fcconan.retrieval.systems import Retriever, rank_all
 from fcconan.retrieval.zero_shot import ZeroShot
 from tests.models.server import (
@@ -192,10 +192,10 @@ def test_a_failure_says_who_failed_and_what_may_be_done(server: Server, tmp_path
     assert found.failures == {"q1": "wrong_format", "q2": "rate_limited"}
     model = f"gpt-4o-2024-08-06 at {server.url}"
     assert found.explained["q1"] == (
-        f"{model} (wrong_format): the answer is not the JSON object that was asked for; take a model that writes it"
+        f"{model} (wrong_format): the response is not the requested JSON object; use a model that follows the format"
     )
     assert found.explained["q2"].startswith(f"{model} (rate_limited: Error code: 429 - ")
-    assert found.explained["q2"].endswith("): wait, or lower --concurrency, and run again: what was answered is kept")
+    assert found.explained["q2"].endswith("): wait, or lower --concurrency, and run again: stored responses are reused")
 
 
 def test_every_reason_has_its_advice() -> None:
@@ -269,15 +269,15 @@ def test_the_configuration_names_all_that_changes_the_output(
 
 
 def test_objects_are_read_whole_or_not_at_all() -> None:
-    assert read_object('  {"a": 1}\n') == {"a": 1}
-    assert read_object('```\n{"a": 1}\n```') == {"a": 1}
-    assert read_object('```json\n{"a": 1}\n``` done') is None
-    assert read_object('{"a": NaN}') is None
-    assert read_object("7") is None
+    assert parse_object('  {"a": 1}\n') == {"a": 1}
+    assert parse_object('```\n{"a": 1}\n```') == {"a": 1}
+    assert parse_object('```json\n{"a": 1}\n``` done') is None
+    assert parse_object('{"a": NaN}') is None
+    assert parse_object("7") is None
 
 
 def test_choices_are_positions_in_the_list_that_was_shown() -> None:
-    choice = read_choice(Reply('{"ranking": ["p3", "p1"]}'), ids=["p1", "p2", "p3"], wanted=3)
+    choice = parse_ranking(Reply('{"ranking": ["p3", "p1"]}'), ids=["p1", "p2", "p3"], wanted=3)
     assert (choice.positions, choice.statuses, choice.reason) == ([2, 0], ("missing",), None)
 
 

@@ -1,4 +1,4 @@
-"""Tiny models with random weights that share a tokenizer, made where they are needed and loaded like real ones."""
+"""Tiny models with random weights and a common tokenizer, loaded like real ones."""
 
 import re
 from pathlib import Path

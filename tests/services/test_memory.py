@@ -57,11 +57,11 @@ def test_a_loaded_tier_gives_the_figures_of_the_folder(demo: Path) -> None:
         (pd.DataFrame(PAIRS[:0]), "data frame has no rows: check the file"),
         (
             pd.DataFrame(PAIRS).drop(columns="label"),
-            "data frame, row 1: there is no label: give pairs with hate_speech, counter_narrative, label",
+            "data frame, row 1: label missing: give pairs with hate_speech, counter_narrative, label",
         ),
         (
             pd.DataFrame([*PAIRS, {**PAIRS[0], "hate_speech": float("nan")}]),
-            "data frame, row 4: there is no hate_speech: give pairs with hate_speech, counter_narrative, label",
+            "data frame, row 4: hate_speech missing: give pairs with hate_speech, counter_narrative, label",
         ),
         (
             [{**PAIRS[0], "label": "yes"}],
@@ -73,7 +73,7 @@ def test_a_loaded_tier_gives_the_figures_of_the_folder(demo: Path) -> None:
         ),
         (
             [{**each, "cn_id": "1"} for each in PAIRS],
-            "rows, row 2: 1 has another text in an earlier row: give each text an id of its own",
+            "rows, row 2: 1 has another text in an earlier row: give each text a unique id",
         ),
     ],
 )

@@ -12,7 +12,7 @@ from fcconan.reproduction.datasets import Datasets
 from fcconan.reproduction.fc_conan import recompute
 from fcconan.reproduction.published import load_paper
 from fcconan.retrieval.benchmark import bench
-from fcconan.retrieval.benchmark_settings import Settings
+from fcconan.retrieval.benchmark_settings import BenchmarkSettings
 from fcconan.retrieval.collections import load_collection
 from fcconan.retrieval.lexical import BM25
 from tests.upstream.conftest import Release, shared_folder
@@ -135,7 +135,7 @@ def test_a_strict_diamond_is_in_the_notes(reproduced: Reproduced) -> None:
 
 def test_the_row_of_chance_is_explained_by_what_chance_gives(release: Release) -> None:
     collection = load_collection(str(release("fc-conan")), shared_cn=True).pool()
-    settings = Settings("paper", resamples=100).resolve(collection)
+    settings = BenchmarkSettings("paper", resamples=100).resolve(collection)
     chance = bench(collection, [BM25()], settings)[0]["chance"]["summary"]
     (table,) = (table for table in load_paper("fc-conan").tables if table.id == "Table 4")
     assert [f"{chance[name]:.4f}"[1:] for name in ("avg", "min", "max")] == [".1625", ".0346", ".3259"]

@@ -24,7 +24,7 @@ from fcconan.generation.training_pool import (
     load_training_pairs,
 )
 from fcconan.models import one_line
-from fcconan.retrieval import TrainingPair, groups_of
+from fcconan.retrieval import TrainingPair, group_pairs
 
 NOT_APPROPRIATE, DUPLICATE, IN_EVALUATION, TOO_LONG, CONTROL_TOKEN = (
     "not_appropriate", "duplicate", "kin_of_evaluation", "too_long", "control_token",
@@ -170,7 +170,7 @@ def divide(examples: Sequence[Pair], share: float, *, seed: int) -> TrainingSpli
         TrainingPair(str(group), simplified(each.counter_narrative))
         for group, each in zip(leakage.groups, examples, strict=True)
     ]
-    groups = groups_of(named)
+    groups = group_pairs(named)
     sizes = np.bincount(groups)
     if len(sizes) < 2:
         raise InputError(

@@ -11,24 +11,24 @@ from fcconan.retrieval.collections import load_collection
 
 
 def register(dataset: str, name: str | None = None, *, revision: str | None = None) -> list[str]:
-    """Makes a dataset known to `ir_datasets`, until the process ends.
+    """Registers a dataset with `ir_datasets` for the current process.
 
-    The name itself gives documents (CNs) and queries (HS messages). A tier behind it, as in `fc-conan/gold`, adds the
-    judgements of that tier: relevance 1 or 0 for the pairs that it judges, and nothing for the others.
+    The name alone loads documents (CNs) and queries (HS messages). A name with a tier, such as `fc-conan/gold`, adds
+    the judgements of that tier: relevance 1 or 0 for each judged pair.
 
     Args:
-        dataset: A folder that `fcconan build` wrote, or the name of such a dataset on the Hub; it needs its texts.
-        name: What it is to be called; by default the name of its recipe.
-        revision: A tag, branch or commit of the dataset on the Hub.
+        dataset: Folder of `fcconan build`, or name of a dataset on the Hub. It must include texts.
+        name: Name of the dataset in `ir_datasets`; default: the name of its recipe.
+        revision: Tag, branch or commit of the dataset on the Hub.
 
     Returns:
-        The names that can be loaded.
+        The registered names.
 
     Raises:
-        InputError: `ir_datasets` is not installed or has a dataset of that name already, or the dataset cannot be read.
+        InputError: `ir_datasets` is not installed, the name is already registered, or the dataset cannot be read.
     """
     try:
-        from fcconan.retrieval.adapters.ir_datasets_parts import parts_of
+        from fcconan.retrieval.adapters.ir_datasets_parts import make_components
     except ImportError as error:
         raise InputError(f"ir_datasets cannot be imported ({error}): run `pip install ir_datasets`") from error
     import ir_datasets
@@ -41,7 +41,7 @@ def register(dataset: str, name: str | None = None, *, revision: str | None = No
     if taken:
         raise InputError(f"ir_datasets has a dataset {taken[0]!r} already: give this one another name")
     card = read_card(folder)
-    made = parts_of(collection, name, card.one("language"))
+    made = make_components(collection, name, card.one("language"))
     for each, parts in made.items():
         served = ir_datasets.Dataset(*parts, _Documentation(card))
         counts = _counts(served)
@@ -51,7 +51,7 @@ def register(dataset: str, name: str | None = None, *, revision: str | None = No
 
 
 def _counts(served: Any) -> dict[str, Any]:
-    """Returns what `ir_datasets` calls metadata, for which it has a list of its own."""
+    """Returns the number of rows of each kind, in the metadata format of `ir_datasets`."""
     kinds = [kind for kind in ("docs", "queries", "qrels") if served.has(kind)]
     counts: dict[str, Any] = {kind: {"count": getattr(served, f"{kind}_count")()} for kind in kinds}
     if "qrels" in counts:
@@ -62,17 +62,17 @@ def _counts(served: Any) -> dict[str, Any]:
 
 
 class _Documentation:
-    """What `ir_datasets` shows of a dataset."""
+    """Documentation of a dataset in `ir_datasets`."""
 
     def __init__(self, card: Card) -> None:
         self._card = card
 
     def documentation(self) -> dict[str, str]:
         """Returns title, description and citation."""
-        said = {
+        fields = {
             "pretty_name": self._card.title,
             "desc": self._card.summary,
             "bibtex": self._card.citation,
             "website": self._card.homepage,
         }
-        return {name: text for name, text in said.items() if text}
+        return {name: text for name, text in fields.items() if text}

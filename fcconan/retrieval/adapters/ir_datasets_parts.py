@@ -1,4 +1,4 @@
-"""What `ir_datasets` serves of a dataset, in classes that inherit from its own: importing this needs `ir_datasets`."""
+"""Documents, queries and judgements as subclasses of `ir_datasets`, which must be installed to import this module."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -11,20 +11,20 @@ from fcconan.retrieval.collections import Collection
 RELEVANCES = {0: "judged as no fitting answer to the message", 1: "judged as a fitting answer to the message"}
 
 
-def parts_of(collection: Collection, name: str, language: str | None) -> dict[str, list[Any]]:
-    """Returns the parts of what is served under every name: documents and queries, and the judgements of a tier.
+def make_components(collection: Collection, name: str, language: str | None) -> dict[str, list[Any]]:
+    """Returns the components of each registered name: documents, queries and, for a tier, its judgements.
 
     Args:
         collection: The dataset.
-        name: What it is called; a tier is `name/tier`.
-        language: Of the texts; None where nobody says.
+        name: Name of the dataset; its tiers are called `name/tier`.
+        language: Language code of the texts; None if unknown.
     """
     texts = [_Docs(collection.corpus, name, language), _Queries(collection.queries, name, language)]
     return {name: texts} | {f"{name}/{tier}": [*texts, _Qrels(collection, tier)] for tier in collection.partitions}
 
 
 class _Rows:
-    """An iterator over rows that can be sliced, as `docs_iter()[:10]`."""
+    """Iterator over rows that supports slices, as in `docs_iter()[:10]`."""
 
     def __init__(self, rows: Sequence[Any]) -> None:
         self._rows, self._next = rows, iter(rows)

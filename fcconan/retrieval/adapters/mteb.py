@@ -1,9 +1,12 @@
-"""Retrieval tasks for `mteb`, one for every tier of a dataset.
+"""Retrieval tasks for `mteb`, one for each tier of a dataset.
 
-`mteb` computes nDCG, recall, precision and hit rate at k as `fcconan.evaluate_run` does, MRR at k too, and MAP at k
-with all positives as the divisor. Two things differ: among equal scores it takes the greater id first, where
-`evaluate_run` draws an order by hash; and what it calls `accuracy` is recall at 1, where ours at k is the share of CNs
-that are rightly in or out of the first k. Judgements below 1 and pairs without any are wrong answers in both.
+`mteb` computes nDCG, MRR, recall, precision and hit rate at k like `fcconan.evaluate_run`. It divides MAP at k by the
+number of all positives. Two definitions differ:
+
+- Ties: `mteb` ranks the greater id first; `evaluate_run` orders equal scores by a hash.
+- `accuracy`: in `mteb`, recall at 1; in `evaluate_run`, the share of CNs correctly inside or outside the first k.
+
+Both treat judgements below 1 and unjudged pairs as not relevant.
 """
 
 import re
@@ -17,7 +20,7 @@ from fcconan.retrieval.collections import BROADEST, Collection, load_collection
 
 PROTOCOLS = ("sound", "paper")
 MAIN_SCORE = "ndcg_at_10"
-# Of the card's vocabulary, which is the Hub's, to that of mteb. What has no counterpart there is left unsaid.
+# Values of dataset cards -> values of mteb; others have no equivalent and are omitted.
 _ANNOTATED = {
     "expert-generated": "expert-annotated",
     "crowdsourced": "human-annotated",
@@ -38,23 +41,22 @@ def task(dataset: str, tier: str = BROADEST, *, protocol: str = "sound", revisio
     """Returns a retrieval task for `mteb.evaluate`: HS messages are the queries, CNs the documents.
 
     Args:
-        dataset: A folder that `fcconan build` wrote, or the name of such a dataset on the Hub; it needs its texts.
-        tier: The tier whose judgements count; `test` for a dataset without tiers.
-        protocol: `sound`: the full catalogue, and no query without a positive. `paper`: the CNs with a positive in
-            Bronze, and all queries, so that one without a positive scores 0; its MAP at 10 is not that of FC-CONAN's
-            Table 4, which divides by min(10, positives), and its ties are broken otherwise.
-        revision: A tag, branch or commit of the dataset on the Hub.
+        dataset: Folder of `fcconan build`, or name of a dataset on the Hub. It must include texts.
+        tier: Tier that supplies the judgements; `test` for a dataset without tiers.
+        protocol: Evaluation protocol. `sound` has the full catalogue and leaves out queries without a positive.
+            `paper` has the CNs with a positive in Bronze and all queries; a query without a positive scores 0. Its
+            MAP at 10 differs from Table 4 of FC-CONAN, which divides by min(10, positives) and breaks ties
+            differently.
+        revision: Tag, branch or commit of the dataset on the Hub.
 
     Returns:
-        An `mteb.abstasks.retrieval.AbsTaskRetrieval`. What its metadata leave empty is not known, such as the dates
-        between which people wrote.
+        An `mteb.abstasks.retrieval.AbsTaskRetrieval`. Unknown metadata, such as the dates of the texts, are empty.
 
     Raises:
-        InputError: `mteb` is not installed, the dataset cannot be read or has no such tier, or there is no such
-            protocol.
+        InputError: `mteb` is not installed, the dataset cannot be read, or the tier or the protocol is unknown.
     """
     if protocol not in PROTOCOLS:
-        raise InputError(f"there is no protocol {protocol!r}: give {' or '.join(PROTOCOLS)}")
+        raise InputError(f"unknown protocol {protocol!r}: give {' or '.join(PROTOCOLS)}")
     folder = release_folder(dataset, revision=revision)
     collection = load_collection(str(folder))
     if tier not in collection.partitions:
@@ -63,15 +65,15 @@ def task(dataset: str, tier: str = BROADEST, *, protocol: str = "sound", revisio
 
 
 def tasks(dataset: str, *, protocol: str = "sound", revision: str | None = None) -> list[Any]:
-    """Returns the tasks of all tiers of a dataset, the best labelled first.
+    """Returns the tasks of all tiers of a dataset, strictest tier first.
 
     Args:
-        dataset: As for `task`.
-        protocol: As for `task`.
-        revision: As for `task`.
+        dataset: Folder of `fcconan build`, or name of a dataset on the Hub. It must include texts.
+        protocol: Evaluation protocol, `sound` or `paper`; see `task`.
+        revision: Tag, branch or commit of the dataset on the Hub.
 
     Raises:
-        InputError: As for `task`.
+        InputError: `mteb` is not installed, the dataset cannot be read, or the protocol is unknown.
     """
     folder = release_folder(dataset, revision=revision)
     tiers = load_collection(str(folder)).partitions
@@ -88,19 +90,19 @@ def _make(dataset: str, card: Card, collection: Collection, tier: str, protocol:
     queries = {key: text for key, text in chosen.queries.items() if protocol == "paper" or key in positive}
     if not positive:
         raise InputError(f"{tier} of {dataset} has no positive: there is nothing to retrieve")
-    # mteb leaves out a query without judgements; one that is judged wrong is in the mean and scores 0.
+    # mteb omits queries without judgements; a negative judgement keeps such a query in the mean, with a score of 0.
     judged = {query: qrels.get(query) or {next(iter(chosen.corpus)): 0} for query in queries}
     kind = _task_class()
-    told = {
+    attributes = {
         "metadata": _metadata(dataset, card, chosen, tier, protocol, revision),
         "texts": (queries, dict(chosen.corpus), judged),
     }
-    return type(kind.__name__, (kind,), told)()  # mteb reads the metadata from the class
+    return type(kind.__name__, (kind,), attributes)()  # mteb reads the metadata from the class
 
 
 @cache
 def _task_class() -> Any:
-    """Returns the class of the tasks, which inherits from one of `mteb`: that need not be installed."""
+    """Returns the class of the tasks. It is defined here because its base class needs `mteb`."""
     try:
         from mteb.abstasks.retrieval import AbsTaskRetrieval
     except ImportError as error:
@@ -108,7 +110,7 @@ def _task_class() -> Any:
     retrieval: Any = AbsTaskRetrieval
 
     class CounterNarrativeRetrieval(retrieval):  # type: ignore[misc]
-        """Retrieval of CNs for HS messages, read from a release and not through `datasets`."""
+        """Retrieval of CNs for HS messages, with data from a release folder."""
 
         data_loaded: bool = False
         texts: tuple[dict[str, str], dict[str, str], dict[str, dict[str, int]]]
@@ -146,7 +148,7 @@ def _metadata(dataset: str, card: Card, collection: Collection, tier: str, proto
     unknown = [code for code in card.metadata.get("language", []) if code not in _LANGUAGES]
     if unknown or not languages:
         raise InputError(
-            f"the language {', '.join(unknown) or 'of the card'} is not known to the mteb adapter: add it there"
+            f"the language {', '.join(unknown) or 'of the card'} has no mteb code in the adapter: add it to _LANGUAGES"
         )
     return TaskMetadata(
         name="".join(word[:1].upper() + word[1:] for word in words) + "Retrieval",
