@@ -133,6 +133,7 @@ from .parquet import (
 from .reply_ids import (
     UNKNOWN as UNKNOWN,
     about_reply as about_reply,
+    item_of_message as item_of_message,
 )
 from .schemas import (
     ABOUT_REPLY as ABOUT_REPLY,

@@ -301,9 +301,19 @@ class Table:
         for name, (stream, row) in first.items():
             if row:
                 check_there(name, [column for column in stream.own.values() if column not in row], row)
+                if self.complete:
+                    self._check_wide(stream, row)
                 ours = renamed(row, stream.rename)
                 derived = NEEDED["replies"] + ("reply_id", "item_id", "hs_id", "system") if self._derives else ()
                 check_there(name, [column for column in self.filter if column not in (*ours, *derived)], ours)
+
+    def _check_wide(self, stream: _Stream, row: Row) -> None:
+        """Raises an error for a source without any of the columns of raters, given its first row."""
+        wide = list(dict.fromkeys(self.wide_columns.values()))
+        if wide and not any(column in row for column in wide):
+            if stream.sparse and any(column in each for each in stream.read() for column in wide):
+                return
+            check_there(stream.name, wide, row, "--wide-column needs wide files only, with a column for each rater")
 
     @property
     def _derives(self) -> bool:
@@ -322,7 +332,8 @@ class Table:
         judgement = JUDGEMENT.get(self.kind)
         column = "RATER:ASPECT" if self.kind == "ratings" else "RATER"
         wide = f", or name a column for each rater with --wide-column {column}=COLUMN" if judgement in lost else ""
-        check_there(stream.name, lost, row, f"{_renaming(lost)}{wide}")
+        ids = ", or write the reply_id of the replies into it" if "reply_id" in lost else ""
+        check_there(stream.name, lost, row, f"{_renaming(lost)}{wide}{ids}")
 
     @staticmethod
     def _text_columns(row: Row, stream: _Stream) -> dict[str, str | None]:

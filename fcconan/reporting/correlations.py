@@ -268,5 +268,5 @@ def _range(values: Sequence[Any], shown: Callable[[Any], str] = str) -> str:
 
 def same_or_all(rows: Rows, key: str) -> str:
     """Returns a count of several rows: one if all are equal, otherwise all in their order."""
-    counts = [str(row[key]) for row in rows]
+    counts = [MISSING if row[key] is None else str(row[key]) for row in rows]
     return counts[0] if len(set(counts)) == 1 else " / ".join(counts)

@@ -95,12 +95,15 @@ def correlation_finding(result: Row, judges: Sequence[Sequence[str]]) -> str:
         result: Result of `fcconan correlate`.
         judges: Rows of the table of judges: name and mean correlation, the best first.
     """
-    named = [row for row in judges if not row[0].startswith("(") and row[1] != MISSING]
+    listed = [row for row in judges if not row[0].startswith("(")]  # without chance and ceiling
+    named = [row for row in listed if row[1] != MISSING]
     if not named:
         return "No judge has a value for every aspect."
+    if len(listed) == 1:
+        return f"{named[0][0]}, the only judge, has a mean correlation of {named[0][1]} with people."
     said = f"{named[0][0]} agrees best with people, with a mean correlation of {named[0][1]}"
     if len(named) == 1:
-        return f"{said}; no other has a value for every aspect." if len(judges) > 1 else f"{said}."
+        return f"{said}; no other has a value for every aspect."
     pair = {named[0][0], named[1][0]}
     tests = [row for row in result.get("tests", ()) if {row["a"], row["b"]} == pair and row["p_corrected"] is not None]
     found = sum(row["p_corrected"] < SIGNIFICANT for row in tests)

@@ -29,10 +29,11 @@ def load_system(name: str, train: Sequence[TrainingPair]) -> Retriever:
         module = import_module(module_name)
     except (Exception, SystemExit) as error:  # a user's module may raise any exception
         reraise_sigterm(error)
-        raise InputError(
-            f"{name} cannot be imported ({format_error(error)}): give module:factory, with the module on the Python "
-            f"path; {TRACEBACK}"
-        ) from error
+        if module_name.endswith(".py"):
+            given = f"{module_name.removesuffix('.py')}:{factory_name}, without .py"
+        else:
+            given = "module:factory, with the module on the Python path"
+        raise InputError(f"{name} cannot be imported ({format_error(error)}): give {given}; {TRACEBACK}") from error
     if not hasattr(module, factory_name):
         raise InputError(f"{name}: the module {module_name} has no {factory_name}: check the name of the factory")
     return as_retriever(name, call_factory(name, getattr(module, factory_name), train))

@@ -75,6 +75,7 @@ from .leaderboards import (
     leaderboard_signature as leaderboard_signature,
     left_out as left_out,
     one_score as one_score,
+    separate_notes as separate_notes,
 )
 from .ratings import (
     HUMAN as HUMAN,

@@ -238,7 +238,10 @@ def powered_notes(rated: RatedReplies, judge: str, rows: Sequence[PoweredRow]) -
     if missing := max((row.estimate.n_unjudged for row in rows if row.estimate is not None), default=0):
         notes.append(f"Replies without a rating by {judge} count with its mean; a row has at most {missing} of them.")
     if any(row.plan is not None and row.plan.with_judge is None for row in rows):
-        notes.append("An empty number of ratings with the judge means that more replies are needed than it has rated.")
+        notes.append(
+            f"Where the number of ratings with {judge} is missing (–), {judge} has rated too few replies to separate "
+            "the two systems: let it rate more."
+        )
     return notes
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import fcconan
 from fcconan.data import RATER_KINDS
 from fcconan.errors import InputError
-from fcconan.scoring.arrays import Floats
+from fcconan.scoring.arrays import Flags, Floats, Ints
 from fcconan.scoring.correlation.levels import UNKNOWN
 from fcconan.scoring.names import bootstrap_parts, check_names, join_parts
 from fcconan.scoring.ratings import HUMAN, RatedReplies
@@ -259,6 +259,80 @@ def item_sums(rated: RatedReplies, series: Sequence[RaterScores]) -> tuple[list[
         own[:] = np.bincount(cell, each.values[there], own.size).reshape(shape)
         count[:] = np.bincount(cell, minlength=own.size).reshape(shape)
     return names, sums[:, :, : len(names)]
+
+
+def separate_notes(
+    rated: RatedReplies, *, aspects: Sequence[str] | None = None, raters: Sequence[str] | None = None
+) -> list[str]:
+    """Returns sentences about systems without common items or people, whose means do not compare.
+
+    Args:
+        rated: The ratings.
+        aspects: See `leaderboard`.
+        raters: See `leaderboard`.
+    """
+    series = rater_scores(rated, aspects=aspects, raters=raters)
+    systems, (_, counts) = item_sums(rated, series)
+    found: dict[str, list[str]] = {}
+    names = list(dict.fromkeys(each.rater for each in series))
+    for name in names:
+        own = [place for place, each in enumerate(series) if each.rater == name]
+        answered = (counts[own] > 0).any(axis=0)
+        apart = _apart(answered) if rated.knows_items else np.zeros((len(systems), len(systems)), dtype=bool)
+        strangers = np.zeros_like(apart)
+        if name == PEOPLE and (people := rated.raters((HUMAN,))):
+            strangers = _apart(_rated_by(rated, people, [series[place].aspect for place in own], systems))
+        for differ, what, effect in (
+            (apart & strangers, "no item and no rater", "their means do not compare"),
+            (apart & ~strangers, "no item", "their means do not compare"),
+            (strangers & ~apart, "no rater", "their means also differ by their raters"),
+        ):
+            for some, others in _groups(systems, differ):
+                share = "shares" if len(some) == 1 else "share"
+                found.setdefault(f"{_few(some)} {share} {what} with {_few(others)}: {effect}.", []).append(name)
+    return [
+        sentence if len(of) == len(names) else f"Ratings by {_few(of)}: {sentence}" for sentence, of in found.items()
+    ]
+
+
+def _rated_by(rated: RatedReplies, people: Sequence[str], aspects: Sequence[str], systems: Sequence[str]) -> Flags:
+    """Returns who rated which system, shape (systems, people)."""
+    own = {name: np.asarray(rated.systems) == name for name in systems}
+    found = np.zeros((len(systems), len(people)), dtype=bool)
+    for aspect in aspects:
+        for rater, values in zip(*rated.people(aspect, people), strict=True):
+            there = np.isfinite(values)
+            found[:, people.index(rater)] |= [bool((there & own[name]).any()) for name in systems]
+    return found
+
+
+def _apart(has: Flags) -> Flags:
+    """Returns the pairs of systems, shape (systems, systems), that have something each, but nothing in common.
+
+    Args:
+        has: Shape (systems, things).
+    """
+    common: Ints = has.astype(np.int64) @ has.astype(np.int64).T
+    some: Flags = np.asarray(has.any(axis=1))
+    return (common == 0) & some[:, None] & some[None, :]
+
+
+def _groups(systems: Sequence[str], differ: Flags) -> list[tuple[list[str], list[str]]]:
+    """Returns pairs of differing systems as pairs of groups, each pair of systems once."""
+    groups: dict[tuple[int, ...], list[int]] = {}
+    for place, row in enumerate(differ):
+        groups.setdefault(tuple(np.flatnonzero(row).tolist()), []).append(place)
+    found, done = [], set[tuple[int, int]]()
+    for others, some in groups.items():
+        new = [other for other in others if (other, some[0]) not in done]
+        done |= {(place, other) for place in some for other in others}
+        if new:
+            found.append(([systems[place] for place in some], [systems[place] for place in new]))
+    return found
+
+
+def _few(names: Sequence[str]) -> str:
+    return ", ".join([*names[:7], *(["..."] if len(names) > 7 else [])])
 
 
 def leaderboard_signature(

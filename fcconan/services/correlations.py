@@ -4,9 +4,17 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any, Literal, overload
 
+from fcconan.data import Table
 from fcconan.errors import InputError
 from fcconan.scoring import ScoreTable
 from fcconan.services.configuration import option
+from fcconan.services.correlation_notes import (
+    check_shared_replies,
+    is_known,
+    notes_of_datasets,
+    notes_on_metadata,
+    notes_on_pairs,
+)
 from fcconan.services.options import Bootstrap, WideRowSelection
 from fcconan.services.results import Result
 from fcconan.services.rows import (
@@ -61,6 +69,7 @@ def score_rankings(
     if not judges:
         raise InputError(f"there are no models or metrics: known raters are {', '.join(rated.raters())}")
     scores = np.stack([one_score(rated, name) for name in judges])
+    notes = check_shared_replies(rated, humans, judges, [aspect])
     rows = [
         asdict(row)
         for protocol in (SOUND, PAPER)
@@ -74,10 +83,10 @@ def score_rankings(
             **bootstrap,
         )
     ]
-    notes = [
+    notes.append(
         "Protocol sound: the best reply has the highest gain. Protocol paper: the rank is the gain, as in Table 2 of "
         "CSEval, so that a judge who orders everything wrongly scores 1."
-    ]
+    )
     if len(counts := sorted({row["n_groups"] for row in rows})) > 1:
         common = max(row["n_groups_common"] for row in rows)
         notes.append(
@@ -208,7 +217,7 @@ def correlate(
     rated = rated_replies(read, about, cross_fitted=True)
     data = population(about, read)
     if options.ranks is None:
-        return CorrelateResult(_correlations(rated, options, levels, coefficients, data))
+        return CorrelateResult(_correlations(read, rated, options, levels, coefficients, data))
     others = ("aspect", "level", "coefficient", "partial", "error_metrics", "tests", "stability")
     options.refuse(*others, why="--ranks goes with --human and --rater only")
     result = score_rankings(
@@ -218,10 +227,16 @@ def correlate(
 
 
 def _correlations(
-    rated: "RatedReplies", options: CorrelateOptions, levels: Sequence[str], coefficients: Sequence[str], data: str
+    read: Table,
+    rated: "RatedReplies",
+    options: CorrelateOptions,
+    levels: Sequence[str],
+    coefficients: Sequence[str],
+    data: str,
 ) -> dict[str, Any]:
     """Returns the result without ranks; no levels are all that the replies allow."""
     from fcconan.scoring import (
+        HUMAN,
         LEVELS,
         correlate as correlate_table,
         correlation_signature,
@@ -232,17 +247,23 @@ def _correlations(
 
     people = options.human or None
     table = rated.table(people=people, aspects=options.aspect or None, metrics=options.rater or None)
+    humans = people or rated.raters((HUMAN,))
+    others = [name for name in options.rater or rated.raters() if name not in humans]
+    # A metric with several values is named `rater:aspect` in the table.
+    judges = [name for name in others if any(each == name or each.startswith(f"{name}:") for each in table.metrics)]
+    unshared = check_shared_replies(rated, humans, judges, table.aspects)
     if options.partial and table.lengths is None:
         raise InputError(
             "--partial length needs the texts of the replies: give a file or dataset of them with --replies"
         )
-    levels = levels or [each for each in LEVELS if _is_known(each, rated)]
+    levels = levels or [each for each in LEVELS if is_known(each, rated)]
     rows = correlate_table(table, levels=levels, coefficients=coefficients, **options.bootstrap)
     if options.partial:
         rows += partial_correlations(table, levels=levels, coefficients=coefficients, **options.bootstrap)
+    notes = [*notes_on_metadata(levels, rated), *unshared, *notes_on_pairs(rows), *notes_of_datasets(read, judges)]
     result: dict[str, Any] = {
         "signature": correlation_signature(table, population=data, **options.bootstrap),
-        "notes": _notes(levels, rated),
+        "notes": notes,
         "rows": [asdict(row) for row in rows],
         "missing": rated.missing_in(table, people),
     }
@@ -318,26 +339,3 @@ def _tests(
         "tests_signature": signature,
     }
     return tested, floor_notes(families, "--resamples")
-
-
-def _notes(levels: Sequence[str], rated: "RatedReplies") -> list[str]:
-    """Returns sentences about items and systems that are not known."""
-    from fcconan.scoring import UNKNOWN
-
-    lacking = [name for name, known in (("items", rated.knows_items), ("systems", rated.knows_systems)) if not known]
-    unknown = rated.systems.count(UNKNOWN) if rated.knows_systems else 0
-    if unknown:
-        return [f"Replies of no known system: {unknown} of {len(rated.systems)}, missing at the levels of systems."]
-    if not lacking:
-        return []
-    notes = [f"Not all rows say the {' and the '.join(lacking)} of the replies: --replies names them."]
-    if "items" in lacking:
-        notes.append("A reply without an item is an item of its own, which makes the intervals too narrow.")
-    return [*notes, *(f"{each} means nothing here." for each in levels if not _is_known(each, rated))]
-
-
-def _is_known(level: str, rated: "RatedReplies") -> bool:
-    from fcconan.scoring import PER_ITEM, PER_SYSTEM, SYSTEM_MEANS
-
-    needed = {PER_ITEM: rated.knows_items, PER_SYSTEM: rated.knows_systems, SYSTEM_MEANS: rated.knows_systems}
-    return needed.get(level, True)

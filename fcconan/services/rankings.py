@@ -105,6 +105,7 @@ def leaderboard(
         powered_notes,
         powered_rows,
         powered_signature,
+        separate_notes,
         sign_flip_signature,
         system_test_notes,
     )
@@ -125,6 +126,7 @@ def leaderboard(
         **options.bootstrap,
     )
     notes = _notes(rated, {} if aspects else left_out(rated, found))
+    notes += separate_notes(rated, aspects=aspects, raters=raters)
     notes += system_test_notes(tests, families)
     if tests and not rated.knows_items:
         notes.append("Some rows have no item, and systems are compared by item: give the items with --replies.")

@@ -61,7 +61,11 @@ class RaterQualityResult(CampaignResult):
     @property
     def signature(self) -> str:
         """The signatures of agreement and of the tests."""
-        return " ".join([*self.data["signature"], self.data["tests_signature"]])
+        return " ".join(self.signature_lines())
+
+    def signature_lines(self) -> list[str]:
+        """Returns the distinct signatures of agreement, and that of the tests."""
+        return [*self.data["signature"], self.data["tests_signature"]]
 
 
 def check_raters(campaign: CampaignFolder, options: RaterQualityOptions = RaterQualityOptions()) -> RaterQualityResult:

@@ -361,7 +361,10 @@ def test_the_command(tmp_path: Path, run_cli: RunCli) -> None:
     assert files[0].read_bytes() == files[1].read_bytes()
     result = json.loads(files[0].read_text())
     signature = result["tests_signature"]
-    assert signature in done.stdout and signature in page.read_text(encoding="utf-8").replace("&#43;", "+")
+    assert signature in page.read_text(encoding="utf-8").replace("&#43;", "+")
+    signatures = [*result["signature"], signature]
+    assert done.stdout.splitlines()[-len(signatures) :] == signatures
+    assert [done.stdout.count(each) for each in signatures] == [1] * len(signatures)
     assert [family["n_tests"] for family in result["families"]] == [2]
     assert "|test:attention|draws:50|" in signature and "|family:check|tests:2|floor:0.0392|" in signature
     assert list(result) == ["signature", "tests_signature", "rows", "subsets", "units", "checks", "families", "notes"]

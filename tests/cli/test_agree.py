@@ -1,6 +1,7 @@
 """`fcconan agree`: figures that other packages give, and everything that it refuses."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -123,16 +124,47 @@ def test_items_are_resampled_with_all_their_replies() -> None:
     write_rows(Path("x.csv"), [{key: row[key] for key in row if key != "item_id"} for row in rows])
     alone = _result()
     assert "|bootstrap:50-by-reply|" in alone["signature"]["relevance"]
-    assert (alone["rows"][0]["n_items"], len(alone["notes"])) == (6, 1)
+    assert (alone["rows"][0]["n"], alone["rows"][0]["n_items"], len(alone["notes"])) == (6, None, 1)
     assert alone["notes"][0].startswith(
         "The items of the replies are not known, so the bootstrap resamples single replies"
     )
-    assert alone["notes"][0] in fcconan("agree", "x.csv").stdout
+    assert alone["notes"][0].endswith("Give --replies, or a column item_id.")
+    shown = fcconan("agree", "x.csv").stdout
+    assert alone["notes"][0] in shown
+    assert re.findall(r"\bitems\b.*\n.*\n.* 6 │     – │", shown), shown
     assert _result("--resamples", 0)["notes"] == []
     write_rows(Path("replies.csv"), rows[:6])
     told = _result("--replies", "replies.csv")
     assert told["rows"] == known["rows"]
     assert "|data:replies:replies.csv@" in told["signature"]["relevance"]
+
+
+def test_replies_with_messages_have_items_and_others_are_named() -> None:
+    rows = [{key: row[key] for key in row if key != "item_id"} for row in [*ratings("a", ANNA), *ratings("b", BEN)]]
+    write_rows(Path("x.csv"), rows)
+    replies = [{"reply_id": row["reply_id"], "text": "Ask a librarian."} for row in rows[:6]]
+    write_rows(Path("mine.csv"), replies)
+    unknown = _result("--replies", "mine.csv")
+    assert unknown["rows"][0]["n_items"] is None
+    assert unknown["notes"][0].endswith(
+        ": intervals are too narrow if items have several replies. mine.csv has no column item_id and no column "
+        "hate_speech: add one of them."
+    )
+    # Two replies to each message.
+    messages = [{**row, "hate_speech": f"The Ombrey never return book {at // 2}."} for at, row in enumerate(replies)]
+    write_rows(Path("mine.csv"), messages)
+    known = _result("--replies", "mine.csv")
+    assert (known["rows"][0]["n_items"], known["notes"]) == (3, [])
+    assert "|bootstrap:50-by-item|" in known["signature"]["relevance"]
+
+
+def test_items_of_messages_do_not_contradict_items_of_the_ratings() -> None:
+    rows = [*ratings("anna", ANNA), *ratings("ben", BEN)]
+    write_rows(Path("x.csv"), rows)
+    known = _result()["rows"]
+    messages = [{"reply_id": row["reply_id"], "text": "No.", "hate_speech": "The Ombrey cheat."} for row in rows[:6]]
+    write_rows(Path("mine.csv"), messages)
+    assert _result("--replies", "mine.csv")["rows"] == known
 
 
 def test_labels_of_pairs_are_resampled_by_hs_message() -> None:
@@ -152,7 +184,7 @@ def test_labels_of_pairs_are_resampled_by_hs_message() -> None:
     assert (result["rows"][0]["n_items"], result["notes"]) == (2, [])
     assert "|bootstrap:50-by-item|" in result["signature"]["votes"]
     result = found(["p1", "p2", "p3"])
-    assert result["rows"][0]["n_items"] == 3
+    assert result["rows"][0]["n_items"] is None
     assert result["notes"][0].startswith(
         "The ids of the pairs do not have the form HS:CN, so the bootstrap resamples single pa"
     )

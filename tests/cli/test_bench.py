@@ -438,6 +438,7 @@ def test_missing_queries_and_short_rankings_are_counted(run_cli: RunCli, demo: P
     [
         (["--system", "bm52"], "unknown system 'bm52': did you mean 'bm25'?"),
         (["--system", "no_such_module:x"], "cannot be imported"),
+        (["--baseline", "popularity"], "the baseline popularity is not in this run of bm25: add --system popularity"),
         (["--cutoff", "61"], "the cutoff is 61: give 1 to 60, the size of the catalogue"),
         (["--metric", "ndgc@10"], "unknown metric 'ndgc': did you mean 'ndcg'? known are hit_rate, mrr"),
         (["--protocol", "sounds"], "'sounds' is not one of 'paper', 'sound'"),

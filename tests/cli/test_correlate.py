@@ -18,6 +18,8 @@ from tests.cli.scored import REPLIES, ratings, write_rows
 ANNA, BEN, JUDGE = [1, 2, 3, 4, 5, 1], [3, 2, 3, 4, 4, 2], [2, 1, 3, 5, 4, 1]
 PEOPLE = [*ratings("anna", ANNA), *ratings("ben", BEN)]
 MEANS = [2, 2, 3, 4, 4.5, 1.5]
+TWO_REPLIES = "per_item compares 2 replies of each item: every coefficient of an item is 1, -1 or undefined."
+TWO_SYSTEMS = "system_means compares 2 systems: every coefficient is 1, -1 or undefined."
 ROWS = [*PEOPLE, *ratings("judge", JUDGE, "model")]
 
 
@@ -58,7 +60,7 @@ def test_every_level_and_coefficient() -> None:
     item = _row(result, level="per_item", coefficient="spearman")
     assert (item["value"], item["n_groups"], item["n_constant"]) == (pytest.approx(1.0, abs=1e-12), 2, 1)
     assert _row(result, level="system_means", coefficient="spearman")["value"] == pytest.approx(1.0, abs=1e-12)
-    assert (result["notes"], result["missing"]) == ([], [])
+    assert (result["notes"], result["missing"]) == ([TWO_REPLIES, TWO_SYSTEMS], [])
     assert result["signature"] in Path("page.html").read_text(encoding="utf-8").replace("&#43;", "+")
 
 
@@ -158,7 +160,7 @@ def test_levels_that_mean_nothing_are_left_out_and_said() -> None:
     ]
     assert _result("--level", "per_item")["notes"][-1] == "per_item means nothing here."
     write_rows(Path("r.csv"), [{"reply_id": key, "item_id": i, "system": s} for key, (i, s) in REPLIES.items()])
-    assert _result("--replies", "r.csv")["notes"] == []
+    assert _result("--replies", "r.csv")["notes"] == [TWO_REPLIES, TWO_SYSTEMS]
 
 
 def test_further_tables() -> None:
@@ -256,13 +258,97 @@ def test_only_what_is_chosen_is_counted_as_missing() -> None:
 def test_replies_of_no_known_system_are_counted() -> None:
     write_rows(Path("x.csv"), [{**row, "system": "unknown"} if row["reply_id"] == "r3B" else row for row in ROWS])
     result = _result("--coefficient", "pearson")
-    assert result["notes"] == ["Replies of no known system: 1 of 6, missing at the levels of systems."]
+    unknown = "Replies of no known system: 1 of 6, missing at the levels of systems."
+    assert result["notes"] == [unknown, TWO_REPLIES]  # the judge's means of A and B are equal
     assert [(row["level"], row["n"], row["n_missing"]) for row in result["rows"]] == [
         ("pooled", 6, 0),
         ("per_item", 6, 0),
         ("per_system", 5, 1),
         ("system_means", 5, 1),
     ]
+
+
+@pytest.mark.parametrize(("again", "cure"), [(ROWS[0], ""), (ROWS[-6], ", or give one judge another --rater-name")])
+def test_a_second_rating_of_a_reply_is_refused(again: dict[str, Any], cure: str) -> None:
+    write_rows(Path("x.csv"), [*ROWS, again])
+    done = fcconan("correlate", "x.csv")
+    assert (done.status, done.complaint) == (
+        2,
+        f"x.csv, row 19: {again['rater']} has rated relevance of the reply r1A before, expected one rating; remove one "
+        f"of them{cure}",
+    )
+
+
+def test_columns_of_raters_are_for_files_that_have_them() -> None:
+    write_rows(Path("wide.csv"), _wide())
+    write_rows(Path("long.csv"), ROWS)
+    options = ["--wide-column", "anna:relevance=h", "--wide-column", "ben:relevance=j", "--human", "anna"]
+    assert fcconan("correlate", "wide.csv", "long.csv", *options).complaint == (
+        "long.csv has no columns 'h', 'j', but reply_id, item_id, system, rater, rater_kind, aspect, value, low, high: "
+        "--wide-column needs wide files only, with a column for each rater"
+    )
+    # Files may have the columns of different raters.
+    people, judges = ([{name: row[name] for name in row if name != lost} for row in _wide()] for lost in "jh")
+    write_rows(Path("people.csv"), people)
+    write_rows(Path("judges.csv"), [{**row, "reply_id": f"other-{row['reply_id']}"} for row in judges])
+    assert fcconan("correlate", "people.csv", "judges.csv", *options).complaint.startswith(
+        "no reply_id of judges.csv occurs in people's ratings (other-r1A against r1A, for example): "
+    )
+
+
+def _renamed(rows: list[dict[str, Any]], rater: str = "") -> list[dict[str, Any]]:
+    return [{**row, "reply_id": f"my-{row['reply_id']}", "rater": rater or row["rater"]} for row in rows]
+
+
+NEVER_RATED = (
+    "no reply_id of {} occurs in people's ratings (my-r1A against r1A, for example): give ratings of the same replies, "
+    "and write the same reply_id into both files"
+)
+
+
+def test_ratings_of_replies_that_people_did_not_rate_are_refused() -> None:
+    judged = ratings("judge", JUDGE, "model")
+    write_rows(Path("people.csv"), PEOPLE)
+    write_rows(Path("others.csv"), _renamed(judged))
+    write_rows(Path("judge.csv"), judged)
+    write_rows(Path("joined.csv"), [*PEOPLE, *_renamed(judged)])
+    for files, named in (
+        (["people.csv", "others.csv"], "others.csv"),
+        (["people.csv", "others.csv", "judge.csv", "--rater", "judge"], None),  # judge rated both
+        (["joined.csv"], "judge"),
+        (["people.csv", "others.csv", "--ranks", "relevance"], "others.csv"),
+    ):
+        done = fcconan("correlate", *files, "--resamples", 0)
+        message = "" if named is None else f"fcconan: {NEVER_RATED.format(named)}\n"
+        assert (done.status, done.stderr) == (2 if named else 0, message), done
+
+
+def test_a_file_of_other_replies_is_refused_although_other_raters_match() -> None:
+    write_rows(Path("x.csv"), ROWS)
+    write_rows(Path("y.csv"), _renamed(ratings("mine", JUDGE, "model")))
+    done = fcconan("correlate", "x.csv", "y.csv", "--resamples", 0)
+    assert (done.status, done.stderr) == (2, f"fcconan: {NEVER_RATED.format('y.csv')}\n")
+
+
+def test_raters_of_other_replies_are_noted_where_others_match() -> None:
+    write_rows(Path("x.csv"), [*ROWS, *_renamed(ratings("mine", JUDGE, "model"))])
+    result = _result("--level", "pooled", "--coefficient", "pearson")
+    assert result["notes"] == [
+        "No reply_id of mine occurs in people's ratings (my-r1A against r1A, for example), so there are no values for "
+        "these raters."
+    ]
+    assert [(row["metric"], row["reason"]) for row in result["rows"]] == [("judge", None), ("mine", "no_rows")]
+
+
+def test_levels_with_two_replies_for_some_raters_only_are_noted_with_the_raters() -> None:
+    third = [{**row, "reply_id": f"{row['item_id']}C", "system": "C"} for row in ROWS if row["system"] == "B"]
+    rows = [*ROWS, *third, *ratings("two", JUDGE, "model")]
+    write_rows(Path("x.csv"), rows)
+    assert _result("--coefficient", "spearman")["notes"] == [
+        TWO_REPLIES.replace("per_item", "per_item of two"),
+        TWO_SYSTEMS.replace("system_means", "system_means of two"),
+    ]
+    assert _result("--coefficient", "pairwise_accuracy")["notes"] == []
 
 
 def test_a_dataset_without_texts_correlates_but_knows_no_lengths(labels_only: Path) -> None:

@@ -393,6 +393,7 @@ def test_the_audit_names_reasons_and_takes_a_dataset_for_ratings(demo: Path, rep
     hashes = [hashlib.sha256(next((demo / part).glob("*.parquet")).read_bytes()) for part in ("ratings", "replies")]
     data = "+".join(f"test-00000-of-00001.parquet-{each.hexdigest()[:12]}" for each in hashes)
     assert summary("audit.json")["signature"].startswith(f"audit|data:{data}|resamples:100|seed:0|")
+    assert "│ none (the bootstrap is biased) │" in " ".join(done.stdout.split())
     server.behaviour = says("I cannot say.")
     rate(replies, server, "--aspect", "relevance", out="ratings.csv")
     done = fcconan("judge", "audit", "--ratings", "ratings.csv", "--replies", demo, "--resamples", 100)

@@ -134,6 +134,46 @@ def test_what_is_left_out_is_said() -> None:
     assert _result()["notes"][0] == "Replies of no known system: 1 of 6, left out."
 
 
+def _shared(**given: tuple[str, str]) -> list[str]:
+    """Returns the notes on systems that have these items and raters, each of two replies."""
+    rows = [
+        {
+            "reply_id": f"{system}-{item}",
+            "item_id": item,
+            "system": system,
+            "rater": rater,
+            "aspect": "tone",
+            "value": 3,
+        }
+        for system, (items, raters) in given.items()
+        for item in items
+        for rater in raters.split("+")
+    ]
+    write_rows(Path("x.csv"), [{**row, "low": 1, "high": 5} for row in rows])
+    return [note for note in _result()["notes"] if "share" in note]
+
+
+def test_systems_without_common_items_or_raters_are_noted() -> None:
+    assert _shared(lantern=("ab", "anna"), quarc=("bc", "anna")) == []
+    assert _shared(lantern=("ab", "anna"), quarc=("cd", "anna"), moss=("ce", "anna")) == [
+        "lantern shares no item with moss, quarc: their means do not compare."
+    ]
+    assert _shared(lantern=("ab", "anna"), reed=("ab", "anna"), quarc=("cd", "ben"), moss=("ce", "anna+ben")) == [
+        "lantern, reed share no item and no rater with quarc: their means do not compare.",
+        "lantern, reed share no item with moss: their means do not compare.",
+    ]
+    assert _shared(lantern=("ab", "anna"), quarc=("ab", "ben")) == [
+        "lantern shares no rater with quarc: their means also differ by their raters."
+    ]
+
+
+def test_systems_without_common_items_are_noted_with_the_raters_where_others_rated_common_ones() -> None:
+    judged = ratings("judge", [1] * 6, "model")
+    only = [row for row in ratings("anna", [1] * 6) if row["reply_id"] in ("r1A", "r2B")]
+    write_rows(Path("x.csv"), [*only, *judged])
+    assert _result()["notes"][0] == "Ratings by people: A shares no item with B: their means do not compare."
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

@@ -216,6 +216,13 @@ def test_rows_and_columns_that_are_not_there_are_refused(file: Path, options: di
             "RATER:ASPECT=COLUMN",
         ),
         (
+            "ratings",
+            {"text": "No.", "rater": "anna", "aspect": "tone", "value": 3},
+            {},
+            "x.csv has no column 'reply_id', but text, rater, aspect, value: name the column with --rename "
+            "reply_id=COLUMN, or write the reply_id of the replies into it",
+        ),
+        (
             "comparisons",
             {"item_id": "i1", "left": "A", "right": "B", "x": "a"},
             {"wide_column": {"anna": "x"}},

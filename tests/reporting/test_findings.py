@@ -75,6 +75,12 @@ def test_judges_without_a_mean_do_not_lead() -> None:
     assert correlation_finding({}, [board[0], board[2]]).endswith("0.750; no other has a value for every aspect.")
 
 
+def test_a_single_judge_is_not_the_best_of_several() -> None:
+    alone = "a, the only judge, has a mean correlation of 0.750 with people."
+    assert correlation_finding({}, [["a", "0.750"]]) == alone
+    assert correlation_finding({}, [["a", "0.750"], ["(chance)", "0.000"], ["(one person)", "0.800"]]) == alone
+
+
 def test_a_day_is_that_of_the_result_or_the_one_that_is_set(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("SOURCE_DATE_EPOCH", raising=False)
     assert day_of(86_400.0) == "1970-01-02"

@@ -401,6 +401,15 @@ def test_a_module_that_is_not_there_is_bad_input(tmp_path: Path) -> None:
     )
 
 
+def test_a_file_name_for_a_module_is_bad_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "velmari_own.py").write_text("class Grams: ...\n", encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    assert complaint(maker(tmp_path, "  a: { kind: bm25 }").make, "velmari_own.py:Grams") == (
+        "velmari_own.py:Grams cannot be imported (ModuleNotFoundError: No module named 'velmari_own.py'; 'velmari_own' "
+        "is not a package): give velmari_own:Grams, without .py; `fcconan --debug COMMAND` shows the traceback"
+    )
+
+
 def test_a_module_that_ends_python_is_bad_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "velmari_script.py").write_text("import sys\nsys.exit('usage: me')\n", encoding="utf-8")
     monkeypatch.syspath_prepend(tmp_path)

@@ -314,6 +314,17 @@ def test_the_command_prints_tables_and_writes_a_page(tmp_path: Path, monkeypatch
     assert len(leaderboard_page(result).own_tables()) == 6
 
 
+def test_a_difference_that_the_judge_is_too_small_for_is_noted() -> None:
+    options = LeaderboardOptions(resamples=0, predicted_by="judge", separate=0.05)
+    result = leaderboard(_all(), options).data
+    (row,) = [row for row in result["prediction_powered"]["rows"] if row["b"] is not None]
+    assert row["needed_with_judge"] is None and powered_tables(result)[1].rows[0][-1] == "–"
+    assert result["notes"][-1] == (
+        "Where the number of ratings with judge is missing (–), judge has rated too few replies to separate the two "
+        "systems: let it rate more."
+    )
+
+
 def test_the_benchmark_counts_covered_worlds(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

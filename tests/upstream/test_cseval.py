@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from fcconan import CorrelateOptions, correlate
 from tests.upstream import oracle
 from tests.upstream.conftest import Release
 from tests.upstream.oracle import Row
@@ -504,6 +505,24 @@ def test_overlaps_are_reported(folder: Path, upstream: Path) -> None:
     ) in card
     rated_again = [row["source_id"] for split in ROUNDS for row in _rows(folder, "replies", split)]
     assert rated_again == [row["uuid"] for row in test[:1500]]
+
+
+EQUAL = (
+    "Ratings of relevance by people (`annotators`) and by `gpt-4` are equal in all 401 replies of `test` after the "
+    "first 1500, and in 282 of these. They are not independent: report the first 1500 replies apart."
+)
+
+
+def test_equal_ratings_of_gpt_4_and_people_are_noted_on_card_and_by_correlate(folder: Path) -> None:
+    def notes(*raters: str) -> list[str]:
+        options = CorrelateOptions(split="test", rater=raters, level=("pooled",), resamples=0)
+        found: list[str] = correlate(folder, options).data["notes"]
+        return [note for note in found if "are equal in all" in note]
+
+    assert [note for note in _manifest(folder)["notes"] if "are equal in all" in note] == [EQUAL]
+    assert EQUAL in (folder / "README.md").read_text(encoding="utf-8")
+    assert notes() == notes("gpt-4", "unieval") == [EQUAL]
+    assert notes("gpt-4-zs", "unieval") == []
 
 
 def test_no_person_is_named(folder: Path) -> None:

@@ -5,7 +5,7 @@ The same reply occurs in several source files. It has one id here, and its rows 
 
 from collections import Counter, defaultdict
 from functools import cache
-from itertools import zip_longest
+from itertools import product, zip_longest
 
 from fcconan.building.kinds.replies import reply_row
 from fcconan.building.recipes import Rater
@@ -42,6 +42,8 @@ SCORE = {
     "reason": "string",
 }
 ROUNDING = 1e-6
+PEOPLE = "annotators"  # rater of the aggregated values
+FEWEST_EQUAL = 30  # replies; fewer may be equal by chance
 
 
 def unified_score(relevance: float, coherence: float, aggressiveness: float, suitableness: float) -> float:
@@ -153,6 +155,25 @@ class _Builder:
             f"The first {len(originals)} replies of `test` are those of the two agreement rounds. {respelt} of them "
             "lost punctuation in the upstream file of the test split; the text here is that of the rounds."
         )
+        self._report_equal_ratings(len(originals))
+
+    def _report_equal_ratings(self, n_in_rounds: int) -> None:
+        """Notes the models whose ratings equal people's in all replies of `test` after those of the rounds."""
+        later = {reply["reply_id"] for reply in self.replies["test"][n_in_rounds:]}
+        values: defaultdict[tuple[str, str], dict[str, float]] = defaultdict(dict)
+        for row in self.ratings["test"]:
+            if row["value"] is not None:
+                values[row["rater"], row["aspect"]][row["reply_id"]] = row["value"]
+        models = [rater.name for rater in self._raters_of("test") if rater.kind == "model"]
+        for model, aspect in product(models, ASPECTS):
+            people, own = values[PEOPLE, aspect], values[model, aspect]
+            equal = {reply for reply, value in own.items() if people.get(reply) == value}
+            if len(later) >= FEWEST_EQUAL and later <= equal:
+                self.built.notes.append(
+                    f"Ratings of {aspect} by people (`{PEOPLE}`) and by `{model}` are equal in all {len(later)} "
+                    f"replies of `test` after the first {n_in_rounds}, and in {len(equal - later)} of these. They are "
+                    f"not independent: report the first {n_in_rounds} replies apart."
+                )
 
     def _reply(self, record: SourceRow, text: str, *, unnamed: str = "") -> Row:
         """Returns a reply; `unnamed` is the id of a source record without an id."""
@@ -190,7 +211,7 @@ class _Builder:
 
     def _add_score(self, split: str, reply: Row, record: SourceRow, n_raters: int | None) -> None:
         """Adds the aggregated values of a reply, as ratings and as a score."""
-        annotators = Rater(name="annotators", kind="human", source=split)
+        annotators = Rater(name=PEOPLE, kind="human", source=split)
         rated = [self._rate(split, reply, annotators, name, record.number(name)) for name in ASPECTS]
         values = {row["aspect"]: row["value"] for row in rated}
         self.scores[split].append(_score_row(reply, values, n_raters, [row["reason"] for row in rated]))

@@ -15,8 +15,8 @@ def _show(result: "services.RaterQualityResult", verbose: bool) -> None:
     if verbose:
         for check, reasons in not_made(result.data["checks"]).items():
             typer.echo(f"Not checked: {check}: " + ", ".join(f"{reason} {n}" for reason, n in reasons.items()))
-    for line in [*result.data["notes"], *result.data["signature"], result.data["tests_signature"]]:
-        typer.echo(line)
+    for note in result.data["notes"]:
+        typer.echo(note)
 
 
 COMMAND = Command(

@@ -3,7 +3,11 @@
 from fcconan import services
 from fcconan.cli.command import Command
 
-_NO_INTERVAL = {"one_unit": "none: one HS", "no_spread": "none: no spread", "biased": "none: biased"}
+_NO_INTERVAL = {
+    "one_unit": "none (one HS)",
+    "no_spread": "none (all resamples are equal)",
+    "biased": "none (the bootstrap is biased)",
+}
 
 
 def _show(result: "services.AuditResult", verbose: bool) -> None:
