@@ -264,7 +264,7 @@ def test_files_of_the_user_are_never_removed(tmp_path: Path) -> None:
     (folder / "notes.txt").rename(tmp_path / "notes.txt")
     write_report(folder, example_result(), example_details())
     (tmp_path / "notes.txt").rename(folder / "runs" / "notes.txt")
-    with pytest.raises(InputError, match=r"of something else \(such as runs/notes.txt\): move them away"):
+    with pytest.raises(InputError, match=r"holds other files \(such as runs/notes.txt\): move them away"):
         write_report(folder, example_result(), example_details())
     assert (folder / "runs" / "notes.txt").read_text() == "mine"
 

@@ -273,7 +273,7 @@ def test_files_of_the_user_are_never_removed(tmp_path: Path) -> None:
     (out / "notes.txt").rename(tmp_path / "notes.txt")
     write_site(out, [a_page()])
     (tmp_path / "notes.txt").rename(out / "downloads" / "notes.txt")
-    with pytest.raises(InputError, match=r"of something else \(such as downloads/notes.txt\): move them away"):
+    with pytest.raises(InputError, match=r"holds other files \(such as downloads/notes.txt\): move them away"):
         check_site(out)
     assert (out / "downloads" / "notes.txt").read_text() == "mine"
     (out / "downloads" / "contents.json").write_text("{")
