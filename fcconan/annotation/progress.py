@@ -2,7 +2,7 @@
 
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from fcconan.annotation.active_learning.reply_selection import known_probabilities
 from fcconan.annotation.adjudication import adjudicate
@@ -10,6 +10,9 @@ from fcconan.annotation.assignment.rounds import done_in, recorded_options
 from fcconan.annotation.campaigns import QUALIFICATION, VALIDATION, Campaign, Rater, round_options
 from fcconan.annotation.validation import validated_things, verdicts
 from fcconan.building import grouped
+from fcconan.data import counted
+
+IMPORT = "import FILES"
 
 
 @dataclass(frozen=True)
@@ -44,10 +47,13 @@ class Step:
     Attributes:
         command: Command of the step.
         reason: Reason, in one sentence.
+        alternative: Command that continues without the open units of a round; None if nothing is open, or if the
+            campaign cannot continue without them.
     """
 
     command: str
     reason: str
+    alternative: str | None = None
 
 
 @dataclass(frozen=True)
@@ -91,7 +97,10 @@ def progress_of(campaign: Campaign) -> Progress:
         "discarded": sum(each.label is None for each in campaign.decisions().values()),
         "confirmed": len(confirmed),
     }
-    return Progress(shares, units, _step(campaign, *_next(campaign, shares, units, judged)))
+    step, reason = _next(campaign, shares, units, judged)
+    following = _without_open(campaign, shares, units, judged) if step == IMPORT else None
+    alternative = None if following is None else _command(campaign, following)
+    return Progress(shares, units, Step(_command(campaign, step), reason, alternative))
 
 
 def _in_order(campaign: Campaign) -> list[str]:
@@ -162,20 +171,38 @@ def _next(
         decisions = campaign.decisions()
         undecided = [each for each in adjudicate(campaign, rounds=judged).decisions if each.unit_id not in decisions]
         if undecided:
-            return f"adjudicate{rounds}", f"{len(undecided)} answered units have no final label"
+            units_have = "1 answered unit has" if len(undecided) == 1 else f"{len(undecided)} answered units have"
+            return f"adjudicate{rounds}", f"{units_have} no final label"
     validators = campaign.active("validator")
     named = "" if campaign.task.labels else rounds
     if validators and units["labelled"] and VALIDATION not in campaign.rounds():
-        return f"validate{named}", f"{units['labelled']} units are not validated"
+        labelled = units["labelled"]
+        return f"validate{named}", f"{counted(labelled, 'unit')} {'is' if labelled == 1 else 'are'} not validated"
     if units["labelled"] and any(each.state == "outdated" for each in verdicts(campaign, judged).values()):
         return "validate --extend", "labels have changed since validators saw them"
     reason = "all steps are done" if units["confirmed"] else "all answers are in, and nothing is validated"
     return f"tier{rounds} --out FOLDER", reason
 
 
+def _without_open(
+    campaign: Campaign, shares: Sequence[Share], units: Mapping[str, int], judged: Sequence[str]
+) -> str | None:
+    """Returns the step that follows if the first round with open units is taken as complete.
+
+    The result is None for the qualification test and for batches of a budget, which need all answers.
+    """
+    name = next(share.round for share in shares if share.open)
+    is_batch = name.startswith("queue-") and known_probabilities(campaign)
+    if name == QUALIFICATION or is_batch or not units["answered"]:
+        return None
+    complete = [replace(share, open=0) if share.round == name else share for share in shares]
+    return _next(campaign, complete, units, judged)[0]
+
+
 def _collect(shares: Sequence[Share]) -> tuple[str, str]:
     """Returns the step that collects the open units of a round, and its reason."""
     name, number = shares[0].round, sum(share.open for share in shares)
+    units = counted(number, "unit")
     pending = [share for share in shares if share.open]
     if gone := [share.rater for share in pending if share.state in ("left", "failed")]:
         reason = f"{', '.join(gone)} left open units in the round {name}"
@@ -183,12 +210,13 @@ def _collect(shares: Sequence[Share]) -> tuple[str, str]:
             return "validate --extend", reason
         return f"assign --reassign --round {name}", reason
     if not any(share.returned for share in shares):
-        return f"export --round {name} --out FOLDER", f"{number} units of the round {name} need answers"
+        return f"export --round {name} --out FOLDER", (
+            f"{units} of the round {name} {'needs an answer' if number == 1 else 'need answers'}"
+        )
     raters = ", ".join(f"{share.rater} ({share.open})" for share in pending)
-    return "import FILES", f"{number} units of the round {name} are open: {raters}"
+    return IMPORT, f"{units} of the round {name} {'is' if number == 1 else 'are'} open: {raters}"
 
 
-def _step(campaign: Campaign, step: str, reason: str) -> Step:
+def _command(campaign: Campaign, step: str) -> str:
     verb, _, options = step.partition(" ")
-    command = f"fcconan annotate {verb} {shlex.quote(str(campaign.folder))} {options}".rstrip()
-    return Step(command, reason)
+    return f"fcconan annotate {verb} {shlex.quote(str(campaign.folder))} {options}".rstrip()

@@ -18,7 +18,10 @@ RECIPE = "recipe.yaml"
 DEFAULT_RULE = "released"
 HEAD = (
     "# Written by `fcconan annotate tier`. It updates sources, tier rule and counts; other keys are retained.\n"
-    "# Edit them before you publish: above all homepage, card_licence, citation and card.\n"
+    "# Edit them before you publish, above all homepage, card_licence, citation, card, and:\n"
+    "# - redistributable: true if everyone may have the texts; otherwise publish a folder built with --labels-only\n"
+    "# - annotations_creators: expert-generated (trained annotators), crowdsourced, or machine-generated (simulated)\n"
+    "# - language_creators, of the texts: found, expert-generated, crowdsourced or machine-generated\n"
 )
 NOT_STATED = ("hate_speech", "counter_narratives")  # derived from the rows
 

@@ -22,6 +22,7 @@ from fcconan.data import (
     describe_config,
     package_address,
     read_text,
+    recipe_names,
 )
 from fcconan.errors import InputError
 
@@ -191,6 +192,7 @@ def render_card(recipe: Recipe, built: Built, manifest: Mapping[str, Any]) -> st
         **vars(built),
         **{name: manifest[name] for name in ("statistics", "labels_only", "tier_rule", "left_out")},
         version=dataset_version(manifest),
+        own_recipe=recipe.name not in recipe_names(),
         homepage=_homepage(recipe),
         columns=columns_in_markdown(built.tables),
         meaning=describe_config,

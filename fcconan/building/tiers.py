@@ -58,6 +58,10 @@ class Judged:
     roles: frozenset[str] = frozenset({ANNOTATOR})
 
 
+_NAMES = ", ".join(get_args(TierName))
+_WRONG_FORM = ("list_type", "model_type")
+
+
 class Tier(BaseModel):
     """A tier with its conditions, which apply in addition to those of the broader tiers.
 
@@ -186,7 +190,10 @@ def load_tier_rule(name: str) -> TierRule:
     try:
         return TierRule.model_validate(file.data)
     except ValidationError as error:
-        raise InputError(explain(file, error, whole="the tier rule", known_keys=tier_rule_keys)) from error
+        message = explain(file, error, whole="the tier rule", known_keys=tier_rule_keys)
+        if error.errors()[0]["type"] in _WRONG_FORM:
+            message += f"; a tier has the form {{name: gold, agreement: [unanimous]}}, its name is one of {_NAMES}"
+        raise InputError(message) from error
 
 
 def tier_rule_keys(location: Location) -> list[str]:

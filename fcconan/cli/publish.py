@@ -36,11 +36,9 @@ def _show(result: "services.PublishResult", verbose: bool) -> None:
     else:
         commit = f"commit {done.commit[:8]} of {len(plan.changed)} files" if done.committed else "no commit"
         lines.append(f"Done: {commit}; tag {plan.tag}{'' if done.tagged else ' (existed before)'}.")
-    config, splits = next(iter(plan.contents.manifest["counts"].items()))
+    config, split = publication.default
     lines.append("Load it:" if plan.is_done or done else "Then load it:")
-    lines.append(
-        f'  datasets.load_dataset("{plan.repo_id}", "{config}", split="{next(iter(splits))}", revision="{plan.tag}")'
-    )
+    lines.append(f'  datasets.load_dataset("{plan.repo_id}", "{config}", split="{split}", revision="{plan.tag}")')
     for line in lines:
         typer.echo(line)
 

@@ -36,12 +36,15 @@ _PARTS = ("qrels", "corpus", "queries", "pairs")
 _COLUMNS = {
     # Pairs and texts
     "pair_id": "id of the pair: `<hs_id>:<cn_id>`",
-    "hs_id": "id of the hate-speech message (HS): `hs-` and a hash of the normalised text",
+    "hs_id": "id of the hate-speech message (HS): `hs-` and a hash of the normalised text, or an id of the source",
     "cn_id": "id of the counter-narrative (CN): `cn-` and a hash of the normalised text",
     "hate_speech": "text of the HS",
     "counter_narrative": "text of the CN",
     "label": "final label: whether the CN is an `appropriate` or a `not_appropriate` answer to the HS",
-    "valid": "whether a validator confirmed the final label",
+    "valid": (
+        "whether a validator confirmed the final label; false, too, if no validator saw the pair (`n_validators` is "
+        "then 0, if the dataset has this column)"
+    ),
     "n_votes": "number of annotators who labelled the pair",
     "agreement": (
         "relation of the votes to the final label: `single` (one vote), `unanimous`, `majority` (more than half of the "
@@ -88,8 +91,11 @@ _COLUMNS = {
     "query_id": "id of the HS",
     "corpus_id": "id of the CN",
     # Replies
-    "reply_id": "id of the reply: `re-` and a hash of its item, system and text",
-    "item_id": "id of the item, an HS with its references: `it-` and a hash",
+    "reply_id": (
+        "id of the reply: an id of the source, or `re-` and a hash of its item, system, normalised text and, if "
+        "present, `source_id`"
+    ),
+    "item_id": "id of the item, an HS with its references: `it-` and a hash of them, or an id of the source",
     "system": "name of the system that wrote the reply; `unknown` if the source does not name it",
     "strategy": "intended strategy of the reply, such as `informative` or `denouncing`",
     "references": "reference CNs of the item",
@@ -217,6 +223,7 @@ _COLUMNS = {
     "status": "`exact`, `rounding`, `differs`, `needs_model` or `not_released`",
 }
 _INTERVAL = {"low": "lower end of the confidence interval", "high": "upper end of the confidence interval"}
+_JUDGED = {"strategy": "rating method of the judge, such as `rubric` or `g-eval`; empty for other raters"}
 _REPLIES = {"text": "text of the reply", "source_id": "id of the reply in the source file"}
 # Columns whose meaning depends on the config.
 _COLUMNS_OF_CONFIG: dict[str, dict[str, str]] = {
@@ -224,7 +231,9 @@ _COLUMNS_OF_CONFIG: dict[str, dict[str, str]] = {
         "rater": "position or pseudonym of the annotator",
         "label": "label of the annotator: `appropriate`, `not_sure` or `not_appropriate`",
         "reason": "reason why the label is missing",
-    },
+    }
+    | _JUDGED,
+    "ratings": _JUDGED,
     "corpus": {"text": "text of the CN"},
     "queries": {"text": "text of the HS"},
     "qrels": {"score": "1 if the CN is appropriate for the HS, else 0"},

@@ -131,7 +131,12 @@ def explain(
         near = difflib.get_close_matches(str(location[-1]), list(known_keys(location)), n=1)
         message = f"unknown key {where!r}; " + (f"did you mean {near[0]!r}?" if near else "remove it")
     else:
-        message = f"{where}: {first['msg'].removeprefix('Value error, ')}"
+        key, value = location[-1] if location else None, first["input"]
+        if first["type"] == "list_type" and isinstance(key, str) and isinstance(value, str | int | float):
+            wrong = f"expected a list, such as `{key}: [{' '.join(str(value).split())[:80]}]`"
+        else:
+            wrong = first["msg"].removeprefix("Value error, ")
+        message = f"{where}: {wrong}"
         if first["type"] != "missing" and not isinstance(first["input"], dict | list):
             message += f" (found {repr(first['input'])[:80]})"
     return f"{file.path}, line {file.line(location)}: {message}" + (f" (and {len(others)} more)" if others else "")

@@ -101,6 +101,13 @@ def check_published_card(contents: Contents) -> list[str]:
     return sorted({entry["path"] for config in configs for entry in config["data_files"]})
 
 
+def read_default_config(contents: Contents) -> tuple[str, str]:
+    """Returns the default config of a valid card, and its first split."""
+    configs = check_card(contents.path(CARD).read_text(encoding="utf-8"))["configs"]
+    default = next((config for config in configs if config.get("default")), configs[0])
+    return default["config_name"], default["data_files"][0]["split"]
+
+
 def _check_sections(contents: Contents, text: str) -> None:
     body = _CODE.sub("code", text)
     headings = list(_HEADING.finditer(body))

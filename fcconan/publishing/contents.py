@@ -2,11 +2,12 @@
 
 import hashlib
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from fcconan.data import CARD, MANIFEST, read_manifest, sha256_of
+from fcconan.data import CARD, MANIFEST, read_manifest, recipe_names, sha256_of
 from fcconan.errors import InputError
 
 # The files of a build. No other files are published, because only in tables the position of texts is known.
@@ -28,6 +29,7 @@ class Contents:
         hashes: sha256 of every published file, including the manifest, by its path in the folder.
         left_out: Other files of the folder, which are not published.
         notes: Notes for the user.
+        replaced: Files to publish instead of those in the folder, by their path in the folder.
     """
 
     folder: Path
@@ -35,6 +37,7 @@ class Contents:
     hashes: dict[str, str]
     left_out: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    replaced: Mapping[str, Path] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -63,8 +66,19 @@ class Contents:
         return hashlib.sha256(lines.encode()).hexdigest()[:12]
 
     def path(self, name: str) -> Path:
-        """Returns the path of a file."""
-        return self.folder / name
+        """Returns the path of a published file."""
+        return self.replaced.get(name, self.folder / name)
+
+    @property
+    def has_catalogue_recipe(self) -> bool:
+        """Whether the dataset has a recipe in the catalogue, and not one of a campaign or of the user."""
+        return self.name in recipe_names()
+
+    @property
+    def labels_only_command(self) -> str:
+        """Command that builds this dataset without its texts."""
+        recipe = self.name if self.has_catalogue_recipe else "PATH/recipe.yaml"
+        return f"fcconan build {recipe} --labels-only --out FOLDER"
 
 
 def read_contents(folder: Path) -> Contents:

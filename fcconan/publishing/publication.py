@@ -2,7 +2,7 @@
 
 import re
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +14,7 @@ from fcconan.publishing.upload import ExecutedChanges
 
 if TYPE_CHECKING:
     from fcconan.publishing.contents import Contents
+    from fcconan.publishing.hub import RepositoryState
     from fcconan.publishing.known_texts import KnownTexts
 
 __all__ = ["ExecutedChanges", "HubFailure", "Plan", "Publication", "publish"]
@@ -30,11 +31,13 @@ class Publication:
         plan: The plan.
         url: Address of the repository.
         done: Executed changes; None after a dry run.
+        default: Config that `load_dataset` loads if no config is named, and its first split.
     """
 
     plan: Plan
     url: str
     done: ExecutedChanges | None
+    default: tuple[str, str]
 
     def as_json(self) -> dict[str, Any]:
         """Returns the result as JSON values."""
@@ -54,7 +57,8 @@ def publish(source: Path | str, repo_id: str, options: PublishingOptions) -> Pub
 
     The steps are:
 
-    1. Check the folder: files against the manifest, the card, and loading with `datasets`.
+    1. Check the folder: files against the manifest, the card with the name of the repository and the tag, and loading
+       with `datasets`.
     2. Read the state of the repository.
     3. Create the repository if necessary, make it private or gated, and read its visibility again.
     4. Upload the files in one commit, and tag it.
@@ -75,10 +79,11 @@ def publish(source: Path | str, repo_id: str, options: PublishingOptions) -> Pub
         HubFailure: The Hub failed; run the command again to continue.
     """
     from fcconan.publishing import gate, restricted
-    from fcconan.publishing.checks import check_loading, check_published_card
+    from fcconan.publishing.checks import check_loading, check_published_card, read_default_config
     from fcconan.publishing.forms import check_titles
     from fcconan.publishing.hub import Hub, RepositoryState
-    from fcconan.publishing.plan import check_tag, make_plan
+    from fcconan.publishing.plan import check_tag, make_default_tag, make_plan
+    from fcconan.publishing.published_card import name_repository
     from fcconan.publishing.upload import execute_plan
 
     _check_repo_id(repo_id)
@@ -91,6 +96,8 @@ def publish(source: Path | str, repo_id: str, options: PublishingOptions) -> Pub
             check_titles({"the name of the repository": name} | ({"--tag": options.tag} if options.tag else {}), known)
         columns = restricted.find_restricted_columns(contents, known)
         gate.check_permission(contents, columns, may_redistribute=options.may_redistribute)
+        tag = make_default_tag(contents) if options.tag is None else options.tag
+        unnamed, contents = contents, stack.enter_context(name_repository(contents, repo_id, tag))
         restricted.check_no_text_in_card(contents, columns, known)
         patterns = check_published_card(contents)
         check_loading(contents)
@@ -101,8 +108,9 @@ def publish(source: Path | str, repo_id: str, options: PublishingOptions) -> Pub
             if hub.has_token or not options.dry_run:
                 hub.check_token()
             remote = hub.read()
+            contents = _with_published_card(unnamed, repo_id, remote, stack) or contents
         gate.check_planned_visibility(repo_id, remote, columns, options)
-        plan = make_plan(hub, remote, contents, columns, patterns, options)
+        plan = make_plan(hub, remote, contents, columns, patterns, replace(options, tag=tag))
         if hub.is_offline and options.dry_run:
             plan.notes.append("HF_HUB_OFFLINE is set: the plan shows all files as new, without reading the Hub.")
         elif not hub.has_token and not remote.exists:
@@ -111,7 +119,8 @@ def publish(source: Path | str, repo_id: str, options: PublishingOptions) -> Pub
             plan.notes.append(
                 f"Datasets without local files, whose texts were not searched: {', '.join(known.unavailable)}."
             )
-        return Publication(plan, hub.url, None if options.dry_run else execute_plan(hub, plan, options))
+        done = None if options.dry_run else execute_plan(hub, plan, options)
+        return Publication(plan, hub.url, done, read_default_config(contents))
 
 
 def _open_contents(source: Path, options: PublishingOptions, stack: ExitStack) -> "tuple[Contents, KnownTexts | None]":
@@ -131,10 +140,25 @@ def _open_contents(source: Path, options: PublishingOptions, stack: ExitStack) -
     if contents.manifest["labels_only"]:
         return contents, load_known_texts()
     if options.labels_only:
-        raise InputError(
-            f"{source} was built with its texts: publish the output of `fcconan build {contents.name} --labels-only`"
-        )
+        raise InputError(f"{source} was built with its texts: publish the output of `{contents.labels_only_command}`")
     return contents, None
+
+
+def _with_published_card(
+    contents: "Contents", repo_id: str, remote: "RepositoryState", stack: ExitStack
+) -> "Contents | None":
+    """Returns the content with the card of an earlier publication of it, whose tag may differ; None without one.
+
+    Another tag of the same content thus needs no commit.
+    """
+    from fcconan.publishing.plan import has_same_content
+    from fcconan.publishing.published_card import name_repository
+
+    for tag in [name for name, commit in remote.tags.items() if commit == remote.head]:
+        named = stack.enter_context(name_repository(contents, repo_id, tag))
+        if all(name in remote.files and has_same_content(named, name, remote.files[name]) for name in named.replaced):
+            return named
+    return None
 
 
 def _check_repo_id(repo_id: str) -> None:

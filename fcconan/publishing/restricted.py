@@ -126,9 +126,9 @@ def check_no_text_in_card(contents: Contents, columns: dict[str, list[str]], kno
         advice = "give another --title, or leave columns out with --drop-column"
     unknown = contents.manifest.keys() - _MANIFEST_KEYS
     if known is not None and unknown:
-        raise InputError(f"{contents.path(MANIFEST)} has {len(unknown)} unknown keys: build the folder again")
+        raise InputError(f"{contents.folder / MANIFEST} has {len(unknown)} unknown keys: build the folder again")
     for name in (CARD, MANIFEST):
-        where = f"the {name} of {contents.title}" if contents.is_rows else str(contents.path(name))
+        where = f"the {name} of {contents.title}" if contents.is_rows else str(contents.folder / name)
         public = contents.path(name).read_text(encoding="utf-8")
         check_document(where, public, (), own, advice)
         if known is not None:

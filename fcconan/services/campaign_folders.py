@@ -151,7 +151,8 @@ def campaign_status(campaign: CampaignFolder, options: StatusOptions = StatusOpt
 
     Returns:
         The progress. The main table has one row for each round and rater, with the columns `round`, `rater`, `state`,
-        `assigned`, `returned`, `skipped` and `open`. `data["next"]` has the next command and its reason.
+        `assigned`, `returned`, `skipped` and `open`. `data["next"]` has the next command, its reason, and an
+        `alternative` that continues without open units.
 
     Raises:
         InputError: The folder does not hold a campaign, or the round does not exist.

@@ -468,8 +468,37 @@ def test_guidelines_are_those_of_the_catalogue_while_the_task_is(task: str, tmp_
         for name, meaning in guidelines.meanings(question):
             assert f"| `{name}` | {' '.join(meaning.split())} |" in own
     assert "You may skip any item" in own
+    for guide in (catalogue, own):
+        assert "left blank" not in guide
     (campaign.folder / "guidelines.md").write_text("# Ours\n")
     assert guidelines.guidelines(campaign, "main") == "# Ours\n"
+
+
+def test_guidelines_of_sheets_explain_the_columns(tmp_path: Path) -> None:
+    """Guidelines for other tools have no section on columns."""
+    campaign = campaign_of("multi-aspect", tmp_path / "grades")
+    (campaign.folder / "guidelines.md").write_text("# Ours\n")
+    assert exchange.export(campaign, "label-studio").files["guidelines.md"] == "# Ours\n"
+    assert exchange.export(campaign, "csv").files["guidelines.md"] == (
+        "# Ours\n\n## How to fill in the sheet\n\n"
+        "Open your `.csv` file in a spreadsheet program. Each row is one item.\n\n"
+        "- Write an answer in each of these columns:\n"
+        "  - `specificity`: 1 to 5\n"
+        "  - `opposition`: 1 to 5\n"
+        "  - `relatedness`: 1 to 5\n"
+        "  - `toxicity`: 1 to 5\n"
+        "  - `fluency`: 1 to 5\n"
+        "  - `overall`: 1 to 5\n"
+        "- To skip a row, write `x` under `skip` and no answer.\n"
+        "- A row without answers and without `x` counts as still to do. You can return the file and complete the row "
+        "later.\n"
+        "- `comment` is optional. A comment is stored only with an answer or with `x` under `skip`.\n"
+        "- Do not change the other columns. Save the file as CSV.\n"
+    )
+    pairs = campaign_of("appropriateness", tmp_path / "pairs")
+    sheet = guidelines.guidelines(pairs, "main", "csv")
+    assert "- `label`: `not_appropriate`, `not_sure`, `appropriate`\n" in sheet
+    assert "- `agree_or_disagree`: `agree`, `disagree`\n" in guidelines.guidelines(pairs, VALIDATION, "csv")
 
 
 def test_a_unit_or_text_that_is_missing_is_named(pairs: Campaign) -> None:

@@ -426,6 +426,9 @@ def test_the_command_line(pairs: Campaign, tmp_path: Path, run_cli: RunCli) -> N
     ran = run_cli(*command)
     assert (ran.returncode, ran.stderr) == (0, "")
     assert ran.stdout.splitlines()[0] == "Round main for csv"
+    assert ran.stdout.splitlines()[-1] == (
+        f"Next: fcconan annotate import {pairs.folder} FILES (after raters have filled in and returned the sheets)"
+    )
     assert json.loads(result.read_text())["raters"] == [
         {"rater": "ombrey-1", "units": 4, "sessions": 2, "suggested": 0, "file": str(out / "main-ombrey-1.csv")}
     ]

@@ -35,9 +35,10 @@ def test_returned_and_open_units_are_counted_by_round_and_rater(tmp_path: Path, 
     units = {"all": 3, "assigned": 3, "answered": 2, "labelled": 0, "discarded": 0, "confirmed": 0}
     assert found.data["units"] == units
     done = run_cli("annotate", "status", tmp_path / "c", "--json", tmp_path / "s.json")
-    assert done.stdout.splitlines()[-1] == (
-        f"Next: fcconan annotate import {tmp_path / 'c'} FILES (1 units of the round main are open: rater-1 (1))"
-    )
+    assert done.stdout.splitlines()[-2:] == [
+        f"Next: fcconan annotate import {tmp_path / 'c'} FILES (1 unit of the round main is open: rater-1 (1))",
+        f"Or continue without open units: fcconan annotate adjudicate {tmp_path / 'c'}",
+    ]
     assert ("rater-1" in done.stdout, "rater-2" in done.stdout) == (True, False)
     assert "rater-2" in run_cli("annotate", "status", tmp_path / "c", "--verbose").stdout
     assert json.loads((tmp_path / "s.json").read_text()) == found.to_dict()
@@ -79,6 +80,37 @@ def test_the_next_command_leads_from_an_empty_campaign_to_its_release(tmp_path: 
     changed = campaign.decisions() | {first: Decision(first, "not_appropriate", "chair", "person")}
     campaign.write("decisions.jsonl", changed.values())
     assert _next(campaign) == "validate --extend"
+
+
+def test_open_units_have_an_alternative_where_the_campaign_can_continue(tmp_path: Path, run_cli: RunCli) -> None:
+    campaign = labelled(tmp_path / "c", "2-?", "20 ", validators=["v1"])
+    folder = campaign.folder
+    done = run_cli("annotate", "adjudicate", folder)
+    assert done.stdout.splitlines()[-2:] == [
+        f"Next: fcconan annotate import {folder} FILES (1 unit of the round main is open: rater-1 (1))",
+        f"Or continue without open units: fcconan annotate validate {folder}",
+    ]
+    run_cli("annotate", "validate", folder)
+    say(campaign, "rater-1", 3, None)
+    run_cli("annotate", "adjudicate", folder)
+    found = progress_of(campaign)
+    assert (found.next.reason, found.next.alternative) == ("2 units of the round validation need answers", None)
+    add_answers(campaign, Answer(VALIDATION, "v1", "hs-1:cn-1", VERDICT, "agree"))
+    found = progress_of(campaign)
+    assert found.next.reason == "1 unit of the round validation is open: v1 (1)"
+    assert found.next.alternative == f"fcconan annotate tier {folder} --out FOLDER"
+
+
+def test_the_qualification_test_and_skipped_rounds_have_no_alternative(tmp_path: Path) -> None:
+    campaign = labelled(tmp_path / "c", "-?")
+    found = progress_of(campaign)
+    assert (found.next.reason, found.next.alternative) == ("1 unit of the round main is open: rater-1 (1)", None)
+    (campaign.folder / "rounds" / "main.jsonl").rename(campaign.folder / "rounds" / "qualification.jsonl")
+    campaign.write("answers.jsonl", [])
+    say(campaign, "rater-1", 1, "appropriate", round_name="qualification")
+    found = progress_of(campaign)
+    assert found.next.reason == "1 unit of the round qualification is open: rater-1 (1)"
+    assert found.next.alternative is None
 
 
 def test_invited_raters_take_the_qualification_test_first(tmp_path: Path, run_cli: RunCli) -> None:

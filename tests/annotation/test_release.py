@@ -7,11 +7,12 @@ from pathlib import Path
 import pytest
 import yaml
 
+from fcconan.annotation import release_recipe
 from fcconan.annotation.adjudication import DAWID_SKENE, adjudicate
 from fcconan.annotation.campaigns import LABEL, MAIN, Answer, Assignment, Campaign, Decision, Settings, Unit, create
 from fcconan.annotation.release import published_rows, without_label
 from fcconan.annotation.release_recipe import write_dataset
-from fcconan.building.builds import build_tables, load_recipe
+from fcconan.building.builds import build, build_tables, load_recipe
 from fcconan.errors import InputError
 from fcconan.judging.tasks import Label, load_task
 from tests.annotation import published as small
@@ -445,6 +446,44 @@ def test_command_line(campaign: Campaign, run_cli: RunCli, tmp_path: Path) -> No
     refused = run_cli("annotate", "tier", campaign.folder, "--tier-rule", "loose", "--out", out)
     assert (refused.returncode, refused.stderr.count("\n")) == (2, 1)
     assert "unknown tier rule 'loose'" in refused.stderr
+
+
+def test_the_card_of_a_campaign_follows_its_licence(campaign: Campaign, tmp_path: Path) -> None:
+    path = write_dataset(campaign, tmp_path / "out").recipe
+    head = path.read_text(encoding="utf-8").split("name:")[0]
+    for key in ("card_licence", "redistributable: true if", "annotations_creators", "language_creators"):
+        assert key in head
+    recipe = str(path)
+
+    def card(*, labels_only: bool = False) -> str:
+        return (build(recipe, tmp_path / "data", labels_only=labels_only).folder / "README.md").read_text(
+            encoding="utf-8"
+        )
+
+    remedy = "If everyone may have the texts, set `redistributable: true` in the recipe and build the folder again."
+    terms = (
+        "\n## Terms\n\nThe licence of this dataset applies to the annotations. Texts from another corpus remain under "
+        "the terms of that corpus.\n"
+    )
+    closed, labels = card(), card(labels_only=True)
+    assert f"share a folder built with `--labels-only`.\n{remedy}\n" in closed
+    assert "hydrate" not in closed
+    assert (
+        "\nfcconan hydrate PATH_OR_REPOSITORY --out FULL_FOLDER --recipe PATH/recipe.yaml\n```\n\n"
+        "The command needs the recipe and its source files, which are not in this folder.\n"
+    ) in labels
+    data = yaml.safe_load(path.read_text(encoding="utf-8")) | {"redistributable": True, "card_licence": "cc-by-4.0"}
+    path.write_text(yaml.safe_dump(data), encoding="utf-8")
+    free = card()
+    assert "redistribut" not in free
+    assert all(terms in each for each in (closed, labels, free))
+
+
+@pytest.mark.parametrize("task", ["pair", "reply", "comparison"])
+def test_texts_of_the_card_hold_for_simulated_annotators_too(task: str) -> None:
+    template = release_recipe._template()
+    assert "annotators" in template["summary"][task]
+    assert not re.search("people|person", f"{template['summary']} {template['card']['collection']}", re.IGNORECASE)
 
 
 def test_an_improbable_label_is_no_contradiction(campaign: Campaign) -> None:

@@ -382,6 +382,15 @@ def test_pairs_of_a_corpus_are_left_out_of_the_product() -> None:
         pair_lists(*given_lists, corpus=read_corpus(ROWS), n_cns=4)
 
 
+def test_lists_whose_pairs_all_occur_in_the_corpus_leave_nothing_to_judge() -> None:
+    with pytest.raises(InputError) as refused:
+        pair_lists(*lists([TESSOK, VELMARI], [ASK]), corpus=read_corpus(ROWS))
+    assert str(refused.value) == (
+        "all 2 pairs of --hs-file and --cn-file occur in --corpus, so none is left; --corpus names pairs to leave out: "
+        "give another one, or none"
+    )
+
+
 def test_lists_are_drawn_from_and_divide_evenly() -> None:
     given_lists = lists([OMBREY, TESSOK, VELMARI], [LIBRARY, LENT, BANNED, BREAD, ASK])
     material = pair_lists(*given_lists, n_hs=2, n_cns=4, seed=3)

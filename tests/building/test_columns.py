@@ -28,6 +28,24 @@ def test_every_column_is_described(section: Section) -> None:
             assert describe_column(config, column), (config, column)
 
 
+def test_descriptions_hold_for_given_ids_unvalidated_pairs_and_rating_methods() -> None:
+    assert describe_column("bronze", "valid") == (
+        "whether a validator confirmed the final label; false, too, if no validator saw the pair (`n_validators` is "
+        "then 0, if the dataset has this column)"
+    )
+    assert describe_column("replies", "reply_id") == (
+        "id of the reply: an id of the source, or `re-` and a hash of its item, system, normalised text and, if "
+        "present, `source_id`"
+    )
+    assert describe_column("replies", "strategy") == (
+        "intended strategy of the reply, such as `informative` or `denouncing`"
+    )
+    for config in ("ratings", "votes"):
+        assert describe_column(config, "strategy") == (
+            "rating method of the judge, such as `rubric` or `g-eval`; empty for other raters"
+        )
+
+
 def test_every_config_of_the_page_is_described_once() -> None:
     named = [config for section in (*dataset_sections(), *published_sections()) for config in section.configs]
     assert {describe_config(config) for config in named} == set(CONFIGS.values())

@@ -132,7 +132,11 @@ def test_a_missing_key_is_named_with_the_line_of_its_block(tmp_path: Path, remov
     ("old", "new", "message"),
     [
         ("Tiny", "5", ", line 3: title: Input should be a valid string (found 5)"),
-        ("languages: [en]", "languages: en", ", line 5: languages: Input should be a valid list (found 'en')"),
+        (
+            "languages: [en]",
+            "languages: en",
+            ", line 5: languages: expected a list, such as `languages: [en]` (found 'en')",
+        ),
         (
             "[text-retrieval]",
             "[]",

@@ -238,6 +238,27 @@ def test_bad_rule_files_are_named_with_their_line(tmp_path: Path, old: str, new:
     assert str(caught.value).removeprefix(path).startswith(message)
 
 
+FORM = "; a tier has the form {name: gold, agreement: [unanimous]}, its name is one of diamond, gold, silver, bronze"
+
+
+@pytest.mark.parametrize(
+    ("tiers", "message"),
+    [
+        (
+            "\n  - name: gold\n    agreement: unanimous\n",
+            "line 4: tiers.0.agreement: expected a list, such as `agreement: [unanimous]` (found 'unanimous')",
+        ),
+        (" {gold: {}}\n", "line 2: tiers: Input should be a valid list"),
+        (" [gold]\n", "line 2: tiers.0: Input should be a valid dictionary or instance of Tier (found 'gold')"),
+    ],
+)
+def test_messages_show_the_form_of_a_tier(tmp_path: Path, tiers: str, message: str) -> None:
+    path = _file(tmp_path, f"meaning: x\ntiers:{tiers}")
+    with pytest.raises(InputError) as caught:
+        load_tier_rule(path)
+    assert str(caught.value) == f"{path}, {message}{FORM}"
+
+
 def test_unknown_rules_are_refused() -> None:
     with pytest.raises(InputError, match=r"unknown tier rule 'strickt': did you mean 'strict'\? known are released, s"):
         load_tier_rule("strickt")

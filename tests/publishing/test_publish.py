@@ -1,5 +1,6 @@
 """`fcconan publish` with the real client and a stub of the Hub: requests and their order."""
 
+import hashlib
 import json
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,8 @@ import pytest
 import fcconan.publishing.hub
 from fcconan.data.manifest import read_manifest
 from fcconan.errors import InputError
+from fcconan.publishing.contents import Contents
+from fcconan.publishing.gate import check_permission
 from fcconan.publishing.publication import HubFailure
 from tests import small
 from tests.conftest import RunCli
@@ -60,7 +63,7 @@ def test_a_first_publication_creates_uploads_commits_once_and_tags(hub: Hub, bui
     repo = hub.repos[REPO]
     manifest = read_manifest(built / "labels")
     assert set(repo.files) == {".gitattributes", "manifest.json", *manifest["files"]}
-    for path in manifest["files"]:
+    for path in manifest["files"].keys() - {"README.md"}:
         assert repo.files[path] == (built / "labels" / path).read_bytes()
     assert [commit.title for commit in repo.commits] == [
         "initial commit",
@@ -74,6 +77,28 @@ def test_a_first_publication_creates_uploads_commits_once_and_tags(hub: Hub, bui
     assert leaked(hub) == []
     # Every large file is uploaded once.
     assert len(puts(hub)) == len({line.split("/")[-1] for line in puts(hub)}) == len(repo.large)
+
+
+def test_the_published_card_names_the_repository_and_the_tag(hub: Hub, built: Path, run_cli: RunCli) -> None:
+    local = (built / "labels" / "README.md").read_text()
+    done = run_cli("publish", built / "labels", REPO)
+    repo = hub.repos[REPO]
+    (tag,) = repo.tags
+    call = f'load_dataset("{REPO}", "gold", split="test", revision="{tag}")'
+    assert done.stdout.splitlines()[-1] == f"  datasets.{call}"
+    card = repo.files["README.md"].decode()
+    assert f"\nrows = {call}\n" in card
+    assert f'`gold` is the default: `load_dataset("{REPO}")` loads it, too.' in card
+    assert f"\nfcconan hydrate {REPO} --out FULL_FOLDER --recipe PATH/recipe.yaml\n" in card
+    assert f"a fingerprint of the content). It has the tag `{tag}` in this repository.\n" in card
+    assert "PATH_OR_REPOSITORY" not in card
+    # Nothing else differs from the card of the folder, which is unchanged.
+    back = card.replace(f', revision="{tag}"', "").replace(f" It has the tag `{tag}` in this repository.", "")
+    assert back.replace(REPO, "PATH_OR_REPOSITORY") == local == (built / "labels" / "README.md").read_text()
+    files = json.loads(repo.files["manifest.json"])["files"]
+    assert files["README.md"]["sha256"] == hashlib.sha256(card.encode()).hexdigest()
+    assert files["README.md"]["bytes"] == len(card.encode())
+    assert files | {"README.md": 0} == read_manifest(built / "labels")["files"] | {"README.md": 0}
 
 
 def test_a_second_publication_of_the_same_content_sends_nothing(hub: Hub, built: Path, run_cli: RunCli) -> None:
@@ -140,6 +165,27 @@ def test_restricted_text_is_refused_before_any_request(hub: Hub, built: Path, ru
     assert "would be public" in done.stderr
     assert "--private or --gated manual" in done.stderr
     assert hub.lines(writing=True) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "advice"),
+    [
+        (
+            "my-pairs",
+            "publish the output of `fcconan build PATH/recipe.yaml --labels-only --out FOLDER`; or, if everyone may "
+            "have the texts, set `redistributable: true` in the recipe and build the folder again; or, if you",
+        ),
+        ("fc-conan", "publish the output of `fcconan build fc-conan --labels-only --out FOLDER`; or, if you"),
+    ],
+)
+def test_the_refusal_names_a_command_that_runs(tmp_path: Path, name: str, advice: str) -> None:
+    contents = Contents(tmp_path, {"name": name, "kind": "pairs"}, {})
+    with pytest.raises(InputError) as refused:
+        check_permission(contents, {"pairs": ["hate_speech"]}, may_redistribute=False)
+    assert str(refused.value) == (
+        f"{name} contains text that must not be redistributed (pairs: hate_speech): {advice} have the right to "
+        "redistribute it, give --i-may-redistribute and --private or --gated manual"
+    )
 
 
 def test_the_gate_is_set_and_verified_before_the_upload(hub: Hub, built: Path) -> None:
@@ -278,6 +324,7 @@ def test_a_tag_is_never_moved(hub: Hub, built: Path) -> None:
     ):
         publish(built / "other", REPO, tag="v1.0")
     assert hub.lines(writing=True) == []
+    assert 'revision="v1.0")' in repo.files["README.md"].decode()
     publish(built / "labels", REPO, tag="v1.0")
     assert hub.lines(writing=True) == []
     # Another tag of the same content needs no commit.

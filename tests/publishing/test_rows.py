@@ -81,6 +81,14 @@ def test_rows_are_published(ratings: Path, hub: Hub) -> None:
         publish(ratings, "my-name/ratings", title="Others")
 
 
+def test_the_card_distinguishes_computed_and_given_ids(ratings: Path) -> None:
+    with stage_rows(ratings) as contents:
+        assert (
+            "\nIds of a prefix (`hs-`, `cn-`, `it-`, `re-`) and a hash were computed from the texts, and equal those "
+            "of every dataset\nwith the same texts. Other ids are those of the source.\n"
+        ) in contents.path("README.md").read_text()
+
+
 def test_the_digest_depends_on_the_rows_only(ratings: Path) -> None:
     def digest() -> str:
         with stage_rows(ratings) as contents:
@@ -313,7 +321,11 @@ def test_invalid_sources_and_options_are_refused(tmp_path: Path, built: Path, ra
     with pytest.raises(InputError, match="leave --about, --title and --drop-column out"):
         publish(built / "labels", "my-name/x", title="Mine")
     with pytest.raises(
-        InputError, match="was built with its texts: publish the output of `fcconan build small --labels-only`"
+        InputError,
+        match=(
+            r"was built with its texts: publish the output of "
+            r"`fcconan build PATH/recipe\.yaml --labels-only --out FOLDER`$"
+        ),
     ):
         publish(built / "full", "my-name/x", labels_only=True)
     with pytest.raises(InputError, match="--language 'English'"):

@@ -191,6 +191,17 @@ def test_votes_equal_the_released_columns(loaded: Loaded, mirror: Path) -> None:
     assert loaded["released", "votes", "test"] == expected
 
 
+def test_adjudicated_labels_are_those_of_the_only_decided_vote(loaded: Loaded) -> None:
+    """Tutorial 1 states this of all 129 pairs."""
+    votes: dict[str, list[str]] = {}
+    for vote in loaded["released", "votes", "test"]:
+        votes.setdefault(vote["pair_id"], []).append(vote["label"])
+    found = [pair for pair in loaded["released", "bronze", "test"] if pair["agreement"] == "adjudicated"]
+    assert len(found) == 129
+    for pair in found:
+        assert sorted(votes[pair["pair_id"]]) == sorted([pair["label"], "not_sure"])
+
+
 @pytest.mark.parametrize("tier", TIERS)
 def test_qrels_equal_the_labels(loaded: Loaded, tier: str) -> None:
     pairs = loaded["released", tier, "test"]

@@ -102,7 +102,8 @@ def pair_lists(
         seed: Seed of the samples.
 
     Raises:
-        InputError: A list is shorter than requested, or the number of pairs is not a multiple of the divisor.
+        InputError: A list is shorter than requested, all pairs occur in the corpus, or the number of pairs is not a
+            multiple of the divisor.
     """
     different = {"hs": _different(hs), "cn": _different(cns)}
     if n_hs is not None and n_hs > len(different["hs"]):
@@ -116,6 +117,11 @@ def pair_lists(
     for cn in order:
         total += sum((one["hs_id"], cn["cn_id"]) not in known for one in chosen_hs)
         pairs.append(total)
+    if order and not total and known:
+        raise InputError(
+            f"all {len(chosen_hs) * len(order)} pairs of --hs-file and --cn-file occur in --corpus, so none is left; "
+            "--corpus names pairs to leave out: give another one, or none"
+        )
     how = f"the list has {len(order)} different ones"
     if known:
         how += f", and {len(known)} of their pairs occur in the corpus"

@@ -21,9 +21,14 @@ def guidelines(campaign: Campaign, round_name: str, tool: str = "label-studio") 
     Args:
         campaign: The campaign.
         round_name: Name of the round.
-        tool: Annotation tool; sheets have columns instead of headings.
+        tool: Annotation tool. Sheets have columns instead of headings, and a section that explains how to fill them in.
     """
     where = f"in the column `{SHOWN}`" if tool == "csv" else f'under "{TITLES[SHOWN]}"'
+    text = _of_round(campaign, round_name, where)
+    return f"{text.rstrip()}\n\n{_of_sheet(campaign, round_name)}" if tool == "csv" else text
+
+
+def _of_round(campaign: Campaign, round_name: str, where: str) -> str:
     if campaign.shown(round_name) is None and round_name != VALIDATION:
         return _of_task(campaign)
     explained = campaign_template("validation.md" if round_name == VALIDATION else "review.md")
@@ -51,6 +56,16 @@ def campaign_template(name: str) -> str:
 def meanings(question: Question) -> list[tuple[str, str]]:
     """Returns labels or grades with their meanings, in order."""
     return list(question.options) or [(str(grade), meaning) for grade, meaning in question.grades]
+
+
+def _of_sheet(campaign: Campaign, round_name: str) -> str:
+    """Returns the section on the columns of a sheet."""
+    lines = []
+    for question in questions(campaign, round_name):
+        expected = ", ".join(f"`{name}`" for name, _ in question.options) or f"{question.low} to {question.high}"
+        decimals = f", with up to {question.decimals} decimals" if question.decimals else ""
+        lines.append(f"  - `{question.name}`: {expected}{decimals}")
+    return campaign_template("sheet.md").format(answers="\n".join(lines))
 
 
 def _of_task(campaign: Campaign) -> str:

@@ -1,8 +1,13 @@
 """`fcconan annotate export`."""
 
+import shlex
+from collections.abc import Mapping
+from typing import Any
+
 import typer
 
 from fcconan import services
+from fcconan.cli.annotate.next_step import line_of
 from fcconan.cli.command import Command
 
 
@@ -20,10 +25,17 @@ def _show(result: "services.SheetResult", verbose: bool) -> None:
         )
 
 
+def _next(values: Mapping[str, Any]) -> str:
+    # The campaign does not record exports, so its status would name `export` again.
+    command = f"fcconan annotate import {shlex.quote(str(values['campaign']))} FILES"
+    return line_of({"command": command, "reason": "after raters have filled in and returned the sheets"})
+
+
 COMMAND = Command(
     name="export",
     help="Write the sheets that raters fill in, for spreadsheets, Label Studio or Argilla, with the guidelines.",
     service="export_sheets",
     example="fcconan annotate export my-campaign --tool label-studio --out to-annotators",
     show=_show,
+    next_step=_next,
 )

@@ -40,7 +40,8 @@ def _note(imported: "Imported") -> str:
 
 COMMAND = Command(
     name="import",
-    help="Check the returned files of raters and add their answers to the campaign: those of all files or of none.",
+    help="Check the returned files of raters and add their answers to the campaign; if one file is invalid, nothing is "
+    "added.",
     service="import_answers",
     example="fcconan annotate import my-campaign returned/*.csv",
     show=_show,
