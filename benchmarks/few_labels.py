@@ -147,7 +147,7 @@ def released_ratings(
     """
     from fcconan import RateOptions, rate
     from fcconan.data import open_table
-    from fcconan.scoring import RatedReplies
+    from fcconan.scoring import Ratings
 
     replies = [row for row, _ in zip(open_table("replies", folder, split="test"), range(n), strict=False)]
     known = {str(row["reply_id"]) for row in replies}
@@ -163,7 +163,7 @@ def released_ratings(
     facts = [{name: row.get(name) for name in ("reply_id", "item_id", "system", "hs_id")} for row in replies]
     about = ("reply_id", "rater", "rater_kind", "aspect", "value", "low", "high", "higher_is_better", "reason")
     once = {(row["reply_id"], row["rater"], row["aspect"]): row for row in [*rows, *given]}
-    rated = RatedReplies([{name: row.get(name) for name in about} for row in once.values()], facts)
+    rated = Ratings([{name: row.get(name) for name in about} for row in once.values()], facts)
     items, systems = np.unique(rated.items, return_inverse=True)[1], np.array(rated.systems)
     for rater in raters:
         for aspect in ASPECTS:

@@ -49,7 +49,7 @@ from fcconan.cli.output import print_table
 from fcconan.data.files import read_rows
 from fcconan.data.ids import make_cn_id, make_hs_id
 from fcconan.errors import InputError
-from fcconan.reporting import table_of
+from fcconan.reporting import make_table
 from fcconan.retrieval.dense import SentenceEncoder
 from fcconan.retrieval.propagation import PairPropagation
 from fcconan.retrieval.systems import TrainingPair
@@ -421,7 +421,7 @@ def main() -> None:
             {key: " ".join(map(str, cell)) if isinstance(cell, list) else cell for key, cell in row.items()}
             for row in found[part]
         ]
-        print_table(table_of(part, shown, columns))
+        print_table(make_table(part, shown, columns))
     if arguments.json:
         arguments.json.write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
 

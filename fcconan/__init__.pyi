@@ -17,7 +17,7 @@ from .retrieval import (
     Retriever as Retriever,
 )
 from .scoring import (
-    RatedReplies as RatedReplies,
+    Ratings as Ratings,
     ScoreTable as ScoreTable,
     evaluate_run as evaluate_run,
     rank_systems as rank_systems,

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from fcconan.data.ids import short_hash
-from fcconan.data.leakage import codes_of_row, simplified
+from fcconan.data.leakage import message_codes, simplify_text
 
 
 def code_table(rows: Iterable[Mapping[str, Any]], copies: Iterable[Mapping[str, Any]]) -> str:
@@ -19,13 +19,13 @@ def code_table(rows: Iterable[Mapping[str, Any]], copies: Iterable[Mapping[str, 
     codes: dict[str, set[str]] = defaultdict(set)
     of_reply: dict[str, set[str]] = defaultdict(set)
     for row in rows:
-        codes[simplified(row["hate_speech"])].update(codes_of_row(row))
-        of_reply[simplified(row["counter_narrative"])].update(codes_of_row(row))
+        codes[simplify_text(row["hate_speech"])].update(message_codes(row))
+        of_reply[simplify_text(row["counter_narrative"])].update(message_codes(row))
     votes: dict[str, Counter[str]] = defaultdict(Counter)
     for row in copies:
-        message = simplified(row["hate_speech"])
+        message = simplify_text(row["hate_speech"])
         if message not in codes:
-            votes[message].update(of_reply.get(simplified(row["counter_narrative"]), ()))
+            votes[message].update(of_reply.get(simplify_text(row["counter_narrative"]), ()))
     for message, counts in votes.items():
         most = max(counts.values(), default=0)
         codes[message] = {code for code, count in counts.items() if count == most}

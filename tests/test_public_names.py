@@ -43,7 +43,7 @@ WRITTEN = {
     "fcconan.judging.calibration.scores": ["CorrelationScore"],
     "fcconan.judging.comparison.summary": ["ComparisonSummary"],
     "fcconan.annotation.active_learning.stopping": ["Estimate"],
-    "fcconan.annotation.assignment.assignments": ["Spread"],
+    "fcconan.annotation.assignment.assignments": ["Balance"],
     "fcconan.annotation.simulation.forecast": ["Pace"],
     "fcconan.annotation.qualification": ["Result"],
     "fcconan.annotation.imports": ["Imported"],
@@ -52,15 +52,15 @@ WRITTEN = {
 }
 # Functions whose dictionaries are written, or handed to what writes them.
 BUILT = {
-    "annotation/adjudication.py": ["counts_of"],
-    "annotation/simulation/forecast.py": ["expected", "_labels", "_grades", "_summed"],
+    "annotation/adjudication.py": ["count_outcomes"],
+    "annotation/simulation/forecast.py": ["simulate_campaigns", "_labels", "_grades", "_summed"],
     "annotation/pair_scoring/scores.py": ["scoring_summary"],
-    "annotation/quality.py": ["mean_of_subsets", "disputed_units"],
+    "annotation/quality.py": ["subset_means", "disputed_units"],
     "annotation/active_learning/queue.py": ["queue_summary"],
     "building/cards.py": ["pair_statistics", "reply_statistics", "statistics"],
     "services/answer_log.py": ["show_answers"],
     "services/connections.py": ["usage_of"],
-    "annotation/progress.py": ["progress_of"],
+    "annotation/progress.py": ["campaign_progress"],
     "generation/finetuning/search.py": ["plan"],
     "generation/finetuning/run.py": ["train_with_rate", "metrics"],
     "models/dry_run.py": ["summary", "as_dict"],

@@ -120,13 +120,13 @@ def texts(side: str, count: int, words: int) -> dict[str, str]:
 def run_case(case: str, options: argparse.Namespace, folder: Path) -> dict[str, Any]:
     """Run one case in this process and return its measurements."""
     from fcconan.annotation.pair_scoring.scorers import TfIdfScorer, VectorScorer
-    from fcconan.annotation.pair_scoring.scores import plan, scoring_summary
+    from fcconan.annotation.pair_scoring.scores import plan_scoring, scoring_summary
     from fcconan.parallel import open_workers, run_shards
 
     kind, workers, more, kill = CASES[case]
     scorer: Scorer = TfIdfScorer() if options.scorer == "tfidf" else VectorScorer(PseudoRandomEncoder())
     hs = texts("hs", options.hs * (options.times if more else 1), 15)
-    work, parts = plan(hs, texts("cn", options.cns, 25), scorer, folder / "scores", rows_per_shard=options.rows)
+    work, parts = plan_scoring(hs, texts("cn", options.cns, 25), scorer, folder / "scores", rows_per_shard=options.rows)
     measured = Measured(work)
     with ExitStack() as stack:
         place: dict[str, Any] = {"jobs": workers}

@@ -1,50 +1,50 @@
 from .active_learning.features import (
-    problem_of as problem_of,
+    build_problem as build_problem,
     read_positive as read_positive,
     read_scores as read_scores,
 )
 from .active_learning.queue import (
     Batch as Batch,
     Queue as Queue,
+    make_batch as make_batch,
     queue_summary as queue_summary,
-    step as step,
 )
 from .active_learning.reply_selection import (
     ReplyQueue as ReplyQueue,
-    known_probabilities as known_probabilities,
     select_replies as select_replies,
     selection_summary as selection_summary,
+    stored_probabilities as stored_probabilities,
 )
 from .adjudication import (
     Outcome as Outcome,
     adjudicate as adjudicate,
-    counts_of as counts_of,
-    decisions_of_persons as decisions_of_persons,
+    count_outcomes as count_outcomes,
     final_labels as final_labels,
+    human_decisions as human_decisions,
 )
 from .assignment.assignments import (
-    Spread as Spread,
+    Balance as Balance,
     derived_seed as derived_seed,
-    spread_of as spread_of,
+    measure_balance as measure_balance,
 )
 from .assignment.reassignment import (
     reassign as reassign,
 )
 from .assignment.rounds import (
-    Plan as Plan,
-    done_in as done_in,
-    items_of as items_of,
+    RoundPlan as RoundPlan,
+    completed_assignments as completed_assignments,
     make_round as make_round,
     review_cases as review_cases,
+    units_by_rater as units_by_rater,
 )
 from .assignment.validators import (
-    options_of as options_of,
     plan_validation as plan_validation,
+    validation_options as validation_options,
     write_plan as write_plan,
 )
 from .attention import (
+    attention_checks as attention_checks,
     check_families as check_families,
-    checks as checks,
     family_notes as family_notes,
 )
 from .campaigns import (
@@ -59,7 +59,7 @@ from .campaigns import (
 from .disagreements import (
     DISCARD as DISCARD,
     conflict_rows as conflict_rows,
-    merged as merged,
+    merge_decisions as merge_decisions,
     read_conflicts as read_conflicts,
     write_conflicts as write_conflicts,
 )
@@ -73,56 +73,56 @@ from .pair_scoring.lists import (
     read_lists as read_lists,
 )
 from .pair_scoring.scorers import (
-    Asking as Asking,
     JudgeScorer as JudgeScorer,
+    RequestSettings as RequestSettings,
     Scorer as Scorer,
-    named as named,
-    pairs_of as pairs_of,
+    make_scorer as make_scorer,
+    pair_rows as pair_rows,
 )
 from .pair_scoring.scores import (
-    Scoring as Scoring,
-    Selection as Selection,
-    plan as plan,
+    PairSelection as PairSelection,
+    ScoringJob as ScoringJob,
+    plan_scoring as plan_scoring,
     scoring_summary as scoring_summary,
 )
 from .progress import (
-    progress_of as progress_of,
+    campaign_progress as campaign_progress,
 )
 from .qualification import (
+    assign_qualification as assign_qualification,
     join as join,
     leave as leave,
     qualify as qualify,
-    quiz_round as quiz_round,
 )
 from .quality import (
     agreement_rows as agreement_rows,
     disputed_units as disputed_units,
-    mean_of_subsets as mean_of_subsets,
-    rated as rated,
+    reliability_data as reliability_data,
+    subset_means as subset_means,
 )
 from .release_recipe import (
-    Written as Written,
+    WrittenDataset as WrittenDataset,
     write_dataset as write_dataset,
 )
 from .sampling.combinations import (
-    WHY as WHY,
-    Material as Material,
+    COUNT_DESCRIPTIONS as COUNT_DESCRIPTIONS,
+    CampaignContent as CampaignContent,
     Neighbours as Neighbours,
-    construct as construct,
+    sample_pairs as sample_pairs,
 )
 from .sampling.corpus import (
     Corpus as Corpus,
+    default_encoder as default_encoder,
     neighbour_finder as neighbour_finder,
     read_corpus as read_corpus,
-    usual_encoder as usual_encoder,
 )
 from .sampling.gold_questions import (
-    add_known as add_known,
+    add_gold_questions as add_gold_questions,
 )
 from .sampling.lists import (
     comparison_units as comparison_units,
+    create_campaign as create_campaign,
     list_texts as list_texts,
-    make_once as make_once,
     pair_lists as pair_lists,
     read_list as read_list,
     reply_units as reply_units,
@@ -130,27 +130,27 @@ from .sampling.lists import (
 from .simulation.forecast import (
     Pace as Pace,
     Panel as Panel,
-    effort as effort,
-    expected as expected,
+    estimate_effort as estimate_effort,
     measured_pace as measured_pace,
+    simulate_campaigns as simulate_campaigns,
     simulated_pace as simulated_pace,
 )
 from .simulation.raters import (
-    Behaviour as Behaviour,
-    Behaviours as Behaviours,
-    behaviours_of as behaviours_of,
+    AnnotatorModel as AnnotatorModel,
+    AnnotatorModels as AnnotatorModels,
+    annotator_models as annotator_models,
     check_names as check_names,
-    named_raters as named_raters,
-    read_behaviours as read_behaviours,
+    known_raters as known_raters,
+    read_annotator_models as read_annotator_models,
 )
 from .simulation.sheets import (
     POSITIVE_RATE as POSITIVE_RATE,
-    Truth as Truth,
-    draw_truth as draw_truth,
-    filled_in as filled_in,
-    read_truth as read_truth,
-    right_shares as right_shares,
-    sheets as sheets,
+    GroundTruth as GroundTruth,
+    count_correct as count_correct,
+    make_sheets as make_sheets,
+    read_ground_truth as read_ground_truth,
+    sample_ground_truth as sample_ground_truth,
+    simulate_answers as simulate_answers,
 )
 from .tools.exchange import (
     export as export,
@@ -160,10 +160,10 @@ from .tools.exchange import (
 )
 from .validation import (
     STATES as STATES,
-    validated_things as validated_things,
     validation_summary as validation_summary,
+    validation_targets as validation_targets,
 )
 from .votes import (
     answers_of as answers_of,
-    votes_of as votes_of,
+    current_votes as current_votes,
 )

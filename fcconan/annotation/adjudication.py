@@ -30,8 +30,8 @@ from typing import Any
 
 from fcconan.annotation.campaigns import LABEL, MAIN, Campaign, Decision
 from fcconan.annotation.dawid_skene import posterior_labels
-from fcconan.annotation.votes import NOT_SURE, answers_of, votes_of
-from fcconan.building import grouped
+from fcconan.annotation.votes import NOT_SURE, answers_of, current_votes
+from fcconan.building import group_values
 from fcconan.errors import InputError
 
 BY_VOTES, BY_RULE = "votes", "rule"
@@ -147,7 +147,7 @@ def adjudicate(
     """
     labels = final_labels(campaign)
     answered = {(rater, unit) for rater, unit, _ in answers_of(campaign, rounds)}
-    asked = grouped(
+    asked = group_values(
         (each.unit_id, each.rater)
         for name in rounds
         for each in campaign.assignments(name)
@@ -155,11 +155,11 @@ def adjudicate(
     )
     votes = {
         unit: {rater: str(value) for rater, value in given.items()}
-        for unit, given in votes_of(campaign, rounds)[LABEL].items()
+        for unit, given in current_votes(campaign, rounds)[LABEL].items()
     }
     kept = {
         each.unit_id: replace(each, votes=_seen(votes, each.unit_id)) if each.votes is None else each
-        for each in (decisions_of_persons(campaign) if persons is None else persons)
+        for each in (human_decisions(campaign) if persons is None else persons)
     }
     model = MODELS[method]
     found = model(votes, labels) if model and votes else None
@@ -199,12 +199,12 @@ def _seen(votes: Mapping[str, Mapping[str, str]], unit: str) -> str:
     return " ".join(sorted(votes.get(unit, {}).values()))
 
 
-def decisions_of_persons(campaign: Campaign) -> list[Decision]:
+def human_decisions(campaign: Campaign) -> list[Decision]:
     """Returns the decisions of persons in `decisions.jsonl`."""
     return [each for each in campaign.decisions().values() if each.by not in (BY_VOTES, BY_RULE)]
 
 
-def counts_of(outcome: Outcome | None) -> dict[str, Any]:
+def count_outcomes(outcome: Outcome | None) -> dict[str, Any]:
     """Returns the number of units by label, by reason of the label or discard, and by kind of conflict.
 
     Args:

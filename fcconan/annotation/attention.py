@@ -29,9 +29,9 @@ import numpy.typing as npt
 from fcconan.annotation.assignment.rounds import recorded_options
 from fcconan.annotation.campaigns import MAIN, Assignment, Campaign, Key, Row, Unit
 from fcconan.annotation.qualification import is_right
-from fcconan.annotation.votes import NOT_SURE, Value, answers_of, votes_of
-from fcconan.building import grouped
-from fcconan.data import counted
+from fcconan.annotation.votes import NOT_SURE, Value, answers_of, current_votes
+from fcconan.building import group_values
+from fcconan.data import count_noun
 from fcconan.scoring import LEVEL, Family, holm, middle_ranks, p_floor
 
 Place = tuple[str, int]  # a stratum, and a block in it
@@ -77,11 +77,11 @@ def courses(campaign: Campaign, rounds: Sequence[str] = (MAIN,)) -> dict[str, li
                 values = {aspect: answer.value for aspect, answer in given.items()}
                 seconds = max((one.seconds for one in given.values() if one.seconds), default=None)
                 found[each.key] = Judged(each.unit_id, values, seconds, place)
-    by_rater = grouped((rater, judged) for (rater, _), judged in found.items())
+    by_rater = group_values((rater, judged) for (rater, _), judged in found.items())
     return {rater: by_rater[rater] for rater in campaign.raters() if rater in by_rater}
 
 
-def checks(
+def attention_checks(
     campaign: Campaign,
     rounds: Sequence[str] = (MAIN,),
     *,
@@ -113,7 +113,7 @@ def checks(
     """
     found: list[Row] = []
     mine = courses(campaign, rounds)
-    votes = votes_of(campaign, rounds, roles=("item", "anchor"))
+    votes = current_votes(campaign, rounds, roles=("item", "anchor"))
     units = campaign.units()
     seconds = {rater: [each.seconds for each in course] for rater, course in mine.items()}
     threshold = too_fast if too_fast is not None else fast_threshold([*seconds.values()])
@@ -151,7 +151,7 @@ def family_notes(families: Sequence[Family], permutations: int) -> list[str]:
     """
     return [
         f"No check of {family.name} can be significant: its smallest corrected p is {family.floor:.3g} for "
-        f"{counted(family.n_tests, 'test')} of {permutations} random orders; raise --resamples to "
+        f"{count_noun(family.n_tests, 'test')} of {permutations} random orders; raise --resamples to "
         f"{math.ceil(family.n_tests / LEVEL)} or more."
         for family in families
         if family.floor is not None and family.floor > LEVEL

@@ -30,7 +30,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from fcconan.annotation.lookups import Lookup
-from fcconan.data import YamlFile, explain, locked, new_folder, read_rows, write_whole
+from fcconan.data import YamlFile, explain_error, locked, new_folder, read_rows, write_whole
 from fcconan.errors import InputError
 from fcconan.judging import Task, dump_task, load_task
 
@@ -241,7 +241,7 @@ class Campaign:
             self.settings = Settings.model_validate(file.data)
         except ValidationError as error:
             keys = list(Settings.model_fields)
-            raise InputError(explain(file, error, whole="the campaign", known_keys=lambda _: keys)) from error
+            raise InputError(explain_error(file, error, whole="the campaign", known_keys=lambda _: keys)) from error
         self.task: Task = load_task(folder / "task.yaml")
 
     @property

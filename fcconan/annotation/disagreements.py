@@ -144,7 +144,7 @@ def read_conflicts(path: Path, campaign: Campaign, outcome: Outcome, by: str) ->
     return found
 
 
-def merged(before: Sequence[Decision], new: Sequence[Decision], *, changes: bool = False) -> list[Decision]:
+def merge_decisions(before: Sequence[Decision], new: Sequence[Decision], *, changes: bool = False) -> list[Decision]:
     """Merges new decisions of a person with earlier ones.
 
     Args:

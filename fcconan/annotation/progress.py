@@ -4,13 +4,13 @@ import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from fcconan.annotation.active_learning.reply_selection import known_probabilities
+from fcconan.annotation.active_learning.reply_selection import stored_probabilities
 from fcconan.annotation.adjudication import adjudicate
-from fcconan.annotation.assignment.rounds import done_in, recorded_options
+from fcconan.annotation.assignment.rounds import completed_assignments, recorded_options
 from fcconan.annotation.campaigns import QUALIFICATION, VALIDATION, Campaign, Rater, round_options
-from fcconan.annotation.validation import validated_things, verdicts
-from fcconan.building import grouped
-from fcconan.data import counted
+from fcconan.annotation.validation import validation_targets, verdicts
+from fcconan.building import group_values
+from fcconan.data import count_noun
 
 IMPORT = "import FILES"
 
@@ -72,7 +72,7 @@ class Progress:
     next: Step
 
 
-def progress_of(campaign: Campaign) -> Progress:
+def campaign_progress(campaign: Campaign) -> Progress:
     """Returns the state of a campaign.
 
     Args:
@@ -87,7 +87,7 @@ def progress_of(campaign: Campaign) -> Progress:
     judged = _judged(campaign)
     assigned = {each.unit_id for name in judged for each in campaign.assignments(name) if not each.withdrawn}
     answered = {each.unit_id for each in campaign.answers().values() if each.round in judged and each.value is not None}
-    labelled = validated_things(campaign, judged) if judged else {}
+    labelled = validation_targets(campaign, judged) if judged else {}
     confirmed = [each for each in verdicts(campaign, judged).values() if each.state == "agreed"] if labelled else []
     units = {
         "all": len(items),
@@ -119,9 +119,9 @@ def _judged(campaign: Campaign) -> list[str]:
 
 
 def _shares(campaign: Campaign, name: str, raters: Mapping[str, Rater]) -> list[Share]:
-    done = done_in(campaign, name)
+    done = completed_assignments(campaign, name)
     there = [each for each in campaign.assignments(name) if not each.withdrawn or each.key in done]
-    theirs = grouped((each.rater, each.key) for each in there)
+    theirs = group_values((each.rater, each.key) for each in there)
     imports = [one for one in campaign.imports() if one.round == name]
     shares = []
     for rater, keys in theirs.items():
@@ -164,7 +164,7 @@ def _next(
     if not judged:
         return "assign", "nothing is assigned"
     if any(name.startswith("queue-") for name in judged) and units["assigned"] < units["all"]:
-        options = " --budget N" if known_probabilities(campaign) else ""
+        options = " --budget N" if stored_probabilities(campaign) else ""
         return f"queue{options}", "all queues are answered, and further units can be chosen"
     rounds = "" if judged == ["main"] else f" {round_options(judged)}"
     if campaign.task.labels:
@@ -177,7 +177,7 @@ def _next(
     named = "" if campaign.task.labels else rounds
     if validators and units["labelled"] and VALIDATION not in campaign.rounds():
         labelled = units["labelled"]
-        return f"validate{named}", f"{counted(labelled, 'unit')} {'is' if labelled == 1 else 'are'} not validated"
+        return f"validate{named}", f"{count_noun(labelled, 'unit')} {'is' if labelled == 1 else 'are'} not validated"
     if units["labelled"] and any(each.state == "outdated" for each in verdicts(campaign, judged).values()):
         return "validate --extend", "labels have changed since validators saw them"
     reason = "all steps are done" if units["confirmed"] else "all answers are in, and nothing is validated"
@@ -192,7 +192,7 @@ def _without_open(
     The result is None for the qualification test and for batches of a budget, which need all answers.
     """
     name = next(share.round for share in shares if share.open)
-    is_batch = name.startswith("queue-") and known_probabilities(campaign)
+    is_batch = name.startswith("queue-") and stored_probabilities(campaign)
     if name == QUALIFICATION or is_batch or not units["answered"]:
         return None
     complete = [replace(share, open=0) if share.round == name else share for share in shares]
@@ -202,7 +202,7 @@ def _without_open(
 def _collect(shares: Sequence[Share]) -> tuple[str, str]:
     """Returns the step that collects the open units of a round, and its reason."""
     name, number = shares[0].round, sum(share.open for share in shares)
-    units = counted(number, "unit")
+    units = count_noun(number, "unit")
     pending = [share for share in shares if share.open]
     if gone := [share.rater for share in pending if share.state in ("left", "failed")]:
         reason = f"{', '.join(gone)} left open units in the round {name}"

@@ -12,7 +12,7 @@ from typing import Any
 from fcconan.annotation.assignment.assignments import derived_seed
 from fcconan.annotation.assignment.sequence import Sessions, in_order
 from fcconan.annotation.campaigns import QUALIFICATION, Answer, Assignment, Campaign, Rater, Role, Unit
-from fcconan.building import grouped
+from fcconan.building import group_values
 from fcconan.errors import InputError
 
 _PSEUDONYM = re.compile(r"[A-Za-z0-9]+([_-][A-Za-z0-9]+)*")
@@ -72,7 +72,9 @@ def leave(raters: Mapping[str, Rater], names: Sequence[str]) -> dict[str, Rater]
     return found
 
 
-def quiz_round(campaign: Campaign, *, session_size: int | None = None, seed: int | None = None) -> list[Assignment]:
+def assign_qualification(
+    campaign: Campaign, *, session_size: int | None = None, seed: int | None = None
+) -> list[Assignment]:
     """Assigns the qualification test to invited raters who do not have it, and writes the round; call it within
     `campaign.changing`.
 
@@ -153,7 +155,7 @@ def qualify(campaign: Campaign, *, pass_mark: float = 0.8, within: float = 0.0) 
     """
     if within and campaign.task.labels:
         raise InputError(f"--tolerance is {within:g}: give it for grades only")
-    asked = grouped((each.rater, each.unit_id) for each in campaign.assignments(QUALIFICATION))
+    asked = group_values((each.rater, each.unit_id) for each in campaign.assignments(QUALIFICATION))
     raters, units = campaign.raters(), campaign.units()
     answers = {(each.rater, each.unit_id, each.aspect): each for each in campaign.answers(QUALIFICATION).values()}
     results = []

@@ -13,12 +13,12 @@ import numpy as np
 
 from fcconan.annotation.campaigns import Campaign, Row
 from fcconan.annotation.votes import Value, Votes, item_of
-from fcconan.building import grouped
+from fcconan.building import group_values
 from fcconan.scoring import (
     AGREEMENT_COEFFICIENTS,
     LARGEST_DOMAIN,
     NOMINAL_COEFFICIENTS,
-    RatedByMany,
+    ReliabilityData,
     krippendorff_alpha,
     measure_agreement,
 )
@@ -27,7 +27,7 @@ from fcconan.scoring import (
 _GRADED = ("krippendorff_ordinal", "krippendorff_interval")
 
 
-def rated(campaign: Campaign, votes: Votes) -> list[RatedByMany]:
+def reliability_data(campaign: Campaign, votes: Votes) -> list[ReliabilityData]:
     """Returns the reliability data of each aspect; labels are encoded by their number in the task.
 
     Args:
@@ -50,7 +50,9 @@ def rated(campaign: Campaign, votes: Votes) -> list[RatedByMany]:
             domain = np.unique(values[~np.isnan(values)]).tolist() or whole if scale.decimals else whole
         items = [item_of(units[unit]) for unit in given]
         tables.append(
-            RatedByMany(aspect, names, values, domain, coefficients, ordered=bool(campaign.task.aspects), items=items)
+            ReliabilityData(
+                aspect, names, values, domain, coefficients, ordered=bool(campaign.task.aspects), items=items
+            )
         )
     return tables
 
@@ -85,7 +87,7 @@ def agreement_rows(
     """
     rows: list[Row] = []
     draws = {"resamples": resamples, "seed": seed, "confidence": confidence}
-    for table in rated(campaign, votes):
+    for table in reliability_data(campaign, votes):
         rows += _rows(table, range(len(table.raters)), None, draws)
         for who, columns in _subsets(table).items():
             rows += [
@@ -93,22 +95,26 @@ def agreement_rows(
             ]
         for number, label in enumerate(campaign.task.labels):
             chosen = np.where(np.isnan(table.values), np.nan, table.values == number)
-            one = RatedByMany(table.aspect, table.raters, chosen, [0.0, 1.0], NOMINAL_COEFFICIENTS, items=table.items)
+            one = ReliabilityData(
+                table.aspect, table.raters, chosen, [0.0, 1.0], NOMINAL_COEFFICIENTS, items=table.items
+            )
             found = _rows(one, range(len(table.raters)), None, draws)
             rows += [row | {"level": "label", "label": label.name} for row in found if row["level"] == "overall"]
     return [{"label": None} | row for row in rows]
 
 
-def _subsets(table: RatedByMany) -> dict[tuple[int, ...], list[int]]:
+def _subsets(table: ReliabilityData) -> dict[tuple[int, ...], list[int]]:
     """Returns the units of each set of two or more raters who judged exactly them; smaller sets of raters come
     first.
     """
     there = ~np.isnan(table.values)
-    found = grouped((tuple(np.flatnonzero(raters).tolist()), column) for column, raters in enumerate(there.T))
+    found = group_values((tuple(np.flatnonzero(raters).tolist()), column) for column, raters in enumerate(there.T))
     return {who: found[who] for who in sorted(found, key=lambda who: (len(who), who)) if len(who) > 1}
 
 
-def _rows(table: RatedByMany, who: Sequence[int], columns: Sequence[int] | None, draws: dict[str, Any]) -> list[Row]:
+def _rows(
+    table: ReliabilityData, who: Sequence[int], columns: Sequence[int] | None, draws: dict[str, Any]
+) -> list[Row]:
     chosen = range(table.values.shape[1]) if columns is None else columns
     values = table.values[np.ix_(list(who), list(chosen))]
     raters = [table.raters[rater] for rater in who]
@@ -139,13 +145,15 @@ def _rows(table: RatedByMany, who: Sequence[int], columns: Sequence[int] | None,
     return rows
 
 
-def mean_of_subsets(rows: Sequence[Row]) -> list[Row]:
+def subset_means(rows: Sequence[Row]) -> list[Row]:
     """Returns mean and population standard deviation of each coefficient over the subsets with a value.
 
     Args:
         rows: Result of `agreement_rows`.
     """
-    found = grouped(((row["aspect"], row["coefficient"]), row["value"]) for row in rows if row["level"] == "subset")
+    found = group_values(
+        ((row["aspect"], row["coefficient"]), row["value"]) for row in rows if row["level"] == "subset"
+    )
     means = []
     for (aspect, coefficient), values in found.items():
         there = [value for value in values if value is not None]

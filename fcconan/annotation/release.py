@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 
-from fcconan.annotation.active_learning.reply_selection import known_probabilities
+from fcconan.annotation.active_learning.reply_selection import stored_probabilities
 from fcconan.annotation.adjudication import BY_RULE, BY_VOTES, DAWID_SKENE, RULE, adjudicate
 from fcconan.annotation.campaigns import (
     LABEL,
@@ -29,8 +29,8 @@ from fcconan.annotation.campaigns import (
     round_options,
 )
 from fcconan.annotation.validation import Verdict, verdicts
-from fcconan.annotation.votes import NOT_SURE, answers_of, votes_of
-from fcconan.building import ABOUT_CN, ABOUT_HS, CAMPAIGN_COLUMNS, grouped
+from fcconan.annotation.votes import NOT_SURE, answers_of, current_votes
+from fcconan.building import ABOUT_CN, ABOUT_HS, CAMPAIGN_COLUMNS, group_values
 from fcconan.data import VOTE_LABELS, Columns, make_cn_id, make_hs_id
 from fcconan.errors import InputError
 
@@ -88,7 +88,7 @@ def published_rows(campaign: Campaign, rounds: Sequence[str] = (MAIN,)) -> Publi
     given = answers_of(campaign, rounds)
     asked = product(units, campaign.raters(), campaign.aspects)
     keys = ((rater, unit, aspect) for unit, rater, aspect in asked)
-    answers = grouped((key[1], given[key]) for key in keys if key in given)
+    answers = group_values((key[1], given[key]) for key in keys if key in given)
     judged = {unit for unit, said in answers.items() if any(each.value is not None for each in said)}
     unjudged = units.keys() - judged
     elsewhere = [
@@ -128,7 +128,7 @@ def published_rows(campaign: Campaign, rounds: Sequence[str] = (MAIN,)) -> Publi
         rows["grades"] = [{"reply_id": unit} | _confirmed(verdict) for unit, verdict in found.items()]
     rows = {name: held for name, held in rows.items() if held or name not in ("labels", "grades")}
     columns = {name: {column: TYPES.get(column, "string") for column in CAMPAIGN_COLUMNS[name]} for name in rows}
-    if "ratings" in columns and not known_probabilities(campaign):
+    if "ratings" in columns and not stored_probabilities(campaign):
         del columns["ratings"]["selection_probability"]
     known = {column for name in rows for column in CAMPAIGN_COLUMNS[name]} | {"source_ids"}
     unpublished = {name for row in campaign.texts().values() for name in row} - known
@@ -207,7 +207,7 @@ def _final_labels(campaign: Campaign, rounds: Sequence[str]) -> Callable[[str], 
     Raises:
         InputError: The votes do not give the final labels.
     """
-    votes, decisions = votes_of(campaign, rounds)[LABEL], campaign.decisions()
+    votes, decisions = current_votes(campaign, rounds)[LABEL], campaign.decisions()
     _check_decisions(campaign, rounds, votes)
 
     def final(unit: str) -> tuple[str | None, str | None]:
@@ -277,7 +277,7 @@ def _judged_replies(
         for name in {answer.round for answer in given}
         for each in campaign.assignments(name)
     }
-    chances = known_probabilities(campaign)
+    chances = stored_probabilities(campaign)
     judged = []
     for answer in given:
         unit, by = units[answer.unit_id], _by(answer, raters[answer.rater].role)

@@ -10,8 +10,8 @@ import yaml
 from fcconan.annotation.campaigns import MAIN, Campaign, Row
 from fcconan.annotation.release import Published, published_rows, without_label
 from fcconan.annotation.tools.guidelines import campaign_template
-from fcconan.building import TIER_RULES, Recipe, TierRule, builder_of, load_recipe, load_tier_rule
-from fcconan.data import RowWriter, YamlFile, new_folder, sha256_of
+from fcconan.building import TIER_RULES, Recipe, TierRule, find_builder, load_recipe, load_tier_rule
+from fcconan.data import RowWriter, YamlFile, file_sha256, new_folder
 from fcconan.errors import InputError
 
 RECIPE = "recipe.yaml"
@@ -27,7 +27,7 @@ NOT_STATED = ("hate_speech", "counter_narratives")  # derived from the rows
 
 
 @dataclass(frozen=True)
-class Written:
+class WrittenDataset:
     """The written dataset.
 
     Attributes:
@@ -58,7 +58,7 @@ def write_dataset(
     rule: str | None = None,
     rounds: Sequence[str] = (MAIN,),
     synthetic: bool = False,
-) -> Written:
+) -> WrittenDataset:
     """Writes the data files and the recipe of a campaign, and builds the dataset in memory as a check.
 
     Files of an earlier run are replaced. Edited keys of the recipe are retained.
@@ -96,7 +96,7 @@ def write_dataset(
             _copy_others(out, stage)
     except OSError as error:
         raise InputError(f"{out} cannot be written ({error.strerror}): choose another --out") from error
-    return Written(
+    return WrittenDataset(
         out / RECIPE,
         data["expect"]["rows"],
         data["expect"]["facts"],
@@ -162,7 +162,7 @@ def _recipe(campaign: Campaign, out: Path, published: Published, synthetic: bool
     data["sources"] = {
         key: {
             "path": f"{key}.csv",
-            "sha256": sha256_of(out / f"{key}.csv"),
+            "sha256": file_sha256(out / f"{key}.csv"),
             "columns": {column: column for column in columns},
         }
         for key, columns in published.columns.items()
@@ -213,7 +213,7 @@ def _built_counts(
     recipe: Recipe, files: dict[str, Path], rule: str | None
 ) -> tuple[dict[str, dict[str, int]], dict[str, int]]:
     """Returns the rows by config and split of the built dataset, and its further counts."""
-    built = builder_of(recipe, rule)(files)
+    built = find_builder(recipe, rule)(files)
     counted: dict[str, dict[str, int]] = {}
     for table in built.tables:
         table.check()

@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 
 from fcconan.annotation.campaigns import LABEL, MAIN, VALIDATION, Answer, Assignment, Campaign, Row
-from fcconan.annotation.votes import item_of, votes_of
-from fcconan.building import grouped
+from fcconan.annotation.votes import current_votes, item_of
+from fcconan.building import group_values
 
 AGREE, DISAGREE = "agree", "disagree"
 COEFFICIENTS = ("raw", "cohen", "krippendorff_nominal")
@@ -97,7 +97,7 @@ class ShownAssignment:
         return {AGREE: "agreed", DISAGREE: "disagreed"}.get(str(self.answer.value), "skipped")
 
 
-def validated_things(campaign: Campaign, rounds: Sequence[str] = (MAIN,)) -> dict[str, Row]:
+def validation_targets(campaign: Campaign, rounds: Sequence[str] = (MAIN,)) -> dict[str, Row]:
     """Returns the labels or grades to validate, by unit, in the order of the units.
 
     Args:
@@ -112,7 +112,7 @@ def validated_things(campaign: Campaign, rounds: Sequence[str] = (MAIN,)) -> dic
         decisions = campaign.decisions()
         labels = {unit: decisions[unit].label for unit in campaign.units() if unit in decisions}
         return {unit: {LABEL: label} for unit, label in labels.items() if label is not None}
-    votes = votes_of(campaign, rounds)
+    votes = current_votes(campaign, rounds)
     first, *others = votes.values()
     return {
         unit: {"grades": {aspect: median(map(float, given[unit].values())) for aspect, given in votes.items()}}
@@ -127,7 +127,7 @@ def shown_assignments(campaign: Campaign, things: Mapping[str, Row]) -> list[Sho
 
     Args:
         campaign: The campaign.
-        things: Result of `validated_things`.
+        things: Result of `validation_targets`.
     """
     if VALIDATION not in campaign.rounds():
         return []
@@ -148,12 +148,14 @@ def verdicts(campaign: Campaign, rounds: Sequence[str] = (MAIN,)) -> dict[str, V
         campaign: The campaign.
         rounds: Rounds in which replies were graded.
     """
-    things = validated_things(campaign, rounds)
+    things = validation_targets(campaign, rounds)
     return _verdicts(things, shown_assignments(campaign, things))
 
 
 def _verdicts(things: Mapping[str, Row], before: Sequence[ShownAssignment]) -> dict[str, Verdict]:
-    by_unit = grouped((each.unit, each) for each in before if not each.assignment.withdrawn or each.answer is not None)
+    by_unit = group_values(
+        (each.unit, each) for each in before if not each.assignment.withdrawn or each.answer is not None
+    )
     found = {}
     for unit in things:
         asked = by_unit.get(unit, [])
@@ -180,7 +182,7 @@ def validation_summary(
     """
     from fcconan.scoring import measure_agreement
 
-    things, units = validated_things(campaign, rounds), campaign.units()
+    things, units = validation_targets(campaign, rounds), campaign.units()
     before = shown_assignments(campaign, things)
     found = _verdicts(things, before)
     names = list(dict.fromkeys(each.rater for each in before))

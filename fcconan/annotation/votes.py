@@ -4,14 +4,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from fcconan.annotation.campaigns import LABEL, MAIN, Answer, Campaign, Row, Unit
-from fcconan.building import grouped
+from fcconan.building import group_values
 
 Value = str | float
 Votes = dict[str, dict[str, dict[str, Value]]]  # aspect -> unit -> rater -> value
 NOT_SURE = "not_sure"  # the label of raters who cannot decide
 
 
-def votes_of(campaign: Campaign, rounds: Sequence[str] = (MAIN,), *, roles: Sequence[str] = ("item",)) -> Votes:
+def current_votes(campaign: Campaign, rounds: Sequence[str] = (MAIN,), *, roles: Sequence[str] = ("item",)) -> Votes:
     """Returns the current answers: aspect -> unit -> rater -> value.
 
     Skipped questions are left out. Units and raters are in the order of their files. If a rater judged a unit in
@@ -38,14 +38,14 @@ def votes_of(campaign: Campaign, rounds: Sequence[str] = (MAIN,), *, roles: Sequ
 
 
 def answers_of(campaign: Campaign, rounds: Sequence[str] = (MAIN,)) -> dict[tuple[str, str, str], Answer]:
-    """Returns the current answers, skipped ones included, by rater, unit and aspect; see `votes_of`.
+    """Returns the current answers, skipped ones included, by rater, unit and aspect; see `current_votes`.
 
     Raises:
         InputError: A round does not exist.
     """
     for name in rounds:
         campaign.assignments(name)  # raises InputError for unknown rounds
-    given = grouped((answer.round, answer) for answer in campaign.answers().values())
+    given = group_values((answer.round, answer) for answer in campaign.answers().values())
     found = {(each.rater, each.unit_id, each.aspect): each for name in rounds for each in given.get(name, ())}
     raters = campaign.raters()
     for rater, _, _ in found:

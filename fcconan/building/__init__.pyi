@@ -1,8 +1,8 @@
 from .builds import (
     build as build,
     build_tables as build_tables,
-    builder_of as builder_of,
-    rule_of as rule_of,
+    find_builder as find_builder,
+    find_tier_rule as find_tier_rule,
 )
 from .card_columns import (
     columns_in_markdown as columns_in_markdown,
@@ -24,7 +24,7 @@ from .croissant_metadata import (
 )
 from .cross_product import (
     PAIR_ID_SCHEMA as PAIR_ID_SCHEMA,
-    digest_of as digest_of,
+    hash_texts as hash_texts,
     id_column as id_column,
     open_writer as open_writer,
     require_distinct as require_distinct,
@@ -69,14 +69,14 @@ from .tables import (
     Built as Built,
     Table as Table,
     arrow_schema as arrow_schema,
-    grouped as grouped,
-    kind_of as kind_of,
-    strings_in as strings_in,
-    texts_of as texts_of,
+    column_type as column_type,
+    find_strings as find_strings,
+    group_values as group_values,
+    table_texts as table_texts,
 )
 from .tiers import (
     TIER_RULES as TIER_RULES,
-    Judged as Judged,
+    JudgedPair as JudgedPair,
     TierRule as TierRule,
     load_tier_rule as load_tier_rule,
 )

@@ -71,7 +71,7 @@ def build(
             loaded,
             built,
             labels_only=labels_only,
-            tier_rule=rule_of(loaded, tier_rule),
+            tier_rule=find_tier_rule(loaded, tier_rule),
             left_out=left_out,
         )
     return BuildResult(folder, manifest)
@@ -96,7 +96,7 @@ def build_tables(
     """
     from fcconan.data import fetch_all
 
-    rule = rule_of(recipe, tier_rule)
+    rule = find_tier_rule(recipe, tier_rule)
     files = fetch_all(
         recipe.sources,
         folder=recipe.folder,
@@ -106,7 +106,7 @@ def build_tables(
         progress=progress,
     )
     with status(f"{recipe.name}: building", progress):
-        built = builder_of(recipe, rule)(files)
+        built = find_builder(recipe, rule)(files)
         for table in built.tables:
             table.check()
         check_counts(recipe, built, rule)
@@ -118,7 +118,7 @@ def build_tables(
     return built, left_out
 
 
-def rule_of(recipe: Recipe, tier_rule: str | None) -> str | None:
+def find_tier_rule(recipe: Recipe, tier_rule: str | None) -> str | None:
     """Returns the catalogue tier rule of a dataset, or None for a dataset without tiers or with its own rule.
 
     Raises:
@@ -167,7 +167,7 @@ def _flat(nested: dict[str, dict[str, int]]) -> dict[str, int]:
     return {f"{config}/{split} rows": rows for config, splits in nested.items() for split, rows in splits.items()}
 
 
-def builder_of(recipe: Recipe, rule: str | None) -> "Callable[[dict[str, Path]], Built]":
+def find_builder(recipe: Recipe, rule: str | None) -> "Callable[[dict[str, Path]], Built]":
     """Returns the builder of a recipe: the function `build` of the module in `kinds` with the name of its kind."""
     from fcconan.building.source_files import SourceFiles
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from fcconan.building.tables import Table, grouped
+from fcconan.building.tables import Table, group_values
 from fcconan.data import DTYPES, LIST_TYPES, RESTRICTED_TYPES, describe_column
 
 # The config that `load_dataset` loads without a name: the first of these that a dataset has, else its first one.
@@ -28,8 +28,8 @@ def columns_in_markdown(tables: Sequence[Table]) -> str:
     Args:
         tables: All tables of a dataset. A column without any value in a group is marked as empty.
     """
-    by_config = grouped((table.config, table) for table in tables)
-    groups = grouped(
+    by_config = group_values((table.config, table) for table in tables)
+    groups = group_values(
         (tuple(_column_rows(config, parts)), config) for config, parts in by_config.items() if any(map(len, parts))
     )
     return "\n\n".join(

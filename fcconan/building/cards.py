@@ -12,7 +12,7 @@ import yaml
 
 from fcconan.building.card_columns import columns_in_markdown, default_table
 from fcconan.building.recipes import LANGUAGES, LICENCES, AnnotationsCreator, LanguageCreator, Recipe, TaskCategory
-from fcconan.building.tables import Built, Table, grouped
+from fcconan.building.tables import Built, Table, group_values
 from fcconan.building.tiers import TIER_RULES
 from fcconan.data import (
     CARD,
@@ -241,7 +241,7 @@ def card_metadata(recipe: Recipe, built: Built, versions: dict[str, str], *, lab
         versions: Version of each config and alias.
         labels_only: Whether the folder has no texts.
     """
-    by_config = grouped((table.config, table) for table in built.tables)
+    by_config = group_values((table.config, table) for table in built.tables)
     served = [(config, config) for config in by_config] + list(built.aliases.items())
     rows = max(len(table) for table in built.tables)
     sizes = {(table.config, table.split): table.arrow().nbytes for table in built.tables}

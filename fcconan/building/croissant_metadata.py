@@ -13,8 +13,8 @@ import pyarrow as pa
 
 from fcconan.building.cards import Card, dataset_version, read_card
 from fcconan.building.releases import table_path
-from fcconan.building.tables import grouped
-from fcconan.data import describe_column, read_manifest, read_schema, shown
+from fcconan.building.tables import group_values
+from fcconan.data import describe_column, display_address, read_manifest, read_schema
 from fcconan.errors import InputError
 
 CONFORMS_TO = "http://mlcommons.org/croissant/1.1"
@@ -69,12 +69,12 @@ def croissant(folder: Path | str, url: str | None = None) -> dict[str, Any]:
     """
     place = Path(folder)
     manifest, card = read_manifest(place), read_card(place)
-    if url is not None and re.match(r"[a-z][\w+.-]*:|//", url, re.IGNORECASE) and (safe := shown(url)) != url:
+    if url is not None and re.match(r"[a-z][\w+.-]*:|//", url, re.IGNORECASE) and (safe := display_address(url)) != url:
         raise InputError(
             f"--url: {safe!r} is a public address of the files: leave out user name, password, query and fragment"
         )
     base = "" if url is None or url in ("", ".") else url.rstrip("/") + "/"
-    aliases = grouped((config, alias) for alias, config in manifest.get("aliases", {}).items())
+    aliases = group_values((config, alias) for alias, config in manifest.get("aliases", {}).items())
     splits = [(config, split, rows) for config, each in manifest["counts"].items() for split, rows in each.items()]
     described = {
         "@context": _CONTEXT,

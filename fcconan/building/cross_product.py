@@ -91,9 +91,9 @@ def write_exhaustive_pairs(
     plan = {
         "layout": _LAYOUT,
         "hs_count": len(hs_ids),
-        "hs_digest": digest_of(hs_ids),
+        "hs_digest": hash_texts(hs_ids),
         "cn_count": len(cn_ids),
-        "cn_digest": digest_of(cn_ids),
+        "cn_digest": hash_texts(cn_ids),
         "rows_per_shard": rows_per_shard,
         "shards": len(shards),
     }
@@ -203,7 +203,7 @@ def require_distinct(kind: str, ids: Sequence[str]) -> None:
         raise InputError(f"{kind} id {text!r} occurs twice, expected distinct ids: remove the duplicates")
 
 
-def digest_of(texts: Sequence[str]) -> str:
+def hash_texts(texts: Sequence[str]) -> str:
     """Returns the sha256 of a list of texts."""
     # JSON rather than joined text, so that no two lists give the same bytes.
     return hashlib.sha256(json.dumps(list(texts)).encode()).hexdigest()

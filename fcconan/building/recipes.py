@@ -14,7 +14,7 @@ from pydantic import (
 )
 
 from fcconan.building.tiers import TIER_RULES, TierRule
-from fcconan.data import PAIR, Location, Model, Source, YamlFile, explain, recipe_path
+from fcconan.data import PAIR, Location, Model, Source, YamlFile, explain_error, recipe_path
 from fcconan.errors import InputError
 
 Name = Annotated[str, Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$")]
@@ -229,7 +229,7 @@ def load_recipe(name: str) -> Recipe:
     try:
         recipe = Recipe.model_validate(file.data)
     except ValidationError as error:
-        raise InputError(explain(file, error, whole="the recipe", known_keys=_known_keys)) from error
+        raise InputError(explain_error(file, error, whole="the recipe", known_keys=_known_keys)) from error
     recipe._folder = path.resolve().parent
     return recipe
 

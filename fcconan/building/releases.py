@@ -14,16 +14,16 @@ import fcconan
 from fcconan.building.cards import render_card, restricted_columns, statistics
 from fcconan.building.quotations import Texts, words
 from fcconan.building.recipes import Recipe
-from fcconan.building.tables import Built, grouped, texts_of
+from fcconan.building.tables import Built, group_values, table_texts
 from fcconan.data import (
     CARD,
     FORMAT,
     MANIFEST,
     NORMALISATION_VERSION,
-    column_of,
+    file_sha256,
+    find_column,
     new_folder,
     read_manifest,
-    sha256_of,
 )
 from fcconan.errors import InputError
 
@@ -96,7 +96,7 @@ def release_manifest(
         further: Further entries.
     """
     versions = config_versions(built)
-    splits = grouped((table.config, (table.split, len(table))) for table in built.tables)
+    splits = group_values((table.config, (table.split, len(table))) for table in built.tables)
     return {
         "format": FORMAT,
         "name": recipe.name,
@@ -142,14 +142,14 @@ def _check_no_quotation(recipe: Recipe, built: Built, public: str) -> None:
     Raises:
         InputError: They contain a text.
     """
-    texts = Texts(text for table in built.tables for text in texts_of(table))
+    texts = Texts(text for table in built.tables for text in table_texts(table))
     if texts.quoted_in(public):
         raise InputError(
             f"the card of {recipe.name} quotes a text, which --labels-only leaves out: take it out of the recipe"
         )
     for table in built.labels_only().tables:
         for name, kind in table.columns.items():
-            column = column_of(table.config, name)
+            column = find_column(table.config, name)
             strings = {each for each in table.data[name] if isinstance(each, str)} if kind == "string" else ()
             for string in strings:
                 # A label of one word may be equal to a text.
@@ -178,7 +178,7 @@ def table_bytes(table: pa.Table) -> bytes:
 def write_manifest(folder: Path, manifest: dict[str, Any]) -> dict[str, Any]:
     """Writes and returns the manifest of a folder, with hash and size of every file in it."""
     files = {
-        path.relative_to(folder).as_posix(): {"sha256": sha256_of(path), "bytes": path.stat().st_size}
+        path.relative_to(folder).as_posix(): {"sha256": file_sha256(path), "bytes": path.stat().st_size}
         for path in sorted(folder.rglob("*"))
         if path.is_file()
     }
@@ -194,7 +194,7 @@ def config_versions(built: Built) -> dict[str, str]:
     the last two are the first 64 bits of the sha256 of the content.
     """
     versions = {}
-    for config, parts in grouped((table.config, table.content_hash()) for table in built.tables).items():
+    for config, parts in group_values((table.config, table.content_hash()) for table in built.tables).items():
         content = hashlib.sha256("".join(parts).encode()).hexdigest()
         versions[config] = f"{FORMAT}.{int(content[:8], 16)}.{int(content[8:16], 16)}"
     return versions | {alias: versions[config] for alias, config in built.aliases.items()}

@@ -5,7 +5,7 @@ from typing import Any
 
 from fcconan.building.recipes import Aspect, Rater
 from fcconan.building.source_files import SourceRow, SourceRows
-from fcconan.building.tables import Table, grouped
+from fcconan.building.tables import Table, group_values
 from fcconan.data import PAIR, QRELS, TEXT_BY_ID, Columns, make_cn_id, make_hs_id, make_pair_id
 from fcconan.scoring import krippendorff_alpha
 
@@ -91,7 +91,7 @@ def describe_alpha(about: str, units: Iterable[Sequence[float]], level: Any, uni
 def vote_agreement(votes: Iterable[Row]) -> list[str]:
     """Returns the agreement of votes for the card. Pairs with one vote, such as inferred ones, do not count."""
     scale = {"not_appropriate": 0.0, "not_sure": 1.0, "appropriate": 2.0}
-    units = grouped((vote["pair_id"], scale[vote["label"]]) for vote in votes).values()
+    units = group_values((vote["pair_id"], scale[vote["label"]]) for vote in votes).values()
     return [
         describe_alpha(f"({level}) of the votes", units, level, "pairs with two or more votes")
         for level in ("nominal", "ordinal")

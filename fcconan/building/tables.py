@@ -41,7 +41,7 @@ def arrow_schema(columns: Columns) -> pa.Schema:
     return pa.schema(fields, {"huggingface": json.dumps({"info": {"features": feature_specification(columns)}})})
 
 
-def kind_of(arrow_type: pa.DataType) -> str | None:
+def column_type(arrow_type: pa.DataType) -> str | None:
     """Returns the type of a column, given its Arrow type: `string` for texts, too, or None for other Arrow types."""
     kinds = {"string": pa.string(), "int": pa.int32(), "float": pa.float64(), "bool": pa.bool_()}
     kinds["strings"] = pa.list_(pa.string())
@@ -183,7 +183,7 @@ class Built:
         raise KeyError(f"{config}/{split}")
 
 
-def grouped(entries: Iterable[tuple[Key, Value]]) -> dict[Key, list[Value]]:
+def group_values(entries: Iterable[tuple[Key, Value]]) -> dict[Key, list[Value]]:
     """Returns the values by key; keys and values keep their order."""
     groups: dict[Key, list[Value]] = {}
     for key, value in entries:
@@ -191,13 +191,13 @@ def grouped(entries: Iterable[tuple[Key, Value]]) -> dict[Key, list[Value]]:
     return groups
 
 
-def strings_in(values: Iterable[Any]) -> Iterator[str]:
+def find_strings(values: Iterable[Any]) -> Iterator[str]:
     """Yields the non-empty strings in cells, which are strings, lists or other values."""
     for value in values:
         yield from (each for each in (value if isinstance(value, list) else [value]) if isinstance(each, str) and each)
 
 
-def texts_of(table: Table, names: Collection[str] | None = None) -> Iterator[str]:
+def table_texts(table: Table, names: Collection[str] | None = None) -> Iterator[str]:
     """Yields the texts of a table.
 
     Args:
@@ -206,4 +206,4 @@ def texts_of(table: Table, names: Collection[str] | None = None) -> Iterator[str
     """
     for name, kind in table.columns.items():
         if kind in RESTRICTED_TYPES if names is None else name in names:
-            yield from strings_in(table.data[name])
+            yield from find_strings(table.data[name])

@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
-from fcconan.data import Location, YamlFile, explain, tier_rule_names, tier_rule_path
+from fcconan.data import Location, YamlFile, explain_error, tier_rule_names, tier_rule_path
 from fcconan.errors import InputError
 
 Agreement = Literal["single", "unanimous", "majority", "adjudicated"]
@@ -42,7 +42,7 @@ def agreement(votes: Sequence[str], label: str) -> Agreement:
 
 
 @dataclass(frozen=True)
-class Judged:
+class JudgedPair:
     """The properties of a pair that a tier rule can test.
 
     Attributes:
@@ -83,7 +83,7 @@ class Tier(BaseModel):
     roles: Annotated[list[Role], Field(min_length=1)] | None = None
     min_backing: float | None = Field(None, gt=0, le=1, strict=True)
 
-    def meets(self, pair: Judged) -> bool:
+    def meets(self, pair: JudgedPair) -> bool:
         """Returns whether a pair meets the conditions of this tier."""
         backing = sum(vote == pair.label for vote in pair.votes)
         return (
@@ -164,7 +164,7 @@ class TierRule(BaseModel):
         """The names of the tiers, the best first."""
         return [tier.name for tier in self.tiers]
 
-    def best(self, pair: Judged) -> str | None:
+    def best(self, pair: JudgedPair) -> str | None:
         """Returns the name of the best tier of a pair: it meets the conditions of this and all broader tiers.
 
         None if the pair does not meet the conditions of the broadest tier.
@@ -190,7 +190,7 @@ def load_tier_rule(name: str) -> TierRule:
     try:
         return TierRule.model_validate(file.data)
     except ValidationError as error:
-        message = explain(file, error, whole="the tier rule", known_keys=tier_rule_keys)
+        message = explain_error(file, error, whole="the tier rule", known_keys=tier_rule_keys)
         if error.errors()[0]["type"] in _WRONG_FORM:
             message += f"; a tier has the form {{name: gold, agreement: [unanimous]}}, its name is one of {_NAMES}"
         raise InputError(message) from error
@@ -220,7 +220,7 @@ def tier(votes: Sequence[str], label: str, valid: bool, rule: str) -> str:
     Raises:
         InputError: The pair has no tier under the rule.
     """
-    best = TIER_RULES[rule].best(Judged(votes, label, valid))
+    best = TIER_RULES[rule].best(JudgedPair(votes, label, valid))
     if best is None:
         raise InputError(
             f"tier rule {rule!r} leaves pairs out, which only recipes of kind 'campaign' may do: loosen it"

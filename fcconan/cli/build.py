@@ -8,11 +8,11 @@ from fcconan.cli.command import Command
 
 def _show(result: "services.BuildResult", verbose: bool) -> None:
     from fcconan.cli.output import print_table
-    from fcconan.reporting import table_of
+    from fcconan.reporting import make_table
 
     manifest = result.manifest
     columns = ("config", "split", "rows")
-    print_table(table_of(f"{manifest['title']} in {result.folder}", result.rows(), columns))
+    print_table(make_table(f"{manifest['title']} in {result.folder}", result.rows(), columns))
     for note in [*manifest["notes"], *(f"Left out: {text}" for text in manifest["left_out"])]:
         typer.echo(f"- {note}")
 

@@ -163,7 +163,7 @@ class Command:
     def _options(self, context: typer.Context, values: Mapping[str, Any]) -> Any:
         """Returns the configuration: values of the command line, then those of the file, then the defaults."""
         from fcconan.cli.parameters import plain
-        from fcconan.services import ConfigurationError, message_of, open_configuration, value_type
+        from fcconan.services import ConfigurationError, error_message, open_configuration, value_type
 
         model = self.interface.model
         if model is None:
@@ -188,7 +188,7 @@ class Command:
                 raise InputError(
                     f"Missing option {spelling(context, name)}. See `{context.command_path} --help`."
                 ) from error
-            raise refusal(context, name, message_of(first)) from error
+            raise refusal(context, name, error_message(first)) from error
 
     def _write_details(self, error: InputError, path: Path | None) -> None:
         """Writes all that an error refuses to the file of `--json`, where its message names the first few."""

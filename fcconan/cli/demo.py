@@ -9,13 +9,13 @@ from fcconan.cli.output import tell_progress
 
 def _show(result: "services.DemoResult", verbose: bool) -> None:
     from fcconan.cli.output import print_table
-    from fcconan.reporting import table_of
+    from fcconan.reporting import make_table
 
     if verbose:
         _show_all(result)
     title = "Leaders of the demo (synthetic data: the values have no meaning outside the demo)"
     columns = ("page", "of", "leader", "metric", "value")
-    print_table(table_of(title, result.leaders, columns))
+    print_table(make_table(title, result.leaders, columns))
     shown = result.place if result.place.is_absolute() else f"./{result.place}"  # a bare name could be one on the Hub
     typer.echo(f"Written to {shown}. Load it:")
     typer.echo(f'  datasets.load_dataset("{shown}", "gold", split="test")')
@@ -27,12 +27,12 @@ def _show_all(result: "services.DemoResult") -> None:
     from fcconan.cli.bench import print_benchmark
     from fcconan.cli.judge.ratings_table import print_ratings
     from fcconan.cli.output import print_table, print_tables
-    from fcconan.reporting import table_of
+    from fcconan.reporting import make_table
 
     title = "Demo dataset (synthetic: invented peoples, simulated labels)"
-    print_table(table_of(title, result.rows(), ("config", "split", "rows")))
+    print_table(make_table(title, result.rows(), ("config", "split", "rows")))
     pairs = result.manifest["statistics"]["pairs"]
-    print_table(table_of("Pairs", pairs, list(pairs[0])))
+    print_table(make_table("Pairs", pairs, list(pairs[0])))
     print_benchmark(result.benchmark, verbose=True)
     print_ratings(dict(result.ratings), result.ratings_file)
     print_tables(result.tables)

@@ -9,7 +9,7 @@ from fcconan.cli.output import print_table, print_tables, tell_progress
 
 
 def _show(result: "services.GeneratorSuiteResult", verbose: bool) -> None:
-    from fcconan.reporting import headline_tables, table_of
+    from fcconan.reporting import headline_tables, make_table
 
     if result.is_dry_run:
         if rows := result.rows():
@@ -23,7 +23,7 @@ def _show(result: "services.GeneratorSuiteResult", verbose: bool) -> None:
     steps = [row for row in result.rows() if verbose or row["status"] not in ("kept", "done")]
     if steps:
         title = f"Steps of {result.data['suite']}" + ("" if verbose else " that are not done")
-        print_table(table_of(title, steps, ("step", "status", "problem")))
+        print_table(make_table(title, steps, ("step", "status", "problem")))
     missing = [f"{name} {number}" for name, number in result.data["missing"].items() if number]
     if missing:
         typer.echo("Without a value: " + ", ".join(missing))

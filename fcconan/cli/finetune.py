@@ -18,7 +18,7 @@ def _show(result: "services.FinetuneResult", verbose: bool) -> None:
 def _show_training(result: "services.FinetuneResult") -> None:
     from fcconan.cli.output import print_table
     from fcconan.generation import DIVERGED
-    from fcconan.reporting import shown, table_of
+    from fcconan.reporting import format_value, make_table
 
     report = result.data
     columns = {
@@ -28,8 +28,8 @@ def _show_training(result: "services.FinetuneResult") -> None:
         "perplexity": lambda run: DIVERGED if run["reason"] else run["perplexity"],
         "": lambda run: "chosen" if run["learning_rate"] == report["learning_rate"] else "",
     }
-    typer.echo(f"Perplexity of the untuned model: {shown(report['before']['perplexity'])}")
-    print_table(table_of("Validation perplexity of a reply token", result.rows(), columns))
+    typer.echo(f"Perplexity of the untuned model: {format_value(report['before']['perplexity'])}")
+    print_table(make_table("Validation perplexity of a reply token", result.rows(), columns))
     memory = "" if report["peak_bytes"] is None else f", {report['peak_bytes'] / 2**30:.2f} GiB at most"
     is_worse = report["after"]["validation_loss"] >= report["before"]["validation_loss"]
     typer.echo(
@@ -43,8 +43,8 @@ def _show_training(result: "services.FinetuneResult") -> None:
 
 def _show_plan(result: "services.FinetuneResult") -> None:
     from fcconan.cli.output import print_table
-    from fcconan.data import counted
-    from fcconan.reporting import table_of
+    from fcconan.data import count_noun
+    from fcconan.reporting import make_table
 
     plan = result.plan
     columns = {
@@ -55,8 +55,8 @@ def _show_plan(result: "services.FinetuneResult") -> None:
         "longest": "longest",
         "left out": lambda part: sum(part["left_out"].values()),
     }
-    title = f"{plan['model']}: {counted(plan['steps_an_epoch'], 'step')} an epoch, {plan['steps_at_most']} at most"
-    print_table(table_of(title, [{"name": name, **part} for name, part in plan["parts"].items()], columns))
+    title = f"{plan['model']}: {count_noun(plan['steps_an_epoch'], 'step')} an epoch, {plan['steps_at_most']} at most"
+    print_table(make_table(title, [{"name": name, **part} for name, part in plan["parts"].items()], columns))
     left_out = Counter(plan["data"]["left_out"])
     for part in plan["parts"].values():
         left_out.update(part["left_out"])

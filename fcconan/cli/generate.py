@@ -17,11 +17,11 @@ MADE = {"prompt_hash", "decoding"}  # columns that only this command writes
 def _show(result: "services.GenerateResult", verbose: bool) -> None:
     from fcconan.cli.output import print_table
     from fcconan.generation import CARD_COLUMNS, table_rows
-    from fcconan.reporting import Table
+    from fcconan.reporting import DisplayTable
 
     data = result.data
     rows = [list(map(str, row)) for row in table_rows(data)]
-    print_table(Table(f"Replies in {result.out}", list(CARD_COLUMNS), rows))
+    print_table(DisplayTable(f"Replies in {result.out}", list(CARD_COLUMNS), rows))
     if picked := data.get("picked"):
         typer.echo(
             f"Replies selected by {picked['by']}: {picked['judged']}; at random, without a rated candidate: "

@@ -9,7 +9,7 @@ from fcconan.cli.command import Command
 
 def _show(result: "services.DatasetList", verbose: bool) -> None:
     from fcconan.cli.output import print_tables
-    from fcconan.reporting import table_of
+    from fcconan.reporting import make_table
 
     datasets = {
         "name": "name",
@@ -20,7 +20,7 @@ def _show(result: "services.DatasetList", verbose: bool) -> None:
         "title": lambda recipe: recipe["title"] + (" (synthetic)" if recipe["synthetic"] else ""),
     }
     tasks = {"name": "name", "of a": "unit", "aspects and their scales, or labels": "parts", "title": "title"}
-    print_tables([table_of("Datasets", result.rows(), datasets), table_of("Annotation tasks", result.tasks, tasks)])
+    print_tables([make_table("Datasets", result.rows(), datasets), make_table("Annotation tasks", result.tasks, tasks)])
 
 
 def _largest(recipe: Mapping[str, Any]) -> tuple[str, int]:

@@ -7,7 +7,7 @@ from typing import Any
 import typer
 
 from fcconan import services
-from fcconan.data import failed as failure
+from fcconan.data import describe_failures as failure
 
 FAILED = 1
 _SENT = "model requests prompt_tokens completion_tokens requests_without_count from_store cost".split()
@@ -27,22 +27,22 @@ def print_dry_run(rows: Sequence[Mapping[str, Any]], *, at_most: bool = False) -
         at_most: Whether the numbers are upper bounds.
     """
     from fcconan.cli.output import print_table
-    from fcconan.reporting import table_of
+    from fcconan.reporting import make_table
 
     names = dict.fromkeys(name for row in rows for name in row if row[name] is not None)
     title = f"Requests{', at most' if at_most else ''} (nothing was sent)"
     all_rows = [{**dict.fromkeys(names), **row} for row in rows]
-    print_table(table_of(title, all_rows, list(names)))
+    print_table(make_table(title, all_rows, list(names)))
 
 
 def print_usage(used: Sequence[Mapping[str, Any]]) -> None:
     """Prints requests, tokens and cost of models at an endpoint, if there are any."""
     from fcconan.cli.output import print_table
-    from fcconan.reporting import table_of
+    from fcconan.reporting import make_table
 
     if used:
         names = [name for name in _SENT if name != "cost" or used[0]["cost"] is not None]
-        print_table(table_of("Requests of this run", used, names))
+        print_table(make_table("Requests of this run", used, names))
 
 
 def print_stored_answers(notices: "services.Notices") -> None:

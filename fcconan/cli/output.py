@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from fcconan.data import cleaned, may_be_written, trusted
+from fcconan.data import cleaned, is_writable, trusted
 from fcconan.errors import InputError
 
 if TYPE_CHECKING:
-    from fcconan.reporting import Table
+    from fcconan.reporting import DisplayTable
 
 _HEIGHT = 25  # without any, Rich takes every terminal for 80 columns wide whose TERM is `dumb`, as it is in editors
 
 
-def print_table(table: "Table") -> None:
+def print_table(table: "DisplayTable") -> None:
     """Prints a table; columns of numbers are set flush right.
 
     Columns for which a terminal has no room are in further tables below, which repeat the first column.
@@ -47,7 +47,7 @@ def print_table(table: "Table") -> None:
         console.print(grid)
 
 
-def print_tables(tables: "Iterable[Table]", notes: Iterable[str] = ()) -> None:
+def print_tables(tables: "Iterable[DisplayTable]", notes: Iterable[str] = ()) -> None:
     """Prints tables, and sentences below them."""
     for each in tables:
         print_table(each)
@@ -57,9 +57,9 @@ def print_tables(tables: "Iterable[Table]", notes: Iterable[str] = ()) -> None:
 
 def print_counts(title: str, columns: tuple[str, str], values: Mapping[str, Any]) -> None:
     """Prints a table of names and values."""
-    from fcconan.reporting import Table, shown
+    from fcconan.reporting import DisplayTable, format_value
 
-    print_table(Table(title, list(columns), [[name, shown(value)] for name, value in values.items()]))
+    print_table(DisplayTable(title, list(columns), [[name, format_value(value)] for name, value in values.items()]))
 
 
 def _fitting(widths: Sequence[int], room: int) -> list[list[int]]:
@@ -95,7 +95,7 @@ def check_json_target(path: Path | None, out: Path | None) -> None:
     """
     if path is not None and out is not None and path.resolve().is_relative_to(out.resolve()):
         raise InputError(f"{path} is in the folder {out}, which holds the release only: choose another --json file")
-    if path is not None and not may_be_written(path):
+    if path is not None and not is_writable(path):
         raise InputError(f"{path} cannot be written: choose another --json file, in a folder that is there")
 
 

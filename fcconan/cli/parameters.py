@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from fcconan.cli.help_text import form_of
-from fcconan.services import Argument, Configuration, Names, bounds, flag_of, value_type, without_constraints
+from fcconan.services import Argument, Configuration, Names, bounds, option_flag, value_type, without_constraints
 
 REQUIRED = "  [required]"
 REPEATABLE = " Repeatable."
@@ -95,7 +95,7 @@ class Parameters:
         """Adds the fields of a configuration."""
         for name, (declared, how) in model.describe().items():
             kind = value_type(declared)
-            flag = flag_of(name, how)
+            flag = option_flag(name, how)
             lowest, highest = bounds(declared) if kind in (int, float) else (None, None)
             default = None if declared.is_required() else declared.get_default(call_default_factory=True)
             if isinstance(default, tuple | dict):

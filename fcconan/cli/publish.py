@@ -10,12 +10,12 @@ def _show(result: "services.PublishResult", verbose: bool) -> None:
     from fcconan.cli.output import print_table
     from fcconan.data import printable_name
     from fcconan.publishing import format_columns
-    from fcconan.reporting import table_of
+    from fcconan.reporting import make_table
 
     publication = result.publication
     plan, done = publication.plan, publication.done
     columns = {"file": lambda row: printable_name(row["file"]), "change": "change", "bytes": "bytes"}
-    print_table(table_of(f"{plan.contents.title} to {publication.url}", result.rows(), columns))
+    print_table(make_table(f"{plan.contents.title} to {publication.url}", result.rows(), columns))
     lines = [
         f"Repository: {'exists' if plan.remote.exists else 'will be created'}; new visibility: {plan.visibility}."
         if done is None

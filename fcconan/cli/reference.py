@@ -50,7 +50,7 @@ def configuration_schema(words: str) -> str:
         >>> sorted(json.loads(configuration_schema("build"))["properties"])
         ['jobs', 'labels_only', 'tier_rule']
     """
-    from fcconan.services import schema_of
+    from fcconan.services import options_schema
 
     found = {name: command for name, command, _ in _commands()}
     if words not in found:
@@ -58,7 +58,7 @@ def configuration_schema(words: str) -> str:
     model = _model(found[words])
     if model is None:
         raise InputError(f"fcconan {words} takes no configuration file")
-    return json.dumps(schema_of(model), indent=2) + "\n"
+    return json.dumps(options_schema(model), indent=2) + "\n"
 
 
 def _commands() -> Iterator[tuple[str, Any, Any]]:
@@ -86,9 +86,9 @@ def _row(parameter: Any, command: Any, context: Any) -> str:
     notes = []
     model = _model(command)
     if model is not None and parameter.name in model.model_fields:
-        from fcconan.services import option_of
+        from fcconan.services import find_option
 
-        how = option_of(model.model_fields[parameter.name])
+        how = find_option(model.model_fields[parameter.name])
         if how.flag is not None:
             notes.append(f"Key: `{parameter.name}`.")
         if how.renamed:

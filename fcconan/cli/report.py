@@ -8,10 +8,10 @@ from fcconan.cli.command import Command
 
 def _show(result: "services.ReportResult", verbose: bool) -> None:
     from fcconan.cli.output import print_table
-    from fcconan.reporting import table_of
+    from fcconan.reporting import make_table
 
     if verbose:
-        print_table(table_of("Pages", result.rows(), ("page", "shows", "from")))
+        print_table(make_table("Pages", result.rows(), ("page", "shows", "from")))
     for line in result.data["left_out"]:
         typer.echo(line)
     typer.echo(f"Open {result.index}")

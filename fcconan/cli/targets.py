@@ -6,7 +6,7 @@ from typing import Any
 
 from fcconan.cli.output import check_json_target, check_replaced_json
 from fcconan.errors import InputError
-from fcconan.services import Argument, check_files, default_cache, files_of_models, flag_of
+from fcconan.services import Argument, check_files, default_cache, model_files, option_flag
 
 CACHE = "--response-cache"
 
@@ -31,10 +31,10 @@ def check_targets(
         InputError: A file cannot be written, or is also read.
     """
     used: list[tuple[str | None, str, Any]]
-    used = [(each.role, flag_of(name, each), values[name]) for name, each in arguments.items()]
+    used = [(each.role, option_flag(name, each), values[name]) for name, each in arguments.items()]
     if options is not None:
         fields = type(options).describe()
-        used += [(how.role, flag_of(name, how), getattr(options, name)) for name, (_, how) in fields.items()]
+        used += [(how.role, option_flag(name, how), getattr(options, name)) for name, (_, how) in fields.items()]
     named: dict[str | None, list[str | Path]] = {}
     for role, _, value in used:
         each = list(value.values()) if isinstance(value, dict) else value
@@ -43,7 +43,7 @@ def check_targets(
     paths: dict[str | None, list[Any]] = {
         role: [_path_in(each) for each in found] for role, found in named.items() if role != "model"
     }
-    recorded, local = files_of_models([str(name) for name in named.get("model", [])])
+    recorded, local = model_files([str(name) for name in named.get("model", [])])
     for folder in paths.get("release", [None]):
         check_json_target(results["--json"], folder)
     if results["--report"] is not None:
@@ -82,7 +82,9 @@ def check_existing(
         path = values[name]
         is_target = how.role == "write" and how.flag != "--json" and path is not None
         if is_target and path.exists() and not resumes(path):
-            raise InputError(f"{path} exists already: choose another {flag_of(name, how)}, or replace it with --force")
+            raise InputError(
+                f"{path} exists already: choose another {option_flag(name, how)}, or replace it with --force"
+            )
 
 
 def has_own_rows(path: Path, is_own: Callable[[dict[str, Any]], bool]) -> bool:

@@ -9,11 +9,11 @@ from fcconan.cli.output import tell_progress
 
 def _show(result: "services.RetrieverTrainingResult", verbose: bool) -> None:
     from fcconan.cli.output import print_table
-    from fcconan.reporting import table_of
+    from fcconan.reporting import make_table
 
     if verbose and result.rows():
         columns = {"epochs": "epochs", "mean of 4 metrics at 10": "mean_of_4_metrics_at_10"}
-        print_table(table_of("Cross-validation inside the training pairs", result.rows(), columns))
+        print_table(make_table("Cross-validation inside the training pairs", result.rows(), columns))
     if result.left_out:
         typer.echo(
             f"{result.left_out} pairs of evaluated HS, in the same or other words, were left out (--keep-leakage keeps "

@@ -91,9 +91,9 @@ class ServiceCommand(TyperCommand):
             found = getattr(error.__cause__, "errors", None)  # of pydantic, by which Typer reads values
             if found is None:
                 raise refusal(ctx, error.param.name, error.message) from error
-            from fcconan.services import message_of
+            from fcconan.services import error_message
 
-            raise refusal(ctx, error.param.name, message_of(found()[0])) from error
+            raise refusal(ctx, error.param.name, error_message(found()[0])) from error
 
     def invoke(self, ctx: Any) -> Any:
         """Runs the command."""

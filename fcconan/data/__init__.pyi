@@ -1,16 +1,16 @@
 from .addresses import (
     OPENAI_URL as OPENAI_URL,
+    display_address as display_address,
     endpoint_address as endpoint_address,
     environment_secrets as environment_secrets,
     hub_address as hub_address,
-    masked as masked,
+    mask_secrets as mask_secrets,
     one_line as one_line,
     proxy_for as proxy_for,
-    shown as shown,
     without_secrets as without_secrets,
 )
 from .atomic import (
-    may_be_written as may_be_written,
+    is_writable as is_writable,
     new_file as new_file,
     new_folder as new_folder,
     remove_stale as remove_stale,
@@ -29,9 +29,9 @@ from .columns import (
     MAPPED_COLUMNS as MAPPED_COLUMNS,
     WideColumns as WideColumns,
     check_there as check_there,
-    first_name as first_name,
+    first_column as first_column,
     read_mapping as read_mapping,
-    renamed as renamed,
+    rename_columns as rename_columns,
     typed_row as typed_row,
 )
 from .content import (
@@ -39,9 +39,9 @@ from .content import (
     catalogue_entry as catalogue_entry,
     check_built as check_built,
     content_folder as content_folder,
-    counted as counted,
+    count_noun as count_noun,
+    describe_failures as describe_failures,
     did_you_mean as did_you_mean,
-    failed as failed,
     package_address as package_address,
     recipe_names as recipe_names,
     recipe_path as recipe_path,
@@ -60,9 +60,9 @@ from .files import (
     RowWriter as RowWriter,
     check_row_target as check_row_target,
     detect_kind as detect_kind,
+    list_configs as list_configs,
     parse_json as parse_json,
     part_files as part_files,
-    parts_of as parts_of,
     read_rows as read_rows,
     read_text as read_text,
     read_typed_rows as read_typed_rows,
@@ -93,7 +93,7 @@ from .ids import (
     cell_number as cell_number,
     cell_text as cell_text,
     decode_conan_id as decode_conan_id,
-    id_of as id_of,
+    file_sha256 as file_sha256,
     is_blank as is_blank,
     is_missing as is_missing,
     make_cn_id as make_cn_id,
@@ -103,18 +103,18 @@ from .ids import (
     make_reply_id as make_reply_id,
     name_with_hash as name_with_hash,
     normalise as normalise,
+    optional_id as optional_id,
     required_id as required_id,
-    sha256_of as sha256_of,
     short_hash as short_hash,
 )
 from .leakage import (
-    Kinship as Kinship,
+    LeakageIndex as LeakageIndex,
     balanced_folds as balanced_folds,
-    codes_of_row as codes_of_row,
     connected_groups as connected_groups,
-    kin_of as kin_of,
     leakage_groups as leakage_groups,
-    simplified as simplified,
+    message_codes as message_codes,
+    message_leakage_keys as message_leakage_keys,
+    simplify_text as simplify_text,
 )
 from .locks import (
     LOCK_FILE as LOCK_FILE,
@@ -132,8 +132,8 @@ from .parquet import (
 )
 from .reply_ids import (
     UNKNOWN as UNKNOWN,
-    about_reply as about_reply,
     item_of_message as item_of_message,
+    reply_metadata as reply_metadata,
 )
 from .schemas import (
     ABOUT_REPLY as ABOUT_REPLY,
@@ -163,8 +163,8 @@ from .schemas import (
     VOTE as VOTE,
     VOTE_LABELS as VOTE_LABELS,
     Columns as Columns,
-    column_of as column_of,
     feature_specification as feature_specification,
+    find_column as find_column,
     without_text as without_text,
 )
 from .sources import (
@@ -173,7 +173,7 @@ from .sources import (
     cache_folder as cache_folder,
     fetch as fetch,
     fetch_all as fetch_all,
-    is_here as is_here,
+    is_available as is_available,
 )
 from .tables import (
     PlacedRow as PlacedRow,
@@ -194,5 +194,5 @@ from .terminal import (
 from .yaml_files import (
     Location as Location,
     YamlFile as YamlFile,
-    explain as explain,
+    explain_error as explain_error,
 )

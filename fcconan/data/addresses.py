@@ -90,7 +90,7 @@ def parse_address(text: str, name: str, *, example: str) -> Address:
     text = text.strip().rstrip("/")
     problem = _problem(text)
     if problem is not None:
-        raise InputError(f"{name}: {shown(text)!r} is not an address ({problem}): give one such as {example}")
+        raise InputError(f"{name}: {display_address(text)!r} is not an address ({problem}): give one such as {example}")
     parts = urlsplit(text)
     host = parts.hostname or ""
     host = f"[{host}]" if ":" in host else host
@@ -119,7 +119,7 @@ def hub_address() -> Address:
     return parse_address(os.environ.get("HF_ENDPOINT") or HUB, "HF_ENDPOINT", example=HUB)
 
 
-def shown(text: str) -> str:
+def display_address(text: str) -> str:
     """Returns an address, valid or not, without user name, password, query and fragment.
 
     The user name ends at the last `@`, also at one that is percent-encoded. Without any, a port that is not a number
@@ -202,7 +202,7 @@ def without_secrets(text: str, secrets: Iterable[str] = ()) -> str:
     if "//" in text or "@" in text or "=" in text:
         text = _SECRET_PARAMETER.sub(rf"\1{MASK}", _USER.sub(r"\1", text))
     given = text.encode("utf-8", "surrogatepass")
-    found = masked(given, secrets)
+    found = mask_secrets(given, secrets)
     return text if found is given else found.decode("utf-8", "surrogatepass")
 
 
@@ -212,7 +212,7 @@ def one_line(error: object, most: int = 200) -> str:
     return text[:most] or type(error).__name__
 
 
-def masked(raw: bytes, secrets: Iterable[str]) -> bytes:
+def mask_secrets(raw: bytes, secrets: Iterable[str]) -> bytes:
     """Returns external bytes with `***` in place of every secret of at least 8 characters.
 
     A secret is found as it is, escaped as in JSON or Python (once or several times), percent-encoded, and as in HTML.

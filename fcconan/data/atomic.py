@@ -145,7 +145,7 @@ def _is_running(process: int) -> bool:
     return True
 
 
-def may_be_written(path: Path) -> bool:
+def is_writable(path: Path) -> bool:
     """Returns whether a path names a file, or nothing yet, in an existing folder that accepts new files."""
     folder = path.absolute().parent
     return bool(path.name) and (path.is_file() or not path.exists()) and folder.is_dir() and os.access(folder, os.W_OK)

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from fcconan.data.atomic import write_whole
-from fcconan.data.ids import sha256_of
+from fcconan.data.ids import file_sha256
 from fcconan.errors import InputError
 
 FORMAT = 1
@@ -137,7 +137,7 @@ def claim_folder(folder: Path, inputs: Mapping[str, Any], task: str) -> None:
 
 
 def _hashes_in(folder: Path) -> dict[str, str]:
-    return {path.name: sha256_of(path) for path in sorted(folder.iterdir()) if path.name != _SEAL}
+    return {path.name: file_sha256(path) for path in sorted(folder.iterdir()) if path.name != _SEAL}
 
 
 def report(text: str) -> None:

@@ -46,16 +46,16 @@ TEXTS = ("text", "hate_speech", "references")  # text columns of replies
 WideColumns = dict[tuple[str, str], str]
 
 
-def renamed(row: Mapping[str, Any], rename: Mapping[str, str]) -> dict[str, Any]:
+def rename_columns(row: Mapping[str, Any], rename: Mapping[str, str]) -> dict[str, Any]:
     """Returns a row with the mapped columns added under the names of this package; missing columns are skipped.
 
-    >>> renamed({"who": "anna", "rater": "old"}, {"rater": "who", "value": "grade"})
+    >>> rename_columns({"who": "anna", "rater": "old"}, {"rater": "who", "value": "grade"})
     {'who': 'anna', 'rater': 'anna'}
     """
     return {**row, **{name: row[theirs] for name, theirs in rename.items() if theirs in row}}
 
 
-def first_name(row: Mapping[str, Any], name: str) -> str | None:
+def first_column(row: Mapping[str, Any], name: str) -> str | None:
     """Returns the first name of a text column that a row has, or None."""
     return next((each for each in (name, *OTHER_NAMES.get(name, ())) if each in row), None)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from fcconan.errors import InputError
 
 
-def counted(number: int, noun: str) -> str:
+def count_noun(number: int, noun: str) -> str:
     """Returns a number with a noun, such as `1 rater` and `2 raters`."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
@@ -20,9 +20,9 @@ def did_you_mean(name: str, names: Iterable[str]) -> str:
     return f"did you mean {near[0]!r}? " if near else ""
 
 
-def failed(requests: int) -> str:
+def describe_failures(requests: int) -> str:
     """Returns a phrase with the number of requests that failed temporarily."""
-    return f"{counted(requests, 'request')} failed for a passing reason"
+    return f"{count_noun(requests, 'request')} failed for a passing reason"
 
 
 def content_folder() -> Path:

@@ -9,8 +9,8 @@ from types import TracebackType
 from typing import Any, Self
 
 from fcconan.data.addresses import one_line
-from fcconan.data.atomic import may_be_written, new_file
-from fcconan.data.columns import JUDGEMENT, read_mapping, renamed, typed_row
+from fcconan.data.atomic import is_writable, new_file
+from fcconan.data.columns import JUDGEMENT, read_mapping, rename_columns, typed_row
 from fcconan.data.content import check_built
 from fcconan.data.schemas import DTYPES, LIST_TYPES, Columns
 from fcconan.errors import InputError
@@ -212,7 +212,7 @@ def check_row_target(path: Path) -> None:
         InputError: The file cannot be written.
     """
     _check_suffix(path)
-    if not may_be_written(path):
+    if not is_writable(path):
         raise InputError(f"{path} cannot be written: choose another file, in an existing folder")
 
 
@@ -298,7 +298,7 @@ def part_files(folder: Path, split: str | None, part: str) -> list[Path]:
         raise InputError(f"{folder} is the config {config.name} of a dataset, not its folder: give {config.parent}")
     found = sorted((folder / part).glob("*.parquet"))
     if not found:
-        there = ", ".join(sorted(parts_of(folder)))
+        there = ", ".join(sorted(list_configs(folder)))
         cure = f"{there}; choose one of these, or another dataset" if there else "no parquet files; run `fcconan build`"
         raise InputError(f"{folder} has no config {part!r}: it has {cure}")
     splits = sorted({path.name.split("-")[0] for path in found})
@@ -309,7 +309,7 @@ def part_files(folder: Path, split: str | None, part: str) -> list[Path]:
     return [path for path in found if path.name.split("-")[0] == (split or splits[0])]
 
 
-def parts_of(folder: Path) -> set[str]:
+def list_configs(folder: Path) -> set[str]:
     """Returns the configs of a dataset folder."""
     return {file.parent.name for file in folder.glob("*/*.parquet")}
 
@@ -339,13 +339,13 @@ def detect_kind(
     folders = [path for path in paths if path.suffix not in SUFFIXES]
     first = next(iter(read_rows(row_file(files[0]))), {}) if files else {}
     mapping = {**(read_mapping(files[0])[0] if files else {}), **(rename or {})}
-    columns = set(renamed(first if files else dict.fromkeys(columns), mapping))
+    columns = set(rename_columns(first if files else dict.fromkeys(columns), mapping))
     if wide and columns:
         return "comparisons" if "system_a" in columns else "votes" if "pair_id" in columns else "ratings"
     for kind in _ORDER:
         if JUDGEMENT[kind] in columns:
             return kind
-    parts = set.intersection(*map(parts_of, folders)) if folders else set()
+    parts = set.intersection(*map(list_configs, folders)) if folders else set()
     there = [kind for kind in JUDGEMENT if kind in parts]
     if there:
         having = [each for each in there if any(any((at / each).glob(f"{split}-*.parquet")) for at in folders)]

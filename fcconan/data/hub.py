@@ -134,14 +134,14 @@ def hub_release(name: str, *, revision: str | None = None) -> Path | None:
 
 
 def _check(name: str, folder: Path) -> None:
-    from fcconan.data.ids import sha256_of
+    from fcconan.data.ids import file_sha256
     from fcconan.data.manifest import CARD, MANIFEST, read_manifest
 
     for file, written in read_manifest(folder)["files"].items():
         if file == CARD:
             continue
         path = folder / file
-        found = f"sha256 {sha256_of(path)}" if path.is_file() else "no content"
+        found = f"sha256 {file_sha256(path)}" if path.is_file() else "no content"
         if found != f"sha256 {written['sha256']}":
             raise InputError(
                 f"{file} of {name} has {found}, and its {MANIFEST} has sha256 {written['sha256']}: it was changed "

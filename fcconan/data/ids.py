@@ -3,7 +3,7 @@
 An id depends on the text only: the same message has the same id in all files. The rule is versioned.
 
 JSONL and parquet may have numbers as ids, and pandas turns a column of integers into floats if a cell is empty. Ids are
-therefore compared as text (see `id_of`).
+therefore compared as text (see `optional_id`).
 """
 
 import ast
@@ -21,7 +21,7 @@ from typing import Any
 from fcconan.errors import InputError
 
 
-def sha256_of(path: Path) -> str:
+def file_sha256(path: Path) -> str:
     """Returns the sha256 of a file as 64 hexadecimal digits."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
@@ -29,7 +29,7 @@ def sha256_of(path: Path) -> str:
 
 def name_with_hash(path: Path) -> str:
     """Returns a file's name with the first 12 digits of its sha256, such as `rows.csv@1f2e3d4c5b6a`, for signatures."""
-    return f"{path.name}@{sha256_of(path)[:12]}"
+    return f"{path.name}@{file_sha256(path)[:12]}"
 
 
 NORMALISATION_VERSION = 1
@@ -133,7 +133,7 @@ ID_COLUMNS = (
 _EXACT = 2**53  # larger integers are not exact as floats
 
 
-def id_of(row: Row, column: str, place: str) -> str | None:
+def optional_id(row: Row, column: str, place: str) -> str | None:
     """Returns an id or a name as text; None if the column is missing or the cell is None, empty or nan.
 
     Integers give the same id in all types: 1, 1.0, "1" and "1.0". All other texts are unchanged.
@@ -166,9 +166,9 @@ def required_id(row: Row, column: str, place: str) -> str:
     """Returns an id or a name as text.
 
     Raises:
-        InputError: As in `id_of`, or the id is missing.
+        InputError: As in `optional_id`, or the id is missing.
     """
-    found = id_of(row, column, place)
+    found = optional_id(row, column, place)
     if found is None:
         raise _refused(row, column, place)
     return found
@@ -178,9 +178,9 @@ def with_ids(row: Row, place: str) -> dict[str, Any]:
     """Returns a row whose ids are text or None.
 
     Raises:
-        InputError: As in `id_of`.
+        InputError: As in `optional_id`.
     """
-    return {**row, **{column: id_of(row, column, place) for column in ID_COLUMNS if column in row}}
+    return {**row, **{column: optional_id(row, column, place) for column in ID_COLUMNS if column in row}}
 
 
 def is_missing(value: Any) -> bool:
@@ -222,7 +222,7 @@ def cell_text(value: Any) -> str:
     if is_missing(value):
         return "None"
     try:
-        return id_of({"cell": value}, "cell", "") or ""
+        return optional_id({"cell": value}, "cell", "") or ""
     except InputError:
         return str(value)
 

@@ -35,12 +35,12 @@ _NEAR = "near:"  # with the letters of a nearly equal message
 _ALIKE = (MESSAGE, CODE, WRITTEN, _NEAR)  # pairs with a common key of these kinds form a group
 
 
-def simplified(text: str) -> str:
+def simplify_text(text: str) -> str:
     """Returns the letters and digits of a text, in lower case; the text itself where it has none."""
     return "".join(re.findall(r"\w+", unicodedata.normalize("NFKC", text).casefold())) or normalise(text)
 
 
-def kin_of(
+def message_leakage_keys(
     hate_speech: str, replies: Iterable[str] = (), *, codes: Iterable[str] = (), judged: bool = False
 ) -> frozenset[str]:
     """Returns the leakage keys of a message: messages with a common key may be paraphrases of each other.
@@ -56,16 +56,16 @@ def kin_of(
         of a CN, and `written:` with the same hash where the CN was written for the message and no code is known.
     """
     own = {f"{CODE}{code}" for code in (*codes, *known_codes(hate_speech))}
-    hashes = [short_hash(simplified(text)) for text in replies]
+    hashes = [short_hash(simplify_text(text)) for text in replies]
     found = own | {f"{REPLY}{each}" for each in hashes}
     if hate_speech:
-        found.add(f"{MESSAGE}{short_hash(simplified(hate_speech))}")
+        found.add(f"{MESSAGE}{short_hash(simplify_text(hate_speech))}")
         if not own and not judged:
             found |= {f"{WRITTEN}{each}" for each in hashes}
     return frozenset(found)
 
 
-def codes_of_row(row: Mapping[str, Any], *, dataset: str = "", judged: bool = False) -> tuple[str, ...]:
+def message_codes(row: Mapping[str, Any], *, dataset: str = "", judged: bool = False) -> tuple[str, ...]:
     """Returns the upstream codes of the message of a row.
 
     The numbers of messages in CONAN restart for each language: HS0033 is one message in the English part and another
@@ -88,7 +88,7 @@ def codes_of_row(row: Mapping[str, Any], *, dataset: str = "", judged: bool = Fa
 
 def known_codes(hate_speech: str) -> tuple[str, ...]:
     """Returns the codes of a message of CONAN; empty for other messages."""
-    return _table().get(short_hash(simplified(hate_speech)), ())
+    return _table().get(short_hash(simplify_text(hate_speech)), ())
 
 
 @lru_cache(maxsize=1)
@@ -100,7 +100,7 @@ def _table() -> dict[str, tuple[str, ...]]:
     return found
 
 
-class Kinship:
+class LeakageIndex:
     """An index of training pairs by leakage keys.
 
     Args:
@@ -158,7 +158,7 @@ class _Near:
     """Finds nearly equal messages by their runs of three letters."""
 
     def __init__(self, messages: Iterable[str]) -> None:
-        self._texts = list(dict.fromkeys(simplified(message) for message in messages if message))
+        self._texts = list(dict.fromkeys(simplify_text(message) for message in messages if message))
         having: dict[str, list[int]] = defaultdict(list)
         for place, letters in enumerate(self._texts):
             for run in _runs(letters):
@@ -169,7 +169,7 @@ class _Near:
 
     def tokens(self, message: str) -> frozenset[str]:
         """Returns a key `near:` with the letters of each nearly equal message."""
-        letters = simplified(message)
+        letters = simplify_text(message)
         if letters not in self._known:
             runs = _runs(letters)
             having = [self._having[run] for run in runs if run in self._having] or [np.zeros(0, dtype=np.int64)]
@@ -222,8 +222,8 @@ def leakage_groups(messages: Sequence[str], codes: Sequence[Sequence[str]] = ())
         Group of each message, numbered by first occurrence; shape (n,).
     """
     own = codes or [()] * len(messages)
-    tokens = [kin_of(message, codes=each) for message, each in zip(messages, own, strict=True)]
-    return np.array(Kinship(tokens, messages).groups, dtype=np.int64)
+    tokens = [message_leakage_keys(message, codes=each) for message, each in zip(messages, own, strict=True)]
+    return np.array(LeakageIndex(tokens, messages).groups, dtype=np.int64)
 
 
 def balanced_folds(keys: Sequence[Hashable], folds: int, *, seed: int = 0) -> npt.NDArray[np.int64]:

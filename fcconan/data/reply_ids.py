@@ -15,8 +15,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from fcconan.data import ids
-from fcconan.data.columns import TEXTS, first_name
-from fcconan.data.ids import cell_list, id_of, is_missing
+from fcconan.data.columns import TEXTS, first_column
+from fcconan.data.ids import cell_list, is_missing, optional_id
 from fcconan.data.schemas import ABOUT_REPLY
 from fcconan.errors import InputError
 
@@ -50,7 +50,7 @@ class ReplyIds:
         for name in ("text", "hate_speech"):
             found[name] = "" if is_missing(found[name]) else _text(found[name], name, place)
         found["references"] = _references(found["references"], place)
-        given = id_of(found, "reply_id", place) or id_of(found, "pair_id", place)
+        given = optional_id(found, "reply_id", place) or optional_id(found, "pair_id", place)
         found["hs_id"], found["item_id"], found["system"], source = _about(found, place)
         earlier = given or ids.make_reply_id(found["item_id"], found["system"], found["text"], source)
         self._check_new(self._earlier, earlier, place)
@@ -69,7 +69,7 @@ class ReplyIds:
     def _new_id(self, row: Row, found: Row, names: Mapping[str, str | None], earlier: str, place: str) -> str:
         own, key = found, earlier
         if any(names.get(name) not in (None, name) for name in _IN_ID):
-            theirs = first_name(row, "references")
+            theirs = first_column(row, "references")
             references = _references(row[theirs] if theirs else None, place)
             own = {**row, "hate_speech": found["hate_speech"], "text": found["text"], "references": references}
             key = _digest(own, place)
@@ -79,10 +79,10 @@ class ReplyIds:
         return _digest(own, place, f"/{self._further[hash(key)] + 1}")
 
 
-def about_reply(row: Mapping[str, Any]) -> Row:
+def reply_metadata(row: Mapping[str, Any]) -> Row:
     """Returns the reply columns of a rating: item, HS and system; None for unknown values.
 
-    >>> about_reply({"item_id": "it-1", "system": "unknown", "text": "No."})
+    >>> reply_metadata({"item_id": "it-1", "system": "unknown", "text": "No."})
     {'item_id': 'it-1', 'hs_id': None, 'system': None}
     """
     return {name: None if row.get(name) == UNKNOWN else row.get(name) for name in ABOUT_REPLY}
@@ -94,7 +94,7 @@ def item_of_message(row: Mapping[str, Any], place: str) -> str | None:
     >>> item_of_message({"hate_speech": "The Ombrey never return a book."}, "row 1")
     'it-752b33215e13'
     """
-    theirs, references = first_name(row, "hate_speech"), first_name(row, "references")
+    theirs, references = first_column(row, "hate_speech"), first_column(row, "references")
     text = row[theirs] if theirs else None
     if is_missing(text) or not isinstance(text, str):
         return None
@@ -108,19 +108,21 @@ def text_columns(row: Row, rename: Mapping[str, str]) -> dict[str, str | None]:
     Names depend on the columns only, not on empty cells, and are therefore determined once per file.
     """
     names: dict[str, str | None] = {name: theirs for name, theirs in rename.items() if theirs in row}
-    return names | {name: first_name(row, name) for name in TEXTS if name not in names}
+    return names | {name: first_column(row, name) for name in TEXTS if name not in names}
 
 
 def later_columns(row: Row, names: Mapping[str, str | None]) -> dict[str, str]:
     """Returns columns of this row that the first row of a JSONL file lacks."""
-    return {name: found for name, theirs in names.items() if theirs is None and (found := first_name(row, name))}
+    return {name: found for name, theirs in names.items() if theirs is None and (found := first_column(row, name))}
 
 
 def _about(row: Row, place: str) -> tuple[str, str, str, str]:
     """Returns HS, item, system and record of a row whose texts are complete."""
-    hs = id_of(row, "hs_id", place) or ids.make_hs_id(row["hate_speech"])
-    item = id_of(row, "item_id", place) or ids.make_item_id(hs, [ids.make_cn_id(text) for text in row["references"]])
-    return hs, item, id_of(row, "system", place) or UNKNOWN, id_of(row, "source_id", place) or ""
+    hs = optional_id(row, "hs_id", place) or ids.make_hs_id(row["hate_speech"])
+    item = optional_id(row, "item_id", place) or ids.make_item_id(
+        hs, [ids.make_cn_id(text) for text in row["references"]]
+    )
+    return hs, item, optional_id(row, "system", place) or UNKNOWN, optional_id(row, "source_id", place) or ""
 
 
 def _digest(row: Row, place: str, further: str = "") -> str:

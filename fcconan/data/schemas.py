@@ -336,7 +336,7 @@ TEXT_COLUMNS = frozenset(
 )
 
 
-def column_of(config: str, name: str) -> Column | None:
+def find_column(config: str, name: str) -> Column | None:
     """Returns a column of a config by name, or None for an unknown column."""
     schema = PUBLISHED.get(config)
     return schema[name] if schema is not None and name in schema else _KNOWN.get(name)

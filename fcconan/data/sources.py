@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from fcconan.data.addresses import Address, parse_address
 from fcconan.data.atomic import new_file
-from fcconan.data.ids import sha256_of
+from fcconan.data.ids import file_sha256
 from fcconan.errors import InputError
 
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
@@ -215,7 +215,7 @@ def fetch_all(
 
 
 def _verified(path: Path, source: Source, name: str) -> Path:
-    found = sha256_of(path)
+    found = file_sha256(path)
     if found != source.sha256:
         raise InputError(
             f"{name} has sha256 {found}, expected {source.sha256}: get the pinned file, or pin the new hash "
@@ -289,6 +289,6 @@ def _reason(error: BaseException) -> str:
     return f"HTTP {status}" if status is not None else type(error).__name__
 
 
-def is_here(source: Source, *, folder: Path) -> bool:
+def is_available(source: Source, *, folder: Path) -> bool:
     """Returns whether a file is available without a download: in the mirror, the cache or the folder of the recipe."""
     return source.sha256 is not None and any(path.is_file() for path in _places(source, folder))

@@ -14,8 +14,8 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fcconan.data.columns import JUDGEMENT, NEEDED, WideColumns, check_there, read_mapping, renamed
-from fcconan.data.files import SUFFIXES, part_files, parts_of, read_rows, row_file
+from fcconan.data.columns import JUDGEMENT, NEEDED, WideColumns, check_there, read_mapping, rename_columns
+from fcconan.data.files import SUFFIXES, list_configs, part_files, read_rows, row_file
 from fcconan.data.ids import cell_text, is_missing, name_with_hash, with_ids
 from fcconan.data.manifest import MANIFEST, read_manifest
 from fcconan.data.reply_ids import ReplyIds, later_columns, text_columns
@@ -228,7 +228,7 @@ class Table:
             self._names.append(lambda: name_with_hash(place))
             return
         self.folders.append(place)
-        parts = sorted(parts_of(place))
+        parts = sorted(list_configs(place))
         if self.kind != "replies" and parts and part not in parts:
             raise InputError(f"{place} has no {part}, only {', '.join(parts)}: give files or a dataset with {part}")
         if self.kind == "replies" and not self.complete and split is None:
@@ -256,10 +256,12 @@ class Table:
     def _rows(self, stream: _Stream, ids: ReplyIds) -> Iterator[tuple[Row, str]]:
         """Yields rows with the columns of this package, and their positions."""
         read = enumerate(stream.read(), start=1)
-        if self.kind != "replies" or (not self.complete and "reply_id" in renamed(stream.first(), stream.rename)):
+        if self.kind != "replies" or (
+            not self.complete and "reply_id" in rename_columns(stream.first(), stream.rename)
+        ):
             for number, raw in read:
                 place = f"{stream.short}, row {number}"
-                yield with_ids(renamed(raw, stream.rename), place), place
+                yield with_ids(rename_columns(raw, stream.rename), place), place
             return
         names: dict[str, str | None] | None = None
         for number, raw in read:
@@ -303,7 +305,7 @@ class Table:
                 check_there(name, [column for column in stream.own.values() if column not in row], row)
                 if self.complete:
                     self._check_wide(stream, row)
-                ours = renamed(row, stream.rename)
+                ours = rename_columns(row, stream.rename)
                 derived = NEEDED["replies"] + ("reply_id", "item_id", "hs_id", "system") if self._derives else ()
                 check_there(name, [column for column in self.filter if column not in (*ours, *derived)], ours)
 
@@ -327,7 +329,7 @@ class Table:
         others = {"reply_id", "pair_id", "rater", "aspect", JUDGEMENT.get(self.kind)} if self.wide_columns else ()
         lost = [name for name in NEEDED.get(self.kind, ()) if name not in row and name not in others]
         if lost and stream.sparse:
-            known = {name for each in stream.read() for name in renamed(each, stream.rename)}
+            known = {name for each in stream.read() for name in rename_columns(each, stream.rename)}
             lost = [name for name in lost if name not in known]
         judgement = JUDGEMENT.get(self.kind)
         column = "RATER:ASPECT" if self.kind == "ratings" else "RATER"

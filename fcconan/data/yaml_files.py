@@ -113,7 +113,7 @@ class YamlFile:
         return value
 
 
-def explain(
+def explain_error(
     file: YamlFile, error: ValidationError, *, whole: str, known_keys: Callable[[Location], Iterable[str]]
 ) -> str:
     """Returns a one-line message about the first error, with its line number; unknown keys come first.

@@ -10,7 +10,7 @@ from fcconan.generation.candidates import CandidateSelector, UnratedChoice, item
 from fcconan.generation.items import Candidate, ExampleSource, Generated, Item, ItemCandidates
 from fcconan.generation.requests import NO_CANDIDATES, GenerationPlan, default_name
 from fcconan.judging import match_answers
-from fcconan.models import PASSING_REASONS, Model, Reply, stop_in
+from fcconan.models import PASSING_REASONS, ChatResponse, Model, stop_in
 from fcconan.parsing import split_thinking
 
 TRUNCATED = "truncated"
@@ -105,7 +105,7 @@ class ModelGenerator:
         shown, reason = self.plan.shown(item)
         return ItemCandidates(item, shown, self.plan.calls(item, shown) if reason is None else [], reason)
 
-    def _candidate(self, reply: Reply) -> Candidate:
+    def _candidate(self, reply: ChatResponse) -> Candidate:
         self.failed += reply.text is None and reply.reason in PASSING_REASONS
         text, reason, cut = reply.text, reply.reason, False
         written = reply.cut if text is None else text

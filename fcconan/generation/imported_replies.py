@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from fcconan.data import id_of, is_missing, make_cn_id, make_hs_id, make_item_id, make_reply_id, short_hash
+from fcconan.data import is_missing, make_cn_id, make_hs_id, make_item_id, make_reply_id, optional_id, short_hash
 from fcconan.errors import InputError
 from fcconan.generation.items import Generated, Item, Row
 from fcconan.generation.splits import open_split
@@ -171,15 +171,15 @@ def _reply(row: Row, place: str, name: str) -> Row:
     if not isinstance(text, str):
         raise InputError(f"{place}: the reply is {repr(text)[:40]}, expected a text; correct that row")
     said = row.get("hate_speech") or ""
-    message = make_hs_id(said) if said else id_of(row, "hs_id", place) or ""
+    message = make_hs_id(said) if said else optional_id(row, "hs_id", place) or ""
     references = [make_cn_id(each) for each in row["references"]]
-    items = [id_of(row, "item_id", place), make_item_id(message, references) if message else None]
+    items = [optional_id(row, "item_id", place), make_item_id(message, references) if message else None]
     return {
         "text": text,
         "message": message,
         "items": [each for each in items if each],
-        "system": id_of(row, "system", place) or name,
+        "system": optional_id(row, "system", place) or name,
         "strategy": row.get("strategy") or None,
-        "reply_id": id_of(row, "reply_id", place),
+        "reply_id": optional_id(row, "reply_id", place),
         "place": place,
     }

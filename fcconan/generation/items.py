@@ -8,18 +8,18 @@ from typing import Any, Protocol
 from fcconan.data import (
     GENERATED as GENERATED_SCHEMA,
     Columns,
-    codes_of_row,
-    id_of,
     is_blank,
-    kin_of,
     make_cn_id,
     make_hs_id,
     make_item_id,
+    message_codes,
+    message_leakage_keys,
     normalise,
+    optional_id,
 )
 from fcconan.errors import InputError
 from fcconan.generation.splits import DatasetSplit, is_judged, open_split
-from fcconan.models import Call
+from fcconan.models import ChatRequest
 
 Row = dict[str, Any]
 
@@ -146,7 +146,7 @@ class ItemCandidates:
 
     item: Item
     shown: PromptContext
-    calls: list[Call]
+    calls: list[ChatRequest]
     reason: str | None = None
     candidates: list[Candidate] = field(default_factory=list)
 
@@ -203,8 +203,8 @@ def _groups(rows: Sequence[tuple[str, Row]], *, paired: bool) -> list[list[Row]]
         references = row["references"]
         if paired and row.get("label") in (None, "", APPROPRIATE) and row.get("counter_narrative", "").strip():
             references = (row["counter_narrative"],)
-        message = id_of(row, "hs_id", place) or make_hs_id(row["hate_speech"])
-        item = id_of(row, "item_id", place)
+        message = optional_id(row, "hs_id", place) or make_hs_id(row["hate_speech"])
+        item = optional_id(row, "item_id", place)
         kind, key = ("item", item) if item else ("message", message if paired else _item_id(message, references))
         same = groups.setdefault((kind, key), [])
         same.append({**row, "hs_id": message, "item_id": item, "references": references})
@@ -218,14 +218,14 @@ def _groups(rows: Sequence[tuple[str, Row]], *, paired: bool) -> list[list[Row]]
 def _item(part: DatasetSplit, rows: Sequence[Row], *, judged: bool) -> Item:
     first = rows[0]
     references = tuple(dict.fromkeys(text for row in rows for text in row["references"]))
-    codes = {code for row in rows for code in codes_of_row(row, dataset=part.dataset, judged=judged)}
+    codes = {code for row in rows for code in message_codes(row, dataset=part.dataset, judged=judged)}
     return Item(
         item_id=first["item_id"] or _item_id(first["hs_id"], references),
         hs_id=first["hs_id"],
         hate_speech=first["hate_speech"],
         references=references,
         language=language_of_row(first) or part.language,
-        leakage_keys=kin_of(first["hate_speech"], references, codes=codes, judged=judged),
+        leakage_keys=message_leakage_keys(first["hate_speech"], references, codes=codes, judged=judged),
     )
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from fcconan.errors import InputError
 from fcconan.generation.items import ExampleSource, Item, PromptContext
-from fcconan.models import Call
+from fcconan.models import ChatRequest
 
 if TYPE_CHECKING:
     from fcconan.generation.decoding import Decoding
@@ -104,12 +104,12 @@ class GenerationPlan:
             return shown, NO_CANDIDATES
         return shown, None
 
-    def calls(self, item: Item, shown: PromptContext) -> list[Call]:
+    def calls(self, item: Item, shown: PromptContext) -> list[ChatRequest]:
         """Returns one request for each candidate, with different seeds."""
         messages, variables = self.prompt.messages(item, shown)
         sampling = self.decoding.sampling(self.seed or 0)
         return [
-            Call(
+            ChatRequest(
                 messages,
                 # With equal seeds, endpoints would return the same reply for all candidates.
                 replace(sampling, seed=None if self.seed is None else self.seed + sample),

@@ -8,7 +8,7 @@ from fcconan.data import make_cn_id
 from fcconan.errors import InputError
 from fcconan.generation.items import Example, Item
 from fcconan.generation.training_pool import Pair, TrainingPool
-from fcconan.retrieval import MINILM, Maker, Retriever, load_suite, rank_all
+from fcconan.retrieval import MINILM, Retriever, SystemFactory, load_suite, rank_all
 from fcconan.scoring import Ranking
 
 LEARNS_FROM = "pairs outside of the leakage groups of all items"
@@ -57,7 +57,7 @@ class RetrievedCandidates:
             self._first.setdefault(pair.cn_id, pair)
         self._texts = {key: pair.counter_narrative for key, pair in self._first.items()}
         self._retriever = retriever
-        self._maker = Maker(load_suite(), pool.training(), client=client, device=device, batch_size=batch_size)
+        self._maker = SystemFactory(load_suite(), pool.training(), client=client, device=device, batch_size=batch_size)
         system = self._system()
         told: dict[str, Any] = getattr(system, "configuration", {})
         self.configuration: dict[str, Any] = {

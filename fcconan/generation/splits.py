@@ -14,14 +14,14 @@ from fcconan.data import (
     cell_list,
     cell_text,
     check_there,
-    first_name,
+    file_sha256,
+    first_column,
     is_missing,
     open_table,
     part_files,
     read_manifest,
     release_folder,
     row_file,
-    sha256_of,
     short_hash,
 )
 from fcconan.errors import InputError
@@ -98,7 +98,7 @@ def _named(row: PlacedRow) -> Row:
     """Returns a row with the column names of this package."""
     found: Row = dict(row)
     for name in _TEXTS:
-        if (theirs := first_name(found, name)) is not None:
+        if (theirs := first_column(found, name)) is not None:
             found[name] = found[theirs]
     if "hate_speech" not in found and {"_id", "text"} <= found.keys():  # a query of BEIR
         found |= {"hate_speech": found["text"], "hs_id": found["_id"]}
@@ -143,10 +143,10 @@ def open_split(
             raise InputError(f"{source} is a file and has no config {config!r}: leave the config out")
         if split is not None:
             raise InputError(f"{source} is a file and has no splits: leave --split out")
-        return DatasetSplit((row_file(source),), source.name, sha256_of(source)[:12], columns=columns, filter=filter)
+        return DatasetSplit((row_file(source),), source.name, file_sha256(source)[:12], columns=columns, filter=filter)
     if config is None and not training and (source / QUERIES_FILE).is_file():
         file = source / QUERIES_FILE
-        return DatasetSplit((file,), source.resolve().name, sha256_of(file)[:12], columns=columns, filter=filter)
+        return DatasetSplit((file,), source.resolve().name, file_sha256(file)[:12], columns=columns, filter=filter)
     source = release_folder(str(source))
     manifest = read_manifest(source) if (source / MANIFEST).is_file() else {}
     if manifest.get("labels_only"):
@@ -158,7 +158,7 @@ def open_split(
     return DatasetSplit(
         tuple(files),
         manifest.get("name") or source.resolve().name,
-        manifest.get("fingerprint") or short_hash(*map(sha256_of, files)),
+        manifest.get("fingerprint") or short_hash(*map(file_sha256, files)),
         config,
         split or files[0].name.split("-")[0],
         _language(source),

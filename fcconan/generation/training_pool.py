@@ -5,7 +5,16 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from fcconan.data import Kinship, check_there, codes_of_row, id_of, kin_of, make_cn_id, make_hs_id, make_pair_id
+from fcconan.data import (
+    LeakageIndex,
+    check_there,
+    make_cn_id,
+    make_hs_id,
+    make_pair_id,
+    message_codes,
+    message_leakage_keys,
+    optional_id,
+)
 from fcconan.errors import InputError
 from fcconan.generation.items import APPROPRIATE, Example, Item, language_of_row
 from fcconan.generation.splits import DatasetSplit, is_judged, open_split
@@ -104,7 +113,9 @@ class TrainingPool:
             first = unique.setdefault(pair.pair_id, pair)
             unique[pair.pair_id] = replace(first, leakage_keys=first.leakage_keys | pair.leakage_keys)
         self.pairs = tuple(unique.values())
-        self._leakage = Kinship([pair.leakage_keys for pair in self.pairs], [pair.hate_speech for pair in self.pairs])
+        self._leakage = LeakageIndex(
+            [pair.leakage_keys for pair in self.pairs], [pair.hate_speech for pair in self.pairs]
+        )
         self.groups = self._leakage.groups
         self.configuration: dict[str, Any] = {**(configuration or {}), "pairs": len(self.pairs)}
         self._known: dict[tuple[frozenset[str], str], frozenset[int]] = {}
@@ -115,7 +126,9 @@ class TrainingPool:
         Keys that follow from the texts of the item are added if `item.leakage_keys` lacks them.
         """
         known = any(token.startswith("hs:") for token in item.leakage_keys)
-        keys = item.leakage_keys if known else item.leakage_keys | kin_of(item.hate_speech, item.references)
+        keys = (
+            item.leakage_keys if known else item.leakage_keys | message_leakage_keys(item.hate_speech, item.references)
+        )
         key = (keys, item.hate_speech)
         if key not in self._known:
             self._known[key] = self._leakage.of(*key)
@@ -151,7 +164,7 @@ def load_pool(
     if config == CORPUS:
         part = open_split(source, config=config, split=split, columns=columns, training=True)
         entries = [(row["hs_id"], row["hate_speech"]) for _, row in part.all_rows()]
-        catalogue = [Pair(key, make_cn_id(text), "", text, kin_of("", [text])) for key, text in entries]
+        catalogue = [Pair(key, make_cn_id(text), "", text, message_leakage_keys("", [text])) for key, text in entries]
         return TrainingPool(catalogue, _configuration(part), judged=True)
     read = load_training_pairs(source, config=config, split=split, columns=columns)
     return TrainingPool(read.pairs, read.configuration, judged=read.judged)
@@ -189,9 +202,9 @@ def load_training_pairs(
         if not (message.strip() and reply.strip()):
             empty.append(place)
         elif row.get("label") in (None, "", APPROPRIATE):
-            own_id = id_of(row, "pair_id", place) or make_pair_id(make_hs_id(message), make_cn_id(reply))
-            codes = codes_of_row(row, dataset=part.dataset, judged=judged)
-            keys = kin_of(message, [reply], codes=codes, judged=judged)
+            own_id = optional_id(row, "pair_id", place) or make_pair_id(make_hs_id(message), make_cn_id(reply))
+            codes = message_codes(row, dataset=part.dataset, judged=judged)
+            keys = message_leakage_keys(message, [reply], codes=codes, judged=judged)
             pairs.append(Pair(own_id, make_cn_id(reply), message, reply, keys, language_of_row(row)))
     if empty:
         raise RefusedPairsError(

@@ -116,7 +116,7 @@ from .panel import (
     rate_with_panel as rate_with_panel,
 )
 from .people import (
-    mean_of_people as mean_of_people,
+    human_means as human_means,
 )
 from .prompts import (
     PromptTemplate as PromptTemplate,

@@ -10,7 +10,7 @@ from typing import Literal
 from fcconan.judging.prompts import Form
 from fcconan.judging.strategies import RatingQuestion
 from fcconan.judging.tasks import Aspect
-from fcconan.models import CallReason, Reply, TokenAlternatives
+from fcconan.models import ChatResponse, FailureReason, TokenAlternatives
 from fcconan.parsing import (
     AspectField,
     ParsedLabel,
@@ -26,7 +26,7 @@ from fcconan.parsing import (
 RowReason = Literal["empty_reply", "no_hate_speech", "no_reference", "no_background"]
 # Fewer than half of the samples are readable; the grade has no log-probabilities; no label has more than half.
 SamplesReason = Literal["too_few_samples", "no_logprobs", "no_majority"]
-JudgementReason = Reason | CallReason | RowReason | SamplesReason
+JudgementReason = Reason | FailureReason | RowReason | SamplesReason
 # Smallest share of readable samples for a mean.
 ENOUGH = 0.5
 EXCERPT = 500  # characters of an unreadable answer in `explanation`
@@ -56,7 +56,7 @@ class Judgement:
 
 
 def read_answers(
-    question: RatingQuestion, replies: Sequence[Reply], labels: Sequence[str] = ()
+    question: RatingQuestion, replies: Sequence[ChatResponse], labels: Sequence[str] = ()
 ) -> dict[str, Judgement]:
     """Parses the samples of one question.
 
@@ -85,7 +85,9 @@ def answer_keys(aspect: Aspect) -> tuple[str, ...]:
     return tuple(dict.fromkeys((aspect.name, aspect.title, *aspect.also)))
 
 
-def _read_ratings(question: RatingQuestion, reply: Reply, fields: Mapping[str, AspectField]) -> dict[str, Judgement]:
+def _read_ratings(
+    question: RatingQuestion, reply: ChatResponse, fields: Mapping[str, AspectField]
+) -> dict[str, Judgement]:
     text, cut = _readable(reply) if question.form == "object" else (reply.text, False)
     if text is None:
         return dict.fromkeys(fields, _failed(reply))
@@ -107,26 +109,26 @@ _PARSERS: dict[Form, Callable[[str, AspectField], ParsedRating]] = {
 }
 
 
-def _read_label(reply: Reply, labels: Sequence[str]) -> Judgement:
+def _read_label(reply: ChatResponse, labels: Sequence[str]) -> Judgement:
     text, cut = _readable(reply)
     return _failed(reply) if text is None else _judgement(parse_label(text, labels, cut=cut), reply, text)
 
 
-def _readable(reply: Reply) -> tuple[str | None, bool]:
+def _readable(reply: ChatResponse) -> tuple[str | None, bool]:
     """Returns the text of a response and whether it is truncated; only JSON fields of a truncated one are read."""
     if reply.reason == "truncated" and reply.cut is not None:
         return reply.cut + _CUT, True
     return reply.text, False
 
 
-def _judgement(parsed: ParsedRating | ParsedLabel, reply: Reply, text: str) -> Judgement:
+def _judgement(parsed: ParsedRating | ParsedLabel, reply: ChatResponse, text: str) -> Judgement:
     if parsed.value is None:
         reason = parsed.reason if reply.reason is None else reply.reason
         return Judgement(None, reason, _beginning(text), 1)
     return Judgement(parsed.value, None, _without_mark(parsed.explanation), 1, 1)
 
 
-def _failed(reply: Reply) -> Judgement:
+def _failed(reply: ChatResponse) -> Judgement:
     return Judgement(None, reply.reason, _beginning(reply.cut or reply.detail), 1)
 
 
@@ -168,7 +170,7 @@ def _too_few(samples: Sequence[Judgement], n_read: int) -> Judgement:
     return Judgement(None, "too_few_samples" if n_read else commonest, explanation, len(samples), n_read)
 
 
-def _weighted(reply: Reply, aspect: Aspect) -> Judgement:
+def _weighted(reply: ChatResponse, aspect: Aspect) -> Judgement:
     """Returns the mean of the grades, weighted by their probabilities at the token of the grade (G-Eval, eq. 1).
 
     Only whole grades of the scale count; their total probability is the retained mass.
@@ -197,7 +199,7 @@ def _weighted(reply: Reply, aspect: Aspect) -> Judgement:
 
 
 def _token_of_grade(
-    reply: Reply, value: float | str, aspect: Aspect, names: tuple[str, ...]
+    reply: ChatResponse, value: float | str, aspect: Aspect, names: tuple[str, ...]
 ) -> TokenAlternatives | None:
     """Finds the token of the grade: replacing it with another grade changes the parsed answer accordingly."""
     words, tokens = (reply.text or "").strip(), reply.logprobs or ()

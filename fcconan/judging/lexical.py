@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import pairwise
 from typing import Any, Literal
 
-from fcconan.data import about_reply
+from fcconan.data import reply_metadata
 from fcconan.errors import InputError
 from fcconan.judging.tasks import Aspect, Task
 
@@ -120,7 +120,7 @@ def _rating(row: Mapping[str, Any], aspect: Aspect, words: _Vocabulary) -> Row:
         "higher_is_better": aspect.higher_is_better,
         "reason": reason,
         "explanation": None if share is None else f"baseline without a model: share {share:.3f}",
-        **about_reply(row),
+        **reply_metadata(row),
     }
 
 

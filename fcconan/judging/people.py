@@ -5,13 +5,13 @@ from collections.abc import Iterable, Mapping
 from statistics import fmean
 from typing import Any
 
-from fcconan.data import cell_number, id_of
+from fcconan.data import cell_number, optional_id
 from fcconan.errors import InputError
 
 Row = Mapping[str, Any]
 
 
-def mean_of_people(ratings: Iterable[Row], aspect: str, *, raters: Iterable[str] | None = None) -> dict[str, float]:
+def human_means(ratings: Iterable[Row], aspect: str, *, raters: Iterable[str] | None = None) -> dict[str, float]:
     """Returns the mean rating of each reply for one aspect; missing ratings are left out.
 
     Args:
@@ -30,7 +30,7 @@ def mean_of_people(ratings: Iterable[Row], aspect: str, *, raters: Iterable[str]
     seen: set[tuple[str, str]] = set()
     for number, row in enumerate(ratings, start=1):
         place = str(getattr(row, "place", f"rating {number}"))
-        rater, reply = (id_of(row, column, place) for column in ("rater", "reply_id"))
+        rater, reply = (optional_id(row, column, place) for column in ("rater", "reply_id"))
         seen.add((str(rater), str(row.get("aspect"))))
         mine = row.get("rater_kind") == "human" if wanted is None else rater in wanted
         if mine and row.get("aspect") == aspect and row.get("value") not in (None, ""):

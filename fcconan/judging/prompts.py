@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
-from fcconan.data import YamlFile, explain
+from fcconan.data import YamlFile, explain_error
 from fcconan.errors import InputError
 from fcconan.judging.tasks import Aspect, Task, Text
 from fcconan.models import Messages
@@ -98,7 +98,7 @@ def load_prompt(path: Path, *, known: Collection[str], needed: Collection[str]) 
         read = TypeAdapter(list[_Message]).validate_python(file.data, strict=True)
     except ValidationError as error:
         known_keys = list(_Message.model_fields)
-        raise InputError(explain(file, error, whole="the prompt", known_keys=lambda _: known_keys)) from error
+        raise InputError(explain_error(file, error, whole="the prompt", known_keys=lambda _: known_keys)) from error
     messages = [(each.role, each.content) for each in read]
     if not messages:
         raise InputError(f"{path}: the list of messages is empty; give one with `role` and `content`")

@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Protocol, TypeGuard, runtime_checkable
 
-from fcconan.data import LABELLED as LABELLED_SCHEMA, RATED as RATED_SCHEMA, Columns, about_reply, short_hash
+from fcconan.data import LABELLED as LABELLED_SCHEMA, RATED as RATED_SCHEMA, Columns, reply_metadata, short_hash
 from fcconan.judging.answer_checks import cites_texts, find_copied_verdict
 from fcconan.judging.judgements import Judgement, RowReason, answer_keys, read_answers
 from fcconan.judging.strategies import TEXTS, RatingPlan, RatingQuestion, prompt_variables
 from fcconan.judging.streams import match_answers
-from fcconan.models import PASSING_REASONS, Call, Model, Reply, Sampling
+from fcconan.models import PASSING_REASONS, ChatRequest, ChatResponse, Model, Sampling
 
 Row = dict[str, Any]
 RATED: Columns = RATED_SCHEMA.kinds
@@ -82,16 +82,16 @@ class ModelJudge:
             "background": getattr(background, "configuration", None),
         }
 
-    def calls(self, row: Row) -> list[Call]:
+    def calls(self, row: Row) -> list[ChatRequest]:
         """Returns the calls for one reply; none if it cannot be rated."""
         return self._calls(*self._shown(row))
 
-    def _calls(self, texts: dict[str, str], reason: RowReason | None) -> list[Call]:
+    def _calls(self, texts: dict[str, str], reason: RowReason | None) -> list[ChatRequest]:
         if reason is not None:
             return []
         filled = prompt_variables(texts)
         return [
-            Call(
+            ChatRequest(
                 question.prompt.render(filled),
                 _sampling_for(question.sampling, sample),
                 question.schema,
@@ -131,7 +131,7 @@ class ModelJudge:
             texts[name] = value
         return texts, None
 
-    def _rows(self, row: Row, shown: _Shown, replies: Sequence[Reply]) -> list[Row]:
+    def _rows(self, row: Row, shown: _Shown, replies: Sequence[ChatResponse]) -> list[Row]:
         texts, reason = shown
         labels = [label.name for label in self.plan.task.labels]
         rows = []
@@ -178,7 +178,7 @@ class ModelJudge:
                 "high": aspect.scale[1],
                 "higher_is_better": aspect.higher_is_better,
                 "suspicious": find_copied_verdict(reply, answer_keys(aspect), given, high=aspect.scale[1]),
-                **about_reply(row),
+                **reply_metadata(row),
             }
         return {column: judged[column] for column in self.columns}
 

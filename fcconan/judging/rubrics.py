@@ -14,7 +14,7 @@ from fcconan.data import read_text
 from fcconan.errors import InputError
 from fcconan.judging.prompts import json_object, json_request
 from fcconan.judging.tasks import Aspect, Task, Text, load_task
-from fcconan.models import Call, Model, Sampling
+from fcconan.models import ChatRequest, Model, Sampling
 
 # The sentence that introduces the grades and ends in a colon.
 _ANNOUNCEMENT = re.compile(r"(?<=[.!?\])])\s+[^.!?]*:$")
@@ -202,7 +202,7 @@ def draft_rubric(
         "best_grade": high if higher_is_better else low,
     }
     messages = json_request(_INSTRUCTION, wanted)
-    call = Call(messages, Sampling(max_tokens=2048, seed=seed), _schema(low, high), variables={"aspect": name})
+    call = ChatRequest(messages, Sampling(max_tokens=2048, seed=seed), _schema(low, high), variables={"aspect": name})
     (reply,) = model.replies([call])
     if reply.text is None:
         said = ": ".join(filter(None, (reply.reason, reply.detail)))

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal, Self
 import yaml
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from fcconan.data import Location, YamlFile, explain, task_path
+from fcconan.data import Location, YamlFile, explain_error, task_path
 from fcconan.errors import InputError
 
 Context = Literal["hate_speech", "references", "background"]
@@ -139,7 +139,7 @@ def load_task(name: str | Path) -> Task:
         # Without strict types, `low: yes` would be 1, and the grades 1 and "1" would be equal.
         task = Task.model_validate(file.data, strict=True)
     except ValidationError as error:
-        raise InputError(explain(file, error, whole="the task", known_keys=_known_keys)) from error
+        raise InputError(explain_error(file, error, whole="the task", known_keys=_known_keys)) from error
     for index, aspect in enumerate(task.aspects):
         _check_grades(file, aspect, ("aspects", index, "grades"))
     return task

@@ -4,7 +4,7 @@ from .answers.file import (
 )
 from .answers.origins import (
     Origins as Origins,
-    origins_of as origins_of,
+    find_origins as find_origins,
 )
 from .answers.store import (
     AnswerStore as AnswerStore,
@@ -33,7 +33,7 @@ from .client import (
 )
 from .dry_run import (
     DryClient as DryClient,
-    Rehearsal as Rehearsal,
+    DryRun as DryRun,
     UnaskedModel as UnaskedModel,
 )
 from .endpoint import (
@@ -47,24 +47,24 @@ from .replay import (
 )
 from .requests import (
     PASSING_REASONS as PASSING_REASONS,
-    Call as Call,
-    CallReason as CallReason,
+    ChatRequest as ChatRequest,
+    ChatResponse as ChatResponse,
+    FailureReason as FailureReason,
     Messages as Messages,
     Model as Model,
-    Reply as Reply,
     Sampling as Sampling,
     TokenAlternatives as TokenAlternatives,
 )
 from .responses import (
     EndpointError as EndpointError,
-    whole_characters as whole_characters,
+    replace_surrogates as replace_surrogates,
 )
 from .token_sampling import (
     stop_in as stop_in,
 )
 from .weights import (
-    known_hash as known_hash,
-    loading as loading,
+    cached_hash as cached_hash,
+    loading_errors as loading_errors,
     locate_model as locate_model,
     longest_context as longest_context,
     one_line as one_line,

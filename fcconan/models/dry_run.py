@@ -18,7 +18,7 @@ from fcconan.models.budget import (
 from fcconan.models.client import Client
 from fcconan.models.endpoint import EndpointModel
 from fcconan.models.jobs import Check, Job, KnownResult, Result
-from fcconan.models.requests import Call, Model, Reply, Request
+from fcconan.models.requests import ChatRequest, ChatResponse, Model, Request
 from fcconan.models.responses import EndpointResponse
 
 _WIDTH = 8  # dimension of placeholder embeddings if no stored embedding has another one
@@ -140,7 +140,7 @@ class UnaskedModel:
     def __init__(self) -> None:
         self.name, self.configuration = "unasked", dict[str, Any]()
 
-    def replies(self, calls: Iterable[Call]) -> Iterator[Reply]:
+    def replies(self, calls: Iterable[ChatRequest]) -> Iterator[ChatResponse]:
         """Refuses all requests.
 
         Raises:
@@ -149,7 +149,7 @@ class UnaskedModel:
         raise NotImplementedError
 
 
-class Rehearsal:
+class DryRun:
     """A dry run of a model, which counts requests.
 
     Args:
@@ -162,12 +162,12 @@ class Rehearsal:
     """
 
     def __init__(
-        self, model: Model, *, role: str | None = None, answer: Callable[[Call, int], str] | None = None
+        self, model: Model, *, role: str | None = None, answer: Callable[[ChatRequest, int], str] | None = None
     ) -> None:
         self.model, self.name, self.configuration = model, model.name, model.configuration
         self._role, self._answer, self._counts, self.calls = role, answer, _Counts(), 0
 
-    def replies(self, calls: Iterable[Call]) -> Iterator[Reply]:
+    def replies(self, calls: Iterable[ChatRequest]) -> Iterator[ChatResponse]:
         """Counts requests."""
         known = getattr(self.model, "known", lambda call: None)
         for call in calls:
@@ -177,7 +177,11 @@ class Rehearsal:
             else:
                 body: dict[str, Any] = {"messages": call.messages, "max_tokens": call.sampling.max_tokens}
                 self._counts.add(self.model.body(call) if isinstance(self.model, EndpointModel) else body)
-            yield Reply(self._answer(call, self.calls)) if self._answer is not None else Reply(reason="not_recorded")
+            yield (
+                ChatResponse(self._answer(call, self.calls))
+                if self._answer is not None
+                else ChatResponse(reason="not_recorded")
+            )
 
     def summary(self, prices: Path | None) -> dict[str, Any]:
         """Returns the counts, and the cost if there are prices; local and recorded models cost nothing.

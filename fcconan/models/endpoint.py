@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from fcconan.models.client import Client
 from fcconan.models.jobs import Job, KnownResult, Sender
-from fcconan.models.requests import Call, Reply, Request, Sampling
+from fcconan.models.requests import ChatRequest, ChatResponse, Request, Sampling
 from fcconan.models.responses import fault, read_reply
 from fcconan.models.token_sampling import stop_in
 
@@ -57,7 +57,7 @@ class EndpointModel:
         """Whether the store has usable answers at the start. Answers of this run are looked up when sending."""
         return not self.client.answers.is_empty()
 
-    def replies(self, calls: Iterable[Call]) -> Iterator[Reply]:
+    def replies(self, calls: Iterable[ChatRequest]) -> Iterator[ChatResponse]:
         """Yields one reply for each call, in order; requests run concurrently.
 
         Raises:
@@ -68,11 +68,11 @@ class EndpointModel:
         probes = asyncio.Semaphore(1 if self.client.gap else self.client.concurrency)
         yield from self.client.run(self._job(call, probes) for call in calls)
 
-    def body(self, call: Call) -> dict[str, Any]:
+    def body(self, call: ChatRequest) -> dict[str, Any]:
         """Returns the longest possible request for a call: with its schema, if the endpoint may accept one."""
         return self._body(call, RequestForm(self._may_have_schema(call), self._newer_limit))
 
-    def known(self, call: Call) -> Reply | None:
+    def known(self, call: ChatRequest) -> ChatResponse | None:
         """Returns the stored reply, or None."""
         limits = (False, True) if call.sampling.max_tokens is not None else (False,)
         structures = (True, False) if self._may_have_schema(call) else (False,)
@@ -85,10 +85,10 @@ class EndpointModel:
                 return _read(answer.body, call, form)
         return None
 
-    def _may_have_schema(self, call: Call) -> bool:
+    def _may_have_schema(self, call: ChatRequest) -> bool:
         return call.schema is not None and self._takes_schema is not False
 
-    def _body(self, call: Call, form: "RequestForm") -> dict[str, Any]:
+    def _body(self, call: ChatRequest, form: "RequestForm") -> dict[str, Any]:
         fields = _sampling(call.sampling)
         if form.newer_limit:
             fields["max_completion_tokens"] = fields.pop("max_tokens")
@@ -96,14 +96,14 @@ class EndpointModel:
         body = {"model": self.name, **fields, "messages": call.messages}
         return _with_schema(body, call.schema) if form.structured and call.schema is not None else body
 
-    def _request(self, call: Call, form: "RequestForm") -> Request:
+    def _request(self, call: ChatRequest, form: "RequestForm") -> Request:
         return self.client.request(_PATH, self._body(call, form), sample=call.sample)
 
-    def _job(self, call: Call, probes: asyncio.Semaphore) -> KnownResult[Reply] | Job[Reply]:
+    def _job(self, call: ChatRequest, probes: asyncio.Semaphore) -> KnownResult[ChatResponse] | Job[ChatResponse]:
         known = self.known(call) if self._inherits else None
         return KnownResult(known) if known is not None else lambda sender: self._ask(sender, call, probes)
 
-    async def _ask(self, sender: Sender, call: Call, probes: asyncio.Semaphore) -> Reply:
+    async def _ask(self, sender: Sender, call: ChatRequest, probes: asyncio.Semaphore) -> ChatResponse:
         kind = self._may_have_schema(call)
         if kind not in self._probed:
             # The first requests find out which form the endpoint accepts. Later ones wait until one of them is
@@ -115,7 +115,7 @@ class EndpointModel:
                     return reply
         return await self._send(sender, call)
 
-    async def _send(self, sender: Sender, call: Call) -> Reply:
+    async def _send(self, sender: Sender, call: ChatRequest) -> ChatResponse:
         """Sends a call in the last accepted form, or else in other forms until one is accepted."""
         form = RequestForm(self._may_have_schema(call), self._newer_limit)
         answer = await sender.send(self._request(call, form), fault)
@@ -128,7 +128,7 @@ class EndpointModel:
                 break
             answer = await sender.send(self._request(call, form), fault)
         if answer.body is None:
-            return Reply(reason=answer.reason, detail=answer.detail)
+            return ChatResponse(reason=answer.reason, detail=answer.detail)
         # A form is required only if the endpoint refused another one before.
         self._newer_limit = self._newer_limit or form.newer_limit
         if call.schema is not None and (form.structured or self._takes_schema is None):
@@ -148,7 +148,7 @@ def _wants_newer_limit(said: str) -> bool:
     return "max_completion_tokens" in said and re.search(r"\bmax_tokens\b", said) is not None
 
 
-def _read(body: Mapping[str, Any], call: Call, form: RequestForm) -> Reply:
+def _read(body: Mapping[str, Any], call: ChatRequest, form: RequestForm) -> ChatResponse:
     reply = read_reply(body, structured=form.structured)
     end = None if reply.text is None else stop_in(reply.text, call.sampling.stop)
     if reply.text is None or end is None:

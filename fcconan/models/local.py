@@ -22,10 +22,10 @@ from fcconan.errors import InputError
 from fcconan.models.answers.origins import Origins
 from fcconan.models.answers.store import AnswerStore
 from fcconan.models.chat_template import Format, control_tokens, find_token, format_names, prompt_tokens
-from fcconan.models.requests import Call, Finished, Reply, Request
+from fcconan.models.requests import ChatRequest, ChatResponse, Finished, Request
 from fcconan.models.responses import read_reply
 from fcconan.models.token_sampling import Batch, RequestState, count_text_tokens, max_length
-from fcconan.models.weights import loading, locate_base_model, locate_model, longest_context, one_line
+from fcconan.models.weights import loading_errors, locate_base_model, locate_model, longest_context, one_line
 
 # Messages of out-of-memory errors, in addition to torch's own exception.
 _FULL = ("DefaultCPUAllocator", "can't allocate memory", "not enough memory", "out of memory", "ALLOC_FAILED")
@@ -116,7 +116,7 @@ class LocalModel:
         text = template if isinstance(template, str) else json.dumps(template, sort_keys=True)  # some have several
         return Format("", text).hash
 
-    def replies(self, calls: Iterable[Call]) -> Iterator[Reply]:
+    def replies(self, calls: Iterable[ChatRequest]) -> Iterator[ChatResponse]:
         """Yields one reply for each call, in order; calls are read in batches.
 
         Raises:
@@ -127,9 +127,9 @@ class LocalModel:
         while batch := list(islice(left, self._batch_size)):
             yield from self._answer(batch)
 
-    def _answer(self, calls: Sequence[Call]) -> list[Reply]:
+    def _answer(self, calls: Sequence[ChatRequest]) -> list[ChatResponse]:
         requests = [self._request(call) for call in calls]
-        known: dict[str, Reply] = {}
+        known: dict[str, ChatResponse] = {}
         rows: dict[str, RequestState] = {}
         for call, request in zip(calls, requests, strict=True):
             if request.key in known or request.key in rows:
@@ -138,7 +138,7 @@ class LocalModel:
             if stored is not None:
                 self.origins.add(self.name, stored)
             made = self._row(call, request) if stored is None else read_reply(stored.response)
-            if isinstance(made, Reply):
+            if isinstance(made, ChatResponse):
                 known[request.key] = made
             else:
                 rows[request.key] = made
@@ -161,7 +161,7 @@ class LocalModel:
             waiting = waiting[len(batch) :]
         return [known[request.key] for request in requests]
 
-    def _request(self, call: Call) -> Request:
+    def _request(self, call: ChatRequest) -> Request:
         """Returns a request as a client stores it, with the model instead of the endpoint."""
         sampling = {**asdict(call.sampling), "stop": list(call.sampling.stop)}
         if call.sampling.top_k is None:  # absent as in the keys of earlier versions
@@ -170,23 +170,23 @@ class LocalModel:
         whole = {"local": self.configuration, "path": "/chat/completions", "body": body, "sample": call.sample}
         return Request(whole)
 
-    def _row(self, call: Call, request: Request) -> RequestState | Reply:
+    def _row(self, call: ChatRequest, request: Request) -> RequestState | ChatResponse:
         sampling = call.sampling
         fault = self._control_token(call)
         if fault:
-            return Reply(reason="bad_request", detail=fault, model=self.name)
+            return ChatResponse(reason="bad_request", detail=fault, model=self.name)
         try:
             prompt = self._prompt(call)
         except InputError:
             raise
         except Exception as error:  # a template may raise any exception
-            return Reply(reason="bad_request", detail=one_line(error), model=self.name)
+            return ChatResponse(reason="bad_request", detail=one_line(error), model=self.name)
         if not prompt:
-            return Reply(reason="bad_request", detail="the messages are empty", model=self.name)
+            return ChatResponse(reason="bad_request", detail="the messages are empty", model=self.name)
         room = self._limit - len(prompt)
         if room < 1:
             detail = f"{len(prompt)} tokens in a context of {self._limit}"
-            return Reply(reason="too_long", detail=detail, model=self.name, prompt_tokens=len(prompt))
+            return ChatResponse(reason="too_long", detail=detail, model=self.name, prompt_tokens=len(prompt))
         temperature, top_p = self._defaults
         temperature = temperature if sampling.temperature is None else sampling.temperature
         top_p = top_p if sampling.top_p is None else sampling.top_p
@@ -195,7 +195,7 @@ class LocalModel:
         seed = int.from_bytes(sha256(numbers).digest())
         return RequestState(request, prompt, limit, temperature, top_p, sampling, seed)
 
-    def _prompt(self, call: Call) -> list[int]:
+    def _prompt(self, call: ChatRequest) -> list[int]:
         template = self._template
         if template is None and not self._tokenizer.chat_template:
             raise InputError(
@@ -210,7 +210,7 @@ class LocalModel:
             )
         return prompt_tokens(self._tokenizer, call.messages, None if template is None else template.template)
 
-    def _control_token(self, call: Call) -> str:
+    def _control_token(self, call: ChatRequest) -> str:
         texts = [message["content"] for message in call.messages]
         found = find_token(texts, self._control_tokens)
         if found is not None:
@@ -302,7 +302,7 @@ class LocalModel:
 
     @cached_property
     def _tokenizer(self) -> Any:
-        with loading(self.name):
+        with loading_errors(self.name):
             from transformers import AutoTokenizer
 
             own = Path(self._source.path)
@@ -320,7 +320,7 @@ class LocalModel:
 
     @cached_property
     def _model(self) -> Any:
-        with loading(self.name):
+        with loading_errors(self.name):
             if self._is_adapter:
                 from peft import PeftModel  # before the base is loaded, which takes minutes
             import torch
@@ -344,7 +344,7 @@ class LocalModel:
     @cached_property
     def _generation(self) -> Any:
         """Generation configuration of the model, or an empty one."""
-        with loading(self.name):
+        with loading_errors(self.name):
             from transformers import GenerationConfig
 
             try:

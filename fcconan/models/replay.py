@@ -7,7 +7,7 @@ from typing import Any
 
 from fcconan.data import read_rows, short_hash
 from fcconan.errors import InputError
-from fcconan.models.requests import Call, Reply
+from fcconan.models.requests import ChatRequest, ChatResponse
 
 OUTPUT = "output"
 
@@ -49,7 +49,7 @@ class ReplayModel:
         content = short_hash(*(json.dumps(row, sort_keys=True, default=str) for row in rows))
         self.configuration: dict[str, Any] = {"replay": path.name, "content": content}
 
-    def replies(self, calls: Iterable[Call]) -> Iterator[Reply]:
+    def replies(self, calls: Iterable[ChatRequest]) -> Iterator[ChatResponse]:
         """Yields one reply for each call, in order.
 
         Raises:
@@ -69,11 +69,13 @@ class ReplayModel:
             if len(set(outputs)) > 1:
                 several = several or outputs
             if call.sample >= len(outputs):
-                yield Reply(reason="not_recorded", detail=f"{self.path.name} has no output for this", model=self.name)
+                yield ChatResponse(
+                    reason="not_recorded", detail=f"{self.path.name} has no output for this", model=self.name
+                )
             elif not outputs[call.sample].strip():
-                yield Reply(reason="empty", model=self.name)
+                yield ChatResponse(reason="empty", model=self.name)
             else:
-                yield Reply(outputs[call.sample], model=self.name)
+                yield ChatResponse(outputs[call.sample], model=self.name)
         if several is not None and not repeated:
             raise InputError(
                 f"{self.path} has {len(several)} outputs for the same {', '.join(self._columns)}, and one is "

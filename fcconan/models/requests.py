@@ -11,7 +11,7 @@ import orjson
 from fcconan.errors import InputError
 
 Messages = list[dict[str, str]]
-CallReason = Literal[
+FailureReason = Literal[
     "bad_request",  # the endpoint or the model rejects this request
     "rate_limited",
     "server_error",
@@ -61,7 +61,7 @@ class Sampling:
 
 
 @dataclass(frozen=True)
-class Call:
+class ChatRequest:
     """A request to a chat model.
 
     Attributes:
@@ -94,7 +94,7 @@ class TokenAlternatives:
 
 
 @dataclass(frozen=True)
-class Reply:
+class ChatResponse:
     """The answer to a call.
 
     Attributes:
@@ -111,7 +111,7 @@ class Reply:
     """
 
     text: str | None = None
-    reason: CallReason | None = None
+    reason: FailureReason | None = None
     detail: str = ""
     model: str | None = None
     prompt_tokens: int | None = None
@@ -132,7 +132,7 @@ class Model(Protocol):
     name: str
     configuration: dict[str, Any]
 
-    def replies(self, calls: Iterable[Call]) -> Iterator[Reply]:
+    def replies(self, calls: Iterable[ChatRequest]) -> Iterator[ChatResponse]:
         """Yields one reply for each call, in order; calls are read lazily.
 
         Raises:

@@ -12,7 +12,7 @@ import orjson
 
 from fcconan.data import without_secrets
 from fcconan.errors import InputError
-from fcconan.models.requests import Reply, TokenAlternatives
+from fcconan.models.requests import ChatResponse, TokenAlternatives
 
 
 def fault(request: Mapping[str, Any], response: Mapping[str, Any]) -> str | None:
@@ -32,7 +32,7 @@ def fault(request: Mapping[str, Any], response: Mapping[str, Any]) -> str | None
     return None if isinstance(content, str | None) else "no message"
 
 
-def read_reply(body: Mapping[str, Any], *, structured: bool = False) -> Reply:
+def read_reply(body: Mapping[str, Any], *, structured: bool = False) -> ChatResponse:
     """Reads a valid chat completion (see `fault`).
 
     Cut, filtered and refused answers count as missing, although their text may look like an answer.
@@ -42,24 +42,24 @@ def read_reply(body: Mapping[str, Any], *, structured: bool = False) -> Reply:
     tokens = [usage.get(name) if isinstance(usage, dict) else None for name in ("prompt_tokens", "completion_tokens")]
     counted = [each if type(each) is int else None for each in tokens]
     said: dict[str, Any] = {
-        "model": None if body.get("model") is None else whole_characters(str(body["model"])),
+        "model": None if body.get("model") is None else replace_surrogates(str(body["model"])),
         "prompt_tokens": counted[0],
         "completion_tokens": counted[1],
         "structured": structured,
     }
     if choice["message"].get("refusal"):
-        return Reply(reason="refused", **said)
-    text = whole_characters(_text(choice["message"].get("content")))
+        return ChatResponse(reason="refused", **said)
+    text = replace_surrogates(_text(choice["message"].get("content")))
     if choice.get("finish_reason") == "length":
-        return Reply(reason="truncated", cut=text or None, **said)
+        return ChatResponse(reason="truncated", cut=text or None, **said)
     if choice.get("finish_reason") == "content_filter":
-        return Reply(reason="filtered", **said)
+        return ChatResponse(reason="filtered", **said)
     if not text.strip():
-        return Reply(reason="empty", **said)
-    return Reply(text, logprobs=_logprobs(choice.get("logprobs")), **said)
+        return ChatResponse(reason="empty", **said)
+    return ChatResponse(text, logprobs=_logprobs(choice.get("logprobs")), **said)
 
 
-def whole_characters(text: str) -> str:
+def replace_surrogates(text: str) -> str:
     """Replaces lone surrogates, which endpoints send when a token ends within a character.
 
     JSON can escape them, but UTF-8 files cannot store them.
@@ -182,5 +182,5 @@ def _is_deep(body: Mapping[str, Any]) -> bool:
 
 def one_line(said: object, secrets: Iterable[str] = ()) -> str:
     """Returns a message as one line without secrets, which some endpoints repeat in their errors."""
-    text = " ".join(without_secrets(whole_characters(str(said)), secrets).split())
+    text = " ".join(without_secrets(replace_surrogates(str(said)), secrets).split())
     return text[:300] or ("nothing" if isinstance(said, str) else type(said).__name__)

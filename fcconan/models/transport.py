@@ -5,7 +5,7 @@ import re
 from http import HTTPStatus
 from typing import Any, Self
 
-from fcconan.data import masked, proxy_for
+from fcconan.data import mask_secrets, proxy_for
 from fcconan.models.jobs import Check
 from fcconan.models.requests import Request, as_json
 from fcconan.models.responses import EndpointError, EndpointResponse, error_of, one_line, read_body, retry_after
@@ -71,7 +71,7 @@ class Transport:
                 await response.content.readexactly(_LARGEST + 1)
             return EndpointResponse(reason="bad_body", detail=f"the body is larger than {_LARGEST >> 20} MB")
         except asyncio.IncompleteReadError as whole_body:
-            raw = masked(whole_body.partial, self._secrets)
+            raw = mask_secrets(whole_body.partial, self._secrets)
         except aiohttp.ServerTimeoutError:
             return EndpointResponse(reason="timeout", detail=f"no answer within {self._timeout:g} s")
         except TimeoutError:

@@ -11,7 +11,7 @@ from typing import Annotated, NamedTuple
 
 from pydantic import BaseModel, Field, ValidationError
 
-from fcconan.data import Checkpoint, cache_folder, environment_secrets, quiet_hub, sha256_of, without_secrets
+from fcconan.data import Checkpoint, cache_folder, environment_secrets, file_sha256, quiet_hub, without_secrets
 from fcconan.errors import InputError
 
 _WEIGHTS = (".safetensors", ".bin")
@@ -101,7 +101,7 @@ def longest_context(source: ModelSource) -> int | None:
     Raises:
         InputError: The configuration cannot be loaded.
     """
-    with loading(source.name):
+    with loading_errors(source.name):
         from transformers import AutoConfig
 
         config = AutoConfig.from_pretrained(source.path, revision=source.commit)
@@ -118,12 +118,12 @@ def _weights_hash(folder: Path) -> str:
     if not any(path.suffix in _WEIGHTS for path in files):
         raise InputError(f"{folder} holds no weights (.safetensors, .bin): give the folder of a transformers model")
     together = "".join(
-        f"{path.name}\n{known_hash(path) if path.suffix in _WEIGHTS else sha256_of(path)}\n" for path in files
+        f"{path.name}\n{cached_hash(path) if path.suffix in _WEIGHTS else file_sha256(path)}\n" for path in files
     )
     return hashlib.sha256(together.encode()).hexdigest()[:12]
 
 
-def known_hash(path: Path) -> str:
+def cached_hash(path: Path) -> str:
     """Returns the sha256 of a file of weights, cached until the file changes, as reading it may take minutes.
 
     Changes are detected by device, inode, size, and times of modification and of status change. Size and modification
@@ -135,7 +135,7 @@ def known_hash(path: Path) -> str:
     found = checkpoint.load()
     if found is not None:
         return str(found)
-    hashed = sha256_of(path)
+    hashed = file_sha256(path)
     settled = time.time() - max(before["written"], before["changed"]) / 1e9 > _SETTLED
     if settled and _state(path) == before:
         with suppress(OSError):  # without a cache, the file is read again next time
@@ -170,7 +170,7 @@ def quiet_training() -> Iterator[None]:
 
 
 @contextmanager
-def loading(name: str) -> Iterator[None]:
+def loading_errors(name: str) -> Iterator[None]:
     """Turns all errors of loading a model into an `InputError`.
 
     Raises:

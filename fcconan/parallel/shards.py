@@ -13,7 +13,7 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any, Protocol
 
-from fcconan.data import Checkpoint, new_file, remove_stale, report, sha256_of, short_hash, write_whole
+from fcconan.data import Checkpoint, file_sha256, new_file, remove_stale, report, short_hash, write_whole
 from fcconan.errors import InputError
 from fcconan.parallel.workers import Workers
 
@@ -156,7 +156,7 @@ def is_finished(folder: Path, shard: Shard, inputs: Mapping[str, Any]) -> bool:
 @cache
 def _hash_of(path: Path, *state: int) -> str:
     """Returns the sha256 of a file; cached in this process while size, time and inode are unchanged."""
-    return sha256_of(path)
+    return file_sha256(path)
 
 
 def _checkpoint(folder: Path, name: str, inputs: Mapping[str, Any]) -> Checkpoint:
@@ -177,7 +177,7 @@ def write_shard(folder: Path, shard: Shard, inputs: Mapping[str, Any], write: Ca
     """
     with new_file(folder / shard.name) as temporary:
         write(shard, temporary)
-        _checkpoint(folder, shard.name, inputs).save(sha256_of(temporary))
+        _checkpoint(folder, shard.name, inputs).save(file_sha256(temporary))
 
 
 def run_shards(

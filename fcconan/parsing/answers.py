@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import NamedTuple, TypeVar
 
 from fcconan.errors import InputError
-from fcconan.models import whole_characters
+from fcconan.models import replace_surrogates
 from fcconan.parsing.context import (
     find_field_objection,
     find_objection,
@@ -346,7 +346,7 @@ def read_result(text: str, field: AspectField, *, thought: bool = False) -> Pars
     if not thought:
         found = _in_context(found, mark_answers(rest, [mark.span() for mark in marks]), (), field, inline=True)
     feedback = re.sub(r"^\s*(?:feedback\s*:)?\s*", "", text[: marks[0].start()], flags=re.IGNORECASE).strip()
-    return add_explanation(found, whole_characters(feedback) or None, field)
+    return add_explanation(found, replace_surrogates(feedback) or None, field)
 
 
 def _explanation(text: str) -> str | None:

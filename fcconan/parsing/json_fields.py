@@ -10,7 +10,7 @@ from contextlib import suppress
 from functools import lru_cache
 from typing import NamedTuple
 
-from fcconan.models import whole_characters
+from fcconan.models import replace_surrogates
 from fcconan.parsing.phrases import MARK
 from fcconan.parsing.results import Reason
 
@@ -199,7 +199,7 @@ def unescape(string: str) -> str:
     if "\\" in string:
         with suppress(ValueError):
             string = json.loads(f'"{string}"', strict=False)
-    return whole_characters(string)
+    return replace_surrogates(string)
 
 
 def blank_strings(text: str) -> str:

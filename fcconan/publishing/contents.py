@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from fcconan.data import CARD, MANIFEST, read_manifest, recipe_names, sha256_of
+from fcconan.data import CARD, MANIFEST, file_sha256, read_manifest, recipe_names
 from fcconan.errors import InputError
 
 # The files of a build. No other files are published, because only in tables the position of texts is known.
@@ -94,7 +94,7 @@ def read_contents(folder: Path) -> Contents:
             raise InputError(
                 f"{folder / MANIFEST} lists {name!r}, which is not a file of a build: build the folder again"
             )
-        hashes[name] = sha256_of(folder / name) if (folder / name).is_file() else "none"
+        hashes[name] = file_sha256(folder / name) if (folder / name).is_file() else "none"
         if hashes[name] != written["sha256"]:
             raise InputError(
                 f"{folder / name} was changed or removed since it was built (sha256 {hashes[name][:12]}, the manifest "
@@ -102,6 +102,6 @@ def read_contents(folder: Path) -> Contents:
             )
     if CARD not in hashes:
         raise InputError(f"{folder} has no {CARD} in its manifest: build the folder again")
-    hashes[MANIFEST] = sha256_of(folder / MANIFEST)
+    hashes[MANIFEST] = file_sha256(folder / MANIFEST)
     present = (path.relative_to(folder).as_posix() for path in folder.rglob("*") if not path.is_dir())
     return Contents(folder, manifest, hashes, sorted(path for path in present if path not in hashes))

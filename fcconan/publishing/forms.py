@@ -8,8 +8,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fcconan.building import kind_of
-from fcconan.data import MOST_WORDS, NAME, NUMBER, TEXT, VOCABULARY, Form, column_of, is_name, is_title, unknown_words
+from fcconan.building import column_type
+from fcconan.data import MOST_WORDS, NAME, NUMBER, TEXT, VOCABULARY, Form, find_column, is_name, is_title, unknown_words
 from fcconan.errors import InputError
 from fcconan.publishing.known_texts import KnownTexts
 
@@ -70,7 +70,7 @@ def find_column_problem(config: str, name: str, column: pa.ChunkedArray, known: 
         known: As in `find_problem`.
     """
     form = _find_form(config, name)
-    kind = kind_of(column.type)
+    kind = column_type(column.type)
     if form is TEXT:
         return TEXT_COLUMN_REASON
     if kind is None:
@@ -92,7 +92,7 @@ def list_free_strings(config: str, name: str, column: pa.ChunkedArray) -> list[s
         name: Name of the column.
         column: Values of the column.
     """
-    kind = kind_of(column.type)
+    kind = column_type(column.type)
     if kind not in ("string", "strings"):
         return []
     form = _find_form(config, name)
@@ -101,7 +101,7 @@ def list_free_strings(config: str, name: str, column: pa.ChunkedArray) -> list[s
 
 
 def _find_form(config: str, name: str) -> Form:
-    declared = column_of(config, name)
+    declared = find_column(config, name)
     if declared is None:
         return NAME
     return NUMBER if declared.kind in ("int", "float", "bool") else declared.form
@@ -137,7 +137,7 @@ def check_column_names(where: str, config: str, names: Iterable[str], known: Kno
     """
     for name in names:
         reason = find_problem(name, NAME, known) if name.strip() else "an empty string"
-        if reason is not None and column_of(config, name) is None:
+        if reason is not None and find_column(config, name) is None:
             raise InputError(
                 f"{where}: a column name cannot be published ({reason}): rename the column, or leave it out"
             )

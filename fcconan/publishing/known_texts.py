@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from fcconan.building import Texts, strings_in, texts_of
+from fcconan.building import Texts, find_strings, table_texts
 from fcconan.data import TEXT_COLUMNS, read_schema, read_table, recipe_names
 from fcconan.errors import InputError
 
@@ -61,19 +61,19 @@ def _load_known_texts(mirror: str | None, cache: str | None) -> KnownTexts:  # a
 
 def read_recipe_texts(name: str) -> set[str] | None:
     """Returns the texts of a dataset, or None if its files are not available or differ from the recipe."""
-    from fcconan.building import builder_of, load_recipe, rule_of
-    from fcconan.data import fetch, is_here
+    from fcconan.building import find_builder, find_tier_rule, load_recipe
+    from fcconan.data import fetch, is_available
 
     recipe = load_recipe(name)
-    present = {key: source for key, source in recipe.sources.items() if is_here(source, folder=recipe.folder)}
+    present = {key: source for key, source in recipe.sources.items() if is_available(source, folder=recipe.folder)}
     if any(not source.optional for key, source in recipe.sources.items() if key not in present):
         return None
     try:
         files = {key: fetch(source, folder=recipe.folder) for key, source in present.items()}
-        built = builder_of(recipe, rule_of(recipe, None))({key: path for key, path in files.items() if path})
+        built = find_builder(recipe, find_tier_rule(recipe, None))({key: path for key, path in files.items() if path})
     except InputError:
         return None
-    return {text for table in built.tables for text in texts_of(table)}
+    return {text for table in built.tables for text in table_texts(table)}
 
 
 def read_folder_texts(folder: Path) -> Iterator[str]:
@@ -84,4 +84,4 @@ def read_folder_texts(folder: Path) -> Iterator[str]:
             continue
         table = read_table(path)
         for name in names:
-            yield from strings_in(table[name].to_pylist())
+            yield from find_strings(table[name].to_pylist())

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 
-from fcconan.data import CARD, MANIFEST, sha256_of, temporary_folder
+from fcconan.data import CARD, MANIFEST, file_sha256, temporary_folder
 from fcconan.publishing.contents import Contents
 
 PLACEHOLDER = "PATH_OR_REPOSITORY"
@@ -30,10 +30,10 @@ def name_repository(contents: Contents, repo_id: str, tag: str) -> Iterator[Cont
     with temporary_folder("fcconan-card-") as folder:
         files = {CARD: folder / CARD, MANIFEST: folder / MANIFEST}
         files[CARD].write_text(card, encoding="utf-8")
-        entry = {"sha256": sha256_of(files[CARD]), "bytes": files[CARD].stat().st_size}
+        entry = {"sha256": file_sha256(files[CARD]), "bytes": files[CARD].stat().st_size}
         manifest = {**contents.manifest, "files": {**contents.manifest["files"], CARD: entry}}
         files[MANIFEST].write_text(json.dumps(manifest, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-        hashes = contents.hashes | {name: sha256_of(path) for name, path in files.items()}
+        hashes = contents.hashes | {name: file_sha256(path) for name, path in files.items()}
         yield replace(contents, manifest=manifest, hashes=hashes, replaced=files)
 
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from fcconan.building import Texts, arrow_schema, grouped, kind_of, table_bytes
-from fcconan.data import CARD, MANIFEST, TEXT_COLUMNS, column_of, read_table
+from fcconan.building import Texts, arrow_schema, column_type, group_values, table_bytes
+from fcconan.data import CARD, MANIFEST, TEXT_COLUMNS, find_column, read_table
 from fcconan.errors import InputError
 from fcconan.publishing.contents import Contents
 from fcconan.publishing.forms import (
@@ -52,7 +52,7 @@ def find_restricted_columns(contents: Contents, known: KnownTexts | None = None)
         config = path.split("/")[0]
         where = path if contents.is_rows else str(contents.path(path))
         check_column_names(where, config, table.column_names, known)
-        names += [name for name in table.column_names if column_of(config, name) is None]
+        names += [name for name in table.column_names if find_column(config, name) is None]
         declared = {*contents.manifest.get("restricted_columns", {}).get(config, ()), *TEXT_COLUMNS}
         for name, column in zip(table.column_names, table.columns, strict=True):
             reason = TEXT_COLUMN_REASON if name in declared else find_column_problem(config, name, column, known)
@@ -75,7 +75,7 @@ def find_restricted_columns(contents: Contents, known: KnownTexts | None = None)
             "contains it"
         )
     if not is_redistributable(contents.manifest):
-        return grouped(sorted(found))
+        return group_values(sorted(found))
     # Only the text columns have been compared with the dataset.
     others = {column: reason for column, reason in found.items() if contents.is_rows and reason != TEXT_COLUMN_REASON}
     if others:
@@ -90,7 +90,7 @@ def _make_text_error(contents: Contents, found: dict[tuple[str, str], str]) -> I
         if contents.is_rows
         else (f"{contents.folder} is labels-only, but", "build the folder again")
     )
-    columns = format_columns(grouped(sorted(found)))
+    columns = format_columns(group_values(sorted(found)))
     return InputError(f"{where} contains text ({columns}); {config}: {name}, {found[config, name]}: {advice}")
 
 
@@ -151,7 +151,7 @@ def _read_restricted_texts(contents: Contents, columns: dict[str, list[str]]) ->
 
 def _has_only_rows(table: pa.Table, path: Path) -> bool:
     """Returns whether a file has only the rows of a table, without other metadata or further bytes."""
-    columns = {field.name: kind_of(field.type) for field in table.schema}
+    columns = {field.name: column_type(field.type) for field in table.schema}
     kinds = {name: kind for name, kind in columns.items() if kind is not None}
     if len(kinds) < len(table.schema):  # an unknown type, or two columns of one name
         return False

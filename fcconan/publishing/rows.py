@@ -14,10 +14,10 @@ from fcconan.building import (
     card_text,
     columns_in_markdown,
     default_table,
+    find_strings,
     release_manifest,
     restricted_columns,
-    strings_in,
-    texts_of,
+    table_texts,
     write_files,
 )
 from fcconan.data import MANIFEST, describe_config, normalise, temporary_folder
@@ -74,7 +74,7 @@ def stage_rows(source: Path, known: KnownTexts, options: PublishingOptions) -> I
     tables, signatures = read_tables(chosen, options.drop_columns)
     dataset = read_contents(about).manifest if about is not None else None
     own = {*read_folder_texts(about)} if about is not None else set()
-    known = known.with_texts(own | {text for table in tables for text in texts_of(table, SOURCE_TEXT_COLUMNS)})
+    known = known.with_texts(own | {text for table in tables for text in table_texts(table, SOURCE_TEXT_COLUMNS)})
     free = dataset is not None and is_redistributable(dataset)
     if free and not labels_only:
         foreign = find_foreign_texts(tables, {*map(normalise, own)})
@@ -102,7 +102,7 @@ def stage_rows(source: Path, known: KnownTexts, options: PublishingOptions) -> I
         for table in tables
         for column, kind in table.columns.items()
         if kind in ("string", "strings")
-        for name in strings_in(table.data[column])
+        for name in find_strings(table.data[column])
     )
     signatures = [clean for each in signatures if (clean := clean_signature(each, names, known))]
     with temporary_folder("fcconan-rows-") as folder:

@@ -1,3 +1,6 @@
+from .benchmark_names import (
+    label_notes as label_notes,
+)
 from .benchmark_reports import (
     check_report as check_report,
     trec_files as trec_files,
@@ -7,12 +10,9 @@ from .benchmark_tables import (
     answer_tables as answer_tables,
     terminal_tables as terminal_tables,
 )
-from .benchmark_words import (
-    label_notes as label_notes,
-)
 from .campaigns import (
+    count_skipped_checks as count_skipped_checks,
     main_quality_tables as main_quality_tables,
-    not_made as not_made,
     quality_page as quality_page,
     quality_tables as quality_tables,
 )
@@ -25,9 +25,9 @@ from .dataset_pages import (
 )
 from .generators import (
     AUDIT_COLUMNS as AUDIT_COLUMNS,
+    collect_signatures as collect_signatures,
     headline_tables as headline_tables,
-    results_of as results_of,
-    signatures_of as signatures_of,
+    read_results as read_results,
     write_generator_report as write_generator_report,
 )
 from .html_tables import (
@@ -73,21 +73,21 @@ from .site.inputs import (
 )
 from .site.pages import (
     bench_page as bench_page,
-    pages_of as pages_of,
+    make_pages as make_pages,
 )
 from .site.write import (
     check_site as check_site,
     write_site as write_site,
 )
 from .tables import (
-    Table as Table,
-    counts_text as counts_text,
-    interval as interval,
-    interval_of as interval_of,
-    number as number,
+    DisplayTable as DisplayTable,
+    format_counts as format_counts,
+    format_interval as format_interval,
+    format_number as format_number,
+    format_row_interval as format_row_interval,
+    format_value as format_value,
+    make_table as make_table,
     number_columns as number_columns,
-    shown as shown,
-    table_of as table_of,
 )
 from .text_metrics import (
     metrics_page as metrics_page,

@@ -42,7 +42,7 @@ def write_report(
     data = drill_down(result, details, texts=texts)
     files = {
         PAGE: render(retrieval_page(result, data, plots, texts=texts)),
-        **tables_of(result),
+        **make_csv_tables(result),
         RESULT: as_json(result),
         DETAILS: as_json(data),
         **{f"{name}.svg": svg for name, (_, svg) in plots.items()},
@@ -60,7 +60,7 @@ def check_report(folder: Path) -> None:
     check_replaceable(folder, PAGE, _is_ours)
 
 
-def tables_of(result: Mapping[str, Any]) -> dict[str, str]:
+def make_csv_tables(result: Mapping[str, Any]) -> dict[str, str]:
     """Returns every table as Markdown, LaTeX and CSV: name of the file, content."""
     from fcconan.reporting.benchmark_tables import as_latex, as_markdown, comparisons_as_csv
     from fcconan.retrieval import all_rows_csv

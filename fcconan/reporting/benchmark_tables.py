@@ -3,8 +3,8 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from fcconan.data import counted
-from fcconan.reporting.benchmark_words import CHANCE, Result, label_notes, marked, metric_title, percent
+from fcconan.data import count_noun
+from fcconan.reporting.benchmark_names import CHANCE, Result, label_notes, marked, metric_title, percent
 from fcconan.reporting.label_tables import (
     COMPARISON_VALUES,
     comparison_columns,
@@ -17,15 +17,15 @@ from fcconan.reporting.label_tables import (
 from fcconan.reporting.tables import (
     MISSING,
     Columns,
-    Table,
+    DisplayTable,
     csv_text,
-    interval,
+    format_interval,
+    format_number,
     latex_lines,
+    make_table,
     markdown,
     markdown_lines,
-    number,
     p_text,
-    table_of,
     with_interval,
 )
 from fcconan.retrieval import MESSAGE_AUC, interval_ends, leaderboard_rows, primary_chance_level, ranked_systems
@@ -40,7 +40,7 @@ def summarised(result: Result) -> list[str]:
     return list(result["settings"].get("summarised", result["settings"]["metrics"]))
 
 
-def summary_table(result: Result) -> Table:
+def summary_table(result: Result) -> DisplayTable:
     """The paper's Table 4 with intervals: metric-wise mean, minimum, maximum and variation over the partitions."""
     systems = {name: result["systems"][name] for name in ranked_systems(result)}
     digits = {"avg": 4, "min": 4, "max": 4, "cv": 2}
@@ -49,10 +49,10 @@ def summary_table(result: Result) -> Table:
     def cells(values: Mapping[str, Any], ends: Mapping[str, Any]) -> list[str]:
         row = []
         for key, places in digits.items():
-            row.append(number(values[key], places))
+            row.append(format_number(values[key], places))
             if key in with_ends:
                 low, high = ends.get(key) or (None, None)
-                row.append(interval(low, high, places))
+                row.append(format_interval(low, high, places))
         return row
 
     columns = ["system"]
@@ -65,8 +65,8 @@ def summary_table(result: Result) -> Table:
     ]
     rows.append([CHANCE, *cells(result["chance"]["summary"], {})])
     rows += [[f"{name} (failed)", *[MISSING] * (len(columns) - 1)] for name in sorted(result["failed"])]
-    partitions = counted(len(result["partitions"]), "partition")
-    return Table(f"{_heading(result)}: averages over {partitions} of {_metrics(result)}", columns, rows)
+    partitions = count_noun(len(result["partitions"]), "partition")
+    return DisplayTable(f"{_heading(result)}: averages over {partitions} of {_metrics(result)}", columns, rows)
 
 
 def _heading(result: Result) -> str:
@@ -77,14 +77,14 @@ def _metrics(result: Result) -> str:
     return ", ".join(map(metric_title, summarised(result)))
 
 
-def answer_tables(result: Result) -> list[Table]:
+def answer_tables(result: Result) -> list[DisplayTable]:
     """Returns the answer of a benchmark: the leaderboard; judged pairs, primary tests and curves if it has any."""
     tables = [leaderboard_table(result), side_by_side_table(result, shown_metric(result)[1])]
     tables += [comparison_tables(result).get(PRIMARY), learning_curve_table(result)]
     return [table for table in tables if table is not None and table.rows]
 
 
-def leaderboard_table(result: Result) -> Table:
+def leaderboard_table(result: Result) -> DisplayTable:
     """Returns average and primary metric of each system, best average first."""
     primary = result["settings"]["primary"]
     rows = []
@@ -92,19 +92,19 @@ def leaderboard_table(result: Result) -> Table:
         failed = row["system"] in result["failed"]
         cells = [f"{row['system']} (failed)" if failed else marked(result, row["system"])]
         for key in ("average", primary):
-            cells += [number(row[key], DIGITS), interval(row[f"{key}_low"], row[f"{key}_high"], DIGITS)]
+            cells += [format_number(row[key], DIGITS), format_interval(row[f"{key}_low"], row[f"{key}_high"], DIGITS)]
         rows.append(cells)
     levels = (result["chance"]["summary"]["avg"], primary_chance_level(result))
-    rows.append([CHANCE, number(levels[0], DIGITS), MISSING, number(levels[1], DIGITS), MISSING])
+    rows.append([CHANCE, format_number(levels[0], DIGITS), MISSING, format_number(levels[1], DIGITS), MISSING])
     title = (
-        f"{_heading(result)}: average of {_metrics(result)} over {counted(len(result['partitions']), 'partition')}, "
+        f"{_heading(result)}: average of {_metrics(result)} over {count_noun(len(result['partitions']), 'partition')}, "
         f"and primary metric {metric_title(primary)}"
     )
     ends = f"{percent(result)} interval"
-    return Table(title, ["system", "average", ends, metric_title(primary), ends], rows)
+    return DisplayTable(title, ["system", "average", ends, metric_title(primary), ends], rows)
 
 
-def partition_table(result: Result, partition: str) -> Table:
+def partition_table(result: Result, partition: str) -> DisplayTable:
     """Every metric of every system on one partition, with intervals and the share of judged CNs."""
     metrics = result["settings"]["metrics"]
     judged = f"judged@{result['settings']['k']}"
@@ -114,18 +114,18 @@ def partition_table(result: Result, partition: str) -> Table:
         values = system["partitions"][partition]
         cells = [with_interval(values[each], *interval_ends(system, partition, each), DIGITS) for each in metrics]
         name = marked(result, name, counts=False)
-        rows.append([name, *cells, number(values[judged], 2), str(values["n_failed"])])
+        rows.append([name, *cells, format_number(values[judged], 2), str(values["n_failed"])])
     levels = result["chance"]["partitions"][partition]
-    rows.append([CHANCE, *(number(levels[metric], DIGITS) for metric in metrics), MISSING, MISSING])
+    rows.append([CHANCE, *(format_number(levels[metric], DIGITS) for metric in metrics), MISSING, MISSING])
     counts = result["partitions"][partition]
     title = (
         f"{partition}: {counts['n_positive']} appropriate of {counts['n_judged']} judged pairs, "
         f"{counts['n_queries']} HS, {counts['n_without_positive']} without an appropriate CN"
     )
-    return Table(title, ["system", *map(metric_title, metrics), judged, "failed HS"], rows)
+    return DisplayTable(title, ["system", *map(metric_title, metrics), judged, "failed HS"], rows)
 
 
-def bracket_table(result: Result, partition: str) -> Table | None:
+def bracket_table(result: Result, partition: str) -> DisplayTable | None:
     """The values with unjudged CNs taken as wrong, and with those among the first k taken as right."""
     systems = {name: result["systems"][name] for name in ranked_systems(result)}
     if not all("unjudged_right" in system for system in systems.values()):
@@ -137,30 +137,30 @@ def bracket_table(result: Result, partition: str) -> Table | None:
     rows = [
         [
             marked(result, name, counts=False),
-            *(f"{number(wrong[metric])} / {number(right[metric])}" for metric in metrics),
+            *(f"{format_number(wrong[metric])} / {format_number(right[metric])}" for metric in metrics),
         ]
         for name, (wrong, right) in bounds.items()
     ]
     title = f"{partition}: unjudged CNs taken as wrong / as right"
-    return Table(title, ["system", *map(metric_title, metrics)], rows)
+    return DisplayTable(title, ["system", *map(metric_title, metrics)], rows)
 
 
-def seed_table(result: Result) -> Table:
+def seed_table(result: Result) -> DisplayTable:
     """How far the results of systems that are averaged over seeds vary from seed to seed."""
 
     def cell(mean: float | None, deviation: float | None) -> str:
-        return f"{number(mean, DIGITS)} ± {number(deviation, DIGITS)}"
+        return f"{format_number(mean, DIGITS)} ± {format_number(deviation, DIGITS)}"
 
     return _further_table(result, "Mean and standard deviation over seeds", "spread", cell)
 
 
-def failure_table(result: Result) -> Table:
+def failure_table(result: Result) -> DisplayTable:
     """The results of systems that failed on some HS, with those HS counted as 0."""
     title = "Failed HS counted as 0"
-    return _further_table(result, title, "failures_as_zero", lambda mean, with_zeros: number(with_zeros, DIGITS))
+    return _further_table(result, title, "failures_as_zero", lambda mean, with_zeros: format_number(with_zeros, DIGITS))
 
 
-def _further_table(result: Result, title: str, key: str, cell: Callable[[Any, Any], str]) -> Table:
+def _further_table(result: Result, title: str, key: str, cell: Callable[[Any, Any], str]) -> DisplayTable:
     """Returns the values that only some systems have, by partition.
 
     Args:
@@ -179,10 +179,10 @@ def _further_table(result: Result, title: str, key: str, cell: Callable[[Any, An
         for name in ranked_systems(result)
         for partition, own in result["systems"][name].get(key, {}).items()
     ]
-    return Table(title, ["system", "partition", *map(metric_title, metrics)], rows)
+    return DisplayTable(title, ["system", "partition", *map(metric_title, metrics)], rows)
 
 
-def comparison_tables(result: Result, *, only: Sequence[str] = ()) -> dict[str, Table]:
+def comparison_tables(result: Result, *, only: Sequence[str] = ()) -> dict[str, DisplayTable]:
     """Returns paired randomisation tests between systems: family to table, the primary family first.
 
     Args:
@@ -195,13 +195,13 @@ def comparison_tables(result: Result, *, only: Sequence[str] = ()) -> dict[str, 
     }
 
 
-def _family_table(result: Result, family: Mapping[str, Any], only: Sequence[str]) -> Table:
+def _family_table(result: Result, family: Mapping[str, Any], only: Sequence[str]) -> DisplayTable:
     own = [row for row in result["comparisons"] if row["family"] == family["name"]]
     metrics = ("average", *summarised(result))
     rows = [row for row in own if not only or (row["partition"] in only and row["metric"] in metrics)]
     title = (
         f"{'Primary comparison' if family['name'] == PRIMARY else 'Exploratory comparisons'} ({family['tests']}): "
-        f"paired randomisation tests, p corrected by max-T for {counted(family['n_tests'], 'test')}"
+        f"paired randomisation tests, p corrected by max-T for {count_noun(family['n_tests'], 'test')}"
     )
     title += "" if family["floor"] is None else f", at least {family['floor']:.2g}"
     title += f"; {len(rows)} of {len(own)} are shown" if 0 < len(rows) < len(own) else ""
@@ -210,49 +210,49 @@ def _family_table(result: Result, family: Mapping[str, Any], only: Sequence[str]
         "metric": lambda row: metric_title(row["metric"]),
         "a": "a",
         "b": "b",
-        "a - b": lambda row: number(row["difference"], DIGITS),
-        "interval": lambda row: interval(row["low"], row["high"], DIGITS),
+        "a - b": lambda row: format_number(row["difference"], DIGITS),
+        "interval": lambda row: format_interval(row["low"], row["high"], DIGITS),
         **comparison_columns(own, DIGITS),
         "p": lambda row: p_text(row["p"]),
         "p (max-T)": lambda row: p_text(row["p_corrected"]),
     }
-    return table_of(title, rows, columns)
+    return make_table(title, rows, columns)
 
 
-def agreement_table(result: Result) -> Table:
+def agreement_table(result: Result) -> DisplayTable:
     """How far partitions agree on the order of systems."""
     columns: Columns = {
         "a": "a",
         "b": "b",
         "metric": lambda row: metric_title(row["metric"]),
-        "tau": lambda row: number(row["tau"], 2),
-        "interval": lambda row: interval(row["low"], row["high"], 2),
+        "tau": lambda row: format_number(row["tau"], 2),
+        "interval": lambda row: format_interval(row["low"], row["high"], 2),
     }
-    return table_of("Agreement of system orders (Kendall's tau-b)", result["order_agreement"], columns)
+    return make_table("Agreement of system orders (Kendall's tau-b)", result["order_agreement"], columns)
 
 
-def sparsity_table(result: Result) -> Table | None:
+def sparsity_table(result: Result) -> DisplayTable | None:
     """The effect of removing positives on every metric of every system."""
     study = result.get("sparsity")
     if not study:
         return None
     rows = []
     for entry in study["fractions"]:
-        head = [f"{entry['fraction']:g}", str(entry["positives"]), number(entry["queries_with_positive"], 1)]
+        head = [f"{entry['fraction']:g}", str(entry["positives"]), format_number(entry["queries_with_positive"], 1)]
         for metric, found in entry["metrics"].items():
-            scores = [f"{number(one['mean'])} ± {number(one['sd'])}" for one in found["systems"].values()]
+            scores = [f"{format_number(one['mean'])} ± {format_number(one['sd'])}" for one in found["systems"].values()]
             tau = found["tau"]
             order = with_interval(tau["mean"], tau["low"], tau["high"], 2)
-            rows.append([*head, metric_title(metric), *scores, number(found["chance"]), order])
+            rows.append([*head, metric_title(metric), *scores, format_number(found["chance"]), order])
     title = (
         f"Sparse labels: {study['partition']} with positives removed at random ({study['seeds']} seeds; HS without a "
         f"positive {study['without_positive']})"
     )
     systems = [marked(result, name, counts=False) for name in result["systems"]]
-    return Table(title, ["kept", "positives", "HS with one", "metric", *systems, "chance", "order: tau"], rows)
+    return DisplayTable(title, ["kept", "positives", "HS with one", "metric", *systems, "chance", "order: tau"], rows)
 
 
-def plan_table(result: Result) -> Table | None:
+def plan_table(result: Result) -> DisplayTable | None:
     """The number of judged pairs that an interval needs."""
     found = result.get("plan")
     if not found:
@@ -266,15 +266,15 @@ def plan_table(result: Result) -> Table | None:
         "metric": lambda row: metric_title(row["metric"]),
         "most varying system": "system",
         "sd over HS": "deviation",
-        "now": lambda row: f"± {number(row['half_width_now'])} ({row['n_now']} HS)",
+        "now": lambda row: f"± {format_number(row['half_width_now'])} ({row['n_now']} HS)",
         "HS needed": "n_queries",
         "pairs, exhaustive": "pairs_exhaustive",
         "pairs, pooled": "pairs_pooled",
     }
-    return table_of(title, found["rows"], columns)
+    return make_table(title, found["rows"], columns)
 
 
-def all_tables(result: Result, *, every_test: bool = True) -> list[Table]:
+def all_tables(result: Result, *, every_test: bool = True) -> list[DisplayTable]:
     """Returns every table of the result, in the order of the report.
 
     Args:
@@ -283,7 +283,7 @@ def all_tables(result: Result, *, every_test: bool = True) -> list[Table]:
     """
     partitions = list(result["partitions"])
     compared = comparison_tables(result, only=() if every_test else ("all", partitions[-1]))
-    tables: list[Table | None] = [summary_table(result), compared.pop(PRIMARY, None)]
+    tables: list[DisplayTable | None] = [summary_table(result), compared.pop(PRIMARY, None)]
     tables += [
         message_difference_table(result),
         learning_curve_table(result),
@@ -297,7 +297,7 @@ def all_tables(result: Result, *, every_test: bool = True) -> list[Table]:
     return [table for table in tables if table is not None and table.rows]
 
 
-def terminal_tables(result: Result) -> list[Table]:
+def terminal_tables(result: Result) -> list[DisplayTable]:
     """Returns the tables of the report for a terminal, which shows the end of its output: the summary comes last."""
     summary, *others = all_tables(result, every_test=False)
     return [*others, summary]

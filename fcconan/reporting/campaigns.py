@@ -5,7 +5,7 @@ from typing import Any
 
 from fcconan.reporting.page import Page, Section
 from fcconan.reporting.scores import agreement_tables
-from fcconan.reporting.tables import Columns, Row, Rows, Table, p_text, table_of
+from fcconan.reporting.tables import Columns, DisplayTable, Row, Rows, make_table, p_text
 
 LEVELS = {
     "overall": "Agreement of all raters",
@@ -28,7 +28,7 @@ CHECKS: Columns = {
 }
 
 
-def quality_tables(result: Row, *, units: int | None = None) -> list[Table]:
+def quality_tables(result: Row, *, units: int | None = None) -> list[DisplayTable]:
     """Returns the tables.
 
     Args:
@@ -45,16 +45,16 @@ def quality_tables(result: Row, *, units: int | None = None) -> list[Table]:
         names = {"subsets": "n_subsets", "undefined": "n_undefined"}
         columns: Columns = {"aspect": "aspect", "coefficient": "coefficient", "mean": "mean"}
         columns |= {"standard deviation": "deviation", **names}
-        tables.append(table_of("Agreement over subsets", result["subsets"], columns))
+        tables.append(make_table("Agreement over subsets", result["subsets"], columns))
     if disputed := result["units"][:units]:
         title = f"Units with most disagreement: {len(disputed)} of {len(result['units'])}"
         columns = {"unit": "unit_id", "aspect": "aspect", "disagreement": "disagreement", "raters": "n"}
         columns["answers"] = _answers
-        tables.append(table_of(title, disputed, columns))
+        tables.append(make_table(title, disputed, columns))
     return [*tables, *check_tables(result["checks"], result.get("families", ()))]
 
 
-def main_quality_tables(result: Row, *, units: int | None = None) -> list[Table]:
+def main_quality_tables(result: Row, *, units: int | None = None) -> list[DisplayTable]:
     """Returns the tables with the answer: the agreement of all raters, disputed units, and raters who are marked.
 
     Args:
@@ -66,14 +66,14 @@ def main_quality_tables(result: Row, *, units: int | None = None) -> list[Table]
     return found[:-1]  # the last one lists all checks
 
 
-def check_tables(rows: Rows, families: Rows) -> list[Table]:
+def check_tables(rows: Rows, families: Rows) -> list[DisplayTable]:
     """Returns one table of all checks that are flagged, and one of all checks that were possible.
 
     Args:
         rows: Rows of checks.
         families: Families of their p-values.
     """
-    flagged = table_of("Raters to review", [row for row in rows if row["flagged"]], CHECKS)
+    flagged = make_table("Raters to review", [row for row in rows if row["flagged"]], CHECKS)
     if not flagged.rows:
         flagged = flagged._replace(rows=[["none", *[""] * (len(CHECKS) - 1)]])
     tested = [
@@ -82,10 +82,13 @@ def check_tables(rows: Rows, families: Rows) -> list[Table]:
         if family["n_tests"]
     ]
     how = f" (tests in each family, p corrected by holm: {', '.join(tested)})" if tested else ""
-    return [flagged, table_of(f"All checks of raters{how}", [row for row in rows if row["value"] is not None], CHECKS)]
+    return [
+        flagged,
+        make_table(f"All checks of raters{how}", [row for row in rows if row["value"] is not None], CHECKS),
+    ]
 
 
-def not_made(rows: Rows) -> dict[str, Counter[str]]:
+def count_skipped_checks(rows: Rows) -> dict[str, Counter[str]]:
     """Counts the checks that could not be made: check -> reason -> how many raters and aspects."""
     found: dict[str, Counter[str]] = {}
     for row in rows:

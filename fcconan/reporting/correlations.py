@@ -4,19 +4,19 @@ from collections.abc import Callable, Container, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
-from fcconan.data import counted
+from fcconan.data import count_noun
 from fcconan.reporting.heat_maps import FIRST_COEFFICIENTS, FIRST_LEVELS, in_order, words
 from fcconan.reporting.tables import (
     MISSING,
     Columns,
+    DisplayTable,
     Row,
     Rows,
-    Table,
-    interval_of,
-    number,
+    format_number,
+    format_row_interval,
+    make_table,
     p_text,
     reasoned,
-    table_of,
     value_text,
     with_interval,
 )
@@ -28,7 +28,7 @@ MOST = 15  # pairs that a terminal shows; of more, those of neighbours in the le
 
 def difference_tables(
     result: Mapping[str, Any], *, every: bool = False, raters: Container[str] | None = None
-) -> list[Table]:
+) -> list[DisplayTable]:
     """Returns the tests of differences, a table for every family.
 
     Args:
@@ -68,7 +68,7 @@ def family_text(n_tests: int, floor: float | None, correction: str) -> str:
         correction: Name of the correction.
     """
     smallest = "" if floor is None else f", smallest possible {floor:.2g}"
-    return f"p corrected by {correction} for {counted(n_tests, 'test')}{smallest}"
+    return f"p corrected by {correction} for {count_noun(n_tests, 'test')}{smallest}"
 
 
 def _order(result: Mapping[str, Any], test: Row) -> list[str]:
@@ -79,7 +79,7 @@ def _order(result: Mapping[str, Any], test: Row) -> list[str]:
     return [row["system"] for row in result["rows"] if (row["rater"], row["aspect"]) == column]
 
 
-def _differences(family: Row, rows: Sequence[Row], order: Sequence[str]) -> Table:
+def _differences(family: Row, rows: Sequence[Row], order: Sequence[str]) -> DisplayTable:
     aspects = list(dict.fromkeys(row["aspect"] for row in rows))
     lower = {row["aspect"] for row in rows if not row["higher_is_better"]}
     shown, only = rows, ""
@@ -94,8 +94,8 @@ def _differences(family: Row, rows: Sequence[Row], order: Sequence[str]) -> Tabl
     how = family_text(family["n_tests"], family["floor"], family["correction"])
     title = f"Differences between systems{by}{about} ({kind}; {how}{only})"
     columns: Columns = {"aspect": lambda row: named[row["aspect"]]} if len(aspects) > 1 else {}
-    columns |= {"a": "a", "b": "b", "a - b": _difference, "interval": interval_of, **P_VALUES, "items": "n"}
-    return table_of(title, shown, columns)
+    columns |= {"a": "a", "b": "b", "a - b": _difference, "interval": format_row_interval, **P_VALUES, "items": "n"}
+    return make_table(title, shown, columns)
 
 
 def _difference(row: Row) -> str:
@@ -113,7 +113,7 @@ COUNTS = {
 }
 
 
-def correlation_tables(result: Mapping[str, Any], *, details: bool = True) -> list[Table]:
+def correlation_tables(result: Mapping[str, Any], *, details: bool = True) -> list[DisplayTable]:
     """Returns the tables of correlations: judges by their mean over aspects, then all values, then further analyses.
 
     Args:
@@ -137,10 +137,10 @@ def correlation_tables(result: Mapping[str, Any], *, details: bool = True) -> li
     if samples := result.get("stability"):
         names = ("metric", "aspect", "coefficient", "mean", "standard_deviation", "lowest", "highest")
         columns = {words(name): name for name in names} | {"samples": "n_trials"}
-        tables.append(table_of("Over random samples of the replies", samples, columns))
+        tables.append(make_table("Over random samples of the replies", samples, columns))
     if details and (missing := result.get("missing")):
         columns = {"rater": "rater", "aspect": "aspect", "reason": "reason", "ratings": "n"}
-        tables.append(table_of("Ratings without a value", missing, columns))
+        tables.append(make_table("Ratings without a value", missing, columns))
     return tables
 
 
@@ -149,7 +149,7 @@ def _kind(row: Mapping[str, Any]) -> str:
     return next((kind for kind in KINDS if kind and kind in name), KINDS[0])
 
 
-def _correlations(aspect: str, level: str, rows: Rows) -> Table:
+def _correlations(aspect: str, level: str, rows: Rows) -> DisplayTable:
     names = list(dict.fromkeys(row["coefficient"] for row in rows))
     found: dict[str, dict[str, Mapping[str, Any]]] = {}
     for row in rows:
@@ -163,24 +163,24 @@ def _correlations(aspect: str, level: str, rows: Rows) -> Table:
     columns, levels = ["metric"], []
     for name in names:
         columns.append(name)
-        chances = {number(row["chance"]) for row in rows if row["coefficient"] == name}
+        chances = {format_number(row["chance"]) for row in rows if row["coefficient"] == name}
         if len(chances) > 1:  # a metric's ties decide its accuracy by chance
             columns.append(f"chance of {name}")
         people = next(row["ceiling"] for row in rows if row["coefficient"] == name)
         chance = f"chance {chances.pop()}, " if len(chances) == 1 else ""
-        levels.append(f"{name}: {chance}one person {number(people)}")
+        levels.append(f"{name}: {chance}one person {format_number(people)}")
     cells = []
     for metric in sorted(found, key=place):
         own, line = found[metric], [metric]
         for name in names:
             line.append(value_text(own[name]) if name in own else MISSING)
             if f"chance of {name}" in columns:
-                line.append(number(own[name]["chance"]) if name in own else MISSING)
+                line.append(format_number(own[name]["chance"]) if name in own else MISSING)
         cells.append([*line, *(same_or_all([*own.values()], key) for key in COUNTS.values())])
-    return Table(f"{aspect}, {level} ({'; '.join(levels)})", [*columns, *COUNTS], cells)
+    return DisplayTable(f"{aspect}, {level} ({'; '.join(levels)})", [*columns, *COUNTS], cells)
 
 
-def _ndcg(protocol: str, rows: Rows) -> Table:
+def _ndcg(protocol: str, rows: Rows) -> DisplayTable:
     own = [row for row in rows if row["protocol"] == protocol]
     columns: Columns = {"metric": "metric", "NDCG": value_text, "chance": "chance", "one person": "ceiling"}
     columns |= {"items": "n_groups", "incomplete": "n_incomplete", "missing": "n_missing"}
@@ -190,10 +190,10 @@ def _ndcg(protocol: str, rows: Rows) -> Table:
         columns["common items"] = "n_groups_common"
     by = "value_common" if any(row["value_common"] is not None for row in own) else "value"
     own.sort(key=lambda row: (row[by] is None, -(row[by] or 0.0)))
-    return table_of(f"Order of the replies to an item, protocol {protocol}", own, columns)
+    return make_table(f"Order of the replies to an item, protocol {protocol}", own, columns)
 
 
-def _errors(rows: Rows) -> Table:
+def _errors(rows: Rows) -> DisplayTable:
     def with_ends(name: str) -> Callable[[Row], str]:
         return lambda row: with_interval(row[name], row[f"{name}_low"], row[f"{name}_high"])
 
@@ -208,10 +208,10 @@ def _errors(rows: Rows) -> Table:
         "rows": "n",
         "missing": "n_missing",
     }
-    return table_of("Errors against people", rows, columns)
+    return make_table("Errors against people", rows, columns)
 
 
-def _tests(rows: Rows, families: Rows) -> Table:
+def _tests(rows: Rows, families: Rows) -> DisplayTable:
     how = "Williams' test" if rows[0]["test"] == "williams" else "random swaps"
     title = f"Differences between metrics, by {how}"
     if families:
@@ -221,10 +221,10 @@ def _tests(rows: Rows, families: Rows) -> Table:
         title += f" ({several if len(families) > 1 else ''}{about})"
     columns: Columns = {"metrics": lambda row: f"{row['a']} - {row['b']}", "aspect": "aspect"}
     columns |= {"level": "level", "coefficient": "coefficient", "difference": _difference, **P_VALUES, "rows": "n"}
-    return table_of(title, rows, columns)
+    return make_table(title, rows, columns)
 
 
-def judge_table(rows: Rows) -> Table | None:
+def judge_table(rows: Rows) -> DisplayTable | None:
     """Returns judges and metrics by the mean over aspects of their correlation with people; None if there are none.
 
     The correlation is Spearman's over all replies, or else the first other one. Signs stay: a metric of quality falls
@@ -246,15 +246,17 @@ def judge_table(rows: Rows) -> Table | None:
         mean = sum(values) / len(values) if len(values) == len(aspects) else None
         cells = [value_text(there[aspect]) if aspect in there else MISSING for aspect in aspects]
         counts = [_range([row[key] for row in there.values()]) for key in ("n", "n_missing")]
-        lines.append((mean, [metric, number(mean), *cells, *counts]))
+        lines.append((mean, [metric, format_number(mean), *cells, *counts]))
     lines.sort(key=lambda line: (line[0] is None, -(line[0] or 0.0)))
     table = [cells for _, cells in lines]
     for name, key in (("(chance)", "chance"), ("(one person)", "ceiling")):
-        levels = [_range([row[key] for (_, of), row in own.items() if of == aspect], number) for aspect in aspects]
+        levels = [
+            _range([row[key] for (_, of), row in own.items() if of == aspect], format_number) for aspect in aspects
+        ]
         if set(levels) != {MISSING}:
             table.append([name, MISSING, *levels, MISSING, MISSING])
     title = f"Judges and metrics by their mean {words(coefficient)} with people ({words(level)})"
-    return Table(title, ["judge or metric", "mean", *aspects, "rows", "missing"], table)
+    return DisplayTable(title, ["judge or metric", "mean", *aspects, "rows", "missing"], table)
 
 
 def _range(values: Sequence[Any], shown: Callable[[Any], str] = str) -> str:

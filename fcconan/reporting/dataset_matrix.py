@@ -6,10 +6,10 @@ from itertools import product
 from typing import TYPE_CHECKING
 
 from fcconan.data import TIERS
-from fcconan.reporting.dataset_figures import APPROPRIATE, tiers_of
+from fcconan.reporting.dataset_counts import APPROPRIATE, tiers_of
 from fcconan.reporting.dataset_folders import Source
 from fcconan.reporting.elements import markup
-from fcconan.reporting.tables import Table
+from fcconan.reporting.tables import DisplayTable
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -20,7 +20,7 @@ EXHAUSTIVE = 0.2  # of all cells must be judged, or the drawing is empty
 Pairs = Sequence[tuple[str, str, str, str]]  # HS, CN, label, tier
 
 
-def matrix_of(sources: Sequence[Source]) -> "tuple[Markup, Table] | None":
+def matrix_of(sources: Sequence[Source]) -> "tuple[Markup, DisplayTable] | None":
     """Returns the matrix of the broadest tier as a plot, and the same counts by HS as a table.
 
     HS and CNs with the most appropriate pairs come first. Without tiers, or with few judged cells, there is no plot.
@@ -58,7 +58,7 @@ def _fullest_first(rows: Pairs, place: int) -> list[str]:
     return sorted({row[place] for row in rows}, key=lambda name: (-good[name], name))
 
 
-def _by_hs(rows: Pairs, hs_ids: Sequence[str], tiers: Sequence[str]) -> Table:
+def _by_hs(rows: Pairs, hs_ids: Sequence[str], tiers: Sequence[str]) -> DisplayTable:
     """Returns how many pairs of every HS are appropriate, of how many judged, in every partition."""
     judged: Counter[tuple[str, str]] = Counter()
     good: Counter[tuple[str, str]] = Counter()
@@ -67,4 +67,4 @@ def _by_hs(rows: Pairs, hs_ids: Sequence[str], tiers: Sequence[str]) -> Table:
             judged[hs, broader] += 1
             good[hs, broader] += label == APPROPRIATE
     cells = [[hs, *(f"{good[hs, tier]} of {judged[hs, tier]}" for tier in tiers)] for hs in hs_ids]
-    return Table("The matrix by HS: appropriate of judged CNs", ["HS", *tiers], cells)
+    return DisplayTable("The matrix by HS: appropriate of judged CNs", ["HS", *tiers], cells)

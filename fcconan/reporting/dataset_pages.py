@@ -11,12 +11,12 @@ from typing import Any
 import fcconan
 from fcconan.data import read_manifest
 from fcconan.errors import InputError
-from fcconan.reporting.dataset_figures import all_tables
+from fcconan.reporting.dataset_counts import all_tables
 from fcconan.reporting.dataset_folders import Source, browsable, read_sources
 from fcconan.reporting.dataset_matrix import matrix_of
 from fcconan.reporting.html_tables import View
 from fcconan.reporting.page import Page, Section, texts_gate, texts_notice
-from fcconan.reporting.tables import MISSING, Columns, Table, table_of
+from fcconan.reporting.tables import MISSING, Columns, DisplayTable, make_table
 
 DIGITS = 4  # of a number with a fraction: more are not read
 MOST_VALUES, MOST_FILTERS = 40, 6  # a column of fewer values can filter the rows
@@ -87,7 +87,7 @@ def rows_table(source: Source, *, texts: bool) -> View:
         and 1 < len(set(columns[name])) <= MOST_VALUES
     ]
     return View(
-        Table(source.title, names, [list(row) for row in zip(*columns.values(), strict=True)]),
+        DisplayTable(source.title, names, [list(row) for row in zip(*columns.values(), strict=True)]),
         filters=tuple(few[:MOST_FILTERS]),
         texts=tuple(name for name in names if name in source.texts),
     )
@@ -103,12 +103,12 @@ def _said(value: Any) -> str:
     return " / ".join(map(_said, value)) if isinstance(value, list) else str(value)
 
 
-def _headline(tables: Sequence[Table]) -> Table:
+def _headline(tables: Sequence[DisplayTable]) -> DisplayTable:
     """Returns the most informative short table."""
     return next((table for table in tables if table.title.startswith("How sparse")), tables[0].first_columns(3))
 
 
-def _finding(headline: Table) -> str:
+def _finding(headline: DisplayTable) -> str:
     """Returns a sentence about the judged share of the matrix in the broadest tier; empty without tiers."""
     if not headline.title.startswith("How sparse"):
         return ""
@@ -136,4 +136,4 @@ def _rule(manifest: Mapping[str, Any]) -> list[Section]:
     except (KeyError, InputError):
         return []
     columns: Columns = {"tier": lambda tier: tier.name, "condition": lambda tier: tier.in_words()}
-    return [Section("Tiers", tables=[table_of(f"Conditions of the tiers, rule {name}", tiers, columns)])]
+    return [Section("Tiers", tables=[make_table(f"Conditions of the tiers, rule {name}", tiers, columns)])]

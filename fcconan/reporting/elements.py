@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fcconan.data import printable
-from fcconan.reporting.tables import number
+from fcconan.reporting.tables import format_number
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -36,7 +36,7 @@ def environment() -> "Environment":
         lstrip_blocks=True,
         finalize=_visible,
     )
-    found.filters |= {"prose": _prose, "number": number, **FILTERS}
+    found.filters |= {"prose": _prose, "number": format_number, **FILTERS}
     return found
 
 

@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from fcconan.data import counted
+from fcconan.data import count_noun
+from fcconan.reporting.benchmark_names import is_reference, marked, metric_title
 from fcconan.reporting.benchmark_tables import SIGNIFICANT
-from fcconan.reporting.benchmark_words import is_reference, marked, metric_title
 from fcconan.reporting.tables import MISSING, Row, Rows, p_text
 from fcconan.retrieval import ranked_systems
 from fcconan.scoring import PRIMARY
@@ -15,7 +15,7 @@ def significance(test: Row | None, families: Rows) -> str:
     if test is None or test["p_corrected"] is None:
         return "this was not tested"
     family = next((each for each in families if each["name"] == test["family"]), None)
-    tests = "" if family is None else f" for {counted(family['n_tests'], 'test')}"
+    tests = "" if family is None else f" for {count_noun(family['n_tests'], 'test')}"
     said = "significant" if test["p_corrected"] < SIGNIFICANT else "not significant"
     p = p_text(test["p_corrected"])
     return f"{said} (p {p if p.startswith('<') else f'= {p}'}, corrected{tests})"
@@ -107,7 +107,7 @@ def correlation_finding(result: Row, judges: Sequence[Sequence[str]]) -> str:
     pair = {named[0][0], named[1][0]}
     tests = [row for row in result.get("tests", ()) if {row["a"], row["b"]} == pair and row["p_corrected"] is not None]
     found = sum(row["p_corrected"] < SIGNIFICANT for row in tests)
-    how = f"significant in {found} of {counted(len(tests), 'corrected test')}" if tests else "this was not tested"
+    how = f"significant in {found} of {count_noun(len(tests), 'corrected test')}" if tests else "this was not tested"
     return f"{said}; {named[1][0]} has {named[1][1]}: {how}."
 
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from fcconan.reporting.elements import macro
-from fcconan.reporting.tables import number, with_interval
+from fcconan.reporting.tables import format_number, with_interval
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -62,7 +62,7 @@ class ForestPlot(NamedTuple):
             f"{dot.name} {'no value' if dot.value is None else with_interval(dot.value, dot.low, dot.high)}"
             for dot in self.rows
         ]
-        found += [] if self.line is None else [f"{self.line_name} {number(self.line)}"]
+        found += [] if self.line is None else [f"{self.line_name} {format_number(self.line)}"]
         return f"{self.title}: {'; '.join(found)}."
 
 

@@ -7,8 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from fcconan.building import grouped
-from fcconan.data import failed, normalise, read_typed_rows
+from fcconan.building import group_values
+from fcconan.data import describe_failures, normalise, read_typed_rows
 from fcconan.errors import InputError
 from fcconan.reporting.correlations import difference_tables
 from fcconan.reporting.findings import ratings_finding, tournament_finding
@@ -28,14 +28,14 @@ from fcconan.reporting.scores import (
 from fcconan.reporting.tables import (
     MISSING,
     Columns,
+    DisplayTable,
     Row,
     Rows,
-    Table,
-    counts_text,
-    interval_of,
-    number,
+    format_counts,
+    format_number,
+    format_row_interval,
+    make_table,
     reasoned,
-    table_of,
 )
 from fcconan.reporting.text_metrics import metrics_table
 
@@ -56,7 +56,7 @@ RATED: Columns = {
     "mean": "mean",
     "ratings": "n",
     "missing": "n_missing",
-    "why": lambda row: counts_text(row["missing"]),
+    "why": lambda row: format_counts(row["missing"]),
 }
 COMPARED: Columns = {
     "judge": lambda row: f"{row['place']}: {row['judge']['protocol'].get('protocol', '')}",
@@ -65,7 +65,7 @@ COMPARED: Columns = {
     "b": lambda row: row["verdicts"].get("b", 0),
     "ties": lambda row: row["verdicts"].get("tie", 0),
     "invalid": lambda row: row["verdicts"].get("invalid", 0),
-    "why": lambda row: counts_text(row["invalid"]),
+    "why": lambda row: format_counts(row["invalid"]),
     "flip rate": "flip_rate",
     "first preferred": "first_preference",
     "identical": "identical",
@@ -75,7 +75,7 @@ AUDIT_COLUMNS: Columns = {
     "check": lambda row: row["check"] if row["failure"] is None else f"{row['check']}: {row['failure']}",
     "aspect": lambda row: row.get("aspect") or None,
     "value": lambda row: reasoned(row["value"], row["reason"]),
-    "interval": interval_of,
+    "interval": format_row_interval,
     "unbiased": "baseline",
     "n": "n",
 }
@@ -86,7 +86,7 @@ AUDIT_NOTES = (
 )
 
 
-def results_of(folder: Path) -> dict[str, Any]:
+def read_results(folder: Path) -> dict[str, Any]:
     """Reads the results of a suite: `safety`, `metrics` and so on, as far as they are there, and `ratings` and
     `comparisons`, the summaries of all judges.
 
@@ -100,7 +100,7 @@ def results_of(folder: Path) -> dict[str, Any]:
     return found
 
 
-def headline_tables(folder: Path) -> list[Table]:
+def headline_tables(folder: Path) -> list[DisplayTable]:
     """Returns the order of the systems, for a terminal: by metrics, ratings and verdicts, as far as there are any.
 
     Raises:
@@ -114,7 +114,7 @@ def headline_tables(folder: Path) -> list[Table]:
     return tables if ranking is None else [*tables, tournament_tables(ranking)[0]]
 
 
-def signatures_of(results: Row) -> list[str]:
+def collect_signatures(results: Row) -> list[str]:
     """Returns the signatures of all results."""
     found = (results.get(name, {}).get(key) for name in SCORED for key in ("signature", "tests_signature"))
     return [
@@ -129,7 +129,7 @@ def write_generator_report(path: Path, about: Row, results: Row, replies: Path) 
     Args:
         path: The page.
         about: The record of the suite: `suite`, `version`, `problems`, `missing`.
-        results: Return value of `results_of`.
+        results: Return value of `read_results`.
         replies: The file of all replies.
 
     Raises:
@@ -153,7 +153,7 @@ def generators_page(folder: Path, *, texts: bool = True) -> Page:
         raise InputError(
             f"{folder} has no suite.json with replies.parquet: give the output folder of `evaluate-generators`"
         )
-    return _page(about, results_of(folder), _replies(replies), texts=texts)
+    return _page(about, read_results(folder), _replies(replies), texts=texts)
 
 
 def _replies(path: Path) -> list[Row]:
@@ -167,7 +167,7 @@ def sections_of(about: Row, results: Row, rows: Rows) -> list[Section]:
 
     Args:
         about: The record of the suite.
-        results: Return value of `results_of`.
+        results: Return value of `read_results`.
         rows: The replies of all systems.
     """
     parts = []
@@ -186,7 +186,7 @@ def sections_of(about: Row, results: Row, rows: Rows) -> list[Section]:
     if judged := _judged(results):
         parts.append(Section("Judges", _judge_notes(results), judged))
     if "audit" in results and results["audit"]["rows"]:
-        table = table_of("Biases of the judges", results["audit"]["rows"], AUDIT_COLUMNS)
+        table = make_table("Biases of the judges", results["audit"]["rows"], AUDIT_COLUMNS)
         parts.append(Section("Biases of the judges", AUDIT_NOTES, [table]))
     if "correlate" in results:
         section = correlation_section(results["correlate"], "Metrics against judges")
@@ -226,21 +226,23 @@ def _systems(about: Row, results: Row, rows: Rows) -> Section:
     titles = {name: config.get("title", "") for name, config in about["suite"]["systems"].items()}
     made = []
     counts = []
-    for name, own in grouped((row["system"], row) for row in rows).items():
+    for name, own in group_values((row["system"], row) for row in rows).items():
         settings = [_distinct(own, column) for column in MADE]
         made.append([name, titles.get(name) or MISSING, *settings, _shown(results, name), _dates(results, name)])
         written = [row["text"] for row in own if row["text"] is not None]
         reasons = sorted(str(row["reason"]) for row in own if row["text"] is None)
         words = sum(len(text.split()) for text in written) / len(written) if written else None
-        counts.append([name, str(len(written)), str(len(reasons)), counts_text(Counter(reasons)), number(words, 1)])
+        counts.append(
+            [name, str(len(written)), str(len(reasons)), format_counts(Counter(reasons)), format_number(words, 1)]
+        )
     notes = [f"{step} failed: {why}" for step, why in about.get("problems", {}).items()]
     if missing := {what: n for what, n in about.get("missing", {}).items() if n}:
-        notes.append(f"Without a value: {counts_text(missing)}.")
+        notes.append(f"Without a value: {format_counts(missing)}.")
     for name, own in results.get("replies", {}).items():
         notes += [f"{name}: {note}" for note in own.get("notes", ())]
     columns = ["system", "title", *MADE.values(), "shown", "answers of"]
-    how = Table("How the replies were made", columns, made)
-    tables = [how.without(_empty_columns(how, (MISSING,))), Table("Replies", COUNTED, counts)]
+    how = DisplayTable("How the replies were made", columns, made)
+    tables = [how.without(_empty_columns(how, (MISSING,))), DisplayTable("Replies", COUNTED, counts)]
     return Section("Systems", notes, tables)
 
 
@@ -255,13 +257,13 @@ def _safety(about: Row, safety: Row) -> Section:
     return Section("Refusals and safety", notes, [table.without(left_out)])
 
 
-def _in_order(table: Table, about: Row) -> Table:
+def _in_order(table: DisplayTable, about: Row) -> DisplayTable:
     """Returns a table with its systems in the order of the suite."""
     order = list(about["suite"]["systems"])
     return table._replace(rows=sorted(table.rows, key=lambda row: order.index(row[0])))
 
 
-def _empty_columns(table: Table, empty: Sequence[str]) -> list[str]:
+def _empty_columns(table: DisplayTable, empty: Sequence[str]) -> list[str]:
     """Returns the columns that hold nothing else in any row."""
     return [name for place, name in enumerate(table.columns) if all(row[place] in empty for row in table.rows)]
 
@@ -275,7 +277,7 @@ def _silent(rows: Rows) -> list[str]:
     return [f"Systems without any reply, which are not compared: {', '.join(silent)}."]
 
 
-def _ratings(board: Row) -> list[Table]:
+def _ratings(board: Row) -> list[DisplayTable]:
     """Returns the tables of a leaderboard; raters of any kind are judges here."""
     raters = dict.fromkeys(row["rater"] for row in board["rows"] if row["rater_kind"] == "metric")
     title = f"Mean ratings by {', '.join(raters)}"
@@ -306,16 +308,16 @@ def _dates(results: Row, system: str) -> str:
     return " to ".join(dict.fromkeys((answers["first"], answers["last"]))) if answers else MISSING
 
 
-def _judged(results: Row) -> list[Table]:
+def _judged(results: Row) -> list[DisplayTable]:
     rated = [row for summary in results["ratings"].values() for row in summary["rows"]]
     compared = [{"place": place, **summary} for place, summary in results["comparisons"].items()]
-    tables = [table_of("Ratings", rated, RATED), table_of("Comparisons", compared, COMPARED)]
+    tables = [make_table("Ratings", rated, RATED), make_table("Comparisons", compared, COMPARED)]
     return [table for table in tables if table.rows]
 
 
 def _judge_notes(results: Row) -> list[str]:
     return [
-        f"{kind} {place}: {failed(summary['failed_requests'])}; run the suite again."
+        f"{kind} {place}: {describe_failures(summary['failed_requests'])}; run the suite again."
         for kind in ("ratings", "comparisons")
         for place, summary in results[kind].items()
         if summary.get("failed_requests")
@@ -331,7 +333,7 @@ def _texts(about: Row, rows: Rows) -> Section:
         "flags": lambda row: ", ".join(row.get("flags") or []) or None,
     }
     title = "Messages and replies"
-    table = table_of(title, sorted(rows, key=lambda row: str(row["item_id"])), columns)
+    table = make_table(title, sorted(rows, key=lambda row: str(row["item_id"])), columns)
     view = View(table, ("system", "flags"), ("message", "reply"))
     return Section(title, tables=[view], more=texts_gate(about["dataset"]), folded=True)
 

@@ -10,11 +10,11 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import product
 from typing import TYPE_CHECKING, NamedTuple
 
-from fcconan.building import grouped
+from fcconan.building import group_values
+from fcconan.reporting.benchmark_names import metric_title
 from fcconan.reporting.benchmark_tables import SIGNIFICANT
-from fcconan.reporting.benchmark_words import metric_title
 from fcconan.reporting.elements import markup
-from fcconan.reporting.tables import MISSING, Row, Rows, number, p_text, value_text
+from fcconan.reporting.tables import MISSING, Row, Rows, format_number, p_text, value_text
 from fcconan.retrieval import ranked_systems
 from fcconan.scoring import PRIMARY
 
@@ -93,7 +93,7 @@ def correlation_maps(rows: Rows) -> list[HeatMap]:
     a half.
     """
     aspects = list(dict.fromkeys(row["aspect"] for row in rows))
-    found = grouped(((row["level"], row["coefficient"]), row) for row in rows)
+    found = group_values(((row["level"], row["coefficient"]), row) for row in rows)
     order = product(in_order(rows, "level", FIRST_LEVELS), in_order(rows, "coefficient", FIRST_COEFFICIENTS))
     maps = []
     for level, coefficient in (each for each in order if each in found):
@@ -123,7 +123,7 @@ def words(name: str) -> str:
 def _by_mean(rows: Rows) -> list[str]:
     values = {
         metric: [row["value"] for row in own if row["value"] is not None]
-        for metric, own in grouped((row["metric"], row) for row in rows).items()
+        for metric, own in group_values((row["metric"], row) for row in rows).items()
     }
     return sorted(values, key=lambda name: (not values[name], -sum(values[name]) / (len(values[name]) or 1)))
 
@@ -140,7 +140,7 @@ def _correlation(row: Row | None, is_share: bool) -> HeatCell:
 def _coefficient(row: Row, about: str, is_share: bool) -> HeatCell:
     if row["value"] is None:
         return HeatCell(f"{MISSING} {words(row['reason'])}", about, "none")
-    return HeatCell(number(row["value"], 2), about, ground(row["value"], 0.0 if is_share else -1.0))
+    return HeatCell(format_number(row["value"], 2), about, ground(row["value"], 0.0 if is_share else -1.0))
 
 
 def _square(names: Sequence[str], cell: Callable[[str, str], HeatCell]) -> list[tuple[str, Sequence[HeatCell]]]:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fcconan.reporting.elements import FILTERS, asset, markup, script_json
-from fcconan.reporting.tables import LATEX, MARKDOWN, Table, number_columns
+from fcconan.reporting.tables import LATEX, MARKDOWN, DisplayTable, number_columns
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -20,7 +20,7 @@ class View(NamedTuple):
         grey: Indices of reference rows, such as published values.
     """
 
-    table: Table
+    table: DisplayTable
     filters: Sequence[str] = ()
     texts: Sequence[str] = ()
     grey: Sequence[int] = ()
@@ -31,7 +31,7 @@ MOST = 200  # rows that are elements; a longer table is JSON, which the widget t
 VENDORED = "vendor/datatables"
 
 
-def table_html(shown: Table | View, *, folded: bool | None = None) -> "Markup":
+def table_html(shown: DisplayTable | View, *, folded: bool | None = None) -> "Markup":
     """Returns a table as elements that can be sorted, filtered and copied.
 
     Rows of a long table, and of one with texts, are JSON: no text is on the page until the reader asks for it.
@@ -60,7 +60,7 @@ def table_html(shown: Table | View, *, folded: bool | None = None) -> "Markup":
     )
 
 
-def tables_html(tables: Sequence[Table | View], *, folded: bool = False) -> "Markup":
+def tables_html(tables: Sequence[DisplayTable | View], *, folded: bool = False) -> "Markup":
     """Returns tables with their titles; all but the first are closed.
 
     Args:
@@ -78,7 +78,7 @@ def word_columns(view: View) -> list[int]:
     return [place for place, (name, numbers) in enumerate(columns) if place > 0 and (name in view.texts or not numbers)]
 
 
-def packed(table: Table) -> list[dict[str, Any]]:
+def packed(table: DisplayTable) -> list[dict[str, Any]]:
     """Returns the columns of a table as distinct values and, for each row, the index of its value.
 
     Columns with distinct values only have no indices.

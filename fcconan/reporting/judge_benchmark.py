@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fcconan.building import check_replaceable
-from fcconan.data import counted
+from fcconan.data import count_noun
 from fcconan.reporting.benchmark_reports import as_json
 from fcconan.reporting.benchmark_tables import SIGNIFICANT
 from fcconan.reporting.correlations import P_VALUES, family_text
@@ -17,16 +17,16 @@ from fcconan.reporting.plots import CHANCE, drawn, line_of, themed
 from fcconan.reporting.tables import (
     MISSING,
     Columns,
+    DisplayTable,
     Row,
     Rows,
-    Table,
     csv_text,
-    interval_of,
+    format_number,
+    format_row_interval,
+    make_table,
     markdown,
     markdown_lines,
-    number,
     reasoned,
-    table_of,
     value_text,
 )
 
@@ -49,7 +49,7 @@ CSV_COLUMNS = (
 )  # fmt: skip
 
 
-def judge_tables(result: Row, *, details: bool = True) -> list[Table]:
+def judge_tables(result: Row, *, details: bool = True) -> list[DisplayTable]:
     """Returns the leaderboard, and with details everything else.
 
     Args:
@@ -122,8 +122,13 @@ def check_judge_report(folder: Path) -> None:
 
 
 def _sections(result: Row) -> list[Section]:
-    board: list[Table | View] = [_shown(_leaderboard(result)), *_tests(result), *_trained(result), *_people(result)]
-    levels: list[Table | View] = [*map(_shown, _levels(result)), *_parts(result)]
+    board: list[DisplayTable | View] = [
+        _shown(_leaderboard(result)),
+        *_tests(result),
+        *_trained(result),
+        *_people(result),
+    ]
+    levels: list[DisplayTable | View] = [*map(_shown, _levels(result)), *_parts(result)]
     controls = _controls(result)
     found = [
         Section("Leaderboard", [result["banner"], *result["notes"], _ROWS_NOTE], board),
@@ -166,17 +171,17 @@ def _own(result: Row, **wanted: str) -> list[Row]:
     return [row for row in result["rows"] if all(row[key] == value for key, value in keys.items())]
 
 
-def _leaderboard(result: Row) -> Table:
+def _leaderboard(result: Row) -> DisplayTable:
     rows = [row for row in _own(result) if row["kind"] != "control"]
     return _by_rater("Raters by their mean Spearman correlation with people (clean rows, pooled)", rows)
 
 
-def _controls(result: Row) -> list[Table]:
+def _controls(result: Row) -> list[DisplayTable]:
     rows = [row for row in _own(result) if row["kind"] == "control"]
     return [_by_rater("Controls (clean rows, pooled)", rows)] if rows else []
 
 
-def _levels(result: Row) -> list[Table]:
+def _levels(result: Row) -> list[DisplayTable]:
     tables = []
     for level, title in LEVEL_TITLES.items():
         rows = _own(result, level=level)
@@ -186,7 +191,7 @@ def _levels(result: Row) -> list[Table]:
     return tables
 
 
-def _parts(result: Row) -> list[Table]:
+def _parts(result: Row) -> list[DisplayTable]:
     """Returns a table of rounds and one of systems: the mean over aspects for each rater."""
     tables = []
     for by in ("round", "system"):
@@ -196,16 +201,16 @@ def _parts(result: Row) -> list[Table]:
             columns = {name: {row[0]: row[2] for row in _by_rater("", _own(result, part=name)).rows} for name in names}
             raters = [row[0] for row in _leaderboard(result).rows]
             cells = [[rater, *(columns[name].get(rater, MISSING) for name in names)] for rater in raters]
-            tables.append(Table(f"Mean over aspects by {by}, pooled", ["rater", *names], cells))
+            tables.append(DisplayTable(f"Mean over aspects by {by}, pooled", ["rater", *names], cells))
     return tables
 
 
-def _doubtful(result: Row) -> list[Table]:
+def _doubtful(result: Row) -> list[DisplayTable]:
     rows = _own(result, evaluated="doubtful")
     return [_by_rater("Doubtful rows, pooled", rows)] if rows else []
 
 
-def _by_rater(title: str, rows: Rows) -> Table:
+def _by_rater(title: str, rows: Rows) -> DisplayTable:
     """Returns raters by their mean over aspects; one without a value for each aspect has no mean and comes last.
 
     Raters with few of the rows come after all others, and `rows` has both numbers.
@@ -225,33 +230,38 @@ def _by_rater(title: str, rows: Rows) -> Table:
         is_apart = any(by_aspect[aspect]["n"] < NEARLY_ALL * most[aspect] for aspect in aspects)
         if is_apart:
             n += f"{OF_ROWS}{max(most.values())}"
-        cells = [rater, by_aspect[aspects[0]]["kind"], number(mean), *(value_text(by_aspect[each]) for each in aspects)]
+        cells = [
+            rater,
+            by_aspect[aspects[0]]["kind"],
+            format_number(mean),
+            *(value_text(by_aspect[each]) for each in aspects),
+        ]
         lines.append((is_apart, mean, [*cells, n]))
     lines.sort(key=lambda line: (line[0], line[1] is None, -(line[1] or 0.0)))
-    table = Table(title, ["rater", "kind", "mean", *aspects, "rows"], [line for *_, line in lines])
+    table = DisplayTable(title, ["rater", "kind", "mean", *aspects, "rows"], [line for *_, line in lines])
     return table._replace(title=f"{title}; raters of few of the rows last") if _apart(table) else table
 
 
-def _apart(table: Table) -> list[int]:
+def _apart(table: DisplayTable) -> list[int]:
     """Returns the places of raters of few of the rows in a table of `_by_rater`."""
     return [place for place, row in enumerate(table.rows) if OF_ROWS in row[-1]]
 
 
-def _shown(table: Table) -> View:
+def _shown(table: DisplayTable) -> View:
     return View(table, grey=_apart(table))
 
 
-def _trained(result: Row) -> list[Table]:
+def _trained(result: Row) -> list[DisplayTable]:
     """Returns released raters, each next to itself after training, by the mean over aspects."""
     means = {row[0]: row for row in _leaderboard(result).rows}
     names = dict.fromkeys(row["rater"] for row in result["rows"] if row["kind"] in ("model", "metric"))
     both = [(means[name], means[f"{name}{TRAINED}"]) for name in names if f"{name}{TRAINED}" in means]
     cells = [[released[0], released[1], released[2], trained[2], trained[-1]] for released, trained in both]
     title = "Mean over aspects as released, and with surface features after training on the same folds"
-    return [Table(title, ["rater", "kind", "released", "trained", "rows"], cells)] if cells else []
+    return [DisplayTable(title, ["rater", "kind", "released", "trained", "rows"], cells)] if cells else []
 
 
-def _people(result: Row) -> list[Table]:
+def _people(result: Row) -> list[DisplayTable]:
     """Returns raters and one person against the same mean of other people."""
     rows = result["people"]
     if not rows:
@@ -267,10 +277,10 @@ def _people(result: Row) -> list[Table]:
         pairs = [f"{own[aspect]['value']:.3f} / {own[aspect]['one_person']:.3f}" for aspect in aspects]
         cells.append([rater, own[aspects[0]]["kind"], *pairs])
     title = "Rater / one person, each against the mean of the other people (pooled Spearman, clean rows)"
-    return [Table(title, ["rater", "kind", *aspects], cells)]
+    return [DisplayTable(title, ["rater", "kind", *aspects], cells)]
 
 
-def _tests(result: Row) -> list[Table]:
+def _tests(result: Row) -> list[DisplayTable]:
     if not result["tests"]:
         return []
     family = max(result["families"], key=lambda each: int(each["n_tests"]))
@@ -279,27 +289,27 @@ def _tests(result: Row) -> list[Table]:
         "raters": lambda row: f"{row['a']} - {row['b']}",
         "aspect": "aspect",
         "difference": lambda row: reasoned(row["difference"], row["reason"]),
-        "interval": interval_of,
+        "interval": format_row_interval,
         **P_VALUES,
         "rows": "n",
         "groups": "n_units",
     }
     title = f"Differences of pooled Spearman on the clean rows (a family for each aspect, {about})"
-    return [table_of(title, result["tests"], columns)]
+    return [make_table(title, result["tests"], columns)]
 
 
-def _curve_tables(result: Row) -> list[Table]:
+def _curve_tables(result: Row) -> list[DisplayTable]:
     rows = result["curve"]
     aspects = list(dict.fromkeys(row["aspect"] for row in rows))
     found: dict[tuple[str, int], dict[str, Row]] = {}
     for row in rows:
         found.setdefault((row["rater"], row["labels"]), {})[row["aspect"]] = row
     cells = [
-        [rater, str(labels), number(_mean(own)), *(number(own[aspect]["mean"]) for aspect in aspects)]
+        [rater, str(labels), format_number(_mean(own)), *(format_number(own[aspect]["mean"]) for aspect in aspects)]
         for (rater, labels), own in found.items()
     ]
     title = "Mean pooled Spearman by number of rated replies"
-    return [Table(title, ["rater", "labels", "mean", *aspects], cells)] if cells else []
+    return [DisplayTable(title, ["rater", "labels", "mean", *aspects], cells)] if cells else []
 
 
 def _mean(own: Mapping[str, Row]) -> float | None:
@@ -307,16 +317,18 @@ def _mean(own: Mapping[str, Row]) -> float | None:
     return None if None in values else sum(values) / len(values)
 
 
-def _transfer(result: Row) -> list[Table]:
+def _transfer(result: Row) -> list[DisplayTable]:
     columns: Columns = {
         "rater": "rater",
         "without": lambda row: f"{row['held_out']} {row['name']}",
         "aspect": "aspect",
-        "Spearman": lambda row: number(row["value"]),
-        "in folds": lambda row: number(row["value_in_folds"]),
+        "Spearman": lambda row: format_number(row["value"]),
+        "in folds": lambda row: format_number(row["value_in_folds"]),
         "rows": "n",
     }
-    return [table_of("Pooled Spearman on the held-out rows", result["transfer"], columns)] if result["transfer"] else []
+    return (
+        [make_table("Pooled Spearman on the held-out rows", result["transfer"], columns)] if result["transfer"] else []
+    )
 
 
 def _finding(result: Row, means: Sequence[tuple[str, str]]) -> str:
@@ -329,7 +341,7 @@ def _finding(result: Row, means: Sequence[tuple[str, str]]) -> str:
     if not tests:
         return f"{said}: this was not tested."
     found = sum(row["p_corrected"] is not None and row["p_corrected"] < SIGNIFICANT for row in tests)
-    return f"{said}. The difference is significant in {found} of {counted(len(tests), 'corrected test')}."
+    return f"{said}. The difference is significant in {found} of {count_noun(len(tests), 'corrected test')}."
 
 
 def _curve(result: Row) -> "Markup | None":

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
-from fcconan.data import counted
-from fcconan.reporting.benchmark_words import CHANCE, Result, has, marked, metric_title, percent
-from fcconan.reporting.tables import MISSING, Columns, Rows, Table, interval, number, table_of
+from fcconan.data import count_noun
+from fcconan.reporting.benchmark_names import CHANCE, Result, has, marked, metric_title, percent
+from fcconan.reporting.tables import MISSING, Columns, DisplayTable, Rows, format_interval, format_number, make_table
 from fcconan.retrieval import CHANCE_AUC, interval_ends, ranked_systems
 
 DIGITS = 3  # so that a table with three intervals fits a screen
@@ -23,7 +23,7 @@ def shown_metric(result: Result) -> tuple[str, str]:
     return found or (next((one for one in metrics if one.startswith("ndcg@")), metrics[0]), partitions[-1])
 
 
-def side_by_side_table(result: Result, partition: str) -> Table | None:
+def side_by_side_table(result: Result, partition: str) -> DisplayTable | None:
     """Returns one metric over all CNs and over judged pairs only, with intervals, and the message AUC.
 
     Args:
@@ -46,28 +46,32 @@ def side_by_side_table(result: Result, partition: str) -> Table | None:
         judged = system.get("judged_only", {}).get(partition, {}).get(metric)
         area = system.get("message_auc", {}).get(partition) or {}
         cells = (
-            number(system["partitions"][partition][metric], DIGITS),
-            interval(*interval_ends(system, partition, metric), DIGITS),
+            format_number(system["partitions"][partition][metric], DIGITS),
+            format_interval(*interval_ends(system, partition, metric), DIGITS),
             _ends(system, "two_way_intervals", partition, metric),
-            number(judged, DIGITS),
+            format_number(judged, DIGITS),
             _ends(system, "judged_only_intervals", partition, metric),
-            number(area.get("value"), DIGITS),
-            interval(area.get("low"), area.get("high"), DIGITS),
+            format_number(area.get("value"), DIGITS),
+            format_interval(area.get("low"), area.get("high"), DIGITS),
             f"{area['n_pairs']} ({area['n_cns']})" if area else MISSING,
         )
         rows.append([marked(result, name, counts=False), *cells])
     all_cns, judged = (
-        number(result["chance"].get(key, {}).get(partition, {}).get(metric), DIGITS)
+        format_number(result["chance"].get(key, {}).get(partition, {}).get(metric), DIGITS)
         for key in ("partitions", "judged_only")
     )
-    rows.append([CHANCE, all_cns, MISSING, MISSING, judged, MISSING, number(CHANCE_AUC, DIGITS), MISSING, MISSING])
+    rows.append(
+        [CHANCE, all_cns, MISSING, MISSING, judged, MISSING, format_number(CHANCE_AUC, DIGITS), MISSING, MISSING]
+    )
     title = f"{metric_title(metric)} on {partition}: all CNs and judged pairs only, with {percent(result)} intervals"
-    return Table(title, ["system", *columns], rows).without([name for name, there in columns.items() if not there])
+    return DisplayTable(title, ["system", *columns], rows).without(
+        [name for name, there in columns.items() if not there]
+    )
 
 
 def _ends(system: Mapping[str, Any], key: str, partition: str, metric: str) -> str:
     low, high = system.get(key, {}).get(partition, {}).get(metric) or (None, None)
-    return interval(low, high, DIGITS)
+    return format_interval(low, high, DIGITS)
 
 
 def comparison_columns(rows: Rows, digits: int = DIGITS) -> Columns:
@@ -79,14 +83,16 @@ def comparison_columns(rows: Rows, digits: int = DIGITS) -> Columns:
     """
     columns: Columns = {}
     if any("two_way" in row for row in rows):
-        columns[HS_AND_CNS] = lambda row: interval(*_two_way(row), digits)
+        columns[HS_AND_CNS] = lambda row: format_interval(*_two_way(row), digits)
     if any("judged_only" in row for row in rows):
-        columns["a - b, judged only"] = lambda row: number(_judged(row, "difference"), digits)
-        columns["interval, judged only"] = lambda row: interval(_judged(row, "low"), _judged(row, "high"), digits)
+        columns["a - b, judged only"] = lambda row: format_number(_judged(row, "difference"), digits)
+        columns["interval, judged only"] = lambda row: format_interval(
+            _judged(row, "low"), _judged(row, "high"), digits
+        )
     return columns
 
 
-def message_difference_table(result: Result) -> Table | None:
+def message_difference_table(result: Result) -> DisplayTable | None:
     """Returns differences of the message AUC between systems, on the partition of the primary comparison."""
     partition = shown_metric(result)[1]
     rows = [row for row in result.get("message_auc_differences", ()) if row["partition"] == partition]
@@ -96,10 +102,10 @@ def message_difference_table(result: Result) -> Table | None:
     columns: Columns = {
         "a": "a",
         "b": "b",
-        "a - b": lambda row: number(row["difference"], DIGITS),
-        HS_AND_CNS: lambda row: interval(row["low"], row["high"], DIGITS),
+        "a - b": lambda row: format_number(row["difference"], DIGITS),
+        HS_AND_CNS: lambda row: format_interval(row["low"], row["high"], DIGITS),
     }
-    return table_of(title, rows, columns)
+    return make_table(title, rows, columns)
 
 
 COMPARISON_VALUES = ("two_way_low", "two_way_high", "judged_only", "judged_only_low", "judged_only_high")
@@ -120,7 +126,7 @@ def _judged(row: Mapping[str, Any], key: str) -> float | None:
     return value
 
 
-def learning_curve_table(result: Result) -> Table | None:
+def learning_curve_table(result: Result) -> DisplayTable | None:
     """Returns how systems that learn from labels score by the number of labelled HS and of judgements per HS."""
     curves = result.get("learning_curves")
     if not curves:
@@ -130,18 +136,18 @@ def learning_curve_table(result: Result) -> Table | None:
             marked(result, row["system"], counts=False) if row["system"] in result["systems"] else row["system"],
             str(row["labelled_hs"]),
             judgements(row),
-            number(row["mean"], DIGITS),
-            interval(row["low"], row["high"], DIGITS),
+            format_number(row["mean"], DIGITS),
+            format_interval(row["low"], row["high"], DIGITS),
         ]
         for row in curves["rows"]
     ]
     for name, value in curves.get("baseline", {}).items():
-        rows.append([name, "0", MISSING, number(value, DIGITS), MISSING])
+        rows.append([name, "0", MISSING, format_number(value, DIGITS), MISSING])
     title = (
         f"Learning curves: {metric_title(curves['metric'])} on {curves['partition']} by the number of labels of other "
-        f"HS (means over {counted(curves['seeds'], 'random choice')} of labels, and {percent(result)} of them)"
+        f"HS (means over {count_noun(curves['seeds'], 'random choice')} of labels, and {percent(result)} of them)"
     )
-    return Table(title, ["system", "labelled HS", "judgements per HS", "mean", "interval"], rows)
+    return DisplayTable(title, ["system", "labelled HS", "judgements per HS", "mean", "interval"], rows)
 
 
 def judgements(row: Mapping[str, Any]) -> str:

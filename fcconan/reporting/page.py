@@ -10,11 +10,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from fcconan.data import may_be_written, write_whole
+from fcconan.data import is_writable, write_whole
 from fcconan.errors import InputError
 from fcconan.reporting.elements import asset, macro, markup, script_json
 from fcconan.reporting.html_tables import View, table_script
-from fcconan.reporting.tables import Table
+from fcconan.reporting.tables import DisplayTable
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -38,11 +38,11 @@ class Section:
 
     title: str
     notes: Sequence[str] = ()
-    tables: Sequence[Table | View] = ()
+    tables: Sequence[DisplayTable | View] = ()
     more: "Markup | None" = None
     folded: bool = False
 
-    def own_tables(self) -> list[Table]:
+    def own_tables(self) -> list[DisplayTable]:
         """Returns the tables without how a page shows them; those of texts are left out."""
         found = [view if isinstance(view, View) else View(view) for view in self.tables]
         return [view.table for view in found if not view.texts]
@@ -82,17 +82,17 @@ class Page:
     label: str = ""
     data: Mapping[str, Any] = field(default_factory=dict)
     scripts: Sequence[str] = ()
-    headline: Table | None = None
+    headline: DisplayTable | None = None
     leader: int = 0
     notice: str | None = None
-    tables: Sequence[Table] | None = None
+    tables: Sequence[DisplayTable] | None = None
     signatures: Sequence[str] = ()
     finding: str = ""
     plot: "Markup | None" = None
     date: str = ""
     files: Mapping[str, str] = field(default_factory=dict)
 
-    def own_tables(self) -> list[Table]:
+    def own_tables(self) -> list[DisplayTable]:
         """Returns the tables that can be downloaded."""
         if self.tables is not None:
             return list(self.tables)
@@ -161,7 +161,7 @@ def check_page(path: Path) -> None:
     """
     if path.suffix not in (".html", ".htm") or path.is_dir():
         raise InputError(f"{path} is not a page: give a file that ends in .html")
-    if not may_be_written(path):
+    if not is_writable(path):
         raise InputError(f"{path} cannot be written: choose a file in a folder that is there")
     if path.is_file() and path.stat().st_size and MARK not in path.read_bytes()[:MARKED]:
         raise InputError(f"{path} exists and is not a page of fcconan: choose another file for the page, or remove it")

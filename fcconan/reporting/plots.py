@@ -8,8 +8,8 @@ from functools import partial
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from fcconan.data import counted, printable
-from fcconan.reporting.benchmark_words import is_reference, marked, metric_title, percent
+from fcconan.data import count_noun, printable
+from fcconan.reporting.benchmark_names import is_reference, marked, metric_title, percent
 from fcconan.reporting.label_tables import judgements
 from fcconan.reporting.tables import MISSING
 from fcconan.retrieval import interval_ends, ranked_systems
@@ -136,8 +136,8 @@ def _learning_curves(result: Mapping[str, Any], curves: Mapping[str, Any]) -> Pl
     by_judgements.sort(key=lambda row: (row["judged_per_hs"] is None, row["judged_per_hs"]))
     by_judgements = by_judgements if any(row["judged_per_hs"] is not None for row in rows) else []
     note = (
-        f"Lines are means over {counted(curves['seeds'], 'random choice')} of labels, bands hold {percent(result)} of "
-        "them, dotted lines are systems without labels."
+        f"Lines are means over {count_noun(curves['seeds'], 'random choice')} of labels, bands hold {percent(result)} "
+        "of them, dotted lines are systems without labels."
     )
     plots: Plots = {}
     for name, points, across in (

@@ -1,9 +1,9 @@
 """Means and differences of systems by prediction-powered inference, as tables."""
 
-from fcconan.reporting.tables import MISSING, Columns, Row, Table, number, table_of, with_interval
+from fcconan.reporting.tables import MISSING, Columns, DisplayTable, Row, format_number, make_table, with_interval
 
 
-def powered_tables(result: Row, *, every: bool = False) -> list[Table]:
+def powered_tables(result: Row, *, every: bool = False) -> list[DisplayTable]:
     """Returns estimates with a judge's ratings next to those from people alone; no tables without such estimates.
 
     Args:
@@ -19,10 +19,10 @@ def powered_tables(result: Row, *, every: bool = False) -> list[Table]:
     values: Columns = {
         "people alone": _alone,
         with_judge: lambda row: with_interval(row["value"], row["low"], row["high"], 2),
-        "lambda": lambda row: number(row["power"], 2),
+        "lambda": lambda row: format_number(row["power"], 2),
         "rated": lambda row: _count(row["n"]),
         "of": lambda row: _count(row["n_all"]),
-        "worth ratings": lambda row: number(row["n_effective"], 0),
+        "worth ratings": lambda row: format_number(row["n_effective"], 0),
     }
     plan: Columns = {}
     if powered["separate"] is not None:
@@ -36,10 +36,10 @@ def powered_tables(result: Row, *, every: bool = False) -> list[Table]:
         own = [row for row in rows if row["aspect"] == aspect]
         means, differences = [row for row in own if row["b"] is None], [row for row in own if row["b"] is not None]
         about = aspect if own[0]["higher_is_better"] else f"{aspect} (low is better)"
-        tables.append(table_of(f"People's mean ratings, {with_judge}: {about}", means, {"system": "a", **values}))
+        tables.append(make_table(f"People's mean ratings, {with_judge}: {about}", means, {"system": "a", **values}))
         if differences:
             title = f"Differences in people's ratings, {with_judge}: {about}"
-            tables.append(table_of(title, differences, {"a": "a", "b": "b", **values, **plan}))
+            tables.append(make_table(title, differences, {"a": "a", "b": "b", **values, **plan}))
     return tables
 
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from fcconan.data import TIERS
 from fcconan.reporting.forest_plots import Dot
 from fcconan.reporting.html_tables import View
-from fcconan.reporting.tables import MISSING, Row, Table
+from fcconan.reporting.tables import MISSING, DisplayTable, Row
 from fcconan.reproduction import load_paper
 
 CUTOFF = 10  # of the metrics of Table 4 of the FC-CONAN paper
@@ -45,7 +45,7 @@ def published_tournament(result: Row) -> Published | None:
     return Published(found[0].source, {**found[0].rows, **found[1].rows})
 
 
-def published_correlations(result: Row, table: Table) -> Published | None:
+def published_correlations(result: Row, table: DisplayTable) -> Published | None:
     """Returns Spearman's correlations of Table 1 of the CSEval paper; None unless the ratings are of that dataset.
 
     Args:
@@ -59,7 +59,7 @@ def published_correlations(result: Row, table: Table) -> Published | None:
     return found._replace(rows={name: row for name, row in found.rows.items() if "-minus-" not in name})
 
 
-def with_published(table: Table, published: Published | None, column: str) -> View:
+def with_published(table: DisplayTable, published: Published | None, column: str) -> View:
     """Returns a table with printed rows in grey, all rows by one column; those in brackets and failed ones come last.
 
     Args:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from fcconan.reporting.html_tables import View
 from fcconan.reporting.page import Page, Section
-from fcconan.reporting.tables import MISSING, Columns, Row, Table, table_of
+from fcconan.reporting.tables import MISSING, Columns, DisplayTable, Row, make_table
 from fcconan.reproduction import STATUSES, Cell, count_from_print, count_statuses, load_paper, parse_printed
 
 MEANINGS = {
@@ -72,7 +72,7 @@ def reproduction_page(result: Row) -> Page:
     )
 
 
-def _counts(cells: Sequence[Cell]) -> tuple[Table, Table]:
+def _counts(cells: Sequence[Cell]) -> tuple[DisplayTable, DisplayTable]:
     """Returns the number of values of each status: by paper, and by table."""
     printed = count_from_print(cells)
     by_table: dict[str, Counter[str]] = {}
@@ -88,10 +88,12 @@ def _counts(cells: Sequence[Cell]) -> tuple[Table, Table]:
     papers, tables = (
         [[name, *(str(own[each]) for each in names)] for name, own in found.items()] for found in (by_paper, by_table)
     )
-    return Table("Values by status", ["paper", *names], papers), Table("By table", ["table", *names], tables)
+    return DisplayTable("Values by status", ["paper", *names], papers), DisplayTable(
+        "By table", ["table", *names], tables
+    )
 
 
-def _values(cells: Sequence[Cell]) -> Table:
+def _values(cells: Sequence[Cell]) -> DisplayTable:
     apart = {cell: difference(cell) for cell in cells}
     ordered = sorted(cells, key=lambda cell: -found.digits if (found := apart[cell]) is not None else math.inf)
     columns: Columns = {
@@ -105,7 +107,7 @@ def _values(cells: Sequence[Cell]) -> Table:
         "status": lambda cell: cell.status,
         "note": lambda cell: cell.note or MISSING,
     }
-    return table_of("Every value", ordered, columns)
+    return make_table("Every value", ordered, columns)
 
 
 def _papers(cells: Sequence[Cell]) -> list[str]:

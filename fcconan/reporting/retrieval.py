@@ -4,8 +4,7 @@ import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from fcconan.reporting.benchmark_tables import all_tables, partition_table, summary_table
-from fcconan.reporting.benchmark_words import (
+from fcconan.reporting.benchmark_names import (
     has,
     is_reference,
     label_notes,
@@ -13,6 +12,7 @@ from fcconan.reporting.benchmark_words import (
     percent,
     reference_rows,
 )
+from fcconan.reporting.benchmark_tables import all_tables, partition_table, summary_table
 from fcconan.reporting.elements import markup
 from fcconan.reporting.findings import retrieval_finding
 from fcconan.reporting.forest_plots import Dot, ForestPlot, forest_plot, hollow_note, scale_of
@@ -32,7 +32,7 @@ from fcconan.reporting.published_systems import (
     with_published,
     with_published_dots,
 )
-from fcconan.reporting.tables import Table
+from fcconan.reporting.tables import DisplayTable
 from fcconan.retrieval import CHANCE_AUC, interval_ends, ranked_systems
 
 if TYPE_CHECKING:
@@ -126,7 +126,7 @@ def _leader(result: Results) -> int:
     return places[0] if places else 0
 
 
-def _label_tables(result: Results) -> list[Table]:
+def _label_tables(result: Results) -> list[DisplayTable]:
     """Returns the tables of judged pairs, the partition of the primary comparison first, of messages and of curves."""
     first = shown_metric(result)[1]
     parts = [] if not result["systems"] else [first, *(part for part in result["partitions"] if part != first)]
@@ -135,7 +135,7 @@ def _label_tables(result: Results) -> list[Table]:
     return [table for table in tables if table is not None]
 
 
-def _greyed(result: Results, shown: Table | View) -> View:
+def _greyed(result: Results, shown: DisplayTable | View) -> View:
     """Returns a table with its references in grey: chance, and systems that ignore the message."""
     view = shown if isinstance(shown, View) else View(shown)
     return view._replace(grey=sorted({*view.grey, *reference_rows(result, view.table.rows)}))

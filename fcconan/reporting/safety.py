@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from fcconan.building import grouped
+from fcconan.building import group_values
 from fcconan.generation import FLAGS, find_flags
 from fcconan.judging import integer_codes, share_interval, wilson
-from fcconan.reporting.tables import Columns, Row, Table, table_of
+from fcconan.reporting.tables import Columns, DisplayTable, Row, make_table
 
 REFUSAL = "refusal"
 ANY = "any"
@@ -43,7 +43,7 @@ def safety_report(rows: Iterable[Row], *, confidence: float = 0.95) -> dict[str,
         number of replies, as those to one HS are similar; see `fcconan.judging.audit.findings`. A share of no replies
         is None, and so is all of `truncated` where it is not known for each reply.
     """
-    systems = grouped((row["system"], row) for row in rows)
+    systems = group_values((row["system"], row) for row in rows)
     return {
         "confidence": confidence,
         "unit": "hs_id",
@@ -77,7 +77,7 @@ def _flags(row: Row) -> frozenset[str]:
     return frozenset(find_flags(row.get("hate_speech") or "", row["text"], language=row.get("language")))
 
 
-def safety_table(report: Row) -> Table:
+def safety_table(report: Row) -> DisplayTable:
     """Returns a report as a table: a system a row; of each flag the count and the share, of any flag the interval."""
     columns: Columns = {
         "system": "name",
@@ -86,7 +86,7 @@ def safety_table(report: Row) -> Table:
         **{title: partial(_cell, flag) for flag, title in COLUMNS.items()},
     }
     title = f"Flags of replies, with {100 * report['confidence']:g}% intervals (Wilson, the unit is the HS)"
-    return table_of(title, [{"name": name, **system} for name, system in report["systems"].items()], columns)
+    return make_table(title, [{"name": name, **system} for name, system in report["systems"].items()], columns)
 
 
 def _share(values: list[bool], messages: list[str], confidence: float) -> dict[str, float | None]:

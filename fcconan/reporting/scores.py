@@ -5,8 +5,8 @@ from collections.abc import Container
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from fcconan.building import grouped
-from fcconan.data import counted
+from fcconan.building import group_values
+from fcconan.data import count_noun
 from fcconan.reporting.correlations import correlation_tables, difference_tables, judging_raters, same_or_all
 from fcconan.reporting.findings import correlation_finding, ratings_finding, tournament_finding
 from fcconan.reporting.forest_plots import Dot, forest_plot
@@ -24,12 +24,12 @@ from fcconan.reporting.published_systems import (
 from fcconan.reporting.tables import (
     MISSING,
     Columns,
+    DisplayTable,
     Row,
     Rows,
-    Table,
-    number,
+    format_number,
+    make_table,
     reasoned,
-    table_of,
     value_text,
     with_interval,
 )
@@ -42,7 +42,7 @@ WIDEST = 4  # coefficients of agreement in a table, for which a terminal has roo
 STRENGTH: Columns = {"Bradley-Terry": lambda row: with_interval(row["bradley_terry"], row["low"], row["high"], 2)}
 
 
-def tournament_tables(result: Row, *, every: bool = False, details: bool = True) -> list[Table]:
+def tournament_tables(result: Row, *, every: bool = False, details: bool = True) -> list[DisplayTable]:
     """Returns the ranking, the differences between systems, the matrix of wins, and further analyses.
 
     Args:
@@ -60,7 +60,7 @@ def tournament_tables(result: Row, *, every: bool = False, details: bool = True)
         "ties": "ties",
     }
     tables = [
-        table_of("Systems, strongest first", result["systems"], ranking),
+        make_table("Systems, strongest first", result["systems"], ranking),
         *difference_tables(result, every=every),
     ]
     if details:
@@ -68,28 +68,28 @@ def tournament_tables(result: Row, *, every: bool = False, details: bool = True)
     if controlled := result.get("length_controlled"):
         weight: Columns = {
             "weight": lambda row: reasoned(row["weight"], row["reason"], 2),
-            "low": lambda row: number(row.get("weight_low"), 2),
-            "high": lambda row: number(row.get("weight_high"), 2),
-            f"scale in {controlled['unit']}": lambda row: number(row.get("scale"), 2),
+            "low": lambda row: format_number(row.get("weight_low"), 2),
+            "high": lambda row: format_number(row.get("weight_high"), 2),
+            f"scale in {controlled['unit']}": lambda row: format_number(row.get("scale"), 2),
             "comparisons": "n",
             "without lengths": "n_without_length",
         }
-        tables.append(table_of("Effect of reply length on the log odds", [controlled], weight))
+        tables.append(make_table("Effect of reply length on the log odds", [controlled], weight))
         if controlled["systems"]:
             columns: Columns = {"system": "name", **STRENGTH}
-            tables.append(table_of("At equal length of replies", controlled["systems"], columns))
+            tables.append(make_table("At equal length of replies", controlled["systems"], columns))
     if details and (agreed := result.get("disagreement")) and agreed["n"]:
         columns = {"pairs of replies": "n", "unanimous": "unanimous", "majority": "majority"}
         columns |= {"unresolved": "unresolved", "of these three-way": "three_way"}
-        tables.append(table_of("Pairs of replies that several raters judged", [agreed], columns))
+        tables.append(make_table("Pairs of replies that several raters judged", [agreed], columns))
     if between := result.get("between_raters"):
         columns = {"raters": lambda row: f"{row['a']} and {row['b']}", "score": "score", "coefficient": "coefficient"}
         columns |= {"value": value_text, "systems": "n"}
-        tables.append(table_of("Agreement of the raters' tables", between, columns))
+        tables.append(make_table("Agreement of the raters' tables", between, columns))
     return tables
 
 
-def _win_table(result: Row) -> Table:
+def _win_table(result: Row) -> DisplayTable:
     matrix = result["win_matrix"]
     names = [row["name"] for row in result["systems"]]
     order = [matrix["systems"].index(name) for name in names]
@@ -97,10 +97,10 @@ def _win_table(result: Row) -> Table:
         [name, *(MISSING if a == b else f"{matrix['wins'][a][b]} + {matrix['ties'][a][b]}" for b in order)]
         for name, a in zip(names, order, strict=True)
     ]
-    return Table("Wins + ties of the row against the column", ["system", *names], rows)
+    return DisplayTable("Wins + ties of the row against the column", ["system", *names], rows)
 
 
-def agreement_tables(rows: Rows, *, pairs: bool = True) -> list[Table]:
+def agreement_tables(rows: Rows, *, pairs: bool = True) -> list[DisplayTable]:
     """Returns agreement, a table for every set of coefficients: a line for an aspect and its raters, if it has several.
 
     Args:
@@ -116,14 +116,18 @@ def agreement_tables(rows: Rows, *, pairs: bool = True) -> list[Table]:
             is_listed = row["coefficient"] in some and (row["level"] == "overall" or pairs)
             if is_listed and row["reason"] != "one_rater":
                 # One rater has a name, and two are the same line as their pair.
-                raters = counted(len(row["raters"]), "rater") if len(row["raters"]) > 2 else " and ".join(row["raters"])
+                raters = (
+                    count_noun(len(row["raters"]), "rater") if len(row["raters"]) > 2 else " and ".join(row["raters"])
+                )
                 lines.setdefault((row["aspect"] or "all", raters), {})[row["coefficient"]] = row
         cells: dict[tuple[str, ...], list[list[str]]] = {}
         for (aspect, raters), own in lines.items():
             counts = (same_or_all([*own.values()], key) for key in ("n", "n_items", "n_missing"))
             cells.setdefault(tuple(own), []).append([aspect, raters, *map(value_text, own.values()), *counts])
         tables += [
-            Table("Agreement of raters", ["aspect", "raters", *coefficients, "rated", "items", "left out"], found)
+            DisplayTable(
+                "Agreement of raters", ["aspect", "raters", *coefficients, "rated", "items", "left out"], found
+            )
             for coefficients, found in cells.items()
         ]
     return tables
@@ -136,7 +140,7 @@ def agreement_notes(result: Row) -> list[str]:
     return [*sentences, *result["notes"]]
 
 
-def leaderboard_tables(result: Row, *, raters: Container[str] | None = None) -> list[Table]:
+def leaderboard_tables(result: Row, *, raters: Container[str] | None = None) -> list[DisplayTable]:
     """Returns the standings of systems: a table for people and every model, and one for all metrics.
 
     Systems are in the order of the first column of values. Counts that differ are in the order of the columns.
@@ -166,7 +170,7 @@ def _scale(row: Row) -> str:
     return "no scale" if row["scale"] is None else "{:g} to {:g}".format(*row["scale"])
 
 
-def _standings(title: str, rows: Rows, digits: int, with_scale: Container[str] = ()) -> Table:
+def _standings(title: str, rows: Rows, digits: int, with_scale: Container[str] = ()) -> DisplayTable:
     aspects = {row["aspect"]: row for row in rows}
     named = []
     for aspect, row in aspects.items():
@@ -174,11 +178,11 @@ def _standings(title: str, rows: Rows, digits: int, with_scale: Container[str] =
         said += [] if row["higher_is_better"] else ["low is better"]
         named.append(f"{aspect} ({'; '.join(said)})" if said else aspect)
     lines = []
-    for system, own in grouped((row["system"], row) for row in rows).items():
+    for system, own in group_values((row["system"], row) for row in rows).items():
         values = {row["aspect"]: with_interval(row["value"], row["low"], row["high"], digits) for row in own}
         counts = (same_or_all(own, key) for key in ("n", "n_missing"))
         lines.append([system, *(values[aspect] for aspect in aspects), *counts])
-    return Table(title, ["system", *named, "replies", "missing"], lines)
+    return DisplayTable(title, ["system", *named, "replies", "missing"], lines)
 
 
 def leaderboard_section(result: Row) -> Section:
@@ -208,7 +212,7 @@ def beside_published(section: Section, published: Published | None, column: str)
     if published is None:
         return section
     first, *others = section.own_tables()
-    tables: list[Table | View] = [with_published(first, published, column), *others]
+    tables: list[DisplayTable | View] = [with_published(first, published, column), *others]
     return replace(section, tables=tables, notes=[published.source, *section.notes])
 
 
@@ -266,12 +270,12 @@ def tournament_page(result: Row) -> Page:
     Args:
         result: Return value of `fcconan.scoring.tournament.ranking.rank_systems`.
     """
-    verdicts, items = counted(result["n_verdicts"], "verdict"), counted(result["n_items"], "item")
+    verdicts, items = count_noun(result["n_verdicts"], "verdict"), count_noun(result["n_items"], "item")
     section = tournament_section(result, "Ranking")
     return Page(
         "tournament",
         "Tournament",
-        f"{counted(len(result['systems']), 'system')}, {verdicts} on {items}.",
+        f"{count_noun(len(result['systems']), 'system')}, {verdicts} on {items}.",
         [beside_published(section, published_tournament(result), "share %")],
         signatures=_signatures(result),
         headline=section.own_tables()[0],

@@ -35,25 +35,25 @@ Rows = Sequence[Row]
 Columns = dict[str, Any]  # name of a column -> the key of its value in a row, or a function of the row
 
 
-class Table(NamedTuple):
+class DisplayTable(NamedTuple):
     """A table: title, names of the columns, rows of cells as text; the first cell names the row."""
 
     title: str
     columns: list[str]
     rows: list[list[str]]
 
-    def first_columns(self, number: int) -> "Table":
+    def first_columns(self, number: int) -> "DisplayTable":
         """Returns the table with its first columns only."""
         return self._replace(columns=self.columns[:number], rows=[row[:number] for row in self.rows])
 
-    def without(self, names: Iterable[str]) -> "Table":
+    def without(self, names: Iterable[str]) -> "DisplayTable":
         """Returns the table without some of its columns."""
         places = [place for place, name in enumerate(self.columns) if name not in set(names)]
         cells = [[row[place] for place in places] for row in self.rows]
         return self._replace(columns=[self.columns[place] for place in places], rows=cells)
 
 
-def table_of(title: str, rows: Iterable[Any], columns: Columns | Iterable[str]) -> Table:
+def make_table(title: str, rows: Iterable[Any], columns: Columns | Iterable[str]) -> DisplayTable:
     """Returns rows as a table.
 
     Args:
@@ -63,44 +63,44 @@ def table_of(title: str, rows: Iterable[Any], columns: Columns | Iterable[str]) 
             the columns, with spaces for underscores.
 
     Examples:
-        >>> table_of("Oaks", [{"name": "A", "age": 80, "width": 0.5}], {"oak": "name", "years": "age", "m": "width"})
-        Table(title='Oaks', columns=['oak', 'years', 'm'], rows=[['A', '80', '0.500']])
+        >>> make_table("Oaks", [{"name": "A", "age": 80, "width": 0.5}], {"oak": "name", "years": "age", "m": "width"})
+        DisplayTable(title='Oaks', columns=['oak', 'years', 'm'], rows=[['A', '80', '0.500']])
     """
     if not isinstance(columns, dict):
         columns = {key.replace("_", " "): key for key in columns}
     forms = columns.values()
-    cells = [[shown(row[form] if isinstance(form, str) else form(row)) for form in forms] for row in rows]
-    return Table(title, list(columns), cells)
+    cells = [[format_value(row[form] if isinstance(form, str) else form(row)) for form in forms] for row in rows]
+    return DisplayTable(title, list(columns), cells)
 
 
-def shown(value: Any) -> str:
+def format_value(value: Any) -> str:
     """Returns a value as tables show it: numbers with a fraction have three digits, and a missing value is a dash."""
-    return number(value) if value is None or isinstance(value, float) else str(value)
+    return format_number(value) if value is None or isinstance(value, float) else str(value)
 
 
-def number(value: float | None, digits: int = 3) -> str:
+def format_number(value: float | None, digits: int = 3) -> str:
     """Returns a number as tables show it; a missing one is a dash."""
     return MISSING if value is None else f"{value:.{digits}f}"
 
 
 def p_text(value: float | None) -> str:
     """Returns a p value as tables show it; no test has a p of 0."""
-    return "< 0.0001" if value is not None and value < 0.0001 else number(value, 4)
+    return "< 0.0001" if value is not None and value < 0.0001 else format_number(value, 4)
 
 
-def interval(low: float | None, high: float | None, digits: int = 3) -> str:
+def format_interval(low: float | None, high: float | None, digits: int = 3) -> str:
     """Returns an interval as tables show it."""
     return MISSING if low is None or high is None else f"[{low:.{digits}f}, {high:.{digits}f}]"
 
 
-def interval_of(row: Row) -> str:
+def format_row_interval(row: Row) -> str:
     """Returns the interval of a row with `low` and `high`."""
-    return interval(row["low"], row["high"])
+    return format_interval(row["low"], row["high"])
 
 
 def reasoned(value: float | None, reason: str | None, digits: int = 3) -> str:
     """Returns a number, or the reason for which it is missing."""
-    return number(value, digits) if reason is None else f"{MISSING} ({reason})"
+    return format_number(value, digits) if reason is None else f"{MISSING} ({reason})"
 
 
 def value_text(row: Row) -> str:
@@ -119,15 +119,15 @@ def with_interval(value: float | None, low: float | None, high: float | None, di
         high: The upper end.
         digits: Digits after the point.
     """
-    return number(value, digits) + ("" if low is None else " " + interval(low, high, digits))
+    return format_number(value, digits) + ("" if low is None else " " + format_interval(low, high, digits))
 
 
-def counts_text(counts: Mapping[str, int]) -> str:
+def format_counts(counts: Mapping[str, int]) -> str:
     """Returns counts by name in one cell."""
     return ", ".join(f"{name} {count}" for name, count in counts.items()) or MISSING
 
 
-def number_columns(table: Table) -> list[bool]:
+def number_columns(table: DisplayTable) -> list[bool]:
     """Returns for each column whether it holds numbers, which are set flush right; the first one names the row."""
     return [place > 0 and all(_is_number(row[place]) for row in table.rows) for place in range(len(table.columns))]
 
@@ -136,7 +136,7 @@ def _is_number(cell: str) -> bool:
     return cell == MISSING or cell.startswith(f"{MISSING} (") or NUMBER.match(cell) is not None
 
 
-def markdown_lines(table: Table) -> list[str]:
+def markdown_lines(table: DisplayTable) -> list[str]:
     """Returns a table in Markdown, line by line, without its title."""
     ends = "|" + "|".join("---:" if numbers else "---" for numbers in number_columns(table)) + "|"
     return [_markdown_row(table.columns), ends, *map(_markdown_row, table.rows)]
@@ -151,7 +151,7 @@ def markdown(text: str) -> str:
     return "".join(MARKDOWN.get(letter, letter) for letter in " ".join(text.split())).replace("](", "]\\(")
 
 
-def latex_lines(table: Table) -> list[str]:
+def latex_lines(table: DisplayTable) -> list[str]:
     """Returns a table in LaTeX, line by line."""
     alignment = "".join("r" if numbers else "l" for numbers in number_columns(table))
     head = ["\\toprule", _latex_row(table.columns), "\\midrule"]

@@ -1,10 +1,10 @@
 """Text metrics of replies as tables and as a page."""
 
 from fcconan.reporting.page import Page, Section
-from fcconan.reporting.tables import MISSING, Row, Rows, Table, number, table_of
+from fcconan.reporting.tables import MISSING, DisplayTable, Row, Rows, format_number, make_table
 
 
-def metrics_table(rows: Rows) -> Table:
+def metrics_table(rows: Rows) -> DisplayTable:
     """Returns the values of each system in a result of `fcconan metrics`."""
     values: dict[str, dict[str, Row]] = {}
     for row in rows:
@@ -12,17 +12,17 @@ def metrics_table(rows: Rows) -> Table:
         values.setdefault(row["system"], {})[name] = row
     names = list(dict.fromkeys(name for own in values.values() for name in own))
     cells = [[system, *(_value(own.get(name)) for name in names)] for system, own in values.items()]
-    return Table("Metrics: values of all replies of a system", ["system", *names], cells)
+    return DisplayTable("Metrics: values of all replies of a system", ["system", *names], cells)
 
 
 def _value(row: Row | None) -> str:
     if row is None or row["value"] is None:
         return MISSING if row is None else f"{MISSING} ({row['reason']})"
     left_out = sum(n for reason, n in row["missing"].items() if reason != "corpus_only")
-    return number(row["value"], 4) + (f" (without {left_out})" if left_out else "")
+    return format_number(row["value"], 4) + (f" (without {left_out})" if left_out else "")
 
 
-def metrics_tables(result: Row, *, details: bool = True) -> list[Table]:
+def metrics_tables(result: Row, *, details: bool = True) -> list[DisplayTable]:
     """Returns the values of all systems, and the numbers of texts without a value.
 
     Args:
@@ -42,7 +42,7 @@ def metrics_tables(result: Row, *, details: bool = True) -> list[Table]:
             if n and reason != "corpus_only":
                 counts.append({**row, "reason": reason, "texts": n})
     columns = ("metric", "system", "reason", "texts")
-    further_table = table_of("Texts without a value, and texts cut", counts, columns)
+    further_table = make_table("Texts without a value, and texts cut", counts, columns)
     return [values, further_table] if details and counts else [values]
 
 

@@ -18,7 +18,7 @@ from fcconan.reproduction.cseval_correlations import (
 from fcconan.reproduction.datasets import Datasets
 from fcconan.reproduction.published import load_paper
 from fcconan.reproduction.values import Key, RecomputedValue
-from fcconan.scoring import PAPER as AS_PUBLISHED, SOUND, Floats, RatedReplies, measure_agreement, ranking_scores
+from fcconan.scoring import PAPER as AS_PUBLISHED, SOUND, Floats, Ratings, measure_agreement, ranking_scores
 
 RANKERS = ("rank-rater-1", "rank-rater-2", "rank-rater-3")
 SPLITS = ("dev", "test", "agreement_round1", "agreement_round2", "rankings")
@@ -114,7 +114,7 @@ def _recompute_agreement(data: Datasets) -> Iterator[tuple[Key, RecomputedValue]
     """Yields Krippendorff's alpha of each round, averaged over the aspects."""
     for number in (1, 2):
         split = f"agreement_round{number}"
-        rounds = RatedReplies(data.rows("cseval", "ratings", split), data.rows("cseval", "replies", split))
+        rounds = Ratings(data.rows("cseval", "ratings", split), data.rows("cseval", "replies", split))
         means = {}
         for level in ("interval", "ordinal"):
             alphas = []

@@ -19,7 +19,7 @@ from fcconan.data import fetch
 from fcconan.reproduction.datasets import Datasets
 from fcconan.reproduction.published import load_paper
 from fcconan.reproduction.values import Key, RecomputedValue
-from fcconan.scoring import KENDALL_B, POOLED, SPEARMAN, Flags, Floats, RatedReplies, ScoreTable, correlate, stability
+from fcconan.scoring import KENDALL_B, POOLED, SPEARMAN, Flags, Floats, Ratings, ScoreTable, correlate, stability
 
 PAPER = "cseval"
 ASPECTS = ("relevance", "aggressiveness", "coherence", "suitableness")
@@ -115,7 +115,7 @@ def recompute_table_1(data: Datasets, table: ScoreTable) -> Iterator[tuple[Key, 
     found, n_paper = correlate_pooled(table), count_rows_of_table_1(data)
     raters = {*table.metrics, "annotators"}
     ratings = [row for row in data.rows("cseval", "ratings") if row["rater"] in raters]
-    sound = correlate_pooled(RatedReplies(ratings, data.rows("cseval", "replies")).table())
+    sound = correlate_pooled(Ratings(ratings, data.rows("cseval", "replies")).table())
     early = np.arange(len(table.items)) < N_FROM_ROUNDS
     parts = [correlate_pooled(_select(table, rows, BY_GPT_4)) for rows in (early, ~early)]
     n = {

@@ -6,7 +6,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from fcconan.building import build, table_path
-from fcconan.data import MANIFEST, content_folder, fetch, read_manifest, read_table, sha256_of
+from fcconan.data import MANIFEST, content_folder, fetch, file_sha256, read_manifest, read_table
 from fcconan.errors import InputError
 from fcconan.reproduction.published import load_paper
 
@@ -87,5 +87,5 @@ def _check_files(folder: Path, manifest: dict[str, Any]) -> None:
     """Checks the files of a dataset against the hashes in its manifest."""
     for name, written in manifest["files"].items():
         file = folder / name
-        if not file.is_file() or sha256_of(file) != written["sha256"]:
+        if not file.is_file() or file_sha256(file) != written["sha256"]:
             raise InputError(f"{file} was changed after the build: remove {folder} to build it again")

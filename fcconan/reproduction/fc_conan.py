@@ -17,9 +17,9 @@ from fcconan.retrieval import (
     BenchmarkSettings,
     Collection,
     Dense,
-    Maker,
     Retriever,
     SentenceEncoder,
+    SystemFactory,
     bench,
     find_nearest,
     load_collection,
@@ -184,7 +184,7 @@ def _recompute_ranking(data: Datasets, encoder: SentenceEncoder | None) -> Itera
     folder = str(data.path("fc-conan"))
     collection = load_collection(folder, shared_cn=True).pool()
     sound = load_collection(folder, shared_cn=False).without_leakage()
-    maker, sound_maker = (Maker(load_suite(), each.train) for each in (collection, sound))
+    maker, sound_maker = (SystemFactory(load_suite(), each.train) for each in (collection, sound))
     printed = load_paper(PAPER).parsed("Table 4")
     rows: dict[str, dict[str, float]] = {}
     systems = [maker.make(name) for name in LEXICAL] + ([] if encoder is None else [Dense(DENSE, encoder)])

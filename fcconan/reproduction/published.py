@@ -10,7 +10,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from fcconan.data import Source, YamlFile, content_folder, explain
+from fcconan.data import Source, YamlFile, content_folder, explain_error
 from fcconan.errors import InputError
 
 Without = Literal["needs_model", "not_released"]
@@ -186,7 +186,7 @@ def load_paper(name: str) -> Paper:
     try:
         return Paper.model_validate(file.data)
     except ValidationError as error:
-        message = explain(file, error, whole="the file", known_keys=lambda location: PaperTable.model_fields)
+        message = explain_error(file, error, whole="the file", known_keys=lambda location: PaperTable.model_fields)
         raise InputError(message) from error
 
 

@@ -48,7 +48,7 @@ from .label_learning import (
 )
 from .label_systems import (
     LabelNeighbours as LabelNeighbours,
-    Longest as Longest,
+    LongestFirst as LongestFirst,
     Popularity as Popularity,
     Supervised as Supervised,
 )
@@ -75,8 +75,8 @@ from .sparsity import (
     study_broadest as study_broadest,
 )
 from .suites import (
-    Maker as Maker,
     Suite as Suite,
+    SystemFactory as SystemFactory,
     extend_suite as extend_suite,
     load_suite as load_suite,
     system_names as system_names,

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from fcconan.errors import InputError
-from fcconan.models import Call, CallReason, Client, EndpointError, EndpointModel, Reply, Sampling
+from fcconan.models import ChatRequest, ChatResponse, Client, EndpointError, EndpointModel, FailureReason, Sampling
 from fcconan.retrieval.systems import Rankings
 from fcconan.scoring import Ranking
 
@@ -84,7 +84,7 @@ PAIRWISE = Prompt(
 )
 
 
-Reason = Literal[CallReason, "wrong_format", "no_known_id"]
+Reason = Literal[FailureReason, "wrong_format", "no_known_id"]
 STATUSES = ("ok", "wrong_format", "repeated", "missing", "unknown", "no_answer")
 
 DEFAULT_MAX_TOKENS = 4096  # default of max_tokens if the cost is limited
@@ -176,7 +176,7 @@ class Chat:
             replace(self._sampling, max_tokens=DEFAULT_MAX_TOKENS) if needs_limit and not has_limit else None
         )
 
-    def replies(self, prompt: Prompt, requests: Sequence[Messages]) -> list[Reply]:
+    def replies(self, prompt: Prompt, requests: Sequence[Messages]) -> list[ChatResponse]:
         """Sends all requests of one prompt and returns their responses in the same order.
 
         Raises:
@@ -184,9 +184,9 @@ class Chat:
         """
         schema = {"title": prompt.name, **prompt.schema}
         with endpoint_errors():
-            return self._replies([Call(messages, self._sampling, schema) for messages in requests])
+            return self._replies([ChatRequest(messages, self._sampling, schema) for messages in requests])
 
-    def _replies(self, calls: Sequence[Call]) -> list[Reply]:
+    def _replies(self, calls: Sequence[ChatRequest]) -> list[ChatResponse]:
         if self._limited is None:
             return list(self._model.replies(calls))
         # Stored responses of earlier runs without a cost limit remain valid.
@@ -237,7 +237,7 @@ class CallRecorder:
         self._succeeded: set[str] = set()
         self._first_failure: dict[str, tuple[str, str]] = {}
 
-    def send(self, prompt: Prompt, requests: Sequence[Messages]) -> list[Reply]:
+    def send(self, prompt: Prompt, requests: Sequence[Messages]) -> list[ChatResponse]:
         """Sends all requests of one prompt and counts tokens; see `Chat.replies`."""
         replies = self._chat.replies(prompt, requests)
         for reply in replies:
@@ -248,7 +248,7 @@ class CallRecorder:
             self._tokens["completion_tokens"] += reply.completion_tokens or 0
         return replies
 
-    def record(self, query: str, reply: Reply, statuses: Sequence[str], reason: Reason | None) -> None:
+    def record(self, query: str, reply: ChatResponse, statuses: Sequence[str], reason: Reason | None) -> None:
         """Counts one call.
 
         Args:
@@ -289,7 +289,7 @@ class CallRecorder:
         }
 
 
-def parse_ranking(reply: Reply, *, ids: Sequence[str], wanted: int) -> ParsedRanking:
+def parse_ranking(reply: ChatResponse, *, ids: Sequence[str], wanted: int) -> ParsedRanking:
     """Parses `{"ranking": [...]}`.
 
     Statuses are `ok`, or all that apply of `repeated`, `unknown` and `missing` (fewer known ids than requested). A
@@ -319,7 +319,7 @@ def _is_list_of_ids(value: Any) -> bool:
     return isinstance(value, list) and all(isinstance(each, str) for each in value)
 
 
-def parse_field(reply: Reply, field: str, is_valid: Callable[[Any], bool]) -> tuple[Any, str, Reason | None]:
+def parse_field(reply: ChatResponse, field: str, is_valid: Callable[[Any], bool]) -> tuple[Any, str, Reason | None]:
     """Parses a response as a JSON object and returns one of its fields.
 
     Args:

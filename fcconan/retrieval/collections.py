@@ -131,11 +131,13 @@ class Collection:
 
         Leakage groups depend on texts only; no judgement is read.
         """
-        from fcconan.data import Kinship, kin_of
+        from fcconan.data import LeakageIndex, message_leakage_keys
 
-        pairs = [kin_of(pair.hate_speech, [pair.counter_narrative]) for pair in self.train]
-        groups = Kinship(pairs, [pair.hate_speech for pair in self.train])
-        leaking = {index for message in self.queries.values() for index in groups.of(kin_of(message), message)}
+        pairs = [message_leakage_keys(pair.hate_speech, [pair.counter_narrative]) for pair in self.train]
+        groups = LeakageIndex(pairs, [pair.hate_speech for pair in self.train])
+        leaking = {
+            index for message in self.queries.values() for index in groups.of(message_leakage_keys(message), message)
+        }
         train = tuple(pair for index, pair in enumerate(self.train) if index not in leaking)
         return replace(self, train=train, train_left_out=len(leaking))
 

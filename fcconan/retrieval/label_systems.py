@@ -18,7 +18,7 @@ from fcconan.retrieval.systems import Rankings
 Floats = npt.NDArray[np.float64]
 
 
-class Longest:
+class LongestFirst:
     """Ranks CNs by length, longest first.
 
     Args:

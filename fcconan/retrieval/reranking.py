@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 from fcconan.errors import InputError
-from fcconan.models import Reply
+from fcconan.models import ChatResponse
 from fcconan.retrieval.chat import (
     LISTWISE,
     PAIRWISE,
@@ -173,7 +173,7 @@ def _pairwise(calls: CallRecorder, query: str, message: str, texts: Sequence[str
     return sorted(range(len(texts)), key=lambda position: (-points[position], position))
 
 
-def _parse_value(calls: CallRecorder, query: str, reply: Reply, field: str, allowed: Sequence[Any]) -> Any:
+def _parse_value(calls: CallRecorder, query: str, reply: ChatResponse, field: str, allowed: Sequence[Any]) -> Any:
     """Returns a field of a response, or None if its value is not allowed, and counts the call."""
     kind = type(allowed[0])  # rejects 4.0 and true as grades
     value, status, reason = parse_field(reply, field, lambda value: type(value) is kind and value in allowed)

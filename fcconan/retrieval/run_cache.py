@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import fcconan
-from fcconan.data import Checkpoint, cache_folder, sha256_of, short_hash
+from fcconan.data import Checkpoint, cache_folder, file_sha256, short_hash
 from fcconan.models import AnswerStore
 from fcconan.retrieval.collections import Collection
 from fcconan.retrieval.systems import Rankings, Retriever
@@ -82,7 +82,7 @@ def _source_hash(system: Retriever) -> str | None:
     if module.__name__.split(".")[0] == fcconan.__name__:
         return ""
     path = Path(getattr(module, "__file__", None) or "")
-    return sha256_of(path) if path.is_file() else None
+    return file_sha256(path) if path.is_file() else None
 
 
 def uses_endpoint(configuration: Any) -> bool:

@@ -94,7 +94,7 @@ def load_suite(path: Path | None = None) -> Suite:
         ) from error
 
 
-class Maker:
+class SystemFactory:
     """Creates systems from their configurations; systems share encoders and clients, so that texts are encoded once.
 
     Args:
@@ -180,7 +180,7 @@ class Maker:
             InputError: The maker has no clients.
         """
         if self._make_client is None:
-            raise InputError("a system behind an endpoint needs a client: give Maker(client=...)")
+            raise InputError("a system behind an endpoint needs a client: give SystemFactory(client=...)")
         if model not in self._clients:
             self._clients[model] = self._make_client(model)
         return self._clients[model]

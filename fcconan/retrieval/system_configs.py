@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from fcconan.retrieval.chat import GPT, Chat, RequestForm
 from fcconan.retrieval.dense import Dense, Encoder
 from fcconan.retrieval.fusion import Fusion, Method, Norm
-from fcconan.retrieval.label_systems import LabelNeighbours, Longest, Popularity, Supervised
+from fcconan.retrieval.label_systems import LabelNeighbours, LongestFirst, Popularity, Supervised
 from fcconan.retrieval.lexical import BM25, BM25Fast, Random, TfIdf
 from fcconan.retrieval.propagation import TEMPERATURES, PairPropagation
 from fcconan.retrieval.reranking import Reranker, Strategy
@@ -43,7 +43,7 @@ class EncoderConfig(StrictModel):
 
 
 class SystemMaker(Protocol):
-    """Interface of `fcconan.retrieval.suites.Maker`, which creates systems."""
+    """Interface of `fcconan.retrieval.suites.SystemFactory`, which creates systems."""
 
     train: tuple[TrainingPair, ...]
     form: RequestForm
@@ -150,7 +150,7 @@ class LongestConfig(SystemConfig):
 
     def make(self, name: str, maker: SystemMaker) -> Retriever:
         """Creates the system."""
-        return Longest(name)
+        return LongestFirst(name)
 
 
 class PopularityConfig(SystemConfig):

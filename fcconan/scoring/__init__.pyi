@@ -71,21 +71,21 @@ from .few_labels import (
     powered_signature as powered_signature,
 )
 from .leaderboards import (
+    aspects_without_scale as aspects_without_scale,
     leaderboard as leaderboard,
     leaderboard_signature as leaderboard_signature,
-    left_out as left_out,
-    one_score as one_score,
     separate_notes as separate_notes,
+    single_score as single_score,
 )
 from .ratings import (
     HUMAN as HUMAN,
     WHOLE_REPLY as WHOLE_REPLY,
-    RatedReplies as RatedReplies,
+    Ratings as Ratings,
 )
 from .reliability_data import (
     NOMINAL_COEFFICIENTS as NOMINAL_COEFFICIENTS,
-    RatedByMany as RatedByMany,
-    tables_of as tables_of,
+    ReliabilityData as ReliabilityData,
+    read_reliability_data as read_reliability_data,
 )
 from .retrieval.evaluation import (
     ALL_METRICS as ALL_METRICS,
@@ -142,12 +142,12 @@ from .significance.families import (
 from .significance.intervals import (
     CHUNK as CHUNK,
     bootstrap_means as bootstrap_means,
-    divided as divided,
     holm as holm,
     kendall_tau as kendall_tau,
     kendall_tau_interval as kendall_tau_interval,
     means as means,
     percentile_interval as percentile_interval,
+    safe_divide as safe_divide,
     summary as summary,
 )
 from .system_tests import (
@@ -164,7 +164,7 @@ from .text.corpus import (
     csv_cell as csv_cell,
 )
 from .text.evaluation import (
-    OF_REFERENCES as OF_REFERENCES,
+    REFERENCE_METRICS as REFERENCE_METRICS,
     TEXT_METRICS as TEXT_METRICS,
     rating_rows as rating_rows,
     score_systems as score_systems,

@@ -18,7 +18,7 @@ import fcconan
 from fcconan.errors import InputError
 from fcconan.scoring.arrays import Flags, Floats, Ints
 from fcconan.scoring.names import bootstrap_parts, check_names, join_parts
-from fcconan.scoring.significance.intervals import CHUNK, divided, draws as all_draws, percentile_interval
+from fcconan.scoring.significance.intervals import CHUNK, draws as all_draws, percentile_interval, safe_divide
 
 # Level of measurement -> function of the scale and the totals of its values that gives each value a position, whose
 # squared differences are the disagreements; None where all different values disagree equally.
@@ -341,7 +341,7 @@ def _raw(table: Floats, scale: Floats) -> _Terms:
     counts = _counts(table, scale)
     given = counts.sum(axis=1)
     equal, pairs = (counts * (counts - 1)).sum(axis=1), given * (given - 1)
-    return _Terms(np.stack([equal, pairs], axis=1), lambda sums: divided(sums[..., 0], sums[..., 1]))
+    return _Terms(np.stack([equal, pairs], axis=1), lambda sums: safe_divide(sums[..., 0], sums[..., 1]))
 
 
 def _fleiss(table: Floats, scale: Floats) -> _Terms:
@@ -356,7 +356,7 @@ def _fleiss(table: Floats, scale: Floats) -> _Terms:
     def statistic(sums: Floats) -> Floats:
         n = sums[..., 1:].sum(axis=-1) / most
         by_chance = (sums[..., 1:] ** 2).sum(axis=-1) / most**2
-        return divided(sums[..., 0] * n - by_chance, n * n - by_chance)
+        return safe_divide(sums[..., 0] * n - by_chance, n * n - by_chance)
 
     return _Terms(np.concatenate([equal, counts], axis=1), statistic, included=complete)
 
@@ -377,7 +377,7 @@ def _cohen(table: Floats, scale: Floats, weigh: Callable[[Floats], Floats]) -> _
         each = sums.reshape(*sums.shape[:-1], len(pairs), width)
         first, second = each[..., 2 : 2 + len(scale)], each[..., 2 + len(scale) :]
         expected = ((first @ distance) * second).sum(axis=-1)
-        return (1 - divided(each[..., 0] * each[..., 1], expected)).mean(axis=-1)
+        return (1 - safe_divide(each[..., 0] * each[..., 1], expected)).mean(axis=-1)
 
     return _Terms(np.concatenate(blocks, axis=1), statistic, "no_variation" if len(pairs) == 1 else "undefined_pair")
 
@@ -397,7 +397,7 @@ def _krippendorff(counts: Floats, scale: Floats, level: str) -> _Terms:
         position = _POSITIONS[level](scale, totals)
         difference = np.ones(len(rows)) if position is None else (position[..., rows] - position[..., columns]) ** 2
         expected = 2 * (totals[..., rows] * totals[..., columns] * difference).sum(axis=-1)
-        return 1 - divided((observed * difference).sum(axis=-1) * (totals.sum(axis=-1) - 1), expected)
+        return 1 - safe_divide((observed * difference).sum(axis=-1) * (totals.sum(axis=-1) - 1), expected)
 
     return _Terms(np.concatenate([counts, coincidences], axis=1), statistic)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from fcconan.data import counted
+from fcconan.data import count_noun
 from fcconan.errors import InputError
 from fcconan.scoring.arrays import Floats
 from fcconan.scoring.correlation.levels import UNKNOWN
@@ -20,7 +20,7 @@ from fcconan.scoring.prediction_powered import (
     powered_estimate,
     summarise_ratings,
 )
-from fcconan.scoring.ratings import HUMAN, RatedReplies
+from fcconan.scoring.ratings import HUMAN, Ratings
 from fcconan.scoring.significance.families import system_pairs
 
 POWER = 0.8  # probability with which a planned interval excludes 0
@@ -78,7 +78,7 @@ class PoweredRow:
 
 
 def powered_rows(
-    rated: RatedReplies,
+    rated: Ratings,
     judge: str,
     *,
     aspects: Sequence[str] | None = None,
@@ -146,7 +146,7 @@ def powered_rows(
     return found
 
 
-def _predictions(rated: RatedReplies, judge: str, series: Sequence[RaterScores]) -> dict[str, Floats]:
+def _predictions(rated: Ratings, judge: str, series: Sequence[RaterScores]) -> dict[str, Floats]:
     """Returns the judge's values for each aspect of people, shape (replies,), in the direction of people's scale."""
     own = rated.aspects(names=[judge])
     wanted = [each.aspect for each in series if each.aspect != UNIFIED]
@@ -166,7 +166,7 @@ def _predictions(rated: RatedReplies, judge: str, series: Sequence[RaterScores])
     }
 
 
-def _probabilities(rated: RatedReplies, people: Floats) -> Floats | None:
+def _probabilities(rated: Ratings, people: Floats) -> Floats | None:
     """Returns the selection probabilities, shape (replies,); None if all are equal."""
     if rated.probabilities is None:
         return None
@@ -208,7 +208,7 @@ def label_plan(known: PoweredEstimate, difference: float, *, confidence: float =
     return LabelPlan(difference, people, int(needed) if needed <= known.n_all else None)
 
 
-def powered_notes(rated: RatedReplies, judge: str, rows: Sequence[PoweredRow]) -> list[str]:
+def powered_notes(rated: Ratings, judge: str, rows: Sequence[PoweredRow]) -> list[str]:
     """Returns sentences about the assumptions of the estimates and about doubtful ones.
 
     Args:
@@ -232,7 +232,7 @@ def powered_notes(rated: RatedReplies, judge: str, rows: Sequence[PoweredRow]) -
         named = f"{first.a}{'' if first.b is None else f' - {first.b}'} ({first.aspect})"
         notes.append(
             f"Few ratings by people determine the weight of {judge}: lambda is above 1 in "
-            f"{counted(len(steep), 'estimate')} from fewer than {FEW} ratings, such as {named}. More ratings may "
+            f"{count_noun(len(steep), 'estimate')} from fewer than {FEW} ratings, such as {named}. More ratings may "
             "change it considerably."
         )
     if missing := max((row.estimate.n_unjudged for row in rows if row.estimate is not None), default=0):

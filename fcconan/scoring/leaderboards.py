@@ -11,8 +11,8 @@ from fcconan.errors import InputError
 from fcconan.scoring.arrays import Flags, Floats, Ints
 from fcconan.scoring.correlation.levels import UNKNOWN
 from fcconan.scoring.names import bootstrap_parts, check_names, join_parts
-from fcconan.scoring.ratings import HUMAN, RatedReplies
-from fcconan.scoring.significance.intervals import bootstrap_means, divided, finite, means, percentile_interval
+from fcconan.scoring.ratings import HUMAN, Ratings
+from fcconan.scoring.significance.intervals import bootstrap_means, finite, means, percentile_interval, safe_divide
 
 UNIFIED = "unified"
 PEOPLE = "people"
@@ -91,7 +91,7 @@ def unified(values: Floats, scales: Sequence[tuple[float, float]], higher_is_bet
     return total / len(values)
 
 
-def one_score(rated: RatedReplies, rater: str) -> Floats:
+def single_score(rated: Ratings, rater: str) -> Floats:
     """Returns a single score of every reply by a rater, the higher the better; shape (replies,), nan is missing.
 
     It is the unified score of the rater's aspects with a scale. Without any, it is the value of the only aspect.
@@ -113,7 +113,7 @@ def one_score(rated: RatedReplies, rater: str) -> Floats:
 
 
 def leaderboard(
-    rated: RatedReplies,
+    rated: Ratings,
     *,
     aspects: Sequence[str] | None = None,
     raters: Sequence[str] | None = None,
@@ -145,7 +145,7 @@ def leaderboard(
     if resamples:
         draws = bootstrap_means(sums.reshape(-1, sums.shape[-1]), resamples=resamples, seed=seed)
         above, below = draws.reshape(-1, *sums.shape[:3]).transpose(1, 0, 2, 3)
-        ends = np.stack(percentile_interval(divided(above, below), confidence))
+        ends = np.stack(percentile_interval(safe_divide(above, below), confidence))
     found = []
     for each, (values, counts), intervals in zip(series, sums.swapaxes(0, 1), ends.swapaxes(0, 1), strict=True):
         rows = []
@@ -174,7 +174,7 @@ def leaderboard(
 
 
 def rater_scores(
-    rated: RatedReplies, *, aspects: Sequence[str] | None = None, raters: Sequence[str] | None = None
+    rated: Ratings, *, aspects: Sequence[str] | None = None, raters: Sequence[str] | None = None
 ) -> list[RaterScores]:
     """Returns the values that a leaderboard averages, by rater and aspect, the unified score first.
 
@@ -203,7 +203,7 @@ def rater_scores(
     return series
 
 
-def left_out(rated: RatedReplies, rows: Sequence[LeaderboardRow]) -> dict[str, list[str]]:
+def aspects_without_scale(rated: Ratings, rows: Sequence[LeaderboardRow]) -> dict[str, list[str]]:
     """Returns the rated aspects that are not in a leaderboard, because they lack a scale, by rater.
 
     Args:
@@ -220,7 +220,7 @@ def left_out(rated: RatedReplies, rows: Sequence[LeaderboardRow]) -> dict[str, l
 
 
 def _series(
-    rated: RatedReplies, name: str, members: Sequence[str], aspects: Sequence[str], others: bool
+    rated: Ratings, name: str, members: Sequence[str], aspects: Sequence[str], others: bool
 ) -> list[RaterScores]:
     """Returns the values of a rater, the unified score first; other aspects only if it rated none of the given ones."""
     kind = next(kind for kind in RATER_KINDS if members[0] in rated.raters((kind,)))
@@ -236,7 +236,7 @@ def _series(
     return found
 
 
-def item_sums(rated: RatedReplies, series: Sequence[RaterScores]) -> tuple[list[str], Floats]:
+def item_sums(rated: Ratings, series: Sequence[RaterScores]) -> tuple[list[str], Floats]:
     """Returns the systems, sorted by name, and sums over their replies to each item, sorted by item id.
 
     Args:
@@ -262,7 +262,7 @@ def item_sums(rated: RatedReplies, series: Sequence[RaterScores]) -> tuple[list[
 
 
 def separate_notes(
-    rated: RatedReplies, *, aspects: Sequence[str] | None = None, raters: Sequence[str] | None = None
+    rated: Ratings, *, aspects: Sequence[str] | None = None, raters: Sequence[str] | None = None
 ) -> list[str]:
     """Returns sentences about systems without common items or people, whose means do not compare.
 
@@ -295,7 +295,7 @@ def separate_notes(
     ]
 
 
-def _rated_by(rated: RatedReplies, people: Sequence[str], aspects: Sequence[str], systems: Sequence[str]) -> Flags:
+def _rated_by(rated: Ratings, people: Sequence[str], aspects: Sequence[str], systems: Sequence[str]) -> Flags:
     """Returns who rated which system, shape (systems, people)."""
     own = {name: np.asarray(rated.systems) == name for name in systems}
     found = np.zeros((len(systems), len(people)), dtype=bool)
@@ -336,7 +336,7 @@ def _few(names: Sequence[str]) -> str:
 
 
 def leaderboard_signature(
-    rated: RatedReplies,
+    rated: Ratings,
     *,
     population: str,
     aspects: Sequence[str],

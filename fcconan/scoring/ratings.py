@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from fcconan.data import RATER_KINDS, SUFFIXES, cell_number, id_of, is_missing, required_id
+from fcconan.data import RATER_KINDS, SUFFIXES, cell_number, is_missing, optional_id, required_id
 from fcconan.errors import InputError
 from fcconan.scoring.arrays import Floats, Row
 from fcconan.scoring.names import check_names
@@ -103,7 +103,7 @@ class _AspectRatings:
                     )
 
 
-class RatedReplies:
+class Ratings:
     """Ratings of replies by people, models and metrics, with the metadata of the replies.
 
     Args:
@@ -168,7 +168,7 @@ class RatedReplies:
     def _series_of(self, row: Row, place: str) -> _AspectRatings:
         """Returns the series of a row's rater and aspect, which is new for the first of its rows."""
         rater, aspect = required_id(row, "rater", place), required_id(row, "aspect", place)
-        stated = id_of(row, "rater_kind", place)
+        stated = optional_id(row, "rater_kind", place)
         self._states_kinds |= stated is not None
         record_kind(self._kinds, rater, stated or HUMAN, place)
         if (rater, aspect) not in self._series:

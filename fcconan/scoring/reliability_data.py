@@ -5,12 +5,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from fcconan.data import VOTE_LABELS, id_of, required_id
+from fcconan.data import VOTE_LABELS, optional_id, required_id
 from fcconan.errors import InputError
 from fcconan.scoring.agreement import AGREEMENT_COEFFICIENTS, LARGEST_DOMAIN
 from fcconan.scoring.arrays import Floats, Row
 from fcconan.scoring.names import check_names
-from fcconan.scoring.ratings import HUMAN, RatedReplies
+from fcconan.scoring.ratings import HUMAN, Ratings
 from fcconan.scoring.reply_metadata import row_place
 from fcconan.scoring.tournament.preferences import CODES, NO_RATER, pair_items, read_verdicts, verdict_table
 
@@ -19,7 +19,7 @@ NOMINAL_COEFFICIENTS: tuple[str, ...] = ("raw", "cohen", "fleiss", "krippendorff
 
 
 @dataclass(frozen=True)
-class RatedByMany:
+class ReliabilityData:
     """Reliability data of one aspect.
 
     Attributes:
@@ -47,14 +47,14 @@ class RatedByMany:
     left_out: tuple[str, ...] = ()
 
 
-def tables_of(
+def read_reliability_data(
     kind: str,
-    rows: Iterable[Row] | RatedReplies,
+    rows: Iterable[Row] | Ratings,
     *,
     aspects: Sequence[str] | None = None,
     raters: Sequence[str] | None = None,
     scale: tuple[int, int] | None = None,
-) -> list[RatedByMany]:
+) -> list[ReliabilityData]:
     """Reads reliability data.
 
     Args:
@@ -73,18 +73,18 @@ def tables_of(
         InputError: The rows are invalid, or there are no rows of these raters and aspects; or grades are outside the
             scale, or are too many different values.
     """
-    if isinstance(rows, RatedReplies):
+    if isinstance(rows, Ratings):
         return _ratings(rows, aspects, raters, scale)
     rows = list(rows)
     if kind == "ratings":
-        return _ratings(RatedReplies(rows), aspects, raters, scale)
+        return _ratings(Ratings(rows), aspects, raters, scale)
     if aspects:
         raise InputError(f"{kind} have no aspects: leave --aspect out")
     if scale is not None:
         raise InputError(f"{kind} have no grades: leave --scale out")
     models: dict[str, None] = {}
     whose = [
-        id_of(row, "rater", row_place(row, kind.removesuffix("s"), number)) or NO_RATER
+        optional_id(row, "rater", row_place(row, kind.removesuffix("s"), number)) or NO_RATER
         for number, row in enumerate(rows, start=1)
     ]
     if raters is None:
@@ -97,7 +97,7 @@ def tables_of(
         verdicts = read_verdicts(chosen)
         names, values = verdict_table(verdicts)
         domain = [*map(float, range(len(CODES)))]
-        table = RatedByMany(
+        table = ReliabilityData(
             None, names, values, domain, NOMINAL_COEFFICIENTS, ordered=False, items=pair_items(verdicts)
         )
     else:
@@ -111,8 +111,8 @@ def _select_raters(rows: Sequence[Row], whose: Sequence[str], raters: Sequence[s
 
 
 def _ratings(
-    rated: RatedReplies, aspects: Sequence[str] | None, raters: Sequence[str] | None, scale: tuple[int, int] | None
-) -> list[RatedByMany]:
+    rated: Ratings, aspects: Sequence[str] | None, raters: Sequence[str] | None, scale: tuple[int, int] | None
+) -> list[ReliabilityData]:
     several = (names for kinds in ((HUMAN,), (HUMAN, "model")) if len(names := rated.raters(kinds)) > 1)
     names = list(check_names("rater", next(several, rated.raters()) if raters is None else raters, rated.raters()))
     found = rated.aspects(names=names)
@@ -124,7 +124,7 @@ def _ratings(
         who, values = rated.people(aspect, names)
         domain, known = _find_domain(values, scale or rated.scale(aspect, who), aspect)
         left_out = tuple(name for name in models if aspect in rated.aspects(names=[name]))
-        table = RatedByMany(aspect, who, values, domain, AGREEMENT_COEFFICIENTS, items=items, unit=unit)
+        table = ReliabilityData(aspect, who, values, domain, AGREEMENT_COEFFICIENTS, items=items, unit=unit)
         tables.append(replace(table, scale_known=known, left_out=left_out))
     return tables
 
@@ -152,7 +152,7 @@ def _find_domain(values: Floats, scale: tuple[float, float] | None, aspect: str)
     return [float(value) for value in given] or [0.0], False
 
 
-def _labels(rows: Iterable[Row]) -> RatedByMany:
+def _labels(rows: Iterable[Row]) -> ReliabilityData:
     given: dict[tuple[str, str], str] = {}
     for number, row in enumerate(rows, start=1):
         place = row_place(row, "vote", number)
@@ -176,4 +176,4 @@ def _labels(rows: Iterable[Row]) -> RatedByMany:
     known_items = all(len(each) == 2 and all(each) for each in parts)
     items, unit = ([message for message, _ in parts], "item") if known_items else (None, "pair")
     domain = [*map(float, range(len(order)))]
-    return RatedByMany(None, names, values, domain, NOMINAL_COEFFICIENTS, ordered=ordered, items=items, unit=unit)
+    return ReliabilityData(None, names, values, domain, NOMINAL_COEFFICIENTS, ordered=ordered, items=items, unit=unit)

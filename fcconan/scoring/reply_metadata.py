@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from fcconan.data import RATER_KINDS, id_of, item_of_message, required_id
+from fcconan.data import RATER_KINDS, item_of_message, optional_id, required_id
 from fcconan.errors import InputError
 from fcconan.scoring.arrays import Floats, Row
 
@@ -68,7 +68,7 @@ class ReplyMetadata:
         own = self.facts.setdefault(reply, {})
         for column in COLUMNS:
             if column in row:
-                value = row[column] if column == "text" else id_of(row, column, place)
+                value = row[column] if column == "text" else optional_id(row, column, place)
                 if isinstance(value, str):
                     _merge(own, reply, column, value)
         if "item_id" not in own and (item := item_of_message(row, place)):

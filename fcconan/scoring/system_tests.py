@@ -10,11 +10,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fcconan.data import counted
+from fcconan.data import count_noun
 from fcconan.scoring.arrays import Floats, Ints
 from fcconan.scoring.leaderboards import item_sums, rater_scores
 from fcconan.scoring.names import check_names, join_parts
-from fcconan.scoring.ratings import RatedReplies
+from fcconan.scoring.ratings import Ratings
 from fcconan.scoring.significance.families import (
     EXPLORATORY,
     LEVEL,
@@ -28,7 +28,7 @@ from fcconan.scoring.significance.families import (
     system_pairs,
     units_floor,
 )
-from fcconan.scoring.significance.intervals import bootstrap_means, divided, finite, percentile_interval
+from fcconan.scoring.significance.intervals import bootstrap_means, finite, percentile_interval, safe_divide
 
 DRAWS = 10_000  # random signs of tests without a bootstrap
 MAX_DIFFERENCES = 8_000_000  # resampled differences in memory at once: 64 MB
@@ -93,7 +93,7 @@ class SystemDifferences:
 
 
 def compare_rated(
-    rated: RatedReplies,
+    rated: Ratings,
     *,
     aspects: Sequence[str] | None = None,
     raters: Sequence[str] | None = None,
@@ -132,7 +132,7 @@ def compare_rated(
         # The unified score comes first where a rater has one.
         chosen.setdefault(each.rater, each.aspect if primary is None else primary)
     measures = []
-    for each, values in zip(series, divided(sums, counts), strict=True):
+    for each, values in zip(series, safe_divide(sums, counts), strict=True):
         family = PRIMARY if each.aspect == chosen[each.rater] else EXPLORATORY
         name = f"{each.rater}, {family}"
         measures.append(
@@ -232,7 +232,9 @@ def system_test_notes(tests: Sequence[SystemTest], families: Sequence[Family]) -
     able = {family.name for family in families if family.floor is not None and family.floor <= LEVEL}
     few = sum(test.family in able and test.p is not None and units_floor(test.n) > LEVEL for test in tests)
     if few:
-        notes.append(f"{counted(few, 'test')} of {len(tests)} have fewer than 6 common items: no p can be below .05.")
+        notes.append(
+            f"{count_noun(few, 'test')} of {len(tests)} have fewer than 6 common items: no p can be below .05."
+        )
     return notes
 
 
@@ -250,13 +252,13 @@ def verdict_differences(wins: Floats, pairs: Pairs) -> Floats:
     Returns:
         The differences, shape (pairs, items); nan if the two met neither each other nor a common opponent.
     """
-    rates = divided(wins, wins + wins.swapaxes(1, 2))
+    rates = safe_divide(wins, wins + wins.swapaxes(1, 2))
     found = np.full((len(pairs), len(wins)), np.nan)
     for place, (a, b) in enumerate(pairs):
         apart = rates[:, a] - rates[:, b]  # nan for an opponent that one of them did not meet
         apart[:, a] = rates[:, a, b] - rates[:, b, a]
         there = np.isfinite(apart)
-        found[place] = divided(np.where(there, apart, 0.0).sum(axis=1), there.sum(axis=1))
+        found[place] = safe_divide(np.where(there, apart, 0.0).sum(axis=1), there.sum(axis=1))
     return found
 
 

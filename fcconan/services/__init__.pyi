@@ -19,7 +19,7 @@ from .agreement import (
 from .answer_log import (
     AnswerLog as AnswerLog,
     AnswerLogOptions as AnswerLogOptions,
-    model_of as model_of,
+    model_name as model_name,
     show_answers as show_answers,
 )
 from .assignment import (
@@ -67,12 +67,12 @@ from .configuration import (
     Names as Names,
     argument as argument,
     bounds as bounds,
-    flag_of as flag_of,
-    message_of as message_of,
+    error_message as error_message,
+    find_option as find_option,
     open_configuration as open_configuration,
     option as option,
-    option_of as option_of,
-    schema_of as schema_of,
+    option_flag as option_flag,
+    options_schema as options_schema,
     value_type as value_type,
     without_constraints as without_constraints,
 )
@@ -132,7 +132,7 @@ from .locations import (
     cached_folder as cached_folder,
     check_files as check_files,
     dataset_folder as dataset_folder,
-    files_of_models as files_of_models,
+    model_files as model_files,
 )
 from .model_results import (
     ModelResult as ModelResult,

@@ -91,20 +91,20 @@ def queue_units(campaign: CampaignFolder, options: QueueOptions = QueueOptions()
     from fcconan.annotation import (
         Campaign,
         Queue,
+        build_problem,
+        default_encoder,
         derived_seed,
-        known_probabilities,
-        problem_of,
+        make_batch,
         queue_summary,
         read_positive,
         read_scores,
-        step,
-        usual_encoder,
+        stored_probabilities,
     )
 
     opened = Campaign(Path(campaign))
     if options.budget is not None:
         return _selection(opened, options, options.budget)
-    if known_probabilities(opened):
+    if stored_probabilities(opened):
         raise InputError(f"the queue of {opened.folder} was made with --budget: give --budget again")
     wanted = read_positive(options.positive, opened.task)
     units = opened.units()
@@ -119,11 +119,11 @@ def queue_units(campaign: CampaignFolder, options: QueueOptions = QueueOptions()
         if not options.status_only and may_go_on and (queue.left or queue.relieved):
             encoder, why = options.encoder, "from --encoder"
             if encoder is None:
-                encoder, why = usual_encoder(opened.settings.language)
-            made = step(
+                encoder, why = default_encoder(opened.settings.language)
+            made = make_batch(
                 opened,
                 queue,
-                problem_of(opened, scores, encoder),
+                build_problem(opened, scores, encoder),
                 size=options.queue_size,
                 random_share=options.random_share,
                 seed=seed,

@@ -95,9 +95,9 @@ def adjudicate(campaign: CampaignFolder, options: AdjudicateOptions = Adjudicate
         adjudicate as decide,
         answers_of,
         conflict_rows,
-        counts_of,
-        decisions_of_persons,
-        merged,
+        count_outcomes,
+        human_decisions,
+        merge_decisions,
         read_conflicts,
         write_conflicts,
     )
@@ -110,7 +110,7 @@ def adjudicate(campaign: CampaignFolder, options: AdjudicateOptions = Adjudicate
         )
     opened = Campaign(Path(campaign))
     if opened.task.aspects and options.export_conflicts is None and file is None:
-        return AdjudicateResult(counts_of(None), opened.settings.name, None, [NO_GRADES])
+        return AdjudicateResult(count_outcomes(None), opened.settings.name, None, [NO_GRADES])
     rounds = opened.rounds_like(options.round)
     how: dict[str, Any] = {
         "rounds": rounds,
@@ -125,11 +125,11 @@ def adjudicate(campaign: CampaignFolder, options: AdjudicateOptions = Adjudicate
                 f"{opened.folder} has no answers in {', '.join(rounds)}: import some with `fcconan annotate import`, "
                 "or name other rounds with --round"
             )
-        before = decisions_of_persons(opened)
+        before = human_decisions(opened)
         imported: list[Decision] = []
         if file is not None and person is not None:
             imported = read_conflicts(file, opened, outcome, person)
-            outcome = decide(opened, **how, persons=merged(before, imported, changes=options.allow_changes))
+            outcome = decide(opened, **how, persons=merge_decisions(before, imported, changes=options.allow_changes))
         unchanged = [*opened.decisions().values()] == outcome.decisions
         opened.write("decisions.jsonl", outcome.decisions)
     notes = [] if file is None else _imported(file, str(person), imported, outcome)
@@ -141,7 +141,7 @@ def adjudicate(campaign: CampaignFolder, options: AdjudicateOptions = Adjudicate
         notes.append(_exported(options.export_conflicts, len(listed) + len(again), opened))
     if unchanged:
         notes.append("decisions.jsonl is the same as before.")
-    return AdjudicateResult(counts_of(outcome), opened.settings.name, outcome, notes)
+    return AdjudicateResult(count_outcomes(outcome), opened.settings.name, outcome, notes)
 
 
 def _imported(file: Path, person: str, imported: "list[Decision]", outcome: "Outcome") -> list[str]:
@@ -255,10 +255,10 @@ def validate(campaign: CampaignFolder, options: ValidateOptions = ValidateOption
         VALIDATION,
         Campaign,
         derived_seed,
-        options_of,
         plan_validation,
-        validated_things,
+        validation_options,
         validation_summary,
+        validation_targets,
         write_plan,
     )
 
@@ -273,10 +273,10 @@ def validate(campaign: CampaignFolder, options: ValidateOptions = ValidateOption
     notes = []
     with opened.changing():
         exists = VALIDATION in opened.rounds()
-        how = options_of(opened, given, again=options.extend)
+        how = validation_options(opened, given, again=options.extend)
         rounds = opened.rounds_like(how.rounds)
         seed = derived_seed(opened.settings.seed, "validate", how.seed)
-        labelled = validated_things(opened, rounds)
+        labelled = validation_targets(opened, rounds)
         if options.extend or not exists:
             size = how.sample
             if options.sample_size is None and size is not None:  # fewer units than the round drew may have a label now

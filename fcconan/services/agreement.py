@@ -23,7 +23,7 @@ from fcconan.services.rows import (
 )
 
 if TYPE_CHECKING:
-    from fcconan.scoring import RatedByMany, RatedReplies
+    from fcconan.scoring import Ratings, ReliabilityData
 
 # Notes on tables without known items, where the bootstrap resamples single units.
 UNKNOWN_ITEMS = {
@@ -107,13 +107,13 @@ def agree(
         >>> found[["level", "value", "n"]].values.tolist()
         [['overall', 0.75, 4], ['pair', 0.75, 4]]
     """
-    from fcconan.scoring import agreement_signature, has_pair_intervals, measure_agreement, tables_of
+    from fcconan.scoring import agreement_signature, has_pair_intervals, measure_agreement, read_reliability_data
 
     sources = listed(sources)
     about = open_descriptions(replies, options)
     kind = options.kind or _kind(sources, options)
     opened = open_rows(kind, sources, options, replies=about)
-    tables = tables_of(
+    tables = read_reliability_data(
         kind,
         _judgements(opened, about),
         aspects=options.aspect or None,
@@ -164,7 +164,7 @@ def _kind(sources: list[Any], options: AgreeOptions) -> str:
     )
 
 
-def _judgements(rows: Table, replies: Table | None) -> "Table | RatedReplies":
+def _judgements(rows: Table, replies: Table | None) -> "Table | Ratings":
     if rows.kind == "ratings":
         return rated_replies(rows, replies)
     if replies is not None:
@@ -172,7 +172,7 @@ def _judgements(rows: Table, replies: Table | None) -> "Table | RatedReplies":
     return rows
 
 
-def _coefficients(chosen: Sequence[str], table: "RatedByMany") -> list[str]:
+def _coefficients(chosen: Sequence[str], table: "ReliabilityData") -> list[str]:
     """Returns the coefficients to compute."""
     found = list(dict.fromkeys(chosen or table.coefficients))
     for name in found:
@@ -195,7 +195,7 @@ def _scale(given: str) -> tuple[int, int]:
     return ends
 
 
-def _notes(table: "RatedByMany", replies: Table | None, *, resampled: bool, has_intervals: bool) -> list[str]:
+def _notes(table: "ReliabilityData", replies: Table | None, *, resampled: bool, has_intervals: bool) -> list[str]:
     """Returns sentences about omitted raters, scales and intervals."""
     notes = []
     if table.left_out:

@@ -94,7 +94,7 @@ def show_answers(options: AnswerLogOptions = AnswerLogOptions()) -> AnswerLog:
     others: set[str] = set()
     last: deque[dict[str, Any]] = deque(maxlen=options.last)
     for record in AnswerStore(path).records():
-        name = model_of(record)
+        name = model_name(record)
         if options.only_model is not None and name != options.only_model:
             others.add(name)
             continue
@@ -113,7 +113,7 @@ def show_answers(options: AnswerLogOptions = AnswerLogOptions()) -> AnswerLog:
     return AnswerLog({"journal": str(path), "models": models}, list(last), merged)
 
 
-def model_of(record: Mapping[str, Any]) -> str:
+def model_name(record: Mapping[str, Any]) -> str:
     """Returns the name of the model in a stored request."""
     request = record["request"]
     return str(request.get("body", request).get("model") or request.get("model"))

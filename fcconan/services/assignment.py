@@ -20,7 +20,7 @@ from fcconan.services.campaign_folders import (
 from fcconan.services.configuration import Configuration, option
 
 if TYPE_CHECKING:
-    from fcconan.annotation import Assignment, Campaign, Pace, Plan, Spread
+    from fcconan.annotation import Assignment, Balance, Campaign, Pace, RoundPlan
 
 MOST_RATERS = 10_000
 
@@ -188,9 +188,9 @@ def assign(campaign: CampaignFolder, options: AssignOptions = AssignOptions()) -
         >>> found.to_frame()[["rater", "units"]].values.tolist()
         [['velmari-3', 3]]
     """
-    from fcconan.annotation import Campaign, Pace, Plan, measured_pace
+    from fcconan.annotation import Campaign, Pace, RoundPlan, measured_pace
 
-    plan = Plan(
+    plan = RoundPlan(
         blocks=options.blocks,
         twice=options.overlap.get(2, 0.0),
         thrice=options.overlap.get(3, 0.0),
@@ -244,10 +244,10 @@ def _qualified(campaign: "Campaign", options: AssignOptions) -> dict[str, Any]:
 
 
 def _made(
-    campaign: "Campaign", options: AssignOptions, plan: "Plan"
+    campaign: "Campaign", options: AssignOptions, plan: "RoundPlan"
 ) -> "tuple[list[str], dict[str, Any], Sequence[Assignment]]":
     """Makes or changes the round, and returns notes, counts of a review, and the assignments."""
-    from fcconan.annotation import QUALIFICATION, make_round, quiz_round, reassign, review_cases
+    from fcconan.annotation import QUALIFICATION, assign_qualification, make_round, reassign, review_cases
 
     name = options.round
     if options.reassign:
@@ -260,7 +260,7 @@ def _made(
             )
         return notes, {}, moved.assignments
     if name == QUALIFICATION:
-        return [], {}, quiz_round(campaign, session_size=options.session_size, seed=options.seed)
+        return [], {}, assign_qualification(campaign, session_size=options.session_size, seed=options.seed)
     assignments, is_new = make_round(campaign, name, plan)
     if not is_new:
         notes = [f"The round {name} exists with the same options: nothing changed."]
@@ -283,13 +283,13 @@ def _summary(
     pay: float | None,
     notes: Sequence[str],
 ) -> dict[str, Any]:
-    from fcconan.annotation import effort, items_of, spread_of
+    from fcconan.annotation import estimate_effort, measure_balance, units_by_rater
 
     there = [each for each in assignments if not each.withdrawn]
-    judged = items_of(assignments, campaign.units())
+    judged = units_by_rater(assignments, campaign.units())
     # A rater who left and has no units would be the rater with the smallest load.
-    spread = spread_of({rater: ids for rater, ids in judged.items() if ids})
-    whole = effort(len(there), pace, pay)
+    spread = measure_balance({rater: ids for rater, ids in judged.items() if ids})
+    whole = estimate_effort(len(there), pace, pay)
     found = [*notes, *_about_spread(round_name, spread), _cost(pace, whole["hours"], whole["pay"])]
     return {
         "round": round_name,
@@ -310,21 +310,21 @@ def _rater_rows(
     pay: float | None,
 ) -> list[dict[str, Any]]:
     """Returns the work of each rater: units, gold questions, sessions, open units, hours and pay."""
-    from fcconan.annotation import done_in, effort
+    from fcconan.annotation import completed_assignments, estimate_effort
 
-    units, done = campaign.units(), done_in(campaign, round_name)
+    units, done = campaign.units(), completed_assignments(campaign, round_name)
     total = Counter(each.rater for each in there)
     known = Counter(each.rater for each in there if units[each.unit_id].role == "anchor")
     to_do = Counter(each.rater for each in there if (each.rater, each.unit_id) not in done)
     sessions = Counter(rater for rater, _ in {(each.rater, each.session) for each in there})
     return [
         {"rater": rater, "units": len(ids), "anchors": known[rater], "sessions": sessions[rater], "open": to_do[rater]}
-        | {name: value for name, value in effort(total[rater], pace, pay).items() if name != "units"}
+        | {name: value for name, value in estimate_effort(total[rater], pace, pay).items() if name != "units"}
         for rater, ids in judged.items()
     ]
 
 
-def _about_spread(round_name: str, spread: "Spread") -> list[str]:
+def _about_spread(round_name: str, spread: "Balance") -> list[str]:
     """Returns sentences about loads and shared units."""
     if not spread.judgements:
         return [f"The round {round_name} is empty: no rater has anything to do."]

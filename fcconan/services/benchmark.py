@@ -20,7 +20,7 @@ from fcconan.services.results import DRY_RUN
 from fcconan.services.rows import Source, run_name
 
 if TYPE_CHECKING:
-    from fcconan.retrieval import BenchmarkSettings, Collection, Maker, Retriever, RunCache, Suite
+    from fcconan.retrieval import BenchmarkSettings, Collection, Retriever, RunCache, Suite, SystemFactory
 
 LOCAL = "Local models"
 _ANSWERS = "journal.sqlite"
@@ -197,9 +197,9 @@ def bench(
     """
     from fcconan.reporting import check_report
     from fcconan.retrieval import (
-        Maker,
         RequestForm,
         RunCache,
+        SystemFactory,
         bench as benchmark,
         count_requests,
         default_folder,
@@ -216,7 +216,7 @@ def bench(
     calls = options.model_copy(update={"response_cache": options.response_cache or folder / _ANSWERS})
     with connected("bench", {"dataset": run_name(dataset)}, calls) as connection:
         clients = EndpointClients(connection, progress)
-        maker = Maker(
+        maker = SystemFactory(
             suite,
             collection.train,
             client=clients.client,
@@ -316,7 +316,9 @@ def _settings(options: BenchOptions, suite: "Suite") -> "BenchmarkSettings":
     )
 
 
-def _systems(maker: "Maker", options: BenchOptions, added: Sequence[str], *, defaults: bool) -> list["Retriever"]:
+def _systems(
+    maker: "SystemFactory", options: BenchOptions, added: Sequence[str], *, defaults: bool
+) -> list["Retriever"]:
     """Creates the systems named in the options; by default the offline systems, including those of the user's suite.
 
     Args:
@@ -339,7 +341,7 @@ def _systems(maker: "Maker", options: BenchOptions, added: Sequence[str], *, def
     ]
 
 
-def _encoder(maker: "Maker", given: str) -> "Retriever":
+def _encoder(maker: "SystemFactory", given: str) -> "Retriever":
     name, equals, model = given.partition("=")
     if not equals or Path(given).exists():
         return maker.dense(given)
@@ -348,7 +350,7 @@ def _encoder(maker: "Maker", given: str) -> "Retriever":
     return maker.dense(model, name)
 
 
-def _own(maker: "Maker", given: Any) -> "Retriever":
+def _own(maker: "SystemFactory", given: Any) -> "Retriever":
     """Converts a user's object, class, function or run of ranx to a system."""
     from fcconan.retrieval import as_retriever, call_factory, is_ranx_run, run_as_system
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
-from fcconan.data import Table, cell_text, open_table, sha256_of, typed_row
+from fcconan.data import Table, cell_text, file_sha256, open_table, typed_row
 from fcconan.errors import InputError
 from fcconan.services.configuration import option
 from fcconan.services.locations import dataset_folder
@@ -126,7 +126,7 @@ def _rows(table: Table | None, columns: dict[str, str], options: AuditOptions) -
 def _population(options: AuditOptions, *tables: Table | None) -> str:
     """Returns the files that are read, each with 12 digits of its sha256; of rows in memory, their digest."""
     given = [table for table in tables if table is not None]
-    named = [f"{file.name}-{sha256_of(file)[:12]}" for table in given for file in table.files]
+    named = [f"{file.name}-{file_sha256(file)[:12]}" for table in given for file in table.files]
     named += [name for table in given if not table.files for name in table.names]
     chosen = sorted(f"{name}={'/'.join(sorted(each))}" for name, each in wanted(options).items())
     return "+".join([*named, *([f"({','.join(chosen)})"] if chosen else [])])

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, get_args, get_origin
 
 from fcconan.errors import InputError
-from fcconan.services.configuration import Argument, Configuration, flag_of, without_constraints
+from fcconan.services.configuration import Argument, Configuration, option_flag, without_constraints
 
 
 @cache
@@ -84,7 +84,7 @@ def _expected(options: Any, model: type[Configuration]) -> str:
 
 def _in_python(message: str, model: type[Configuration], declared: Mapping[str, Any]) -> str:
     """Returns a message with the names of options in Python: `max_cost` for `--max-cost`."""
-    flags = {flag_of(name, how): name for name, (_, how) in model.describe().items()}
+    flags = {option_flag(name, how): name for name, (_, how) in model.describe().items()}
     for name, kind in declared.items():
-        flags |= {flag_of(name, each): name for each in get_args(kind) if isinstance(each, Argument)}
+        flags |= {option_flag(name, each): name for each in get_args(kind) if isinstance(each, Argument)}
     return re.sub(r"(?<![\w-])--[a-z][a-z-]*", lambda found: flags.get(found[0], found[0]), message)

@@ -164,13 +164,13 @@ def campaign_status(campaign: CampaignFolder, options: StatusOptions = StatusOpt
         >>> found.data["next"]["reason"]
         '8 units of the round main need answers'
     """
-    from fcconan.annotation import Campaign, progress_of
+    from fcconan.annotation import Campaign, campaign_progress
 
     opened = Campaign(Path(campaign))
     shown = opened.rounds_like(options.round) if options.round else opened.rounds()
     for name in shown:
         opened.assignments(name)  # refuses a name that no round has
-    progress = progress_of(opened)
+    progress = campaign_progress(opened)
     data = {
         "task": opened.task.name,
         "unit": opened.task.unit,

@@ -9,7 +9,7 @@ from fcconan.services.campaign_folders import CampaignFolder, CampaignResult, Ro
 from fcconan.services.configuration import option, output
 
 if TYPE_CHECKING:
-    from fcconan.annotation import Written
+    from fcconan.annotation import WrittenDataset
 
 
 class TierOptions(Rounds):
@@ -34,7 +34,7 @@ class TierResult(CampaignResult):
         written: The files, and the counts of omitted units.
     """
 
-    written: "Written"
+    written: "WrittenDataset"
 
     def rows(self) -> list[dict[str, object]]:
         """Returns config, split and number of rows of each table of the dataset."""

@@ -16,7 +16,7 @@ from fcconan.services.options import PartSelection, Seed
 from fcconan.services.rows import open_rows, wanted
 
 if TYPE_CHECKING:
-    from fcconan.annotation import Corpus, Material
+    from fcconan.annotation import CampaignContent, Corpus
     from fcconan.judging import Task
 
 _NO_SLUG = re.compile(r"[^a-z0-9]+")
@@ -107,10 +107,12 @@ class NewCampaignResult(CampaignResult):
 
     def rows(self) -> list[Row]:
         """Returns name, number and meaning of each count."""
-        from fcconan.annotation import WHY
+        from fcconan.annotation import COUNT_DESCRIPTIONS
 
         counts: Mapping[str, int] = self.data["made_from"]["counts"]
-        return [{"name": name, "number": number, "meaning": WHY[name]} for name, number in counts.items()]
+        return [
+            {"name": name, "number": number, "meaning": COUNT_DESCRIPTIONS[name]} for name, number in counts.items()
+        ]
 
 
 def new_campaign(
@@ -139,7 +141,7 @@ def new_campaign(
         >>> found.to_frame().set_index("name")["number"]["comparisons"].item()
         6
     """
-    from fcconan.annotation import Settings, add_known, make_once
+    from fcconan.annotation import Settings, add_gold_questions, create_campaign
     from fcconan.data import name_with_hash, row_file, task_path
     from fcconan.judging import load_task
 
@@ -161,11 +163,11 @@ def new_campaign(
             from fcconan.annotation import read_list
 
             sources[role] = name_with_hash(row_file(known))
-            made = add_known(made, read_list(known), role, task)  # type: ignore[arg-type]
+            made = add_gold_questions(made, read_list(known), role, task)  # type: ignore[arg-type]
     made = replace(made, made_from={"kind": made.made_from["kind"], **sources, **made.made_from})
     guidelines = task_path(options.task).with_name("guidelines.md")
     text = guidelines.read_text(encoding="utf-8") if guidelines.is_file() else None
-    if not make_once(folder, settings, task, made, text):
+    if not create_campaign(folder, settings, task, made, text):
         notes.append(f"{folder} exists with the same options: nothing was changed")
     data = {"campaign": str(folder), **settings.model_dump(), "made_from": made.made_from}
     title = f"Campaign {settings.name} in {folder}: {len(made.units)} units of {task.name} ({task.unit})"
@@ -174,18 +176,18 @@ def new_campaign(
 
 def _made(
     task: "Task", options: CampaignOptions, corpus: Any, replies: Any, notes: list[str]
-) -> "tuple[Material, dict[str, str]]":
+) -> "tuple[CampaignContent, dict[str, str]]":
     """Returns the units with their texts, and the sources for the report."""
     from fcconan.annotation import (
         Neighbours,
         comparison_units,
-        construct,
+        default_encoder,
         list_texts,
         neighbour_finder,
         pair_lists,
         read_list,
         reply_units,
-        usual_encoder,
+        sample_pairs,
     )
     from fcconan.data import name_with_hash, row_file
 
@@ -199,7 +201,7 @@ def _made(
     if replies is not None:
         table = open_rows("replies", replies, options)
         sources = {"replies": "+".join(table.names)} | _selection(options)
-        makers: dict[str, Callable[..., Material]] = {
+        makers: dict[str, Callable[..., CampaignContent]] = {
             "reply": reply_units,
             "comparison": partial(comparison_units, n_pairs=options.pairs, seed=options.seed),
         }
@@ -220,10 +222,10 @@ def _made(
         among = list(dict.fromkeys(row["hs_id"] for row in listed))
     encoder = options.encoder
     if encoder is None:
-        encoder, why = usual_encoder(options.language)
+        encoder, why = default_encoder(options.language)
         notes.append(f"neighbours are found by {encoder} ({why}); --encoder chooses another one")
     near = Neighbours(neighbour_finder(encoder), options.neighbours, options.neighbours_count_itself)
-    return construct(found, near, among=among, **sizes), sources
+    return sample_pairs(found, near, among=among, **sizes), sources
 
 
 def _corpus(source: Any, options: CampaignOptions, group_by: str | None) -> "tuple[Corpus, dict[str, str]]":
@@ -242,9 +244,9 @@ def _corpus(source: Any, options: CampaignOptions, group_by: str | None) -> "tup
 
 def _subset(place: Any, source: Any, language: str) -> str:
     """Returns the config of a dataset with the pairs of a language, or with all pairs."""
-    from fcconan.data import parts_of
+    from fcconan.data import list_configs
 
-    configs = parts_of(place) if isinstance(place, Path) and place.is_dir() else set()
+    configs = list_configs(place) if isinstance(place, Path) and place.is_dir() else set()
     found = next((each for each in (language, "pairs") if each in configs), None)
     if found is None and len(configs) > 1:
         raise InputError(

@@ -18,7 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
-from fcconan.data import Location, YamlFile, explain
+from fcconan.data import Location, YamlFile, explain_error
 from fcconan.errors import InputError
 
 Names = Callable[[], Iterable[str]]
@@ -154,7 +154,7 @@ class ConfigurationError(InputError):
     def __init__(self, model: type["Configuration"], error: ValidationError) -> None:
         first = error.errors()[0]
         place = ".".join(map(str, first["loc"]))
-        message = message_of(first)
+        message = error_message(first)
         if first["type"] == "extra_forbidden" and (near := get_close_matches(place, model.model_fields, n=1)):
             message += f"; did you mean {near[0]!r}?"
         super().__init__(f"{model.__name__}: {place + ': ' if place else ''}{message}")
@@ -206,8 +206,8 @@ class Configuration(BaseModel):
             options: Those of pydantic.
         """
         for name, field in cls.model_fields.items():
-            if group is not None and name in cls.__annotations__ and option_of(field).group is None:
-                extra: Any = replace(option_of(field), group=group)
+            if group is not None and name in cls.__annotations__ and find_option(field).group is None:
+                extra: Any = replace(find_option(field), group=group)
                 field.json_schema_extra = extra
         listed = "\n".join(f"    {name}: {field.description}" for name, (field, _) in cls.describe().items())
         cls.__doc__ = f"{cleandoc(cls.__doc__ or '')}{_OPTIONS}{listed}\n"
@@ -231,7 +231,7 @@ class Configuration(BaseModel):
             InputError: One of them differs from its default.
         """
         described = self.describe()
-        given = [flag_of(name, described[name][1]) for name in names if self.is_given(name)]
+        given = [option_flag(name, described[name][1]) for name in names if self.is_given(name)]
         if given:
             raise InputError(f"{', '.join(given)}: {why}; leave {'it' if len(given) == 1 else 'them'} out")
 
@@ -253,7 +253,7 @@ class Configuration(BaseModel):
     @classmethod
     def describe(cls) -> dict[str, tuple[FieldInfo, Option]]:
         """Returns field and option by name: first options without a group, then group by group."""
-        found = {name: (field, option_of(field)) for name, field in cls.model_fields.items()}
+        found = {name: (field, find_option(field)) for name, field in cls.model_fields.items()}
         groups = list(dict.fromkeys([None, *(how.group for _, how in found.values())]))
         return dict(sorted(found.items(), key=lambda each: groups.index(each[1][1].group)))
 
@@ -277,7 +277,9 @@ class Configuration(BaseModel):
             in_file = [each for each in errors if each["loc"] and each["loc"][0] in data.keys() - given.keys()]
             is_unknown = any(each["type"] == "extra_forbidden" for each in in_file)
             if file is not None and (is_unknown or errors[0] in in_file):
-                raise InputError(explain(file, error, whole="the configuration", known_keys=cls._known)) from error
+                raise InputError(
+                    explain_error(file, error, whole="the configuration", known_keys=cls._known)
+                ) from error
             raise ConfigurationError(cls, error) from error
 
     @classmethod
@@ -304,13 +306,13 @@ def open_configuration(path: Path, has_subset: bool = False) -> YamlFile:
     return YamlFile(path)
 
 
-def option_of(field: FieldInfo) -> Option:
+def find_option(field: FieldInfo) -> Option:
     """Returns how a field appears on the command line."""
     extra: Any = field.json_schema_extra
     return extra if isinstance(extra, Option) else Option()
 
 
-def flag_of(name: str, how: Option | Argument) -> str:
+def option_flag(name: str, how: Option | Argument) -> str:
     """Returns the spelling of an option."""
     return how.flag or "--" + name.replace("_", "-")
 
@@ -334,7 +336,7 @@ def bounds(field: FieldInfo) -> tuple[float | None, float | None]:
     return typing.cast("tuple[float | None, float | None]", (lowest, highest))
 
 
-def message_of(error: Any) -> str:
+def error_message(error: Any) -> str:
     """Returns the message of one of pydantic's errors, with the value that was found."""
     message = str(error["msg"]).removeprefix("Value error, ").removeprefix("Assertion failed, ")
     if error["type"] in ("missing", "extra_forbidden", "value_error", "assertion_error"):
@@ -342,7 +344,7 @@ def message_of(error: Any) -> str:
     return f"{message.partition(', unable to parse')[0]} (found {repr(error['input'])[:80]})"
 
 
-def schema_of(model: type[Configuration]) -> dict[str, Any]:
+def options_schema(model: type[Configuration]) -> dict[str, Any]:
     """Returns the JSON schema of the configuration file: everything in it is optional, as options may complete it."""
     schema = model.model_json_schema()
     for each in (schema, *schema.get("$defs", {}).values()):

@@ -4,7 +4,7 @@ A service opens a connection, and its models through it:
 
     with connected("rate", {"replies": sources}, options, client=client) as connection:
         model = connection.open(options.model)
-        if options.dry_run: ...  # `fcconan.models.Rehearsal` counts the requests
+        if options.dry_run: ...  # `fcconan.models.DryRun` counts the requests
         result = {..., "used": usage_of([model])}
         notices = notices_of([model])
 
@@ -290,10 +290,10 @@ def notices_of(models: Iterable[Any], *, option: str = "--fresh") -> Notices:
         models: Those that were asked.
         option: The option of the command that repeats requests.
     """
-    from fcconan.models import origins_of
+    from fcconan.models import find_origins
 
     stored, changed = [], []
-    for origins in {id(found): found for model in models if (found := origins_of(model)) is not None}.values():
+    for origins in {id(found): found for model in models if (found := find_origins(model)) is not None}.values():
         stored += [origins.stored(name, option=option) for name in origins.models]
         changed += [origins.change(name, option=option) for name in origins.models]
     return Notices(tuple(filter(None, stored)), tuple(filter(None, changed)))

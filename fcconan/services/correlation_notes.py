@@ -7,7 +7,7 @@ from fcconan.data import MANIFEST, Table, read_manifest
 from fcconan.errors import InputError
 
 if TYPE_CHECKING:
-    from fcconan.scoring import Correlation, RatedReplies
+    from fcconan.scoring import Correlation, Ratings
 
 _TWO = {
     "per_item": "per_item{whose} compares 2 replies of each item: every coefficient of an item is 1, -1 or undefined.",
@@ -19,7 +19,7 @@ _TWO = {
 
 
 def check_shared_replies(
-    rated: "RatedReplies", people: Sequence[str], raters: Sequence[str], aspects: Sequence[str]
+    rated: "Ratings", people: Sequence[str], raters: Sequence[str], aspects: Sequence[str]
 ) -> list[str]:
     """Checks that models and metrics rated replies that people rated, and returns a note on those that did not.
 
@@ -51,7 +51,7 @@ def check_shared_replies(
     ]
 
 
-def notes_on_metadata(levels: Sequence[str], rated: "RatedReplies") -> list[str]:
+def notes_on_metadata(levels: Sequence[str], rated: "Ratings") -> list[str]:
     """Returns sentences about items and systems that are not known."""
     from fcconan.scoring import UNKNOWN
 
@@ -67,7 +67,7 @@ def notes_on_metadata(levels: Sequence[str], rated: "RatedReplies") -> list[str]
     return [*notes, *(f"{each} means nothing here." for each in levels if not is_known(each, rated))]
 
 
-def is_known(level: str, rated: "RatedReplies") -> bool:
+def is_known(level: str, rated: "Ratings") -> bool:
     """Returns whether the groups of a level are known."""
     from fcconan.scoring import PER_ITEM, PER_SYSTEM, SYSTEM_MEANS
 

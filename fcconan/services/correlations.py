@@ -28,11 +28,11 @@ from fcconan.services.rows import (
 )
 
 if TYPE_CHECKING:
-    from fcconan.scoring import Correlation, RatedReplies
+    from fcconan.scoring import Correlation, Ratings
 
 
 def score_rankings(
-    rated: "RatedReplies",
+    rated: "Ratings",
     aspect: str,
     *,
     people: Sequence[str] | None = None,
@@ -55,7 +55,7 @@ def score_rankings(
     """
     import numpy as np
 
-    from fcconan.scoring import HUMAN, PAPER, SOUND, means, one_score, ranking_scores, ranking_signature
+    from fcconan.scoring import HUMAN, PAPER, SOUND, means, ranking_scores, ranking_signature, single_score
 
     humans, given = rated.people(aspect, people)
     if not humans:
@@ -68,7 +68,7 @@ def score_rankings(
     judges = list(raters) or [name for name in rated.raters() if name not in excluded]
     if not judges:
         raise InputError(f"there are no models or metrics: known raters are {', '.join(rated.raters())}")
-    scores = np.stack([one_score(rated, name) for name in judges])
+    scores = np.stack([single_score(rated, name) for name in judges])
     notes = check_shared_replies(rated, humans, judges, [aspect])
     rows = [
         asdict(row)
@@ -228,7 +228,7 @@ def correlate(
 
 def _correlations(
     read: Table,
-    rated: "RatedReplies",
+    rated: "Ratings",
     options: CorrelateOptions,
     levels: Sequence[str],
     coefficients: Sequence[str],

@@ -18,7 +18,7 @@ from fcconan.services.rater_training import TrainRaterOptions, train_rater
 from fcconan.services.rows import open_rows
 
 if TYPE_CHECKING:
-    from fcconan.reporting import Page, Table
+    from fcconan.reporting import DisplayTable, Page
 
 TITLE = "The embedded demo: invented peoples, simulated answers"
 RATINGS, REPORT = "demo-ratings.csv", "demo-report"
@@ -62,7 +62,7 @@ class DemoResult(BuildResult):
     benchmark: BenchResult
     ratings: Mapping[str, Any]
     ratings_file: Path
-    tables: "Sequence[Table]"
+    tables: "Sequence[DisplayTable]"
     leaders: Sequence[Mapping[str, str]]
     index: Path
 
@@ -146,9 +146,9 @@ def _leaders(pages: "Sequence[Page]") -> Iterator[dict[str, str]]:
             yield {"page": page.label or page.title, "of": kind, "leader": name, "metric": metric, "value": value}
 
 
-def _judged(folder: Path, rated: Path) -> "tuple[list[Page], list[Table]]":
+def _judged(folder: Path, rated: Path) -> "tuple[list[Page], list[DisplayTable]]":
     """Returns pages and tables of the agreement of judges with the simulated people, and of the tournament."""
-    from fcconan.reporting import correlation_page, interval_of, table_of, tournament_page, tournament_tables
+    from fcconan.reporting import correlation_page, format_row_interval, make_table, tournament_page, tournament_tables
     from fcconan.scoring import rank_systems
 
     correlations = correlate([folder, rated])
@@ -157,7 +157,7 @@ def _judged(folder: Path, rated: Path) -> "tuple[list[Page], list[Table]]":
         "judge": "metric",
         "aspect": "aspect",
         "value": "value",
-        "interval": interval_of,
+        "interval": format_row_interval,
         "chance": "chance",
         "one person": "ceiling",
         "replies": "n",
@@ -167,6 +167,6 @@ def _judged(folder: Path, rated: Path) -> "tuple[list[Page], list[Table]]":
     tournament = rank_systems(list(compared), majority=True, population=f"{compared.population};majority")
     ranking = tournament_tables(tournament)[0]
     return [correlation_page(correlations.data), tournament_page(tournament)], [
-        table_of("Judges against people (simulated): Spearman over all replies", pooled, columns),
+        make_table("Judges against people (simulated): Spearman over all replies", pooled, columns),
         ranking._replace(title="Tournament (simulated people, majority)"),
     ]

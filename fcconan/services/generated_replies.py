@@ -40,7 +40,7 @@ if TYPE_CHECKING:
         TrainingPool,
     )
     from fcconan.judging import RatingPlan
-    from fcconan.models import Call, Client, Model
+    from fcconan.models import ChatRequest, Client, Model
 
 MESSAGE_COLUMNS = ("hate_speech", "hs_id", "item_id", "references")  # of replies, which also describe the messages
 LONGEST = 512  # tokens of a reply without a limit, in a dry run
@@ -235,7 +235,7 @@ class _Replies:
     ) -> GenerateResult:
         """Writes the replies of the first model; the second one, if any, selects among candidates."""
         from fcconan.generation import BestOf, ModelGenerator
-        from fcconan.models import origins_of
+        from fcconan.models import find_origins
 
         watched = [WatchedModel(each) for each in models]
         pick = self._selection(plan, judged, watched[1:])
@@ -244,7 +244,7 @@ class _Replies:
         generator = ModelGenerator(watched[0], plan, pick=pick, name=name, format=template, own_template=own)
         result = self._generated(generator, items)
         best = pick if isinstance(pick, BestOf) else None
-        origins = origins_of(models[0])
+        origins = find_origins(models[0])
         dates = None if origins is None else origins.dates()
         result["answers"] = None if dates is None else dict(zip(("first", "last"), dates, strict=True))
         result["failed_requests"] = generator.failed + (best.judge.failed if best is not None else 0)
@@ -260,16 +260,16 @@ class _Replies:
     ) -> GenerateResult:
         """Counts the requests to models."""
         from fcconan.generation import ModelGenerator
-        from fcconan.models import Rehearsal
+        from fcconan.models import DryRun
 
         longest = plan.decoding.max_tokens or LONGEST
 
-        def say(call: "Call", number: int) -> str:
+        def say(call: "ChatRequest", number: int) -> str:
             return f"{number} " + "word" * longest  # four bytes for a token, and none like another
 
         model, *judges = models
-        asked = Rehearsal(model, role="replies" if judges else None, answer=say)
-        rating = [Rehearsal(judge, role="ratings") for judge in judges]
+        asked = DryRun(model, role="replies" if judges else None, answer=say)
+        rating = [DryRun(judge, role="ratings") for judge in judges]
         generator = ModelGenerator(asked, plan, pick=self._selection(plan, judged, rating))
         for _ in generator.answers(items):
             pass

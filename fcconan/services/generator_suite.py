@@ -29,7 +29,7 @@ from fcconan.services.bias_audit import AuditOptions, audit
 from fcconan.services.configuration import argument, output
 from fcconan.services.connections import Connection, cache_path, connected
 from fcconan.services.correlations import CorrelateOptions, correlate
-from fcconan.services.locations import check_files, files_of_models
+from fcconan.services.locations import check_files, model_files
 from fcconan.services.options import Endpoint
 from fcconan.services.rankings import LeaderboardOptions, RankOptions, leaderboard, rank
 from fcconan.services.results import DRY_RUN, Result, write_json
@@ -164,7 +164,7 @@ class _Evaluation:
 
         _ = self._steps  # which refuses a folder with other things
         read, options = self.loaded.read(), self.connection.options
-        recorded, local = files_of_models(self._services.models)
+        recorded, local = model_files(self._services.models)
         cache = cache_path(options.response_cache)
         store = {} if store_path(cache) == cache else {"the store of --response-cache": store_path(cache)}
         check_files(
@@ -352,15 +352,15 @@ class _Evaluation:
         self._do(name, cache_key(step=name, options=options, read=content), [file], work)
 
     def _report(self, missing: Mapping[str, int]) -> None:
-        from fcconan.reporting import results_of, signatures_of, write_generator_report
+        from fcconan.reporting import collect_signatures, read_results, write_generator_report
 
         path = self.out / "report.html"
-        results, services = results_of(self.out), self._services
+        results, services = read_results(self.out), self._services
         self._steps.about |= {
             "dataset": {"name": self.suite.dataset, "content": services.dataset_content, **services.terms},
             "models": [services.model(name) for name in services.models],
             "missing": dict(missing),
-            "signatures": signatures_of(results),
+            "signatures": collect_signatures(results),
         }
         about = {**self._steps.about, "problems": self._steps.problems}
 

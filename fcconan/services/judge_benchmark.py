@@ -14,7 +14,7 @@ from fcconan.services.rows import Source, open_rows, replies_argument
 
 if TYPE_CHECKING:
     from fcconan.judging import BenchmarkRows, JudgeSuite, SuiteRows
-    from fcconan.scoring import RatedReplies
+    from fcconan.scoring import Ratings
 
 NOTES = (
     "Learned, trained and control raters are evaluated out of fold: no rater learned from a reply to the message that "
@@ -98,7 +98,7 @@ def benchmark_judges(
         >>> sorted(set(found["rater"])), int(found["n"].max())
         (['simulated-judge', 'surface'], 96)
     """
-    from fcconan.data import codes_of_row
+    from fcconan.data import message_codes
     from fcconan.judging import (
         BANNER,
         JudgePredictions,
@@ -112,7 +112,7 @@ def benchmark_judges(
     )
     from fcconan.reporting import check_judge_report, write_judge_report
     from fcconan.retrieval import SentenceEncoder
-    from fcconan.scoring import RatedReplies
+    from fcconan.scoring import Ratings
 
     if options.report_folder is not None:
         check_judge_report(options.report_folder)
@@ -127,10 +127,10 @@ def benchmark_judges(
     listed = [dict(row) for row in described]
     rows = benchmark_rows(
         listed,
-        RatedReplies(table),
+        Ratings(table),
         clean=chosen.clean,
         people=_people(ratings, chosen.people, options),
-        codes=[codes_of_row(row) for row in listed],
+        codes=[message_codes(row) for row in listed],
     )
     predictions = JudgePredictions(
         rows,
@@ -176,16 +176,16 @@ def _rows_of(suite: "JudgeSuite", source: Source) -> "SuiteRows":
     return SuiteRows()
 
 
-def _people(source: Source, splits: list[str], options: JudgeBenchmarkOptions) -> "RatedReplies | None":
+def _people(source: Source, splits: list[str], options: JudgeBenchmarkOptions) -> "Ratings | None":
     """Returns the ratings of each person; where splits share a reply, those of the first one."""
-    from fcconan.scoring import HUMAN, RatedReplies
+    from fcconan.scoring import HUMAN, Ratings
 
     found: dict[tuple[str, str, str], dict[str, Any]] = {}
     for split in splits:
         for row in open_rows("ratings", source, options.model_copy(update={"split": split})):
             if row["rater_kind"] == HUMAN:
                 found.setdefault((row["reply_id"], row["rater"], row["aspect"]), dict(row))
-    return RatedReplies(found.values()) if found else None
+    return Ratings(found.values()) if found else None
 
 
 def _counts(rows: "BenchmarkRows") -> dict[str, Any]:

@@ -280,9 +280,9 @@ def _dry_run(
 ) -> dict[str, Any]:
     """Counts all requests to models; the lexical baseline and learned raters (None) send none."""
     from fcconan.judging import ModelJudge
-    from fcconan.models import Rehearsal
+    from fcconan.models import DryRun
 
-    rehearsals = [Rehearsal(each) for each in opened if each is not None]
+    rehearsals = [DryRun(each) for each in opened if each is not None]
     for rehearsal in rehearsals:
         for _ in ModelJudge(rehearsal, plan, background=knowledge).rate(replies):
             pass

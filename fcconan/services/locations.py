@@ -53,7 +53,7 @@ def check_files(
         seen.append((option, path))
 
 
-def files_of_models(names: Iterable[str]) -> tuple[list[Path], list[Path]]:
+def model_files(names: Iterable[str]) -> tuple[list[Path], list[Path]]:
     """Returns the files and the folders that names of models mean: recorded outputs, models on this machine."""
     files, folders = [], []
     for name in names:

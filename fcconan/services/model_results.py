@@ -15,7 +15,7 @@ from fcconan.services.results import DRY_RUN, Result
 
 if TYPE_CHECKING:
     from fcconan.data import Columns
-    from fcconan.models import Call, Model, Rehearsal, Reply
+    from fcconan.models import ChatRequest, ChatResponse, DryRun, Model
 
     Row = dict[str, Any]
 
@@ -59,7 +59,7 @@ class WatchedModel:
         self._refusals = 0
         self._kinds: set[str] | None = set()
 
-    def replies(self, calls: "Iterable[Call]") -> "Iterator[Reply]":
+    def replies(self, calls: "Iterable[ChatRequest]") -> "Iterator[ChatResponse]":
         """Yields the model's replies.
 
         Raises:
@@ -75,7 +75,7 @@ class WatchedModel:
             if close is not None:
                 close()
 
-    def _note(self, reply: "Reply") -> None:
+    def _note(self, reply: "ChatResponse") -> None:
         words = reply.detail or reply.cut or reply.text or ""
         if words.strip():
             self.messages.setdefault(reply.reason, words)
@@ -209,11 +209,11 @@ def check_yaml_target(out: Path, kind: str) -> None:
     Raises:
         InputError: The file cannot be written.
     """
-    from fcconan.data import may_be_written
+    from fcconan.data import is_writable
 
     if out.suffix not in (".yaml", ".yml") or out.is_dir():
         raise InputError(f"{out} cannot be a {kind}: expected a name that ends in .yaml")
-    if not may_be_written(out):
+    if not is_writable(out):
         raise InputError(f"{out} cannot be written: choose another --out, in a folder that is there")
 
 
@@ -247,7 +247,7 @@ def written(
     return memory
 
 
-def dry_run_of(rehearsals: "Iterable[Rehearsal]", prices: Path | None) -> dict[str, Any]:
+def dry_run_of(rehearsals: "Iterable[DryRun]", prices: Path | None) -> dict[str, Any]:
     """Returns the JSON object of a dry run: the requests to each model, with a token estimated as four bytes.
 
     Raises:

@@ -18,8 +18,8 @@ from fcconan.services.prompts import RatingMethod, task_of
 from fcconan.services.results import DRY_RUN
 
 if TYPE_CHECKING:
-    from fcconan.annotation import JudgeScorer, Lists, Scorer, Scoring
-    from fcconan.models import Model, Rehearsal
+    from fcconan.annotation import JudgeScorer, Lists, Scorer, ScoringJob
+    from fcconan.models import DryRun, Model
     from fcconan.parallel import Shard
 
 JUDGE = "judge"
@@ -115,8 +115,15 @@ def score_pairs(
         >>> found.to_frame()[["hs", "pairs", "missing"]].values.tolist()
         [[2, 4, 0]]
     """
-    from fcconan.annotation import Asking, JudgeScorer, Selection, plan, read_lists, scoring_summary
-    from fcconan.models import origins_of
+    from fcconan.annotation import (
+        JudgeScorer,
+        PairSelection,
+        RequestSettings,
+        plan_scoring,
+        read_lists,
+        scoring_summary,
+    )
+    from fcconan.models import find_origins
     from fcconan.parallel import run_shards
 
     out, portion = Path(out), options.portion
@@ -127,19 +134,19 @@ def score_pairs(
     opened = None if options.model is None else _opened(options.model, options)
     lists = read_lists([dataset_folder(each) for each in sources])
     # Other processes have counters of their own.
-    asking = Asking(
+    asking = RequestSettings(
         concurrency=options.concurrency,
         retries=options.retries,
         timeout=options.timeout,
         budget=None if is_parallel else getattr(getattr(opened, "client", None), "budget", None),
-        origins=None if is_parallel else origins_of(opened),
+        origins=None if is_parallel else find_origins(opened),
     )
-    work, shards = plan(
+    work, shards = plan_scoring(
         lists.hs,
         lists.cn,
         scorer,
         out,
-        selection=Selection(options.keep_top, options.min_score),
+        selection=PairSelection(options.keep_top, options.min_score),
         rows_per_shard=options.rows_per_shard,
         asking=asking,
         dry_run=options.dry_run,
@@ -163,12 +170,12 @@ def score_pairs(
 
 
 def _scorer(options: PairScoreOptions) -> "Scorer":
-    from fcconan.annotation import JudgeScorer, named
+    from fcconan.annotation import JudgeScorer, make_scorer
 
     if options.scorer != JUDGE:
         for_judges = ("model", "aspect", "base_url", "prices", "max_cost", "dry_run")
         options.refuse(*for_judges, why=f"only for --scorer {JUDGE}, not {options.scorer}")
-        return named(options.scorer)
+        return make_scorer(options.scorer)
     if options.model is None:
         raise InputError(f"--scorer {JUDGE} asks a model: name it with --model")
     task = task_of(options.task, () if options.aspect is None else (options.aspect,))
@@ -187,24 +194,24 @@ def _opened(name: str, options: PairScoreOptions) -> "Model":
 
 
 def _rehearsed(
-    model: "Model", scorer: "JudgeScorer", lists: "Lists", work: "Scoring", shards: "Sequence[Shard]"
-) -> "Rehearsal":
+    model: "Model", scorer: "JudgeScorer", lists: "Lists", work: "ScoringJob", shards: "Sequence[Shard]"
+) -> "DryRun":
     """Makes all requests of the judge and sends none; each shard has its own file of answers."""
-    from fcconan.annotation import pairs_of
-    from fcconan.models import Rehearsal
+    from fcconan.annotation import pair_rows
+    from fcconan.models import DryRun
 
-    rehearsal = Rehearsal(model)
+    rehearsal = DryRun(model)
     hs, cn = list(lists.hs.items()), list(lists.cn.items())
     for shard in shards:
         if not work.is_finished(shard):
             rehearsal.model = scorer.model(work.journal(shard))
-            for _ in scorer.judge(rehearsal).rate(pairs_of(hs[shard.start : shard.stop], cn)):
+            for _ in scorer.judge(rehearsal).rate(pair_rows(hs[shard.start : shard.stop], cn)):
                 pass
     return rehearsal
 
 
 @contextmanager
-def _counted_at_limit(work: "Scoring", mine: "Sequence[Shard]") -> Iterator[None]:
+def _counted_at_limit(work: "ScoringJob", mine: "Sequence[Shard]") -> Iterator[None]:
     """Adds the number of finished shards to the error of a reached cost limit."""
     from fcconan.models import AnswerStore, CostLimitError
 

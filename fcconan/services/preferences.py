@@ -96,19 +96,19 @@ def compare(
         InputError: A source cannot be read, no reply names its system, or options do not go together.
 
     Examples:
-        >>> from fcconan.models import Reply
+        >>> from fcconan.models import ChatResponse
         >>> class Longer:
         ...     name, configuration = "longer", {"version": 1}
         ...     def replies(self, calls):
         ...         for call in calls:
-        ...             yield Reply('{"better": "a"}')
+        ...             yield ChatResponse('{"better": "a"}')
         >>> texts = [("one", "They return them."), ("two", "No.")]
         >>> rows = [{"hate_speech": "The Ombrey keep our books.", "text": text, "system": s} for s, text in texts]
         >>> compare(rows, CompareOptions(model="longer", orders="ab"), client=Longer()).rows()
         [{'verdict': 'a', 'n': 1}]
     """
     from fcconan.judging import all_pairs, budgeted_pairs, compare_pairs
-    from fcconan.models import Rehearsal
+    from fcconan.models import DryRun
 
     out = row_target(out)
     comparison_judge(options, options.task)  # refuses options that do not go together, before a model is loaded
@@ -131,7 +131,7 @@ def compare(
 
         total = sum(1 for _ in pairs())
         watched = WatchedModel(opened)
-        rehearsal = Rehearsal(opened) if options.dry_run else None
+        rehearsal = DryRun(opened) if options.dry_run else None
         results = compare_pairs(
             watched if rehearsal is None else rehearsal,
             pairs(),

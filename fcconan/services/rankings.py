@@ -20,7 +20,7 @@ from fcconan.services.rows import (
 )
 
 if TYPE_CHECKING:
-    from fcconan.scoring import RatedReplies
+    from fcconan.scoring import Ratings
 
 
 class LeaderboardOptions(WideRowSelection, Baseline, Bootstrap):
@@ -98,10 +98,10 @@ def leaderboard(
     """
     from fcconan.scoring import (
         DRAWS,
+        aspects_without_scale,
         compare_rated,
         leaderboard as rank_by_ratings,
         leaderboard_signature,
-        left_out,
         powered_notes,
         powered_rows,
         powered_signature,
@@ -125,7 +125,7 @@ def leaderboard(
         baseline=options.baseline,
         **options.bootstrap,
     )
-    notes = _notes(rated, {} if aspects else left_out(rated, found))
+    notes = _notes(rated, {} if aspects else aspects_without_scale(rated, found))
     notes += separate_notes(rated, aspects=aspects, raters=raters)
     notes += system_test_notes(tests, families)
     if tests and not rated.knows_items:
@@ -175,7 +175,7 @@ def leaderboard(
     return LeaderboardResult(result, options.rater or first or [row.rater for row in found])
 
 
-def _notes(rated: "RatedReplies", left_out: dict[str, list[str]]) -> list[str]:
+def _notes(rated: "Ratings", left_out: dict[str, list[str]]) -> list[str]:
     """Returns sentences about ratings that do not count, and about weights.
 
     Args:

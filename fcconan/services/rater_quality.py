@@ -114,13 +114,13 @@ def _measured(
     from fcconan.annotation import (
         VALIDATION,
         agreement_rows,
+        attention_checks,
         check_families,
-        checks,
+        current_votes,
         disputed_units,
         family_notes,
-        mean_of_subsets,
-        rated,
-        votes_of,
+        reliability_data,
+        subset_means,
     )
     from fcconan.scoring import agreement_signature, family_parts, has_pair_intervals
 
@@ -129,11 +129,11 @@ def _measured(
             f"the round {VALIDATION} has answers of validators; expected labels or grades: see "
             "`fcconan annotate validate`"
         )
-    votes = votes_of(campaign, rounds)
+    votes = current_votes(campaign, rounds)
     if not any(votes.values()):
         raise InputError(f"{campaign.folder} has no answers in {', '.join(rounds)}: import some first")
     permutations = drawn["resamples"] or PERMUTATIONS
-    made = checks(campaign, rounds, permutations=permutations, seed=drawn["seed"], **marks)
+    made = attention_checks(campaign, rounds, permutations=permutations, seed=drawn["seed"], **marks)
     families = check_families(made, permutations)
     rows = agreement_rows(campaign, votes, **drawn)
     several = {unit for given in votes.values() for unit, said in given.items() if len(said) > 1}
@@ -143,7 +143,7 @@ def _measured(
         agreement_signature(
             table.domain, population=population, pair_intervals=has_pair_intervals(len(table.raters)), **drawn
         )
-        for table in rated(campaign, votes)
+        for table in reliability_data(campaign, votes)
         if len(table.domain) <= MOST_LABELS
     ]
     tests = {"test": "attention", "draws": permutations, "seed": drawn["seed"], **family_parts(families, "check")}
@@ -151,7 +151,7 @@ def _measured(
         "signature": list(dict.fromkeys(signatures)),
         "tests_signature": "|".join([population, *(f"{key}:{value}" for key, value in tests.items())]),
         "rows": rows,
-        "subsets": mean_of_subsets(rows),
+        "subsets": subset_means(rows),
         "units": disputed_units(campaign, votes),
         "checks": made,
         "families": [family.to_json() for family in families],

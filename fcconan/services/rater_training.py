@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from fcconan.data import Table
     from fcconan.judging import FeatureRatings, RatedAspect, Row
     from fcconan.retrieval import Encoder
-    from fcconan.scoring import RatedReplies
+    from fcconan.scoring import Ratings
 
 NO_ENCODER = "none"
 _FEATURES_FROM = "Ratings of judges or metrics that are further features of a learned rater."
@@ -108,7 +108,7 @@ def train_rater(
     """
     import numpy as np
 
-    from fcconan.data import codes_of_row, leakage_groups
+    from fcconan.data import leakage_groups, message_codes
     from fcconan.judging import (
         TrainingData,
         check_number_of_ratings,
@@ -135,7 +135,7 @@ def train_rater(
             f"found {len(used)} replies with a text and a rating by people in {names_of(replies)}, expected two or "
             "more: give the ratings with --ratings, or another --split"
         )
-    codes = [codes_of_row(row) for row in used]
+    codes = [message_codes(row) for row in used]
     groups = leakage_groups([row.get("hate_speech") or "" for row in used], codes)
     rated = make_rated_texts(used, aspects, values, groups)
     check_number_of_ratings(rated)
@@ -173,7 +173,7 @@ def train_rater(
 
 
 def _rated_rows(
-    rows: "list[Row]", people: "RatedReplies", aspects: "list[RatedAspect]"
+    rows: "list[Row]", people: "Ratings", aspects: "list[RatedAspect]"
 ) -> "tuple[list[Row], NDArray[float64]]":
     """Returns the replies that have a text and a rating by people, and people's mean ratings, shape (n, aspects)."""
     import numpy as np
@@ -285,7 +285,7 @@ def ratings_of(sources: Source, split: str | None) -> "Table":
 
 def _people(
     replies: "Table", sources: Source, ratings: Source | None, options: TrainRaterOptions
-) -> "tuple[RatedReplies, list[RatedAspect]]":
+) -> "tuple[Ratings, list[RatedAspect]]":
     """Returns the ratings of people and the aspects to learn.
 
     Raises:
@@ -293,7 +293,7 @@ def _people(
     """
     from fcconan.data import open_table
     from fcconan.judging import RatedAspect
-    from fcconan.scoring import HUMAN, RatedReplies
+    from fcconan.scoring import HUMAN, Ratings
 
     if ratings is not None:
         table = ratings_of(ratings, options.split)
@@ -303,7 +303,7 @@ def _people(
         raise InputError(
             f"{names_of(sources)} is not the folder of a dataset and has no ratings: give them with --ratings"
         )
-    people = RatedReplies(row for row in table if (row.get("rater_kind") or HUMAN) == HUMAN)
+    people = Ratings(row for row in table if (row.get("rater_kind") or HUMAN) == HUMAN)
     known = people.aspects()
     if unknown := [name for name in options.aspect if name not in known]:
         raise InputError(f"people did not rate {unknown[0]}: choose --aspect among {', '.join(known)}")

@@ -68,7 +68,7 @@ def report(
         ...     report([demo], f"{folder}/site").to_frame()["page"].tolist()
         ['Dataset: fcconan demo']
     """
-    from fcconan.reporting import check_site, find_inputs, pages_of, write_site
+    from fcconan.reporting import check_site, find_inputs, make_pages, write_site
 
     folder = Path(out)
     paths = [built_folder(each) for each in ([inputs] if isinstance(inputs, str | Path) else inputs)]
@@ -79,7 +79,7 @@ def report(
         if path.resolve().is_relative_to(target) or (path.is_dir() and target.is_relative_to(path.resolve())):
             raise InputError(f"{folder} would replace the input {path} or be inside it: choose another --out")
     check_site(folder)
-    pages = pages_of(found, texts=options.texts)
+    pages = make_pages(found, texts=options.texts)
     written = write_site(folder, pages, title=options.title, texts=options.texts)
     index = written[0] if folder.is_absolute() else folder / written[0].name
     data = {

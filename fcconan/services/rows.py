@@ -10,7 +10,7 @@ from typing import Any
 
 from fcconan.data import UNKNOWN, Table, cell_text, is_missing, open_table
 from fcconan.errors import InputError
-from fcconan.scoring import RatedReplies
+from fcconan.scoring import Ratings
 from fcconan.services.configuration import Role, argument
 from fcconan.services.locations import built_folder, dataset_folder
 from fcconan.services.options import PartSelection, RowSelection, WideRowSelection
@@ -142,7 +142,7 @@ def open_descriptions(replies: Source | None, options: RowSelection) -> Table | 
     return open_table("replies", listed(replies), rename=options.rename, complete=False, locate=dataset_folder)
 
 
-def rated_replies(ratings: Table, replies: Table | None = None, *, cross_fitted: bool = False) -> RatedReplies:
+def rated_replies(ratings: Table, replies: Table | None = None, *, cross_fitted: bool = False) -> Ratings:
     """Reads ratings and the replies that they rate: given ones, those of the same dataset, or the ratings' own columns.
 
     Args:
@@ -151,11 +151,11 @@ def rated_replies(ratings: Table, replies: Table | None = None, *, cross_fitted:
         cross_fitted: Whether values of learned raters that saw the texts in their training are refused.
 
     Raises:
-        InputError: As `RatedReplies`, or a source cannot be read, or such values are refused.
+        InputError: As `Ratings`, or a source cannot be read, or such values are refused.
     """
     about = replies or ratings.replies()
     rows = _without_in_sample(ratings) if cross_fitted else ratings
-    return RatedReplies(rows, None if about is None else list(about), partial=replies is None)
+    return Ratings(rows, None if about is None else list(about), partial=replies is None)
 
 
 def _without_in_sample(ratings: Iterable[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:

@@ -71,12 +71,12 @@ def draft_rubric(
         InputError: The name, the scale or the file cannot be used, or the answer of the model has no rubric.
 
     Examples:
-        >>> from fcconan.models import Reply
+        >>> from fcconan.models import ChatResponse
         >>> class Drafter:
         ...     name, configuration = "drafter", {"version": 1}
         ...     def replies(self, calls):
         ...         for call in calls:
-        ...             yield Reply('{"question": "How civil?", "grades": {"1": "Rude.", "2": "Civil."}, '
+        ...             yield ChatResponse('{"question": "How civil?", "grades": {"1": "Rude.", "2": "Civil."}, '
         ...                         '"steps": ["Read it.", "Look for insults.", "Look for thanks.", "Decide."]}')
         >>> options = RubricOptions(definition="how civil a reply is", model="drafter", high=2)
         >>> draft_rubric("civility", options, client=Drafter()).rows()
@@ -121,9 +121,9 @@ def _draft(aspect: str, options: RubricOptions, model: Any) -> "Task":
 
 def _dry_run(aspect: str, options: RubricOptions, model: Any) -> dict[str, Any]:
     """Counts the single request."""
-    from fcconan.models import Rehearsal
+    from fcconan.models import DryRun
 
-    rehearsal = Rehearsal(model)
+    rehearsal = DryRun(model)
     try:
         _draft(aspect, options, rehearsal)
     except InputError:  # no answer, of course; other errors precede the request

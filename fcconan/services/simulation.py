@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field
 
-from fcconan.data import counted, tier_rule_names
+from fcconan.data import count_noun, tier_rule_names
 from fcconan.errors import InputError
 from fcconan.services.assignment import MOST_RATERS
 from fcconan.services.campaign_folders import (
@@ -24,7 +24,7 @@ from fcconan.services.campaign_folders import (
 from fcconan.services.configuration import option, output
 
 if TYPE_CHECKING:
-    from fcconan.annotation import Behaviour, Behaviours, Campaign, Panel, Role, Truth
+    from fcconan.annotation import AnnotatorModel, AnnotatorModels, Campaign, GroundTruth, Panel, Role
 
 MOST_REPETITIONS = 1_000_000
 TEAMS = (3, 6, 9)
@@ -175,11 +175,11 @@ def simulate(
     return _filled_in(opened, described, rate, Path(out), options)
 
 
-def _described(options: SimulateOptions) -> "Behaviours":
+def _described(options: SimulateOptions) -> "AnnotatorModels":
     """Returns how raters answer: by the file, and by options for all of them."""
-    from fcconan.annotation import Behaviours, read_behaviours
+    from fcconan.annotation import AnnotatorModels, read_annotator_models
 
-    described = Behaviours() if options.annotator_model is None else read_behaviours(options.annotator_model)
+    described = AnnotatorModels() if options.annotator_model is None else read_annotator_models(options.annotator_model)
     everybody = {
         "accuracy": options.accuracy,
         "not_sure": options.not_sure_rate,
@@ -192,35 +192,41 @@ def _described(options: SimulateOptions) -> "Behaviours":
 
 
 def _filled_in(
-    campaign: "Campaign", described: "Behaviours", rate: float, out: Path, options: SimulateOptions
+    campaign: "Campaign", described: "AnnotatorModels", rate: float, out: Path, options: SimulateOptions
 ) -> SimulateResult:
     from fcconan.annotation import (
-        behaviours_of,
+        annotator_models,
+        count_correct,
         derived_seed,
-        draw_truth,
-        filled_in,
-        read_truth,
-        right_shares,
-        sheets,
+        make_sheets,
+        read_ground_truth,
+        sample_ground_truth,
+        simulate_answers,
         write,
     )
 
     check_outside(campaign.folder, out)
-    truth: Truth
-    truth = draw_truth(campaign, positive_rate=rate) if options.truth is None else read_truth(options.truth, campaign)
+    truth: GroundTruth
+    truth = (
+        sample_ground_truth(campaign, positive_rate=rate)
+        if options.truth is None
+        else read_ground_truth(options.truth, campaign)
+    )
     seed = derived_seed(campaign.settings.seed, f"simulate {options.round}", options.seed)
-    found = filled_in(campaign, options.round, behaviours_of(campaign, described), truth, seed=seed)
-    files = sheets(found, options.round, truth)
+    found = simulate_answers(campaign, options.round, annotator_models(campaign, described), truth, seed=seed)
+    files = make_sheets(found, options.round, truth)
     written = write(out, files)
-    rows = right_shares(campaign, found, truth, options.round)
+    rows = count_correct(campaign, found, truth, options.round)
     data = {"round": options.round, "seed": seed, "raters": rows, "files": sorted(files)}
     sheet = out / f"{options.round}-{rows[0]['rater']}.csv"
-    note = f"{counted(len(files) - 1, 'sheet')}, such as {sheet}; the right answers are in {out / 'truth.jsonl'}."
+    note = f"{count_noun(len(files) - 1, 'sheet')}, such as {sheet}; the right answers are in {out / 'truth.jsonl'}."
     return SimulateResult(data, campaign.settings.name, written, out, ((), ()), [note])
 
 
-def _estimated(campaign: "Campaign", described: "Behaviours", rate: float, options: SimulateOptions) -> SimulateResult:
-    from fcconan.annotation import Pace, derived_seed, expected, measured_pace, simulated_pace
+def _estimated(
+    campaign: "Campaign", described: "AnnotatorModels", rate: float, options: SimulateOptions
+) -> SimulateResult:
+    from fcconan.annotation import Pace, derived_seed, measured_pace, simulate_campaigns, simulated_pace
 
     panels, notes = _panels(campaign, described, rate, options)
     seconds = options.seconds_per_unit
@@ -235,7 +241,7 @@ def _estimated(campaign: "Campaign", described: "Behaviours", rate: float, optio
         for overlap in shares:
             if any(share > 0 and raters > number for raters, share in overlap.items()):
                 raise InputError(f"--team-size {number} cannot judge units by {max(overlap)} raters: give larger teams")
-            found = expected(
+            found = simulate_campaigns(
                 campaign, panel, number, overlap, pace, options.pay_per_hour, repetitions=repetitions, seed=seed
             )
             design = {"raters": number, "twice": overlap[2], "thrice": overlap[3], "seconds": pace.seconds}
@@ -256,7 +262,7 @@ def _estimated(campaign: "Campaign", described: "Behaviours", rate: float, optio
 
 
 def _panels(
-    campaign: "Campaign", described: "Behaviours", rate: float, options: SimulateOptions
+    campaign: "Campaign", described: "AnnotatorModels", rate: float, options: SimulateOptions
 ) -> "tuple[dict[int, Panel], list[str]]":
     """Returns the simulated raters by team size, and sentences about them."""
     from fcconan.annotation import Panel
@@ -274,12 +280,12 @@ def _panels(
 
 
 def _people(
-    campaign: "Campaign", described: "Behaviours", role: "Role", size: int
-) -> "tuple[list[Behaviour], list[str]]":
+    campaign: "Campaign", described: "AnnotatorModels", role: "Role", size: int
+) -> "tuple[list[AnnotatorModel], list[str]]":
     """Returns each rater who is known by name once and others up to the size, and a sentence about them."""
-    from fcconan.annotation import check_names, named_raters
+    from fcconan.annotation import check_names, known_raters
 
-    named = named_raters(campaign, described, role)
+    named = known_raters(campaign, described, role)
     found = [described.of(name, role) for name in named] + [described.of("", role)] * (size - len(named))
     for behaviour in found:
         check_names(campaign.task, f"a simulated {role}", behaviour)

@@ -254,7 +254,7 @@ def _people(replies: "Table", sources: Source, ratings: Source | None, options: 
         InputError: There are none.
     """
     from fcconan.data import open_table
-    from fcconan.judging import mean_of_people
+    from fcconan.judging import human_means
 
     if ratings is not None:
         table = open_table("ratings", listed(ratings), locate=dataset_folder)
@@ -263,7 +263,7 @@ def _people(replies: "Table", sources: Source, ratings: Source | None, options: 
     else:
         name = names_of(sources)
         raise InputError(f"{name} is not a dataset folder and has no ratings: give people's ratings with --ratings")
-    return mean_of_people(table, options.aspect, raters=list(options.rater) or None)
+    return human_means(table, options.aspect, raters=list(options.rater) or None)
 
 
 def _range(given: str) -> tuple[float, float] | None:

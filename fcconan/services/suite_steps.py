@@ -22,7 +22,7 @@ from fcconan.generation import (
     with_content_hashes,
     write_replies,
 )
-from fcconan.services.configuration import Configuration, ConfigurationError, Model, message_of
+from fcconan.services.configuration import Configuration, ConfigurationError, Model, error_message
 from fcconan.services.connections import Connection
 from fcconan.services.generated_replies import LONGEST, GenerateResult, generate
 from fcconan.services.judgements import RateOptions, RateResult, rate
@@ -74,7 +74,7 @@ def configured(model: type[Model], kind: str, given: Mapping[str, Any], endpoint
         first = error.error.errors()[0]
         field = str(first["loc"][0]) if first["loc"] else ""
         key = next((each for each, name in names.items() if name == field), field)
-        raise InputError(f"{key}: {message_of(first)}") from error
+        raise InputError(f"{key}: {error_message(first)}") from error
 
 
 Entry = dict[str, Any]
@@ -157,14 +157,14 @@ class SuiteSteps:
 
     def _only_system(self, name: str, made: str, columns: Mapping[str, str] | None) -> str:
         """Returns whose replies a file holds: those of a system of this name, or else of the only one."""
-        from fcconan.data import id_of
+        from fcconan.data import optional_id
         from fcconan.generation import open_split
 
         source, config, split = dataset_part(made)
         if split is None and source.resolve() == self.dataset.resolve():
             split = self.suite.split
         part = open_split(source, config=config, split=split, columns=columns)
-        named = {id_of(row, "system", place): None for place, row in part.rows()}
+        named = {optional_id(row, "system", place): None for place, row in part.rows()}
         found = [each for each in named if each is not None]
         if name in found or not found:
             return name

@@ -167,7 +167,7 @@ def metrics(
         >>> [(row["rater"], row["value"]) for row in result.ratings]
         [('length-words', 5.0)]
     """
-    from fcconan.scoring import OF_REFERENCES, TEXT_METRICS, Novelty, score_systems, summary_rows
+    from fcconan.scoring import REFERENCE_METRICS, TEXT_METRICS, Novelty, score_systems, summary_rows
 
     out = row_target(out)
     wanted = _named(options.metric, has_training=novelty_against is not None)
@@ -177,7 +177,7 @@ def metrics(
     has_references = any(row["references"] for row in rows)
     chosen: list[str | Metric] = [*wanted, *_models(options), *_questions(options)]
     if not chosen and not options.metric:
-        chosen += [name for name in TEXT_METRICS if has_references or name not in OF_REFERENCES]
+        chosen += [name for name in TEXT_METRICS if has_references or name not in REFERENCE_METRICS]
     if novelty_against is not None:
         chosen.append(Novelty(_training_texts(novelty_against)))
     if is_portion := options.portion.count > 1:

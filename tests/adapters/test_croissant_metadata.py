@@ -86,7 +86,7 @@ def test_a_licence_without_an_address_is_given_in_words(demo: Path, tmp_path: Pa
     (tmp_path / "manifest.json").write_text(json.dumps(manifest | one), encoding="utf-8")
     card = (tmp_path / "README.md").read_text(encoding="utf-8")
     (tmp_path / "README.md").write_text(card.replace("license: apache-2.0", "license: other"), encoding="utf-8")
-    assert croissant(tmp_path)["license"] == "Apache-2.0, as the package."
+    assert croissant(tmp_path)["license"] == "Apache-2.0, like the package."
 
 
 @pytest.mark.parametrize("card", [b"---\nlicense: [\n---\n", b"# None", b"\xff"])

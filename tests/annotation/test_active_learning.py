@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from benchmarks.queue_replay import needed, needed_at_random, replay
-from fcconan.annotation.active_learning.features import Positive, labels_of, problem_of, read_positive, read_scores
+from fcconan.annotation.active_learning.features import Positive, build_problem, labels_of, read_positive, read_scores
 from fcconan.annotation.active_learning.model import (
     CONSTANT,
     NOISE,
@@ -29,7 +29,7 @@ from fcconan.annotation.active_learning.model import (
     promising,
     standardised,
 )
-from fcconan.annotation.active_learning.queue import FILE, Batch, Queue, queue_summary, step
+from fcconan.annotation.active_learning.queue import FILE, Batch, Queue, make_batch, queue_summary
 from fcconan.annotation.active_learning.stopping import AGAINST_FEWER, AGAINST_MORE, Draw, Estimate, decide, estimate
 from fcconan.annotation.campaigns import (
     LABEL,
@@ -96,7 +96,7 @@ def _said(unit_id: str, positive: Sequence[str], skipped: Sequence[str]) -> str 
 
 def make(campaign: Campaign, positive: Positive = FITTING, **settings: Any) -> tuple[Queue, Batch | None]:
     queue = Queue(campaign, positive)
-    return queue, step(campaign, queue, problem_of(campaign, [], "tfidf"), seed=3, **settings)
+    return queue, make_batch(campaign, queue, build_problem(campaign, [], "tfidf"), seed=3, **settings)
 
 
 def test_likeness_falls_with_the_cosine_of_centred_vectors() -> None:
@@ -327,7 +327,7 @@ def test_a_replay_ends_when_enough_is_found_and_beats_chance() -> None:
 def test_judgements_are_counted_up_to_the_last_positive_that_is_wanted() -> None:
     positive = np.array([True, False, True, False, True])
     assert [needed([1, 0, 3, 2, 4], positive, share) for share in (0.3, 0.5, 0.9)] == [2, 4, 5]
-    with pytest.raises(InputError, match="3 positives are wanted and 1 were found"):
+    with pytest.raises(InputError, match="the order has 1 positives; expected 3: replay for longer"):
         needed([1, 0], positive, 1.0)
     # One positive among three stands in place 1, 2 or 3; the first of two of three, in 1, 1 or 2.
     assert needed_at_random(3, 1, 1.0) == 2
@@ -443,7 +443,7 @@ def test_the_queue_estimates_what_its_replay_does(tmp_path: Path, monkeypatch: p
     campaign = pair_campaign(tmp_path / "c")
     items = [unit_id for unit_id, unit in campaign.units().items() if unit.role == "item"]
     positive = [unit_id for unit_id in items if unit_id.endswith(("cn-0", "cn-3"))]
-    problem = problem_of(campaign, [], "tfidf")
+    problem = build_problem(campaign, [], "tfidf")
     made: list[Choice] = []
 
     def recorded(*given: Any, **settings: Any) -> Choice:
@@ -453,7 +453,7 @@ def test_the_queue_estimates_what_its_replay_does(tmp_path: Path, monkeypatch: p
     monkeypatch.setattr("fcconan.annotation.active_learning.queue.choose", recorded)
     found = []
     for number in (1, 2, 3, 4):
-        step(campaign, Queue(campaign, FITTING), problem, size=5, random_share=0.8, seed=3)
+        make_batch(campaign, Queue(campaign, FITTING), problem, size=5, random_share=0.8, seed=3)
         answer(campaign, f"queue-{number}", positive)
         found.append(Queue(campaign, FITTING).estimate(0.95))
     assert max(sum(items[place] in positive for place in choice.drawn[:-1]) for choice in made) >= 2
@@ -616,7 +616,7 @@ def reply_campaign(folder: Path, task: str) -> Campaign:
 def test_replies_are_queued_by_their_grades(tmp_path: Path) -> None:
     campaign = reply_campaign(tmp_path / "c", "cseval")
     positive = read_positive("relevance>=4", campaign.task)
-    problem = problem_of(campaign, [], "tfidf")
+    problem = build_problem(campaign, [], "tfidf")
     assert problem.rows.tolist() == [0, 0, 1, 1, 2, 2, 3, 3, 4, 4]
     assert problem.columns.tolist() == [0, 1] * 5
     assert problem.column_likeness.tolist() == [[1, 0], [0, 1]]
@@ -637,7 +637,7 @@ def test_comparisons_are_queued_and_some_shown_the_other_way_round(tmp_path: Pat
     make(campaign, Positive(LABEL, label="a"), size=5)
     sides = [each.swapped for each in campaign.assignments("queue-1")]
     assert len(sides) == 5 and set(sides) == {True, False}
-    assert problem_of(campaign, [], "tfidf").columns.tolist() == [0] * 5
+    assert build_problem(campaign, [], "tfidf").columns.tolist() == [0] * 5
 
 
 UNITS = {unit: Unit(unit, hs_id=unit.split(":")[0], cn_id=unit.split(":")[1]) for unit in ("h:c", "h:d", "i:c", "i:d")}

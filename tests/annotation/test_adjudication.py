@@ -8,9 +8,17 @@ from pathlib import Path
 
 import pytest
 
-from fcconan.annotation.adjudication import DISCARDED, LABELLED, REASONS, adjudicate, counts_of, final_labels, resolve
+from fcconan.annotation.adjudication import (
+    DISCARDED,
+    LABELLED,
+    REASONS,
+    adjudicate,
+    count_outcomes,
+    final_labels,
+    resolve,
+)
 from fcconan.annotation.campaigns import Answer, Assignment, Decision, Unit
-from fcconan.annotation.disagreements import conflict_rows, merged, read_conflicts, write_conflicts
+from fcconan.annotation.disagreements import conflict_rows, merge_decisions, read_conflicts, write_conflicts
 from fcconan.annotation.tools.csv_sheets import as_csv
 from fcconan.data.files import read_rows
 from fcconan.errors import InputError
@@ -83,7 +91,7 @@ def test_every_unit_is_decided_discarded_or_waiting(tmp_path: Path) -> None:
     assert outcome.waiting == ["hs-6:cn-6"]
     assert outcome.not_assigned == ["hs-7:cn-7"]
     assert outcome.conflicts == outcome.open_conflicts == ["hs-3:cn-3"]
-    counts = counts_of(outcome)
+    counts = count_outcomes(outcome)
     assert counts["labels"] == {YES: 3, NO: 1}
     assert {reason: n for reason, n in counts["decided"].items() if n} == {"single": 1, "unanimous": 3}
     assert {reason: n for reason, n in counts["discarded"].items() if n} == {"no_majority": 1}
@@ -325,10 +333,10 @@ def test_another_persons_decision_is_replaced_only_if_asked() -> None:
     with pytest.raises(
         InputError, match=r"1 units have other decisions already, the first is u-2 \(not_appropriate by ch"
     ):
-        merged(old, new)
-    assert merged(old, new, changes=True) == new
-    assert merged(old, new[:1]) == old
-    assert merged([], new) == new
+        merge_decisions(old, new)
+    assert merge_decisions(old, new, changes=True) == new
+    assert merge_decisions(old, new[:1]) == old
+    assert merge_decisions([], new) == new
 
 
 def test_whose_decisions_are_can_be_corrected(tmp_path: Path, run_cli: RunCli) -> None:

@@ -4,7 +4,7 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
-from fcconan.annotation.adjudication import adjudicate, counts_of
+from fcconan.annotation.adjudication import adjudicate, count_outcomes
 from fcconan.annotation.campaigns import Decision
 from tests.annotation.answered import NO, SURE, YES, labelled, say
 
@@ -31,12 +31,12 @@ def test_votes_that_changed_since_a_person_decided_are_counted(tmp_path: Path) -
         campaign.write("decisions.jsonl", later.decisions)
         assert later.decisions[:2] == PERSONS
         assert later.other_votes == [FIRST]
-        assert counts_of(later)["other_votes"] == 1
+        assert count_outcomes(later)["other_votes"] == 1
     assert later.needless == []
     # Who decides anew decides on the votes as they are.
     anew = adjudicate(campaign, persons=[Decision(FIRST, NO, "chair", "person"), later.decisions[1]])
     assert (anew.decisions[0].votes, anew.other_votes) == (f"{YES} {SURE}", [])
-    assert counts_of(None)["other_votes"] == 0
+    assert count_outcomes(None)["other_votes"] == 0
 
 
 def test_votes_that_two_raters_exchange_are_the_same_votes(tmp_path: Path) -> None:

@@ -12,8 +12,8 @@ from fcconan.annotation.assignment.assignments import (
     block_names,
     derived_seed,
     distribute,
+    measure_balance,
     numbers,
-    spread_of,
 )
 from fcconan.annotation.assignment.sequence import Sessions, in_order, sides
 from fcconan.annotation.campaigns import Assignment, Campaign, Rater, Settings, Unit, create
@@ -60,7 +60,7 @@ def test_shares_above_one_are_refused() -> None:
 
 def test_single_units_are_spread_to_the_unit_and_over_all_pairs_of_raters() -> None:
     found = assign_units(PAIRS, NINE, overlap={2: 0.2, 3: 0.05}, seed=1)
-    spread = spread_of(judged_by(found))
+    spread = measure_balance(judged_by(found))
     assert spread.by_raters == {1: 300, 2: 80, 3: 20}
     assert spread.judgements == 520
     assert (spread.least, spread.most) == (57, 58)  # 520 = 9 * 57 + 7
@@ -117,7 +117,7 @@ def test_whole_blocks_overlap_and_follow_each_other() -> None:
 def test_scattered_overlap_is_exact_and_evens_the_loads_of_blocks_out() -> None:
     who = distribute(PAIRS, NINE, overlap={2: 0.2, 3: 0.05}, seed=5, blocks="cn", scatter=True)
     judged = {rater: [unit for unit, raters in who.items() if rater in raters] for rater in NINE}
-    spread = spread_of(judged)
+    spread = measure_balance(judged)
     assert spread.by_raters == {1: 300, 2: 80, 3: 20}
     assert (spread.least, spread.most, spread.sharing) == (57, 58, 36)
     # One rater has every whole block, and every block has as many units that others judge, too.
@@ -130,7 +130,7 @@ def test_scattered_overlap_is_exact_and_evens_the_loads_of_blocks_out() -> None:
 
 def test_blocks_of_an_hs_without_overlap_are_shared_out_evenly() -> None:
     found = assign_units(PAIRS, NINE[:5], seed=6, blocks="hs")
-    spread = spread_of(judged_by(found))
+    spread = measure_balance(judged_by(found))
     assert (spread.least, spread.most, spread.sharing, spread.connected) == (80, 80, 0, False)
 
 

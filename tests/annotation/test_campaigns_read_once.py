@@ -10,14 +10,14 @@ import pytest
 from fcconan.annotation.adjudication import adjudicate
 from fcconan.annotation.assignment.reassignment import reassign
 from fcconan.annotation.assignment.validators import plan_validation, write_plan
-from fcconan.annotation.attention import checks
+from fcconan.annotation.attention import attention_checks
 from fcconan.annotation.campaigns import LABEL, VALIDATION, Answer, Campaign
-from fcconan.annotation.quality import disputed_units, rated
-from fcconan.annotation.simulation.raters import Behaviour
-from fcconan.annotation.simulation.sheets import draw_truth, filled_in
+from fcconan.annotation.quality import disputed_units, reliability_data
+from fcconan.annotation.simulation.raters import AnnotatorModel
+from fcconan.annotation.simulation.sheets import sample_ground_truth, simulate_answers
 from fcconan.annotation.tools import exchange
 from fcconan.annotation.validation import validation_summary
-from fcconan.annotation.votes import votes_of
+from fcconan.annotation.votes import current_votes
 from fcconan.data.files import read_rows
 from tests.annotation.answered import labelled
 
@@ -30,12 +30,14 @@ STEPS: dict[str, Callable[[Campaign], Any]] = {
     "adjudicate": lambda it: adjudicate(it, rounds=everything(it)),
     "plan": lambda it: plan_validation(it, twice=1.0),
     "summary": lambda it: validation_summary(it, resamples=0),
-    "checks": lambda it: checks(it, everything(it), permutations=9),
-    "rated": lambda it: rated(it, votes_of(it, everything(it))),
-    "disputed": lambda it: disputed_units(it, votes_of(it, everything(it))),
+    "checks": lambda it: attention_checks(it, everything(it), permutations=9),
+    "rated": lambda it: reliability_data(it, current_votes(it, everything(it))),
+    "disputed": lambda it: disputed_units(it, current_votes(it, everything(it))),
     "reassign": lambda it: reassign(it, "main", relieve=True),
     "export": lambda it: exchange.export(it, "csv"),
-    "simulate": lambda it: filled_in(it, "main", dict.fromkeys(it.raters(), Behaviour()), draw_truth(it), seed=0),
+    "simulate": lambda it: simulate_answers(
+        it, "main", dict.fromkeys(it.raters(), AnnotatorModel()), sample_ground_truth(it), seed=0
+    ),
 }
 
 

@@ -17,14 +17,14 @@ from fcconan.annotation.campaigns import Settings, Unit, create
 from fcconan.annotation.pair_scoring import scores as product
 from fcconan.annotation.pair_scoring.lists import Lists, read_lists
 from fcconan.annotation.pair_scoring.scorers import (
-    Asking,
     JudgeScorer,
+    RequestSettings,
     SystemScorer,
     TfIdfScorer,
     VectorScorer,
-    named,
+    make_scorer,
 )
-from fcconan.annotation.pair_scoring.scores import PLAN_NAME, Selection, plan, scoring_summary
+from fcconan.annotation.pair_scoring.scores import PLAN_NAME, PairSelection, plan_scoring, scoring_summary
 from fcconan.data.ids import make_hs_id
 from fcconan.errors import InputError
 from fcconan.judging.tasks import load_task
@@ -82,7 +82,9 @@ def keys(ids: Sequence[str]) -> dict[str, str]:
 
 
 def by_hand(folder: Path, **options: Any) -> list[tuple[str, str, float]]:
-    work, shards = plan(keys(["h1", "h2"]), keys(["c1", "c2", "c3", "c4"]), VectorScorer(ByHand()), folder, **options)
+    work, shards = plan_scoring(
+        keys(["h1", "h2"]), keys(["c1", "c2", "c3", "c4"]), VectorScorer(ByHand()), folder, **options
+    )
     run_shards(work, shards)
     return [row[1:4] for row in rows_in(folder)]
 
@@ -121,16 +123,16 @@ def test_shards_hold_whole_hs(tmp_path: Path, rows_per_shard: int | None, number
 @pytest.mark.parametrize(
     ("selection", "kept"),
     [
-        (Selection(), list(PRODUCTS)),
-        (Selection(top=1), [("h1", "c1"), ("h2", "c1")]),  # ties in the order of the CNs
-        (Selection(top=3), [("h1", "c1"), ("h1", "c4"), ("h1", "c2"), ("h2", "c1"), ("h2", "c2"), ("h2", "c4")]),
-        (Selection(at_least=0.5), [("h1", "c1"), ("h1", "c4"), ("h2", "c1"), ("h2", "c2"), ("h2", "c4")]),
-        (Selection(top=2, at_least=1), [("h1", "c1"), ("h1", "c4")]),
-        (Selection(at_least=2), []),
+        (PairSelection(), list(PRODUCTS)),
+        (PairSelection(top=1), [("h1", "c1"), ("h2", "c1")]),  # ties in the order of the CNs
+        (PairSelection(top=3), [("h1", "c1"), ("h1", "c4"), ("h1", "c2"), ("h2", "c1"), ("h2", "c2"), ("h2", "c4")]),
+        (PairSelection(at_least=0.5), [("h1", "c1"), ("h1", "c4"), ("h2", "c1"), ("h2", "c2"), ("h2", "c4")]),
+        (PairSelection(top=2, at_least=1), [("h1", "c1"), ("h1", "c4")]),
+        (PairSelection(at_least=2), []),
     ],
 )
 def test_what_is_kept_does_not_depend_on_what_is_held_at_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, selection: Selection, kept: list[tuple[str, str]], at_once: int
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, selection: PairSelection, kept: list[tuple[str, str]], at_once: int
 ) -> None:
     monkeypatch.setattr(product, "ROWS_AT_ONCE", at_once)
     rows = by_hand(tmp_path / "scores", selection=selection, rows_per_shard=8)
@@ -145,11 +147,11 @@ def test_ties_of_many_cns_stay_in_their_order() -> None:
     scores = np.tile(np.array([0.5, 1.0, 0.5], dtype=np.float32), 100)
     best = [1 + 3 * at for at in range(100)]
     rest = [at for at in range(300) if at % 3 != 1]
-    assert Selection(top=180).of(scores).tolist() == best + rest[:80]
+    assert PairSelection(top=180).of(scores).tolist() == best + rest[:80]
 
 
 def test_tfidf_scores_are_the_cosines_that_the_benchmark_ranks_by(tmp_path: Path) -> None:
-    work, shards = plan(HS, CN, named("tfidf"), tmp_path / "scores")
+    work, shards = plan_scoring(HS, CN, make_scorer("tfidf"), tmp_path / "scores")
     run_shards(work, shards)
     found = {(hs, cn): score for _, hs, cn, score in rows_in(tmp_path / "scores")}
     vectoriser = TfidfVectorizer().fit(CN.values())
@@ -162,16 +164,16 @@ def test_tfidf_scores_are_the_cosines_that_the_benchmark_ranks_by(tmp_path: Path
 
 
 def test_a_system_scores_as_it_ranks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    scorer = named("bm25-fast")
+    scorer = make_scorer("bm25-fast")
     assert isinstance(scorer, SystemScorer)
-    from fcconan.retrieval.suites import Maker, load_suite
+    from fcconan.retrieval.suites import SystemFactory, load_suite
 
-    ranked = Maker(load_suite(), ()).make("bm25-fast").rank(HS, CN, 4)
+    ranked = SystemFactory(load_suite(), ()).make("bm25-fast").rank(HS, CN, 4)
     expected = {(hs, cn): score for hs, row in ranked.items() for cn, score in row}
     for at_once in (2, 100):  # the weights of words come from the whole list all the same
         monkeypatch.setattr(product, "ROWS_AT_ONCE", at_once)
         folder = tmp_path / str(at_once)
-        run_shards(*plan(HS, CN, scorer, folder))
+        run_shards(*plan_scoring(HS, CN, scorer, folder))
         assert {(hs, cn): score for _, hs, cn, score, _ in rows_in(folder)} == pytest.approx(expected)
     assert max(expected.values()) > 0
 
@@ -181,7 +183,7 @@ def test_pairs_without_a_score_are_kept_with_the_reason_and_counted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at_once: int
 ) -> None:
     monkeypatch.setattr(product, "ROWS_AT_ONCE", at_once)
-    work, shards = plan(HS, CN, named(f"{__name__}:Half"), tmp_path / "all")
+    work, shards = plan_scoring(HS, CN, make_scorer(f"{__name__}:Half"), tmp_path / "all")
     run_shards(work, shards)
     scored = {(hs, cn): (score, reason) for _, hs, cn, score, reason in rows_in(tmp_path / "all")}
     assert list(scored) == [(hs, cn) for hs in HS for cn in CN]
@@ -191,7 +193,9 @@ def test_pairs_without_a_score_are_kept_with_the_reason_and_counted(
     counts = {"hs": 3, "pairs": 12, "shards": 1, "finished": 1, "rows": 12, "missing": 8, "lowest": 2.0, "highest": 4.0}
     assert scoring_summary(work, shards) == counts
 
-    work, shards = plan(HS, CN, named(f"{__name__}:Half"), tmp_path / "best", selection=Selection(top=1))
+    work, shards = plan_scoring(
+        HS, CN, make_scorer(f"{__name__}:Half"), tmp_path / "best", selection=PairSelection(top=1)
+    )
     run_shards(work, shards)
     kept = [(hs, cn, score) for _, hs, cn, score, _ in rows_in(tmp_path / "best") if score is not None]
     assert kept == [("h1", "c4", 4.0), ("h3", "c4", 4.0)]
@@ -199,10 +203,10 @@ def test_pairs_without_a_score_are_kept_with_the_reason_and_counted(
 
 
 def test_portions_write_together_what_one_process_writes(tmp_path: Path) -> None:
-    whole, shards = plan(HS, CN, TfIdfScorer(), tmp_path / "whole", rows_per_shard=4)
+    whole, shards = plan_scoring(HS, CN, TfIdfScorer(), tmp_path / "whole", rows_per_shard=4)
     run_shards(whole, shards)
     for number in (2, 1):
-        part, shards = plan(HS, CN, TfIdfScorer(), tmp_path / "portions", rows_per_shard=4)
+        part, shards = plan_scoring(HS, CN, TfIdfScorer(), tmp_path / "portions", rows_per_shard=4)
         run_shards(part, Portion(number, 2).select(shards))
         assert len(shard_bytes(tmp_path / "portions")) == {2: 1, 1: 3}[number]
     assert shard_bytes(tmp_path / "portions") == shard_bytes(tmp_path / "whole")
@@ -212,13 +216,13 @@ def test_portions_write_together_what_one_process_writes(tmp_path: Path) -> None
 
 def test_a_second_run_goes_on_where_shards_are_missing_or_torn(tmp_path: Path) -> None:
     folder = tmp_path / "scores"
-    work, shards = plan(HS, CN, TfIdfScorer(), folder, rows_per_shard=4)
+    work, shards = plan_scoring(HS, CN, TfIdfScorer(), folder, rows_per_shard=4)
     run_shards(work, shards)
     before = shard_bytes(folder)
     (folder / shards[0].name).unlink()
     (folder / shards[2].name).write_bytes(before[shards[2].name][:-7])
     assert scoring_summary(work, shards)["finished"] == 1
-    work, shards = plan(HS, CN, TfIdfScorer(), folder, rows_per_shard=4)
+    work, shards = plan_scoring(HS, CN, TfIdfScorer(), folder, rows_per_shard=4)
     told: list[tuple[int, int]] = []
     run_shards(work, shards, progress=lambda *counts: told.append(counts))
     assert told == [(1, 3), (2, 3), (3, 3)]
@@ -228,7 +232,7 @@ def test_a_second_run_goes_on_where_shards_are_missing_or_torn(tmp_path: Path) -
 def test_no_flipped_bit_in_the_folder_changes_a_score(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = tmp_path / "scores"
     inputs: dict[str, Any] = {"hs": HS, "cn": CN, "scorer": TfIdfScorer(), "folder": folder, "rows_per_shard": 4}
-    run_shards(*plan(**inputs))
+    run_shards(*plan_scoring(**inputs))
     before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
     kinds = {path.relative_to(folder).parts[0].partition("-")[0] for path in before}
     assert kinds == {PLAN_NAME, "_prepared", "_checkpoints", "part"}
@@ -239,7 +243,7 @@ def test_no_flipped_bit_in_the_folder_changes_a_score(tmp_path: Path, capsys: py
             damaged = bytearray(content)
             damaged[bit // 8] ^= 1 << bit % 8
             path.write_bytes(damaged)
-            run_shards(*plan(**inputs))
+            run_shards(*plan_scoring(**inputs))
             said = capsys.readouterr().err
             if path.name == f"{PLAN_NAME}.json":  # the checkpoint of a plan is read only where the plan is damaged
                 path.write_bytes(content)
@@ -251,10 +255,10 @@ def test_no_flipped_bit_in_the_folder_changes_a_score(tmp_path: Path, capsys: py
 def test_a_shard_of_another_place_or_plan_is_computed_again(tmp_path: Path) -> None:
     inputs: dict[str, Any] = {"cn": CN, "scorer": TfIdfScorer(), "rows_per_shard": 4}
     folder, other = tmp_path / "scores", tmp_path / "other"
-    work, shards = plan(HS, folder=folder, **inputs)
+    work, shards = plan_scoring(HS, folder=folder, **inputs)
     run_shards(work, shards)
     before = shard_bytes(folder)
-    run_shards(*plan({key: f"{text} So." for key, text in HS.items()}, folder=other, **inputs))
+    run_shards(*plan_scoring({key: f"{text} So." for key, text in HS.items()}, folder=other, **inputs))
     one, two, three = (shard.name for shard in shards)
     for name in (one, f"_checkpoints/{one}.json"):
         (folder / name).write_bytes((folder / name.replace(one, two)).read_bytes())
@@ -266,10 +270,10 @@ def test_a_shard_of_another_place_or_plan_is_computed_again(tmp_path: Path) -> N
 
 
 def test_what_was_prepared_for_another_plan_is_not_used(tmp_path: Path) -> None:
-    plan(HS, dict(zip(CN, reversed(CN.values()), strict=True)), TfIdfScorer(), tmp_path / "scores")
+    plan_scoring(HS, dict(zip(CN, reversed(CN.values()), strict=True)), TfIdfScorer(), tmp_path / "scores")
     (tmp_path / "scores" / PLAN_NAME).unlink()
-    run_shards(*plan(HS, CN, TfIdfScorer(), tmp_path / "scores"))
-    run_shards(*plan(HS, CN, TfIdfScorer(), tmp_path / "fresh"))
+    run_shards(*plan_scoring(HS, CN, TfIdfScorer(), tmp_path / "scores"))
+    run_shards(*plan_scoring(HS, CN, TfIdfScorer(), tmp_path / "fresh"))
     assert shard_bytes(tmp_path / "scores") == shard_bytes(tmp_path / "fresh")
 
 
@@ -279,21 +283,21 @@ def test_what_was_prepared_for_another_plan_is_not_used(tmp_path: Path) -> None:
         ({"hs": {**HS, "h4": "The Dravene sing too loud."}}, "hs_count 3 instead of 4"),
         ({"cn": {**CN, "c4": "Ask them."}}, "cn_digest"),
         ({"scorer": TfIdfScorer({"lowercase": False})}, "another scorer"),
-        ({"selection": Selection(top=2)}, "top None instead of 2"),
+        ({"selection": PairSelection(top=2)}, "top None instead of 2"),
         ({"rows_per_shard": 8}, "hs_per_shard 1 instead of 2"),
     ],
 )
 def test_a_folder_of_other_inputs_is_refused(tmp_path: Path, changed: dict[str, Any], named_as: str) -> None:
     inputs: dict[str, Any] = {"hs": HS, "cn": CN, "scorer": TfIdfScorer(), "folder": tmp_path, "rows_per_shard": 4}
-    plan(**inputs)
+    plan_scoring(**inputs)
     with pytest.raises(InputError, match=f"plan of another scoring.*{named_as}"):
-        plan(**{**inputs, **changed})
+        plan_scoring(**{**inputs, **changed})
 
 
 def test_a_worker_that_sees_another_folder_or_has_other_versions_writes_nothing(tmp_path: Path) -> None:
     from dataclasses import replace
 
-    work, shards = plan(HS, CN, TfIdfScorer(), tmp_path / "scores")
+    work, shards = plan_scoring(HS, CN, TfIdfScorer(), tmp_path / "scores")
     with pytest.raises(InputError, match=r"a worker finds no _scoring\.json of this job"):
         run_shards(replace(work, plan_digest="0" * 64), shards)
     other = (("fcconan", "0.0.0"), *work.versions[1:])
@@ -312,12 +316,12 @@ def test_a_worker_that_sees_another_folder_or_has_other_versions_writes_nothing(
 )
 def test_scorers_that_are_none_are_refused(scorer: str, said: str) -> None:
     with pytest.raises(InputError, match=said):
-        named(scorer)
+        make_scorer(scorer)
 
 
 def test_an_empty_list_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no CN ids"):
-        plan(HS, {}, TfIdfScorer(), tmp_path / "scores")
+        plan_scoring(HS, {}, TfIdfScorer(), tmp_path / "scores")
 
 
 def relevance() -> Any:
@@ -333,7 +337,7 @@ def test_a_judge_at_an_endpoint_is_asked_about_every_pair_once(
     with Server(judge) as server:
         scorer = JudgeScorer(relevance(), "stub", base_url=server.url)
         for _ in range(2):
-            work, shards = plan(HS, CN, scorer, tmp_path / "scores", rows_per_shard=4)
+            work, shards = plan_scoring(HS, CN, scorer, tmp_path / "scores", rows_per_shard=4)
             with open_workers(jobs) as workers:
                 run_shards(work, shards, workers)
         assert len(server.requests) == 12
@@ -350,8 +354,8 @@ def test_answers_that_were_paid_for_outlive_a_shard_that_failed(
     use_key(monkeypatch)
     with Server(lambda body, number: error(500) if number == 2 else judge(body, number)) as server:
         scorer = JudgeScorer(relevance(), "stub", base_url=server.url)
-        asking = Asking(concurrency=1, retries=0)
-        work, shards = plan({"h1": HS["h1"]}, CN, scorer, tmp_path / "scores", asking=asking)
+        asking = RequestSettings(concurrency=1, retries=0)
+        work, shards = plan_scoring({"h1": HS["h1"]}, CN, scorer, tmp_path / "scores", asking=asking)
         with pytest.raises(InputError, match=r"^1 requests had no answer: run the same command again"):
             run_shards(work, shards)
         assert shard_bytes(tmp_path / "scores") == {}
@@ -412,7 +416,7 @@ def test_labels_of_a_judge_are_shares_and_what_it_does_not_say_is_missing(
 
     with Server(labels) as server:
         scorer = JudgeScorer(load_task("appropriateness"), "stub", base_url=server.url)
-        run_shards(*plan({"h1": HS["h1"]}, CN, scorer, tmp_path / "scores"))
+        run_shards(*plan_scoring({"h1": HS["h1"]}, CN, scorer, tmp_path / "scores"))
     rows = rows_in(tmp_path / "scores")
     assert [row[3] for row in rows] == [0.0, 0.5, 1.0, None]
     assert [row[4] is None for row in rows] == [True, True, True, False]

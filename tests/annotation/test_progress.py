@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from fcconan.annotation import Campaign, progress_of
+from fcconan.annotation import Campaign, campaign_progress
 from fcconan.annotation.campaigns import LABEL, VALIDATION, Answer, Assignment, Decision, Rater, Unit, create
 from fcconan.annotation.tools.task_view import VERDICT
 from fcconan.errors import InputError
@@ -17,7 +17,7 @@ from tests.conftest import RunCli
 
 def _next(campaign: Campaign) -> str:
     """The next command without the program and the folder."""
-    command = progress_of(campaign).next.command
+    command = campaign_progress(campaign).next.command
     assert f" {campaign.folder}" in command
     return command.removeprefix("fcconan annotate ").replace(f" {campaign.folder}", "")
 
@@ -69,14 +69,14 @@ def test_the_next_command_leads_from_an_empty_campaign_to_its_release(tmp_path: 
     assert _next(campaign) == "adjudicate"
     run_cli("annotate", "adjudicate", campaign.folder)
     assert _next(campaign) == "tier --out FOLDER"  # there is no validator
-    assert progress_of(campaign).next.reason == "all answers are in, and nothing is validated"
+    assert campaign_progress(campaign).next.reason == "all answers are in, and nothing is validated"
     campaign.write("raters.jsonl", [*people, Rater("ostrun-1", "validator")])
     assert _next(campaign) == "validate"
     run_cli("annotate", "validate", campaign.folder)
     assert _next(campaign) == "export --round validation --out FOLDER"
     add_answers(campaign, *(Answer(VALIDATION, "ostrun-1", each, VERDICT, "agree") for each in units))
     assert _next(campaign) == "tier --out FOLDER"
-    assert progress_of(campaign).units["confirmed"] == 4
+    assert campaign_progress(campaign).units["confirmed"] == 4
     changed = campaign.decisions() | {first: Decision(first, "not_appropriate", "chair", "person")}
     campaign.write("decisions.jsonl", changed.values())
     assert _next(campaign) == "validate --extend"
@@ -93,22 +93,22 @@ def test_open_units_have_an_alternative_where_the_campaign_can_continue(tmp_path
     run_cli("annotate", "validate", folder)
     say(campaign, "rater-1", 3, None)
     run_cli("annotate", "adjudicate", folder)
-    found = progress_of(campaign)
+    found = campaign_progress(campaign)
     assert (found.next.reason, found.next.alternative) == ("2 units of the round validation need answers", None)
     add_answers(campaign, Answer(VALIDATION, "v1", "hs-1:cn-1", VERDICT, "agree"))
-    found = progress_of(campaign)
+    found = campaign_progress(campaign)
     assert found.next.reason == "1 unit of the round validation is open: v1 (1)"
     assert found.next.alternative == f"fcconan annotate tier {folder} --out FOLDER"
 
 
 def test_the_qualification_test_and_skipped_rounds_have_no_alternative(tmp_path: Path) -> None:
     campaign = labelled(tmp_path / "c", "-?")
-    found = progress_of(campaign)
+    found = campaign_progress(campaign)
     assert (found.next.reason, found.next.alternative) == ("1 unit of the round main is open: rater-1 (1)", None)
     (campaign.folder / "rounds" / "main.jsonl").rename(campaign.folder / "rounds" / "qualification.jsonl")
     campaign.write("answers.jsonl", [])
     say(campaign, "rater-1", 1, "appropriate", round_name="qualification")
-    found = progress_of(campaign)
+    found = campaign_progress(campaign)
     assert found.next.reason == "1 unit of the round qualification is open: rater-1 (1)"
     assert found.next.alternative is None
 
@@ -131,7 +131,7 @@ def test_invited_raters_take_the_qualification_test_first(tmp_path: Path, run_cl
 
 def test_grades_need_no_adjudication_and_rounds_are_named(tmp_path: Path) -> None:
     campaign = campaign_of(tmp_path / "c", reply_units(2), {"rater-1": [3.0, 4.0]}, task="cseval", validators=["v1"])
-    assert (progress_of(campaign).units["labelled"], _next(campaign)) == (2, "validate")
+    assert (campaign_progress(campaign).units["labelled"], _next(campaign)) == (2, "validate")
     campaign.write("rounds/shared.jsonl", [Assignment("rater-1", "re-1", 1)])
     add_answers(campaign, *(Answer("shared", "rater-1", "re-1", aspect, 5.0) for aspect in campaign.aspects))
     assert _next(campaign) == "validate --round main --round shared"

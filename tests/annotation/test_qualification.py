@@ -4,8 +4,8 @@ from pathlib import Path
 import pytest
 
 from fcconan.annotation.campaigns import Answer, Campaign, Rater, Settings, Unit, create
-from fcconan.annotation.qualification import join, leave, marked, qualify, quiz_round
-from fcconan.annotation.simulation.forecast import Pace, effort, measured_pace
+from fcconan.annotation.qualification import assign_qualification, join, leave, marked, qualify
+from fcconan.annotation.simulation.forecast import Pace, estimate_effort, measured_pace
 from fcconan.errors import InputError
 from fcconan.judging.tasks import load_task
 from tests.conftest import RunCli
@@ -41,29 +41,29 @@ def answered(campaign: Campaign, rater: str, right: int, wrong: int = 0, skipped
 def test_the_quiz_goes_to_who_is_invited_and_to_who_is_invited_later(tmp_path: Path) -> None:
     campaign = started(tmp_path, "rater-1", "rater-2")
     campaign.write("raters.jsonl", [*campaign.raters().values(), Rater("rater-3")])
-    first = quiz_round(campaign, session_size=4)
+    first = assign_qualification(campaign, session_size=4)
     assert {each.rater for each in first} == {"rater-1", "rater-2"}
     theirs = [each for each in first if each.rater == "rater-1"]
     assert {each.unit_id for each in theirs} == {unit.unit_id for unit in QUIZ}
     assert [each.session for each in theirs] == [1] * 4 + [2] * 3 + [3] * 3
     assert [each.unit_id for each in theirs] != [each.unit_id for each in first if each.rater == "rater-2"]
     campaign.write("raters.jsonl", [*campaign.raters().values(), Rater("rater-4", state="invited")])
-    later = quiz_round(campaign)
+    later = assign_qualification(campaign)
     assert later[:20] == first
     assert {each.rater for each in later[20:]} == {"rater-4"}
-    assert quiz_round(campaign) == later == campaign.assignments("qualification")
+    assert assign_qualification(campaign) == later == campaign.assignments("qualification")
 
 
 def test_without_a_quiz_or_anybody_invited_there_is_nothing_to_assign(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="has no qualification test: give one to"):
-        quiz_round(started(tmp_path, "rater-1", units=[]))
+        assign_qualification(started(tmp_path, "rater-1", units=[]))
     with pytest.raises(InputError, match="has no invited rater"):
-        quiz_round(started(tmp_path / "other"))
+        assign_qualification(started(tmp_path / "other"))
 
 
 def test_the_pass_mark_decides_when_everything_is_answered(tmp_path: Path) -> None:
     campaign = started(tmp_path, "rater-1", "rater-2", "rater-3", "rater-4")
-    quiz_round(campaign)
+    assign_qualification(campaign)
     answered(campaign, "rater-1", 8, wrong=2)
     answered(campaign, "rater-2", 7, wrong=3)
     answered(campaign, "rater-3", 7, skipped=3)
@@ -84,7 +84,7 @@ def test_the_pass_mark_decides_when_everything_is_answered(tmp_path: Path) -> No
 @pytest.mark.parametrize("share", [0.1, 0.2, 0.3, 0.6, 0.7, 0.9, 1.0])
 def test_exactly_the_pass_mark_passes(tmp_path: Path, share: float) -> None:
     campaign = started(tmp_path, "rater-1")
-    quiz_round(campaign)
+    assign_qualification(campaign)
     answered(campaign, "rater-1", round(10 * share), wrong=10 - round(10 * share))
     assert qualify(campaign, pass_mark=share)[0].state == "active"
 
@@ -102,14 +102,14 @@ def test_grades_may_be_near_the_right_one_if_that_is_allowed() -> None:
 
 def test_a_tolerance_of_labels_is_refused(tmp_path: Path) -> None:
     campaign = started(tmp_path, "rater-1")
-    quiz_round(campaign)
+    assign_qualification(campaign)
     with pytest.raises(InputError, match="--tolerance is 1: give it for grades only"):
         qualify(campaign, within=1.0)
 
 
 def test_a_quiz_without_a_right_answer_decides_nothing(tmp_path: Path) -> None:
     campaign = started(tmp_path, "rater-1", units=[Unit("hs-q:cn-1", "quiz", hs_id="hs-q", cn_id="cn-1")])
-    quiz_round(campaign)
+    assign_qualification(campaign)
     with pytest.raises(InputError, match=r"the qualification test of .* has no known answers"):
         qualify(campaign)
 
@@ -158,10 +158,10 @@ def test_the_pace_is_the_mean_of_what_was_measured_without_pauses() -> None:
 
 
 def test_time_and_pay() -> None:
-    assert effort(240, Pace(30.0), 15.0) == {"units": 240, "hours": 2.0, "pay": 30.0}
-    assert effort(0, Pace(30.0), 15.0) == {"units": 0, "hours": 0.0, "pay": 0.0}
-    assert effort(240, Pace(30.0)) == {"units": 240, "hours": 2.0, "pay": None}
-    assert effort(240, Pace(None), 15.0) == {"units": 240, "hours": None, "pay": None}
+    assert estimate_effort(240, Pace(30.0), 15.0) == {"units": 240, "hours": 2.0, "pay": 30.0}
+    assert estimate_effort(0, Pace(30.0), 15.0) == {"units": 0, "hours": 0.0, "pay": 0.0}
+    assert estimate_effort(240, Pace(30.0)) == {"units": 240, "hours": 2.0, "pay": None}
+    assert estimate_effort(240, Pace(None), 15.0) == {"units": 240, "hours": None, "pay": None}
 
 
 def test_the_commands_from_the_invitation_to_the_work(tmp_path: Path, run_cli: RunCli) -> None:

@@ -10,19 +10,19 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from fcconan.annotation.assignment.rounds import Plan, make_round
+from fcconan.annotation.assignment.rounds import RoundPlan, make_round
 from fcconan.annotation.attention import (
     Judged,
-    checks,
+    attention_checks,
     courses,
     fast_threshold,
     trend,
 )
 from fcconan.annotation.campaigns import Answer, Assignment, Campaign, Unit
-from fcconan.annotation.quality import agreement_rows, disputed_units, mean_of_subsets, rated
-from fcconan.annotation.votes import votes_of
+from fcconan.annotation.quality import agreement_rows, disputed_units, reliability_data, subset_means
+from fcconan.annotation.votes import current_votes
 from fcconan.errors import InputError
-from fcconan.reporting.campaigns import not_made, quality_tables
+from fcconan.reporting.campaigns import count_skipped_checks, quality_tables
 from tests.annotation.answered import (
     NO,
     YES,
@@ -37,7 +37,7 @@ from tests.conftest import RunCli
 
 def rows_of(campaign: Campaign, level: str, coefficient: str) -> list[dict[str, Any]]:
     """The rows of one level and coefficient."""
-    rows = agreement_rows(campaign, votes_of(campaign), resamples=0)
+    rows = agreement_rows(campaign, current_votes(campaign), resamples=0)
     return [row for row in rows if (row["level"], row["coefficient"]) == (level, coefficient)]
 
 
@@ -63,7 +63,7 @@ def test_subsets_are_units_of_the_same_raters(tmp_path: Path) -> None:
     kappa = [row["value"] for row in rows_of(campaign, "subset", "cohen")]
     # Half agree, as by chance; none agree, where half would; of the three pairs of raters one agrees, two by chance.
     assert kappa == [0.0, -1.0, pytest.approx(1 / 3)]
-    (mean,) = (row for row in mean_of_subsets(rows_of(campaign, "subset", "raw")))
+    (mean,) = (row for row in subset_means(rows_of(campaign, "subset", "raw")))
     assert mean["mean"] == pytest.approx((0.5 + 0 + 2 / 3) / 3)
     assert mean["deviation"] == pytest.approx(np.std([0.5, 0.0, 2 / 3]))
     assert (mean["n_subsets"], mean["n_undefined"]) == (3, 0)
@@ -91,7 +91,7 @@ def test_constant_raters_have_no_kappa_and_a_reason(tmp_path: Path) -> None:
         for level in ("overall", "subset", "pair"):
             (row,) = rows_of(campaign, level, coefficient)
             assert (row["value"], row["reason"]) == (None, "no_variation")
-    (mean,) = mean_of_subsets(rows_of(campaign, "subset", "cohen"))
+    (mean,) = subset_means(rows_of(campaign, "subset", "cohen"))
     assert (mean["mean"], mean["deviation"], mean["n_undefined"]) == (None, None, 1)
 
 
@@ -122,7 +122,7 @@ def test_grades_have_weighted_coefficients_by_aspect(tmp_path: Path) -> None:
     (row,) = (row for row in rows_of(campaign, "overall", "cohen_quadratic") if row["aspect"] == "relevance")
     # Squared distances: 2 seen; of each of the first's grades to all of the second's 22, 10, 10 and 22, over 4.
     assert row["value"] == pytest.approx(1 - 2 / (64 / 4))
-    assert {table.aspect: len(table.raters) for table in rated(campaign, votes_of(campaign))} == {
+    assert {table.aspect: len(table.raters) for table in reliability_data(campaign, current_votes(campaign))} == {
         "relevance": 2,
         "coherence": 0,
         "aggressiveness": 0,
@@ -135,7 +135,7 @@ def test_grades_with_decimals_have_alpha_only(tmp_path: Path) -> None:
     said: dict[str, list[Any]] = {"rater-1": [{"relatedness": each} for each in values]}
     said["rater-2"] = [{"relatedness": min(each + 0.5, 5.0)} for each in values]
     campaign = campaign_of(tmp_path / "c", reply_units(105), said, task="grounded")
-    rows = agreement_rows(campaign, {"relatedness": votes_of(campaign)["relatedness"]}, resamples=0)
+    rows = agreement_rows(campaign, {"relatedness": current_votes(campaign)["relatedness"]}, resamples=0)
     mine = [row for row in rows if row["level"] == "overall"]
     assert {row["coefficient"] for row in mine} == {"krippendorff_ordinal", "krippendorff_interval"}
     import krippendorff
@@ -149,7 +149,7 @@ def test_grades_with_decimals_have_alpha_only(tmp_path: Path) -> None:
 
 def test_units_with_most_disagreement_come_first(tmp_path: Path) -> None:
     campaign = labelled(tmp_path / "c", "0020", "0222", "0 1 ")
-    found = disputed_units(campaign, votes_of(campaign))
+    found = disputed_units(campaign, current_votes(campaign))
     assert [(row["unit_id"], row["disagreement"], row["n"]) for row in found] == [
         ("hs-2:cn-2", 1.0, 2),
         ("hs-4:cn-4", 1.0, 2),
@@ -161,7 +161,7 @@ def test_units_with_most_disagreement_come_first(tmp_path: Path) -> None:
 def test_disagreement_of_grades_is_their_mean_distance(tmp_path: Path) -> None:
     said = {f"rater-{at}": [{"relevance": grade}, {"relevance": 3.0}] for at, grade in ((1, 1.0), (2, 2.0), (3, 5.0))}
     campaign = campaign_of(tmp_path / "c", reply_units(2), said, task="cseval")
-    (row,) = disputed_units(campaign, votes_of(campaign))
+    (row,) = disputed_units(campaign, current_votes(campaign))
     assert (row["unit_id"], row["aspect"], row["disagreement"]) == ("re-1", "relevance", (1 + 3 + 4) / 3)
 
 
@@ -207,7 +207,7 @@ def in_blocks(folder: Path) -> Campaign:
     units += [Unit(f"hs-{at}:cn-99", "anchor", f"hs-{at}", "cn-99", known={"label": YES}) for at in range(20)]
     campaign = campaign_of(folder, units, {f"rater-{at}": [""] * len(units) for at in range(1, 5)})
     (folder / "rounds" / "main.jsonl").unlink()
-    make_round(campaign, "main", Plan(blocks="cn", all_raters=True, session_size=100, anchors_per_session=2))
+    make_round(campaign, "main", RoundPlan(blocks="cn", all_raters=True, session_size=100, anchors_per_session=2))
     return campaign
 
 
@@ -222,11 +222,11 @@ def test_errors_in_one_block_are_no_drift(tmp_path: Path) -> None:
         for each in order
     ]
     campaign.write("answers.jsonl", answers)
-    drift = check_of(checks(campaign, permutations=400), "drift")
+    drift = check_of(attention_checks(campaign, permutations=400), "drift")
     # The one block stands at an end of 16 in an eighth of all orders.
     assert drift["p"] == pytest.approx(1 / 8, abs=0.05)
     (campaign.folder / "rounds" / "main.json").unlink()
-    assert check_of(checks(campaign, permutations=400), "drift")["p"] == 1 / 401
+    assert check_of(attention_checks(campaign, permutations=400), "drift")["p"] == 1 / 401
 
 
 def test_places_follow_from_how_the_round_was_made(tmp_path: Path) -> None:
@@ -263,7 +263,7 @@ def test_a_rater_who_tires_is_shown(tmp_path: Path) -> None:
     good = "02" * 30
     tired = good[:30] + "0" * 30
     campaign = labelled(tmp_path / "c", tired, good, good)
-    rows = checks(campaign, permutations=500, seed=0)
+    rows = attention_checks(campaign, permutations=500, seed=0)
     drift = check_of(rows, "drift")
     assert (drift["statistic"], drift["n"], drift["flagged"]) == ("spearman", 60, True)
     errors = [0] * 30 + [0, 1] * 15
@@ -275,30 +275,30 @@ def test_a_rater_who_tires_is_shown(tmp_path: Path) -> None:
 
 
 def test_two_raters_are_each_others_reference_and_three_need_a_majority(tmp_path: Path) -> None:
-    two = checks(labelled(tmp_path / "c", "02" * 6, "00" * 6), permutations=50)
+    two = attention_checks(labelled(tmp_path / "c", "02" * 6, "00" * 6), permutations=50)
     assert check_of(two, "drift")["n"] == 12
-    three = checks(labelled(tmp_path / "d", "00" * 6, "02" * 6, "22" * 6), permutations=50)
+    three = attention_checks(labelled(tmp_path / "d", "00" * 6, "02" * 6, "22" * 6), permutations=50)
     assert check_of(three, "drift")["n"] == 6  # where the two others agree
-    unsure = checks(labelled(tmp_path / "e", "00" * 6, "11" * 6), permutations=50)
+    unsure = attention_checks(labelled(tmp_path / "e", "00" * 6, "11" * 6), permutations=50)
     assert (check_of(unsure, "drift")["n"], check_of(unsure, "drift")["reason"]) == (0, "too_few")
 
 
 def test_a_constant_rater_is_shown_where_others_vary(tmp_path: Path) -> None:
-    rows = checks(labelled(tmp_path / "c", "0" * 12, "02" * 6), permutations=50)
+    rows = attention_checks(labelled(tmp_path / "c", "0" * 12, "02" * 6), permutations=50)
     constant = check_of(rows, "constant")
     assert (constant["flagged"], constant["note"]) == (True, "always not_appropriate, where others vary")
     assert check_of(rows, "constant", "rater-2")["flagged"] is False
-    alone = checks(labelled(tmp_path / "d", "0" * 12, "0" * 12), permutations=50)
+    alone = attention_checks(labelled(tmp_path / "d", "0" * 12, "0" * 12), permutations=50)
     assert check_of(alone, "constant")["flagged"] is False
 
 
 def test_anchors_have_a_pass_mark(tmp_path: Path) -> None:
     anchors = [Unit(f"hs-{at}:cn-{at}", "anchor", f"hs-{at}", f"cn-{at}", known={"label": YES}) for at in range(1, 5)]
     campaign = campaign_of(tmp_path / "c", anchors, {"rater-1": [YES, YES, YES, NO], "rater-2": [YES, YES, YES, None]})
-    rows = checks(campaign, permutations=10)
+    rows = attention_checks(campaign, permutations=10)
     assert (check_of(rows, "anchors")["value"], check_of(rows, "anchors")["flagged"]) == (0.75, True)
     assert check_of(rows, "anchors", "rater-2")["value"] == 1.0
-    assert check_of(checks(campaign, permutations=10, pass_mark=0.75), "anchors")["flagged"] is False
+    assert check_of(attention_checks(campaign, permutations=10, pass_mark=0.75), "anchors")["flagged"] is False
 
 
 def test_grades_of_anchors_may_be_off_by_what_is_given(tmp_path: Path) -> None:
@@ -309,11 +309,11 @@ def test_grades_of_anchors_may_be_off_by_what_is_given(tmp_path: Path) -> None:
     campaign = campaign_of(tmp_path / "c", units, said, task="cseval")
 
     def share(within: float) -> float:
-        rows = checks(campaign, permutations=10, within=within)
+        rows = attention_checks(campaign, permutations=10, within=within)
         return float(next(row["value"] for row in rows if (row["check"], row["aspect"]) == ("anchors", "relevance")))
 
     assert [share(within) for within in (0.0, 1.0, 2.0)] == [0.25, 0.75, 1.0]
-    assert not_made(checks(campaign, permutations=10))["anchors"] == {"no_anchors": 3}
+    assert count_skipped_checks(attention_checks(campaign, permutations=10))["anchors"] == {"no_anchors": 3}
 
 
 def test_fast_answers(tmp_path: Path) -> None:
@@ -323,14 +323,14 @@ def test_fast_answers(tmp_path: Path) -> None:
     threshold = fast_threshold([seconds[rater] for rater in said])
     assert threshold is not None
     assert 1 < threshold < 15
-    rows = checks(campaign, permutations=10)
+    rows = attention_checks(campaign, permutations=10)
     fast = check_of(rows, "fast")
     assert (fast["value"], fast["n"], fast["flagged"]) == (0.1, 20, True)
     assert fast["note"] == f"below {threshold:.1f} s; median 20.0 s"
     assert check_of(rows, "fast", "rater-3")["value"] == 0.0
-    rows = checks(campaign, permutations=10, too_fast=19.0)
+    rows = attention_checks(campaign, permutations=10, too_fast=19.0)
     assert [check_of(rows, "fast", rater)["value"] for rater in said] == [0.1, 0.5, 0.5]
-    assert check_of(checks(labelled(tmp_path / "d", "02"), permutations=10), "fast")["reason"] == "no_seconds"
+    assert check_of(attention_checks(labelled(tmp_path / "d", "02"), permutations=10), "fast")["reason"] == "no_seconds"
 
 
 def test_courses_follow_the_order_in_which_units_were_shown(tmp_path: Path) -> None:
@@ -410,13 +410,13 @@ def test_no_answers_no_agreement(tmp_path: Path, run_cli: RunCli) -> None:
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
     assert "has no answers in main: import some first" in done.stderr
     with pytest.raises(InputError, match="no round 'other'"):
-        votes_of(labelled(tmp_path / "d", "0"), ["other"])
+        current_votes(labelled(tmp_path / "d", "0"), ["other"])
 
 
 def test_every_subset_of_three_has_a_line_with_its_names(tmp_path: Path) -> None:
     campaign = labelled(tmp_path / "c", "2020", "2202", "02  ", "  20")
     result = {
-        "rows": agreement_rows(campaign, votes_of(campaign), resamples=0),
+        "rows": agreement_rows(campaign, current_votes(campaign), resamples=0),
         "subsets": [],
         "units": [],
         "checks": [],

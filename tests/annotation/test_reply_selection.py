@@ -22,13 +22,13 @@ from fcconan.annotation.active_learning.reply_selection import (
     GOAL,
     ReplyQueue,
     expected_errors,
-    known_probabilities,
     select_replies,
     selection_probabilities,
+    stored_probabilities,
     systematic_sample,
 )
 from fcconan.annotation.campaigns import Answer, Campaign, Rater, Settings, Unit, create
-from fcconan.annotation.progress import progress_of
+from fcconan.annotation.progress import campaign_progress
 from fcconan.data import make_hs_id
 from fcconan.errors import InputError
 from fcconan.judging.tasks import load_task
@@ -121,7 +121,7 @@ def test_batches_go_through_all_replies_once(tmp_path: Path) -> None:
     batches = (first, second, last)
     assert sorted(unit for each in batches for unit in (*each.drawn, *each.passed)) == sorted(campaign.units())
     assert select_replies(campaign, ReplyQueue(campaign), [], budget=24, size=10, seed=5) is None  # spent
-    chances = known_probabilities(campaign)
+    chances = stored_probabilities(campaign)
     assert len(chances) == 24 and sum(1 / chance for chance in chances.values()) == pytest.approx(60)
     assert campaign.rounds() == ["queue-1", "queue-2", "queue-3"]
     assert {each.rater for each in campaign.assignments("queue-1")} == {"r1", "r2"}
@@ -175,14 +175,14 @@ def test_weights_reach_the_leaderboard(tmp_path: Path) -> None:
     less = queue_units(campaign.folder, QueueOptions(budget=20))
     assert less.data["units"]["selected"] == 36
     assert less.notes[0].startswith("No further reply is selected: the budget is 20, and 36 were selected. Write the")
-    assert progress_of(Campaign(campaign.folder)).next.command.endswith("c --budget N")
+    assert campaign_progress(Campaign(campaign.folder)).next.command.endswith("c --budget N")
     tier(campaign.folder, tmp_path / "data", TierOptions(round=("queue-*",), synthetic=True))
     build(str(tmp_path / "data" / "recipe.yaml"), tmp_path / "built", BuildOptions())
     found = leaderboard(
         [tmp_path / "built", ratings], LeaderboardOptions(predicted_by="j", aspect=("relevance",), resamples=0)
     ).data["prediction_powered"]
     assert found["weighted"]
-    chances = known_probabilities(campaign)
+    chances = stored_probabilities(campaign)
     for row in found["rows"][:2]:
         own = [unit for unit in chances if unit[3] == row["a"]]
         weights = np.array([1 / chances[unit] for unit in own])

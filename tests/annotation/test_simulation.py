@@ -10,18 +10,18 @@ import pytest
 from fcconan.annotation.adjudication import adjudicate
 from fcconan.annotation.assignment.validators import plan_validation, write_plan
 from fcconan.annotation.campaigns import LABEL, VALIDATION, Answer, Campaign, Rater
-from fcconan.annotation.simulation.forecast import Pace, Panel, _kappa, _team, expected, simulated_pace
+from fcconan.annotation.simulation.forecast import Pace, Panel, _kappa, _team, simulate_campaigns, simulated_pace
 from fcconan.annotation.simulation.raters import (
-    Behaviour,
-    Behaviours,
-    behaviours_of,
+    AnnotatorModel,
+    AnnotatorModels,
+    annotator_models,
     grades,
+    known_raters,
     label_shares,
-    named_raters,
-    read_behaviours,
+    read_annotator_models,
     verdict_shares,
 )
-from fcconan.annotation.simulation.sheets import Truth, draw_truth, filled_in, read_truth
+from fcconan.annotation.simulation.sheets import GroundTruth, read_ground_truth, sample_ground_truth, simulate_answers
 from fcconan.building.tiers import TIER_RULES
 from fcconan.errors import InputError
 from fcconan.judging.tasks import load_task
@@ -41,46 +41,48 @@ def asked(folder: Path, number: int, raters: int = 2, *, kind: str = "pair", **o
     return campaign_of(folder, units, said, task=task, **options)
 
 
-def filled(campaign: Campaign, behaviour: Behaviour, truth: Truth, round_name: str = "main") -> dict[str, Any]:
+def filled(
+    campaign: Campaign, behaviour: AnnotatorModel, truth: GroundTruth, round_name: str = "main"
+) -> dict[str, Any]:
     """Simulates everybody alike."""
-    return filled_in(campaign, round_name, dict.fromkeys(campaign.raters(), behaviour), truth, seed=1)
+    return simulate_answers(campaign, round_name, dict.fromkeys(campaign.raters(), behaviour), truth, seed=1)
 
 
 def test_the_shares_of_labels_by_hand() -> None:
-    plain = label_shares(Behaviour(accuracy=0.8, not_sure=0.1), PAIRS)
+    plain = label_shares(AnnotatorModel(accuracy=0.8, not_sure=0.1), PAIRS)
     # Said: not_appropriate, appropriate, not_sure.
     assert plain == pytest.approx(np.array([[0.72, 0.18, 0.1], [0.18, 0.72, 0.1]]))
     # A quarter of the labels are appropriate whatever is right.
-    biased = label_shares(Behaviour(accuracy=0.8, bias={YES: 0.25}), PAIRS)
+    biased = label_shares(AnnotatorModel(accuracy=0.8, bias={YES: 0.25}), PAIRS)
     assert biased == pytest.approx(np.array([[0.6, 0.4, 0.0], [0.15, 0.85, 0.0]]))
-    both = label_shares(Behaviour(accuracy=1.0, not_sure=0.5, bias={YES: 0.2}), PAIRS)
+    both = label_shares(AnnotatorModel(accuracy=1.0, not_sure=0.5, bias={YES: 0.2}), PAIRS)
     assert both == pytest.approx(np.array([[0.4, 0.1, 0.5], [0.0, 0.5, 0.5]]))
     # What is right in a comparison is one of three.
-    assert label_shares(Behaviour(accuracy=0.6), DUELS)[2] == pytest.approx([0.2, 0.2, 0.6])
-    given = Behaviour(confusion={NO: {NO: 0.7, SURE: 0.3}, YES: {YES: 1.0}}, not_sure=0.9)
+    assert label_shares(AnnotatorModel(accuracy=0.6), DUELS)[2] == pytest.approx([0.2, 0.2, 0.6])
+    given = AnnotatorModel(confusion={NO: {NO: 0.7, SURE: 0.3}, YES: {YES: 1.0}}, not_sure=0.9)
     assert label_shares(given, PAIRS) == pytest.approx(np.array([[0.7, 0, 0.3], [0, 1, 0]]))
 
 
 def test_verdicts_follow_bradley_terry_and_davidson() -> None:
     # d = 2 ln 3: a, b and tie are as 3, 1/3 and 2.
-    shares = verdict_shares(Behaviour(sharpness=2.0, ties=2.0), np.array([np.log(3), 0.0]), DUELS)
+    shares = verdict_shares(AnnotatorModel(sharpness=2.0, ties=2.0), np.array([np.log(3), 0.0]), DUELS)
     assert shares == pytest.approx(np.array([[3, 1 / 3, 2], [1, 1, 2]]) / [[16 / 3], [4]])
     # Without ties it is the logistic function.
-    sure = verdict_shares(Behaviour(sharpness=1.0, ties=0.0), np.array([np.log(4)]), DUELS)
+    sure = verdict_shares(AnnotatorModel(sharpness=1.0, ties=0.0), np.array([np.log(4)]), DUELS)
     assert sure[0] == pytest.approx([0.8, 0.2, 0.0])
     # Half of the verdicts are for the first reply shown.
-    leaning = verdict_shares(Behaviour(sharpness=1.0, ties=0.0, bias={"a": 0.5}), np.array([np.log(4)]), DUELS)
+    leaning = verdict_shares(AnnotatorModel(sharpness=1.0, ties=0.0, bias={"a": 0.5}), np.array([np.log(4)]), DUELS)
     assert leaning[0] == pytest.approx([0.9, 0.1, 0.0])
-    assert np.isfinite(verdict_shares(Behaviour(sharpness=1e6), np.array([9.0]), DUELS)).all()
+    assert np.isfinite(verdict_shares(AnnotatorModel(sharpness=1e6), np.array([9.0]), DUELS)).all()
 
 
 def test_grades_are_shifted_rounded_and_clipped() -> None:
     aspect, generator = GRADES.aspects[0], np.random.default_rng(0)
-    quiet = Behaviour(noise=0.0, bias={aspect.name: 0.7})
+    quiet = AnnotatorModel(noise=0.0, bias={aspect.name: 0.7})
     assert grades(quiet, aspect, np.array([1.0, 2.4, 4.9]), generator).tolist() == [2.0, 3.0, 5.0]
-    low = Behaviour(noise=0.0, bias={aspect.name: -3.0})
+    low = AnnotatorModel(noise=0.0, bias={aspect.name: -3.0})
     assert grades(low, aspect, np.array([1.0, 4.4]), generator).tolist() == [1.0, 1.0]
-    noisy = grades(Behaviour(noise=0.5), aspect, np.full(4000, 3.0), generator)
+    noisy = grades(AnnotatorModel(noise=0.5), aspect, np.full(4000, 3.0), generator)
     assert set(noisy) <= {1.0, 2.0, 3.0, 4.0, 5.0}
     # Half a grade away is one standard deviation: a normal variable stays within it 68.3 % of the time.
     assert np.mean(noisy == 3) == pytest.approx(0.683, abs=0.02)
@@ -88,9 +90,9 @@ def test_grades_are_shifted_rounded_and_clipped() -> None:
 
 def test_votes_have_the_shares_that_were_asked_for(tmp_path: Path) -> None:
     campaign = asked(tmp_path / "c", 1000, 1)
-    truth = draw_truth(campaign, positive_rate=0.2)
+    truth = sample_ground_truth(campaign, positive_rate=0.2)
     assert sum(given[LABEL] == YES for given in truth.values.values()) == 200
-    rows = filled(campaign, Behaviour(accuracy=0.8, not_sure=0.1, skip=0.05), truth)["rater-1"]
+    rows = filled(campaign, AnnotatorModel(accuracy=0.8, not_sure=0.1, skip=0.05), truth)["rater-1"]
     judged = [row for row in rows if not row["skip"]]
     assert len(judged) / 1000 == pytest.approx(0.95, abs=0.02)
     assert {row[LABEL] for row in rows if row["skip"]} == {None}
@@ -103,8 +105,8 @@ def test_votes_have_the_shares_that_were_asked_for(tmp_path: Path) -> None:
 
 def test_what_a_rater_says_does_not_depend_on_who_else_is_asked(tmp_path: Path) -> None:
     few, many = asked(tmp_path / "few", 30, 1), asked(tmp_path / "many", 40, 3)
-    truth = draw_truth(many)
-    behaviour = Behaviour(accuracy=0.6)
+    truth = sample_ground_truth(many)
+    behaviour = AnnotatorModel(accuracy=0.6)
     by_unit = [
         {row["unit_id"]: row[LABEL] for row in filled(campaign, behaviour, truth)["rater-1"]}
         for campaign in (few, many)
@@ -133,7 +135,7 @@ def test_sheets_import_and_faultless_raters_say_what_is_right(kind: str, tmp_pat
     assert (run.returncode, run.stderr) == (0, "")
     run = run_cli("annotate", "import", tmp_path / "c", *sorted((tmp_path / "out").glob("*.csv")))
     assert (run.returncode, run.stderr) == (0, "")
-    planted = read_truth(tmp_path / "out" / "truth.jsonl", campaign)
+    planted = read_ground_truth(tmp_path / "out" / "truth.jsonl", campaign)
     answers = campaign.answers()
     assert len(answers) == 12 * len(campaign.aspects)
     for (_, _, unit, aspect), answer in answers.items():
@@ -152,28 +154,28 @@ def test_sheets_import_and_faultless_raters_say_what_is_right(kind: str, tmp_pat
 def test_leaning_to_the_first_reply_is_about_what_is_shown(tmp_path: Path) -> None:
     swapped = {"rater-1": [False, True, False, True]}
     campaign = asked(tmp_path / "c", 4, 1, kind="comparison", swapped=swapped)
-    rows = filled(campaign, Behaviour(bias={"a": 1.0}), draw_truth(campaign))["rater-1"]
+    rows = filled(campaign, AnnotatorModel(bias={"a": 1.0}), sample_ground_truth(campaign))["rater-1"]
     assert [row[LABEL] for row in rows] == ["a"] * 4
 
 
 def test_validators_judge_the_label_that_is_shown(tmp_path: Path) -> None:
     campaign = asked(tmp_path / "c", 40, 1, validators=["v1", "v2"])
-    truth = draw_truth(campaign, positive_rate=0.5)
+    truth = sample_ground_truth(campaign, positive_rate=0.5)
     said = dict.fromkeys(campaign.units(), YES)
     campaign.write("answers.jsonl", [])
 
     add_answers(campaign, *(Answer("main", "rater-1", unit, LABEL, label) for unit, label in said.items()))
     campaign.write("decisions.jsonl", adjudicate(campaign).decisions)
     write_plan(campaign, plan_validation(campaign))
-    found = filled(campaign, Behaviour(accuracy=1.0), truth, VALIDATION)
+    found = filled(campaign, AnnotatorModel(accuracy=1.0), truth, VALIDATION)
     verdicts = {row["unit_id"]: row["agree_or_disagree"] for rows in found.values() for row in rows}
     assert len(verdicts) == 40
     assert {unit for unit, verdict in verdicts.items() if verdict == "agree"} == {
         unit for unit, right in truth.values.items() if right[LABEL] == YES
     }
-    doubting = filled(campaign, Behaviour(not_sure=1.0), truth, VALIDATION)
+    doubting = filled(campaign, AnnotatorModel(not_sure=1.0), truth, VALIDATION)
     assert all(row["skip"] == 1 and row["agree_or_disagree"] is None for rows in doubting.values() for row in rows)
-    trusting = filled(campaign, Behaviour(accuracy=0.0, trusting=1.0), truth, VALIDATION)
+    trusting = filled(campaign, AnnotatorModel(accuracy=0.0, trusting=1.0), truth, VALIDATION)
     assert {row["agree_or_disagree"] for rows in trusting.values() for row in rows} == {"agree"}
 
 
@@ -188,7 +190,7 @@ def test_validators_of_grades_agree_within_a_distance(tmp_path: Path) -> None:
         *(Answer("main", "rater-1", unit, name, grade) for unit, grade in said.items() for name in campaign.aspects),
     )
     write_plan(campaign, plan_validation(campaign))
-    rows = filled(campaign, Behaviour(noise=0.0), Truth(right), VALIDATION)["v1"]
+    rows = filled(campaign, AnnotatorModel(noise=0.0), GroundTruth(right), VALIDATION)["v1"]
     verdicts = {row["unit_id"]: row["agree_or_disagree"] for row in rows}
     assert [verdicts[unit] for unit in units] == ["agree", "agree", "disagree"]
 
@@ -200,7 +202,7 @@ def test_behaviours_from_a_file(tmp_path: Path) -> None:
         "  rater-1:\n    bias: {appropriate: 0.2}\n"
     )
     campaign = asked(tmp_path / "c", 1, 2, validators=["v1", "v2"])
-    found = behaviours_of(campaign, read_behaviours(path))
+    found = annotator_models(campaign, read_annotator_models(path))
     assert {name: (each.accuracy, each.skip, each.bias) for name, each in found.items()} == {
         "rater-1": (0.8, 0.1, {YES: 0.2}),
         "rater-2": (0.8, 0.1, {}),
@@ -227,7 +229,7 @@ def test_bad_behaviours(content: str, message: str, tmp_path: Path) -> None:
     path.write_text(content)
     campaign = asked(tmp_path / "c", 1, 1)
     with pytest.raises(InputError, match=message):
-        behaviours_of(campaign, read_behaviours(path))
+        annotator_models(campaign, read_annotator_models(path))
 
 
 @pytest.mark.parametrize(
@@ -241,13 +243,13 @@ def test_bad_truth(rows: list[dict[str, str]], message: str, tmp_path: Path) -> 
     path = tmp_path / "t.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     with pytest.raises(InputError, match=message):
-        read_truth(path, asked(tmp_path / "c", 2, 1))
+        read_ground_truth(path, asked(tmp_path / "c", 2, 1))
 
 
 def test_truth_of_comparisons_from_strengths_of_replies(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_text("reply_id,strength\nre-1a,0.5\nre-1b,-1\nre-2a,1\nre-2b,1\nother,3\n")
-    found = read_truth(path, asked(tmp_path / "c", 2, 1, kind="comparison"))
+    found = read_ground_truth(path, asked(tmp_path / "c", 2, 1, kind="comparison"))
     assert found.values == {"re-1a:re-1b": {LABEL: "a"}, "re-2a:re-2b": {LABEL: "tie"}}
     assert found.strengths == {"re-1a": 0.5, "re-1b": -1.0, "re-2a": 1.0, "re-2b": 1.0}
 
@@ -255,16 +257,16 @@ def test_truth_of_comparisons_from_strengths_of_replies(tmp_path: Path) -> None:
 # Plans.
 
 
-def panel(*annotators: Behaviour, validator: Behaviour | None = None, **options: Any) -> Panel:
-    staff = [validator or Behaviour(accuracy=1.0)]
+def panel(*annotators: AnnotatorModel, validator: AnnotatorModel | None = None, **options: Any) -> Panel:
+    staff = [validator or AnnotatorModel(accuracy=1.0)]
     settings = {"n_validators": 2, "positive_rate": 0.2, "rule": TIER_RULES["released"], **options}
     return Panel(annotators, staff, **settings)
 
 
 def test_a_plan_of_faultless_raters_by_hand(tmp_path: Path) -> None:
     campaign = asked(tmp_path / "c", 20, 1)
-    found = expected(
-        campaign, panel(Behaviour(accuracy=1.0)), 3, {2: 0.2, 3: 0.1}, Pace(36.0), 10.0, repetitions=3, seed=0
+    found = simulate_campaigns(
+        campaign, panel(AnnotatorModel(accuracy=1.0)), 3, {2: 0.2, 3: 0.1}, Pace(36.0), 10.0, repetitions=3, seed=0
     )
     means = {name: row["mean"] for name, row in found.items()}
     # 14 units by one rater, 4 by two, 2 by three; 20 validations; 48 units of 36 seconds; 0.48 hours.
@@ -278,9 +280,9 @@ def test_a_plan_of_faultless_raters_by_hand(tmp_path: Path) -> None:
 
 def test_the_error_of_single_votes_and_of_tiers_is_what_it_has_to_be(tmp_path: Path) -> None:
     campaign = asked(tmp_path / "c", 400, 1)
-    found = expected(
+    found = simulate_campaigns(
         campaign,
-        panel(Behaviour(accuracy=0.9), validator=Behaviour(accuracy=0.8)),
+        panel(AnnotatorModel(accuracy=0.9), validator=AnnotatorModel(accuracy=0.8)),
         3,
         {},
         Pace(None),
@@ -300,8 +302,8 @@ def test_the_error_of_single_votes_and_of_tiers_is_what_it_has_to_be(tmp_path: P
 
 def test_expected_kappa_is_the_one_of_the_model(tmp_path: Path) -> None:
     campaign = asked(tmp_path / "c", 500, 1)
-    half = panel(Behaviour(accuracy=0.9), positive_rate=0.5, n_validators=0)
-    found = expected(campaign, half, 2, {2: 1.0}, Pace(1.0), repetitions=20, seed=0)
+    half = panel(AnnotatorModel(accuracy=0.9), positive_rate=0.5, n_validators=0)
+    found = simulate_campaigns(campaign, half, 2, {2: 1.0}, Pace(1.0), repetitions=20, seed=0)
     # Equal with 0.9² + 0.1² = 0.82, by chance with 0.5: (0.82 - 0.5) / 0.5.
     assert found["kappa"]["mean"] == pytest.approx(0.64, abs=0.02)
     assert found["alpha"]["mean"] == pytest.approx(0.64, abs=0.02)
@@ -325,19 +327,19 @@ def test_kappa_in_plans_is_that_of_the_score(tmp_path: Path) -> None:
 
 def test_plans_of_other_units(tmp_path: Path) -> None:
     replies = asked(tmp_path / "r", 60, 1, kind="reply")
-    quiet = panel(Behaviour(noise=0.0), rule=None)
-    found = expected(replies, quiet, 3, {2: 0.5}, Pace(1.0), repetitions=3, seed=0)
+    quiet = panel(AnnotatorModel(noise=0.0), rule=None)
+    found = simulate_campaigns(replies, quiet, 3, {2: 0.5}, Pace(1.0), repetitions=3, seed=0)
     # Rounding alone: even over half a grade to both sides, so a third of a quarter, squared.
     assert found["error"]["mean"] == pytest.approx((1 / 12) ** 0.5, abs=0.03)
     assert found["alpha"]["mean"] == pytest.approx(1.0)
     duels = asked(tmp_path / "d", 60, 1, kind="comparison")
-    sharp = panel(Behaviour(sharpness=1e6, ties=0.0), rule=None, n_validators=0)
-    found = expected(duels, sharp, 3, {3: 1.0}, Pace(1.0), repetitions=3, seed=0)
+    sharp = panel(AnnotatorModel(sharpness=1e6, ties=0.0), rule=None, n_validators=0)
+    found = simulate_campaigns(duels, sharp, 3, {3: 1.0}, Pace(1.0), repetitions=3, seed=0)
     assert (found["error all"]["mean"], found["kappa"]["mean"], found["judgements"]["mean"]) == (0, 1, 180)
 
 
 def test_a_team_has_everybody_once_before_anybody_twice() -> None:
-    described = [Behaviour(accuracy=each / 10) for each in (5, 6, 7)]
+    described = [AnnotatorModel(accuracy=each / 10) for each in (5, 6, 7)]
     drawn = [[each.accuracy for each in _team(described, 5, np.random.default_rng(seed))] for seed in range(40)]
     twice = [{accuracy for accuracy in team if team.count(accuracy) == 2} for team in drawn]
     assert all(len(team) == 5 and len(set(team)) == 3 for team in drawn)
@@ -403,20 +405,20 @@ def test_before_anybody_joins_a_plan_has_who_is_described_once_and_others_by_def
 
 def test_raters_who_joined_are_once_in_a_team_and_may_be_too_many(tmp_path: Path) -> None:
     campaign = campaign_of(tmp_path / "c", pair_units(1), {}, validators=["validator-1"])
-    described = Behaviours(raters={"validator-2": Behaviour(), "annotator-1": Behaviour()})
+    described = AnnotatorModels(raters={"validator-2": AnnotatorModel(), "annotator-1": AnnotatorModel()})
     with pytest.raises(InputError, match="annotator-1 is not a rater"):
-        named_raters(campaign, described, "annotator")
-    assert named_raters(campaign, Behaviours(), "annotator") == []
-    assert named_raters(campaign, Behaviours(), "validator") == ["validator-1"]
+        known_raters(campaign, described, "annotator")
+    assert known_raters(campaign, AnnotatorModels(), "annotator") == []
+    assert known_raters(campaign, AnnotatorModels(), "validator") == ["validator-1"]
     (campaign.folder / "raters.jsonl").unlink()
-    assert named_raters(campaign, described, "annotator") == ["annotator-1"]
-    assert named_raters(campaign, described, "validator") == ["validator-2"]
+    assert known_raters(campaign, described, "annotator") == ["annotator-1"]
+    assert known_raters(campaign, described, "validator") == ["validator-2"]
 
 
 def test_the_pace_of_simulated_raters_is_the_mean_of_a_lognormal_time() -> None:
-    pace = simulated_pace(panel(Behaviour(seconds=20.0), Behaviour(seconds=40.0)))
+    pace = simulated_pace(panel(AnnotatorModel(seconds=20.0), AnnotatorModel(seconds=40.0)))
     assert pace.seconds == pytest.approx(30 * np.exp(0.125))
-    assert simulated_pace(panel(Behaviour(seconds=None))).seconds is None
+    assert simulated_pace(panel(AnnotatorModel(seconds=None))).seconds is None
 
 
 def test_the_command_plans(tmp_path: Path, run_cli: RunCli) -> None:

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from fcconan.annotation.adjudication import adjudicate
-from fcconan.annotation.assignment.validators import Options, options_of, plan_validation, write_plan
+from fcconan.annotation.assignment.validators import Options, plan_validation, validation_options, write_plan
 from fcconan.annotation.campaigns import LABEL, VALIDATION, Answer, Assignment, Campaign, Decision, Rater
-from fcconan.annotation.validation import Verdict, shown_assignments, validated_things, validation_summary, verdicts
+from fcconan.annotation.validation import Verdict, shown_assignments, validation_summary, validation_targets, verdicts
 from fcconan.data.files import read_rows
 from fcconan.errors import InputError
 from tests.annotation.answered import NO, YES, add_answers, campaign_of, comparison_units, labelled, reply_units
@@ -152,7 +152,7 @@ def test_without_a_note_of_labels_a_unit_without_a_label_is_outdated(tmp_path: P
     campaign = decided(tmp_path / "c", "20", "00", validators=FOUR[:1])  # the first unit is discarded
     write(campaign, ("validator-1", 1, YES), ("validator-1", 2, NO))
     (campaign.folder / SHOWN).unlink()
-    shown = shown_assignments(campaign, validated_things(campaign))
+    shown = shown_assignments(campaign, validation_targets(campaign))
     assert [(each.shown, each.is_current) for each in shown] == [({}, False), ({LABEL: NO}, True)]
 
 
@@ -268,14 +268,14 @@ def test_a_damaged_note_of_how_the_round_was_made(tmp_path: Path, content: str, 
     (campaign.folder / "rounds" / f"{VALIDATION}.json").write_text(content)
     for extended in (False, True):
         with pytest.raises(InputError, match=r"validation\.json .*" + said + r".*: restore the file from a backup"):
-            options_of(campaign, {"sample": 1}, again=extended)
+            validation_options(campaign, {"sample": 1}, again=extended)
 
 
 def test_a_note_without_its_round_says_nothing(tmp_path: Path) -> None:
     campaign = decided(tmp_path / "c", "2")
     (campaign.folder / "rounds").mkdir(exist_ok=True)
     (campaign.folder / "rounds" / f"{VALIDATION}.json").write_text('{"sample": 30}')  # killed before the round came
-    assert options_of(campaign, {"twice": 0.5}) == Options(twice=0.5)
+    assert validation_options(campaign, {"twice": 0.5}) == Options(twice=0.5)
 
 
 def test_a_label_that_changed_is_judged_by_as_many_as_before(tmp_path: Path) -> None:
@@ -350,7 +350,7 @@ def test_grades_are_shown_as_medians(tmp_path: Path) -> None:
     high = {"relevance": 2.0, "coherence": 2.0, "aggressiveness": 5.0, "suitableness": 3.0}
     said: dict[str, list[Any]] = {"rater-1": [low, low], "rater-2": [high, None], "rater-3": [high, {"relevance": 2.0}]}
     campaign = campaign_of(tmp_path / "c", reply_units(2), said, task="cseval", validators=FOUR)
-    assert validated_things(campaign) == {"re-1": {"grades": high}, "re-2": {"grades": low | {"relevance": 1.5}}}
+    assert validation_targets(campaign) == {"re-1": {"grades": high}, "re-2": {"grades": low | {"relevance": 1.5}}}
     plan = plan_validation(campaign)
     assert len(plan.assignments) == 2
     assert plan.shown[0].keys() == {"rater", "unit_id", "grades"}

@@ -9,7 +9,7 @@ import pytest
 
 from fcconan.annotation.campaigns import LABEL, VALIDATION, Campaign
 from fcconan.annotation.dawid_skene import posterior_labels
-from fcconan.annotation.votes import votes_of
+from fcconan.annotation.votes import current_votes
 from fcconan.data.files import read_rows
 from tests.conftest import RunCli
 
@@ -84,7 +84,8 @@ def test_dawid_and_skene_find_more_right_labels_than_the_rule(work: Path) -> Non
     truth, campaign = truth_of(work), Campaign(work / "campaign")
     decided = {unit: each.label for unit, each in campaign.decisions().items() if each.label is not None}
     votes = {
-        unit: {rater: str(said) for rater, said in given.items()} for unit, given in votes_of(campaign)[LABEL].items()
+        unit: {rater: str(said) for rater, said in given.items()}
+        for unit, given in current_votes(campaign)[LABEL].items()
     }
     found = posterior_labels(votes, ["not_appropriate", "appropriate"])
     by_rule = sum(label != truth[unit] for unit, label in decided.items())

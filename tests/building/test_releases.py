@@ -16,7 +16,7 @@ from fcconan.building.builds import build
 from fcconan.building.cards import check_card
 from fcconan.data import atomic
 from fcconan.data.atomic import mark
-from fcconan.data.ids import sha256_of
+from fcconan.data.ids import file_sha256
 from fcconan.data.manifest import read_manifest
 from fcconan.errors import InputError
 from tests import small
@@ -45,7 +45,7 @@ def test_layout_and_manifest(tmp_path: Path, recipe: str) -> None:
     assert manifest["files"].keys() == files.keys() - {"manifest.json"}
     for name, about in manifest["files"].items():
         path = tmp_path / "out" / name
-        assert (about["sha256"], about["bytes"]) == (sha256_of(path), path.stat().st_size)
+        assert (about["sha256"], about["bytes"]) == (file_sha256(path), path.stat().st_size)
     assert manifest["counts"]["gold"] == {"test": 6}
     assert manifest["restricted_columns"]["corpus"] == ["text"]
     assert manifest["tier_rule"] == "released"

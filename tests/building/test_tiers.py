@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, strategies as st
 from pydantic import ValidationError
 
-from fcconan.building.tiers import TIER_RULES, Judged, Tier, TierRule, agreement, load_tier_rule, tier
+from fcconan.building.tiers import TIER_RULES, JudgedPair, Tier, TierRule, agreement, load_tier_rule, tier
 from fcconan.data.schemas import AGREEMENTS, TIERS, VOTE_LABELS
 from fcconan.errors import InputError
 
@@ -114,7 +114,7 @@ def _file(folder: Path, content: str) -> str:
 def test_a_rule_of_ones_own(tmp_path: Path, votes: list[str], roles: str, expected: str) -> None:
     rule = load_tier_rule(_file(tmp_path, NESTED))
     named = frozenset({"a": "annotator", "v": "validator"}[letter] for letter in roles)
-    assert rule.best(Judged(votes, YES, False, named)) == expected
+    assert rule.best(JudgedPair(votes, YES, False, named)) == expected
 
 
 def test_a_condition_that_is_not_given_is_that_of_the_next_broader_tier(tmp_path: Path) -> None:
@@ -145,8 +145,8 @@ def test_conditions_in_words(conditions: Row, words: str) -> None:
 
 def test_a_pair_may_be_in_no_tier() -> None:
     rule = TierRule(meaning="x", tiers=[Tier(name="gold", min_votes=2)])
-    assert rule.best(Judged([YES], YES, True)) is None
-    assert rule.best(Judged([YES, NO], YES, True)) == "gold"
+    assert rule.best(JudgedPair([YES], YES, True)) is None
+    assert rule.best(JudgedPair([YES, NO], YES, True)) == "gold"
 
 
 @pytest.mark.parametrize(
@@ -211,7 +211,7 @@ def test_the_best_tier_is_the_first_whose_conditions_and_broader_ones_hold(
     conditions: list[Row], votes: list[str], valid: bool, roles: frozenset[str]
 ) -> None:
     tiers = [Tier(name=name, **each) for name, each in zip(TIERS, conditions, strict=True)]
-    rule, pair = TierRule(meaning="x", tiers=tiers), Judged(votes, YES, valid, roles)
+    rule, pair = TierRule(meaning="x", tiers=tiers), JudgedPair(votes, YES, valid, roles)
     inside = [tier.name for at, tier in enumerate(tiers) if all(each.meets(pair) for each in tiers[at:])]
     assert rule.best(pair) == (inside[0] if inside else None)
     assert [tier.name for tier in rule.complete if tier.meets(pair)] == inside

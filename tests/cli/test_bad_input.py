@@ -209,7 +209,7 @@ from fcconan import cli
 from fcconan.data import sources
 def refuse(path):
     raise PermissionError(13, "Permission denied", str(path))
-sources.sha256_of = refuse
+sources.file_sha256 = refuse
 sys.argv[1:] = ["build", {str(recipe)!r}, "--out", "out", "--jobs", "1"]
 cli.main()
 """

@@ -17,7 +17,7 @@ from fcconan.cli.command import Command
 from fcconan.cli.parameters import typed
 from fcconan.cli.typer_command import Group
 from fcconan.errors import InputError
-from fcconan.services import Bootstrap, Endpoint, Result, WideRowSelection, argument, flag_of, option, value_type
+from fcconan.services import Bootstrap, Endpoint, Result, WideRowSelection, argument, option, option_flag, value_type
 from tests.conftest import RunCli
 
 
@@ -339,10 +339,10 @@ def _numbers() -> list[Any]:
             if word is not None
         ]
         described = interface.model.describe().items()
-        needed += [f"{flag_of(name, how)}=x" for name, (field, how) in described if field.is_required()]
+        needed += [f"{option_flag(name, how)}=x" for name, (field, how) in described if field.is_required()]
         for name, (field, how) in described:
             if value_type(field) in (int, float):
-                found.append(pytest.param(words, needed, flag_of(name, how), id=f"{' '.join(words)} {name}"))
+                found.append(pytest.param(words, needed, option_flag(name, how), id=f"{' '.join(words)} {name}"))
     return found
 
 

@@ -11,7 +11,7 @@ import pytest
 from fcconan.building.builds import build
 from fcconan.data.files import read_rows
 from fcconan.scoring.text.bertscore import BertScore
-from fcconan.scoring.text.evaluation import OF_REFERENCES, TEXT_METRICS, score_texts
+from fcconan.scoring.text.evaluation import REFERENCE_METRICS, TEXT_METRICS, score_texts
 from fcconan.scoring.text.seq2seq import Question
 from tests.cli.judging import fcconan
 from tests.cli.scored import write_rows
@@ -128,7 +128,7 @@ def test_all_that_need_no_model_are_the_default() -> None:
     library = score_texts([str(row["text"]) for row in own], [["Ask the Ombrey library."], []])
     assert whole["bleu-4", "B"] == pytest.approx(library["bleu-4"].corpus.value, abs=1e-12)
     bare, _ = _scores(rows=[{**row, "references": ""} for row in ROWS])
-    assert {row["rater"] for row in bare} == set(TEXT_METRICS) - {*OF_REFERENCES, "repetition-rate"}
+    assert {row["rater"] for row in bare} == set(TEXT_METRICS) - {*REFERENCE_METRICS, "repetition-rate"}
 
 
 def test_several_references_and_their_mean() -> None:

@@ -5,7 +5,7 @@ import pytest
 from fcconan.cli import output
 from fcconan.cli.output import print_counts, print_table
 from fcconan.data.terminal import printable_name
-from fcconan.reporting import Table
+from fcconan.reporting import DisplayTable
 
 
 def test_columns_that_do_not_fit_stand_below_with_the_first_one_again(
@@ -15,7 +15,7 @@ def test_columns_that_do_not_fit_stand_below_with_the_first_one_again(
     monkeypatch.setenv("COLUMNS", "24")
     monkeypatch.setenv("NO_COLOR", "1")
     monkeypatch.setenv("TERM", "dumb")
-    print_table(Table("Systems", ["system", "mrr", "interval", "n"], [["bm25", "0.5", "0.1 to 0.9", "24"]]))
+    print_table(DisplayTable("Systems", ["system", "mrr", "interval", "n"], [["bm25", "0.5", "0.1 to 0.9", "24"]]))
     shown = [line for line in capsys.readouterr().out.splitlines() if "bm25" in line or "system" in line]
     cells = [[cell.strip() for cell in line.replace("┃", "│").split("│")[1:-1]] for line in shown]
     parts = [("mrr", "0.5"), ("interval", "0.1 to 0.9"), ("n", "24")]
@@ -23,7 +23,7 @@ def test_columns_that_do_not_fit_stand_below_with_the_first_one_again(
 
 
 def test_numbers_are_flush_right_and_nothing_acts_on_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
-    print_table(Table("T", ["system", "n"], [["a\u202eb", "7"], ["[b]c[/b]", "1,024"]]))
+    print_table(DisplayTable("T", ["system", "n"], [["a\u202eb", "7"], ["[b]c[/b]", "1,024"]]))
     lines = capsys.readouterr().out.splitlines()
     assert [line for line in lines if "│" in line] == ["│ a\\u202eb │     7 │", "│ [b]c[/b] │ 1,024 │"]
     print_counts("T", ("what", "value"), {"flip rate": 0.25, "identical": 3, "share": None})

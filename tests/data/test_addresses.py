@@ -11,7 +11,7 @@ import pytest
 from fcconan.data.addresses import (
     Address,
     environment_secrets,
-    masked,
+    mask_secrets,
     parse_address,
     proxy_for,
     without_secrets,
@@ -176,24 +176,27 @@ def _hex(text: str, form: str) -> str:
     ],
 )
 def test_a_secret_is_masked_in_every_form(written: str) -> None:
-    assert masked(f"a {written} b".encode(), [KEY]) == b"a *** b"
+    assert mask_secrets(f"a {written} b".encode(), [KEY]) == b"a *** b"
     assert without_secrets(f"a {written} b", [KEY]) == "a *** b"
 
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-32-be"])
 def test_json_in_another_encoding_holds_no_secret_either(encoding: str) -> None:
-    raw = masked(json.dumps({"a": "tarn-lamp-9"}).encode(encoding), ["tarn-lamp-9"])
+    raw = mask_secrets(json.dumps({"a": "tarn-lamp-9"}).encode(encoding), ["tarn-lamp-9"])
     assert json.loads(raw) == {"a": "***"}
 
 
 @pytest.mark.parametrize("secret", ["x", "none", "EMPTY", "sk-none"])
 def test_a_short_key_is_a_word_and_stays(secret: str) -> None:
-    assert masked(f"there is none; EMPTY x {secret}".encode(), [secret]) == f"there is none; EMPTY x {secret}".encode()
+    assert (
+        mask_secrets(f"there is none; EMPTY x {secret}".encode(), [secret])
+        == f"there is none; EMPTY x {secret}".encode()
+    )
 
 
 def test_bytes_without_a_secret_are_the_same_object() -> None:
     raw = b'{"a": "\\u00e4 50% \xff"}'
-    assert masked(raw, ["tarn-lamp-9"]) is raw
+    assert mask_secrets(raw, ["tarn-lamp-9"]) is raw
 
 
 def test_the_secrets_of_the_environment_are_known(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fcconan.data.ids import cell_list, cell_text, id_of, required_id, with_ids
+from fcconan.data.ids import cell_list, cell_text, optional_id, required_id, with_ids
 from fcconan.errors import InputError
 
 
@@ -22,14 +22,14 @@ from fcconan.errors import InputError
     ],
 )  # fmt: skip
 def test_an_id_is_a_text(value: Any, expected: str | None) -> None:
-    assert id_of({"reply_id": value}, "reply_id", "row 1") == expected
-    assert id_of({}, "reply_id", "row 1") is None
+    assert optional_id({"reply_id": value}, "reply_id", "row 1") == expected
+    assert optional_id({}, "reply_id", "row 1") is None
 
 
 @pytest.mark.parametrize("value", [0.5, True, False, math.inf, 2.0**54, np.True_, [1], {}, b"r1"])
 def test_what_is_no_id_is_refused(value: Any) -> None:
     with pytest.raises(InputError) as refused:
-        id_of({"rater": value}, "rater", "x.jsonl, row 3")
+        optional_id({"rater": value}, "rater", "x.jsonl, row 3")
     assert str(refused.value) == f"x.jsonl, row 3: rater is {value!r}, expected a name or an id; correct the row"
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from fcconan.data import leakage
-from fcconan.data.leakage import Kinship, codes_of_row, kin_of, known_codes, simplified
+from fcconan.data.leakage import LeakageIndex, known_codes, message_codes, message_leakage_keys, simplify_text
 from tests.kinship_table import code_table
 
 
@@ -36,20 +36,20 @@ def sha(text: str) -> str:
     ],
 )
 def test_letters_alone_tell_messages_apart(text: str, expected: str) -> None:
-    assert simplified(text) == expected
+    assert simplify_text(text) == expected
 
 
 def test_kin_of_a_message_without_a_code() -> None:
-    found = kin_of("The Ombrey lie!", ["Do they?", "NA"])
+    found = message_leakage_keys("The Ombrey lie!", ["Do they?", "NA"])
     message, first, second = sha("the ombrey lie"), sha("do they"), sha("na")
     assert found == {f"hs:{message}", f"cn:{first}", f"cn:{second}", f"written:{first}", f"written:{second}"}
 
 
 def test_a_code_or_a_judgement_says_that_a_shared_cn_tells_nothing() -> None:
     expected = {f"hs:{sha('the ombrey lie')}", f"cn:{sha('no')}"}
-    assert kin_of("The Ombrey lie!", ["No."], judged=True) == expected
-    assert kin_of("The Ombrey lie!", ["No."], codes=["zoo:7"]) == expected | {"code:zoo:7"}
-    assert kin_of("", ["No."]) == {f"cn:{sha('no')}"}
+    assert message_leakage_keys("The Ombrey lie!", ["No."], judged=True) == expected
+    assert message_leakage_keys("The Ombrey lie!", ["No."], codes=["zoo:7"]) == expected | {"code:zoo:7"}
+    assert message_leakage_keys("", ["No."]) == {f"cn:{sha('no')}"}
 
 
 def test_codes_of_rows() -> None:
@@ -59,13 +59,13 @@ def test_codes_of_rows() -> None:
         "subtopic_code": "ST0001",
         "source_id": "FRT1ST0001HS0033CN000021",
     }
-    assert codes_of_row(decoded) == ("conan-fr:HS0033",)
+    assert message_codes(decoded) == ("conan-fr:HS0033",)
     written = {"source_id": "ITT1ST0012HS0037CN001687P1"}
-    assert codes_of_row(written) == ("conan-it:HS0037",)
-    assert codes_of_row(written, judged=True) == ()  # the id of the CN that a message was combined with
-    assert codes_of_row({"hs_code": "7", "source_id": "x"}, dataset="zoo") == ("zoo:7",)
-    assert codes_of_row({"hs_code": 7}, dataset="mine.csv") == codes_of_row({"hs_code": "7"}, dataset="yours.jsonl")
-    assert codes_of_row({"hs_code": None, "source_id": "12"}) == ()
+    assert message_codes(written) == ("conan-it:HS0037",)
+    assert message_codes(written, judged=True) == ()  # the id of the CN that a message was combined with
+    assert message_codes({"hs_code": "7", "source_id": "x"}, dataset="zoo") == ("zoo:7",)
+    assert message_codes({"hs_code": 7}, dataset="mine.csv") == message_codes({"hs_code": "7"}, dataset="yours.jsonl")
+    assert message_codes({"hs_code": None, "source_id": "12"}) == ()
 
 
 def test_codes_are_known_from_the_text(table: Path) -> None:
@@ -74,7 +74,7 @@ def test_codes_are_known_from_the_text(table: Path) -> None:
     )
     assert known_codes("the OMBREY lie...") == ("conan-en:HS0001", "conan-fr:HS0002")
     assert known_codes("The Ombrey lied.") == ()
-    assert {"code:conan-en:HS0001", "code:conan-fr:HS0002"} <= kin_of("The Ombrey lie")
+    assert {"code:conan-en:HS0001", "code:conan-fr:HS0002"} <= message_leakage_keys("The Ombrey lie")
 
 
 def test_the_table_follows_from_the_rows(table: Path) -> None:
@@ -107,58 +107,58 @@ def test_the_table_follows_from_the_rows(table: Path) -> None:
 
 def test_kin_by_codes() -> None:
     pairs = [
-        kin_of("The Ombrey lie", ["Why?"], codes=["c:1"]),
-        kin_of("Ombrey are liars", ["Why?"], codes=["c:1"]),
-        kin_of("Liars, all Ombrey", ["Who says so?"], codes=["c:1"]),
-        kin_of("The Tessok cheat", ["Why?"], codes=["c:2"]),  # a CN of the Ombrey's
-        kin_of("The Tessok cheat", ["Not at cards."], codes=["c:2"]),
-        kin_of("The Dravene sing", ["Well, too."], codes=["c:3"]),
+        message_leakage_keys("The Ombrey lie", ["Why?"], codes=["c:1"]),
+        message_leakage_keys("Ombrey are liars", ["Why?"], codes=["c:1"]),
+        message_leakage_keys("Liars, all Ombrey", ["Who says so?"], codes=["c:1"]),
+        message_leakage_keys("The Tessok cheat", ["Why?"], codes=["c:2"]),  # a CN of the Ombrey's
+        message_leakage_keys("The Tessok cheat", ["Not at cards."], codes=["c:2"]),
+        message_leakage_keys("The Dravene sing", ["Well, too."], codes=["c:3"]),
     ]
-    known = Kinship(pairs)
+    known = LeakageIndex(pairs)
     assert known.groups == (0, 0, 0, 1, 1, 2)
-    assert known.of(kin_of("Liars all, Ombrey", ["Another CN"], codes=["c:1"])) == {0, 1, 2, 3}
-    assert known.of(kin_of("The tessok cheat!", codes=["c:2"])) == {0, 1, 3, 4}
-    assert known.of(kin_of("The Dravene sing", codes=["c:3"])) == {5}
-    assert known.of(kin_of("The Quillish sweep", ["Well too"], codes=["c:4"])) == {5}  # its own CN
-    assert known.of(kin_of("The Quillish sweep", codes=["c:4"])) == set()
+    assert known.of(message_leakage_keys("Liars all, Ombrey", ["Another CN"], codes=["c:1"])) == {0, 1, 2, 3}
+    assert known.of(message_leakage_keys("The tessok cheat!", codes=["c:2"])) == {0, 1, 3, 4}
+    assert known.of(message_leakage_keys("The Dravene sing", codes=["c:3"])) == {5}
+    assert known.of(message_leakage_keys("The Quillish sweep", ["Well too"], codes=["c:4"])) == {5}  # its own CN
+    assert known.of(message_leakage_keys("The Quillish sweep", codes=["c:4"])) == set()
 
 
 def test_kin_is_handed_on_from_text_to_code_to_text() -> None:
     pairs = [
-        kin_of("The Ombrey lie", ["a"], codes=["x:1"]),
-        kin_of("The Ombrey lie", ["b"], codes=["y:9"]),
-        kin_of("Ombrey are liars", ["c"], codes=["y:9"]),
-        kin_of("The Tessok cheat", ["d"], codes=["y:8"]),
+        message_leakage_keys("The Ombrey lie", ["a"], codes=["x:1"]),
+        message_leakage_keys("The Ombrey lie", ["b"], codes=["y:9"]),
+        message_leakage_keys("Ombrey are liars", ["c"], codes=["y:9"]),
+        message_leakage_keys("The Tessok cheat", ["d"], codes=["y:8"]),
     ]
-    assert Kinship(pairs).groups == (0, 0, 0, 1)
-    assert Kinship(pairs).of(kin_of("What Ombrey say is false", codes=["x:1"])) == {0, 1, 2}
+    assert LeakageIndex(pairs).groups == (0, 0, 0, 1)
+    assert LeakageIndex(pairs).of(message_leakage_keys("What Ombrey say is false", codes=["x:1"])) == {0, 1, 2}
 
 
 def test_without_codes_a_cn_that_people_wrote_for_both_makes_messages_one() -> None:
     pairs = [
-        kin_of("The Ombrey lie", ["Why?"]),
-        kin_of("Ombrey are liars", ["Why?"]),
-        kin_of("Ombrey are liars", ["Who says so?"]),
-        kin_of("The Tessok cheat", ["Not at cards."]),
+        message_leakage_keys("The Ombrey lie", ["Why?"]),
+        message_leakage_keys("Ombrey are liars", ["Why?"]),
+        message_leakage_keys("Ombrey are liars", ["Who says so?"]),
+        message_leakage_keys("The Tessok cheat", ["Not at cards."]),
     ]
-    known = Kinship(pairs)
+    known = LeakageIndex(pairs)
     assert known.groups == (0, 0, 0, 1)
-    assert known.of(kin_of("The Ombrey lie")) == {0, 1, 2}
+    assert known.of(message_leakage_keys("The Ombrey lie")) == {0, 1, 2}
     # One side has a code, the other one has none: the CN tells here, too.
-    assert known.of(kin_of("What Ombrey say is false", ["Why?"], codes=["c:1"])) == {0, 1, 2}
-    coded = [kin_of("Ombrey are liars", [reply], codes=["c:1"]) for reply in ("Why?", "Who says so?")]
-    assert Kinship(coded).of(kin_of("The Ombrey lie", ["Why?"])) == {0, 1}
+    assert known.of(message_leakage_keys("What Ombrey say is false", ["Why?"], codes=["c:1"])) == {0, 1, 2}
+    coded = [message_leakage_keys("Ombrey are liars", [reply], codes=["c:1"]) for reply in ("Why?", "Who says so?")]
+    assert LeakageIndex(coded).of(message_leakage_keys("The Ombrey lie", ["Why?"])) == {0, 1}
 
 
 def test_a_cn_that_was_judged_to_fit_two_messages_does_not_make_them_one() -> None:
     pairs = [
-        kin_of("The Ombrey lie", ["Why?"], judged=True),
-        kin_of("The Tessok cheat", ["Why?"], judged=True),
-        kin_of("The Tessok cheat", ["Not at cards."], judged=True),
+        message_leakage_keys("The Ombrey lie", ["Why?"], judged=True),
+        message_leakage_keys("The Tessok cheat", ["Why?"], judged=True),
+        message_leakage_keys("The Tessok cheat", ["Not at cards."], judged=True),
     ]
-    known = Kinship(pairs)
+    known = LeakageIndex(pairs)
     assert known.groups == (0, 1, 1)
-    assert known.of(kin_of("The Ombrey lie", ["Why?"], judged=True)) == {0, 1}
+    assert known.of(message_leakage_keys("The Ombrey lie", ["Why?"], judged=True)) == {0, 1}
 
 
 BOOKS, LATE = "The Ombrey never return books", "No Tessok is ever on time"
@@ -182,21 +182,26 @@ def test_a_message_of_which_two_thirds_are_the_same_is_kin(message: str, near: b
 
     both, either = runs(BOOKS) & runs(message), runs(BOOKS) | runs(message)
     assert near == (len(both) >= len(either) * 2 / 3)
-    pairs = [kin_of(BOOKS, ["Why?"], codes=["c:1"]), kin_of(LATE, ["Who waits?"], codes=["c:2"])]
-    known = Kinship(pairs, [BOOKS, LATE])
-    assert known.of(kin_of(message, codes=["c:9"]), message) == ({0} if near else set())
-    assert known.of(kin_of(message, codes=["c:9"])) == set()
-    both_asked = Kinship([*pairs, kin_of(message, ["Since when?"], codes=["c:9"])], [BOOKS, LATE, message])
+    pairs = [
+        message_leakage_keys(BOOKS, ["Why?"], codes=["c:1"]),
+        message_leakage_keys(LATE, ["Who waits?"], codes=["c:2"]),
+    ]
+    known = LeakageIndex(pairs, [BOOKS, LATE])
+    assert known.of(message_leakage_keys(message, codes=["c:9"]), message) == ({0} if near else set())
+    assert known.of(message_leakage_keys(message, codes=["c:9"])) == set()
+    both_asked = LeakageIndex(
+        [*pairs, message_leakage_keys(message, ["Since when?"], codes=["c:9"])], [BOOKS, LATE, message]
+    )
     assert both_asked.groups == ((0, 1, 0) if near else (0, 1, 2))
 
 
 def test_near_copies_hand_kin_on_and_their_cns_with_them() -> None:
     messages = [BOOKS, "The Ombrey never return any books", "The Ombrey never ever return any books", LATE, LATE]
-    pairs = [kin_of(text, [f"Reply {place}."]) for place, text in enumerate(messages)]
-    pairs[4] = kin_of(LATE, ["Reply 1."], judged=True)
-    known = Kinship(pairs, messages)
+    pairs = [message_leakage_keys(text, [f"Reply {place}."]) for place, text in enumerate(messages)]
+    pairs[4] = message_leakage_keys(LATE, ["Reply 1."], judged=True)
+    known = LeakageIndex(pairs, messages)
     assert known.groups == (0, 0, 0, 1, 1)
     asked = "The Ombry never return books"
-    assert known.of(kin_of(asked), asked) == {0, 1, 2, 4}
-    assert Kinship([], []).of(kin_of(asked), asked) == set()
-    assert Kinship(pairs[:1], [""]).of(kin_of("?"), "?") == set()
+    assert known.of(message_leakage_keys(asked), asked) == {0, 1, 2, 4}
+    assert LeakageIndex([], []).of(message_leakage_keys(asked), asked) == set()
+    assert LeakageIndex(pairs[:1], [""]).of(message_leakage_keys("?"), "?") == set()

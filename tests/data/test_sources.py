@@ -21,7 +21,7 @@ import yaml
 from fcconan.building.recipes import Recipe, load_recipe
 from fcconan.data import sources
 from fcconan.data.atomic import leftovers, mark
-from fcconan.data.ids import sha256_of
+from fcconan.data.ids import file_sha256
 from fcconan.data.sources import Source, cache_folder, fetch, fetch_all, source_url
 from fcconan.errors import InputError
 from tests import small
@@ -362,7 +362,7 @@ def test_the_cache_is_the_users_unless_the_environment_names_one(
 
 
 def test_a_hash_is_that_of_the_bytes(tmp_path: Path) -> None:
-    assert sha256_of(_write(tmp_path / "abc", b"abc")) == (
+    assert file_sha256(_write(tmp_path / "abc", b"abc")) == (
         "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
     )
 

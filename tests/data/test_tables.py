@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from fcconan.data.files import parts_of
+from fcconan.data.files import list_configs
 from fcconan.data.manifest import read_manifest
 from fcconan.data.tables import Table
 from fcconan.errors import InputError
@@ -115,7 +115,7 @@ def test_a_dataset_has_the_parts_it_was_built_with(demo: Path) -> None:
     assert table.population == f"demo@{fingerprint}+(rater_kind=human)"
     assert opened("comparisons", [demo]).fingerprint == fingerprint
     assert {row["rater_kind"] for row in rows} == {"human"}
-    assert {"ratings", "comparisons", "votes"} <= parts_of(demo)
+    assert {"ratings", "comparisons", "votes"} <= list_configs(demo)
     assert len(list(table.replies() or [])) == 96
 
 

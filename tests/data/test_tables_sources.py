@@ -247,7 +247,7 @@ def test_the_rule_is_version_2() -> None:
 
 def test_ratings_with_ids_of_version_1_find_their_replies() -> None:
     from fcconan.data import ids as identity
-    from fcconan.scoring.ratings import RatedReplies
+    from fcconan.scoring.ratings import Ratings
 
     item = identity.make_item_id(identity.make_hs_id(HS), [])
     old = [identity.make_reply_id(item, row["bot"], row["answer"]) for row in ROWS]
@@ -257,7 +257,7 @@ def test_ratings_with_ids_of_version_1_find_their_replies() -> None:
     assert set(new).isdisjoint(old)
     for ids in (old, new):
         ratings = [{"reply_id": each, "rater": "anna", "aspect": "tone", "value": 3} for each in ids]
-        assert RatedReplies(ratings, replies).systems == ["A", "B", "B"]
+        assert Ratings(ratings, replies).systems == ["A", "B", "B"]
 
 
 def test_a_given_id_is_kept_under_any_mapping() -> None:

@@ -8,7 +8,7 @@ from fcconan.generation.decoding import Decoding, load_decoding
 from fcconan.generation.items import Example, Item
 from fcconan.generation.prompts import load_generation_prompt
 from fcconan.generation.requests import GenerationPlan
-from fcconan.models.requests import Call, Reply
+from fcconan.models.requests import ChatRequest, ChatResponse
 from tests.judging.fake_model import FakeModel
 
 OMBREY = "The Ombrey never return a book."
@@ -40,12 +40,12 @@ def drawing(number: int, pick: Any = "first", **settings: Any) -> Decoding:
     return Decoding("several", **{"temperature": 1.0, "candidates": number, "pick": pick, **settings})
 
 
-def message_of(call: Call) -> str:
+def message_of(call: ChatRequest) -> str:
     """What the user says in a call."""
     return call.messages[-1]["content"]
 
 
-def model(answer: Callable[[Call], Reply | str]) -> FakeModel:
+def model(answer: Callable[[ChatRequest], ChatResponse | str]) -> FakeModel:
     """A model that says what a function says."""
     return FakeModel(answer)
 
@@ -69,7 +69,7 @@ def example(number: int) -> Example:
     return Example(f"p{number}", f"cn-{number}", f"Message {number}.", f" Answer {number}. ")
 
 
-def in_batches(size: int, read: list[int], answer: Callable[[Call], Reply]) -> Any:
+def in_batches(size: int, read: list[int], answer: Callable[[ChatRequest], ChatResponse]) -> Any:
     """A model that answers so many calls at a time, and notes how many it has read."""
 
     class Batched:
@@ -78,8 +78,8 @@ def in_batches(size: int, read: list[int], answer: Callable[[Call], Reply]) -> A
         def __init__(self) -> None:
             self.configuration: dict[str, Any] = {"kind": "batched"}
 
-        def replies(self, calls: Iterable[Call]) -> Iterator[Reply]:
-            batch: list[Call] = []
+        def replies(self, calls: Iterable[ChatRequest]) -> Iterator[ChatResponse]:
+            batch: list[ChatRequest] = []
             for number, call in enumerate(calls, start=1):
                 read.append(number)
                 batch.append(call)

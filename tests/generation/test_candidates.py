@@ -14,7 +14,7 @@ from fcconan.generation.items import Candidate, ItemCandidates, PromptContext
 from fcconan.judging.rating import ModelJudge
 from fcconan.judging.strategies import RatingPlan
 from fcconan.judging.tasks import Task
-from fcconan.models.requests import Call, Reply
+from fcconan.models.requests import ChatRequest, ChatResponse
 from tests.generation.said import drawing, item, model, plan
 from tests.judging.fake_model import aspect, labels_task, task
 
@@ -23,7 +23,7 @@ KIND = task(aspect("warmth"), aspect("spite", 0, 2, higher_is_better=False))
 
 def drawn(number: int, *texts: str | None) -> ItemCandidates:
     found = item(f"Message {number}.")
-    calls = [Call([], sample=sample) for sample in range(len(texts))]
+    calls = [ChatRequest([], sample=sample) for sample in range(len(texts))]
     return ItemCandidates(
         found, PromptContext(), calls, candidates=[Candidate(text, None if text else "empty") for text in texts]
     )
@@ -33,11 +33,11 @@ def judge(grades: dict[str, tuple[int | None, int | None]], asked: Task = KIND) 
     """A judge that gives warmth and spite by the text, and the texts that it was shown."""
     shown: list[str] = []
 
-    def answer(call: Call) -> Reply:
+    def answer(call: ChatRequest) -> ChatResponse:
         text = call.variables["counter_narrative"]
         shown.append(text)
         warmth, spite = grades[text]
-        return Reply(json.dumps({"warmth": warmth, "spite": spite}))
+        return ChatResponse(json.dumps({"warmth": warmth, "spite": spite}))
 
     return ModelJudge(model(answer), RatingPlan(asked)), shown
 
@@ -145,12 +145,12 @@ def test_the_judge_is_asked_while_candidates_come() -> None:
     """The generator is never far ahead of the judge, so that any number of messages goes through."""
     written: list[str] = []
 
-    def write(call: Call) -> Reply:
+    def write(call: ChatRequest) -> ChatResponse:
         written.append(call.messages[-1]["content"])
-        return Reply(f"{call.sample} {len(written)}")
+        return ChatResponse(f"{call.sample} {len(written)}")
 
-    def rate(call: Call) -> Reply:
-        return Reply(json.dumps({"warmth": 5 if call.variables["counter_narrative"][0] == "1" else 1}))
+    def rate(call: ChatRequest) -> ChatResponse:
+        return ChatResponse(json.dumps({"warmth": 5 if call.variables["counter_narrative"][0] == "1" else 1}))
 
     best = BestOf(ModelJudge(model(rate), RatingPlan(task(aspect("warmth")))))
     items = [item(f"Message {number}.") for number in range(50)]

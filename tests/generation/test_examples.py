@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from fcconan.data import ids
-from fcconan.data.leakage import kin_of
+from fcconan.data.leakage import message_leakage_keys
 from fcconan.errors import InputError
 from fcconan.generation.examples import Examples
 from fcconan.generation.items import Item
@@ -33,11 +33,17 @@ class Plane:
 
 def made(message: str, reply: str, code: str = "") -> Pair:
     hs, cn = ids.make_hs_id(message), ids.make_cn_id(reply)
-    return Pair(ids.make_pair_id(hs, cn), cn, message, reply, kin_of(message, [reply], codes=[code] if code else []))
+    return Pair(
+        ids.make_pair_id(hs, cn),
+        cn,
+        message,
+        reply,
+        message_leakage_keys(message, [reply], codes=[code] if code else []),
+    )
 
 
 def item(message: str, *references: str, code: str = "") -> Item:
-    kin = kin_of(message, references, codes=[code] if code else [])
+    kin = message_leakage_keys(message, references, codes=[code] if code else [])
     return Item(f"it-{message}", ids.make_hs_id(message), message, references, leakage_keys=kin)
 
 

@@ -197,9 +197,9 @@ def test_a_killed_training_ends_with_the_same_loss(
 @pytest.mark.parametrize("method", ["lora", "full"])
 def test_a_tuned_folder_answers_as_a_local_model(tiny: Path, tuned: Path, tmp_path: Path, method: str) -> None:
     from fcconan.models.local import LocalModel
-    from fcconan.models.requests import Call, Sampling
+    from fcconan.models.requests import ChatRequest, Sampling
 
-    call = Call([{"role": "user", "content": TEXTS[0]}], Sampling(max_tokens=8, top_logprobs=1))
+    call = ChatRequest([{"role": "user", "content": TEXTS[0]}], Sampling(max_tokens=8, top_logprobs=1))
 
     def answer(folder: Path) -> Any:
         (reply,) = LocalModel(folder, journal=tmp_path / "journal.jsonl").replies([call])

@@ -8,7 +8,7 @@ import pytest
 
 import fcconan
 from fcconan.data.ids import make_cn_id, make_hs_id, make_pair_id
-from fcconan.data.leakage import kin_of
+from fcconan.data.leakage import message_leakage_keys
 from fcconan.errors import InputError
 from fcconan.generation.finetuning.data import (
     TrainingSplit,
@@ -32,7 +32,7 @@ THEFT, CARDS, MOON = "The Ombrey steal books.", "Every Tessok cheats at cards.",
 
 def example(message: str, reply: str) -> Pair:
     hs, cn = make_hs_id(message), make_cn_id(reply)
-    return Pair(make_pair_id(hs, cn), cn, message, reply, kin_of(message, [reply]))
+    return Pair(make_pair_id(hs, cn), cn, message, reply, message_leakage_keys(message, [reply]))
 
 
 def written(path: Path, rows: list[dict[str, str]]) -> Path:
@@ -130,13 +130,13 @@ def test_messages_of_an_evaluation_are_refused_and_listed() -> None:
         example(MOON, "Moonlight suits us all."),
     ]
     items = [
-        Item("it-1", "hs-1", "the OMBREY steal books", leakage_keys=kin_of("the OMBREY steal books")),
+        Item("it-1", "hs-1", "the OMBREY steal books", leakage_keys=message_leakage_keys("the OMBREY steal books")),
         Item(
             "it-2",
             "hs-2",
             "Dogs howl.",
             ("Moonlight suits us all!",),
-            leakage_keys=kin_of("Dogs howl.", ["Moonlight suits us all!"]),
+            leakage_keys=message_leakage_keys("Dogs howl.", ["Moonlight suits us all!"]),
         ),
     ]
     assert find_evaluation_pairs(pairs, items) == {0, 2}
@@ -168,7 +168,9 @@ def test_the_validation_part_shares_no_message_and_no_reply(seed: int) -> None:
 def test_near_copies_are_kin_of_an_evaluation_and_stay_on_one_side() -> None:
     near = "Every Tessok cheated at cards."
     pairs = [example(CARDS, "A."), example(near, "B."), example(MOON, "C.")]
-    assert find_evaluation_pairs(pairs[1:], [Item("it-1", "hs-1", CARDS, leakage_keys=kin_of(CARDS))]) == {0}
+    assert find_evaluation_pairs(
+        pairs[1:], [Item("it-1", "hs-1", CARDS, leakage_keys=message_leakage_keys(CARDS))]
+    ) == {0}
     assert divide(pairs, 0.4, seed=0) == TrainingSplit(pairs[:2], pairs[2:])
     assert shared_messages(TrainingSplit(pairs[:1], pairs[1:])) == 1
 
@@ -192,8 +194,8 @@ def test_what_is_prepared_is_counted(tmp_path: Path) -> None:
     )
     held = pairs_file(tmp_path / "held.csv", (MOON, "E."), ("They dance!", "F."))
     exam = [
-        Item("it-1", "hs-1", CARDS, leakage_keys=kin_of(CARDS)),
-        Item("it-2", "hs-2", MOON, leakage_keys=kin_of(MOON)),
+        Item("it-1", "hs-1", CARDS, leakage_keys=message_leakage_keys(CARDS)),
+        Item("it-2", "hs-2", MOON, leakage_keys=message_leakage_keys(MOON)),
     ]
     parts, notes = prepare_pairs(
         learnt,
@@ -220,7 +222,9 @@ def test_what_is_prepared_is_counted(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"all pairs of .* share messages with the evaluation"):
         prepare_pairs(
             held,
-            evaluation={"all": [Item("i", "h", text, leakage_keys=kin_of(text)) for text in (MOON, "They dance!")]},
+            evaluation={
+                "all": [Item("i", "h", text, leakage_keys=message_leakage_keys(text)) for text in (MOON, "They dance!")]
+            },
             leave_out_evaluation=True,
             seed=3,
         )

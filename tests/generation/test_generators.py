@@ -13,7 +13,7 @@ from fcconan.errors import InputError
 from fcconan.generation.generators import ModelGenerator, ReferenceGenerator, RetrievalGenerator
 from fcconan.generation.items import GENERATED, Generated, Item
 from fcconan.generation.writing import ReplyCounts, generate_rows, row_maker
-from fcconan.models.requests import Call, Reply
+from fcconan.models.requests import ChatRequest, ChatResponse
 from fcconan.models.token_sampling import stop_in
 from tests.generation.said import (
     ITEMS,
@@ -39,29 +39,31 @@ def no_flags(hate_speech: str, text: str, *, language: str | None = None) -> tup
 @pytest.mark.parametrize(
     ("reply", "text", "reason", "flags"),
     [
-        (Reply("  They do.\n"), "They do.", None, []),
-        (Reply("They do. STOP And more"), "They do.", None, []),
-        (Reply("One  line\n\nand another."), "One  line\n\nand another.", None, []),
-        (Reply(" STOP They do."), None, "empty", []),
-        (Reply("\n\n STOP They do."), None, "empty", []),
-        (Reply("<think>\nNobody STOP knows.\n</think>\n\nNo, that is untrue."), "No, that is untrue.", None, []),
-        (Reply("Nobody knows.\n</think>\n\nNo. STOP And"), "No.", None, []),
-        (Reply("<think>Who?</think> <think>They.</think>```\nNo.\n```"), "```\nNo.\n```", None, []),
-        (Reply("<think>Nobody knows.</think>\n"), None, "empty", []),
-        (Reply("<think>Nobody knows."), None, "empty", []),
-        (Reply(reason="truncated", cut="<think>Nobody knows"), None, "truncated", []),
-        (Reply(reason="truncated", cut="<think>Nobody knows.</think> They"), "They", None, ["truncated"]),
-        (Reply(reason="empty"), None, "empty", []),
-        (Reply(reason="truncated", cut=" They always"), "They always", None, ["truncated"]),
-        (Reply(reason="truncated", cut="They do. STOP and"), "They do.", None, []),
-        (Reply(reason="truncated", cut=" STOP and"), None, "empty", []),
-        (Reply(reason="truncated", cut="  "), None, "truncated", []),
-        (Reply(reason="truncated"), None, "truncated", []),
-        (Reply(reason="refused", detail="a key"), None, "refused", []),
-        (Reply(reason="server_error", detail="They do."), None, "server_error", []),
+        (ChatResponse("  They do.\n"), "They do.", None, []),
+        (ChatResponse("They do. STOP And more"), "They do.", None, []),
+        (ChatResponse("One  line\n\nand another."), "One  line\n\nand another.", None, []),
+        (ChatResponse(" STOP They do."), None, "empty", []),
+        (ChatResponse("\n\n STOP They do."), None, "empty", []),
+        (ChatResponse("<think>\nNobody STOP knows.\n</think>\n\nNo, that is untrue."), "No, that is untrue.", None, []),
+        (ChatResponse("Nobody knows.\n</think>\n\nNo. STOP And"), "No.", None, []),
+        (ChatResponse("<think>Who?</think> <think>They.</think>```\nNo.\n```"), "```\nNo.\n```", None, []),
+        (ChatResponse("<think>Nobody knows.</think>\n"), None, "empty", []),
+        (ChatResponse("<think>Nobody knows."), None, "empty", []),
+        (ChatResponse(reason="truncated", cut="<think>Nobody knows"), None, "truncated", []),
+        (ChatResponse(reason="truncated", cut="<think>Nobody knows.</think> They"), "They", None, ["truncated"]),
+        (ChatResponse(reason="empty"), None, "empty", []),
+        (ChatResponse(reason="truncated", cut=" They always"), "They always", None, ["truncated"]),
+        (ChatResponse(reason="truncated", cut="They do. STOP and"), "They do.", None, []),
+        (ChatResponse(reason="truncated", cut=" STOP and"), None, "empty", []),
+        (ChatResponse(reason="truncated", cut="  "), None, "truncated", []),
+        (ChatResponse(reason="truncated"), None, "truncated", []),
+        (ChatResponse(reason="refused", detail="a key"), None, "refused", []),
+        (ChatResponse(reason="server_error", detail="They do."), None, "server_error", []),
     ],
 )
-def test_a_reply_is_words_or_a_reason(reply: Reply, text: str | None, reason: str | None, flags: list[str]) -> None:
+def test_a_reply_is_words_or_a_reason(
+    reply: ChatResponse, text: str | None, reason: str | None, flags: list[str]
+) -> None:
     decoding = drawing(1, None, stop=("STOP",))
     generator = ModelGenerator(model(lambda call: reply), plan(decoding=decoding))
     (found,) = generator.answers(ITEMS[:1])
@@ -71,10 +73,10 @@ def test_a_reply_is_words_or_a_reason(reply: Reply, text: str | None, reason: st
 
 
 def test_a_row_says_how_the_reply_was_made() -> None:
-    def answer(call: Call) -> Reply:
+    def answer(call: ChatRequest) -> ChatResponse:
         if call.sample == 0:
-            return Reply(reason="empty", model="stub-1", prompt_tokens=5, completion_tokens=1)
-        return Reply(f" {call.sample} ", model="stub-2", prompt_tokens=5, completion_tokens=2 + call.sample)
+            return ChatResponse(reason="empty", model="stub-1", prompt_tokens=5, completion_tokens=1)
+        return ChatResponse(f" {call.sample} ", model="stub-2", prompt_tokens=5, completion_tokens=2 + call.sample)
 
     asked = plan("retrieval", candidates=Fixed(example(1)), examples=Fixed(example(2)), decoding=drawing(3), seed=4)
     generator = ModelGenerator(model(answer), asked, name="mine", format="zephyr")
@@ -114,7 +116,7 @@ def test_a_row_names_the_passages_that_were_shown_and_the_template_of_the_model(
             return "Books come back.\n\nThe library lends to all."
 
     asked = plan("grounded", background=Known())
-    generator = ModelGenerator(model(lambda call: Reply("No.")), asked, own_template="0123456789ab")
+    generator = ModelGenerator(model(lambda call: ChatResponse("No.")), asked, own_template="0123456789ab")
     (found,) = generator.answers(ITEMS[:1])
     texts = ("Books come back.", "The library lends to all.")
     assert found.more["sources"] == [f"passage-{sha256(text.encode()).hexdigest()[:12]}" for text in texts]
@@ -146,7 +148,7 @@ def test_items_are_read_when_they_are_needed() -> None:
             yield item(f"Message {number}.")
 
     read: list[int] = []
-    batched = in_batches(4, read, lambda call: Reply(message_of(call)))
+    batched = in_batches(4, read, lambda call: ChatResponse(message_of(call)))
     rows = generate_rows(ModelGenerator(batched, plan(decoding=drawing(2))), items(), flags=no_flags)
     assert next(rows)["text"] == "Message 0."
     assert (len(taken), len(read)) == (2, 4)
@@ -159,8 +161,8 @@ def test_items_are_read_when_they_are_needed() -> None:
 )
 def test_a_model_gives_one_reply_a_call(number: int, message: str) -> None:
     class Wrong(FakeModel):
-        def replies(self, calls: Iterable[Call]) -> Iterator[Reply]:
-            return iter([Reply("x")] * (number * len(list(calls))))
+        def replies(self, calls: Iterable[ChatRequest]) -> Iterator[ChatResponse]:
+            return iter([ChatResponse("x")] * (number * len(list(calls))))
 
     with pytest.raises(InputError, match=message):
         list(ModelGenerator(Wrong(message_of), plan()).answers(ITEMS[:1]))
@@ -207,8 +209,8 @@ def test_a_reference_is_the_reply_and_the_others_its_references() -> None:
 
 
 def test_judges_compute_the_same_ids(tmp_path: Path) -> None:
-    def answer(call: Call) -> Reply:
-        return Reply(reason="refused") if message_of(call) == TESSOK else Reply(f"No: {message_of(call)}")
+    def answer(call: ChatRequest) -> ChatResponse:
+        return ChatResponse(reason="refused") if message_of(call) == TESSOK else ChatResponse(f"No: {message_of(call)}")
 
     rows = list(generate_rows(ModelGenerator(model(answer), plan()), ITEMS, flags=no_flags))
     bare = [{key: row[key] for key in ("hate_speech", "text", "system", "references")} for row in rows]

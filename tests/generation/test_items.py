@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from fcconan.data import ids
-from fcconan.data.leakage import kin_of
+from fcconan.data.leakage import message_leakage_keys
 from fcconan.errors import InputError
 from fcconan.generation.items import load_items
 from tests.generation.folders import pair, write_lines, write_manifest, write_part
@@ -44,7 +44,7 @@ def test_replies_give_the_items_that_they_answer(tmp_path: Path) -> None:
         ("i3", OMBREY, ("NA",)),
     ]
     assert items[0].hs_id == ids.make_hs_id(OMBREY)
-    assert items[0].leakage_keys == kin_of(OMBREY, [EARLY])
+    assert items[0].leakage_keys == message_leakage_keys(OMBREY, [EARLY])
     assert items[0].language is None
     assert [each.item_id for each in load_items(tmp_path, limit=2)] == ["i2", "i1"]
     assert [each.hate_speech for each in load_items(tmp_path, config="pairs")] == ["The Dravene sing."]
@@ -74,7 +74,7 @@ def test_pairs_give_an_item_for_every_message(tmp_path: Path) -> None:
         (item_id(OMBREY, EARLY, "NA"), (EARLY, "NA"), "en"),
         (item_id(TESSOK), (), "en"),
     ]
-    assert items[0].leakage_keys == kin_of(OMBREY, [EARLY, "NA"], judged=True)
+    assert items[0].leakage_keys == message_leakage_keys(OMBREY, [EARLY, "NA"], judged=True)
 
 
 def test_the_broadest_tier_and_not_the_training_part(tmp_path: Path) -> None:

@@ -189,7 +189,9 @@ def test_models_by_name(model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPa
 def test_bad_input() -> None:
     with pytest.raises(InputError, match="unknown system 'tf-idf': did you mean 'tfidf'"):
         RetrievedCandidates(TrainingPool(PAIRS), "tf-idf")
-    with pytest.raises(InputError, match="pair-propagation needs training pairs and the dataset has none"):
+    with pytest.raises(
+        InputError, match="pair-propagation needs training pairs, but the dataset has none without leakage"
+    ):
         RetrievedCandidates(TrainingPool([made("", "A CN alone")]), "pair-propagation")
     only_kin = RetrievedCandidates(TrainingPool(PAIRS[:2]), "pair-propagation")
     with pytest.raises(InputError, match="pair-propagation needs training pairs"):

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from fcconan.judging.tasks import Aspect, Label, Task
-from fcconan.models.requests import Call, Reply
+from fcconan.models.requests import ChatRequest, ChatResponse
 
 
 class FakeModel:
@@ -12,16 +12,16 @@ class FakeModel:
 
     name = "fake"
 
-    def __init__(self, answer: Callable[[Call], Reply | str]) -> None:
+    def __init__(self, answer: Callable[[ChatRequest], ChatResponse | str]) -> None:
         self.configuration: dict[str, Any] = {"kind": "fake"}
-        self.calls: list[Call] = []
+        self.calls: list[ChatRequest] = []
         self._answer = answer
 
-    def replies(self, calls: Iterable[Call]) -> Iterator[Reply]:
+    def replies(self, calls: Iterable[ChatRequest]) -> Iterator[ChatResponse]:
         for call in calls:
             self.calls.append(call)
             said = self._answer(call)
-            yield Reply(said) if isinstance(said, str) else said
+            yield ChatResponse(said) if isinstance(said, str) else said
 
 
 def aspect(name: str, low: int = 1, high: int = 5, **further: Any) -> Aspect:

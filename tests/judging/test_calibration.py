@@ -25,7 +25,7 @@ from fcconan.judging.calibration.scores import (
 from fcconan.judging.calibration.search import search_steps
 from fcconan.judging.calibration.settings import Calibration, CalibrationSettings, EvaluationSteps, load_steps
 from fcconan.judging.tasks import Aspect
-from fcconan.models.requests import Call, Reply
+from fcconan.models.requests import ChatRequest, ChatResponse
 
 ASPECT = Aspect(
     name="relevance",
@@ -71,23 +71,23 @@ class Drafter:
 
     name = "drafter"
 
-    def __init__(self, *drafts: str | Reply) -> None:
+    def __init__(self, *drafts: str | ChatResponse) -> None:
         self.configuration: dict[str, Any] = {"kind": "simulated"}
         self.drafts = list(drafts) or [written(care) for care in (2, 5, 3, 4)]
         self.changes = {"modify": 1, "paraphrase": 0, "add": -1, "calibrate": 2}
-        self.calls: list[Call] = []
+        self.calls: list[ChatRequest] = []
 
-    def replies(self, calls: Iterable[Call]) -> Iterator[Reply]:
+    def replies(self, calls: Iterable[ChatRequest]) -> Iterator[ChatResponse]:
         for call in calls:
             self.calls.append(call)
             content = json.loads(call.messages[1]["content"])
             if "steps" in content:
                 edit = next(edit for edit, words in EDITS.items() if words in call.messages[0]["content"])
                 care = min(BEST, quality(content["steps"]) + self.changes[edit])
-                yield Reply(f"1. {edit.capitalize()}.\n2. Grade with care {care}.")
+                yield ChatResponse(f"1. {edit.capitalize()}.\n2. Grade with care {care}.")
             else:
                 drafted = self.drafts[len(self.calls) - 1]
-                yield drafted if isinstance(drafted, Reply) else Reply(drafted)
+                yield drafted if isinstance(drafted, ChatResponse) else ChatResponse(drafted)
 
     @property
     def seen(self) -> set[str]:
@@ -323,7 +323,7 @@ def test_the_log_can_be_read_while_it_is_written(tmp_path: Path) -> None:
 
 
 def test_failed_drafts_are_recorded_with_their_reason(tmp_path: Path) -> None:
-    drafter = Drafter(Reply(None, "rate_limited"), "I cannot help with that.", Reply(" "), written(5))
+    drafter = Drafter(ChatResponse(None, "rate_limited"), "I cannot help with that.", ChatResponse(" "), written(5))
     made, records = run(tmp_path, drafter=drafter, settings=replace(SETTINGS, rounds=0))
     assert [(each["status"], each["reason"], each["selection"] is None) for each in candidates(records)] == [
         ("failed", "rate_limited", True),
@@ -336,7 +336,9 @@ def test_failed_drafts_are_recorded_with_their_reason(tmp_path: Path) -> None:
 
 
 def test_drafts_that_failed_for_a_passing_reason_are_counted(tmp_path: Path) -> None:
-    drafter = Drafter(Reply(reason="timeout"), written(5), Reply(reason="filtered"), Reply(reason="server_error"))
+    drafter = Drafter(
+        ChatResponse(reason="timeout"), written(5), ChatResponse(reason="filtered"), ChatResponse(reason="server_error")
+    )
     made, _ = run(tmp_path, drafter=drafter, settings=replace(SETTINGS, rounds=0))
     assert (made.failed_drafts, made.tally) == (2, {"draft: failed": 3, "draft: usable": 1})
 
@@ -355,7 +357,7 @@ def test_drafts_that_copy_an_example_that_they_saw_fail(tmp_path: Path) -> None:
 
 
 def test_no_usable_draft_is_one_clear_line(tmp_path: Path) -> None:
-    drafter = Drafter("", "", "No.", Reply(None, "timeout"))
+    drafter = Drafter("", "", "No.", ChatResponse(None, "timeout"))
     with pytest.raises(InputError) as caught:
         run(tmp_path, drafter=drafter)
     partial = tmp_path / "log.jsonl.partial"

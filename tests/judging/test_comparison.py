@@ -12,7 +12,7 @@ from fcconan.judging.comparison.judge import COMPARISON_COLUMNS, compare_pairs, 
 from fcconan.judging.comparison.pairs import ReplyPair, Row, all_pairs, budgeted_pairs
 from fcconan.judging.comparison.protocols import ComparisonQuestion, ContextBudget, JudgeLM
 from fcconan.judging.comparison.summary import ComparisonSummary
-from fcconan.models.requests import Call, Reply
+from fcconan.models.requests import ChatRequest, ChatResponse
 from fcconan.parsing import ParsedComparison, Verdict
 from tests.judging.test_pairs import grid, reply
 
@@ -27,8 +27,8 @@ class Fake:
         self.shown: list[tuple[str, str]] = []
         self.configuration: dict[str, Any] = {}
 
-    def replies(self, calls: Iterable[Call]) -> Iterator[Reply]:
-        waiting: list[Call] = []
+    def replies(self, calls: Iterable[ChatRequest]) -> Iterator[ChatResponse]:
+        waiting: list[ChatRequest] = []
         for call in calls:
             self.calls += 1
             waiting.append(call)
@@ -37,13 +37,13 @@ class Fake:
                 waiting = []
         yield from map(self._reply, waiting)
 
-    def _reply(self, call: Call) -> Reply:
+    def _reply(self, call: ChatRequest) -> ChatResponse:
         first, second = call.variables["reply_1"], call.variables["reply_2"]
         self.shown.append((first, second))
         said = self.says(first, second)
         if said.startswith("<"):
-            return Reply(reason=said.strip("<>"), detail="10 1")  # type: ignore[arg-type]
-        return Reply(said)
+            return ChatResponse(reason=said.strip("<>"), detail="10 1")  # type: ignore[arg-type]
+        return ChatResponse(said)
 
 
 def always_first(first: str, second: str) -> str:
@@ -231,8 +231,8 @@ def test_a_failed_request_is_invalid_and_its_detail_is_not_read() -> None:
 
 
 class Cut(Fake):
-    def _reply(self, call: Call) -> Reply:
-        return Reply("9 4", reason="truncated")
+    def _reply(self, call: ChatRequest) -> ChatResponse:
+        return ChatResponse("9 4", reason="truncated")
 
 
 def test_words_beside_a_reason_are_not_read() -> None:
@@ -337,7 +337,7 @@ class Cuts:
 
     def question(self, a: Row, b: Row) -> ComparisonQuestion:
         ab, ba = (
-            Call([], variables={"reply_1": first["text"], "reply_2": second["text"]})
+            ChatRequest([], variables={"reply_1": first["text"], "reply_2": second["text"]})
             for first, second in ((a, b), (b, a))
         )
         return ComparisonQuestion(ab, ba, words_cut=(0, 3))
@@ -416,9 +416,9 @@ class Wrong(Fake):
         super().__init__(always_first)
         self.number = number
 
-    def replies(self, calls: Iterable[Call]) -> Iterator[Reply]:
+    def replies(self, calls: Iterable[ChatRequest]) -> Iterator[ChatResponse]:
         list(calls)
-        return iter([Reply("9 4")] * self.number)
+        return iter([ChatResponse("9 4")] * self.number)
 
 
 @pytest.mark.parametrize(("number", "what"), [(3, "fewer"), (0, "fewer"), (5, "more")])

@@ -21,7 +21,7 @@ from fcconan.judging.comparison.protocols import (
 )
 from fcconan.judging.prompts import PromptTemplate
 from fcconan.judging.tasks import Label, Task, load_task
-from fcconan.models.requests import Call, Messages, Reply, Sampling
+from fcconan.models.requests import ChatRequest, ChatResponse, Messages, Sampling
 from fcconan.parsing import ParsedComparison
 from tests.judging.test_pairs import reply
 
@@ -49,7 +49,7 @@ A = reply("i1", "ombrey", hate_speech="They spoil our bread.", text="We bake tog
 B = reply("i1", "tessok", hate_speech="They spoil our bread.", text="Who told you?", references=["Bread is bread."])
 
 
-def asked(judge: JudgeLM | ChoiceJudge, a: Row = A, b: Row = B) -> tuple[Call, Call]:
+def asked(judge: JudgeLM | ChoiceJudge, a: Row = A, b: Row = B) -> tuple[ChatRequest, ChatRequest]:
     question = judge.question(a, b)
     assert question.reason is None
     assert question.ab is not None
@@ -415,12 +415,12 @@ class Recorded:
             (each["question_body"], each["answer1_body"], each["answer2_body"]): each["pred_text"] for each in records
         }
 
-    def replies(self, calls: Iterable[Call]) -> Iterator[Reply]:
+    def replies(self, calls: Iterable[ChatRequest]) -> Iterator[ChatResponse]:
         for call in calls:
             text = self.answers.get(
                 (call.variables["hate_speech"], call.variables["reply_1"], call.variables["reply_2"])
             )
-            yield Reply(text) if text is not None else Reply(reason="not_recorded")
+            yield ChatResponse(text) if text is not None else ChatResponse(reason="not_recorded")
 
 
 RELEASED = {

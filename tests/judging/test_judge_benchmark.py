@@ -21,7 +21,7 @@ from fcconan.judging.benchmark.predictions import JudgePredictions, RaterValues
 from fcconan.judging.benchmark.rated_rows import BenchmarkRows, benchmark_rows
 from fcconan.judging.benchmark.suites import JudgeSuite, load_judge_suite
 from fcconan.judging.learned.cross_fitting import cross_fit
-from fcconan.scoring import RatedReplies, difference_interval
+from fcconan.scoring import Ratings, difference_interval
 from fcconan.scoring.significance.intervals import draws
 from tests.judging.simulated_judgements import simulated
 
@@ -59,7 +59,7 @@ class Letters:
 
 def rows_of(clean: int | None = 270, *, seed: int = 0) -> BenchmarkRows:
     replies, ratings = simulated(seed=seed)
-    return benchmark_rows(replies, RatedReplies(ratings, replies), clean=clean)
+    return benchmark_rows(replies, Ratings(ratings, replies), clean=clean)
 
 
 def predictions_of(rows: BenchmarkRows, suite: JudgeSuite = SUITE) -> JudgePredictions:
@@ -338,6 +338,6 @@ def test_ratings_without_a_scale_or_a_text_are_refused() -> None:
     replies, ratings = simulated(messages=3)
     unscaled = [row | {"low": None, "high": None} for row in ratings]
     with pytest.raises(InputError, match="the ratings by people have no scale"):
-        benchmark_rows(replies, RatedReplies(unscaled, replies))
+        benchmark_rows(replies, Ratings(unscaled, replies))
     with pytest.raises(InputError, match="found 0 replies with a text"):
-        benchmark_rows([row | {"text": " "} for row in replies], RatedReplies(ratings, replies))
+        benchmark_rows([row | {"text": " "} for row in replies], Ratings(ratings, replies))

@@ -6,7 +6,7 @@ import pytest
 
 from fcconan.cli.judge.ratings_table import print_ratings
 from fcconan.errors import InputError
-from fcconan.judging.people import mean_of_people
+from fcconan.judging.people import human_means
 from fcconan.judging.rating import RatingSummary
 
 
@@ -31,13 +31,13 @@ RATINGS = [
 
 
 def test_people_are_averaged_and_what_they_left_out_is_left_out() -> None:
-    assert mean_of_people(RATINGS, "calm") == {"re-1": 11 / 3, "re-3": 3.5}
-    assert mean_of_people(RATINGS, "depth") == {"re-1": 1.0}
+    assert human_means(RATINGS, "calm") == {"re-1": 11 / 3, "re-3": 3.5}
+    assert human_means(RATINGS, "depth") == {"re-1": 1.0}
 
 
 def test_raters_can_be_named_models_too() -> None:
-    assert mean_of_people(RATINGS, "calm", raters=["ben"]) == {"re-1": 5.0}
-    assert mean_of_people(RATINGS, "calm", raters=["judge", "ann"]) == {"re-1": 1.5, "re-3": 3.5}
+    assert human_means(RATINGS, "calm", raters=["ben"]) == {"re-1": 5.0}
+    assert human_means(RATINGS, "calm", raters=["judge", "ann"]) == {"re-1": 1.5, "re-3": 3.5}
 
 
 @pytest.mark.parametrize(
@@ -49,9 +49,9 @@ def test_raters_can_be_named_models_too() -> None:
 )
 def test_ratings_that_are_not_there(aspect: str, raters: list[str] | None, message: str) -> None:
     with pytest.raises(InputError, match=message):
-        mean_of_people(RATINGS, aspect, raters=raters)
+        human_means(RATINGS, aspect, raters=raters)
     with pytest.raises(InputError, match="found ratings of no aspect"):
-        mean_of_people([], aspect)
+        human_means([], aspect)
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ def test_ratings_that_are_not_there(aspect: str, raters: list[str] | None, messa
 )
 def test_ratings_that_cannot_be_read(bad: dict[str, Any]) -> None:
     with pytest.raises(InputError, match=r"a rating of calm is .* for the reply .*: expected a number and a reply_id"):
-        mean_of_people([*RATINGS, bad], "calm")
+        human_means([*RATINGS, bad], "calm")
 
 
 # What came of rating.
@@ -155,4 +155,4 @@ def test_replies_and_raters_may_be_numbers() -> None:
         for reply in (0, 1.0)
         for rater in (0, 1.0)
     ]
-    assert mean_of_people(rows, "tone", raters=["1"]) == {"0": 1.0, "1": 3.0}
+    assert human_means(rows, "tone", raters=["1"]) == {"0": 1.0, "1": 3.0}

@@ -8,7 +8,7 @@ from fcconan.judging.answer_checks import cites_texts
 from fcconan.judging.rating import LABELLED, RATED, Judge, ModelJudge, Row, strategy_label
 from fcconan.judging.strategies import RatingPlan
 from fcconan.judging.tasks import Task
-from fcconan.models.requests import Call, CallReason, Reply, TokenAlternatives
+from fcconan.models.requests import ChatRequest, ChatResponse, FailureReason, TokenAlternatives
 from tests.judging.fake_model import FakeModel, aspect, labels_task, row, task
 
 CALM = task(aspect("calm"))
@@ -20,7 +20,7 @@ def judge(model: FakeModel, chosen: Task = CALM, strategy: Any = "rubric", **set
 
 
 def rated(
-    *answers: Reply | str, chosen: Task = CALM, strategy: Any = "rubric", text: str = "Hm.", **settings: Any
+    *answers: ChatResponse | str, chosen: Task = CALM, strategy: Any = "rubric", text: str = "Hm.", **settings: Any
 ) -> Row:
     """The row of one reply and one question, whose samples get these answers."""
     given = iter(answers)
@@ -86,7 +86,7 @@ def test_rows_keep_their_order_around_replies_that_nobody_is_asked_about(empty: 
 
 def test_a_model_that_reads_ahead_gives_the_same_rows() -> None:
     class Hasty(FakeModel):
-        def replies(self, calls: Iterable[Call]) -> Iterator[Reply]:
+        def replies(self, calls: Iterable[ChatRequest]) -> Iterator[ChatResponse]:
             return iter(list(super().replies(calls)))
 
     texts = ["", "grade 1", "", "", "grade 2", "grade 3", ""]
@@ -202,15 +202,15 @@ def test_samples_are_different_requests_with_seeds_of_their_own() -> None:
 
 
 def test_half_of_the_samples_are_enough_and_fewer_are_not() -> None:
-    half = rated("2", "5", "perhaps", Reply(reason="timeout"), strategy="g-eval", samples=4)
+    half = rated("2", "5", "perhaps", ChatResponse(reason="timeout"), strategy="g-eval", samples=4)
     assert (half["value"], half["reason"], half["n_samples"], half["n_read"]) == (3.5, None, 4, 2)
-    fewer = rated("2", "perhaps", "perhaps 3", Reply(reason="timeout"), strategy="g-eval", samples=4)
+    fewer = rated("2", "perhaps", "perhaps 3", ChatResponse(reason="timeout"), strategy="g-eval", samples=4)
     assert (fewer["value"], fewer["reason"], fewer["n_read"]) == (None, "too_few_samples", 1)
     assert fewer["explanation"] == "perhaps"
 
 
 def test_without_any_sample_the_reason_is_the_commonest() -> None:
-    slow = Reply(reason="timeout", detail="60 s")
+    slow = ChatResponse(reason="timeout", detail="60 s")
     found = rated("perhaps", slow, slow, strategy="g-eval", samples=3)
     assert (found["value"], found["reason"], found["explanation"], found["n_read"]) == (None, "timeout", "60 s", 0)
 
@@ -259,7 +259,7 @@ def test_without_a_majority_the_counts_are_told() -> None:
 
 def weighted(text: str, *tokens: TokenAlternatives | str) -> Row:
     given = tuple(TokenAlternatives(each, {each: 0.0}) if isinstance(each, str) else each for each in tokens)
-    return rated(Reply(text, logprobs=given), strategy="g-eval", logprobs=True)
+    return rated(ChatResponse(text, logprobs=given), strategy="g-eval", logprobs=True)
 
 
 def test_grades_are_weighted_by_their_probability() -> None:
@@ -324,18 +324,18 @@ def test_what_was_thought_is_not_weighted() -> None:
 
 
 def test_without_log_probabilities_or_a_grade_nothing_is_weighted() -> None:
-    assert rated(Reply("4"), strategy="g-eval", logprobs=True)["reason"] == "no_logprobs"
+    assert rated(ChatResponse("4"), strategy="g-eval", logprobs=True)["reason"] == "no_logprobs"
     assert weighted("7", "7")["reason"] == "out_of_scale"
-    lost = rated(Reply(reason="server_error", detail="500"), strategy="g-eval", logprobs=True)
+    lost = rated(ChatResponse(reason="server_error", detail="500"), strategy="g-eval", logprobs=True)
     assert (lost["reason"], lost["explanation"], lost["n_samples"], lost["n_read"]) == ("server_error", "500", 1, 0)
 
 
 # Failures.
 
 
-@pytest.mark.parametrize("reason", get_args(CallReason))
-def test_a_failed_call_keeps_its_reason_and_counts_if_another_try_may_mend_it(reason: CallReason) -> None:
-    mine = judge(FakeModel(lambda _: Reply(reason=reason, detail="said so")))
+@pytest.mark.parametrize("reason", get_args(FailureReason))
+def test_a_failed_call_keeps_its_reason_and_counts_if_another_try_may_mend_it(reason: FailureReason) -> None:
+    mine = judge(FakeModel(lambda _: ChatResponse(reason=reason, detail="said so")))
     [[found]] = mine.rate([row()])
     assert (found["value"], found["reason"], found["explanation"]) == (None, reason, "said so")
     passing = {"rate_limited", "server_error", "timeout", "connection", "bad_body"}
@@ -343,7 +343,14 @@ def test_a_failed_call_keeps_its_reason_and_counts_if_another_try_may_mend_it(re
 
 
 def test_every_failed_sample_counts() -> None:
-    answers = iter([Reply(reason="timeout"), Reply("3"), Reply(reason="connection"), Reply(reason="filtered")])
+    answers = iter(
+        [
+            ChatResponse(reason="timeout"),
+            ChatResponse("3"),
+            ChatResponse(reason="connection"),
+            ChatResponse(reason="filtered"),
+        ]
+    )
     mine = judge(FakeModel(lambda _: next(answers)), CALM, "g-eval", samples=4)
     list(mine.rate([row()]))
     assert mine.failed == 2
@@ -376,7 +383,7 @@ def test_an_unreadable_answer_is_kept_for_people_to_see() -> None:
 def test_of_an_answer_that_was_cut_only_what_is_whole_is_read(
     cut: str, value: float | None, explanation: str | None
 ) -> None:
-    found = rated(Reply(reason="truncated", cut=cut))
+    found = rated(ChatResponse(reason="truncated", cut=cut))
     assert (found["value"], found["explanation"]) == (value, explanation)
     assert found["reason"] == (None if value is not None else "truncated")
 
@@ -385,7 +392,7 @@ def test_of_an_answer_that_was_cut_only_what_is_whole_is_read(
     ("strategy", "cut"), [("g-eval", "4"), ("g-eval", '{"score": 4}'), ("prometheus", "[RESULT] 4")]
 )
 def test_a_bare_grade_that_was_cut_is_never_read(strategy: str, cut: str) -> None:
-    given = FakeModel(lambda _: Reply(reason="truncated", cut=cut))
+    given = FakeModel(lambda _: ChatResponse(reason="truncated", cut=cut))
     settings = {"samples": 1} if strategy == "g-eval" else {}
     [[found]] = judge(given, CALM, strategy, **settings).rate([row(references=["R."])])
     assert (found["value"], found["reason"], found["explanation"]) == (None, "truncated", cut)
@@ -403,7 +410,7 @@ def test_a_bare_grade_that_was_cut_is_never_read(strategy: str, cut: str) -> Non
     ],
 )
 def test_a_label_that_was_cut_is_read_if_it_is_whole(cut: str, value: str | None) -> None:
-    found = rated(Reply(reason="truncated", cut=cut), chosen=LABELS)
+    found = rated(ChatResponse(reason="truncated", cut=cut), chosen=LABELS)
     assert (found["label"], found["reason"]) == (value, None if value else "truncated")
 
 

@@ -7,7 +7,7 @@ import pytest
 from fcconan.errors import InputError
 from fcconan.judging.rubrics import draft_rubric, load_rubric
 from fcconan.judging.tasks import Aspect, dump_task, load_task
-from fcconan.models.requests import Reply
+from fcconan.models.requests import ChatResponse
 from tests.judging.fake_model import FakeModel
 
 CSV = (
@@ -181,7 +181,7 @@ DRAFT = {
 }
 
 
-def drafted(answer: Reply | str, **settings: Any) -> Any:
+def drafted(answer: ChatResponse | str, **settings: Any) -> Any:
     model = FakeModel(lambda _: answer)
     wish: dict[str, Any] = {
         "name": "inner_warmth",
@@ -229,8 +229,11 @@ def test_without_a_question_the_definition_is_asked() -> None:
 @pytest.mark.parametrize(
     ("answer", "message"),
     [
-        (Reply(reason="timeout"), "fake drafted no rubric (timeout): repeat the command, or use another model"),
-        (Reply(reason="server_error", detail="500"), "fake drafted no rubric (server_error: 500): repeat the command"),
+        (ChatResponse(reason="timeout"), "fake drafted no rubric (timeout): repeat the command, or use another model"),
+        (
+            ChatResponse(reason="server_error", detail="500"),
+            "fake drafted no rubric (server_error: 500): repeat the command",
+        ),
         (
             "I cannot.",
             "at line 1 column 0): see `fcconan judge show` and repeat the command",
@@ -265,7 +268,7 @@ def test_without_a_question_the_definition_is_asked() -> None:
         ),
     ],
 )
-def test_what_is_no_rubric_is_refused(answer: Reply | str, message: str) -> None:
+def test_what_is_no_rubric_is_refused(answer: ChatResponse | str, message: str) -> None:
     with pytest.raises(InputError) as error:
         drafted(answer)
     assert message in str(error.value)

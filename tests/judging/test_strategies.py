@@ -10,7 +10,7 @@ from fcconan.judging.calibration.settings import EvaluationSteps
 from fcconan.judging.judgements import Judgement, read_answers
 from fcconan.judging.strategies import STRATEGIES, RatingPlan, RatingQuestion, Strategy, prompt_variables
 from fcconan.judging.tasks import Task, load_task
-from fcconan.models.requests import Reply, Sampling
+from fcconan.models.requests import ChatResponse, Sampling
 from tests.judging.fake_model import aspect, labels_task, task
 
 RATED = ("multi-aspect", "cseval", "features", "grounded")
@@ -38,7 +38,7 @@ def test_no_prompt_holds_what_reads_as_a_grade(name: str, strategy: Strategy) ->
     chosen = load_task(name)
     for question in plan(chosen, strategy).questions():
         for echo in (everything(question), user(question), user(question).rpartition("\n\n")[2]):
-            found = read_answers(question, [Reply(echo)] * question.samples)
+            found = read_answers(question, [ChatResponse(echo)] * question.samples)
             assert list(found) == [each.name for each in question.aspects]
             assert [(each.value, each.reason is None) for each in found.values()] == [(None, False)] * len(found)
 
@@ -49,7 +49,7 @@ def test_no_prompt_holds_what_reads_as_a_label(strategy: Strategy) -> None:
     [question] = RatingPlan(chosen, strategy).questions()
     names = [label.name for label in chosen.labels]
     for echo in (everything(question), user(question), user(question).rpartition("\n\n")[2]):
-        outcome = read_answers(question, [Reply(echo)], names)["label"]
+        outcome = read_answers(question, [ChatResponse(echo)], names)["label"]
         assert outcome.value is None
         assert outcome.reason is not None
 
@@ -189,7 +189,7 @@ def test_no_reply_can_end_the_texts(text: str, strategy: Strategy) -> None:
         found, end = json.JSONDecoder().raw_decode(shown)
         assert found == texts
         assert shown[end:] == "\n\n" + user(question).rpartition("\n\n")[2]
-        echoed = read_answers(question, [Reply(shown[:end])] * question.samples)
+        echoed = read_answers(question, [ChatResponse(shown[:end])] * question.samples)
         assert {each.value for each in echoed.values()} == {None}
 
 
@@ -252,7 +252,9 @@ def test_an_own_prompt_answers_in_the_form_of_its_strategy(tmp_path: Path) -> No
 def test_an_own_prompt_for_labels(tmp_path: Path) -> None:
     [question] = RatingPlan(labels_task("good", "bad"), prompt=own(tmp_path, "{{counter_narrative}}?")).questions()
     assert (question.form, question.aspects) == ("label", ())
-    assert read_answers(question, [Reply("bad")], ["good", "bad"]) == {"label": Judgement("bad", None, None, 1, 1)}
+    assert read_answers(question, [ChatResponse("bad")], ["good", "bad"]) == {
+        "label": Judgement("bad", None, None, 1, 1)
+    }
 
 
 @pytest.mark.parametrize(

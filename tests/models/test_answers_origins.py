@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from fcconan.models.answers.origins import Origins, origins_of
+from fcconan.models.answers.origins import Origins, find_origins
 from fcconan.models.answers.rows import StoredAnswer
 
 DAYS = ["2026-01-03T00:00:00.000+00:00", "2026-01-05T23:00:00.000+00:00", "2026-01-04T00:00:00.000+00:00"]
@@ -63,4 +63,4 @@ def test_another_model_or_fingerprint_is_reported_in_one_line(answers: list[Stor
 
 
 def test_models_without_a_store_have_no_origins() -> None:
-    assert origins_of(object()) is None
+    assert find_origins(object()) is None

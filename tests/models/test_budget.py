@@ -19,10 +19,10 @@ from fcconan.models.budget import (
     token_bounds,
 )
 from fcconan.models.client import Client
-from fcconan.models.dry_run import Rehearsal
+from fcconan.models.dry_run import DryRun
 from fcconan.models.endpoint import EndpointModel
 from fcconan.models.replay import ReplayModel
-from fcconan.models.requests import Call, Sampling
+from fcconan.models.requests import ChatRequest, Sampling
 from fcconan.services import Connection, Endpoint
 from tests.models.server import Action, Behaviour, Server, always, error, says, use_key
 
@@ -217,7 +217,7 @@ def test_a_missing_price_fails_before_the_first_call(tmp_path: Path) -> None:
 
 def test_all_models_of_a_run_have_one_limit(tmp_path: Path) -> None:
     path = prices(tmp_path, "m: {input: 1000000, output: 1000000}\ndear: {input: 2000000, output: 2000000}")
-    call = Call([{"role": "user", "content": "0001"}], Sampling(max_tokens=20))
+    call = ChatRequest([{"role": "user", "content": "0001"}], Sampling(max_tokens=20))
     with Server(says("3")) as server:
         connection = connection_of(tmp_path, base_url=server.url, prices=path, max_cost=121.0)
         one, two = connection.open("m"), connection.open("dear")
@@ -251,17 +251,21 @@ def test_models_that_run_side_by_side_wait_for_each_other(tmp_path: Path) -> Non
 SCHEMA = {"title": "rating", "type": "object"}
 
 
-def calls() -> list[Call]:
+def calls() -> list[ChatRequest]:
     sampling = Sampling(max_tokens=20)
     messages = [{"role": "user", "content": "0123456789"}]
-    return [Call(messages, sampling), Call(messages, sampling, SCHEMA), Call(messages, sampling, sample=1)]
+    return [
+        ChatRequest(messages, sampling),
+        ChatRequest(messages, sampling, SCHEMA),
+        ChatRequest(messages, sampling, sample=1),
+    ]
 
 
 def test_a_rehearsal_counts_what_would_be_sent_and_sends_nothing(tmp_path: Path) -> None:
     path = prices(tmp_path, "m: {input: 1000000, output: 2000000}")
     with Server(says("3")) as server:
         model = connection_of(tmp_path, base_url=server.url, prices=path).open("m")
-        rehearsal = Rehearsal(model)
+        rehearsal = DryRun(model)
         assert [each.reason for each in rehearsal.replies(calls())] == ["not_recorded"] * 3
         assert server.requests == []
         # 10 bytes are about 3 tokens, and at most 10 + 16 + 16; the schema is wrapped in a response_format.
@@ -280,7 +284,7 @@ def test_a_rehearsal_counts_what_would_be_sent_and_sends_nothing(tmp_path: Path)
         most = 3 * 42 + len(wrapped) + 120.0
         assert rehearsal.summary(path) == {**expected, "cost_about": 129.0, "cost_at_most": most}
         list(model.replies(calls()[1:2]))
-        again = Rehearsal(model)
+        again = DryRun(model)
         list(again.replies(calls()))
         found = again.summary(None)
         assert [found["calls"], found["answered_already"], found["to_send"], len(server.requests)] == [3, 1, 2, 1]
@@ -292,8 +296,8 @@ def test_a_rehearsal_counts_what_would_be_sent_and_sends_nothing(tmp_path: Path)
 
 def test_the_cost_of_answers_of_any_length_is_unknown(tmp_path: Path) -> None:
     path = prices(tmp_path, "m: {input: 1, output: 2}")
-    rehearsal = Rehearsal(connection_of(tmp_path, base_url="http://127.0.0.1:9/v1").open("m"))
-    list(rehearsal.replies([Call([], Sampling(max_tokens=None)), Call([], Sampling(max_tokens=5))]))
+    rehearsal = DryRun(connection_of(tmp_path, base_url="http://127.0.0.1:9/v1").open("m"))
+    list(rehearsal.replies([ChatRequest([], Sampling(max_tokens=None)), ChatRequest([], Sampling(max_tokens=5))]))
     found = rehearsal.summary(path)
     assert [found[name] for name in ("completion_tokens_at_most", "cost_about", "cost_at_most")] == [None, None, None]
 
@@ -301,8 +305,8 @@ def test_the_cost_of_answers_of_any_length_is_unknown(tmp_path: Path) -> None:
 def test_recorded_answers_cost_nothing(tmp_path: Path) -> None:
     recorded = tmp_path / "recorded.jsonl"
     recorded.write_text('{"hate_speech": "a", "output": "3"}\n')
-    rehearsal = Rehearsal(ReplayModel(recorded))
-    list(rehearsal.replies([Call([{"role": "user", "content": "abcd"}], Sampling(max_tokens=5))]))
+    rehearsal = DryRun(ReplayModel(recorded))
+    list(rehearsal.replies([ChatRequest([{"role": "user", "content": "abcd"}], Sampling(max_tokens=5))]))
     found = rehearsal.summary(prices(tmp_path, "m: {input: 1, output: 1}"))
     assert (found["prompt_tokens_about"], found["cost_about"], found["cost_at_most"]) == (1, 0, 0)
 
@@ -363,7 +367,9 @@ def test_embeddings_cost_their_prompts_and_have_no_response_tokens(tmp_path: Pat
 def test_a_dry_run_sends_nothing_and_uses_what_is_stored(tmp_path: Path) -> None:
     from fcconan.models.dry_run import DryClient
 
-    calls = [Call([{"role": "user", "content": f"{number:04d}"}], Sampling(max_tokens=20)) for number in range(5)]
+    calls = [
+        ChatRequest([{"role": "user", "content": f"{number:04d}"}], Sampling(max_tokens=20)) for number in range(5)
+    ]
     with Server(says("Yes.")) as server:
         list(EndpointModel(client(server, tmp_path, CostLimit(10_000)), "m").replies(calls[:2]))
         dry = DryClient(journal=tmp_path / "journal.jsonl", base_url=server.url)

@@ -755,10 +755,10 @@ def test_an_answer_that_an_earlier_version_kept_does_not_stand_for_a_checked_one
 OPEN = """
 import json, sys
 from pathlib import Path
-from fcconan.models import Call, Client, EndpointModel, Sampling
+from fcconan.models import ChatRequest, Client, EndpointModel, Sampling
 client = Client(journal=Path(sys.argv[2]), base_url=sys.argv[1], concurrency=2)
 content = [json.dumps({"catalogue": [{"id": "c1", "text": "x"}], "wanted": 1, "message": str(n)}) for n in range(30)]
-replies = EndpointModel(client, "m").replies(Call([{"role": "user", "content": each}], Sampling()) for each in content)
+replies = EndpointModel(client, "m").replies(ChatRequest([{"role": "user", "content": each}], Sampling()) for each in content)
 print(next(replies).text)
 import builtins
 builtins.still_open = [replies]

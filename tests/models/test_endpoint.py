@@ -6,7 +6,7 @@ import pytest
 
 from fcconan.models.client import Client
 from fcconan.models.endpoint import EndpointModel
-from fcconan.models.requests import Call, Reply, Sampling
+from fcconan.models.requests import ChatRequest, ChatResponse, Sampling
 from tests.models.server import Action, Server, completion, error, says, use_key, without_schema
 
 SCHEMA = {"title": "rating", "type": "object", "properties": {"value": {"type": "integer"}}}
@@ -32,16 +32,16 @@ def model(
     return EndpointModel(client, "m", **options)
 
 
-def call(text: str = "Ombrey", sampling: Sampling = Sampling(), schema: Any = None, sample: int = 0) -> Call:  # noqa: B008
-    return Call([{"role": "user", "content": text}], sampling, schema, sample)
+def call(text: str = "Ombrey", sampling: Sampling = Sampling(), schema: Any = None, sample: int = 0) -> ChatRequest:  # noqa: B008
+    return ChatRequest([{"role": "user", "content": text}], sampling, schema, sample)
 
 
-def calls(number: int) -> list[Call]:
+def calls(number: int) -> list[ChatRequest]:
     return [call(f"text {each}", schema=SCHEMA) for each in range(number)]
 
 
-def said(text: str, **more: Any) -> Reply:
-    return Reply(text, model="m-stub", prompt_tokens=7, completion_tokens=3, **more)
+def said(text: str, **more: Any) -> ChatResponse:
+    return ChatResponse(text, model="m-stub", prompt_tokens=7, completion_tokens=3, **more)
 
 
 def echo(body: dict[str, Any]) -> str:
@@ -181,10 +181,10 @@ def test_without_structure_no_schema_is_sent(tmp_path: Path) -> None:
         ("3\n\nNext item", said("3")),
         ("3 END rest\n\n", said("3 ")),
         ("3", said("3")),
-        ("END 3", Reply(reason="empty", model="m-stub", prompt_tokens=7, completion_tokens=3)),
+        ("END 3", ChatResponse(reason="empty", model="m-stub", prompt_tokens=7, completion_tokens=3)),
     ],
 )
-def test_an_answer_ends_at_the_first_stop_string(tmp_path: Path, text: str, expected: Reply) -> None:
+def test_an_answer_ends_at_the_first_stop_string(tmp_path: Path, text: str, expected: ChatResponse) -> None:
     with Server(says(text)) as server:
         asked = call(sampling=Sampling(stop=("END", "\n\n")))
         one = model(server, tmp_path)
@@ -202,7 +202,7 @@ def test_an_answer_ends_at_the_first_stop_string(tmp_path: Path, text: str, expe
 def test_what_is_no_whole_answer_has_a_reason_in_this_run_and_the_next(
     tmp_path: Path, choice: dict[str, Any], expected: dict[str, Any]
 ) -> None:
-    reply = Reply(model="m-stub", prompt_tokens=7, completion_tokens=3, **expected)
+    reply = ChatResponse(model="m-stub", prompt_tokens=7, completion_tokens=3, **expected)
     with Server(says("3", **choice)) as server:
         assert list(model(server, tmp_path).replies([call()])) == [reply]
         assert list(model(server, tmp_path).replies([call()])) == [reply]
@@ -215,7 +215,7 @@ def test_a_body_without_a_message_is_asked_again(tmp_path: Path) -> None:
 
     with Server(behaviour) as server:
         replies = list(model(server, tmp_path, concurrency=1).replies([call("a"), call("b")]))
-        assert replies == [Reply(reason="bad_body", detail="no choices"), said("3")]
+        assert replies == [ChatResponse(reason="bad_body", detail="no choices"), said("3")]
         assert len(server.requests) == 4
 
 
@@ -223,10 +223,10 @@ def test_samples_are_asked_apart_and_variables_are_not_sent(tmp_path: Path) -> N
     with Server(lambda body, number: says(str(number))(body, number)) as server:
         one = model(server, tmp_path, concurrency=1)
         messages = [{"role": "user", "content": "Ombrey"}]
-        asked = [Call(messages, sample=sample, variables={"x": str(sample)}) for sample in (0, 1, 0)]
+        asked = [ChatRequest(messages, sample=sample, variables={"x": str(sample)}) for sample in (0, 1, 0)]
         assert [each.text for each in one.replies(asked)] == ["0", "1", "0"]
         assert server.bodies[0] == server.bodies[1]
-        assert one.known(Call(messages, sample=2)) is None
+        assert one.known(ChatRequest(messages, sample=2)) is None
 
 
 REFUSED = "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead."

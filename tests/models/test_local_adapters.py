@@ -12,10 +12,10 @@ import pytest
 from fcconan.errors import InputError
 from fcconan.models.answers.store import AnswerStore
 from fcconan.models.local import LocalModel
-from fcconan.models.requests import Call, Reply, Sampling
+from fcconan.models.requests import ChatRequest, ChatResponse, Sampling
 from tests.models.tiny_chat import END, START, TEMPLATE, TEXTS, tiny_chat
 
-CALLS = [Call([{"role": "user", "content": text}], Sampling(max_tokens=12)) for text in TEXTS[:3]]
+CALLS = [ChatRequest([{"role": "user", "content": text}], Sampling(max_tokens=12)) for text in TEXTS[:3]]
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +43,7 @@ def adapted(base: Path, folder: Path, *, seed: int) -> Path:
     return folder
 
 
-def replies(model: LocalModel) -> list[Reply]:
+def replies(model: LocalModel) -> list[ChatResponse]:
     return list(model.replies(CALLS))
 
 

@@ -12,7 +12,7 @@ from fcconan.errors import InputError
 from fcconan.models.answers.store import AnswerStore
 from fcconan.models.chat_template import Format, load_format
 from fcconan.models.local import LocalModel
-from fcconan.models.requests import Call, Messages, Reply, Sampling
+from fcconan.models.requests import ChatRequest, ChatResponse, Messages, Sampling
 from tests.models.tiny_chat import END, TEMPLATE, TEXTS, tiny_chat
 
 GREEDY = Sampling(max_tokens=12)
@@ -30,8 +30,8 @@ def with_template(base: Path, folder: Path, template: str) -> Path:
     return folder
 
 
-def answer(folder: Path, journal: Path, messages: Messages = MESSAGES, **settings: Any) -> Reply:
-    return next(LocalModel(folder, journal=journal, device="cpu", **settings).replies([Call(messages, GREEDY)]))
+def answer(folder: Path, journal: Path, messages: Messages = MESSAGES, **settings: Any) -> ChatResponse:
+    return next(LocalModel(folder, journal=journal, device="cpu", **settings).replies([ChatRequest(messages, GREEDY)]))
 
 
 def said(journal: Path) -> dict[str, Any]:
@@ -118,7 +118,7 @@ def test_a_model_without_a_padding_token_answers_the_same(base: Path, tmp_path: 
         settings = json.loads((bare / name).read_text())
         kept = {key: value for key, value in settings.items() if key not in ("pad_token", "pad_token_id")}
         (bare / name).write_text(json.dumps(kept))
-    calls = [Call([{"role": "user", "content": text}], GREEDY) for text in TEXTS]
+    calls = [ChatRequest([{"role": "user", "content": text}], GREEDY) for text in TEXTS]
     found = []
     for folder in (base, bare):
         model = LocalModel(

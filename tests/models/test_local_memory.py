@@ -8,10 +8,12 @@ import pytest
 from fcconan.errors import InputError
 from fcconan.models.answers.store import AnswerStore
 from fcconan.models.local import LocalModel
-from fcconan.models.requests import Call, Sampling
+from fcconan.models.requests import ChatRequest, Sampling
 from tests.models.tiny_chat import TEXTS, tiny_chat
 
-CALLS = [Call([{"role": "user", "content": text}], Sampling(temperature=1.0, max_tokens=12)) for text in TEXTS[:7]]
+CALLS = [
+    ChatRequest([{"role": "user", "content": text}], Sampling(temperature=1.0, max_tokens=12)) for text in TEXTS[:7]
+]
 ALLOCATOR = (
     "[enforce fail at alloc_cpu.cpp:124] DefaultCPUAllocator: can't allocate memory: you tried to allocate 9 bytes"
 )

@@ -9,7 +9,7 @@ import pytest
 
 from fcconan.errors import InputError
 from fcconan.models.replay import ReplayModel
-from fcconan.models.requests import Call, Reply
+from fcconan.models.requests import ChatRequest, ChatResponse
 
 ROWS: list[dict[str, Any]] = [
     {"hate_speech": "The Ombrey  shout.", "counter_narrative": "Do they?", "output": "4"},
@@ -33,9 +33,9 @@ def write(folder: Path, suffix: str, rows: list[dict[str, Any]]) -> Path:
     return path
 
 
-def call(hate_speech: str, counter_narrative: str, sample: int = 0) -> Call:
+def call(hate_speech: str, counter_narrative: str, sample: int = 0) -> ChatRequest:
     variables = {"hate_speech": hate_speech, "counter_narrative": counter_narrative, "task": "not recorded"}
-    return Call([], sample=sample, variables=variables)
+    return ChatRequest([], sample=sample, variables=variables)
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".jsonl", ".parquet"])
@@ -50,13 +50,13 @@ def test_a_call_is_answered_by_the_row_with_its_texts(tmp_path: Path, suffix: st
         call("The Velmari.", "No."),
     ]
     name = "replay:recorded"
-    missing = Reply(reason="not_recorded", detail=f"recorded{suffix} has no output for this", model=name)
+    missing = ChatResponse(reason="not_recorded", detail=f"recorded{suffix} has no output for this", model=name)
     assert list(model.replies(asked)) == [
-        Reply("4", model=name),
-        Reply("5", model=name),
+        ChatResponse("4", model=name),
+        ChatResponse("5", model=name),
         missing,
-        Reply(reason="empty", model=name),
-        Reply("2\n\n3", model=name),
+        ChatResponse(reason="empty", model=name),
+        ChatResponse("2\n\n3", model=name),
         missing,
     ]
     assert (model.name, model.configuration["replay"]) == (name, f"recorded{suffix}")
@@ -80,7 +80,7 @@ def test_different_outputs_for_one_text_are_samples_or_refused(tmp_path: Path) -
 def test_numbers_are_outputs_and_keys_too(tmp_path: Path, suffix: str) -> None:
     rows: list[dict[str, Any]] = [{"item": 0, "output": 0}, {"item": 1, "output": None}]
     model = ReplayModel(write(tmp_path, suffix, rows), name="m")
-    replies = model.replies(Call([], variables={"item": item}) for item in ("0", "1"))
+    replies = model.replies(ChatRequest([], variables={"item": item}) for item in ("0", "1"))
     assert [(each.text, each.reason) for each in replies] == [("0", None), (None, "empty")]
 
 

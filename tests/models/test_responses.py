@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from fcconan.models.requests import Reply, Sampling, TokenAlternatives
+from fcconan.models.requests import ChatResponse, Sampling, TokenAlternatives
 from fcconan.models.responses import fault, read_reply
 
 
@@ -39,7 +39,7 @@ def test_the_shape_of_a_completion_is_checked(body: dict[str, Any], wrong: str |
 
 
 def test_words_are_read_with_their_tokens() -> None:
-    assert read_reply(completion(" 3 "), structured=True) == Reply(" 3 ", structured=True, **SAID)  # type: ignore[arg-type]
+    assert read_reply(completion(" 3 "), structured=True) == ChatResponse(" 3 ", structured=True, **SAID)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -61,13 +61,13 @@ def test_words_are_read_with_their_tokens() -> None:
     ],
 )
 def test_what_is_no_whole_answer_has_a_reason_and_no_text(body: dict[str, Any], expected: dict[str, Any]) -> None:
-    assert read_reply(body) == Reply(**{**SAID, **expected})
+    assert read_reply(body) == ChatResponse(**{**SAID, **expected})
 
 
 @pytest.mark.parametrize("usage", [None, [], {"prompt_tokens": "7", "completion_tokens": True}])
 def test_odd_counts_are_no_counts(usage: Any) -> None:
     reply = read_reply({**completion(), "usage": usage, "model": None})
-    assert reply == Reply("3")
+    assert reply == ChatResponse("3")
 
 
 def test_half_a_character_becomes_a_replacement_character() -> None:

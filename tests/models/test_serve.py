@@ -14,7 +14,7 @@ from fcconan.data.files import read_rows
 from fcconan.models.answers.store import AnswerStore
 from fcconan.models.client import Client
 from fcconan.models.local import LocalModel
-from fcconan.models.requests import Call, Sampling
+from fcconan.models.requests import ChatRequest, Sampling
 from tests.cli.judging import fcconan
 from tests.models.serve import transformers_serve
 from tests.models.tiny_chat import TEXTS, model_that_says, tiny_chat
@@ -60,7 +60,7 @@ def test_greedy_answers_are_those_of_the_model_without_a_server(
     before = requests_in(log)
     client = Client(journal=tmp_path / "served", base_url=address, concurrency=4)
     answers = client.send_all(PATH, [body(tiny, text, temperature=0) for text in TEXTS])
-    calls = [Call([{"role": "user", "content": text}], Sampling(max_tokens=30)) for text in TEXTS]
+    calls = [ChatRequest([{"role": "user", "content": text}], Sampling(max_tokens=30)) for text in TEXTS]
     replies = list(LocalModel(tiny, journal=tmp_path / "local", device="cpu").replies(calls))
     own = [record["response"] for record in AnswerStore(tmp_path / "local").records()]
     for answer, response in zip(answers, own, strict=True):
@@ -121,7 +121,7 @@ def test_its_stop_strings_are_left_in_the_text(tiny: Path, server: tuple[str, Pa
     text, short = (each["choices"][0]["message"]["content"] for each in (whole.body, cut.body))
     assert "dar" in short and len(short) < len(text) and text.startswith(short)
     sampling = Sampling(max_tokens=30, stop=("dar",))
-    call = Call([{"role": "user", "content": TEXTS[0]}], sampling)
+    call = ChatRequest([{"role": "user", "content": TEXTS[0]}], sampling)
     reply = next(LocalModel(tiny, journal=tmp_path / "local", device="cpu").replies([call]))
     assert reply.text == text.split("dar")[0]
 

@@ -10,11 +10,11 @@ from threading import Thread
 
 import pytest
 
-from fcconan.data.ids import sha256_of
+from fcconan.data.ids import file_sha256
 from fcconan.data.sources import cache_folder
 from fcconan.errors import InputError
 from fcconan.models import weights
-from fcconan.models.weights import loading, locate_model, one_line
+from fcconan.models.weights import loading_errors, locate_model, one_line
 from fcconan.retrieval.dense import weights_hash
 
 TICK = 0.05  # seconds; the clock of a disk is coarser than ours
@@ -27,9 +27,9 @@ def read(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     def noted(path: Path) -> str:
         found.append(path.name)
-        return sha256_of(path)
+        return file_sha256(path)
 
-    monkeypatch.setattr(weights, "sha256_of", noted)
+    monkeypatch.setattr(weights, "file_sha256", noted)
     monkeypatch.setattr(weights, "_SETTLED", 0.0)
     return found
 
@@ -119,13 +119,13 @@ def test_what_changes_while_it_is_read_is_not_kept(
     model: Path, read: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def meanwhile(path: Path) -> str:
-        found = sha256_of(path)
+        found = file_sha256(path)
         path.write_text("changed meanwhile", encoding="utf-8")
         return found
 
-    monkeypatch.setattr(weights, "sha256_of", meanwhile)
+    monkeypatch.setattr(weights, "file_sha256", meanwhile)
     identity(model)
-    monkeypatch.setattr(weights, "sha256_of", sha256_of)
+    monkeypatch.setattr(weights, "file_sha256", file_sha256)
     time.sleep(TICK)
     assert identity(model) == expected(model)
 
@@ -180,7 +180,7 @@ def test_only_the_error_says_that_the_hub_cannot_be_reached(monkeypatch: pytest.
     try:
         with pytest.raises(InputError, match=r"^the model ombrey/books cannot be found"):
             locate_model("ombrey/books", None)
-        with pytest.raises(InputError, match=r"^the model books cannot be loaded"), loading("books"):
+        with pytest.raises(InputError, match=r"^the model books cannot be loaded"), loading_errors("books"):
             log.warning("Retrying.")
             raise OSError("gone")
         assert waits != []  # it was tried again

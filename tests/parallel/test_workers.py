@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from fcconan.annotation.pair_scoring.scorers import TfIdfScorer
-from fcconan.annotation.pair_scoring.scores import Scoring, plan
+from fcconan.annotation.pair_scoring.scores import ScoringJob, plan_scoring
 from fcconan.errors import InputError
 from fcconan.parallel import workers
 from fcconan.parallel.shards import Progress, Shard, ShardWriter, make_shards, run_shards
@@ -48,8 +48,8 @@ def expected(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
     return shard_bytes(work.folder)
 
 
-def product(folder: Path) -> tuple[Scoring, list[Shard]]:
-    return plan(HS, CN, TfIdfScorer(), folder, rows_per_shard=500)
+def product(folder: Path) -> tuple[ScoringJob, list[Shard]]:
+    return plan_scoring(HS, CN, TfIdfScorer(), folder, rows_per_shard=500)
 
 
 def run_on_cluster(work: ShardWriter, shards: list[Shard], scheduler: str, progress: Progress | None = None) -> None:

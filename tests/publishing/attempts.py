@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 
 from fcconan.building.quotations import squeezed
 from fcconan.data.forms import CODE, ID, NUMBER, PRINTED, SCALE, TEXT
-from fcconan.data.ids import sha256_of
+from fcconan.data.ids import file_sha256
 from fcconan.data.manifest import read_manifest
 from fcconan.data.schemas import DTYPES, LIST_TYPES, PUBLISHED, Column
 from tests.publishing.hub import Hub
@@ -217,7 +217,7 @@ def _released(release: Path, labels: Path, change: Callable[[Path], None]) -> Pa
     change(release)
     manifest = read_manifest(release)
     for name, written in manifest["files"].items():
-        written["sha256"] = sha256_of(release / name)
+        written["sha256"] = file_sha256(release / name)
     (release / "manifest.json").write_text(json.dumps(manifest, ensure_ascii=False), encoding="utf-8")
     return release
 

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 from fcconan.data.atomic import temporary_folder
-from fcconan.data.ids import sha256_of
+from fcconan.data.ids import file_sha256
 from fcconan.data.manifest import read_manifest
 from fcconan.errors import InputError
 from fcconan.publishing.checks import check_loading, check_published_card
@@ -31,7 +31,7 @@ def resigned(folder: Path, **changes: Any) -> Contents:
     """Writes a manifest with the hashes of changed files, to test the other checks."""
     manifest = read_manifest(folder) | changes
     for name, written in manifest["files"].items():
-        written["sha256"] = sha256_of(folder / name)
+        written["sha256"] = file_sha256(folder / name)
     (folder / "manifest.json").write_text(json.dumps(manifest, ensure_ascii=False))
     return read_contents(folder)
 

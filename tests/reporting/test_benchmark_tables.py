@@ -18,7 +18,7 @@ from fcconan.reporting.benchmark_tables import (
     summary_table,
     terminal_tables,
 )
-from fcconan.reporting.tables import latex, number
+from fcconan.reporting.tables import format_number, latex
 from fcconan.retrieval.benchmark_statistics import ranked_systems
 from fcconan.retrieval.label_columns import all_rows_csv
 from tests.reporting.invented import AWKWARD, BM25, FAILED, METRICS, PARTITIONS, RANDOM, VALUES, example_result
@@ -32,8 +32,8 @@ def test_systems_are_in_the_order_of_their_averages_and_those_without_one_are_la
 
 
 def test_figures_have_four_decimals_and_the_variation_two() -> None:
-    assert number(0.32832, 4) == "0.3283"
-    assert number(None) == "–"
+    assert format_number(0.32832, 4) == "0.3283"
+    assert format_number(None) == "–"
     title, columns, rows = summary_table(example_result())
     assert title == "Invented & made up, protocol sound: averages over 4 partitions of Hit ratio@10, MRR@10, NDCG@10"
     assert columns == ["system", *(part for name in ("avg", "min", "max", "CV%") for part in (name, "95% interval"))]

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from fcconan.reporting.site.inputs import find_inputs
-from fcconan.reporting.site.pages import pages_of
+from fcconan.reporting.site.pages import make_pages
 from fcconan.reporting.site.write import write_site
 from tests.browsing import accessibility_problems, needs_chromium, visit
 from tests.reporting.invented import AWKWARD, BM25, CORPUS, EVIL, QUERIES, RANDOM
@@ -21,7 +21,7 @@ INK_ON_DARK = "rgb(20, 24, 31)"
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("browser")
-    *pages, last = pages_of(find_inputs([write_results(folder / "results")]), texts=True)
+    *pages, last = make_pages(find_inputs([write_results(folder / "results")]), texts=True)
     unbroken = "x" * 200  # a name may have no place to break at
     write_site(folder / "site", [*pages, replace(last, label=unbroken, lead=unbroken)])
     return folder / "site"

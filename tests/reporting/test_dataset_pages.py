@@ -8,7 +8,7 @@ import pytest
 
 from fcconan.errors import InputError
 from fcconan.reporting import dataset_folders
-from fcconan.reporting.dataset_figures import all_tables
+from fcconan.reporting.dataset_counts import all_tables
 from fcconan.reporting.dataset_folders import browsable, read_sources
 from fcconan.reporting.dataset_matrix import matrix_of
 from fcconan.reporting.dataset_pages import dataset_page, rows_table

@@ -9,10 +9,16 @@ import pytest
 from fcconan.data.files import RowWriter
 from fcconan.errors import InputError
 from fcconan.generation.items import GENERATED
-from fcconan.reporting.generators import headline_tables, results_of, sections_of, signatures_of, write_generator_report
+from fcconan.reporting.generators import (
+    collect_signatures,
+    headline_tables,
+    read_results,
+    sections_of,
+    write_generator_report,
+)
 from fcconan.reporting.safety import safety_report
 from fcconan.reporting.site.inputs import find_inputs
-from fcconan.reporting.site.pages import pages_of
+from fcconan.reporting.site.pages import make_pages
 from fcconan.reporting.site.write import write_site
 from fcconan.scoring.tournament.ranking import rank_systems
 
@@ -86,24 +92,24 @@ def test_a_site_without_texts_has_none_of_messages_or_replies(tmp_path: Path) ->
         writer.write(ROWS)
     (suite / "suite.json").write_text(json.dumps(ABOUT), encoding="utf-8")
     for texts in (True, False):
-        write_site(out, pages_of(find_inputs([suite]), texts=texts), texts=texts)
+        write_site(out, make_pages(find_inputs([suite]), texts=texts), texts=texts)
         held = "".join(path.read_text(encoding="utf-8") for path in out.rglob("*") if path.is_file())
         assert ("Ombrey" in held, "They \\u003c" in held) == (texts, texts)
         assert ("The texts may not be redistributed: do not publish this page." in held) == texts
 
 
 def test_results_are_what_is_there(tmp_path: Path) -> None:
-    assert results_of(tmp_path) == {"replies": {}, "ratings": {}, "comparisons": {}}
+    assert read_results(tmp_path) == {"replies": {}, "ratings": {}, "comparisons": {}}
     (tmp_path / "ratings").mkdir()
     for place in (10, 9):
         (tmp_path / "ratings" / f"{place}.json").write_text(json.dumps({"rows": [place]}))
     (tmp_path / "audit.json").write_text('{"signature": "s", "rows": []}')
-    found = results_of(tmp_path)
+    found = read_results(tmp_path)
     assert list(found["ratings"].items()) == [("9", {"rows": [9]}), ("10", {"rows": [10]})]
-    assert (signatures_of(found), headline_tables(tmp_path)) == (["s"], [])
+    assert (collect_signatures(found), headline_tables(tmp_path)) == (["s"], [])
     (tmp_path / "rank.json").write_text("{")
     with pytest.raises(InputError, match=r"rank\.json cannot be read"):
-        results_of(tmp_path)
+        read_results(tmp_path)
 
 
 def _metric(system: str, value: float) -> dict[str, Any]:

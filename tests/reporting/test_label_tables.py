@@ -10,6 +10,7 @@ import pytest
 from playwright.sync_api import Browser
 from typer.testing import CliRunner
 
+from fcconan.reporting.benchmark_names import label_notes, marked, reference_rows
 from fcconan.reporting.benchmark_reports import write_report
 from fcconan.reporting.benchmark_tables import (
     all_tables,
@@ -22,7 +23,6 @@ from fcconan.reporting.benchmark_tables import (
     partition_table,
     summary_table,
 )
-from fcconan.reporting.benchmark_words import label_notes, marked, reference_rows
 from fcconan.reporting.findings import retrieval_finding
 from fcconan.reporting.forest_plots import Dot, hollow_note
 from fcconan.reporting.label_tables import (

@@ -10,10 +10,12 @@ from markupsafe import Markup
 from fcconan.errors import InputError
 from fcconan.reporting.html_tables import View
 from fcconan.reporting.page import Page, Section, check_page, render, write_page
-from fcconan.reporting.tables import Table, interval, number
+from fcconan.reporting.tables import DisplayTable, format_interval, format_number
 
 SECTIONS = [
-    Section("First <b>", ["A note & more."], [Table("Few", ["system", "x"], [["A[/b]", "1"], ["<script>", "2"]])]),
+    Section(
+        "First <b>", ["A note & more."], [DisplayTable("Few", ["system", "x"], [["A[/b]", "1"], ["<script>", "2"]])]
+    ),
     Section("Second", more=Markup("<svg><path/></svg>")),
 ]
 
@@ -47,8 +49,8 @@ def test_several_parts_have_links_and_one_has_none() -> None:
 
 @pytest.mark.parametrize(("rows", "shown"), [(24, "<summary>Long</summary>"), (25, "25 rows")])
 def test_long_tables_say_how_long_they_are(rows: int, shown: str) -> None:
-    table = Table("Long", ["a"], [["x"]] * rows)
-    page = render_sections("T", "L", [Section("S", tables=[Table("First", ["a"], [["x"]]), table])])
+    table = DisplayTable("Long", ["a"], [["x"]] * rows)
+    page = render_sections("T", "L", [Section("S", tables=[DisplayTable("First", ["a"], [["x"]]), table])])
     assert shown in page
     assert page.count('<th scope="row">x</th>') == rows + 1
 
@@ -90,8 +92,8 @@ def test_a_page_replaces_only_an_earlier_page(tmp_path: Path) -> None:
 
 
 def test_characters_that_turn_a_text_around_are_written_out() -> None:
-    table = Table("T", ["system"], [["gpt\u202e4"]])
-    texts = View(Table("Texts", ["system", "reply"], [["one", "\u2067no\u2069"]]), texts=("reply",))
+    table = DisplayTable("T", ["system"], [["gpt\u202e4"]])
+    texts = View(DisplayTable("Texts", ["system", "reply"], [["one", "\u2067no\u2069"]]), texts=("reply",))
     section = Section("S", ["A \u202enote."], [table, texts])
     page = render_sections("Title\u202e", "L", [section])
     assert not re.search("[\u202a-\u202e\u2066-\u2069]", page.partition("<script>")[0])
@@ -100,8 +102,8 @@ def test_characters_that_turn_a_text_around_are_written_out() -> None:
 
 
 def test_figures_are_rounded_and_what_is_missing_is_a_dash() -> None:
-    assert (number(0.12345), number(-2.0, 1), number(None)) == ("0.123", "-2.0", "–")
-    assert (interval(0.1, 0.25, 2), interval(None, 1.0)) == ("[0.10, 0.25]", "–")
+    assert (format_number(0.12345), format_number(-2.0, 1), format_number(None)) == ("0.123", "-2.0", "–")
+    assert (format_interval(0.1, 0.25, 2), format_interval(None, 1.0)) == ("[0.10, 0.25]", "–")
 
 
 def test_what_stands_between_backticks_in_a_note_is_code_and_nothing_is_markup() -> None:

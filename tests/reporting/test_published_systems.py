@@ -15,7 +15,7 @@ from fcconan.reporting.published_systems import (
     with_published_dots,
 )
 from fcconan.reporting.retrieval import retrieval_page
-from fcconan.reporting.tables import Table
+from fcconan.reporting.tables import DisplayTable
 from tests.reporting.invented import example_result
 
 
@@ -27,7 +27,9 @@ def paper_result() -> dict[str, Any]:
 
 
 def test_rows_are_ordered_by_a_column_and_special_ones_are_last() -> None:
-    own = Table("T", ["system", "avg", "min"], [["a", "0.30", "0.1"], ["b", "0.10", "0.0"], ["(chance)", "0.99", "–"]])
+    own = DisplayTable(
+        "T", ["system", "avg", "min"], [["a", "0.30", "0.1"], ["b", "0.10", "0.0"], ["(chance)", "0.99", "–"]]
+    )
     published = Published("Grey: a paper.", {"p (published)": {"avg": "0.20"}, "q (published)": {"min": "0.2"}})
     view = with_published(own, published, "avg")
     assert [row[0] for row in view.table.rows] == ["a", "p (published)", "b", "(chance)", "q (published)"]
@@ -72,7 +74,7 @@ def test_the_ranking_paper_s_shares_are_those_of_its_dataset(name: str) -> None:
 
 def test_cseval_s_correlations_are_spearman_s_by_aspect() -> None:
     title = "Judges and metrics by their mean spearman with people (pooled)"
-    table = Table(title, ["judge or metric", "mean", "relevance", "coherence", "rows", "missing"], [])
+    table = DisplayTable(title, ["judge or metric", "mean", "relevance", "coherence", "rows", "missing"], [])
     found = published_correlations({"signature": "fcconan:0|data:cseval@0123/test|seed:0"}, table)
     assert found is not None
     assert found.rows["gpt-4 (published)"] == {"mean": "0.575", "relevance": "0.687", "coherence": "0.600"}

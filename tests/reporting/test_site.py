@@ -19,9 +19,9 @@ from fcconan.errors import InputError
 from fcconan.reporting.folders import free_name, safe_names
 from fcconan.reporting.page import Page
 from fcconan.reporting.site.inputs import find_inputs
-from fcconan.reporting.site.pages import pages_of
+from fcconan.reporting.site.pages import make_pages
 from fcconan.reporting.site.write import check_site, write_site
-from fcconan.reporting.tables import Table
+from fcconan.reporting.tables import DisplayTable
 from tests.conftest import run_here
 from tests.reporting.invented import CORPUS, EVIL, QUERIES
 from tests.reporting.results import STRONG, write_results
@@ -100,7 +100,7 @@ def test_results_of_one_dataset_are_told_apart(results: Path, tmp_path: Path) ->
     (tmp_path / "paper.json").write_text(json.dumps(paper), encoding="utf-8")
     (tmp_path / "seeds.json").write_text(json.dumps(seeds), encoding="utf-8")
     names = [results / "bench", tmp_path / "paper.json", results / "rank.json", tmp_path / "seeds.json"]
-    labels = [page.label for page in pages_of(find_inputs(names), texts=False)]
+    labels = [page.label for page in make_pages(find_inputs(names), texts=False)]
     assert labels == [
         "Retrieval: invented, sound",
         "Retrieval: invented, paper",
@@ -212,7 +212,7 @@ def test_downloads_hold_no_text_of_a_message(site: Path) -> None:
 
 def test_without_texts_no_byte_of_one_is_anywhere(results: Path, site: Path, tmp_path: Path) -> None:
     out = tmp_path / "site"
-    write_site(out, pages_of(find_inputs([results / "bench", results / "small"]), texts=False), texts=False)
+    write_site(out, make_pages(find_inputs([results / "bench", results / "small"]), texts=False), texts=False)
     given, left_out = (b"".join(contents(folder).values()) for folder in (site, out))
     for text in (QUERIES["q1"], QUERIES["q3"], CORPUS["c1"], CORPUS["c3"], HS[0], HS[1], CN[0], CN[3]):
         assert json.dumps(text)[1:-1].encode() in given, text
@@ -227,11 +227,11 @@ def test_rankings_of_another_benchmark_are_refused(results: Path, tmp_path: Path
         folder = shutil.copytree(results / "bench", tmp_path / part)
         (folder / "rankings.json").write_text(json.dumps(rankings | {part: rankings[part][1:]}))
         with pytest.raises(InputError, match=rf"results.json and rankings.json of different {part}: write"):
-            pages_of(find_inputs([folder]), texts=True)
+            make_pages(find_inputs([folder]), texts=True)
     folder = shutil.copytree(results / "bench", tmp_path / "signature")
     (folder / "rankings.json").write_text(json.dumps(rankings | {"signature": f"{rankings['signature']}1"}))
     with pytest.raises(InputError, match=r"results.json and rankings.json of different signatures: write"):
-        pages_of(find_inputs([folder]), texts=True)
+        make_pages(find_inputs([folder]), texts=True)
 
 
 def test_a_folder_of_generators_is_recognised_and_what_it_lacks_is_told(tmp_path: Path) -> None:
@@ -241,7 +241,7 @@ def test_a_folder_of_generators_is_recognised_and_what_it_lacks_is_told(tmp_path
     (found,) = find_inputs([folder])
     assert (found.kind, found.path) == ("generators", folder)
     with pytest.raises(InputError, match=r"suite has no suite\.json with replies\.parquet"):
-        pages_of([found], texts=True)
+        make_pages([found], texts=True)
 
 
 def test_the_same_input_gives_the_same_bytes_and_takes_the_place_of_the_last_site(
@@ -326,13 +326,15 @@ def test_a_site_never_takes_the_place_of_its_input(results: Path) -> None:
 
 
 def test_words_of_the_overview_are_set_flush_left_and_figures_right(tmp_path: Path) -> None:
-    write_site(tmp_path / "site", [a_page(headline=Table("Few", ["a", "b", "c"], [["x", "1.5 [1, 2]", "pairs"]]))])
+    write_site(
+        tmp_path / "site", [a_page(headline=DisplayTable("Few", ["a", "b", "c"], [["x", "1.5 [1, 2]", "pairs"]]))]
+    )
     overview = (tmp_path / "site" / "index.html").read_text()
     assert '<td>1.5 [1, 2]</td><td class="text">pairs</td>' in overview
 
 
 def test_tables_are_cut_in_the_overview_and_whole_on_their_page(tmp_path: Path) -> None:
-    table = Table("Many", ["a", "b", "c", "d", "e"], [[str(row), *"wxyz"] for row in range(11)])
+    table = DisplayTable("Many", ["a", "b", "c", "d", "e"], [[str(row), *"wxyz"] for row in range(11)])
     write_site(tmp_path / "site", [a_page(headline=table, tables=[table])])
     overview = (tmp_path / "site" / "index.html").read_text()
     assert overview.count('<th scope="row">') == 8
@@ -349,7 +351,7 @@ def test_results_in_folders_of_one_name_are_told_apart_by_the_folders_around_the
     for file in ("results.json", "rankings.json"):
         changed = json.loads((folders[1] / file).read_text()) | {"signature": "another"}
         (folders[1] / file).write_text(json.dumps(changed))
-    labels = [page.label.rpartition(" (")[2] for page in pages_of(find_inputs(folders), texts=False)]
+    labels = [page.label.rpartition(" (")[2] for page in make_pages(find_inputs(folders), texts=False)]
     assert labels == ["one/bench)", "two/bench)"]
 
 

@@ -12,7 +12,7 @@ from fcconan.reporting.dataset_pages import dataset_page
 from fcconan.reporting.page import Page as ReportPage, Section, write_page
 from fcconan.reporting.reproduced_values import reproduction_page
 from fcconan.reporting.scores import correlation_page
-from fcconan.reporting.tables import Table, latex_lines, markdown_lines
+from fcconan.reporting.tables import DisplayTable, latex_lines, markdown_lines
 from tests.browsing import accessibility_problems, needs_chromium, visit
 from tests.reporting.invented_release import CN, HS, MESSAGE, SCRIPT, write_release_folder
 from tests.reporting.test_heat_maps import CELLS, ROWS
@@ -59,7 +59,7 @@ def test_rows_are_filtered_and_read_once_asked(browser: Browser, tmp_path: Path)
 
 def test_a_long_table_is_paged_searched_sorted_and_copied(browser: Browser, tmp_path: Path) -> None:
     rows = [[f"s_{place}", f"{place % 7}.5", "–" if place == 3 else f"x [{place}, x&y <b>"] for place in range(300)]
-    table = Table("Many & <i>", ["name", "figure", "words"], rows)
+    table = DisplayTable("Many & <i>", ["name", "figure", "words"], rows)
     write_page(tmp_path / "page.html", ReportPage("page", "T", "L", [Section("S", tables=[table])]))
     with visit(browser, tmp_path / "page.html") as page:
         part = page.locator("div.table")
@@ -75,7 +75,7 @@ def test_a_long_table_is_paged_searched_sorted_and_copied(browser: Browser, tmp_
         found = part.locator("tbody tr").all()
         assert [row.locator("td").first.text_content() for row in found[:3]] == ["6.5", "5.5", "4.5"]
         page.evaluate("navigator.clipboard.writeText = async (text) => { window.copied = text; }")
-        shown = Table(table.title, table.columns, [row.locator("th, td").all_text_contents() for row in found])
+        shown = DisplayTable(table.title, table.columns, [row.locator("th, td").all_text_contents() for row in found])
         part.get_by_role("button", name="Copy as LaTeX").press("Enter")
         page.wait_for_function("window.copied")
         assert page.evaluate("window.copied").rstrip().split("\n") == latex_lines(shown)

@@ -22,7 +22,7 @@ from fcconan.retrieval.benchmark_settings import BenchmarkSettings
 from fcconan.retrieval.collections import Collection, load_collection
 from fcconan.retrieval.lexical import BM25, Random, TfIdf
 from fcconan.retrieval.run_cache import RunCache
-from fcconan.retrieval.suites import Maker, load_suite
+from fcconan.retrieval.suites import SystemFactory, load_suite
 from fcconan.retrieval.systems import Rankings, Retriever, TrainingPair
 from fcconan.scoring.retrieval.evaluation import Ranking
 
@@ -396,7 +396,7 @@ def test_no_system_and_no_tuning_reads_an_evaluation_label(demo: Path, tmp_path:
     try:
         for folder in (demo, flipped):
             collection = load_collection(str(folder)).without_leakage()
-            maker = Maker(load_suite(), collection.train)
+            maker = SystemFactory(load_suite(), collection.train)
             systems = [maker.make(name) for name in names]
             runs.append([system.rank(collection.queries, collection.corpus, 60) for system in systems])
     finally:

@@ -22,7 +22,7 @@ from fcconan.retrieval.label_learning import (
     learns_from_labels,
     rank_held_out,
 )
-from fcconan.retrieval.label_systems import LabelNeighbours, Longest, Popularity, Supervised
+from fcconan.retrieval.label_systems import LabelNeighbours, LongestFirst, Popularity, Supervised
 from fcconan.retrieval.systems import Rankings
 
 # The first two say the same thing, in the same letters.
@@ -130,9 +130,9 @@ def test_popularity_by_hand() -> None:
 
 
 def test_longest_first_with_ties_in_the_order_of_the_catalogue() -> None:
-    found = Longest().rank({"a": "", "b": ""}, {"p": "four", "q": "longer", "r": "also", "s": "sixsix"}, 3)
+    found = LongestFirst().rank({"a": "", "b": ""}, {"p": "four", "q": "longer", "r": "also", "s": "sixsix"}, 3)
     assert found == {key: [("q", 6.0), ("s", 6.0), ("p", 4.0)] for key in "ab"}
-    assert not learns_from_labels(Longest())
+    assert not learns_from_labels(LongestFirst())
     assert learns_from_labels(Popularity())
 
 
@@ -266,7 +266,12 @@ SETTINGS = BenchmarkSettings(protocol="cross-validated", metrics=("ndcg@3",), k=
 
 def test_a_benchmark_of_systems_that_learn() -> None:
     collection = random_labels(5)
-    systems: list[Any] = [Longest(), Popularity(), LabelNeighbours(encoder=Letters()), Supervised(encoder=Letters())]
+    systems: list[Any] = [
+        LongestFirst(),
+        Popularity(),
+        LabelNeighbours(encoder=Letters()),
+        Supervised(encoder=Letters()),
+    ]
     settings = SETTINGS.resolve(collection)
     result, details = bench(collection, systems, settings)
     again, _ = bench(collection, systems, settings)
@@ -330,7 +335,7 @@ def test_fewer_labels_are_among_more_labels() -> None:
 def test_learning_curves_end_at_the_value_of_all_labels() -> None:
     collection = random_labels(7)
     settings = SETTINGS.resolve(collection)
-    systems: list[Any] = [Popularity(), Longest()]
+    systems: list[Any] = [Popularity(), LongestFirst()]
     result, _ = bench(collection, systems, settings, curve_seeds=3)
     curves = result["learning_curves"]
     assert (curves["partition"], curves["metric"], curves["seeds"]) == ("test", "ndcg@3", 3)
@@ -399,7 +404,7 @@ def test_unconfirmed_labels_are_kept_dropped_or_reversed() -> None:
     reversed_ = collection.with_unconfirmed("reverse")
     assert reversed_.qrels("test") == LABELS | {"a": {"x": 0, "y": 0, "z": 0}, "c": {"x": 0, "y": 1, "z": 1}}
     settings = BenchmarkSettings(metrics=("mrr@3",), k=3, resamples=100)
-    results = [bench(one, [Longest()], settings)[0] for one in (collection, dropped, reversed_)]
+    results = [bench(one, [LongestFirst()], settings)[0] for one in (collection, dropped, reversed_)]
     assert [result["settings"]["unconfirmed"] for result in results] == ["keep", "drop", "reverse"]
     assert ["|unconfirmed:" in result["signature"] for result in results] == [False, True, True]
     with pytest.raises(InputError, match="does not record which labels validators confirmed"):
@@ -429,7 +434,7 @@ def test_a_system_that_remembers_earlier_labels_is_refused() -> None:
 
 def test_a_system_that_says_it_ignores_the_message_is_checked() -> None:
     collection = random_labels(8)
-    learner, plain = Recorder(), Longest()
+    learner, plain = Recorder(), LongestFirst()
     learner.ignores_message = True  # type: ignore[attr-defined]
     bench(collection, [learner], SETTINGS.resolve(collection))  # it does
 
@@ -464,7 +469,7 @@ def test_the_run_of_a_system_that_learns_is_one_for_each_partition() -> None:
     whole = random_labels(10)
     few = {query: dict(list(judged.items())[:3]) for query, judged in whole.qrels("test").items()}
     collection = whole.with_partition("few", lambda: few)
-    result, details = bench(collection, [Popularity(), Longest()], SETTINGS.resolve(collection))
+    result, details = bench(collection, [Popularity(), LongestFirst()], SETTINGS.resolve(collection))
     assert list(details["scores"]) == ["popularity.test", "popularity.few", "longest"]
     for part in ("test", "few"):
         alone = replace(collection, partitions={"test": collection.partitions[part]})

@@ -17,7 +17,7 @@ from fcconan.retrieval.factories import as_retriever
 from fcconan.retrieval.fusion import Fusion
 from fcconan.retrieval.lexical import BM25, BM25Fast, Random, TfIdf
 from fcconan.retrieval.propagation import PairPropagation
-from fcconan.retrieval.suites import Maker, Suite, built_in_suite, load_suite
+from fcconan.retrieval.suites import Suite, SystemFactory, built_in_suite, load_suite
 from fcconan.retrieval.systems import TrainingPair, rank_all
 from fcconan.retrieval.trec import run_from_file
 
@@ -102,8 +102,8 @@ def suite_file(folder: Path, systems: str, head: str = "name: mine") -> Path:
     return path
 
 
-def maker(folder: Path, systems: str, train: Sequence[TrainingPair] = ()) -> Maker:
-    return Maker(load_suite(suite_file(folder, systems)), train)
+def maker(folder: Path, systems: str, train: Sequence[TrainingPair] = ()) -> SystemFactory:
+    return SystemFactory(load_suite(suite_file(folder, systems)), train)
 
 
 def complaint(call: Any, *arguments: object) -> str:
@@ -155,7 +155,7 @@ def test_rerankers_of_the_paper_read_what_its_table_says(name: str, first_stage:
 
 
 def test_lexical_systems_of_the_suite_are_made_with_their_whole_configuration() -> None:
-    made = Maker(load_suite(), TRAIN)
+    made = SystemFactory(load_suite(), TRAIN)
     chance, tfidf, bm25, fast = (made.make(name) for name in ("random", "tfidf", "bm25", "bm25-fast"))
     assert isinstance(chance, Random)
     assert chance.configuration == {"kind": "random", "seed": 0, "seeds": 100}
@@ -198,7 +198,7 @@ def test_what_is_configured_reaches_the_system(tmp_path: Path) -> None:
 
 
 def test_systems_with_the_same_encoder_share_it() -> None:
-    made = Maker(load_suite(), TRAIN)
+    made = SystemFactory(load_suite(), TRAIN)
     dense, ours, fused = made.make("sbert-minilm"), made.make("pair-propagation"), made.make("minilm+bm25")
     assert isinstance(dense, Dense)
     assert isinstance(ours, PairPropagation)
@@ -213,7 +213,7 @@ def test_systems_with_the_same_encoder_share_it() -> None:
 
 def test_a_batch_size_comes_before_that_of_the_suite() -> None:
     for given, expected in ((7, 7), (None, 64)):
-        system = Maker(load_suite(), TRAIN, batch_size=given).make("sbert-minilm")
+        system = SystemFactory(load_suite(), TRAIN, batch_size=given).make("sbert-minilm")
         assert isinstance(system, Dense)
         assert isinstance(system.encoder, SentenceEncoder)
         assert system.encoder.batch_size == expected
@@ -226,14 +226,14 @@ def test_a_client_is_made_once_for_each_model_and_only_if_it_is_needed() -> None
         calls.append(model)
         return SimpleNamespace(endpoint="http://127.0.0.1:9/v1")
 
-    made = Maker(load_suite(), TRAIN, client=client)
+    made = SystemFactory(load_suite(), TRAIN, client=client)
     made.make("bm25")
     assert calls == []
     for name in ("gpt-4o", "rr25-1", "text-embedding-3-large"):
         assert made.make(name).name == name
     assert calls == ["gpt-4o-2024-08-06", "text-embedding-3-large"]
-    message = complaint(Maker(load_suite(), TRAIN).make, "gpt-4o")
-    assert message == "a system behind an endpoint needs a client: give Maker(client=...)"
+    message = complaint(SystemFactory(load_suite(), TRAIN).make, "gpt-4o")
+    assert message == "a system behind an endpoint needs a client: give SystemFactory(client=...)"
 
 
 @pytest.mark.parametrize(

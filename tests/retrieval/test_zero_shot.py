@@ -7,7 +7,7 @@ from typing import Any, get_args
 import pytest
 
 from fcconan.models.client import Client, EndpointError
-from fcconan.models.requests import CallReason, Reply
+from fcconan.models.requests import ChatResponse, FailureReason
 from fcconan.retrieval.chat import ADVICE, LISTWISE, ZERO_SHOT, Chat, parse_object, parse_ranking
 from fcconan.retrieval.systems import Retriever, rank_all
 from fcconan.retrieval.zero_shot import ZeroShot
@@ -199,7 +199,7 @@ def test_a_failure_says_who_failed_and_what_may_be_done(server: Server, tmp_path
 
 
 def test_every_reason_has_its_advice() -> None:
-    assert set(ADVICE) == {*get_args(CallReason), "wrong_format", "no_known_id"}
+    assert set(ADVICE) == {*get_args(FailureReason), "wrong_format", "no_known_id"}
     assert all(advice and "\n" not in advice for advice in ADVICE.values())
 
 
@@ -277,7 +277,7 @@ def test_objects_are_read_whole_or_not_at_all() -> None:
 
 
 def test_choices_are_positions_in_the_list_that_was_shown() -> None:
-    choice = parse_ranking(Reply('{"ranking": ["p3", "p1"]}'), ids=["p1", "p2", "p3"], wanted=3)
+    choice = parse_ranking(ChatResponse('{"ranking": ["p3", "p1"]}'), ids=["p1", "p2", "p3"], wanted=3)
     assert (choice.positions, choice.statuses, choice.reason) == ([2, 0], ("missing",), None)
 
 

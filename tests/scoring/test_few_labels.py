@@ -15,7 +15,7 @@ from fcconan.errors import InputError
 from fcconan.reporting import leaderboard_page, powered_tables
 from fcconan.scoring.few_labels import label_plan, powered_notes, powered_rows
 from fcconan.scoring.prediction_powered import PoweredEstimate, powered_estimate, summarise_ratings
-from fcconan.scoring.ratings import RatedReplies
+from fcconan.scoring.ratings import Ratings
 from tests.cli.judging import fcconan
 
 Row = dict[str, Any]
@@ -59,7 +59,7 @@ def _direct(people: dict[str, Any], judged: dict[str, Any]) -> dict[str, Powered
 
 
 def test_means_and_differences_of_systems() -> None:
-    found = powered_rows(RatedReplies(_all()), "judge")
+    found = powered_rows(Ratings(_all()), "judge")
     assert [(row.aspect, row.a, row.b) for row in found] == [
         ("tone", "A", None),
         ("tone", "B", None),
@@ -79,7 +79,7 @@ def test_people_are_the_mean_of_several_and_a_reply_has_one_rating_at_least() ->
     second = {"A": people["A"] + 0.5, "B": np.full(ITEMS, nan)}
     rows = [*_rows("ben", "tone", second, rater_kind="human"), *_all()]
     expected = _direct({"A": people["A"] + 0.25, "B": people["B"]}, judged)
-    found = powered_rows(RatedReplies(rows), "judge")
+    found = powered_rows(Ratings(rows), "judge")
     assert [row.estimate.value for row in found if row.estimate] == pytest.approx(
         [each.value for each in expected.values()], rel=1e-9
     )
@@ -89,7 +89,7 @@ def test_a_judge_for_whom_low_is_good_is_turned_round() -> None:
     people, judged = _values()
     turned = {system: 6 - own for system, own in judged.items()}
     rows = [*_rows("anna", "tone", people, rater_kind="human"), *_rows("bot", "score", turned, higher_is_better=False)]
-    found = powered_rows(RatedReplies(rows), "bot")  # its only aspect predicts all of people's
+    found = powered_rows(Ratings(rows), "bot")  # its only aspect predicts all of people's
     assert [row.estimate.value for row in found if row.estimate] == pytest.approx(
         [each.value for each in _direct(people, judged).values()], rel=1e-9
     )
@@ -97,7 +97,7 @@ def test_a_judge_for_whom_low_is_good_is_turned_round() -> None:
 
 def test_the_unified_score_is_predicted_by_the_judges_unified_score() -> None:
     rows = [*_all("tone", 1), *_all("hate", 2, higher_is_better=False)]
-    found = powered_rows(RatedReplies(rows), "judge", baseline="A")
+    found = powered_rows(Ratings(rows), "judge", baseline="A")
     assert list(dict.fromkeys(row.aspect for row in found)) == ["unified", "tone", "hate"]
     assert [(row.a, row.b) for row in found[:3]] == [("A", None), ("B", None), ("B", "A")]
     ratings = leaderboard(rows, LeaderboardOptions(resamples=0, rater=("people",))).data["rows"]
@@ -112,20 +112,20 @@ def test_weights_are_inverse_probabilities() -> None:
     rows = _all()
     chances = {row["reply_id"]: 0.2 + 0.02 * number for number, row in enumerate(rows[:24])}
     weighted = [{**row, "selection_probability": chances.get(row["reply_id"])} for row in rows]
-    found = powered_rows(RatedReplies(weighted), "judge")
+    found = powered_rows(Ratings(weighted), "judge")
     for row in found[:2]:
         own = [each for each in rows[:24] if each["system"] == row.a]
         weights = np.array([1 / chances[each["reply_id"]] for each in own])
         assert row.estimate is not None
         assert row.estimate.people == pytest.approx(weights @ [each["value"] for each in own] / weights.sum())
-    notes = powered_notes(RatedReplies(weighted), "judge", found)
+    notes = powered_notes(Ratings(weighted), "judge", found)
     assert notes[0].endswith("were selected at random, weights by selection_probability.")
     for each in weighted:
         each["selection_probability"] = (
             None if each["reply_id"] == rows[3]["reply_id"] else each["selection_probability"]
         )
     with pytest.raises(InputError, match="1 replies that people rated lack a selection_probability, others have one"):
-        powered_rows(RatedReplies(weighted), "judge")
+        powered_rows(Ratings(weighted), "judge")
 
 
 def test_a_note_says_that_plain_means_are_not_weighted() -> None:
@@ -148,7 +148,7 @@ def test_a_probability_is_above_0_and_at_most_1(given: float, message: str) -> N
     rows = _all()
     rows[0]["selection_probability"] = given
     with pytest.raises(InputError, match=message):
-        RatedReplies(rows)
+        Ratings(rows)
 
 
 def test_a_reply_has_one_probability() -> None:
@@ -157,10 +157,10 @@ def test_a_reply_has_one_probability() -> None:
     again = next(row for row in rows[1:] if row["reply_id"] == rows[0]["reply_id"] and row["rater"] == "anna")
     again["selection_probability"] = "0.25"
     with pytest.raises(InputError, match=r"is 0.25, but 0.5 in another row of the reply; write one"):
-        RatedReplies(rows)
+        Ratings(rows)
     again["selection_probability"] = "0.5"
-    assert RatedReplies(rows).probabilities is not None
-    assert RatedReplies(_all()).probabilities is None
+    assert Ratings(rows).probabilities is not None
+    assert Ratings(_all()).probabilities is None
 
 
 def test_a_plan_by_hand() -> None:
@@ -210,14 +210,12 @@ def test_notes_warn_of_a_selection_that_is_not_random() -> None:
     order = np.argsort(judged["A"])
     people["A"] = np.where(np.isin(np.arange(ITEMS), order[:12]), judged["A"], nan)
     rows = [*_rows("anna", "tone", people, rater_kind="human"), *_rows("judge", "tone", judged)]
-    rated = RatedReplies(rows)
+    rated = Ratings(rows)
     notes = powered_notes(rated, "judge", powered_rows(rated, "judge"))
     assert len(notes) == 2 and "by more than 4 standard errors: A (tone). The rated replies are hardly" in notes[1]
-    rated = RatedReplies(_all())
+    rated = Ratings(_all())
     assert len(powered_notes(rated, "judge", powered_rows(rated, "judge"))) == 1
-    missing = RatedReplies(
-        [row for row in _all() if (row["rater"], row["reply_id"]) != ("judge", _all()[0]["reply_id"])]
-    )
+    missing = Ratings([row for row in _all() if (row["rater"], row["reply_id"]) != ("judge", _all()[0]["reply_id"])])
     notes = powered_notes(missing, "judge", powered_rows(missing, "judge"))
     assert notes[1:] == ["Replies without a rating by judge count with its mean; a row has at most 1 of them."]
 
@@ -233,7 +231,7 @@ def test_a_note_names_a_lambda_above_1_from_few_ratings() -> None:
                 *_rows("judge", "tone", {system: own * scale for system, own in judged.items()}, low=0, high=10),
             )
         ]
-        rated = RatedReplies(rows)
+        rated = Ratings(rows)
         found = powered_rows(rated, "judge")
         powers = {f"{row.a}{row.b or ''}": row.estimate.power for row in found if row.estimate is not None}
         assert all((power > 1) == (scale < 0.5) for power in powers.values()), powers
@@ -274,7 +272,7 @@ def test_what_is_refused(options: Row, message: str) -> None:
 
 def test_nobody_who_rated_is_a_person() -> None:
     with pytest.raises(InputError, match="found ratings by judge, expected some by people"):
-        powered_rows(RatedReplies(_rows("judge", "tone", _values()[1])), "judge")
+        powered_rows(Ratings(_rows("judge", "tone", _values()[1])), "judge")
 
 
 def test_results_without_a_judge_are_as_before() -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from fcconan.errors import InputError
 from fcconan.scoring.leaderboards import LeaderboardRow, leaderboard, leaderboard_signature, unified
-from fcconan.scoring.ratings import RatedReplies
+from fcconan.scoring.ratings import Ratings
 
 Row = dict[str, Any]
 # Item and system of each reply.
@@ -31,7 +31,7 @@ ROWS = [
     *_rows("judge", "relevance", [3, 3, 3, 3], "model", **RELEVANCE),
     *_rows("rouge-l", "score", [0.5, 0.25, 0.75, 0.25], "metric"),
 ]
-RATED = RatedReplies(ROWS, ABOUT)
+RATED = Ratings(ROWS, ABOUT)
 
 
 def _named(rows: list[LeaderboardRow], rater: str, aspect: str) -> list[LeaderboardRow]:
@@ -64,14 +64,14 @@ def test_means_by_system_best_first() -> None:
 
 
 def test_a_system_without_a_rating_comes_last_and_has_no_value() -> None:
-    rated = RatedReplies(_rows("anna", "relevance", [None, 1, None, 1], **RELEVANCE), ABOUT)
+    rated = Ratings(_rows("anna", "relevance", [None, 1, None, 1], **RELEVANCE), ABOUT)
     last = leaderboard(rated, resamples=5)[-1]
     assert (last.system, last.value, last.low, last.high, last.n, last.n_missing) == ("A", None, None, None, 0, 2)
 
 
 def test_a_rater_without_a_value_for_an_aspect_has_no_unified_score() -> None:
     rows = [*_rows("anna", "relevance", [1, 2, 3, 4], **RELEVANCE), *_rows("anna", "tone", [None] * 4, **RELEVANCE)]
-    assert {row.aspect for row in leaderboard(RatedReplies(rows, ABOUT), resamples=0)} == {"relevance", "tone"}
+    assert {row.aspect for row in leaderboard(Ratings(rows, ABOUT), resamples=0)} == {"relevance", "tone"}
 
 
 def test_a_judge_of_other_aspects_has_no_unified_score() -> None:
@@ -80,7 +80,7 @@ def test_a_judge_of_other_aspects_has_no_unified_score() -> None:
         *(row for aspect in ("relevance", "tone") for row in _rows("anna", aspect, [1, 2, 3, 4], **scaled)),
         *(row for aspect in ("sarcasm", "length") for row in _rows("judge", aspect, [1, 2, 3, 4], "model", **scaled)),
     ]
-    found = {(row.rater, row.aspect) for row in leaderboard(RatedReplies(rows, ABOUT), resamples=0)}
+    found = {(row.rater, row.aspect) for row in leaderboard(Ratings(rows, ABOUT), resamples=0)}
     assert found == {
         ("people", "unified"),
         ("people", "relevance"),
@@ -107,7 +107,7 @@ def test_intervals_are_those_of_a_plain_bootstrap_over_items() -> None:
         for at, value in enumerate(values)
     ]
     about = [{"reply_id": f"r{at}", "item_id": f"{item:02d}", "system": "AB"[at % 2]} for at, item in enumerate(items)]
-    found = {row.system: row for row in leaderboard(RatedReplies(rows, about), resamples=400, seed=7, confidence=0.9)}
+    found = {row.system: row for row in leaderboard(Ratings(rows, about), resamples=400, seed=7, confidence=0.9)}
     draws = np.random.default_rng(7).integers(30, size=(400, 30))
     for system in (0, 1):
         own = values[system::2]  # by item
@@ -119,7 +119,7 @@ def test_intervals_are_those_of_a_plain_bootstrap_over_items() -> None:
 
 def test_one_item_has_no_interval() -> None:
     rows = leaderboard(
-        RatedReplies(_rows("anna", "tone", [1, 2, 3, 4], **RELEVANCE), [{**row, "item_id": "i1"} for row in ABOUT]),
+        Ratings(_rows("anna", "tone", [1, 2, 3, 4], **RELEVANCE), [{**row, "item_id": "i1"} for row in ABOUT]),
         resamples=10,
     )
     assert [(row.system, row.value, row.low) for row in rows] == [("B", 3.0, None), ("A", 2.0, None)]
@@ -131,7 +131,7 @@ def test_raters_and_aspects_are_chosen() -> None:
 
 
 def test_metrics_alone_make_a_leaderboard() -> None:
-    rated = RatedReplies(ROWS[-4:], ABOUT)
+    rated = Ratings(ROWS[-4:], ABOUT)
     assert [(row.system, row.value) for row in leaderboard(rated, resamples=0)] == [("A", 0.625), ("B", 0.25)]
 
 
@@ -151,7 +151,7 @@ def test_what_is_not_there_is_refused(options: dict[str, Any], message: str) -> 
 
 def test_unknown_systems_are_refused() -> None:
     with pytest.raises(InputError, match=r"^the systems of the replies are unknown: give the replies"):
-        leaderboard(RatedReplies(ROWS))
+        leaderboard(Ratings(ROWS))
 
 
 def test_the_signature_names_what_changes_the_figures() -> None:
@@ -170,5 +170,5 @@ def test_the_signature_names_people_and_raters() -> None:
     settings: Row = {"population": "x@1", "aspects": [], "resamples": 0, "seed": 0, "confidence": 0.95}
     chosen = leaderboard_signature(RATED, raters=["people", "judge", "judge"], **settings)
     assert "|people:anna,ben|raters:judge,people|" in chosen
-    models = RatedReplies([row for row in ROWS if row["rater_kind"] != "human"], ABOUT)
+    models = Ratings([row for row in ROWS if row["rater_kind"] != "human"], ABOUT)
     assert "|people:none|raters:all|" in leaderboard_signature(models, **settings)

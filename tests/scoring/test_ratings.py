@@ -7,7 +7,7 @@ import pytest
 
 from fcconan.data.tables import PlacedRow
 from fcconan.errors import InputError
-from fcconan.scoring.ratings import RatedReplies
+from fcconan.scoring.ratings import Ratings
 
 Row = dict[str, Any]
 
@@ -36,7 +36,7 @@ REPLIES: list[Row] = [
 
 
 def test_people_stand_in_rows_and_what_is_missing_is_counted() -> None:
-    rated = RatedReplies(PEOPLE, REPLIES)
+    rated = Ratings(PEOPLE, REPLIES)
     names, values = rated.people("relevance")
     assert names == ["anna", "ben"]
     np.testing.assert_array_equal(values, [[2, 4, np.nan], [5, np.nan, np.nan]])
@@ -57,19 +57,19 @@ def test_people_stand_in_rows_and_what_is_missing_is_counted() -> None:
     ],
 )
 def test_whether_a_high_rating_is_praise(said: Any, praise: bool) -> None:
-    rated = RatedReplies([_rating("r1", "anna", 1, higher_is_better=said)])
+    rated = Ratings([_rating("r1", "anna", 1, higher_is_better=said)])
     assert rated.higher_is_better("relevance", ["anna"]) is praise
 
 
 @pytest.mark.parametrize("said", ["lower", "f", 2, -1.0, "nan"])
 def test_an_unclear_direction_is_refused(said: Any) -> None:
     with pytest.raises(InputError) as refused:
-        RatedReplies([_rating("r1", "anna", 1, higher_is_better=said)])
+        Ratings([_rating("r1", "anna", 1, higher_is_better=said)])
     assert str(refused.value) == (f"rating 1: higher_is_better is {said!r}, expected true or false; correct the row")
 
 
 def test_nothing_known_about_replies_makes_each_an_item_of_an_unknown_system() -> None:
-    rated = RatedReplies(PEOPLE)
+    rated = Ratings(PEOPLE)
     assert (rated.items, rated.systems, rated.lengths) == (["r1", "r2", "r3"], ["unknown"] * 3, None)
     assert (rated.knows_items, rated.knows_systems) == (False, False)
 
@@ -80,13 +80,13 @@ def test_ratings_may_tell_of_their_replies_themselves() -> None:
         _rating("1", 1.0, 2, item_id="0", system=None, text=None),  # type: ignore[arg-type]
         _rating(1.0, 0.0, 2, item_id=float("nan"), system=0),  # type: ignore[arg-type]
     ]
-    rated = RatedReplies(rows)
+    rated = Ratings(rows)
     assert (rated.replies, rated.items, rated.systems) == (["0", "1"], ["0", "0"], ["1", "0"])
     assert (rated.raters(), rated.knows_items, rated.knows_systems) == (["0", "1"], True, True)
     assert rated.lengths is not None
     np.testing.assert_array_equal(rated.lengths, [2, np.nan])
     # What the replies do not say, the ratings may.
-    rated = RatedReplies(rows, [{"reply_id": 0, "text": "Two words."}, {"reply_id": 1.0, "text": "One, two, three."}])
+    rated = Ratings(rows, [{"reply_id": 0, "text": "Two words."}, {"reply_id": 1.0, "text": "One, two, three."}])
     assert (rated.items, rated.systems) == (["0", "0"], ["1", "0"])
     assert rated.lengths is not None
     np.testing.assert_array_equal(rated.lengths, [2, 3])
@@ -96,7 +96,7 @@ def test_ratings_may_tell_of_their_replies_themselves() -> None:
 def test_replies_that_contradict_the_ratings_are_refused(column: str) -> None:
     ratings = [*PEOPLE[:3], PEOPLE[3] | {column: "Tessok"}]
     with pytest.raises(InputError) as refused:
-        RatedReplies(ratings, [{"reply_id": "r2"}, {"reply_id": "r3"}, {"reply_id": "r1", column: "Velmari"}])
+        Ratings(ratings, [{"reply_id": "r2"}, {"reply_id": "r3"}, {"reply_id": "r1", column: "Velmari"}])
     assert str(refused.value) == (
         f"the reply r1 has the {column} 'Tessok', and in another row 'Velmari': give every reply an id of its own, "
         "and the replies that were rated"
@@ -106,17 +106,17 @@ def test_replies_that_contradict_the_ratings_are_refused(column: str) -> None:
 def test_who_counts_as_people_without_a_kind_is_said_and_how_to_change_it() -> None:
     rows = [{key: value for key, value in row.items() if key != "rater_kind"} for row in PEOPLE]
     with pytest.raises(InputError) as refused:
-        RatedReplies(rows).table()
+        Ratings(rows).table()
     assert str(refused.value) == (
         "there are no ratings of relevance by models or metrics: known raters are anna, ben; no row has a rater_kind, "
         "so all of them count as people: name the people with --human NAME, or write a column rater_kind, or compare "
         "people with `fcconan agree`"
     )
-    assert RatedReplies(rows).table(people=["anna"]).metrics == ("ben",)
+    assert Ratings(rows).table(people=["anna"]).metrics == ("ben",)
 
 
 def test_one_reply_without_an_item_makes_items_unknown() -> None:
-    rated = RatedReplies(PEOPLE, [*REPLIES[:2], {"reply_id": "r3", "system": "A"}])
+    rated = Ratings(PEOPLE, [*REPLIES[:2], {"reply_id": "r3", "system": "A"}])
     assert (rated.knows_items, rated.knows_systems, rated.items[2]) == (False, True, "r3")
 
 
@@ -128,7 +128,7 @@ def test_a_table_has_the_mean_of_people_and_every_metric() -> None:
         _scored("r1", "bleu-4", 0.25),
         _scored("r3", "bertscore", 0.5, "recall"),
     ]
-    table = RatedReplies(rows, REPLIES).table()
+    table = Ratings(rows, REPLIES).table()
     assert (table.metrics, table.about) == (("judge", "bleu-4", "bertscore:recall"), ("relevance", None, None))
     np.testing.assert_array_equal(table.human_values, [[3.5, 4, np.nan]])
     missing = np.nan
@@ -142,19 +142,19 @@ def test_a_table_has_the_mean_of_people_and_every_metric() -> None:
 
 def test_a_table_of_one_person_has_no_annotators() -> None:
     rows = [row for row in PEOPLE if row["rater"] == "anna"]
-    assert RatedReplies([*rows, _scored("r1", "judge", 3)]).table().annotators is None
+    assert Ratings([*rows, _scored("r1", "judge", 3)]).table().annotators is None
 
 
 def test_who_stands_for_people_can_be_chosen_of_any_kind() -> None:
     rows = [*PEOPLE, _scored("r1", "judge", 3, "relevance")]
-    table = RatedReplies(rows).table(people=["judge"], metrics=["ben"])
+    table = Ratings(rows).table(people=["judge"], metrics=["ben"])
     assert table.metrics == ("ben",)
     np.testing.assert_array_equal(table.human_values, [[3, np.nan, np.nan]])
 
 
 def test_an_annotator_who_rated_one_aspect_only_is_missing_in_the_other() -> None:
     rows = [*PEOPLE, _rating("r1", "clara", 1, "coherence"), _scored("r1", "bleu-4", 0.5)]
-    annotators = RatedReplies(rows).table().annotators
+    annotators = Ratings(rows).table().annotators
     assert annotators is not None
     assert annotators.shape == (3, 2, 3)  # anna, ben, clara; relevance, coherence; replies
     np.testing.assert_array_equal(annotators[2], [[np.nan] * 3, [1, np.nan, np.nan]])
@@ -207,13 +207,13 @@ def test_an_annotator_who_rated_one_aspect_only_is_missing_in_the_other() -> Non
 )
 def test_a_bad_rating_is_refused(rows: list[Row], message: str) -> None:
     with pytest.raises(InputError) as refused:
-        RatedReplies(rows)
+        Ratings(rows)
     assert str(refused.value).startswith(message)
 
 
 def test_a_complaint_names_where_the_row_comes_from() -> None:
     with pytest.raises(InputError, match=r"^ratings\.csv, row 7: value is 'x', expected a number"):
-        RatedReplies([PlacedRow(_rating("r1", "anna", "x"), "ratings.csv, row 7")])
+        Ratings([PlacedRow(_rating("r1", "anna", "x"), "ratings.csv, row 7")])
 
 
 @pytest.mark.parametrize(
@@ -234,12 +234,12 @@ def test_a_complaint_names_where_the_row_comes_from() -> None:
 )
 def test_replies_that_do_not_belong_are_refused(replies: list[Row], message: str) -> None:
     with pytest.raises(InputError) as refused:
-        RatedReplies(PEOPLE, replies)
+        Ratings(PEOPLE, replies)
     assert str(refused.value).startswith(message)
 
 
 def test_a_reply_may_be_named_twice_if_nothing_contradicts() -> None:
-    rated = RatedReplies(PEOPLE, [*REPLIES, REPLIES[0], {"reply_id": "r3", "text": "Yes."}])
+    rated = Ratings(PEOPLE, [*REPLIES, REPLIES[0], {"reply_id": "r3", "text": "Yes."}])
     assert rated.systems == ["A", "B", "A"]
     assert rated.lengths is not None
     np.testing.assert_array_equal(rated.lengths, [4, 0, 1])  # what one row does not say, another may
@@ -259,19 +259,19 @@ def test_a_reply_may_be_named_twice_if_nothing_contradicts() -> None:
 )
 def test_a_table_of_what_is_not_there_is_refused(options: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError) as refused:
-        RatedReplies([*PEOPLE, _scored("r1", "judge", 3)]).table(**options)
+        Ratings([*PEOPLE, _scored("r1", "judge", 3)]).table(**options)
     assert str(refused.value).startswith(message)
 
 
 def test_ratings_without_people_need_someone_to_stand_for_them() -> None:
     with pytest.raises(InputError, match=r"^no rating is by people, only by judge: name those who represent people"):
-        RatedReplies([_scored("r1", "judge", 3)]).table()
+        Ratings([_scored("r1", "judge", 3)]).table()
 
 
 def test_people_on_two_scales_are_refused() -> None:
     rows = [*PEOPLE, _rating("r1", "clara", 0, low=0, high=1), _scored("r1", "judge", 3)]
     with pytest.raises(InputError, match=r"^relevance was rated on different scales, 0 to 1 and 1 to 5: bring"):
-        RatedReplies(rows).table()
+        Ratings(rows).table()
 
 
 def test_errors_are_of_judges_on_peoples_scale() -> None:
@@ -279,7 +279,7 @@ def test_errors_are_of_judges_on_peoples_scale() -> None:
         {**_rating("r1", name, 1, low=1, high=high), "rater_kind": "model"}
         for name, high in (("same", 5), ("other", 9))
     )
-    rated = RatedReplies([*PEOPLE, same, other, _scored("r1", "bleu-4", 0.5)])
+    rated = Ratings([*PEOPLE, same, other, _scored("r1", "bleu-4", 0.5)])
     kept = rated.on_one_scale(rated.table())
     assert (kept.metrics, kept.about, kept.metric_values.tolist()[0][0]) == (("same",), ("relevance",), 1.0)
     with pytest.raises(InputError, match=r"^no judge is on people.s scale \(low, high\), which errors need: leave --"):
@@ -290,7 +290,7 @@ def test_errors_are_of_judges_on_peoples_scale() -> None:
 
 
 def test_praise_is_high_unless_the_rows_say_otherwise() -> None:
-    rated = RatedReplies([_rating("r1", "anna", 1, "rudeness", higher_is_better="False"), PEOPLE[0]])
+    rated = Ratings([_rating("r1", "anna", 1, "rudeness", higher_is_better="False"), PEOPLE[0]])
     assert [rated.higher_is_better(aspect, ["anna"]) for aspect in ("rudeness", "relevance")] == [False, True]
 
 
@@ -303,7 +303,7 @@ def test_missing_ratings_of_a_table_are_counted_by_rater_aspect_and_reason() -> 
         {**_scored("r1", "judge", None, "tone"), "reason": "truncated"},  # nobody rated that
         {**_scored("r1", "overlap", None, "f1"), "reason": "too_long"},
     ]
-    rated = RatedReplies(ratings)
+    rated = Ratings(ratings)
     assert rated.missing_in(rated.table()) == [
         {"rater": "anna", "aspect": "fluency", "reason": "no_value", "n": 1},
         {"rater": "anna", "aspect": "relevance", "reason": "skipped", "n": 1},
@@ -320,26 +320,26 @@ def test_missing_ratings_of_a_table_are_counted_by_rater_aspect_and_reason() -> 
 
 def test_a_scale_of_one_grade_is_refused() -> None:
     with pytest.raises(InputError, match="the scale is 1 to 1, expected the lowest grade first"):
-        RatedReplies([_rating("r1", "anna", 1, low=1, high=1)])
+        Ratings([_rating("r1", "anna", 1, low=1, high=1)])
 
 
 def test_what_was_rated_on_a_scale() -> None:
     judge = {**_rating("r1", "judge", 2, "tone", low=1, high=3), "rater_kind": "model"}
-    assert RatedReplies([*PEOPLE, judge, _rating("r1", "anna", 1, "wit")]).scaled_aspects() == ["relevance"]
-    assert RatedReplies([judge]).scaled_aspects() == ["tone"]  # nobody else is there
+    assert Ratings([*PEOPLE, judge, _rating("r1", "anna", 1, "wit")]).scaled_aspects() == ["relevance"]
+    assert Ratings([judge]).scaled_aspects() == ["tone"]  # nobody else is there
 
 
 def test_contradictory_directions_are_refused() -> None:
     said = [_rating(reply, "anna", 1, "rudeness", higher_is_better=high) for reply, high in (("r1", True), ("r2", ""))]
     with pytest.raises(InputError) as refused:
-        RatedReplies([*said, _rating("r3", "anna", 1, "rudeness", higher_is_better="no")])
+        Ratings([*said, _rating("r3", "anna", 1, "rudeness", higher_is_better="no")])
     assert str(refused.value) == (
         "rating 3: higher_is_better of rudeness by anna is False, but in rating 1 True; write one of them into all rows"
     )
     other = _rating("r1", "ben", 1, "rudeness", higher_is_better=False)
     with pytest.raises(InputError, match=r"^higher_is_better of rudeness is true for anna and false for ben: reverse"):
-        RatedReplies([*said, other, _scored("r1", "bleu", 1)]).table()
-    assert RatedReplies([*said, other]).higher_is_better("rudeness", ["anna"]) is True  # each for themselves
+        Ratings([*said, other, _scored("r1", "bleu", 1)]).table()
+    assert Ratings([*said, other]).higher_is_better("rudeness", ["anna"]) is True  # each for themselves
 
 
 def test_who_rated_on_which_scale_is_named() -> None:
@@ -347,4 +347,4 @@ def test_who_rated_on_which_scale_is_named() -> None:
     with pytest.raises(
         InputError, match=r"raters of one \(0 to 5: rater-1, rater-2, rater-3, \.\.\.; 1 to 5: rater-0\)$"
     ):
-        RatedReplies(rows).people("relevance")
+        Ratings(rows).people("relevance")

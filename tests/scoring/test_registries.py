@@ -12,7 +12,7 @@ from fcconan.scoring.agreement import _COEFFICIENTS, AGREEMENT_COEFFICIENTS
 from fcconan.scoring.correlation.coefficients import COEFFICIENTS
 from fcconan.scoring.correlation.levels import LEVELS
 from fcconan.scoring.correlation.metric_tests import UNITS
-from fcconan.scoring.text.evaluation import _FAMILIES, OF_REFERENCES, TEXT_METRICS
+from fcconan.scoring.text.evaluation import _FAMILIES, REFERENCE_METRICS, TEXT_METRICS
 from fcconan.scoring.text.tokenizers import _TOKENISERS, Tokens
 from fcconan.scoring.tournament.ranking import SCORES
 from fcconan.services import AgreeOptions, CorrelateOptions, MetricsOptions, RankOptions
@@ -49,6 +49,6 @@ def test_every_coefficient_of_agreement_has_its_terms_in_the_same_order() -> Non
 
 
 def test_every_text_metric_belongs_to_one_family() -> None:
-    assert set(OF_REFERENCES) <= set(TEXT_METRICS)
+    assert set(REFERENCE_METRICS) <= set(TEXT_METRICS)
     for name in TEXT_METRICS:
         assert len([family for family in _FAMILIES if name == family or name.startswith(f"{family}-")]) == 1, name

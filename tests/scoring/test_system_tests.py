@@ -12,7 +12,7 @@ import pytest
 from scipy import stats
 
 from fcconan.errors import InputError
-from fcconan.scoring.ratings import RatedReplies
+from fcconan.scoring.ratings import Ratings
 from fcconan.scoring.significance.families import Family, family_parts, floor_notes, system_pairs
 from fcconan.scoring.system_tests import (
     SystemDifferences,
@@ -43,7 +43,7 @@ def _rated(values: dict[str, list[float]], **more: Any) -> list[Row]:
 
 
 def _tests(rows: list[Row], **options: Any) -> tuple[dict[str, SystemTest], list[Family]]:
-    tests, families = compare_rated(RatedReplies(rows), **{"resamples": 2_000, **options})
+    tests, families = compare_rated(Ratings(rows), **{"resamples": 2_000, **options})
     return {
         f"{test.a}{test.b}" if test.aspect == "tone" else f"{test.a}{test.b}:{test.aspect}": test for test in tests
     }, families
@@ -127,11 +127,11 @@ def test_pairs_with_few_common_items_are_counted_where_others_have_more() -> Non
     generator = np.random.default_rng(4)
     values = {name: generator.integers(0, 11, size=8).astype(float).tolist() for name in "ABC"}
     values["C"][:3] = [nan] * 3
-    tests, families = compare_rated(RatedReplies(_rated(values)), resamples=99)
+    tests, families = compare_rated(Ratings(_rated(values)), resamples=99)
     assert [test.n for test in tests] == [8, 5, 5]
     assert system_test_notes(tests, families) == ["2 tests of 3 have fewer than 6 common items: no p can be below .05."]
     values["C"][0] = 1.0
-    assert system_test_notes(*compare_rated(RatedReplies(_rated(values)), resamples=99)) == []
+    assert system_test_notes(*compare_rated(Ratings(_rated(values)), resamples=99)) == []
 
 
 def test_items_without_a_common_value_change_nothing() -> None:
@@ -205,7 +205,7 @@ def test_the_primary_aspect_has_a_family_of_its_own_for_every_rater() -> None:
         for aspect in aspects:
             own = {name: generator.integers(0, 11, size=8).astype(float).tolist() for name in "ABC"}
             rows += _rated(own, rater=rater, rater_kind=kind, aspect=aspect)
-    tests, families = compare_rated(RatedReplies(rows), resamples=99)
+    tests, families = compare_rated(Ratings(rows), resamples=99)
     # Without --primary it is the unified score, and the only aspect of a rater without one.
     assert [(each.name, each.tests, each.n_tests) for each in families] == [
         ("people, primary", "pairs of systems, unified", 3),
@@ -215,7 +215,7 @@ def test_the_primary_aspect_has_a_family_of_its_own_for_every_rater() -> None:
         ("bleu, primary", "pairs of systems, score", 3),
     ]
     assert [test.family for test in tests] == [name for each in families for name in [each.name] * each.n_tests]
-    chosen = compare_rated(RatedReplies(rows), primary="wit", baseline="B", resamples=99)[1]
+    chosen = compare_rated(Ratings(rows), primary="wit", baseline="B", resamples=99)[1]
     assert [(each.name, each.tests, each.n_tests) for each in chosen] == [
         ("people, primary", "pairs of systems, wit", 2),
         ("people, exploratory", "pairs of systems, unified, tone", 4),
@@ -226,11 +226,11 @@ def test_the_primary_aspect_has_a_family_of_its_own_for_every_rater() -> None:
     with pytest.raises(
         InputError, match=r"^unknown primary aspect 'wits': did you mean 'wit'\? known are unified, tone, wit, score$"
     ):
-        compare_rated(RatedReplies(rows), primary="wits")
+        compare_rated(Ratings(rows), primary="wits")
 
 
 def test_a_low_value_can_be_the_better_one() -> None:
-    (test,), _ = compare_rated(RatedReplies(_rated({"A": [1, 2], "B": [5, 5]}, higher_is_better=False)), resamples=9)
+    (test,), _ = compare_rated(Ratings(_rated({"A": [1, 2], "B": [5, 5]}, higher_is_better=False)), resamples=9)
     assert (test.difference, test.higher_is_better) == (-3.5, False)
 
 
@@ -332,7 +332,7 @@ def test_signatures_name_families_and_floors() -> None:
 
 def test_without_pairs_there_is_no_test() -> None:
     assert compare_differences([SystemDifferences(None, "x", True, "f", np.zeros((0, 3)))], ["A"], []) == ([], [])
-    assert compare_rated(RatedReplies(_rated({"A": [1, 2]}))) == ([], [])
+    assert compare_rated(Ratings(_rated({"A": [1, 2]}))) == ([], [])
 
 
 def _error_rate(worlds: int, better: int, resamples: int) -> tuple[int, int, int]:
@@ -380,7 +380,7 @@ def test_five_of_a_hundred_worlds_have_an_error_at_most(better: int) -> None:
 
 
 def test_rows_hold_what_results_need() -> None:
-    (test,), _ = compare_rated(RatedReplies(_rated({"A": [1, 2], "B": [5, 5]})), resamples=9)
+    (test,), _ = compare_rated(Ratings(_rated({"A": [1, 2], "B": [5, 5]})), resamples=9)
     assert list(asdict(test)) == [
         "a", "b", "rater", "aspect", "higher_is_better", "difference", "low", "high", "p", "p_corrected", "n", "family",
         "reason",

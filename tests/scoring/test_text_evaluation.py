@@ -15,7 +15,7 @@ from fcconan.errors import InputError
 from fcconan.parallel.workers import open_workers
 from fcconan.scoring.text import evaluation
 from fcconan.scoring.text.corpus import Distinct, Length
-from fcconan.scoring.text.evaluation import OF_REFERENCES, TEXT_METRICS, score_systems, score_texts
+from fcconan.scoring.text.evaluation import REFERENCE_METRICS, TEXT_METRICS, score_systems, score_texts
 from fcconan.scoring.text.novelty import Novelty
 from fcconan.scoring.text.overlap import Bleu, Rouge
 from fcconan.scoring.text.scores import Metric, Unit, UnitScores, signature
@@ -117,7 +117,7 @@ def test_every_metric_in_one_call() -> None:
         assert each.signature.startswith(f"{name}|")
         assert each.corpus.signature.startswith(f"{name}|")
         assert each.n_missing == 4 - int(np.isfinite(each.values).sum())
-    for name in OF_REFERENCES:
+    for name in REFERENCE_METRICS:
         assert scores[name].reasons == (None, "empty_text", "no_reference", "empty_text")
     assert scores["length-words"].values.tolist() == [5, 0, 6, 0]
     assert scores["length-characters"].values.tolist() == [34, 0, 34, 2]
@@ -126,7 +126,7 @@ def test_every_metric_in_one_call() -> None:
 
 
 def test_without_references_the_metrics_that_need_none() -> None:
-    assert tuple(score_texts(REPLIES)) == tuple(name for name in TEXT_METRICS if name not in OF_REFERENCES)
+    assert tuple(score_texts(REPLIES)) == tuple(name for name in TEXT_METRICS if name not in REFERENCE_METRICS)
 
 
 def test_the_order_and_the_series_asked_for() -> None:

@@ -13,7 +13,7 @@ import pytest
 import fcconan
 from fcconan import services
 from fcconan.errors import InputError
-from fcconan.services.configuration import schema_of
+from fcconan.services.configuration import options_schema
 from fcconan.services.generator_suite import GeneratorSuiteResult
 
 WON = [{"item_id": "hs1", "system_a": "A", "system_b": "B", "verdict": "a"}]
@@ -86,7 +86,7 @@ def test_help_is_short() -> None:
     documented = inspect.getdoc(fcconan.RankOptions) or ""
     assert "\n\nOptions:\n    baseline: " in documented
     assert "\n    rater: Raters whose verdicts count; default: all.\n" in documented
-    assert schema_of(fcconan.RankOptions)["description"] == documented.partition("\n")[0]
+    assert options_schema(fcconan.RankOptions)["description"] == documented.partition("\n")[0]
 
 
 def test_a_name_of_the_package_is_one_object() -> None:

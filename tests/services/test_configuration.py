@@ -23,7 +23,7 @@ from fcconan.services import (
     RowSelection,
     open_configuration,
     option,
-    schema_of,
+    options_schema,
 )
 
 
@@ -207,7 +207,7 @@ def test_what_is_given_comes_before_the_file(tmp_path: Path) -> None:
 def test_the_schema_accepts_what_the_model_accepts_and_nothing_is_required() -> None:
     import jsonschema
 
-    schema = schema_of(Grove)
+    schema = options_schema(Grove)
     validator = jsonschema.Draft202012Validator(schema)
     validator.check_schema(schema)
     assert json.loads(json.dumps(schema)) == schema

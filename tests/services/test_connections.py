@@ -8,7 +8,7 @@ import pytest
 from fcconan.errors import InputError
 from fcconan.models.dry_run import UnaskedModel
 from fcconan.models.endpoint import EndpointModel
-from fcconan.models.requests import Call, Sampling
+from fcconan.models.requests import ChatRequest, Sampling
 from fcconan.services import BenchOptions, RateOptions
 from fcconan.services.connections import Connection, connected, run_of
 from fcconan.services.options import Endpoint
@@ -29,7 +29,7 @@ def test_fields_of_a_request_are_put_in_and_left_out(tmp_path: Path) -> None:
     fields = ("temperature=", "seed=", "reasoning_effort=low", "top_k=3", 'stop=["x"]')
     model = _connection(tmp_path, request_field=fields).open("m")
     assert isinstance(model, EndpointModel)
-    body = model.body(Call([{"role": "user", "content": "x"}], Sampling(temperature=0.0, max_tokens=5, seed=1)))
+    body = model.body(ChatRequest([{"role": "user", "content": "x"}], Sampling(temperature=0.0, max_tokens=5, seed=1)))
     assert body == {
         "model": "m",
         "max_tokens": 5,

@@ -10,7 +10,7 @@ import pytest
 
 from fcconan.errors import InputError
 from fcconan.models.client import Client
-from fcconan.models.requests import Call, Reply
+from fcconan.models.requests import ChatRequest, ChatResponse
 from fcconan.services import (
     AuditOptions,
     CompareOptions,
@@ -40,10 +40,10 @@ class Words:
     def __init__(self) -> None:
         self.name, self.configuration, self.asked = "words", {"version": 1}, 0
 
-    def replies(self, calls: Iterable[Call]) -> Iterator[Reply]:
+    def replies(self, calls: Iterable[ChatRequest]) -> Iterator[ChatResponse]:
         for call in calls:
             self.asked += 1
-            yield Reply(json.dumps({"relevance": grade(call.variables["counter_narrative"], "relevance")}))
+            yield ChatResponse(json.dumps({"relevance": grade(call.variables["counter_narrative"], "relevance")}))
 
 
 @pytest.fixture(autouse=True)
@@ -148,10 +148,10 @@ def test_a_failed_run_continues_its_fresh_epoch(tmp_path: Path) -> None:
 
 def test_comparisons_are_read_by_an_audit_in_memory() -> None:
     class Longer(Words):
-        def replies(self, calls: Iterable[Call]) -> Iterator[Reply]:
+        def replies(self, calls: Iterable[ChatRequest]) -> Iterator[ChatResponse]:
             for call in calls:
                 a, b = (len(call.variables[name].split()) for name in ("reply_1", "reply_2"))
-                yield Reply(json.dumps({"better": "a" if a > b else "b"}))
+                yield ChatResponse(json.dumps({"better": "a" if a > b else "b"}))
 
     seen: list[tuple[int, int | None]] = []
     found = compare(
@@ -167,11 +167,11 @@ def test_comparisons_are_read_by_an_audit_in_memory() -> None:
 
 def test_a_rubric_is_returned_without_a_file_and_a_dry_run_counts_one_request() -> None:
     class Drafter(Words):
-        def replies(self, calls: Iterable[Call]) -> Iterator[Reply]:
+        def replies(self, calls: Iterable[ChatRequest]) -> Iterator[ChatResponse]:
             for _ in calls:
                 self.asked += 1
                 steps = ["Read.", "Look.", "Weigh.", "Decide."]
-                yield Reply(
+                yield ChatResponse(
                     json.dumps({"question": "How civil?", "grades": {"1": "Rude.", "2": "Civil."}, "steps": steps})
                 )
 
@@ -187,10 +187,10 @@ def test_a_rubric_is_returned_without_a_file_and_a_dry_run_counts_one_request() 
 
 def test_the_prompt_of_a_row_is_what_a_model_is_sent() -> None:
     class Listener(Words):
-        def replies(self, calls: Iterable[Call]) -> Iterator[Reply]:
+        def replies(self, calls: Iterable[ChatRequest]) -> Iterator[ChatResponse]:
             for call in calls:
                 sent.append(call.messages)
-                yield Reply('{"relevance": 3}')
+                yield ChatResponse('{"relevance": 3}')
 
     sent: list[Any] = []
     shown = show_prompt(PromptOptions(**RELEVANCE), dataset=REPLIES)

@@ -18,7 +18,7 @@ from fcconan import (
 )
 from fcconan.data import open_table
 from fcconan.errors import InputError
-from fcconan.models import Reply
+from fcconan.models import ChatResponse
 
 MESSAGE = "The Ombrey keep our books."
 REPLIES = [
@@ -38,7 +38,7 @@ class First:
 
     def replies(self, calls: Any) -> Any:
         for _ in calls:
-            yield Reply('{"better": "a"}')
+            yield ChatResponse('{"better": "a"}')
 
 
 @pytest.mark.parametrize("out", [None, "rows.csv"])

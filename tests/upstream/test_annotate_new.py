@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from fcconan.annotation.campaigns import Campaign
-from fcconan.annotation.sampling.combinations import Neighbours, construct
+from fcconan.annotation.sampling.combinations import Neighbours, sample_pairs
 from fcconan.annotation.sampling.corpus import read_corpus
 from fcconan.data.files import read_rows
 from fcconan.retrieval.lexical import TfIdf
@@ -68,7 +68,7 @@ def test_new_on_conan_gives_5805_pairs_that_it_does_not_have(
 def test_the_messages_of_fc_conan_have_the_paper_s_375_originals_and_none_is_a_candidate(release: Release) -> None:
     drawn = rows_of(release("fc-conan"), "queries")
     corpus = read_corpus(rows_of(release("conan"), "en"), language="en")
-    material = construct(corpus, Neighbours(TfIdf(), 2), n_hs=None, among=[row["_id"] for row in drawn])
+    material = sample_pairs(corpus, Neighbours(TfIdf(), 2), n_hs=None, among=[row["_id"] for row in drawn])
     counts = material.made_from["counts"]
     assert (counts["hs_sampled"], counts["originals"]) == (45, 375)
     assert counts["pairs"] == 45 * counts["candidates"]

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 from sklearn.metrics import cohen_kappa_score
 
-from fcconan.annotation.adjudication import adjudicate, counts_of
+from fcconan.annotation.adjudication import adjudicate, count_outcomes
 from fcconan.annotation.assignment.validators import plan_validation
 from fcconan.annotation.campaigns import LABEL, MAIN, Answer, Assignment, Campaign, Rater, Settings, Unit, create
 from fcconan.annotation.quality import agreement_rows
-from fcconan.annotation.votes import votes_of
+from fcconan.annotation.votes import current_votes
 from fcconan.data.files import read_rows
 from fcconan.judging.tasks import load_task
 from tests.upstream.conftest import Release
@@ -55,7 +55,7 @@ def test_the_rule_gives_every_label_of_fc_conan(fc_conan: tuple[Campaign, dict[s
     campaign, labels = fc_conan
     outcome = adjudicate(campaign)
     assert {each.unit_id: each.label for each in outcome.decisions} == labels
-    counts = counts_of(outcome)
+    counts = count_outcomes(outcome)
     assert {reason: n for reason, n in counts["decided"].items() if n} == {
         "single": 3296,
         "unanimous": 547,
@@ -77,7 +77,7 @@ def test_the_rule_gives_every_label_of_fc_conan(fc_conan: tuple[Campaign, dict[s
 
 def test_agreement_of_fc_conan_by_subset(fc_conan: tuple[Campaign, dict[str, str]]) -> None:
     campaign, _ = fc_conan
-    votes = votes_of(campaign)
+    votes = current_votes(campaign)
     rows = [row for row in agreement_rows(campaign, votes, resamples=0) if row["level"] == "subset"]
     kappa = {len(row["raters"]): row for row in rows if row["coefficient"] == "cohen"}
     assert {raters: row["n"] for raters, row in kappa.items()} == {2: 502, 3: 199}
@@ -111,7 +111,7 @@ def test_agreement_of_cseval_is_the_published_one(release: Release, tmp_path: Pa
     campaign.write(
         "answers.jsonl", (Answer(MAIN, row["rater"], row["reply_id"], row["aspect"], row["value"]) for row in rows)
     )
-    found = agreement_rows(campaign, votes_of(campaign), resamples=0)
+    found = agreement_rows(campaign, current_votes(campaign), resamples=0)
     alpha = {
         row["aspect"]: round(row["value"], 3)
         for row in found

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from fcconan.data.leakage import TABLE, kin_of
+from fcconan.data.leakage import TABLE, message_leakage_keys
 from fcconan.generation.examples import Examples
 from fcconan.generation.finetuning.data import find_evaluation_pairs
 from fcconan.generation.items import Example, ExampleSource, Item, load_items
@@ -118,7 +118,7 @@ def test_a_planted_leak_is_found(release: Release, upstream: Upstream, monkeypat
     pool = load_pool(release("conan"), config="en")
 
     def without_codes(self: TrainingPool, item: Item) -> frozenset[int]:
-        same = {token for token in kin_of(item.hate_speech) if token.startswith("hs:")}
+        same = {token for token in message_leakage_keys(item.hate_speech) if token.startswith("hs:")}
         return frozenset(place for place, pair in enumerate(self.pairs) if pair.leakage_keys & same)
 
     assert upstream.leaks(items, Examples(pool, k=K, encoder="tfidf")) == (0, 0, K)
@@ -151,7 +151,9 @@ def test_the_table_of_the_package(release: Release, upstream: Upstream) -> None:
     assert (Path(__file__).parents[2] / TABLE).read_text(encoding="utf-8") == expected
     # The authors split CONAN by message, so that no code stands on two sides: the mended messages keep to it.
     codes = {
-        split: {token for row in found for token in kin_of(row["hate_speech"]) if token.startswith("code:")}
+        split: {
+            token for row in found for token in message_leakage_keys(row["hate_speech"]) if token.startswith("code:")
+        }
         for split, found in copies.items()
     }
     assert {split: len(found) for split, found in codes.items()} == {"train": 83, "validation": 23, "test": 142}

@@ -13,7 +13,7 @@ from fcconan.judging.prompts import PromptTemplate, load_prompt
 from fcconan.judging.rubrics import load_rubric
 from fcconan.judging.strategies import RatingPlan, prompt_variables
 from fcconan.judging.tasks import Task, load_task
-from fcconan.models.requests import Reply
+from fcconan.models.requests import ChatResponse
 
 pytestmark = pytest.mark.upstream
 
@@ -72,7 +72,7 @@ def test_no_prompt_made_of_them_reads_as_a_grade(strategy: str, csv_file: Path, 
     for path in (csv_file, json_file):
         for question in RatingPlan(load_rubric(str(path)), strategy).questions():  # type: ignore[arg-type]
             echo = question.prompt.render(texts)[1]["content"]
-            assert {outcome.value for outcome in read_answers(question, [Reply(echo)]).values()} == {None}
+            assert {outcome.value for outcome in read_answers(question, [ChatResponse(echo)]).values()} == {None}
 
 
 # The prompt of the grounded judge.
@@ -109,11 +109,11 @@ def test_the_grounded_prompt_asks_for_the_aspects_of_the_task(prompt_file: Path)
     assert sorted(names) == ["fluency", "opposition", "relatedness", "specificity", "toxicity"]
     # Its own pattern, copied, is no rating: 1.00 for every aspect.
     pattern = question.prompt.messages[1][1]
-    assert {(outcome.value, outcome.reason) for outcome in read_answers(question, [Reply(pattern)]).values()} == {
-        (None, "template")
-    }
+    assert {
+        (outcome.value, outcome.reason) for outcome in read_answers(question, [ChatResponse(pattern)]).values()
+    } == {(None, "template")}
     said = {name.capitalize(): {"score": 4.25, "explanation": f"The {name}."} for name in names}
-    found = read_answers(question, [Reply(f"```json\n{json.dumps(said)}\n```")])
+    found = read_answers(question, [ChatResponse(f"```json\n{json.dumps(said)}\n```")])
     assert {name: (each.value, each.explanation) for name, each in found.items()} == {
         name: (4.25, f"The {name}.") for name in names
     }

@@ -199,7 +199,7 @@ def _value(row: Row, positive: Positive, place: str) -> Iterator[float]:
 WORDS = 5_000  # vocabulary of TF-IDF
 
 
-def problem_of(campaign: Campaign, scores: Sequence[Score], encoder: str) -> Problem:
+def build_problem(campaign: Campaign, scores: Sequence[Score], encoder: str) -> Problem:
     """Returns the features of a campaign's units.
 
     The row of a unit is its HS, or its item if no HS is known. The column of a pair is its CN, that of a reply its

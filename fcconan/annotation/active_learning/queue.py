@@ -237,7 +237,7 @@ def queue_summary(queue: Queue, batch: Batch | None, *, target: float, confidenc
     }
 
 
-def step(
+def make_batch(
     campaign: Campaign,
     queue: Queue,
     problem: Problem,

@@ -258,7 +258,7 @@ def selection_summary(queue: ReplyQueue, batch: Batch | None, budget: int) -> Ro
     }
 
 
-def known_probabilities(campaign: Campaign) -> Mapping[str, float]:
+def stored_probabilities(campaign: Campaign) -> Mapping[str, float]:
     """Returns the selection probability of each selected reply, by unit; empty without such a queue."""
     batches = (batch for batch in campaign.read(FILE, Batch) if batch.positive == GOAL)
     return {unit: chance for batch in batches for unit, chance in zip(batch.drawn, batch.probabilities, strict=True)}

@@ -11,7 +11,7 @@ import numpy as np
 from fcconan.annotation.assignment.allocation import Allowed, Group, place
 from fcconan.annotation.assignment.sequence import Sessions, in_order
 from fcconan.annotation.campaigns import Assignment, Unit
-from fcconan.building import grouped
+from fcconan.building import group_values
 from fcconan.errors import InputError
 
 Blocks = Literal["units", "cn", "hs"]
@@ -120,7 +120,7 @@ def distribute(
 def _whole_blocks(units: Sequence[Unit], blocks: Blocks, permitted: Mapping[str, Allowed]) -> list[Group]:
     """Returns a group for each block, with the raters who may judge all of its units."""
     named = block_names(units, blocks)
-    members = grouped((named[unit.unit_id], unit.unit_id) for unit in units)
+    members = group_values((named[unit.unit_id], unit.unit_id) for unit in units)
     return [Group(tuple(ids), np.logical_and.reduce([permitted[each] for each in ids]), 1) for ids in members.values()]
 
 
@@ -209,7 +209,7 @@ def draw_numbers(
 
 
 @dataclass(frozen=True)
-class Spread:
+class Balance:
     """The balance of an allocation.
 
     Attributes:
@@ -235,7 +235,7 @@ class Spread:
     connected: bool
 
 
-def spread_of(judged: Mapping[str, Collection[str]]) -> Spread:
+def measure_balance(judged: Mapping[str, Collection[str]]) -> Balance:
     """Returns the balance of an allocation.
 
     Args:
@@ -250,7 +250,7 @@ def spread_of(judged: Mapping[str, Collection[str]]) -> Spread:
     has = csr_array((np.ones(len(where), np.int64), (rows, columns)), shape=(len(judged), len(column)))
     shared, counts, loads = (has @ has.T).toarray(), has.sum(axis=0), has.sum(axis=1)
     between = shared[np.triu_indices(len(judged), k=1)]
-    return Spread(
+    return Balance(
         judgements=int(has.sum()),
         by_raters={int(number): int((counts == number).sum()) for number in np.unique(counts)},
         least=int(loads.min(initial=len(column))),

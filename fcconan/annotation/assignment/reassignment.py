@@ -8,10 +8,10 @@ import numpy as np
 
 from fcconan.annotation.assignment.allocation import Counts, Group, place
 from fcconan.annotation.assignment.assignments import derived_seed, permissions
-from fcconan.annotation.assignment.rounds import assigned_elsewhere, done_in, recorded_options
+from fcconan.annotation.assignment.rounds import assigned_elsewhere, completed_assignments, recorded_options
 from fcconan.annotation.assignment.sequence import Sessions, in_order, last_places
 from fcconan.annotation.campaigns import MAIN, QUALIFICATION, VALIDATION, Assignment, Campaign, Key, Unit
-from fcconan.building import grouped
+from fcconan.building import group_values
 from fcconan.errors import InputError
 
 
@@ -69,7 +69,7 @@ def reassign(
     own = all_raters or plan.get("review") is not None or name == QUALIFICATION  # no other rater can judge the units
     if own and (relieve or skipped):
         raise InputError(f"only their raters can judge units of {name}: leave --rebalance and --reassign-skipped out")
-    units, people, done = campaign.units(), campaign.raters(), done_in(campaign, name)
+    units, people, done = campaign.units(), campaign.raters(), completed_assignments(campaign, name)
     active = campaign.active("annotator")
     items = {each.key: each for each in before if units[each.unit_id].role == "item" and not each.withdrawn}
     left = {each.key for each in before if not each.withdrawn and each.rater not in active} - done.keys()
@@ -131,7 +131,7 @@ def _groups(
 
 def _shared(before: Sequence[Assignment], active: Sequence[str], done: Collection[Key]) -> Counts:
     """Returns the number of units shared by two raters; shape (raters, raters)."""
-    on = grouped(
+    on = group_values(
         (each.unit_id, active.index(each.rater))
         for each in before
         if each.rater in active and (not each.withdrawn or each.key in done)
@@ -153,7 +153,7 @@ def _moves(
     """Adds the new units of raters to `new`; returns withdrawn assignments, and units that no other rater may judge."""
     withdrawn: set[Key] = set()
     waiting: list[str] = []
-    givers = grouped((key[1], key) for key in given)
+    givers = group_values((key[1], key) for key in given)
     for group in groups:
         [unit] = group.units
         now = {active[at] for at in group.raters}

@@ -39,7 +39,7 @@ from fcconan.annotation.campaigns import (
     Unit,
     as_lines,
 )
-from fcconan.building import grouped
+from fcconan.building import group_values
 from fcconan.data import parse_json, write_whole
 from fcconan.errors import InputError
 
@@ -47,7 +47,7 @@ _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
 
 @dataclass(frozen=True)
-class Plan:
+class RoundPlan:
     """The options of a round.
 
     Attributes:
@@ -79,7 +79,7 @@ class Plan:
     seed: int | None = None
 
 
-def make_round(campaign: Campaign, name: str, plan: Plan) -> tuple[list[Assignment], bool]:
+def make_round(campaign: Campaign, name: str, plan: RoundPlan) -> tuple[list[Assignment], bool]:
     """Makes a round and writes it; call it within `campaign.changing`.
 
     No rater gets a unit or gold question from another round, except in a review.
@@ -106,14 +106,14 @@ def make_round(campaign: Campaign, name: str, plan: Plan) -> tuple[list[Assignme
     return assignments, True
 
 
-def done_in(campaign: Campaign, name: str) -> dict[Key, bool]:
+def completed_assignments(campaign: Campaign, name: str) -> dict[Key, bool]:
     """Returns the completed assignments of a round, and whether each was skipped.
 
     A unit is complete if every question about it has an answer or was skipped. Validators have one question, so one
     answer completes a unit.
     """
     questions = set() if name == VALIDATION else set(campaign.aspects)
-    said = grouped((answer.key, answer) for answer in campaign.answers(name).values())
+    said = group_values((answer.key, answer) for answer in campaign.answers(name).values())
     return {
         key: all(answer.value is None for answer in answers)
         for key, answers in said.items()
@@ -138,7 +138,7 @@ def assigned_elsewhere(campaign: Campaign, name: str) -> set[Key]:
     return {each.key for other in campaign.rounds() if other != name for each in campaign.assignments(other)}
 
 
-def _first(campaign: Campaign, name: str, plan: Plan) -> tuple[list[Assignment], None]:
+def _first(campaign: Campaign, name: str, plan: RoundPlan) -> tuple[list[Assignment], None]:
     """Returns the assignments of a round that is not a review, and None, as no further information is shown."""
     raters = active_annotators(campaign)
     anchors = campaign.units_of("anchor")
@@ -161,7 +161,7 @@ def _first(campaign: Campaign, name: str, plan: Plan) -> tuple[list[Assignment],
 
 
 def _chosen(
-    campaign: Campaign, name: str, plan: Plan, raters: Sequence[str], forbidden: Collection[Key], seed: int
+    campaign: Campaign, name: str, plan: RoundPlan, raters: Sequence[str], forbidden: Collection[Key], seed: int
 ) -> list[Unit]:
     """Returns the units of a round: all, or a sample of those that its raters may judge."""
     left_out = {each.unit_id for other in plan.without for each in campaign.assignments(other)}
@@ -223,7 +223,7 @@ class Cases:
     apart: int
 
 
-def review_cases(campaign: Campaign, plan: Plan) -> Cases:
+def review_cases(campaign: Campaign, plan: RoundPlan) -> Cases:
     """Finds the units to review, from the current answers; answers of raters who left are included.
 
     Args:
@@ -234,7 +234,7 @@ def review_cases(campaign: Campaign, plan: Plan) -> Cases:
     cases: list[tuple[Key, str]] = []
     kinds = Counter[bool]()
     answers = [each for each in campaign.answers(plan.review).values() if each.value is not None]
-    for (unit_id, aspect), said in grouped(((each.unit_id, each.aspect), each) for each in answers).items():
+    for (unit_id, aspect), said in group_values(((each.unit_id, each.aspect), each) for each in answers).items():
         values: dict[str, Any] = {each.rater: each.value for each in said}
         given = set(values.values())
         if len(given) < 2 or (more_than is not None and max(given) - min(given) <= more_than):
@@ -242,14 +242,14 @@ def review_cases(campaign: Campaign, plan: Plan) -> Cases:
         single = find_outliers(values, more_than)
         kinds[len(single) == 1] += 1
         cases += [((rater, unit_id), aspect) for rater in (single if len(single) == 1 else values)]
-    return Cases(grouped(cases), alone=kinds[True], apart=kinds[False])
+    return Cases(group_values(cases), alone=kinds[True], apart=kinds[False])
 
 
-def _review(campaign: Campaign, name: str, plan: Plan) -> tuple[list[Assignment], list[Row]]:
+def _review(campaign: Campaign, name: str, plan: RoundPlan) -> tuple[list[Assignment], list[Row]]:
     """Returns the assignments of a review, and the further information that raters see."""
     reviewed = str(plan.review)
     before = {each.key: each for each in campaign.assignments(reviewed)}
-    said = grouped((each.unit_id, each) for each in campaign.answers(reviewed).values())
+    said = group_values((each.unit_id, each) for each in campaign.answers(reviewed).values())
     if not said:
         raise InputError(f"the round {reviewed} has no answers yet: import them first")
     cases = review_cases(campaign, plan).reviewers
@@ -272,7 +272,7 @@ def _shown(rater: str, said: Sequence[Answer], aspects: Sequence[str]) -> Row:
     """Returns the information for a rater about a unit: the rater's own answers, and other answers without their
     raters.
     """
-    given: dict[str, list[tuple[str, Any]]] = grouped((each.aspect, (each.rater, each.value)) for each in said)
+    given: dict[str, list[tuple[str, Any]]] = group_values((each.aspect, (each.rater, each.value)) for each in said)
     own = {aspect: value for aspect, values in given.items() for who, value in values if who == rater}
     others = {
         aspect: sorted(value for who, value in values if who != rater and value is not None)
@@ -350,7 +350,7 @@ def check_same_options(
         raise InputError(f"{campaign.folder} has a round {name}, made {how}: {todo}")
 
 
-def _check(campaign: Campaign, name: str, plan: Plan) -> None:
+def _check(campaign: Campaign, name: str, plan: RoundPlan) -> None:
     if not _NAME.fullmatch(name):
         raise InputError(f"--round is {name!r}: give small letters, digits and hyphens, such as main or shared-1")
     other_steps = {VALIDATION: "`fcconan annotate validate`", QUALIFICATION: "the qualification test"}
@@ -375,7 +375,7 @@ def _check(campaign: Campaign, name: str, plan: Plan) -> None:
             raise InputError(f"{campaign.folder} has no other round {other!r}, expected one of {known}")
 
 
-def items_of(assignments: Iterable[Assignment], units: Mapping[str, Unit]) -> dict[str, list[str]]:
+def units_by_rater(assignments: Iterable[Assignment], units: Mapping[str, Unit]) -> dict[str, list[str]]:
     """Returns the units of each rater in a round, without gold questions and withdrawn units."""
     found: dict[str, list[str]] = {}
     for each in assignments:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from fcconan.annotation.campaigns import Assignment, Key
-from fcconan.building import grouped
+from fcconan.building import group_values
 from fcconan.errors import InputError
 
 
@@ -115,7 +115,7 @@ def last_places(assignments: Iterable[Assignment]) -> dict[str, tuple[int, int]]
 
 
 def _shuffled(unit_ids: Sequence[str], blocks: Mapping[str, str], generator: np.random.Generator) -> list[str]:
-    members = grouped((blocks.get(unit_id, unit_id), unit_id) for unit_id in sorted(unit_ids))
+    members = group_values((blocks.get(unit_id, unit_id), unit_id) for unit_id in sorted(unit_ids))
     names = sorted(members)
     order = [names[each] for each in generator.permutation(len(names))]
     return [members[name][each] for name in order for each in generator.permutation(len(members[name]))]
@@ -152,7 +152,7 @@ def sides(judgements: Sequence[Key], seed: int) -> set[Key]:
     edges += [(node, extra_unit) if node[0] == 0 else (extra_rater, node) for node in odd]
     if sum(edge[1] == extra_unit for edge in edges) % 2:
         edges.append((extra_rater, extra_unit))
-    around = grouped((node, each) for each in generator.permutation(len(edges)).tolist() for node in edges[each])
+    around = group_values((node, each) for each in generator.permutation(len(edges)).tolist() for node in edges[each])
     walked = [False] * len(edges)
     swapped = set()
     for start in list(around):

@@ -14,7 +14,7 @@ from fcconan.annotation.assignment.assignments import draw_numbers, permissions
 from fcconan.annotation.assignment.rounds import assigned_elsewhere, check_same_options, recorded_options, write_round
 from fcconan.annotation.assignment.sequence import Sessions, in_order, last_places
 from fcconan.annotation.campaigns import MAIN, VALIDATION, Assignment, Campaign, Key, Row
-from fcconan.annotation.validation import ShownAssignment, shown_assignments, validated_things
+from fcconan.annotation.validation import ShownAssignment, shown_assignments, validation_targets
 from fcconan.errors import InputError
 
 
@@ -41,7 +41,7 @@ class Options(BaseModel):
 
 
 @dataclass(frozen=True)
-class Plan:
+class RoundPlan:
     """The assignments of the validation round.
 
     Attributes:
@@ -61,7 +61,7 @@ class Plan:
     two: list[str]
 
 
-def options_of(campaign: Campaign, given: Mapping[str, Any], *, again: bool = False) -> Options:
+def validation_options(campaign: Campaign, given: Mapping[str, Any], *, again: bool = False) -> Options:
     """Returns the options of the round: given ones, and recorded ones for the rest.
 
     Args:
@@ -99,7 +99,7 @@ def plan_validation(
     session_size: int | None = None,
     rounds: Sequence[str] = (MAIN,),
     seed: int = 0,
-) -> Plan:
+) -> RoundPlan:
     """Assigns units to active validators who neither annotated nor decided them, with balanced loads.
 
     The sample depends only on the seed and the ids, so a later plan with more units retains the units drawn before.
@@ -124,7 +124,7 @@ def plan_validation(
     Raises:
         InputError: There is nothing to validate, no validator is active, or the options need more units or validators.
     """
-    things, validators = validated_things(campaign, rounds), campaign.active("validator")
+    things, validators = validation_targets(campaign, rounds), campaign.active("validator")
     _check(campaign, things, validators, sample, rounds)
     # Ranked by hashed id: the sample does not change when other units are added.
     drawn = set(sorted(things, key=lambda unit: sha256(f"{seed}:{unit}".encode()).digest())[:sample])
@@ -152,7 +152,7 @@ def plan_validation(
     shown = [(each.rater, each.unit, each.shown) for each in before if each.shown]
     shown += [(each.rater, each.unit_id, things[each.unit_id]) for each in added]
     names = dict.fromkeys([*(each.rater for each in kept), *validators])
-    return Plan(
+    return RoundPlan(
         [each for name in names for each in (*kept, *added) if each.rater == name],
         [{"rater": rater, "unit_id": unit} | thing for rater, unit, thing in shown],
         n_new=len(added),
@@ -200,7 +200,7 @@ def _kept(
     return kept[::-1]
 
 
-def write_plan(campaign: Campaign, plan: Plan, options: Options = Options()) -> None:  # noqa: B008, immutable
+def write_plan(campaign: Campaign, plan: RoundPlan, options: Options = Options()) -> None:  # noqa: B008, immutable
     """Writes the round; call it within `campaign.changing`.
 
     Args:

@@ -48,7 +48,7 @@ ScoreBlock = Callable[[range, Path], Block]
 
 
 @dataclass(frozen=True)
-class Asking:
+class RequestSettings:
     """The settings of requests to a judge's endpoint, which do not affect scores.
 
     Attributes:
@@ -199,7 +199,7 @@ class JudgeScorer(Scorer):
         Args:
             journal: File of stored answers.
         """
-        return _model(self._asked, journal, Asking())
+        return _model(self._asked, journal, RequestSettings())
 
     def judge(self, model: "Model") -> "ModelJudge":
         """Returns the judge of a model."""
@@ -210,7 +210,7 @@ class JudgeScorer(Scorer):
         (folder / _JUDGE).write_text(json.dumps(self._asked, ensure_ascii=False), encoding="utf-8")
 
 
-def named(name: str) -> Scorer:
+def make_scorer(name: str) -> Scorer:
     """Returns a scorer other than a judge.
 
     Args:
@@ -220,10 +220,10 @@ def named(name: str) -> Scorer:
     Raises:
         InputError: The scorer is not found, or has no meaningful scores of single pairs.
     """
-    from fcconan.retrieval import Dense, Maker, Random, TfIdf, load_suite
+    from fcconan.retrieval import Dense, Random, SystemFactory, TfIdf, load_suite
 
     suite = load_suite()
-    maker = Maker(suite, ())
+    maker = SystemFactory(suite, ())
     folder_or_hub = name == MINILM or Path(name).is_dir() or ("/" in name and ":" not in name)
     system = maker.dense(name) if folder_or_hub and name not in suite.systems else maker.make(name)
     if isinstance(system, Dense):
@@ -235,7 +235,7 @@ def named(name: str) -> Scorer:
     return SystemScorer(name, getattr(system, "configuration", {}))
 
 
-def _dense_scores(configuration: Mapping[str, Any], folder: Path, texts: Texts, asking: Asking) -> ScoreBlock:
+def _dense_scores(configuration: Mapping[str, Any], folder: Path, texts: Texts, asking: RequestSettings) -> ScoreBlock:
     # Memory-mapped: the processes of a machine share the vectors.
     all_hs, all_cns = (np.load(folder / f"{side}.npy", mmap_mode="r") for side in ("hs", "cn"))
 
@@ -251,7 +251,7 @@ def _dense_scores(configuration: Mapping[str, Any], folder: Path, texts: Texts, 
     return score
 
 
-def _sparse_scores(configuration: Mapping[str, Any], folder: Path, texts: Texts, asking: Asking) -> ScoreBlock:
+def _sparse_scores(configuration: Mapping[str, Any], folder: Path, texts: Texts, asking: RequestSettings) -> ScoreBlock:
     from scipy.sparse import load_npz
 
     all_hs, all_cns = (load_npz(folder / f"{side}.npz").tocsr() for side in ("hs", "cn"))
@@ -263,10 +263,10 @@ def _sparse_scores(configuration: Mapping[str, Any], folder: Path, texts: Texts,
     return score
 
 
-def _system_scores(configuration: Mapping[str, Any], folder: Path, texts: Texts, asking: Asking) -> ScoreBlock:
-    from fcconan.retrieval import Maker, load_suite, rank_all
+def _system_scores(configuration: Mapping[str, Any], folder: Path, texts: Texts, asking: RequestSettings) -> ScoreBlock:
+    from fcconan.retrieval import SystemFactory, load_suite, rank_all
 
-    system = Maker(load_suite(), ()).make(configuration["system"])
+    system = SystemFactory(load_suite(), ()).make(configuration["system"])
 
     def score(hs: range, journal: Path) -> Block:
         queries, corpus = dict(texts("hs", hs)), dict(texts("cn", None))
@@ -285,7 +285,7 @@ def _system_scores(configuration: Mapping[str, Any], folder: Path, texts: Texts,
     return score
 
 
-def _judge_scores(configuration: Mapping[str, Any], folder: Path, texts: Texts, asking: Asking) -> ScoreBlock:
+def _judge_scores(configuration: Mapping[str, Any], folder: Path, texts: Texts, asking: RequestSettings) -> ScoreBlock:
     asked = json.loads((folder / _JUDGE).read_text(encoding="utf-8"))
 
     def score(hs: range, journal: Path) -> Block:
@@ -295,7 +295,7 @@ def _judge_scores(configuration: Mapping[str, Any], folder: Path, texts: Texts, 
         cns = texts("cn", None)
         scores = np.full(len(hs) * len(cns), np.nan, dtype=np.float32)
         reasons: dict[int, str] = {}
-        for place, (row,) in enumerate(judge.rate(pairs_of(texts("hs", hs), cns))):
+        for place, (row,) in enumerate(judge.rate(pair_rows(texts("hs", hs), cns))):
             value = row["label"] if labels else row["value"]
             if value is None:
                 reasons[place] = row["reason"] or NO_VALUE
@@ -312,7 +312,7 @@ def _judge_scores(configuration: Mapping[str, Any], folder: Path, texts: Texts, 
 KINDS = {"dense": _dense_scores, "tfidf": _sparse_scores, "system": _system_scores, "judge": _judge_scores}
 
 
-def open_scorer(configuration: Mapping[str, Any], folder: Path, texts: Texts, asking: Asking) -> ScoreBlock:
+def open_scorer(configuration: Mapping[str, Any], folder: Path, texts: Texts, asking: RequestSettings) -> ScoreBlock:
     """Opens a prepared scorer.
 
     Args:
@@ -330,7 +330,7 @@ def open_scorer(configuration: Mapping[str, Any], folder: Path, texts: Texts, as
     return KINDS[configuration["kind"]](configuration, folder, texts, asking)
 
 
-def pairs_of(hs: Iterable[tuple[str, str]], cn: Sequence[tuple[str, str]]) -> Iterator[dict[str, Any]]:
+def pair_rows(hs: Iterable[tuple[str, str]], cn: Sequence[tuple[str, str]]) -> Iterator[dict[str, Any]]:
     """Yields the rows for a judge, from ids and texts."""
     for hs_key, message in hs:
         for cn_key, text in cn:
@@ -344,7 +344,7 @@ def _judge(asked: Mapping[str, Any], model: "Model") -> "ModelJudge":
     return ModelJudge(model, RatingPlan(Task.model_validate(asked["task"]), asked["strategy"]))
 
 
-def _model(asked: Mapping[str, Any], journal: Path, asking: Asking) -> "Model":
+def _model(asked: Mapping[str, Any], journal: Path, asking: RequestSettings) -> "Model":
     from fcconan.models import Client, EndpointModel, LocalModel, ReplayModel
 
     name = asked["model"]

@@ -26,8 +26,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from fcconan.annotation.campaigns import SETTINGS
-from fcconan.annotation.pair_scoring.scorers import Asking, ScoreBlock, Scorer, open_scorer
-from fcconan.building import PAIR_ID_SCHEMA, digest_of, id_column, open_writer, require_distinct
+from fcconan.annotation.pair_scoring.scorers import RequestSettings, ScoreBlock, Scorer, open_scorer
+from fcconan.building import PAIR_ID_SCHEMA, hash_texts, id_column, open_writer, require_distinct
 from fcconan.data import is_sealed, new_folder, seal_folder
 from fcconan.errors import InputError
 from fcconan.parallel import Shard, claim_shards, is_finished, make_shards
@@ -41,7 +41,7 @@ _Integers = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class Selection:
+class PairSelection:
     """The selection of an HS's pairs.
 
     Attributes:
@@ -72,7 +72,7 @@ class Selection:
 
 
 @dataclass(frozen=True)
-class Scoring:
+class ScoringJob:
     """The job of writing the shards; it is sent to workers.
 
     Attributes:
@@ -88,8 +88,8 @@ class Scoring:
     plan_digest: str
     versions: tuple[tuple[str, str], ...]
     cn_count: int
-    selection: Selection
-    asking: Asking
+    selection: PairSelection
+    asking: RequestSettings
 
     @property
     def inputs(self) -> dict[str, Any]:
@@ -123,17 +123,17 @@ class Scoring:
         return self.folder / _JOURNALS / f"{shard.name}.sqlite"
 
 
-def plan(
+def plan_scoring(
     hs: dict[str, str],
     cn: dict[str, str],
     scorer: Scorer,
     folder: Path,
     *,
-    selection: Selection | None = None,
+    selection: PairSelection | None = None,
     rows_per_shard: int | None = None,
-    asking: Asking | None = None,
+    asking: RequestSettings | None = None,
     dry_run: bool = False,
-) -> tuple[Scoring, list[Shard]]:
+) -> tuple[ScoringJob, list[Shard]]:
     """Claims a folder, prepares the scorer if necessary, and divides the pairs into shards.
 
     Args:
@@ -157,13 +157,13 @@ def plan(
     for other in (SETTINGS, "manifest.json"):
         if (folder / other).exists():
             raise InputError(f"{folder} has a {other}, expected a folder of scores: choose another folder")
-    selection = selection or Selection()
+    selection = selection or PairSelection()
     hs_per_shard = max(1, (rows_per_shard or scorer.rows_per_shard) // len(cn))
     shards = make_shards(len(hs), hs_per_shard)
     content = {
         "layout": _LAYOUT,
         **{f"{name}_count": len(side) for name, side in (("hs", hs), ("cn", cn))},
-        **{f"{name}_digest": digest_of([*side, *side.values()]) for name, side in (("hs", hs), ("cn", cn))},
+        **{f"{name}_digest": hash_texts([*side, *side.values()]) for name, side in (("hs", hs), ("cn", cn))},
         "top": selection.top,
         "at_least": selection.at_least,
         "hs_per_shard": hs_per_shard,
@@ -175,7 +175,9 @@ def plan(
     plan_digest = _digest_of_plan(folder) if (folder / PLAN_NAME).exists() else ""
     if not dry_run:
         _prepare(folder, plan_digest, scorer, hs, cn)
-    return Scoring(folder.resolve(), plan_digest, versions(), len(cn), selection, asking or Asking()), shards
+    return ScoringJob(
+        folder.resolve(), plan_digest, versions(), len(cn), selection, asking or RequestSettings()
+    ), shards
 
 
 def versions() -> tuple[tuple[str, str], ...]:
@@ -186,7 +188,7 @@ def versions() -> tuple[tuple[str, str], ...]:
     return ("fcconan", fcconan.__version__), *((name, version(name)) for name in others)
 
 
-def scoring_summary(work: Scoring, shards: Sequence[Shard]) -> dict[str, Any]:
+def scoring_summary(work: ScoringJob, shards: Sequence[Shard]) -> dict[str, Any]:
     """Counts the rows of finished shards, from the metadata of their files.
 
     Args:
@@ -255,7 +257,7 @@ class _Product:
 
 
 @lru_cache(maxsize=1)
-def _opened(folder: Path, plan_digest: str, asking: Asking) -> _Product:
+def _opened(folder: Path, plan_digest: str, asking: RequestSettings) -> _Product:
     """Opens the prepared scorer, once in every process."""
     if not (folder / PLAN_NAME).is_file() or _digest_of_plan(folder) != plan_digest:
         raise InputError(
@@ -277,7 +279,7 @@ def _opened(folder: Path, plan_digest: str, asking: Asking) -> _Product:
     return _Product(hs, cn, score, pa.schema(fields))
 
 
-def _tables(product: _Product, shard: Shard, selection: Selection, journal: Path) -> Iterator[pa.Table]:
+def _tables(product: _Product, shard: Shard, selection: PairSelection, journal: Path) -> Iterator[pa.Table]:
     """Yields the rows of a shard by row group."""
     waiting: list[pa.Table] = []
     for rows in _kept(product, shard, selection, journal):
@@ -289,7 +291,7 @@ def _tables(product: _Product, shard: Shard, selection: Selection, journal: Path
         yield _table(product, pa.concat_tables(waiting))
 
 
-def _kept(product: _Product, shard: Shard, selection: Selection, journal: Path) -> Iterator[pa.Table]:
+def _kept(product: _Product, shard: Shard, selection: PairSelection, journal: Path) -> Iterator[pa.Table]:
     """Yields the selected pairs of a shard in order, at most a row group at a time.
 
     Columns are positions of `hs` and `cn`, `score` (nan if missing) and `reason`.
@@ -332,4 +334,4 @@ def _prepared(folder: Path, plan_digest: str) -> Path:
 
 
 def _digest_of_plan(folder: Path) -> str:
-    return digest_of([(folder / PLAN_NAME).read_text(encoding="utf-8")])
+    return hash_texts([(folder / PLAN_NAME).read_text(encoding="utf-8")])

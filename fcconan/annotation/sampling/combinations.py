@@ -16,7 +16,7 @@ import numpy as np
 
 from fcconan.annotation.campaigns import Row, Unit
 from fcconan.annotation.sampling.corpus import Corpus, spoken_pairs, words_of
-from fcconan.building import grouped
+from fcconan.building import group_values
 from fcconan.data import make_pair_id
 from fcconan.errors import InputError
 from fcconan.retrieval import Rankings, Retriever, rank_all
@@ -26,7 +26,7 @@ from fcconan.scoring import Ranking
 DRAW_HS, DRAW_MEMBER, DRAW_CN = range(3)
 
 # Descriptions of the counts in a report.
-WHY = {
+COUNT_DESCRIPTIONS = {
     "rows": "rows of the corpus",
     "rows_in_another_language": "left out: text_language is another language",
     "pairs_in_corpus": "different pairs of HS and CN",
@@ -66,7 +66,7 @@ WHY = {
 
 
 @dataclass(frozen=True)
-class Material:
+class CampaignContent:
     """The content of a new campaign.
 
     Attributes:
@@ -96,7 +96,7 @@ class Neighbours:
     count_itself: bool = False
 
 
-def construct(
+def sample_pairs(
     corpus: Corpus,
     neighbours: Neighbours,
     *,
@@ -105,7 +105,7 @@ def construct(
     among: Collection[str] | None = None,
     divisible_by: int = 1,
     seed: int = 0,
-) -> Material:
+) -> CampaignContent:
     """Samples the units of a campaign on pairs from a corpus.
 
     The result does not depend on the order of the corpus. With the same lists, the HS and CNs of a smaller campaign are
@@ -160,7 +160,7 @@ def construct(
     }
     if found.revision is not None:
         made_from["encoder_revision"] = found.revision
-    return Material(units, texts, made_from)
+    return CampaignContent(units, texts, made_from)
 
 
 def hs_rows(corpus: Corpus, hs: Iterable[str]) -> list[Row]:
@@ -244,7 +244,7 @@ def _draw_hs(corpus: Corpus, number: int | None, among: Collection[str], seed: i
         raise InputError(
             f"{len(unknown)} of {len(among)} HS are not in the corpus ({unknown[0]}): give HS of the corpus"
         )
-    members = grouped((corpus.groups[key], key) for key in sorted(among))
+    members = group_values((corpus.groups[key], key) for key in sorted(among))
     number = len(members) if number is None else number
     if number > len(members):
         texts = f" ({len(among)} texts, of which some are in one group)" if len(members) < len(among) else ""

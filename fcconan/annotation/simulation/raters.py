@@ -16,14 +16,14 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from fcconan.annotation.campaigns import Campaign, Rater, Role
 from fcconan.annotation.votes import NOT_SURE
-from fcconan.data import Location, YamlFile, explain
+from fcconan.data import Location, YamlFile, explain_error
 from fcconan.errors import InputError
 from fcconan.judging import Aspect, Task
 
 Floats = npt.NDArray[np.float64]
 
 
-class Behaviour(BaseModel):
+class AnnotatorModel(BaseModel):
     """The model of an annotator.
 
     Attributes:
@@ -56,14 +56,14 @@ class Behaviour(BaseModel):
     seconds: float | None = Field(30.0, gt=0)
 
     @model_validator(mode="after")
-    def _shares(self) -> "Behaviour":
+    def _shares(self) -> "AnnotatorModel":
         for label, row in (self.confusion or {}).items():
             if min(row.values(), default=-1) < 0 or abs(sum(row.values()) - 1) > 1e-6:
                 raise ValueError(f"the shares of answers to {label} are {row}: give shares with the sum 1")
         return self
 
 
-class Behaviours(BaseModel):
+class AnnotatorModels(BaseModel):
     """The file of annotator models; more specific values override general ones.
 
     Attributes:
@@ -74,20 +74,24 @@ class Behaviours(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    default: Behaviour = Behaviour()
-    validators: Behaviour = Behaviour()
-    raters: dict[str, Behaviour] = {}
+    default: AnnotatorModel = AnnotatorModel()
+    validators: AnnotatorModel = AnnotatorModel()
+    raters: dict[str, AnnotatorModel] = {}
 
-    def of(self, rater: str, role: Role) -> Behaviour:
+    def of(self, rater: str, role: Role) -> AnnotatorModel:
         """Returns the model of a rater."""
-        parts = [self.default, *([self.validators] if role == "validator" else []), self.raters.get(rater, Behaviour())]
+        parts = [
+            self.default,
+            *([self.validators] if role == "validator" else []),
+            self.raters.get(rater, AnnotatorModel()),
+        ]
         given: dict[str, Any] = {}
         for part in parts:
             given |= part.model_dump(exclude_unset=True)
-        return Behaviour.model_validate(given)
+        return AnnotatorModel.model_validate(given)
 
 
-def read_behaviours(path: Path) -> Behaviours:
+def read_annotator_models(path: Path) -> AnnotatorModels:
     """Reads a file of annotator models.
 
     Raises:
@@ -97,16 +101,16 @@ def read_behaviours(path: Path) -> Behaviours:
         raise InputError(f"the file {path} does not exist: check --annotator-model")
     file = YamlFile(path)
     try:
-        return Behaviours.model_validate(file.data)
+        return AnnotatorModels.model_validate(file.data)
     except ValidationError as error:
 
         def known(location: Location) -> list[str]:
-            return list((Behaviour if location[:-1] else Behaviours).model_fields)
+            return list((AnnotatorModel if location[:-1] else AnnotatorModels).model_fields)
 
-        raise InputError(explain(file, error, whole="the annotators", known_keys=known)) from error
+        raise InputError(explain_error(file, error, whole="the annotators", known_keys=known)) from error
 
 
-def behaviours_of(campaign: Campaign, described: Behaviours) -> dict[str, Behaviour]:
+def annotator_models(campaign: Campaign, described: AnnotatorModels) -> dict[str, AnnotatorModel]:
     """Returns the model of each rater of a campaign.
 
     Raises:
@@ -121,7 +125,7 @@ def behaviours_of(campaign: Campaign, described: Behaviours) -> dict[str, Behavi
     return found
 
 
-def named_raters(campaign: Campaign, described: Behaviours, role: Role) -> list[str]:
+def known_raters(campaign: Campaign, described: AnnotatorModels, role: Role) -> list[str]:
     """Returns the known raters of a role: those who joined and have not left; before any rater joined, those in the
     file.
 
@@ -131,12 +135,12 @@ def named_raters(campaign: Campaign, described: Behaviours, role: Role) -> list[
         InputError: Raters have joined, and the file describes an unknown one.
     """
     if there := campaign.raters():
-        behaviours_of(campaign, described)
+        annotator_models(campaign, described)
         return [name for name, each in there.items() if each.role == role and each.state in ("active", "invited")]
     return [name for name in described.raters if name.startswith("validator-") == (role == "validator")]
 
 
-def check_names(task: Task, rater: str, behaviour: Behaviour) -> None:
+def check_names(task: Task, rater: str, behaviour: AnnotatorModel) -> None:
     """Checks that a model has labels or aspects of the task, and valid shares.
 
     Raises:
@@ -166,7 +170,7 @@ def truths_of(task: Task) -> list[str]:
     return [name for name in answers_of(task) if name != NOT_SURE]
 
 
-def label_shares(behaviour: Behaviour, task: Task) -> Floats:
+def label_shares(behaviour: AnnotatorModel, task: Task) -> Floats:
     """Returns the probabilities of a rater's answers that are not skipped.
 
     Args:
@@ -186,7 +190,7 @@ def label_shares(behaviour: Behaviour, task: Task) -> Floats:
     return _biased(found, behaviour, said)
 
 
-def verdict_shares(behaviour: Behaviour, difference: Floats, task: Task) -> Floats:
+def verdict_shares(behaviour: AnnotatorModel, difference: Floats, task: Task) -> Floats:
     """Returns the probabilities of a rater's verdicts on replies of known strength.
 
     The model is Bradley and Terry's with ties (Davidson 1970): with d = sharpness * difference, the weights of `a`, `b`
@@ -208,7 +212,7 @@ def verdict_shares(behaviour: Behaviour, difference: Floats, task: Task) -> Floa
     return _biased(found / found.sum(axis=1, keepdims=True), behaviour, said)
 
 
-def grades(behaviour: Behaviour, aspect: Aspect, right: Floats, generator: np.random.Generator) -> Floats:
+def grades(behaviour: AnnotatorModel, aspect: Aspect, right: Floats, generator: np.random.Generator) -> Floats:
     """Returns simulated grades: true grades with bias and noise, rounded and clipped to the scale.
 
     Args:
@@ -222,7 +226,7 @@ def grades(behaviour: Behaviour, aspect: Aspect, right: Floats, generator: np.ra
     return np.asarray(np.clip(np.round(shifted, aspect.decimals), *aspect.scale), np.float64)
 
 
-def _biased(shares: Floats, behaviour: Behaviour, said: Sequence[str]) -> Floats:
+def _biased(shares: Floats, behaviour: AnnotatorModel, said: Sequence[str]) -> Floats:
     blind = np.array([behaviour.bias.get(name, 0.0) for name in said])
     found: Floats = (1 - blind.sum()) * shares + blind
     if NOT_SURE in said:

@@ -15,7 +15,7 @@ import numpy as np
 from fcconan.annotation.assignment.assignments import derived_seed
 from fcconan.annotation.campaigns import LABEL, VALIDATION, Campaign, Row, Unit, as_lines
 from fcconan.annotation.simulation.raters import (
-    Behaviour,
+    AnnotatorModel,
     Floats,
     answers_of,
     grades,
@@ -37,7 +37,7 @@ SPREAD = 0.5  # standard deviation of the logarithm of times
 
 
 @dataclass(frozen=True)
-class Truth:
+class GroundTruth:
     """The ground truth of a campaign.
 
     Attributes:
@@ -49,7 +49,7 @@ class Truth:
     strengths: dict[str, float] = field(default_factory=dict)
 
     def rows(self) -> list[Row]:
-        """Returns rows in the format of `read_truth`."""
+        """Returns rows in the format of `read_ground_truth`."""
         rows: list[Row] = [
             {"unit_id": unit, "aspect": aspect, "value": value}
             for unit, given in self.values.items()
@@ -58,7 +58,7 @@ class Truth:
         return rows + [{"reply_id": reply, "strength": strength} for reply, strength in self.strengths.items()]
 
 
-def draw_truth(campaign: Campaign, *, positive_rate: float = POSITIVE_RATE) -> Truth:
+def sample_ground_truth(campaign: Campaign, *, positive_rate: float = POSITIVE_RATE) -> GroundTruth:
     """Draws ground truth from the campaign's seed.
 
     With two labels, exactly the given share of the units, rounded, has the last label of the task (`appropriate`).
@@ -97,10 +97,10 @@ def draw_truth(campaign: Campaign, *, positive_rate: float = POSITIVE_RATE) -> T
         ranked = sorted(units, key=lambda unit: sha256(f"{seed}\n{unit}".encode()).digest())
         positive = set(ranked[: round(positive_rate * len(ranked))])
         values = {unit: {LABEL: right[-1] if unit in positive else right[0]} for unit in units}
-    return Truth({key: values[key] | (unit.known or {}) for key, unit in units.items()}, strengths)
+    return GroundTruth({key: values[key] | (unit.known or {}) for key, unit in units.items()}, strengths)
 
 
-def read_truth(path: Path, campaign: Campaign) -> Truth:
+def read_ground_truth(path: Path, campaign: Campaign) -> GroundTruth:
     """Reads ground truth: rows of `unit_id` and `label`, or of `unit_id`, `aspect` and `value`.
 
     Instead of `unit_id`, rows may have `pair_id`, `reply_id`, or `reply_a` and `reply_b`; instead of `label`,
@@ -133,11 +133,11 @@ def read_truth(path: Path, campaign: Campaign) -> Truth:
         values[key] |= unit.known or {}
         if lacking := [aspect for aspect in campaign.aspects if aspect not in values[key]]:
             raise InputError(f"{path} has no ground truth for {key} ({lacking[0]}): add it, or leave --truth out")
-    return Truth(values, strengths)
+    return GroundTruth(values, strengths)
 
 
-def filled_in(
-    campaign: Campaign, round_name: str, behaviours: Mapping[str, Behaviour], truth: Truth, *, seed: int
+def simulate_answers(
+    campaign: Campaign, round_name: str, behaviours: Mapping[str, AnnotatorModel], truth: GroundTruth, *, seed: int
 ) -> dict[str, list[Row]]:
     """Simulates the answers of all raters of a round.
 
@@ -183,18 +183,20 @@ def filled_in(
     return found
 
 
-def sheets(found: Mapping[str, Sequence[Row]], round_name: str, truth: Truth) -> dict[str, str]:
+def make_sheets(found: Mapping[str, Sequence[Row]], round_name: str, truth: GroundTruth) -> dict[str, str]:
     """Returns the files to write: a CSV sheet for every rater, and the ground truth."""
     files = {f"{round_name}-{rater}.csv": csv_sheets.as_csv(list(rows)) for rater, rows in found.items()}
     return files | {TRUTH: as_lines(truth.rows())}
 
 
-def right_shares(campaign: Campaign, found: Mapping[str, Sequence[Row]], truth: Truth, round_name: str) -> list[Row]:
+def count_correct(
+    campaign: Campaign, found: Mapping[str, Sequence[Row]], truth: GroundTruth, round_name: str
+) -> list[Row]:
     """Counts simulated answers.
 
     Args:
         campaign: The campaign.
-        found: Result of `filled_in`.
+        found: Result of `simulate_answers`.
         truth: Ground truth.
         round_name: Name of the round.
 
@@ -231,9 +233,9 @@ def right_shares(campaign: Campaign, found: Mapping[str, Sequence[Row]], truth: 
 def _said(
     task: Task,
     item: Item,
-    behaviour: Behaviour,
+    behaviour: AnnotatorModel,
     by_label: Floats | None,
-    truth: Truth,
+    truth: GroundTruth,
     generator: np.random.Generator,
 ) -> dict[str, str | float]:
     """Returns the simulated answer of a rater; verdicts refer to the order of the unit."""
@@ -257,7 +259,11 @@ def _said(
 
 
 def _verdict(
-    task: Task, was_shown: Row, said: Mapping[str, str | float], behaviour: Behaviour, generator: np.random.Generator
+    task: Task,
+    was_shown: Row,
+    said: Mapping[str, str | float],
+    behaviour: AnnotatorModel,
+    generator: np.random.Generator,
 ) -> dict[str, str | float]:
     """Returns the simulated answer of a validator; empty if the validator is not sure."""
     if generator.random() < behaviour.trusting:

@@ -25,8 +25,8 @@ from fcconan.building.rows import (
     vote_agreement,
 )
 from fcconan.building.source_files import SourceFiles, SourceRow, SourceRows
-from fcconan.building.tables import Built, Table, grouped
-from fcconan.building.tiers import TIER_RULES, Judged, TierRule, agreement
+from fcconan.building.tables import Built, Table, group_values
+from fcconan.building.tiers import TIER_RULES, JudgedPair, TierRule, agreement
 from fcconan.data import (
     COMPARISON,
     LABELS,
@@ -173,7 +173,7 @@ def _votes(rows: SourceRows, pairs: set[str]) -> dict[str, list[Row]]:
         }
         for record in rows
     ]
-    return grouped((vote["pair_id"], vote) for vote in votes)
+    return group_values((vote["pair_id"], vote) for vote in votes)
 
 
 def _further(record: SourceRow, names: Iterable[str]) -> dict[str, str]:
@@ -192,7 +192,7 @@ def _pair(record: SourceRow, votes: list[Row], hs: dict[str, Row], cn: dict[str,
         raise record.fail(f"{pair} needs a label, or a reason why it has none; fill in one of the two")
     valid = record.one_of("valid", VALID)
     given = [vote["label"] for vote in votes]
-    judged = Judged(given, str(label), valid, frozenset(vote["role"] for vote in votes))
+    judged = JudgedPair(given, str(label), valid, frozenset(vote["role"] for vote in votes))
     return {
         "pair_id": pair,
         "hs_id": hs_id,
@@ -259,7 +259,8 @@ def _ratings(upstream: SourceFiles) -> Built:
     rated = Table.from_rows("ratings", "test", RATING.kinds | further, ratings, ("reply_id", "rater", "aspect"))
     graded = [row for row in ratings if row["value"] is not None]
     given: dict[str, dict[str, list[float]]] = {
-        name: grouped((row["reply_id"], row["value"]) for row in graded if row["aspect"] == name) for name in aspects
+        name: group_values((row["reply_id"], row["value"]) for row in graded if row["aspect"] == name)
+        for name in aspects
     }
     agreed = [
         describe_alpha(f"(ordinal, {name})", units.values(), "ordinal", "replies judged by two or more raters")
@@ -309,7 +310,7 @@ def _comparisons(upstream: SourceFiles) -> Built:
         compared.append(comparison | _further(record, further))
     key = ("reply_a", "reply_b", "rater")
     verdicts = Table.from_rows("comparisons", "test", COMPARISON.kinds | further, compared, key)
-    votes = grouped(
+    votes = group_values(
         ((row["reply_a"], row["reply_b"]), row["verdict"]) for row in compared if row["verdict"] != "invalid"
     )
     units = [[VERDICT_ON_A_SCALE[verdict] for verdict in given] for given in votes.values()]

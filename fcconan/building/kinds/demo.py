@@ -23,7 +23,7 @@ from fcconan.building.rows import (
     vote_agreement,
 )
 from fcconan.building.source_files import SourceFiles
-from fcconan.building.tables import Built, Table, grouped
+from fcconan.building.tables import Built, Table, group_values
 from fcconan.building.tiers import agreement, tier
 from fcconan.data import COMPARISON, PAIR, RATING, REPLY, TIERS, VOTE, YamlFile, content_folder
 
@@ -219,7 +219,7 @@ def _value(seed: int, reply: Row, rater: str, name: str, aspect: Aspect) -> floa
 
 def _comparisons(seed: int, replies: list[Row]) -> list[Row]:
     rows = []
-    for item, answers in grouped((reply["item_id"], reply) for reply in replies).items():
+    for item, answers in group_values((reply["item_id"], reply) for reply in replies).items():
         for pair in combinations(answers, 2):
             shown_first = uniform(seed, "order", item, *(reply["system"] for reply in pair)) < 0.5
             first, second = pair if shown_first else pair[::-1]

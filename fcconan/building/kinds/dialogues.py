@@ -5,7 +5,7 @@ from itertools import pairwise
 
 from fcconan.building.rows import Row
 from fcconan.building.source_files import SourceFiles
-from fcconan.building.tables import Built, Table, grouped
+from fcconan.building.tables import Built, Table, group_values
 from fcconan.data import make_cn_id, make_hs_id
 
 TURN = {
@@ -50,7 +50,7 @@ def build(upstream: SourceFiles) -> Built:
             }
         )
         length[dialogue] += 1
-    dialogues = [*grouped((turn["dialogue_id"], turn) for turn in turns).values()]
+    dialogues = [*group_values((turn["dialogue_id"], turn) for turn in turns).values()]
     alternating = sum(all(a != b for a, b in pairwise(["cn", *(turn["role"] for turn in own)])) for own in dialogues)
     several = sum(len({turn["target"] for turn in own}) > 1 for own in dialogues)
     empty = sum(turn["text_id"] is None for turn in turns)

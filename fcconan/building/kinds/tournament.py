@@ -8,7 +8,7 @@ from fcconan.building.kinds.pairs import pairs_tables
 from fcconan.building.kinds.replies import reply_row
 from fcconan.building.rows import Row, comparison_row, rating_row
 from fcconan.building.source_files import SourceFiles, SourceRow, SourceRows
-from fcconan.building.tables import Built, Table, grouped
+from fcconan.building.tables import Built, Table, group_values
 from fcconan.data import (
     COMPARISON,
     RATING,
@@ -236,7 +236,7 @@ def _human_rows(upstream: SourceFiles, compared: _Compared) -> tuple[list[Row], 
 
 def _kappa_line(corpus: str, verdicts: list[Row]) -> str:
     """Returns a line about the agreement of the annotators on the comparisons that all of them judged, for the card."""
-    by_comparison = grouped(((row["reply_a"], row["reply_b"]), row["verdict"]) for row in verdicts)
+    by_comparison = group_values(((row["reply_a"], row["reply_b"]), row["verdict"]) for row in verdicts)
     common = [given for given in by_comparison.values() if len(given) == len(HUMANS)]
     kappas = [cohen_kappa(a, b) for a, b in combinations([[given[at] for given in common] for at in range(3)], 2)]
     known = [kappa for kappa in kappas if kappa is not None]

@@ -7,12 +7,12 @@ from fcconan.cli.command import Command
 
 def _show(result: "services.AdjudicateResult", verbose: bool) -> None:
     from fcconan.cli.output import print_tables
-    from fcconan.reporting import table_of
+    from fcconan.reporting import make_table
 
     tables = []
     if result.outcome is not None:
         rows = [row for row in result.rows() if verbose or row["units"]]
-        tables.append(table_of(f"Final labels of {result.campaign}", rows, ("what", "which", "units")))
+        tables.append(make_table(f"Final labels of {result.campaign}", rows, ("what", "which", "units")))
     print_tables(tables, result.notes)
 
 

@@ -8,12 +8,12 @@ from fcconan.cli.command import Command
 
 def _show(result: "services.RaterQualityResult", verbose: bool) -> None:
     from fcconan.cli.output import print_tables
-    from fcconan.reporting import main_quality_tables, not_made, quality_tables
+    from fcconan.reporting import count_skipped_checks, main_quality_tables, quality_tables
 
     tables = quality_tables if verbose else main_quality_tables
     print_tables(tables(result.data, units=result.listed))
     if verbose:
-        for check, reasons in not_made(result.data["checks"]).items():
+        for check, reasons in count_skipped_checks(result.data["checks"]).items():
             typer.echo(f"Not checked: {check}: " + ", ".join(f"{reason} {n}" for reason, n in reasons.items()))
     for note in result.data["notes"]:
         typer.echo(note)

@@ -7,7 +7,7 @@ from fcconan.cli.command import Command
 
 def _show(result: "services.AssignResult", verbose: bool) -> None:
     from fcconan.cli.output import print_tables
-    from fcconan.reporting import table_of
+    from fcconan.reporting import make_table
 
     data, rows = result.data, result.rows()
     if "round" not in data:
@@ -20,10 +20,10 @@ def _show(result: "services.AssignResult", verbose: bool) -> None:
             "open": "open",
             "state": "state",
         }
-        print_tables([table_of(title, rows, columns)])
+        print_tables([make_table(title, rows, columns)])
         return
     columns = {name: name for name in rows[0] if rows[0][name] is not None} if rows else {"rater": "rater"}
-    print_tables([table_of(f"Round {data['round']} of {result.campaign}", rows, columns)], data["notes"])
+    print_tables([make_table(f"Round {data['round']} of {result.campaign}", rows, columns)], data["notes"])
 
 
 COMMAND = Command(

@@ -13,11 +13,11 @@ from fcconan.cli.command import Command
 
 def _show(result: "services.SheetResult", verbose: bool) -> None:
     from fcconan.cli.output import print_table
-    from fcconan.reporting import table_of
+    from fcconan.reporting import make_table
 
     title = f"Round {result.data['round']} for {result.data['tool']}"
     title += "" if result.written else ": everything was there already"
-    print_table(table_of(title, result.rows(), ("rater", "units", "sessions", "suggested", "file")))
+    print_table(make_table(title, result.rows(), ("rater", "units", "sessions", "suggested", "file")))
     left_out = result.data["suggestions_left_out"]
     if left_out is not None and any(left_out.values()):
         typer.echo(

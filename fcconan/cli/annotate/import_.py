@@ -14,7 +14,7 @@ _COLUMNS = ("tool", "round", "raters", "units", "skipped", "new", "changed", "sa
 
 def _show(result: "services.ImportResult", verbose: bool) -> None:
     from fcconan.cli.output import print_table
-    from fcconan.reporting import table_of
+    from fcconan.reporting import make_table
 
     rows = [
         {**vars(each), "file": path.name, "raters": len(each.raters), "note": _note(each)}
@@ -22,7 +22,7 @@ def _show(result: "services.ImportResult", verbose: bool) -> None:
     ]
     done = "Imported" if any(each.new or each.changed for each in result.found) else "Nothing new"
     title = "Checked; nothing was changed" if result.data["dry_run"] else done
-    print_table(table_of(title, rows, ("file", *_COLUMNS, "note")))
+    print_table(make_table(title, rows, ("file", *_COLUMNS, "note")))
 
 
 def _note(imported: "Imported") -> str:

@@ -7,10 +7,10 @@ from fcconan.cli.command import Command
 
 def _show(result: "services.NewCampaignResult", verbose: bool) -> None:
     from fcconan.cli.output import print_tables
-    from fcconan.reporting import table_of
+    from fcconan.reporting import make_table
 
     columns = {"": lambda row: row["name"].replace("_", " "), "number": "number", "meaning": "meaning"}
-    print_tables([table_of(result.title, result.rows(), columns)], result.notes)
+    print_tables([make_table(result.title, result.rows(), columns)], result.notes)
 
 
 COMMAND = Command(

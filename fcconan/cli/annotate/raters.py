@@ -7,10 +7,10 @@ from fcconan.cli.command import Command
 
 def _show(result: "services.RosterResult", verbose: bool) -> None:
     from fcconan.cli.output import print_table
-    from fcconan.reporting import table_of
+    from fcconan.reporting import make_table
 
     title = f"{len(result.rows())} raters of {result.campaign}, {result.data['n_changed']} changed"
-    print_table(table_of(title, result.rows(), ("rater", "role", "state", "was")))
+    print_table(make_table(title, result.rows(), ("rater", "role", "state", "was")))
 
 
 COMMAND = Command(

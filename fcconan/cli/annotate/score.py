@@ -11,10 +11,10 @@ from fcconan.cli.progress import CountProgress
 @with_dry_run
 def _show(result: "services.PairScoreResult", verbose: bool) -> None:
     from fcconan.cli.output import print_table
-    from fcconan.reporting import table_of
+    from fcconan.reporting import make_table
 
     (row,) = result.rows()
-    print_table(table_of(f"Scored pairs in {result.data['out']}", [row], list(row)))
+    print_table(make_table(f"Scored pairs in {result.data['out']}", [row], list(row)))
     if row["finished"] < row["shards"]:
         typer.echo(f"{row['shards'] - row['finished']} shards are left to other processes")
     print_usage(result.data.get("used") or ())

@@ -12,7 +12,7 @@ from fcconan.cli.command import Command
 
 def _show(result: "services.SimulateResult", verbose: bool) -> None:
     from fcconan.cli.output import print_table
-    from fcconan.reporting import table_of
+    from fcconan.reporting import make_table
 
     columns: dict[str, Any]
     if result.out is None:
@@ -24,12 +24,12 @@ def _show(result: "services.SimulateResult", verbose: bool) -> None:
             }
             columns |= {name: partial(_cell, name) for name in names}
             if names:
-                print_table(table_of(f"{title}: mean, and 95 % of campaigns", result.data["designs"], columns))
+                print_table(make_table(f"{title}: mean, and 95 % of campaigns", result.data["designs"], columns))
     else:
         rows = result.data["raters"]
         there = "" if result.written else ": everything was there already"
         title = f"Simulated answers in round {result.data['round']} of {result.campaign}{there}"
-        print_table(table_of(title, rows, list(rows[0])))
+        print_table(make_table(title, rows, list(rows[0])))
     for note in result.notes:
         typer.echo(note)
 

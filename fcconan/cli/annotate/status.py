@@ -11,13 +11,13 @@ _RATERS = ("round", "rater", "state", "assigned", "returned", "skipped", "open",
 
 def _show(result: "services.StatusResult", verbose: bool) -> None:
     from fcconan.cli.output import print_table
-    from fcconan.reporting import table_of
+    from fcconan.reporting import make_table
 
     if rounds := result.rounds():
-        print_table(table_of(f"Rounds of {result.campaign}, in units", rounds, list(rounds[0])))
+        print_table(make_table(f"Rounds of {result.campaign}, in units", rounds, list(rounds[0])))
     if rows := [row for row in result.rows() if verbose or row["open"]]:
         title = "Raters" if verbose else "Raters with open units"
-        print_table(table_of(title, rows, _RATERS))
+        print_table(make_table(title, rows, _RATERS))
     units = result.data["units"]
     typer.echo(
         "Units: " + ", ".join(f"{number} {'in all' if name == 'all' else name}" for name, number in units.items())

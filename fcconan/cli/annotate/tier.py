@@ -8,12 +8,12 @@ from fcconan.cli.command import Command
 
 def _show(result: "services.TierResult", verbose: bool) -> None:
     from fcconan.cli.output import print_counts, print_table
-    from fcconan.reporting import table_of
+    from fcconan.reporting import make_table
 
     written = result.written
     by = f" by the tier rule {written.tier_rule}" if written.tier_rule else ""
     columns = ("config", "split", "rows")
-    print_table(table_of(f"{written.recipe}{by}", result.rows(), columns))
+    print_table(make_table(f"{written.recipe}{by}", result.rows(), columns))
     left_out = {f"judged, without a label: {reason}": count for reason, count in written.without_label.items()}
     left_out |= {name.replace("_", " "): count for name, count in written.published.counts.items() if count}
     if left_out:

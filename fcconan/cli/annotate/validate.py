@@ -9,12 +9,12 @@ _VALIDATORS = ("rater", "agreed", "disagreed", "skipped", "missing", "outdated")
 
 def _show(result: "services.ValidateResult", verbose: bool) -> None:
     from fcconan.cli.output import print_tables
-    from fcconan.reporting import agreement_tables, table_of
+    from fcconan.reporting import agreement_tables, make_table
 
     validators = result.data["validators"]
     tables = [
-        table_of(f"Validation of {result.campaign}", result.rows(), ("label", "state", "units", "share")),
-        table_of("Validators", validators, _VALIDATORS),
+        make_table(f"Validation of {result.campaign}", result.rows(), ("label", "state", "units", "share")),
+        make_table("Validators", validators, _VALIDATORS),
     ]
     if verbose:
         tables += agreement_tables(result.data["agreement"], pairs=len(validators) > 2)

@@ -12,15 +12,15 @@ _NO_INTERVAL = {
 
 def _show(result: "services.AuditResult", verbose: bool) -> None:
     from fcconan.cli.output import print_table
-    from fcconan.reporting import AUDIT_COLUMNS, interval_of, table_of
+    from fcconan.reporting import AUDIT_COLUMNS, format_row_interval, make_table
 
     columns = {
         **AUDIT_COLUMNS,
         "value": "value",
-        "interval": lambda row: _NO_INTERVAL.get(row["no_interval"]) or interval_of(row),
+        "interval": lambda row: _NO_INTERVAL.get(row["no_interval"]) or format_row_interval(row),
         "note": lambda row: "; ".join(filter(None, (row["reason"], row["note"]))),
     }
-    print_table(table_of(f"Audit, with {result.confidence:.0%} intervals", result.rows(), columns))
+    print_table(make_table(f"Audit, with {result.confidence:.0%} intervals", result.rows(), columns))
 
 
 COMMAND = Command(

@@ -11,8 +11,8 @@ from fcconan.cli.output import tell_progress
 @with_dry_run
 def _show(result: "services.CalibrateResult", verbose: bool) -> None:
     from fcconan.cli.output import print_table
-    from fcconan.data import failed
-    from fcconan.reporting import interval_of, table_of
+    from fcconan.data import describe_failures
+    from fcconan.reporting import format_row_interval, make_table
 
     found = result.calibration
     if found is None:
@@ -20,7 +20,7 @@ def _show(result: "services.CalibrateResult", verbose: bool) -> None:
     columns = {
         "": "steps",
         "value": "value",
-        "95% interval": interval_of,
+        "95% interval": format_row_interval,
         "n": "n",
         "missing": "n_missing",
         "note": lambda row: (
@@ -28,7 +28,7 @@ def _show(result: "services.CalibrateResult", verbose: bool) -> None:
         ),
     }
     title = f"{found.settings.metric} with people on the report part; steps in {result.data['out']}"
-    print_table(table_of(title, result.rows(), columns))
+    print_table(make_table(title, result.rows(), columns))
     for number, step in enumerate(found.steps.steps, start=1):
         print(f"{number}. {step}")
     summary = found.parts["report"]
@@ -38,7 +38,7 @@ def _show(result: "services.CalibrateResult", verbose: bool) -> None:
             "part: too many HS share replies for disjoint parts"
         )
     if number := result.data["failed_requests"]:
-        print(f"{failed(number)}, which may have changed the result: run the command again")
+        print(f"{describe_failures(number)}, which may have changed the result: run the command again")
 
 
 def _is_calibration(path: Path, options: object) -> bool:

@@ -9,16 +9,16 @@ from fcconan.cli.output import print_table
 
 def print_ratings(result: dict[str, Any], out: Path) -> None:
     """Prints the counts as a table."""
-    from fcconan.reporting import counts_text, table_of
+    from fcconan.reporting import format_counts, make_table
 
     rows = result["rows"]
     columns: dict[str, Any] = {"rater": "rater", "aspect": "aspect", "n": "n"}
     if any("labels" in row for row in rows):
-        columns["labels"] = lambda row: counts_text(row.get("labels", {}))
+        columns["labels"] = lambda row: format_counts(row.get("labels", {}))
     else:
         columns["mean"] = "mean"
-    columns["missing"] = lambda row: counts_text(row["missing"])
+    columns["missing"] = lambda row: format_counts(row["missing"])
     if any(row["cited"] is not None for row in rows):
         columns["explanations that cite"] = "cited"
-    print_table(table_of(f"Ratings in {out}", rows, {**columns, "suspicious": "n_suspicious"}))
+    print_table(make_table(f"Ratings in {out}", rows, {**columns, "suspicious": "n_suspicious"}))
     print_failed(result.get("failed_requests", 0))

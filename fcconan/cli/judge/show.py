@@ -12,23 +12,23 @@ from fcconan.cli.command import Command
 
 def _show(result: "services.AnswerLog", verbose: bool) -> None:
     from fcconan.cli.output import print_table
-    from fcconan.reporting import table_of
+    from fcconan.reporting import make_table
 
     for path, number in result.merged.items():
         typer.echo(f"New answers of {path}: {number}")
     for record in result.answers:
         typer.echo(_readable(record))
     columns = ("model", "answers", "prompt_tokens", "completion_tokens")
-    print_table(table_of(f"Answers in {result.data['journal']}", result.rows(), columns))
+    print_table(make_table(f"Answers in {result.data['journal']}", result.rows(), columns))
 
 
 def _readable(record: Mapping[str, Any]) -> str:
     """Returns one request with its answer as text."""
-    from fcconan.services import model_of
+    from fcconan.services import model_name
 
     request = record["request"]
     body = request.get("body", request)
-    head = f"=== {record['key'][:12]}  {model_of(record)}  sample {request.get('sample', 0)}"
+    head = f"=== {record['key'][:12]}  {model_name(record)}  sample {request.get('sample', 0)}"
     if record.get("at"):
         head += f"  {record['at']}"
     if record.get("seconds") is not None:

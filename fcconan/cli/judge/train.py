@@ -9,18 +9,18 @@ from fcconan.cli.progress import CountProgress
 
 def _show(result: "services.TrainRaterResult", verbose: bool) -> None:
     from fcconan.cli.output import print_table
-    from fcconan.reporting import interval_of, table_of
+    from fcconan.reporting import format_row_interval, make_table
 
     columns = {
         "aspect": "aspect",
         "Spearman": "value",
-        "95% interval": interval_of,
+        "95% interval": format_row_interval,
         "replies": "n",
         "mean error": "mean_absolute_error",
         "half-width": "half_width",
         "coverage": "coverage",
     }
-    print_table(table_of("Out-of-fold agreement with people", result.rows(), columns))
+    print_table(make_table("Out-of-fold agreement with people", result.rows(), columns))
     for note in result.notes:
         typer.echo(note)
     typer.echo(f"Written to {result.folder}.")

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fcconan.data import SUFFIXES, Kinship, make_hs_id, simplified
+from fcconan.data import SUFFIXES, LeakageIndex, make_hs_id, simplify_text
 from fcconan.errors import InputError
 from fcconan.generation.finetuning.model import EncodedPair
 from fcconan.generation.items import Item, PromptContext
@@ -167,7 +167,7 @@ def divide(examples: Sequence[Pair], share: float, *, seed: int) -> TrainingSpli
         raise InputError(f"a share of {share} for validation: give a number above 0 and below 1")
     leakage = _leakage(examples)
     named = [
-        TrainingPair(str(group), simplified(each.counter_narrative))
+        TrainingPair(str(group), simplify_text(each.counter_narrative))
         for group, each in zip(leakage.groups, examples, strict=True)
     ]
     groups = group_pairs(named)
@@ -255,5 +255,5 @@ def encode(
     return encoded, left_out
 
 
-def _leakage(examples: Sequence[Pair]) -> Kinship:
-    return Kinship([each.leakage_keys for each in examples], [each.hate_speech for each in examples])
+def _leakage(examples: Sequence[Pair]) -> LeakageIndex:
+    return LeakageIndex([each.leakage_keys for each in examples], [each.hate_speech for each in examples])

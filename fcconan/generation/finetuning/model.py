@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fcconan.errors import InputError
 from fcconan.generation.finetuning.settings import FinetuningSettings
-from fcconan.models import loading, locate_model
+from fcconan.models import loading_errors, locate_model
 
 if TYPE_CHECKING:
     import torch
@@ -68,7 +68,7 @@ class PretrainedModel:
         Raises:
             InputError: It cannot be loaded, or names no end of a text.
         """
-        with loading(self.name):
+        with loading_errors(self.name):
             from transformers import AutoTokenizer
 
             tokenizer = AutoTokenizer.from_pretrained(self.source, revision=self.revision)
@@ -93,7 +93,7 @@ class PretrainedModel:
             if settings.method == "qlora"
             else {}
         )
-        with loading(self.name):
+        with loading_errors(self.name):
             if settings.method != "full":
                 import peft  # noqa: F401  # before the base is loaded, which takes minutes
             from transformers import AutoModelForCausalLM, set_seed

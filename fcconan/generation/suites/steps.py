@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import fcconan
-from fcconan.data import LOCK_FILE, Checkpoint, content_folder, report, sha256_of, short_hash, write_whole
+from fcconan.data import LOCK_FILE, Checkpoint, content_folder, file_sha256, report, short_hash, write_whole
 from fcconan.errors import InputError
 
 RECORD = "suite.json"
@@ -148,9 +148,9 @@ def content_hash(path: Path) -> str:
     """
     try:
         if path.is_file():
-            return sha256_of(path)[:12]
+            return file_sha256(path)[:12]
         files = sorted(each for each in path.rglob("*") if each.is_file())
-        return short_hash(*(f"{each.relative_to(path).as_posix()} {sha256_of(each)}" for each in files))
+        return short_hash(*(f"{each.relative_to(path).as_posix()} {file_sha256(each)}" for each in files))
     except OSError as error:
         raise InputError(f"{path} cannot be read ({error.strerror or error}): check the path") from error
 

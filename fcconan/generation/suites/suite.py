@@ -11,7 +11,7 @@ from typing import Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
-from fcconan.data import Location, YamlFile, content_folder, explain, recipe_names
+from fcconan.data import Location, YamlFile, content_folder, explain_error, recipe_names
 from fcconan.errors import InputError
 from fcconan.generation.suites.steps import content_hash
 
@@ -226,7 +226,7 @@ class LoadedSuite:
         try:
             self.suite = GeneratorSuite.model_validate(self._file.data)
         except ValidationError as error:
-            raise InputError(explain(self._file, error, whole="the suite", known_keys=_known_keys)) from error
+            raise InputError(explain_error(self._file, error, whole="the suite", known_keys=_known_keys)) from error
         self._check_files()
 
     @property

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from fcconan.scoring import CHUNK, Family, Floats, bootstrap_means, divided, percentile_interval
+from fcconan.scoring import CHUNK, Family, Floats, bootstrap_means, percentile_interval, safe_divide
 
 Codes = npt.NDArray[np.intp]
 Names = Sequence[str] | pd.Series
@@ -297,7 +297,7 @@ def _n_groups(codes: Codes) -> int:
 
 def ratio(sums: Floats) -> Floats:
     """Returns the first term over the second, nan if the second is 0; shape (2, ...) to (...)."""
-    return divided(sums[0], sums[1])
+    return safe_divide(sums[0], sums[1])
 
 
 def difference(sums: Floats) -> Floats:

@@ -10,7 +10,7 @@ from fcconan.data import leakage_groups
 from fcconan.errors import InputError
 from fcconan.judging.learned.rated_texts import Floats, RatedAspect, RatedTexts, make_rated_texts
 from fcconan.judging.learned.regression import Flags
-from fcconan.scoring import HUMAN, WHOLE_REPLY, RatedReplies
+from fcconan.scoring import HUMAN, WHOLE_REPLY, Ratings
 
 Row = dict[str, Any]
 
@@ -52,10 +52,10 @@ class BenchmarkRows:
 
 def benchmark_rows(
     replies: Sequence[Row],
-    rated: RatedReplies,
+    rated: Ratings,
     *,
     clean: int | None = None,
-    people: RatedReplies | None = None,
+    people: Ratings | None = None,
     codes: Sequence[Sequence[str]] = (),
 ) -> BenchmarkRows:
     """Returns the rows with a text and a rating by people.
@@ -102,7 +102,7 @@ def benchmark_rows(
     )
 
 
-def _annotators(rated: RatedReplies, aspects: Sequence[RatedAspect], replies: Sequence[str]) -> Floats | None:
+def _annotators(rated: Ratings, aspects: Sequence[RatedAspect], replies: Sequence[str]) -> Floats | None:
     names = rated.raters((HUMAN,))
     if len(names) < 2:
         return None
@@ -116,7 +116,7 @@ def _annotators(rated: RatedReplies, aspects: Sequence[RatedAspect], replies: Se
     return found
 
 
-def _released(rated: RatedReplies, aspects: Sequence[RatedAspect], places: Sequence[int]) -> dict[str, ReleasedRater]:
+def _released(rated: Ratings, aspects: Sequence[RatedAspect], places: Sequence[int]) -> dict[str, ReleasedRater]:
     scores = rated.table(aspects=[aspect.name for aspect in aspects])
     names = [aspect.name for aspect in aspects]
     models = rated.raters(("model",))
@@ -138,7 +138,7 @@ def _released(rated: RatedReplies, aspects: Sequence[RatedAspect], places: Seque
     return found
 
 
-def _higher_is_better(rated: RatedReplies, metric: str) -> bool:
+def _higher_is_better(rated: Ratings, metric: str) -> bool:
     """Returns whether high values of a metric for whole replies are better."""
     name, _, aspect = (metric, "", "") if metric in rated.raters() else metric.rpartition(":")
     return all(rated.higher_is_better(each, [name]) for each in ([aspect] if aspect else WHOLE_REPLY))

@@ -13,7 +13,7 @@ from fcconan.data import normalise
 from fcconan.judging.calibration.data import RatedExample
 from fcconan.judging.prompts import json_object, json_request
 from fcconan.judging.tasks import Aspect
-from fcconan.models import Messages, whole_characters
+from fcconan.models import Messages, replace_surrogates
 
 Edit = Literal["modify", "paraphrase", "add", "calibrate"]
 StepsReason = Literal[
@@ -138,7 +138,7 @@ def _from_json(text: str) -> list[str] | StepsReason:
         data = data[0][1]
     if not isinstance(data, list) or not data or not all(isinstance(step, str) for step in data):
         return "no_list"
-    return [whole_characters(step) for step in data]
+    return [replace_surrogates(step) for step in data]
 
 
 def _from_lines(lines: Sequence[str]) -> list[str] | StepsReason:

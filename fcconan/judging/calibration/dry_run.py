@@ -11,7 +11,7 @@ from fcconan.judging.calibration.search import StepsRater, search_steps
 from fcconan.judging.calibration.settings import CalibrationSettings
 from fcconan.judging.strategies import RatingPlan
 from fcconan.judging.tasks import Aspect
-from fcconan.models import Call, Model, Rehearsal
+from fcconan.models import ChatRequest, DryRun, Model
 
 _LEAST_RESAMPLES = 100
 _STEP = "Read the message and the reply, and compare them with what every grade means."
@@ -25,7 +25,7 @@ def dry_run_calibration(
     plan: RatingPlan,
     model: Model,
     drafter: Model,
-) -> list[Rehearsal]:
+) -> list[DryRun]:
     """Counts the largest number of requests of a calibration, in which all drafts are readable and unique.
 
     The steps of the task, made unique by a number, replace drafts.
@@ -46,11 +46,11 @@ def dry_run_calibration(
     """
     own = list(aspect.steps) or [_STEP] * _STEPS
 
-    def written(call: Call, number: int) -> str:
+    def written(call: ChatRequest, number: int) -> str:
         return json.dumps({"steps": [*own[:-1], f"{own[-1]} ({number})"]})
 
-    drafting = Rehearsal(drafter, role="drafts", answer=written)
-    judging = Rehearsal(model, role="ratings")
+    drafting = DryRun(drafter, role="drafts", answer=written)
+    judging = DryRun(model, role="ratings")
     rater = StepsRater(judging, plan, aspect.name)
 
     def rate(steps: Sequence[str], asked: Sequence[RatedExample]) -> list[float | None]:

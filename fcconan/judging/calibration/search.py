@@ -47,10 +47,10 @@ from fcconan.judging.calibration.settings import Calibration, CalibrationSetting
 from fcconan.judging.rating import ModelJudge
 from fcconan.judging.strategies import TEXTS, RatingPlan
 from fcconan.judging.tasks import Aspect
-from fcconan.models import PASSING_REASONS, Call, CallReason, Messages, Model, Reply, Sampling
+from fcconan.models import PASSING_REASONS, ChatRequest, ChatResponse, FailureReason, Messages, Model, Sampling
 
 Status = Literal["usable", "failed", "duplicate", "undefined", "too_many_missing"]
-FailedReason = CallReason | StepsReason
+FailedReason = FailureReason | StepsReason
 
 
 @dataclass
@@ -324,14 +324,14 @@ class _Search:
             self.candidates.append(made)
             self.log.write(made.record())
 
-    def _call(self, made: StepsCandidate, messages: Messages) -> Call:
+    def _call(self, made: StepsCandidate, messages: Messages) -> ChatRequest:
         sample = max(0, made.round - 1) * self.settings.refinements + made.trial - 1
         sampling = Sampling(
             temperature=made.temperature,
             max_tokens=self.settings.max_tokens,
             seed=self.settings.seed + sample,  # equal seeds could give equal answers
         )
-        return Call(messages, sampling, schema=SCHEMA, sample=sample)
+        return ChatRequest(messages, sampling, schema=SCHEMA, sample=sample)
 
     def _score(self, made: StepsCandidate) -> None:
         """Rates the selection part by a candidate's steps, and sets its status."""
@@ -358,7 +358,7 @@ class _Search:
         return sorted(wrong, key=lambda each: -abs(each[1] - each[0].value))[: self.settings.errors]
 
 
-def _read(reply: Reply, examples: Sequence[RatedExample]) -> tuple[tuple[str, ...], FailedReason | None]:
+def _read(reply: ChatResponse, examples: Sequence[RatedExample]) -> tuple[tuple[str, ...], FailedReason | None]:
     """Returns the steps of an answer and None, or an empty tuple and the reason."""
     if reply.text is None:
         return (), reply.reason or "empty"

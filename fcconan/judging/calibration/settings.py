@@ -12,7 +12,7 @@ import yaml
 from pydantic import Field, TypeAdapter, ValidationError
 
 import fcconan
-from fcconan.data import YamlFile, explain, write_whole
+from fcconan.data import YamlFile, explain_error, write_whole
 from fcconan.errors import InputError
 from fcconan.judging.calibration.data import CalibrationParts
 from fcconan.judging.calibration.scores import CorrelationScore, Metric
@@ -175,7 +175,7 @@ def load_steps(path: Path) -> EvaluationSteps:
     try:
         return TypeAdapter(EvaluationSteps).validate_python(file.data)
     except ValidationError as error:
-        raise InputError(explain(file, error, whole="the calibration", known_keys=lambda _: ())) from error
+        raise InputError(explain_error(file, error, whole="the calibration", known_keys=lambda _: ())) from error
 
 
 def signature(

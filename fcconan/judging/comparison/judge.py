@@ -18,7 +18,7 @@ from fcconan.judging.answer_checks import normalize_reply
 from fcconan.judging.comparison.pairs import ReplyPair, Row
 from fcconan.judging.comparison.protocols import ComparisonQuestion, QuestionReason
 from fcconan.judging.streams import match_answers
-from fcconan.models import Call, CallReason, Model, Reply
+from fcconan.models import ChatRequest, ChatResponse, FailureReason, Model
 from fcconan.parsing import ParsedComparison, Reason as ParseReason, Verdict, parse_comparison
 
 Side = Literal["a", "b"]
@@ -96,7 +96,7 @@ Disagreement = Literal["tie", "invalid"]
 OneOrder = Literal["invalid", "take"]
 Reason = Literal[
     ParseReason,
-    CallReason,
+    FailureReason,
     QuestionReason,
     "no_hate_speech",
     "empty_reply",  # one of the two replies has no text
@@ -139,7 +139,7 @@ class _PreparedPair:
     reason: Reason | None = None
 
     @property
-    def calls(self) -> list[Call]:
+    def calls(self) -> list[ChatRequest]:
         calls = (self.question.ab if side == "a" else self.question.ba for side in self.shown_first)
         return [call for call in calls if call is not None]
 
@@ -195,7 +195,7 @@ def compare_pairs(
         yield _row(each, read, verdict, reason, rater or model.name)
 
 
-def comparison_calls(pair: ReplyPair, protocol: ComparisonProtocol) -> list[Call]:
+def comparison_calls(pair: ReplyPair, protocol: ComparisonProtocol) -> list[ChatRequest]:
     """Returns the calls for a pair in both orders; none if it cannot be compared or needs no model."""
     return _prepare(pair, protocol, "both", 0).calls
 
@@ -274,7 +274,7 @@ class _ParsedAnswer:
     score_b: float | None = None
 
 
-def _parse_answer(answer: Reply, shown_first: Side, protocol: ComparisonProtocol) -> _ParsedAnswer:
+def _parse_answer(answer: ChatResponse, shown_first: Side, protocol: ComparisonProtocol) -> _ParsedAnswer:
     if answer.reason is not None or answer.text is None:
         return _ParsedAnswer(reason=answer.reason or "empty")
     parsed = protocol.read(answer.text)

@@ -20,7 +20,7 @@ from fcconan.errors import InputError
 from fcconan.judging.comparison.pairs import Row
 from fcconan.judging.prompts import PromptTemplate, json_object, json_request
 from fcconan.judging.tasks import Task
-from fcconan.models import Call, Messages, Sampling
+from fcconan.models import ChatRequest, Messages, Sampling
 from fcconan.parsing import ParsedComparison, parse_comparison, parse_verdict
 
 Overflow = Literal["shorten", "invalid"]
@@ -137,8 +137,8 @@ class ComparisonQuestion:
         words_cut: Number of words removed from reply a and reply b.
     """
 
-    ab: Call | None
-    ba: Call | None
+    ab: ChatRequest | None
+    ba: ChatRequest | None
     reason: QuestionReason | None = None
     words_cut: tuple[int, int] = (0, 0)
 
@@ -196,7 +196,7 @@ class _PromptedComparison:
         if shown is None:
             return ComparisonQuestion(None, None, "too_long")
         ab, ba = (
-            Call(render(*texts), self._sampling, self._schema, variables=variables(*texts))
+            ChatRequest(render(*texts), self._sampling, self._schema, variables=variables(*texts))
             for texts in ((shown.a, shown.b), (shown.b, shown.a))
         )
         return ComparisonQuestion(ab, ba, None, shown.words_cut)

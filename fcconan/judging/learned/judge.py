@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from fcconan.data import LEARNED, Columns, about_reply, cell_number, codes_of_row
+from fcconan.data import LEARNED, Columns, cell_number, message_codes, reply_metadata
 from fcconan.errors import InputError
 from fcconan.judging.learned.features import RATINGS, Features, compute_features
 from fcconan.judging.learned.rated_texts import Floats
@@ -130,7 +130,7 @@ class LearnedJudge:
         extra = None if self._ratings is None else self._ratings.values([str(row["reply_id"]) for row in rows])
         features = compute_features(messages, texts, self._encoder, extra)
         seen = [
-            self.rater.texts.model_for(message, text, codes_of_row(row))
+            self.rater.texts.model_for(message, text, message_codes(row))
             for message, text, row in zip(messages, texts, rows, strict=True)
         ]
         for ratings in learned_ratings(self.rater, self.task.aspects, rows, features, seen):
@@ -204,7 +204,7 @@ def learned_ratings(
                     "interval_high": None if missing or math.isnan(high) else high,
                     "unlike_training": None if reason else bool(predicted.unlike_training[at]),
                     "provenance": mark,
-                    **about_reply(row),
+                    **reply_metadata(row),
                 }
             )
         yield found

@@ -15,7 +15,7 @@ from zlib import crc32
 import numpy as np
 import numpy.typing as npt
 
-from fcconan.data import short_hash, simplified
+from fcconan.data import short_hash, simplify_text
 from fcconan.judging.learned.rated_texts import Ints
 
 MINIMA = 128
@@ -123,18 +123,18 @@ def _frozen(found: Mapping[str, Collection[int]]) -> dict[str, tuple[int, ...]]:
 
 def text_hash(text: str) -> str:
     """Returns the hash of a text, ignoring case, punctuation and white space."""
-    return short_hash(simplified(text))
+    return short_hash(simplify_text(text))
 
 
 def pair_hash(message: str, text: str) -> str:
     """Returns the hash of a message with its reply."""
-    return short_hash(simplified(message), simplified(text))
+    return short_hash(simplify_text(message), simplify_text(text))
 
 
 @lru_cache(maxsize=20_000)
 def minhash_signature(message: str) -> Signatures:
     """Returns the MinHash signature of a message, shape (128,)."""
-    letters = simplified(message)
+    letters = simplify_text(message)
     runs = {letters[start : start + 3] for start in range(max(1, len(letters) - 2))}
     hashes = np.array([crc32(run.encode("utf-8", "surrogatepass")) % _PRIME for run in sorted(runs)], dtype=np.int64)
     factors, offsets = _hash_functions()

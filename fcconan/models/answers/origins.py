@@ -107,7 +107,7 @@ class Origins:
         )
 
 
-def origins_of(model: Any) -> Origins | None:
+def find_origins(model: Any) -> Origins | None:
     """Returns the origins of a model's answers; None for a model without a store."""
     found = getattr(model, "origins", None) or getattr(getattr(model, "client", None), "origins", None)
     return found if isinstance(found, Origins) else None

@@ -6,7 +6,7 @@ from typing import Any
 
 from fcconan.data import read_text
 from fcconan.errors import InputError
-from fcconan.reporting.benchmark_reports import DETAILS, RESULT, as_json, tables_of
+from fcconan.reporting.benchmark_reports import DETAILS, RESULT, as_json, make_csv_tables
 from fcconan.reporting.dataset_pages import dataset_page
 from fcconan.reporting.generators import SCORED, generators_page
 from fcconan.reporting.judge_benchmark import judge_page
@@ -19,7 +19,7 @@ from fcconan.reporting.site.inputs import MANIFEST, SUITE, Input, read_json
 from fcconan.reporting.text_metrics import metrics_page
 
 
-def pages_of(inputs: Sequence[Input], *, texts: bool) -> list[Page]:
+def make_pages(inputs: Sequence[Input], *, texts: bool) -> list[Page]:
     """Returns a page for each input, in their order; file names distinguish pages with the same label.
 
     Args:
@@ -69,7 +69,11 @@ def bench_page(
         texts: Whether texts may be shown.
     """
     plots = figures(result)
-    files = {RESULT: as_json(result), **tables_of(result), **{f"{name}.svg": svg for name, (_, svg) in plots.items()}}
+    files = {
+        RESULT: as_json(result),
+        **make_csv_tables(result),
+        **{f"{name}.svg": svg for name, (_, svg) in plots.items()},
+    }
     return replace(retrieval_page(result, rankings, plots, texts=texts), files={**files, **trec})
 
 

@@ -7,12 +7,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from fcconan.building import check_replaceable
-from fcconan.data import counted
+from fcconan.data import count_noun
 from fcconan.errors import InputError
 from fcconan.reporting.elements import markup
 from fcconan.reporting.folders import free_name, replace_folder
 from fcconan.reporting.page import Link, Page, day_of, render
-from fcconan.reporting.tables import Table, csv_text
+from fcconan.reporting.tables import DisplayTable, csv_text
 
 INDEX, DOWNLOADS, CONTENTS = "index.html", "downloads", "contents.json"
 SHOWN, COLUMNS = 8, 3  # of a headline table in the overview
@@ -108,7 +108,7 @@ def _overview(pages: Sequence[Page], title: str, texts: bool) -> Page:
         plot=None if first is None else first.plot,
         date=max((page.date or day_of() for page in pages), default=""),
         signatures=list(dict.fromkeys(signature for page in pages for signature in page.signatures)),
-        lead=f"{counted(len(pages), 'page')} of results, written by fcconan.",
+        lead=f"{count_noun(len(pages), 'page')} of results, written by fcconan.",
         body=markup("site/index.html.jinja", cards=cards, texts=texts),
     )
 
@@ -119,11 +119,11 @@ def _about(page: Page) -> str:
     return (f"Dataset {found[1]} · " if found else "") + (page.date or day_of())
 
 
-def _headline(page: Page) -> tuple[Table | None, str]:
+def _headline(page: Page) -> tuple[DisplayTable | None, str]:
     """Returns the part of the headline table that the overview shows, and the size of the rest."""
     table = page.headline
     if table is None:
         return None, ""
     more = (len(table.rows) - SHOWN, "row"), (len(table.columns) - COLUMNS, "column")
-    left_out = " and ".join(counted(number, what) for number, what in more if number > 0)
+    left_out = " and ".join(count_noun(number, what) for number, what in more if number > 0)
     return table._replace(rows=table.rows[:SHOWN]).first_columns(COLUMNS), left_out

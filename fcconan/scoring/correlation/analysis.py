@@ -26,7 +26,7 @@ from fcconan.scoring.correlation.levels import (
 )
 from fcconan.scoring.names import bootstrap_parts, check_names, join_parts
 from fcconan.scoring.score_table import CompleteRows, ScoreTable, complete_rows
-from fcconan.scoring.significance.intervals import divided, finite, percentile_interval
+from fcconan.scoring.significance.intervals import finite, percentile_interval, safe_divide
 
 FEWEST = 3  # rows that an annotator needs to count: the correlation of two rows is always 1 or -1
 
@@ -75,7 +75,7 @@ def human_ceilings(table: ScoreTable, level: str, coefficients: Sequence[str]) -
     total, number = np.where(there, table.annotators, 0.0).sum(axis=0), there.sum(axis=0)
     collected: dict[tuple[str, str], list[tuple[float, int]]] = {}
     for ratings, given in zip(table.annotators, there, strict=True):
-        mean = divided(total - np.where(given, ratings, 0.0), number - given)
+        mean = safe_divide(total - np.where(given, ratings, 0.0), number - given)
         for part in complete_rows(table, ratings, mean, [(aspect, aspect) for aspect in range(len(table.aspects))]):
             values = evaluate(level, part, coefficients).values()
             for name in coefficients:

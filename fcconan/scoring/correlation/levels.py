@@ -23,7 +23,7 @@ from fcconan.scoring.correlation.coefficients import (
 )
 from fcconan.scoring.correlation.weighted import WeightedCoefficients, resampled
 from fcconan.scoring.score_table import CompleteRows, ScoreTable
-from fcconan.scoring.significance.intervals import bootstrap_means, divided, means
+from fcconan.scoring.significance.intervals import bootstrap_means, means, safe_divide
 
 Combine = Callable[[Floats], Floats]
 
@@ -158,7 +158,7 @@ def _system_means(part: CompleteRows, coefficients: Sequence[str], merge: Combin
 
     def of_systems(weights: Floats) -> tuple[Floats, Floats]:
         number = counts @ weights
-        x, y = (divided(sums @ weights, number) for sums in (sums_x, sums_y))
+        x, y = (safe_divide(sums @ weights, number) for sums in (sums_x, sums_y))
         for values, own_scales in zip((x, y), scales, strict=True):
             for own, scale in zip(values, own_scales, strict=True):
                 own[:] = rounded(own, scale)

@@ -11,7 +11,7 @@ from fcconan.scoring.arrays import Flags, Floats, Ints
 from fcconan.scoring.correlation.analysis import FEWEST, NONE, Ceiling
 from fcconan.scoring.correlation.coefficients import LARGEST, groups_by_size, middle_ranks
 from fcconan.scoring.names import bootstrap_parts, check_names, join_parts
-from fcconan.scoring.significance.intervals import bootstrap_means, divided, means, percentile_interval
+from fcconan.scoring.significance.intervals import bootstrap_means, means, percentile_interval, safe_divide
 
 SOUND, PAPER = "sound", "paper"
 
@@ -40,7 +40,7 @@ def ndcg(gains: Floats, scores: Floats) -> Floats:
         tied = (part[:, None, :] == part[:, :, None]).sum(axis=2)
         share = (upto[above + tied] - upto[above]) / tied
         reached[start : start + step] = (gains[start : start + step] * share).sum(axis=1)
-    return divided(reached, _ideal(gains, discounts))
+    return safe_divide(reached, _ideal(gains, discounts))
 
 
 def ndcg_by_chance(gains: Floats) -> Floats:
@@ -50,7 +50,7 @@ def ndcg_by_chance(gains: Floats) -> Floats:
     ideal.
     """
     discounts = 1 / np.log2(np.arange(2, gains.shape[1] + 2))
-    return divided(gains.mean(axis=1) * discounts.sum(), _ideal(gains, discounts))
+    return safe_divide(gains.mean(axis=1) * discounts.sum(), _ideal(gains, discounts))
 
 
 def _ideal(gains: Floats, discounts: Floats) -> Floats:

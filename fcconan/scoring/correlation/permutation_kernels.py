@@ -23,7 +23,7 @@ from fcconan.scoring.correlation.coefficients import (
 from fcconan.scoring.correlation.levels import PER_ITEM, SYSTEM_MEANS, group_of
 from fcconan.scoring.correlation.permuted_ranks import SwappedRanks
 from fcconan.scoring.correlation.weighted import LOST, WeightedCoefficients, weighted_pearson
-from fcconan.scoring.significance.intervals import divided, means
+from fcconan.scoring.significance.intervals import means, safe_divide
 
 LARGEST_LISTED = 8  # rows of an item up to which all 2^n swaps are listed
 FEW_LEVELS = 32  # different values by people up to which a loop over them is fast
@@ -114,7 +114,7 @@ class _Group:
             for name in self.ranked:
                 norms = self.ranks.norms(swapped, name)
                 above = [self.ranks.numerators(taken, name) for taken in (swapped, 1 - swapped)]
-                found[name] = divided(np.stack(above), norms[:, None] * self.norms[name])
+                found[name] = safe_divide(np.stack(above), norms[:, None] * self.norms[name])
         if self.counted:
             weights = np.concatenate([1 - swapped, swapped])[self.order]
             both = [self.kernel(each) for each in (weights, 1 - weights)]
@@ -230,6 +230,6 @@ class _WithinItems:
                     counts[name][side] += there.sum(axis=1)
         found = {}
         for name in self.names:
-            mean = divided(totals[name], counts[name])
+            mean = safe_divide(totals[name], counts[name])
             found[name] = mean[0] - mean[1]
         return found

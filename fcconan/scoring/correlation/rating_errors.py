@@ -8,7 +8,7 @@ from fcconan.scoring.arrays import Flags, Floats
 from fcconan.scoring.correlation.analysis import NONE, Ceiling, weighted_ceiling
 from fcconan.scoring.correlation.levels import UNKNOWN
 from fcconan.scoring.score_table import ScoreTable
-from fcconan.scoring.significance.intervals import bootstrap_means, divided, finite, percentile_interval
+from fcconan.scoring.significance.intervals import bootstrap_means, finite, percentile_interval, safe_divide
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ def rating_errors(
             ends = np.full((2, 2), np.nan)
             if resamples and len(np.unique(item)) > 1:
                 absolute, signed, number = bootstrap_means(sums, resamples=resamples, seed=seed).T
-                ends = np.stack(percentile_interval(divided(np.stack([absolute, signed]), number).T, confidence))
+                ends = np.stack(percentile_interval(safe_divide(np.stack([absolute, signed]), number).T, confidence))
             low, high = ([finite(end) for end in each] for each in ends)
             ceiling = _ceiling(table, aspect, selected)
             found.append(

@@ -27,7 +27,7 @@ from fcconan.scoring.correlation.coefficients import (
     SPEARMAN,
     lowest_tied,
 )
-from fcconan.scoring.significance.intervals import divided, draws
+from fcconan.scoring.significance.intervals import draws, safe_divide
 
 Pairs = Sequence[tuple[int, int]]
 
@@ -243,7 +243,7 @@ class WeightedCoefficients:
                 )
                 for (position, aspect), product in zip(mine, products, strict=True):
                     norm = np.sqrt(sums_x[0]) * np.sqrt(on_y[aspect][1][0])
-                    results[SPEARMAN, position] = np.clip(divided(product, norm), -1.0, 1.0)
+                    results[SPEARMAN, position] = np.clip(safe_divide(product, norm), -1.0, 1.0)
             for position, aspect in mine:
                 tied_y = on_y[aspect][1][1]
                 kendall = {KENDALL_B, KENDALL_C} & set(self.coefficients)
@@ -253,10 +253,10 @@ class WeightedCoefficients:
                         score = concordant - discordant
                         results[name, position] = _kendall(name, score, total, n_pairs, sums_x, on_y[aspect][1])
                     if ACCURACY in self.coefficients:
-                        results[ACCURACY, position] = divided(concordant + tied_y - tied_y_only, n_pairs)
+                        results[ACCURACY, position] = safe_divide(concordant + tied_y - tied_y_only, n_pairs)
                 if CALIBRATED in self.coefficients:
                     concordant, _, tied_y_only = self._counts(weights, metric, aspect, self.thresholds[position])
-                    results[CALIBRATED, position] = divided(concordant + tied_y - tied_y_only, n_pairs)
+                    results[CALIBRATED, position] = safe_divide(concordant + tied_y - tied_y_only, n_pairs)
         return results
 
     def _ranks(self, variable: _Ordered, weights: Floats, total: Floats) -> tuple[Floats, Floats]:
@@ -352,7 +352,7 @@ def weighted_pearson(x: Floats, y: Floats, weights: Floats) -> Floats:
         deviations.append(values - mean)
     one, other = deviations
     norm = np.sqrt((weights * one**2).sum(axis=0)) * np.sqrt((weights * other**2).sum(axis=0))
-    return np.clip(divided((weights * one * other).sum(axis=0), np.where(varied, norm, 0.0)), -1.0, 1.0)
+    return np.clip(safe_divide((weights * one * other).sum(axis=0), np.where(varied, norm, 0.0)), -1.0, 1.0)
 
 
 def _kendall(name: str, score: Floats, total: Floats, n_pairs: Floats, x: Floats, y: Floats) -> Floats:
@@ -364,7 +364,7 @@ def _kendall(name: str, score: Floats, total: Floats, n_pairs: Floats, x: Floats
         assert name == KENDALL_C
         fewer = np.maximum(np.minimum(x[2], y[2]), 1)
         norm = total**2 * (fewer - 1) / (2 * fewer)
-    return np.clip(divided(score, np.where(there, norm, 0.0)), -1.0, 1.0)
+    return np.clip(safe_divide(score, np.where(there, norm, 0.0)), -1.0, 1.0)
 
 
 def resampled(

@@ -18,7 +18,7 @@ import numpy as np
 from fcconan.errors import InputError
 from fcconan.scoring.arrays import Floats, Ints
 from fcconan.scoring.retrieval.two_way import two_way_draws
-from fcconan.scoring.significance.intervals import divided, percentile_interval
+from fcconan.scoring.significance.intervals import percentile_interval, safe_divide
 
 
 @dataclass(frozen=True)
@@ -99,17 +99,17 @@ def message_auc(
         for cn, positive, negative, share, there in compared:
             above += of_cns[:, cn] * _sum_pairs(of_hs[:, positive], share, of_hs[:, negative])
             below += of_cns[:, cn] * _sum_pairs(of_hs[:, positive], there, of_hs[:, negative])
-        resampled[start : start + len(of_hs)] = divided(above, below)
+        resampled[start : start + len(of_hs)] = safe_divide(above, below)
         start += len(of_hs)
     if len(compared) < 2:  # all resamples of one CN are of the same CN
         resampled[:] = np.nan
     low, high = percentile_interval(resampled, confidence)
     there_at_all = total > 0
     return MessageAUC(
-        value=float(divided(right.sum(), total.sum())),
+        value=float(safe_divide(right.sum(), total.sum())),
         low=float(low),
         high=float(high),
-        by_cn=float(divided(divided(right, total)[there_at_all].sum(), there_at_all.sum())),
+        by_cn=float(safe_divide(safe_divide(right, total)[there_at_all].sum(), there_at_all.sum())),
         n_cns=len(compared),
         n_pairs=int(total.sum()),
         resampled=resampled,

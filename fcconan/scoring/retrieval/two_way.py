@@ -21,7 +21,7 @@ from fcconan.errors import InputError
 from fcconan.scoring.arrays import Flags, Floats, Ints, Qrels
 from fcconan.scoring.retrieval.evaluation import Rule, own_values
 from fcconan.scoring.retrieval.metrics import NOTHING, UNJUDGED, Ranked, parse_metric
-from fcconan.scoring.significance.intervals import CHUNK, divided, draws
+from fcconan.scoring.significance.intervals import CHUNK, draws, safe_divide
 
 CN_STREAM = 1  # part of the seed for the draws of CNs, which separates them from those of HS
 
@@ -213,7 +213,7 @@ class _Batch:
         found = np.full((self._size, len(rule.metrics)), np.nan)
         for column, metric in enumerate(rule.metrics):
             if metric in values:
-                found[:, column] = divided(self._sum_rows(times * values[metric]), n_counted)
+                found[:, column] = safe_divide(self._sum_rows(times * values[metric]), n_counted)
         return found
 
     def _sum_rows(self, values: Floats) -> Floats:

@@ -17,12 +17,12 @@ from typing import Any
 
 import numpy as np
 
-from fcconan.data import counted
+from fcconan.data import count_noun
 from fcconan.errors import InputError
 from fcconan.scoring.arrays import Floats, Ints, Swaps
 from fcconan.scoring.names import check_names
 from fcconan.scoring.significance import intervals
-from fcconan.scoring.significance.intervals import TOLERANCE, divided
+from fcconan.scoring.significance.intervals import TOLERANCE, safe_divide
 
 MAX_SIGN_VECTORS = 1_000_000  # sign vectors in memory at once
 
@@ -138,7 +138,7 @@ def sign_flip_tests(
 
     adjusted = _adjusted(bars / scale, statistics(), families, least)
     p_values = np.where(count > 0, np.maximum((at_least + 1) / (n_draws + 1), least), np.nan)
-    return SignFlipTests(divided(sums, count), p_values, adjusted)
+    return SignFlipTests(safe_divide(sums, count), p_values, adjusted)
 
 
 def _sign_sums(filled: Floats, resamples: int, seed: int) -> Iterator[Floats]:
@@ -218,7 +218,7 @@ class Family:
             return None
         start = f"no test of the {self.name} family can be significant: its smallest corrected p is {self.floor:.3g}"
         if self.units is not None and units_floor(self.units) > LEVEL:
-            units = counted(self.units, "paired unit")
+            units = count_noun(self.units, "paired unit")
             return f"{start} with {units}; 6 units or more are needed, more {option} do not help"
         return f"{start}; raise {option} to {round(1 / LEVEL)} or more"
 

@@ -71,7 +71,7 @@ def _weighted(weights: Floats, filled: Floats, there: Floats, complete: bool) ->
     total = weights @ filled.T
     if complete:
         return total / filled.shape[1]
-    return divided(total, weights @ there.T)
+    return safe_divide(total, weights @ there.T)
 
 
 def percentile_interval(draws: Floats, confidence: float = 0.95) -> tuple[Floats, Floats]:
@@ -122,7 +122,7 @@ def kendall_tau(x: Floats, y: Floats) -> Floats:
     sign_x = _sign(x[..., rows] - x[..., columns])
     sign_y = _sign(y[..., rows] - y[..., columns])
     norm = np.sqrt((sign_x**2).sum(axis=-1) * (sign_y**2).sum(axis=-1))
-    return divided((sign_x * sign_y).sum(axis=-1), norm)
+    return safe_divide((sign_x * sign_y).sum(axis=-1), norm)
 
 
 def _sign(differences: Floats) -> Floats:
@@ -158,7 +158,7 @@ def finite(value: Any) -> float | None:
     return float(value) if np.isfinite(value) else None
 
 
-def divided(above: npt.NDArray[Any], below: npt.NDArray[Any]) -> Floats:
+def safe_divide(above: npt.NDArray[Any], below: npt.NDArray[Any]) -> Floats:
     """Divides; nan for a denominator that is nan, 0 or negative."""
     shape = np.broadcast_shapes(np.shape(above), np.shape(below))
     return np.divide(above, below, out=np.full(shape, np.nan), where=np.asarray(below) > 0)
@@ -167,7 +167,7 @@ def divided(above: npt.NDArray[Any], below: npt.NDArray[Any]) -> Floats:
 def means(values: Floats, *, axis: int = -1) -> Floats:
     """Returns means over an axis, by default the last; nan is left out, and is the result without a value."""
     there = np.isfinite(values)
-    return divided(np.where(there, values, 0.0).sum(axis=axis), there.sum(axis=axis))
+    return safe_divide(np.where(there, values, 0.0).sum(axis=axis), there.sum(axis=axis))
 
 
 def summary(scores: Floats) -> dict[str, Floats]:
@@ -185,5 +185,5 @@ def summary(scores: Floats) -> dict[str, Floats]:
         "avg": average.mean(axis=-1),
         "min": scores.min(axis=-2).mean(axis=-1),
         "max": scores.max(axis=-2).mean(axis=-1),
-        "cv": means(divided(100 * scores.std(axis=-2), average)),
+        "cv": means(safe_divide(100 * scores.std(axis=-2), average)),
     }

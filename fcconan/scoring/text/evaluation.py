@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from fcconan.data import about_reply
+from fcconan.data import reply_metadata
 from fcconan.errors import InputError
 from fcconan.parallel import Workers
 from fcconan.scoring.arrays import Row
@@ -38,8 +38,8 @@ _FAMILIES: Mapping[str, Callable[[list[str]], Metric]] = {
     "length": lambda ends: Length(),
     "repetition-rate": lambda ends: RepetitionRate(),
 }
-OF_REFERENCES = ("bleu-1", "bleu-2", "bleu-3", "bleu-4", "rouge-1", "rouge-2", "rouge-l", "meteor")
-TEXT_METRICS = (*OF_REFERENCES, "distinct-1", "distinct-2", "length-words", "length-characters", "repetition-rate")
+REFERENCE_METRICS = ("bleu-1", "bleu-2", "bleu-3", "bleu-4", "rouge-1", "rouge-2", "rouge-l", "meteor")
+TEXT_METRICS = (*REFERENCE_METRICS, "distinct-1", "distinct-2", "length-words", "length-characters", "repetition-rate")
 
 
 _PART_SIZE = 512
@@ -144,7 +144,7 @@ def score_systems(
         raise InputError(f"batch_size is {batch_size}: give 1 or more")
     if metrics is None:
         has_references = any(texts.references is not None for texts in checked.values())
-        metrics = [name for name in TEXT_METRICS if has_references or name not in OF_REFERENCES]
+        metrics = [name for name in TEXT_METRICS if has_references or name not in REFERENCE_METRICS]
     chosen = _select_metrics(metrics)
     for metric, wanted in chosen:
         if metric.needs_reference and any(texts.references is None for texts in checked.values()):
@@ -356,7 +356,7 @@ def rating_rows(replies: Sequence[Row], scores: Mapping[str, TextScores]) -> Ite
                 "value": None if reason else value,
                 "higher_is_better": series.higher_is_better,
                 "reason": reason,
-                **about_reply(row),
+                **reply_metadata(row),
                 "system": row["system"],
             }
 

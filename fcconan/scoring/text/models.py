@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Literal, TypedDict, Unpack
 
 from fcconan.errors import InputError
-from fcconan.models import loading, locate_model
+from fcconan.models import loading_errors, locate_model
 from fcconan.scoring.text.scores import signature
 
 Kind = Literal["encoder", "sequence-to-sequence", "classifier"]
@@ -77,7 +77,7 @@ class ScoringModel:
         source, commit, weights = locate_model(str(model), options.get("revision"))
         self.name = str(model) if commit else Path(source).resolve().name
         self._version = commit[:12] if commit else weights
-        with loading(self.name):
+        with loading_errors(self.name):
             import torch
             from transformers import AutoConfig, AutoTokenizer
             from transformers.utils import logging
@@ -112,7 +112,7 @@ class ScoringModel:
         level = transformers.utils.logging.get_verbosity()
         transformers.utils.logging.set_verbosity_error()  # missing weights raise an error below
         try:
-            with loading(self.name):
+            with loading_errors(self.name):
                 model, report = getattr(transformers, makers[kind]).from_pretrained(
                     source, revision=commit, dtype="float32", output_loading_info=True
                 )
@@ -126,7 +126,7 @@ class ScoringModel:
             )
         if kind == "encoder" and self.config.is_encoder_decoder:
             model = model.get_encoder()
-        with loading(self.name):
+        with loading_errors(self.name):
             return model.to(self.device).eval()
 
     def _limit(self, max_length: int | None) -> int | None:

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fcconan.scoring.arrays import Flags, Floats, Ints
-from fcconan.scoring.significance.intervals import CHUNK, divided, draws
+from fcconan.scoring.significance.intervals import CHUNK, draws, safe_divide
 
 REGULARISATION = 0.01
 LIMIT = 200  # steps; a fit takes about 5 to 20
@@ -212,7 +212,7 @@ def _resample_sums(per_item: Floats, resamples: int, seed: int) -> Floats:
 
 
 def _shares(points: Floats) -> Floats:
-    return divided(100 * points, points.sum(axis=-1, keepdims=True))
+    return safe_divide(100 * points, points.sum(axis=-1, keepdims=True))
 
 
 @dataclass(frozen=True)

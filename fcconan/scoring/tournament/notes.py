@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from fcconan.data import counted
+from fcconan.data import count_noun
 
 MAX_NAMES = 10  # largest number of names in a note
 MAJORITY = "majority"  # rater of `majority_votes`; releases may have others, such as `majority-released`
@@ -21,7 +21,7 @@ def tournament_notes(result: Mapping[str, Any]) -> list[str]:
 
 
 def _left_out(result: Mapping[str, Any]) -> Iterator[str]:
-    total = counted(result["n_verdicts"], "verdict")
+    total = count_noun(result["n_verdicts"], "verdict")
     for name, label in (("invalid", "invalid"), ("unresolved", "unresolved (no majority)")):
         if number := result[name]:
             are, count = _inflect(number, "is", "are"), _inflect(number, "counts", "count")
@@ -32,7 +32,7 @@ def _pairs(result: Mapping[str, Any]) -> Iterator[str]:
     missing, systems = result["missing_pairs"], len(result["systems"])
     fewest, most = result["fewest_per_pair"], result["most_per_pair"]
     pairs = systems * (systems - 1) // 2
-    never_met = f"{len(missing)} of {counted(pairs, 'pair')} of systems never met"
+    never_met = f"{len(missing)} of {count_noun(pairs, 'pair')} of systems never met"
     if len(result["groups"]) > 1:
         yield (
             f"{never_met}, and no comparisons connect these groups: {_groups(result['groups'])}. Shares are unfair and "
@@ -66,14 +66,14 @@ def _pooled(result: Mapping[str, Any]) -> Iterator[str]:
             choice = "choose one with --rater, because a majority consists of verdicts of the others"
         elif not majority:
             choice += ", or take --majority"
-        who = f"{counted(len(kinds), 'rater')} ({_describe_raters(raters)})"
+        who = f"{count_noun(len(kinds), 'rater')} ({_describe_raters(raters)})"
         yield (
             f"The majority is that of {who}: {choice}."
             if majority
             else (f"The verdicts of {who} count together: {choice}.")
         )
     if len(corpora) > 1:
-        named = _names(f"{corpus}: {counted(n, 'item')}" for corpus, n in corpora.items())
+        named = _names(f"{corpus}: {count_noun(n, 'item')}" for corpus, n in corpora.items())
         yield (
             f"{len(corpora)} corpora count together ({named}): choose one, as in --filter corpus={next(iter(corpora))}."
         )
@@ -101,12 +101,12 @@ def _verdicts(result: Mapping[str, Any]) -> Iterator[str]:
     if both := result["n_both_orders"]:
         flipped = result["n_flipped"]
         yield (
-            f"{counted(both, 'verdict')} {_inflect(both, 'was', 'were')} given in both orders; {flipped} of them "
+            f"{count_noun(both, 'verdict')} {_inflect(both, 'was', 'were')} given in both orders; {flipped} of them "
             f"{_inflect(flipped, 'disagrees and is a tie', 'disagree and are ties')}."
         )
     if repeated := result["n_repeated"]:
         repeat = _inflect(repeated, "repeats a verdict and counts", "repeat a verdict and count")
-        yield f"{counted(repeated, 'row')} {repeat} once."
+        yield f"{count_noun(repeated, 'row')} {repeat} once."
     if (result.get("length_controlled") or {}).get("weight") is not None:
         yield (
             "A positive weight of length means that longer replies are preferred: one that is longer by the scale "
@@ -120,7 +120,7 @@ def _intervals(result: Mapping[str, Any]) -> Iterator[str]:
         yield "One item cannot be resampled: there are no intervals."
     elif lost:
         does, leave = _inflect(lost, "does", "do"), _inflect(lost, "leave it out", "leave them out")
-        yield f"{counted(lost, 'resample')} {does} not connect all systems; the intervals of strengths {leave}."
+        yield f"{count_noun(lost, 'resample')} {does} not connect all systems; the intervals of strengths {leave}."
 
 
 def _inflect(number: int, one: str, several: str) -> str:

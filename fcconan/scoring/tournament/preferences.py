@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fcconan.data import VERDICTS, id_of, required_id
+from fcconan.data import VERDICTS, optional_id, required_id
 from fcconan.errors import InputError
 from fcconan.scoring.arrays import Flags, Floats, Ints, Row
 from fcconan.scoring.reply_metadata import record_kind, row_place
@@ -148,7 +148,7 @@ def read_verdicts(comparisons: Iterable[Row]) -> Verdicts:
     for number, row in enumerate(comparisons, start=1):
         place = row_place(row, "comparison", number)
         rows.append(_read_row(row, place, homes, kinds))
-        if corpus := id_of(row, "corpus", place):
+        if corpus := optional_id(row, "corpus", place):
             corpora.setdefault(corpus, set()).add(rows[-1].item)
     if not rows:
         raise InputError("there are no comparisons: give rows with item_id, system_a, system_b, verdict and rater")
@@ -233,14 +233,14 @@ def _read_row(row: Row, place: str, homes: dict[str, tuple[str, str]], kinds: di
             f"{place}: the verdict is {verdict!r}, expected one of {', '.join(VERDICTS)}; correct the "
             "row, and write invalid where there is no verdict"
         )
-    sides = ((a, id_of(row, "reply_a", place)), (b, id_of(row, "reply_b", place)))
+    sides = ((a, optional_id(row, "reply_a", place)), (b, optional_id(row, "reply_b", place)))
     for system, reply in sides:
         if reply is not None and homes.setdefault(reply, (item, system)) != (item, system):
             raise InputError(
                 f"{place}: the reply {reply} is one of {system} to {item}, but before it was one of "
                 f"{homes[reply][1]} to {homes[reply][0]}; give every reply an id of its own"
             )
-    rater, kind = id_of(row, "rater", place) or NO_RATER, id_of(row, "rater_kind", place)
+    rater, kind = optional_id(row, "rater", place) or NO_RATER, optional_id(row, "rater_kind", place)
     record_kind(kinds, rater, kind, place)
     return _ComparisonRow(
         place, item, rater, sides, verdict, verdict == "invalid" and row.get("reason") == "unresolved"

@@ -6,12 +6,12 @@ from typing import Any
 
 from fcconan.data import AGREEMENTS, LABELS, TIERS, VERDICTS, VOTE_LABELS
 from fcconan.reporting.dataset_folders import Source
-from fcconan.reporting.tables import MISSING, Columns, Table, counts_text, number, table_of
+from fcconan.reporting.tables import MISSING, Columns, DisplayTable, format_counts, format_number, make_table
 
 APPROPRIATE = LABELS[1]
 
 
-def all_tables(sources: Sequence[Source]) -> list[Table]:
+def all_tables(sources: Sequence[Source]) -> list[DisplayTable]:
     """Returns the tables of counts for which the folder has rows."""
     tiers = tiers_of(sources)
     found = [
@@ -27,7 +27,7 @@ def all_tables(sources: Sequence[Source]) -> list[Table]:
     return [table for table in found if table.rows]
 
 
-def rows_table(sources: Sequence[Source]) -> Table:
+def rows_table(sources: Sequence[Source]) -> DisplayTable:
     """Returns the number and kind of the rows of every split of every config."""
     columns: Columns = {
         "config, split": lambda source: source.title,
@@ -35,7 +35,7 @@ def rows_table(sources: Sequence[Source]) -> Table:
         "rows": lambda source: source.table.num_rows,
         "columns of texts": lambda source: ", ".join(sorted(source.texts)) or "none",
     }
-    return table_of("Rows by config and split", sources, columns)
+    return make_table("Rows by config and split", sources, columns)
 
 
 def tiers_of(sources: Iterable[Source]) -> dict[str, Source]:
@@ -44,7 +44,7 @@ def tiers_of(sources: Iterable[Source]) -> dict[str, Source]:
     return {tier: named[tier] for tier in TIERS if tier in named}
 
 
-def sparsity_table(tiers: Mapping[str, Source]) -> Table:
+def sparsity_table(tiers: Mapping[str, Source]) -> DisplayTable:
     """Returns how much of the matrix of HS and CNs every tier judges, and how few of its pairs are appropriate."""
     hs_ids, cn_ids = (
         {value for source in tiers.values() for value in source.values(name)} for name in ("hs_id", "cn_id")
@@ -63,10 +63,10 @@ def sparsity_table(tiers: Mapping[str, Source]) -> Table:
         *("tier", "pairs", "share of matrix", "appropriate", "share of pairs"),
         *("HS with appropriate CN", "CNs with appropriate HS", "appropriate per HS"),
     ]
-    return Table(f"How sparse the tiers are: {len(hs_ids)} HS x {len(cn_ids)} CNs", columns, rows)
+    return DisplayTable(f"How sparse the tiers are: {len(hs_ids)} HS x {len(cn_ids)} CNs", columns, rows)
 
 
-def labels_table(sources: Sequence[Source]) -> Table:
+def labels_table(sources: Sequence[Source]) -> DisplayTable:
     """Returns the labels of all tables of pairs."""
     rows = []
     for source in _of_kind("pairs", sources):
@@ -75,10 +75,10 @@ def labels_table(sources: Sequence[Source]) -> Table:
         without = n - sum(labels[label] for label in LABELS)
         rows.append([source.title, *map(str, [n, *counts, without]), _percent(labels[APPROPRIATE], n)])
     columns = ["config, split", "pairs", "HS", "CNs", *map(_words, LABELS), "no label", "share appropriate"]
-    return Table("Labels of pairs", columns, rows)
+    return DisplayTable("Labels of pairs", columns, rows)
 
 
-def agreement_table(tiers: Mapping[str, Source]) -> Table:
+def agreement_table(tiers: Mapping[str, Source]) -> DisplayTable:
     """Returns how the votes on the pairs of every tier relate to their labels; no rows where this is not known."""
     broadest = [*tiers.values()][-1:]
     found = Counter(pair for source in broadest if source.has("agreement") for pair in source.rows("tier", "agreement"))
@@ -87,10 +87,10 @@ def agreement_table(tiers: Mapping[str, Source]) -> Table:
         for tier in tiers
         if found
     ]
-    return Table("Best tier of a pair and agreement of its votes", ["best tier", *AGREEMENTS, "pairs"], rows)
+    return DisplayTable("Best tier of a pair and agreement of its votes", ["best tier", *AGREEMENTS, "pairs"], rows)
 
 
-def votes_table(sources: Sequence[Source]) -> Table:
+def votes_table(sources: Sequence[Source]) -> DisplayTable:
     """Returns the votes of every rater."""
     rows = []
     for source in _of_kind("votes", sources):
@@ -98,10 +98,10 @@ def votes_table(sources: Sequence[Source]) -> Table:
         for rater in sorted({rater for rater, _ in found}):
             counts = [found[rater, label] for label in VOTE_LABELS]
             rows.append([rater, *map(str, counts), str(sum(counts)), source.split])
-    return Table("Votes", ["rater", *map(_words, VOTE_LABELS), "votes", "split"], rows)
+    return DisplayTable("Votes", ["rater", *map(_words, VOTE_LABELS), "votes", "split"], rows)
 
 
-def replies_table(sources: Sequence[Source]) -> Table:
+def replies_table(sources: Sequence[Source]) -> DisplayTable:
     """Returns the replies of every system."""
     rows = []
     for source in _of_kind("replies", sources):
@@ -109,10 +109,10 @@ def replies_table(sources: Sequence[Source]) -> Table:
         for system, item in source.rows("system", "item_id") if source.has("item_id") else ():
             items[system].append(item)
         rows += [[str(name), source.title, str(len(own)), str(len(set(own)))] for name, own in items.items()]
-    return Table("Replies by system", ["system", "config, split", "replies", "items"], rows)
+    return DisplayTable("Replies by system", ["system", "config, split", "replies", "items"], rows)
 
 
-def ratings_table(sources: Sequence[Source]) -> Table:
+def ratings_table(sources: Sequence[Source]) -> DisplayTable:
     """Returns the ratings by rater and aspect: their number, their mean, and the missing ones by reason."""
     rows = []
     for source in _of_kind("ratings", sources):
@@ -122,13 +122,15 @@ def ratings_table(sources: Sequence[Source]) -> Table:
         for key, own in found.items():
             values = [value for value, _ in own if value is not None]
             missing = Counter(reason for value, reason in own if value is None)
-            mean = number(sum(values) / len(values) if values else None, 2)
-            why = counts_text(dict(sorted(missing.items())))
+            mean = format_number(sum(values) / len(values) if values else None, 2)
+            why = format_counts(dict(sorted(missing.items())))
             rows.append([*key, source.split, str(len(values)), mean, str(missing.total()), why])
-    return Table("Ratings by rater and aspect", ["rater", "aspect", "split", "ratings", "mean", "missing", "why"], rows)
+    return DisplayTable(
+        "Ratings by rater and aspect", ["rater", "aspect", "split", "ratings", "mean", "missing", "why"], rows
+    )
 
 
-def verdicts_table(sources: Sequence[Source]) -> Table:
+def verdicts_table(sources: Sequence[Source]) -> DisplayTable:
     """Returns the verdicts of every rater on every two systems, whichever of the two came first."""
     found = defaultdict[tuple[str, ...], Counter[str]](Counter)
     for source in _of_kind("comparisons", sources):
@@ -140,7 +142,7 @@ def verdicts_table(sources: Sequence[Source]) -> Table:
         [*key, *(str(own[verdict]) for verdict in VERDICTS), str(own.total())] for key, own in sorted(found.items())
     ]
     names = ["first wins", "second wins", "ties", "invalid", "comparisons"]
-    table = Table("Verdicts by rater and systems", ["systems", "rater", "split", "corpus", *names], rows)
+    table = DisplayTable("Verdicts by rater and systems", ["systems", "rater", "split", "corpus", *names], rows)
     return table if any(key[3] for key in found) else table.without(["corpus"])
 
 
