@@ -13,6 +13,8 @@ import pytest
 
 import fcconan
 
+pytestmark = pytest.mark.long
+
 ROOT = Path(__file__).resolve().parent.parent
 
 
@@ -30,7 +32,6 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.long
 def test_every_page_is_there_and_fetches_nothing(site: Path) -> None:
     docs = ROOT / "docs"
     for page in [*docs.rglob("*.md"), *docs.rglob("*.ipynb")]:

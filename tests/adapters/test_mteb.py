@@ -53,6 +53,7 @@ def ranked(collection: Collection) -> dict[str, list[tuple[str, float]]]:
     }
 
 
+@pytest.mark.long
 def test_figures_are_those_of_our_own_evaluation_on_every_tier(demo: Path) -> None:
     collection = load_collection(str(demo))
     run = ranked(collection)

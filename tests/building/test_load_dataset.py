@@ -94,6 +94,7 @@ def test_labels_only_loads_without_the_text_columns(three: list[dict[str, Any]])
     assert "text" not in loaded["replies"]["test"]["rows"][0]
 
 
+@pytest.mark.long
 def test_a_rebuilt_folder_is_loaded_afresh(tmp_path: Path) -> None:
     recipe = str(small.write_small(tmp_path / "upstream"))
     build(recipe, tmp_path / "out")

@@ -68,6 +68,7 @@ def beir_folder(folder: Path, *, documents: int = 40, queries: int = 12) -> Path
     return folder
 
 
+@pytest.mark.long
 def test_all_twelve_systems_run_end_to_end_and_a_second_run_asks_nothing(
     run_cli: RunCli, demo: Path, tiny_suite: Path, tmp_path: Path
 ) -> None:
@@ -226,6 +227,7 @@ def test_all_systems_may_fail_and_the_result_is_written(run_cli: RunCli, demo: P
     assert "gpt-4o (failed)" in (tmp_path / "report" / "report.md").read_text()
 
 
+@pytest.mark.long
 def test_a_killed_run_resumes_and_repeats_no_finished_request(demo: Path, tmp_path: Path) -> None:
     log = tmp_path / "requests"
     root = Path(__file__).parents[2]

@@ -104,6 +104,7 @@ def test_a_new_checkpoint_under_the_same_name_is_asked_with_fresh_and_reported_w
     assert (values(), len(server.requests)) == ([5] * 12, 36)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("options", [["--fresh"], []])
 def test_a_fresh_run_that_is_killed_goes_on_and_mixes_nothing(
     endpoint: tuple[Server, Endpoint], options: list[str]

@@ -24,6 +24,8 @@ from fcconan.models.answers.store import AnswerStore
 from tests.cli.judging import slowly, texts_of
 from tests.models.server import Body, Server, use_key
 
+pytestmark = pytest.mark.long
+
 REPLIES = 40
 REQUESTS = REPLIES * 4  # the aspects of cseval
 KILLS = 10
@@ -102,7 +104,6 @@ def undisturbed(demo: Path, tmp_path_factory: pytest.TempPathFactory) -> bytes:
     return (folder / "ratings.parquet").read_bytes()
 
 
-@pytest.mark.long
 def test_killed_ten_times_it_asks_nothing_again_that_was_answered(
     demo: Path, undisturbed: bytes, tmp_path: Path
 ) -> None:

@@ -178,6 +178,7 @@ def test_adapters_load_in_a_fresh_process(tuned: Path, elsewhere: tuple[float, P
     assert elsewhere[0] == pytest.approx(kept, rel=1e-5)
 
 
+@pytest.mark.long
 def test_a_killed_training_ends_with_the_same_loss(
     tiny: Path, demo: Path, tuned: Path, elsewhere: tuple[float, Path]
 ) -> None:

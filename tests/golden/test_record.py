@@ -18,13 +18,15 @@ from tests.golden.workplace import Workplace
 
 pytestmark = pytest.mark.slow
 
+LONG = ("demo-bench",)
+
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Workplace:
     return Workplace(tmp_path_factory.mktemp("golden"))
 
 
-@pytest.mark.parametrize("part", DEMO)
+@pytest.mark.parametrize("part", [pytest.param(part, marks=pytest.mark.long if part in LONG else ()) for part in DEMO])
 def test_the_demo_gives_what_is_recorded(part: str, place: Workplace) -> None:
     found = record.compared(part, compute(part, place))
     assert found == [], "a bug, or a line in CHANGELOG.md and `make golden-update`"

@@ -340,6 +340,7 @@ def start(journal: Path, server: Server, number: int) -> subprocess.Popen[str]:
     return subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT, env=dict(os.environ))
 
 
+@pytest.mark.long
 def test_after_kill_9_a_run_repeats_no_finished_request(tmp_path: Path) -> None:
     journal = tmp_path / "journal.jsonl"
     with Server(always(Action(delay=0.05))) as server:
@@ -363,6 +364,7 @@ def test_after_kill_9_a_run_repeats_no_finished_request(tmp_path: Path) -> None:
         assert 40 <= sent.total() <= 42
 
 
+@pytest.mark.long
 def test_two_processes_on_one_journal_both_get_every_answer(tmp_path: Path) -> None:
     journal = tmp_path / "journal.jsonl"
     with Server(always(Action(delay=0.01))) as server:
@@ -758,7 +760,8 @@ from pathlib import Path
 from fcconan.models import ChatRequest, Client, EndpointModel, Sampling
 client = Client(journal=Path(sys.argv[2]), base_url=sys.argv[1], concurrency=2)
 content = [json.dumps({"catalogue": [{"id": "c1", "text": "x"}], "wanted": 1, "message": str(n)}) for n in range(30)]
-replies = EndpointModel(client, "m").replies(ChatRequest([{"role": "user", "content": each}], Sampling()) for each in content)
+requests = (ChatRequest([{"role": "user", "content": each}], Sampling()) for each in content)
+replies = EndpointModel(client, "m").replies(requests)
 print(next(replies).text)
 import builtins
 builtins.still_open = [replies]

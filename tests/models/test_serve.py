@@ -19,6 +19,8 @@ from tests.cli.judging import fcconan
 from tests.models.serve import transformers_serve
 from tests.models.tiny_chat import TEXTS, model_that_says, tiny_chat
 
+pytestmark = pytest.mark.long
+
 PATH = "/chat/completions"
 # Every answer is one to whatever is asked: a grade, a choice, and two steps.
 SAYS = [f"1. relevance: {grade}\n2. better: {better}" for grade, better in zip((1, 5, 2, 4, 3), "abaab", strict=True)]
@@ -172,7 +174,6 @@ def test_rate_reads_its_grades_which_are_those_of_the_model_without_a_server(
     assert [row["value"] for row in own] == [row["value"] for row in served]
 
 
-@pytest.mark.long
 def test_compare_reads_its_choices(model: Path, server: tuple[str, Path], replies: Path) -> None:
     address, log = server
     before = requests_in(log)
@@ -187,7 +188,6 @@ def test_compare_reads_its_choices(model: Path, server: tuple[str, Path], replie
     assert [row["verdict"] for row in own] == [row["verdict"] for row in served]
 
 
-@pytest.mark.long
 def test_calibrate_returns_steps_that_it_drafted(
     model: Path, server: tuple[str, Path], demo: Path, replies: Path
 ) -> None:

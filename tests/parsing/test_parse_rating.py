@@ -592,6 +592,7 @@ def test_a_whole_number_is_read_if_and_only_if_it_is_on_the_scale(scale: tuple[i
     assert parse_rating(f"Sense: {number}", scale=scale, key="sense") == expected
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "unit",
     [

@@ -83,6 +83,7 @@ def loaded(server: Hub, built: Path, _no_downloads: Path, tmp_path_factory: pyte
     return result
 
 
+@pytest.mark.long
 def test_a_tag_loads_the_older_content(loaded: dict[str, Any]) -> None:
     row = {"reply_id": "re-0", "rater": "judge", "aspect": "tone", "value": 1.0}
     assert loaded["then"] == [row, row | {"reply_id": "re-1", "value": 2.0}]

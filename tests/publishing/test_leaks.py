@@ -49,7 +49,7 @@ def all_attempts(sources: Path, tmp_path_factory: pytest.TempPathFactory) -> lis
     return attempts(tmp_path_factory.mktemp("attempts"), texts, about=sources / "demo", labels=sources / "labels")
 
 
-@pytest.mark.parametrize("every", [12, pytest.param(1, marks=pytest.mark.long)])
+@pytest.mark.parametrize("every", [36, pytest.param(1, marks=pytest.mark.long)])
 def test_no_attempt_leaks_a_text(all_attempts: list[Attempt], server: Hub, every: int) -> None:
     """Each attempt is refused with one line that does not quote the text, or uploads no copy of the text."""
     assert len({attempt.name for attempt in all_attempts}) == len(all_attempts) > 1_400

@@ -33,6 +33,7 @@ def retrieval(browser: Browser, site: Path) -> Iterator[Page]:
         yield page
 
 
+@pytest.mark.long
 def test_every_page_is_accessible_in_both_themes_and_fits_a_telephone(browser: Browser, site: Path) -> None:
     for theme in ("light", "dark"):
         with visit(browser, site / "index.html", theme=theme) as page:

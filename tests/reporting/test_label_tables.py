@@ -315,6 +315,7 @@ def test_hollow_dots_are_published_figures_or_references() -> None:
     assert hollow_note([reference, printed]) == "; hollow dots are published values or ignore the message"
 
 
+@pytest.mark.long
 @needs_chromium
 def test_the_page_is_accessible_in_both_themes_and_fits_a_telephone(browser: Browser, tmp_path: Path) -> None:
     path, *_ = write_report(tmp_path / "report", labelled_result(), labelled_details())

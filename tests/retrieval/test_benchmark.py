@@ -375,6 +375,7 @@ def test_distances_in_place_of_scores_are_noted(collection: Collection) -> None:
     ]
 
 
+@pytest.mark.long
 def test_no_system_and_no_tuning_reads_an_evaluation_label(demo: Path, tmp_path: Path) -> None:
     """Runs are the same when every label is another, and no file of labels is opened before scoring."""
     flipped = tmp_path / "flipped"

@@ -52,6 +52,7 @@ def test_no_counter_narrative_of_people_is_a_refusal(mirror: Path) -> None:
     assert [text for text in texts if find_refusal(text) is not None] == []
 
 
+@pytest.mark.long
 def test_the_refusals_are_those_that_one_crude_pattern_finds(judged: tuple[list[Row], list[Row]]) -> None:
     replies, _ = judged
     found = [row for row in replies if is_refusal(row["text"])]
@@ -59,6 +60,7 @@ def test_the_refusals_are_those_that_one_crude_pattern_finds(judged: tuple[list[
     assert [row["reply_id"] for row in replies if CRUDE.match(row["text"])] == [row["reply_id"] for row in found]
 
 
+@pytest.mark.long
 def test_judgelm_prefers_refusals_and_people_do_not(judged: tuple[list[Row], list[Row]]) -> None:
     replies, comparisons = judged
     rows = audit_judge(comparisons=comparisons, replies=replies, resamples=1000)["rows"]

@@ -82,6 +82,7 @@ def test_a_direct_parse_reads_the_released_outputs(outputs: dict[Key, str], file
     assert Counter(number for number, each in both if each.value is None) == {-1.0: 23, 1.0: 5}
 
 
+@pytest.mark.long
 def test_an_endpoint_that_says_them_gives_the_same_ratings_at_any_concurrency(
     outputs: dict[Key, str], file: Path, run_cli: RunCli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -19,7 +19,7 @@ from tests.upstream.conftest import Release
 pytestmark = [pytest.mark.upstream, pytest.mark.slow]
 
 RECIPES = [name for name in recipe_names() if name != "demo"]
-QUICK = ("fc-conan", "kn-conan")
+QUICK = ("kn-conan",)
 LARGEST = ("cn-ranking", "cseval")
 RELEASES = [pytest.param(name, marks=pytest.mark.long if name in LARGEST else ()) for name in RECIPES]
 VARIANTS = [pytest.param(name, None, id=name, marks=() if name in QUICK else pytest.mark.long) for name in RECIPES]

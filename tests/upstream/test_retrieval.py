@@ -35,6 +35,7 @@ def result_in(folder: Path) -> dict[str, Any]:
     return result
 
 
+@pytest.mark.long
 def test_table_4_from_the_command_line(table_4_run: Path) -> None:
     paper = result_in(table_4_run)
     assert paper["dataset"]["n_corpus"] == 100
