@@ -76,7 +76,7 @@ from datasets import load_dataset
 
 from fcconan.annotation.campaigns import LABEL, Campaign
 from fcconan.annotation.dawid_skene import posterior_labels
-from fcconan.annotation.votes import votes_of
+from fcconan.annotation.votes import current_votes
 
 work = Path(sys.argv[1])
 truth = {row["unit_id"]: row["value"] for row in map(json.loads, (work / "main" / "truth.jsonl").open())}
@@ -85,7 +85,7 @@ for tier in ("diamond", "gold", "silver", "bronze"):
     wrong = sum(row["label"] != truth[row["pair_id"]] for row in rows)
     print(f"{tier}: {len(rows)} pairs, {wrong / len(rows):.4f} of the labels are wrong")
 campaign = Campaign(work / "campaign")
-votes = votes_of(campaign)[LABEL]
+votes = current_votes(campaign)[LABEL]
 found = posterior_labels(votes, ["not_appropriate", "appropriate"])
 decided = {unit: each.label for unit, each in campaign.decisions().items() if each.label}
 several = [unit for unit in decided if len(votes[unit]) > 1]

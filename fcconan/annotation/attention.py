@@ -134,7 +134,7 @@ def check_families(rows: Sequence[Row], permutations: int) -> list[Family]:
     """Returns the family of the drift tests; an empty list if there are no rows.
 
     Args:
-        rows: Result of `checks`.
+        rows: Result of `attention_checks`.
         permutations: Number of permutations of a test.
     """
     n_tests = sum(row["p"] is not None for row in rows)

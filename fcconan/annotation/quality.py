@@ -32,7 +32,7 @@ def reliability_data(campaign: Campaign, votes: Votes) -> list[ReliabilityData]:
 
     Args:
         campaign: The campaign.
-        votes: Result of `votes_of`.
+        votes: Result of `current_votes`.
     """
     units = campaign.units()
     tables = []
@@ -77,7 +77,7 @@ def agreement_rows(
 
     Args:
         campaign: The campaign.
-        votes: Result of `votes_of`.
+        votes: Result of `current_votes`.
         resamples: Number of bootstrap resamples of the HS (or items) with all their units.
         seed: Seed of the bootstrap.
         confidence: Confidence level of the intervals.
@@ -178,7 +178,7 @@ def disputed_units(campaign: Campaign, votes: Votes) -> list[Row]:
 
     Args:
         campaign: The campaign.
-        votes: Result of `votes_of`.
+        votes: Result of `current_votes`.
 
     Returns:
         Rows with `unit_id`, `aspect`, `disagreement`, `n` and `values` by rater.

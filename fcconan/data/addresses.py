@@ -197,7 +197,7 @@ def without_secrets(text: str, secrets: Iterable[str] = ()) -> str:
 
     Args:
         text: Any text, such as the message of a library's error.
-        secrets: Keys, tokens and passwords, which are masked in each form that `masked` knows.
+        secrets: Keys, tokens and passwords, which are masked in each form that `mask_secrets` knows.
     """
     if "//" in text or "@" in text or "=" in text:
         text = _SECRET_PARAMETER.sub(rf"\1{MASK}", _USER.sub(r"\1", text))
