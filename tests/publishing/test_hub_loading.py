@@ -11,7 +11,7 @@ import pytest
 from tests import small
 from tests.publishing.hub import OWNER, READER, Hub, connect, environment, publish
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.long
 
 # One process for all: `datasets` takes seconds to import and reads the Hub's address once.
 LOAD = """
@@ -83,7 +83,6 @@ def loaded(server: Hub, built: Path, _no_downloads: Path, tmp_path_factory: pyte
     return result
 
 
-@pytest.mark.long
 def test_a_tag_loads_the_older_content(loaded: dict[str, Any]) -> None:
     row = {"reply_id": "re-0", "rater": "judge", "aspect": "tone", "value": 1.0}
     assert loaded["then"] == [row, row | {"reply_id": "re-1", "value": 2.0}]

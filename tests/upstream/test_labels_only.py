@@ -20,7 +20,7 @@ pytestmark = [pytest.mark.upstream, pytest.mark.slow]
 
 RECIPES = [name for name in recipe_names() if name != "demo"]
 QUICK = ("kn-conan",)
-LARGEST = ("cn-ranking", "cseval")
+LARGEST = ("cn-ranking", "conan", "cseval")
 RELEASES = [pytest.param(name, marks=pytest.mark.long if name in LARGEST else ()) for name in RECIPES]
 VARIANTS = [pytest.param(name, None, id=name, marks=() if name in QUICK else pytest.mark.long) for name in RECIPES]
 VARIANTS.append(pytest.param("fc-conan", "strict", id="fc-conan-strict", marks=pytest.mark.long))
