@@ -339,7 +339,7 @@ def _finding(result: Row, means: Sequence[tuple[str, str]]) -> str:
     said = f"{first} agrees best with people, with a mean correlation of {best}; {second} has {next_best}"
     tests = [row for row in result["tests"] if {row["a"], row["b"]} == {first, second}]
     if not tests:
-        return f"{said}: this was not tested."
+        return f"{said}. The difference was not tested."
     found = sum(row["p_corrected"] is not None and row["p_corrected"] < SIGNIFICANT for row in tests)
     return f"{said}. The difference is significant in {found} of {count_noun(len(tests), 'corrected test')}."
 
@@ -348,7 +348,10 @@ def _curve(result: Row) -> "Markup | None":
     from markupsafe import Markup
 
     svg = _curve_plot(result)
-    return Markup(themed(svg)) if svg else None
+    if not svg:
+        return None
+    start = '<figure><div class="plot scroll" tabindex="0" role="group" aria-label="Label curve">'
+    return Markup(f"{start}{themed(svg)}</div></figure>")
 
 
 def _curve_plot(result: Row) -> str:

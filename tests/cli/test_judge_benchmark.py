@@ -11,6 +11,7 @@ import pytest
 from fcconan.reporting.html_tables import View
 from fcconan.reporting.judge_benchmark import judge_page, judge_tables
 from fcconan.reporting.site.inputs import find_inputs
+from tests.browsing import accessibility_problems, launched, needs_chromium, visit
 from tests.cli.judging import fcconan
 from tests.judging.simulated_judgements import simulated
 
@@ -124,6 +125,17 @@ def test_the_report_has_the_same_values_in_all_its_forms(folder: Path, result: A
     ]
     same = json.loads((report / "results.json").read_text(encoding="utf-8"))
     assert same == {key: value for key, value in result.items() if key != "printed"}
+
+
+@pytest.mark.long
+@needs_chromium
+def test_the_page_is_accessible_and_fits_a_telephone(folder: Path, result: Any) -> None:
+    with launched() as browser:
+        for theme in ("light", "dark"):
+            with visit(browser, folder / "report" / "report.html", theme=theme) as page:
+                assert accessibility_problems(page) == [], theme
+                page.set_viewport_size({"width": 390, "height": 800})
+                assert page.evaluate("document.documentElement.scrollWidth") == 390
 
 
 def test_raters_of_few_rows_are_set_apart(result: Any) -> None:
