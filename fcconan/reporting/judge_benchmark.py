@@ -350,8 +350,8 @@ def _curve(result: Row) -> "Markup | None":
     svg = _curve_plot(result)
     if not svg:
         return None
-    start = '<figure><div class="plot scroll" tabindex="0" role="group" aria-label="Label curve">'
-    return Markup(f"{start}{themed(svg)}</div></figure>")
+    start = '<div class="plot scroll" tabindex="0" role="group" aria-label="Label curve">'
+    return Markup(f"{start}{themed(svg)}</div>")
 
 
 def _curve_plot(result: Row) -> str:
