@@ -287,13 +287,13 @@ def test_a_model_with_peoples_ratings_after_the_rounds_is_noted(
             row["a_relevance"] = row["relevance"]
 
     expected = (
-        "Ratings of relevance by people (`annotators`) and by `judge-a` are equal in all 2 replies of `test` after the "
-        "first 4, and in 1 of these. They are not independent: report the first 4 replies apart."
+        "Ratings of relevance by people (`annotators`) and by `judge-a` are equal for all 2 replies of `test` after "
+        "the first 4, but only for 1 of the first 4. The last 2 are not independent: report the first 4 separately."
     )
     assert expected not in _build(tmp_path, copied).notes  # two replies may be equal by chance
     monkeypatch.setattr(ratings, "FEWEST_EQUAL", 2)
     assert expected in _build(tmp_path, copied).notes
-    assert not [note for note in _build(tmp_path).notes if "are equal in all" in note]
+    assert not [note for note in _build(tmp_path).notes if "are equal for all" in note]
 
 
 def test_the_same_reply_is_one_id_in_every_split_and_says_where_else_it_is(tmp_path: Path) -> None:

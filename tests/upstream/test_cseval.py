@@ -508,8 +508,9 @@ def test_overlaps_are_reported(folder: Path, upstream: Path) -> None:
 
 
 EQUAL = (
-    "Ratings of relevance by people (`annotators`) and by `gpt-4` are equal in all 401 replies of `test` after the "
-    "first 1500, and in 282 of these. They are not independent: report the first 1500 replies apart."
+    "Ratings of relevance by people (`annotators`) and by `gpt-4` are equal for all 401 replies of `test` after the "
+    "first 1500, but only for 282 of the first 1500. The last 401 are not independent: report the first 1500 "
+    "separately."
 )
 
 
@@ -517,9 +518,9 @@ def test_equal_ratings_of_gpt_4_and_people_are_noted_on_card_and_by_correlate(fo
     def notes(*raters: str) -> list[str]:
         options = CorrelateOptions(split="test", rater=raters, level=("pooled",), resamples=0)
         found: list[str] = correlate(folder, options).data["notes"]
-        return [note for note in found if "are equal in all" in note]
+        return [note for note in found if "are equal for all" in note]
 
-    assert [note for note in _manifest(folder)["notes"] if "are equal in all" in note] == [EQUAL]
+    assert [note for note in _manifest(folder)["notes"] if "are equal for all" in note] == [EQUAL]
     assert EQUAL in (folder / "README.md").read_text(encoding="utf-8")
     assert notes() == notes("gpt-4", "unieval") == [EQUAL]
     assert notes("gpt-4-zs", "unieval") == []

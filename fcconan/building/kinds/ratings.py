@@ -170,9 +170,10 @@ class _Builder:
             equal = {reply for reply, value in own.items() if people.get(reply) == value}
             if len(later) >= FEWEST_EQUAL and later <= equal:
                 self.built.notes.append(
-                    f"Ratings of {aspect} by people (`{PEOPLE}`) and by `{model}` are equal in all {len(later)} "
-                    f"replies of `test` after the first {n_in_rounds}, and in {len(equal - later)} of these. They are "
-                    f"not independent: report the first {n_in_rounds} replies apart."
+                    f"Ratings of {aspect} by people (`{PEOPLE}`) and by `{model}` are equal for all {len(later)} "
+                    f"replies of `test` after the first {n_in_rounds}, but only for {len(equal - later)} of the first "
+                    f"{n_in_rounds}. The last {len(later)} are not independent: report the first {n_in_rounds} "
+                    "separately."
                 )
 
     def _reply(self, record: SourceRow, text: str, *, unnamed: str = "") -> Row:
