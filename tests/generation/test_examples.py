@@ -43,8 +43,8 @@ def made(message: str, reply: str, code: str = "") -> Pair:
 
 
 def item(message: str, *references: str, code: str = "") -> Item:
-    kin = message_leakage_keys(message, references, codes=[code] if code else [])
-    return Item(f"it-{message}", ids.make_hs_id(message), message, references, leakage_keys=kin)
+    keys = message_leakage_keys(message, references, codes=[code] if code else [])
+    return Item(f"it-{message}", ids.make_hs_id(message), message, references, leakage_keys=keys)
 
 
 PAIRS = [

@@ -55,8 +55,8 @@ def test_all_items_are_ranked_at_once_and_deep_enough() -> None:
     catalogue = RetrievedCandidates(TrainingPool(PAIRS), system, k=2)
     asked = [item(OMBREY, code="1"), item(TESSOK, code="2"), item("The Dravene sing", code="9")]
     catalogue.prepare(asked)
-    # Four distinct CNs. The Ombrey's kin are their two CNs and, with these, the third pair of the Tessok: two CNs. The
-    # Tessok's are two as well. So the depth is two and two.
+    # Four distinct CNs. Excluded for the Ombrey are their two CNs and, with these, the third pair of the Tessok: two
+    # CNs. For the Tessok they are two as well. So the depth is two and two.
     queries, corpus, depth = system.asked[0]
     assert list(queries.values()) == [OMBREY, TESSOK, "The Dravene sing"]
     assert corpus == [PAIRS[place].counter_narrative for place in (0, 1, 2, 4)]
@@ -137,8 +137,8 @@ def test_systems_of_the_suite(name: str) -> None:
         assert catalogue.configuration["catalogue"] == 4
         assert not {"fit_on", "training_pairs"} & catalogue.configuration["system"].keys()
     assert found[0] == found[1]
-    kin = {ids.make_cn_id(PAIRS[place].counter_narrative) for place in (0, 1)}
-    assert not kin & {each.cn_id for each in found[0][0]}
+    excluded = {ids.make_cn_id(PAIRS[place].counter_narrative) for place in (0, 1)}
+    assert not excluded & {each.cn_id for each in found[0][0]}
     if name != "random":
         assert [each.counter_narrative for each in found[0][1]] == ["Everybody eats their bread"]
 

@@ -54,10 +54,10 @@ def test_own_kin_is_left_out_and_nothing_else(tmp_path: Path) -> None:
     file = write_lines(tmp_path / "pairs.jsonl", rows)
     pool, items = load_pool(file), load_items(file)
     assert not pool.judged
-    kin = {item.hate_speech: pool.excluded_pairs(item) for item in items}
-    assert kin[OMBREY] == kin[items[1].hate_speech] == kin[items[2].hate_speech] == {0, 1, 2}
-    assert kin[TESSOK] == {3, 5}
-    assert kin[DRAVENE] == {3, 4, 5}
+    excluded = {item.hate_speech: pool.excluded_pairs(item) for item in items}
+    assert excluded[OMBREY] == excluded[items[1].hate_speech] == excluded[items[2].hate_speech] == {0, 1, 2}
+    assert excluded[TESSOK] == {3, 5}
+    assert excluded[DRAVENE] == {3, 4, 5}
     assert pool.groups == (0, 0, 0, 1, 2, 2)
     assert pool.configuration["config"] is None
 

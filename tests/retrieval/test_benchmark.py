@@ -412,9 +412,9 @@ def test_training_pairs_that_were_left_out_are_told(collection: Collection) -> N
     assert (whole["dataset"]["training_pairs"], whole["dataset"]["training_pairs_left_out"]) == (44, 0)
     query = next(iter(collection.queries.values()))
     pair = TrainingPair(query.upper(), "The abacus says no such thing.")
-    kin = replace(collection, train=(*collection.train, pair))
-    assert run(kin, BM25())[0]["signature"] == whole["signature"]
-    result, _ = run(kin.without_leakage(), BM25())
+    leaking = replace(collection, train=(*collection.train, pair))
+    assert run(leaking, BM25())[0]["signature"] == whole["signature"]
+    result, _ = run(leaking.without_leakage(), BM25())
     assert (result["dataset"]["training_pairs"], result["dataset"]["training_pairs_left_out"]) == (44, 1)
     assert result["notes"][1:] == [
         "1 of 45 training pairs were left out: their HS equals or paraphrases an evaluated HS, or their CN answers "

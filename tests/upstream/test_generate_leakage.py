@@ -1,6 +1,6 @@
 """Nothing that is shown for a message of CONAN is that message, a paraphrase or translation of it, or a CN of these.
 
-What is kin is read here from upstream's own ids, by a parser of its own.
+Leakage groups are read here from upstream's own ids, by a parser of its own.
 """
 
 import re
@@ -48,7 +48,7 @@ class Upstream:
         return set().union(*(self.texts[each] for each in codes)), set().union(*(self.replies[each] for each in codes))
 
     def leaks(self, items: Iterable[Item], source: ExampleSource) -> tuple[int, int, int]:
-        """Returns how many items are shown kin as a message, how many as a CN, and the fewest pairs shown for one."""
+        """Returns the numbers of items with a leaking message and a leaking CN, and the fewest pairs shown for one."""
         messages = replies = 0
         fewest = K
         for item in items:
@@ -99,8 +99,8 @@ def test_fc_conan(release: Release, upstream: Upstream, training: str, config: s
     assert len(items) == 45
     pool = load_pool(release(training), config=config)
     assert upstream.leaks(items, Examples(pool, k=K, encoder="tfidf")) == (0, 0, K)
-    kin = [pool.excluded_pairs(item) for item in items]
-    assert min(map(len, kin)) > 0
+    excluded = [pool.excluded_pairs(item) for item in items]
+    assert min(map(len, excluded)) > 0
     forbidden = [upstream.forbidden(item.hate_speech) for item in items]
     messages, replies = (set[str]().union(*each) for each in zip(*forbidden, strict=True))
     replies |= {_flat(text) for item in items for text in item.references}
@@ -109,7 +109,7 @@ def test_fc_conan(release: Release, upstream: Upstream, training: str, config: s
         for place, pair in enumerate(pool.pairs)
         if _flat(pair.hate_speech) in messages or _flat(pair.counter_narrative) in replies
     }
-    assert frozenset[int]().union(*kin) == expected
+    assert frozenset[int]().union(*excluded) == expected
     assert (len(pool.pairs), len(expected)) == {"fc-conan": (3029, 728), "conan": (3864, 1473)}[training]
 
 
@@ -184,7 +184,7 @@ def test_mt_conan(release: Release) -> None:
 
 @pytest.mark.long
 def test_no_twin_is_shown(release: Release) -> None:
-    """Without near copies as kin, one item in 20 sees a text of which 95 of 100 characters are its own."""
+    """Without near copies in leakage groups, one item in 20 sees a text of which 95 of 100 characters are its own."""
     items = load_items(release("mt-conan"))[::6]
     pool = load_pool(release("mt-conan"))
     candidates = RetrievedCandidates(pool, "tfidf", k=3)
@@ -195,10 +195,10 @@ def test_no_twin_is_shown(release: Release) -> None:
         assert sum(each >= 0.9 for each in likeness) <= len(items) / 100
     evaluation = load_items(release("multi-aspect"))
     examples = load_training_pairs(release("mt-conan")).pairs
-    kin = find_evaluation_pairs(examples, evaluation)
-    kept = {each.hate_speech for place, each in enumerate(examples) if place not in kin}
+    leaking = find_evaluation_pairs(examples, evaluation)
+    kept = {each.hate_speech for place, each in enumerate(examples) if place not in leaking}
     messages = sorted({item.hate_speech for item in evaluation})[::8]
-    assert len(kin) == 847
+    assert len(leaking) == 847
     assert max(_likeness(ours, theirs) for ours in messages for theirs in kept) < 0.95
 
 
