@@ -77,7 +77,7 @@ schema: $(VENV)/.base
 	$(BIN)/python -m fcconan.building.recipe_schema > builders/recipe.schema.json
 	$(BIN)/python -m fcconan.retrieval.suite_schema > benchmarks/suite.schema.json
 	$(BIN)/python -m fcconan.building.columns_page > docs/columns.md
-	$(BIN)/python -m fcconan.cli.reference > docs/options.md
+	$(BIN)/python -m fcconan.oldcli.reference > docs/options.md
 
 $(VENV)/bin/python:
 	$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer is needed, this is " + sys.version.split()[0]) if sys.version_info < (3, 11) else None'

@@ -45,7 +45,7 @@ def note(frame, event, argument):
     if event == "call" and is_function and code.co_filename.startswith(package):
         seen.add(Path(code.co_filename).relative_to(package).as_posix())
 
-from fcconan.cli import app
+from fcconan.oldcli import app
 
 sys.setprofile(note)
 try:

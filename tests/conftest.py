@@ -149,7 +149,7 @@ def run_here(*arguments: object, **environment: str) -> subprocess.CompletedProc
 
     With `COLUMNS`, the standard output behaves as a terminal of that width.
     """
-    from fcconan.cli import main
+    from fcconan.oldcli import main
 
     command = ["fcconan", *map(str, arguments)]
     out = _Terminal if "COLUMNS" in environment else io.TextIOWrapper

@@ -149,7 +149,7 @@ class Process:
             os.dup2(output, 2)
             sys.argv = ["fcconan", *line.split()]
             try:
-                importlib.import_module("fcconan.cli").main()
+                importlib.import_module("fcconan.oldcli").main()
             except SystemExit as end:
                 status = end.code if isinstance(end.code, int) else 1
             sys.stdout.flush()

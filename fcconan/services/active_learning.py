@@ -22,7 +22,7 @@ class QueueOptions(CampaignSeed):
         metavar="FILE",
         role="read",
     )
-    queue_size: int = count_option("Units in the next queue.", 50, renamed=("--batch",))
+    queue_size: int = count_option("Units in the next queue.", 50)
     random_share: float = share_option(
         "Share of randomly drawn units; it adapts to the number of likely positives, up to one half.",
         0.2,
@@ -43,10 +43,8 @@ class QueueOptions(CampaignSeed):
         help="Encoder of features: tfidf, minilm, or a sentence-transformers model; default: that of `annotate new`.",
         metavar="NAME",
     )
-    allow_pending: bool = option(
-        False, help="Make a queue even if the last one has unanswered units.", renamed=("--while-open",)
-    )
-    status_only: bool = option(False, help="Print the state of the search and make no queue.", renamed=("--show",))
+    allow_pending: bool = option(False, help="Make a queue even if the last one has unanswered units.")
+    status_only: bool = option(False, help="Print the state of the search and make no queue.")
 
 
 @dataclass(frozen=True, repr=False)

@@ -28,24 +28,18 @@ NO_GRADES = "The task has grades, which are not adjudicated: the grades of each 
 class AdjudicateOptions(Rounds):
     """Options of `adjudicate`: the rule that turns votes into labels, and decisions of a person."""
 
-    allow_pending: bool = option(False, help="Also decide units with pending answers.", renamed=("--now",))
+    allow_pending: bool = option(False, help="Also decide units with pending answers.")
     aggregation: Literal["rule", "dawid-skene"] = option(
-        "rule", help="Aggregation of votes: the rule of the task, or Dawid and Skene's model.", renamed=("--method",)
+        "rule", help="Aggregation of votes: the rule of the task, or Dawid and Skene's model."
     )
-    min_probability: float = share_option(
-        "Smallest probability of a label under dawid-skene.", 0.5, rare=True, renamed=("--at-least",)
-    )
+    min_probability: float = share_option("Smallest probability of a label under dawid-skene.", 0.5, rare=True)
     export_conflicts: Path | None = file_option(
-        "Write disagreements to this CSV file for a person to decide.", role="write", renamed=("--export",)
+        "Write disagreements to this CSV file for a person to decide.", role="write"
     )
-    all_conflicts: bool = option(
-        False, help="Also export disagreements that the rule resolves.", rare=True, renamed=("--all",)
-    )
-    import_decisions: Path | None = file_option("Read decisions of a person from this CSV file.", renamed=("--import",))
-    decided_by: str | None = option(
-        None, help="Pseudonym of the person who decided.", metavar="NAME", renamed=("--by",)
-    )
-    allow_changes: bool = option(False, help="Accept decisions that replace earlier ones.", renamed=("--changes",))
+    all_conflicts: bool = option(False, help="Also export disagreements that the rule resolves.", rare=True)
+    import_decisions: Path | None = file_option("Read decisions of a person from this CSV file.")
+    decided_by: str | None = option(None, help="Pseudonym of the person who decided.", metavar="NAME")
+    allow_changes: bool = option(False, help="Accept decisions that replace earlier ones.")
 
 
 @dataclass(frozen=True, repr=False)
@@ -191,11 +185,8 @@ class ValidateOptions(RoundSize):
         {},
         help="Share of units that two validators judge, such as 2=0.1.",
         metavar="2=SHARE",
-        renamed=(("--twice", "2={}"),),
     )
-    extend: bool = option(
-        False, help="Add units with new or changed labels and those of validators who left.", renamed=("--again",)
-    )
+    extend: bool = option(False, help="Add units with new or changed labels and those of validators who left.")
     round: tuple[str, ...] = option(
         (),
         help="Rounds with the grades of replies, or a pattern such as 'queue-*'; default: main.",

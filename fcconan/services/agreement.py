@@ -56,7 +56,7 @@ class AgreeOptions(WideRowSelection, Bootstrap):
         None, help="Scale of whole grades where rows have none, such as 1,5.", rare=True, metavar="LOW,HIGH"
     )
     kind: Literal["ratings", "comparisons", "votes"] | None = option(
-        None, help="Kind of rows; default: the kind that the sources hold.", rare=True, renamed=("--rows",)
+        None, help="Kind of rows; default: the kind that the sources hold.", rare=True
     )
     pair_intervals: bool | None = option(
         None, help="Compute intervals for each pair of raters; default: for up to 10 raters.", rare=True

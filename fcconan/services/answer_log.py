@@ -22,15 +22,12 @@ class AnswerLogOptions(Configuration):
         help="File of the response cache; default: in the cache folder.",
         metavar="FILE",
         role="read",
-        renamed=("--journal",),
     )
     contains: str | None = option(
         None, help="Show only answers whose prompt or text contains this text.", metavar="TEXT"
     )
-    only_model: str | None = option(
-        None, help="Show and count answers of this model only.", metavar="NAME", renamed=("--model",)
-    )
-    last: int = option(5, help="Number of latest answers to show.", ge=1, renamed=("--limit",))
+    only_model: str | None = option(None, help="Show and count answers of this model only.", metavar="NAME")
+    last: int = option(5, help="Number of latest answers to show.", ge=1)
     merge: tuple[Path, ...] = option(
         (),
         help="Response caches of other machines to import first.",

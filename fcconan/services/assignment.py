@@ -37,14 +37,12 @@ class RosterOptions(Configuration):
         0,
         least=0,
         most=MOST_RATERS,
-        renamed=("--annotators",),
     )
     add_validators: int = count_option(
         "Add validator-1 to validator-N where they are missing.",
         0,
         least=0,
         most=MOST_RATERS,
-        renamed=("--validators",),
     )
 
 
@@ -116,21 +114,15 @@ class AssignOptions(RoundSize, GoldQuestions, EffortOptions):
         {},
         help="Share of units that this number of raters judge, such as 2=0.2.",
         metavar="RATERS=SHARE",
-        renamed=(("--twice", "2={}"), ("--thrice", "3={}")),
     )
     overlap_unit: Literal["block", "unit"] = option(
         "block",
         help="Units of the overlap: whole blocks, or single units of all blocks.",
         rare=True,
-        renamed=(("--scatter", "unit"),),
     )
     all_raters: bool = option(False, help="Assign all units of the round to all raters.")
-    exclude_round: tuple[str, ...] = option(
-        (), help="Round whose units are left out.", rare=True, metavar="NAME", renamed=("--without",)
-    )
-    gold_per_session: int = count_option(
-        "Gold questions in each session.", 0, least=0, rare=True, renamed=("--anchors-per-session",)
-    )
+    exclude_round: tuple[str, ...] = option((), help="Round whose units are left out.", rare=True, metavar="NAME")
+    gold_per_session: int = count_option("Gold questions in each session.", 0, least=0, rare=True)
     review: str | None = option(
         None, help="Round whose outlying or conflicting answers are judged again.", rare=True, metavar="NAME"
     )
@@ -139,19 +131,12 @@ class AssignOptions(RoundSize, GoldQuestions, EffortOptions):
         help="Largest distance of grades that are not reviewed; default: 2.",
         rare=True,
         metavar="GRADES",
-        renamed=("--more-than",),
         ge=0,
         le=MOST_GRADES,
     )
-    reassign: bool = option(
-        False, help="Assign open units of raters who left to other raters; nothing else changes.", renamed=("--again",)
-    )
-    reassign_skipped: bool = option(
-        False, help="Reassign also units that were skipped.", rare=True, renamed=("--skipped",)
-    )
-    rebalance: bool = option(
-        False, help="Reassign also open units of raters with more work than others.", rare=True, renamed=("--relieve",)
-    )
+    reassign: bool = option(False, help="Assign open units of raters who left to other raters; nothing else changes.")
+    reassign_skipped: bool = option(False, help="Reassign also units that were skipped.", rare=True)
+    rebalance: bool = option(False, help="Reassign also open units of raters with more work than others.", rare=True)
     qualify: bool = option(False, help="Decide by the qualification test which invited raters qualify.")
 
 

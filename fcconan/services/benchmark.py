@@ -73,7 +73,6 @@ class BenchOptions(Baseline, Endpoint):
         help="Write tables, plots, page and runs to this folder.",
         metavar="FOLDER",
         role="release",
-        renamed=("--report",),
     )
     seed: int = option(0, help="Seed of ties, bootstrap and tests.", ge=0, le=LARGEST_SEED)
     partition: tuple[str, ...] = option((), help="Score on this partition only.", rare=True, metavar="NAME")
@@ -84,7 +83,7 @@ class BenchOptions(Baseline, Endpoint):
         metavar="NAME=FILE",
         role="read",
     )
-    cutoff: int = option(10, help="Cutoff of metrics without one of their own.", rare=True, ge=1, renamed=("--k",))
+    cutoff: int = option(10, help="Cutoff of metrics without one of their own.", rare=True, ge=1)
     depth: int | None = option(
         None,
         help="Number of CNs that each system returns; default: 100, and 1000 under protocol cross-validated.",
@@ -138,13 +137,12 @@ class BenchOptions(Baseline, Endpoint):
         rare=True,
         metavar="FLOAT",
         gt=0,
-        renamed=("--plan",),
     )
     texts: bool = option(True, help="Include texts in report pages.", rare=True)
     cache_dir: Path | None = option(
-        None, help="Folder of cached runs; default: the cache folder.", rare=True, metavar="FOLDER", renamed=("--runs",)
+        None, help="Folder of cached runs; default: the cache folder.", rare=True, metavar="FOLDER"
     )
-    cache: bool = option(True, help="Read and write cached runs.", rare=True, renamed=("--reuse",))
+    cache: bool = option(True, help="Read and write cached runs.", rare=True)
     device: str | None = option(
         None, help="Device of local models, such as cpu or cuda.", group=LOCAL, rare=True, metavar="NAME"
     )

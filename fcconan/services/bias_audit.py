@@ -23,7 +23,6 @@ class AuditOptions(PartSelection, Bootstrap):
         {},
         help="Judge that uses the same model as a judged system.",
         metavar="RATER=SYSTEM",
-        renamed=("--own",),
     )
 
 

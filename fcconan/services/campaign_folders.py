@@ -53,7 +53,7 @@ class CampaignSeed(Configuration):
 class RoundSize(CampaignSeed):
     """How many units are drawn for a round, and how many of them make a session."""
 
-    sample_size: int | None = count_option("Number of units to draw; default: all.", renamed=("--sample",))
+    sample_size: int | None = count_option("Number of units to draw; default: all.")
     session_size: int | None = count_option("Largest number of units in a session; default: one session.")
 
 
@@ -75,7 +75,6 @@ class GoldQuestions(Configuration):
         0.0,
         help="Largest distance from the correct grade that counts as correct.",
         rare=True,
-        renamed=("--within",),
         ge=0,
         le=MOST_GRADES,
     )

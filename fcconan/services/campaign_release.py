@@ -19,7 +19,6 @@ class TierOptions(Rounds):
         None,
         help="Rule of the tiers of pairs; default: released.",
         metavar="released|strict|FILE.yaml",
-        renamed=("--rule",),
         complete=tier_rule_names,
         role="read",
     )

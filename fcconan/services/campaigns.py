@@ -72,23 +72,19 @@ class CampaignOptions(Seed, PartSelection):
         group=DRAWING,
         rare=True,
         metavar="COLUMN",
-        renamed=("--one-per",),
     )
     divisible_by: int = count_option(
         "Divisor of the number of pairs, such as the number of annotators.", 1, group=DRAWING, rare=True
     )
-    gold: Path | None = file_option(
-        "Gold questions to mix into the work: rows with the correct answer.", rare=True, renamed=("--anchors",)
-    )
+    gold: Path | None = file_option("Gold questions to mix into the work: rows with the correct answer.", rare=True)
     qualification: Path | None = file_option(
-        "Questions of the qualification test: rows with the correct answer.", rare=True, renamed=("--quiz",)
+        "Questions of the qualification test: rows with the correct answer.", rare=True
     )
     campaign_name: str | None = option(
         None,
         help="Name of the campaign in lower case; default: the folder's.",
         rare=True,
         metavar="NAME",
-        renamed=("--name",),
         pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$",
     )
 

@@ -37,8 +37,6 @@ class Option:
         metavar: The form of a value in the help, such as `NAME=COLUMN`.
         group: The section of the help; None for the first one.
         rare: Whether the help leaves it out. It is accepted and has a place in the reference.
-        renamed: Older spellings, which are accepted with a note. A pair is a spelling and a template of the new value;
-            without `{}` it is the value of an older switch.
         complete: Returns the values that the shell completes, for values that are not a closed list.
         role: How a file or folder that it names is used; see `Argument`.
     """
@@ -48,7 +46,6 @@ class Option:
     metavar: str | None = None
     group: str | None = None
     rare: bool = False
-    renamed: tuple[str | tuple[str, str], ...] = ()
     complete: Names | None = None
     role: Role | None = None
 
@@ -116,7 +113,6 @@ def option(
     metavar: str | None = None,
     group: str | None = None,
     rare: bool = False,
-    renamed: tuple[str | tuple[str, str], ...] = (),
     complete: Names | None = None,
     role: Role | None = None,
     **constraints: Any,
@@ -131,7 +127,6 @@ def option(
         metavar: See above.
         group: See above.
         rare: See above.
-        renamed: See above.
         complete: See above.
         role: See above.
         constraints: Those of `pydantic.Field`: `ge`, `gt`, `le`, `lt`, `min_length`, `pattern`. A number needs a lower
@@ -139,7 +134,7 @@ def option(
     """
     if constraints.keys() & {"ge", "gt"} and not constraints.keys() & {"le", "lt"}:
         constraints["le"] = LARGEST
-    how = Option(flag, short, metavar, group, rare, renamed, complete, role)
+    how = Option(flag, short, metavar, group, rare, complete, role)
     extra: Any = how
     return Field(default, description=help, json_schema_extra=extra, **constraints)
 

@@ -104,9 +104,7 @@ class CorrelateOptions(WideRowSelection, Bootstrap):
     """Options of `correlate`: raters, aspects, levels, coefficients and tests."""
 
     human: tuple[str, ...] = option((), help="Raters who represent people; default: all people.")
-    rater: tuple[str, ...] = option(
-        (), help="Models and metrics to correlate with people; default: all.", renamed=("--metric",)
-    )
+    rater: tuple[str, ...] = option((), help="Models and metrics to correlate with people; default: all.")
     aspect: tuple[str, ...] = option((), help="Aspects to correlate; default: all that people rated.")
     level: tuple[Literal["pooled", "per_item", "per_system", "system_means"], ...] = option(
         (), help="Levels of correlation (docs/scores.md); default: all."
@@ -122,11 +120,8 @@ class CorrelateOptions(WideRowSelection, Bootstrap):
         None,
         help="Add partial correlations given this property of replies.",
         rare=True,
-        renamed=(("--given-length", "length"),),
     )
-    error_metrics: bool = option(
-        False, help="Add mean absolute error and bias by system.", rare=True, renamed=("--errors",)
-    )
+    error_metrics: bool = option(False, help="Add mean absolute error and bias by system.", rare=True)
     ranks: str | None = option(
         None,
         help="Compute NDCG against people's ranks in this aspect instead of correlations.",

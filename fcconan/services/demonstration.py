@@ -33,14 +33,12 @@ class DemoOptions(Configuration):
         rare=True,
         metavar="FILE",
         role="write",
-        renamed=("--ratings",),
     )
     report_folder: Path | None = option(
         None,
         help="Write the report to this folder; default: demo-report next to the dataset.",
         metavar="FOLDER",
         role="release",
-        renamed=("--report",),
     )
 
 

@@ -38,11 +38,9 @@ _SETTINGS = {
 class FinetuneOptions(PartSelection):
     """How a model is fine-tuned; settings without a value are those of the preset."""
 
-    base_model: str = option(
-        help="Model from which training starts (folder or Hub name).", role="model", renamed=("--model",)
-    )
+    base_model: str = option(help="Model from which training starts (folder or Hub name).", role="model")
     model_revision: str | None = option(
-        None, help="Tag, branch or commit of the model on the Hub.", rare=True, metavar="NAME", renamed=("--revision",)
+        None, help="Tag, branch or commit of the model on the Hub.", rare=True, metavar="NAME"
     )
     preset: str = option(
         "pairwise-lora",
@@ -55,7 +53,6 @@ class FinetuneOptions(PartSelection):
         help="Prompt: a name of the catalogue or a prompt file.",
         metavar="NAME or FILE.yaml",
         role="read",
-        renamed=("--task",),
     )
     prompt_format: str | None = option(
         None,
@@ -63,10 +60,9 @@ class FinetuneOptions(PartSelection):
         rare=True,
         metavar="NAME or FILE.jinja",
         role="read",
-        renamed=("--format",),
     )
     tuning: Literal["lora", "qlora", "full"] | None = option(
-        None, help="Weights that are trained; qlora needs CUDA.", rare=True, renamed=("--method",)
+        None, help="Weights that are trained; qlora needs CUDA.", rare=True
     )
     learning_rate: tuple[Annotated[float, Gt(0), Lt(LARGEST_RATE)], ...] = option(
         (),
@@ -74,29 +70,22 @@ class FinetuneOptions(PartSelection):
         rare=True,
         metavar="FLOAT",
     )
-    max_epochs: int | None = option(
-        None, help="Largest number of epochs.", renamed=("--epochs",), ge=1, metavar="INTEGER"
-    )
+    max_epochs: int | None = option(None, help="Largest number of epochs.", ge=1, metavar="INTEGER")
     patience: int | None = option(
         None, help="Epochs without improvement after which training stops; 0 never stops early.", rare=True, ge=0
     )
-    train_batch_size: int | None = option(
-        None, help="Pairs in an optimiser step.", rare=True, renamed=("--batch-size",), ge=1
-    )
+    train_batch_size: int | None = option(None, help="Pairs in an optimiser step.", rare=True, ge=1)
     gradient_accumulation: int | None = option(
         None,
         help="Parts in which an optimiser step is computed to save memory.",
         rare=True,
-        renamed=("--accumulation",),
         ge=1,
     )
-    lora_rank: int | None = option(None, help="Rank of the LoRA matrices.", rare=True, renamed=("--rank",), ge=1)
-    lora_alpha: int | None = option(None, help="Scaling factor of LoRA.", rare=True, renamed=("--alpha",), ge=1)
-    lora_dropout: float | None = option(
-        None, help="Dropout before the LoRA matrices.", rare=True, renamed=("--dropout",), ge=0, lt=1
-    )
+    lora_rank: int | None = option(None, help="Rank of the LoRA matrices.", rare=True, ge=1)
+    lora_alpha: int | None = option(None, help="Scaling factor of LoRA.", rare=True, ge=1)
+    lora_dropout: float | None = option(None, help="Dropout before the LoRA matrices.", rare=True, ge=0, lt=1)
     lr_schedule: Literal["inverse_sqrt", "linear", "cosine", "constant", "constant_with_warmup"] | None = option(
-        None, help="Schedule of the learning rate.", rare=True, renamed=("--schedule",)
+        None, help="Schedule of the learning rate.", rare=True
     )
     warmup_steps: int | None = option(None, help="Steps in which the learning rate rises from 0.", rare=True, ge=0)
     max_length: int | None = option(

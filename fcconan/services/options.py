@@ -53,13 +53,11 @@ class RowSelection(Configuration, group=ROWS):
         {},
         help="Columns with another name in the files, such as text=reply.",
         metavar="NAME=COLUMN",
-        renamed=("--column",),
     )
     filter: dict[str, tuple[str, ...]] = option(
         {},
         help="Use only rows with this value; several values of a column are alternatives.",
         metavar="COLUMN=VALUE",
-        renamed=("--where",),
     )
 
     @field_validator("rename")
@@ -103,7 +101,6 @@ class WideRowSelection(RowSelection, group=ROWS):
         help="Column of a rater, for files with one column per rater.",
         rare=True,
         metavar="RATER[:ASPECT]=COLUMN",
-        renamed=("--value",),
     )
 
     @field_validator("wide_column")
@@ -159,20 +156,16 @@ class Endpoint(Calls, group=ENDPOINT):
         rare=True,
         metavar="FILE",
         role="write",
-        renamed=("--journal",),
     )
     requests_per_minute: float | None = option(
         None, help="Largest number of requests per minute.", rare=True, metavar="FLOAT", gt=0
     )
-    structured_output: bool = option(
-        True, help="Request structured output where the endpoint supports it.", rare=True, renamed=("--schema",)
-    )
+    structured_output: bool = option(True, help="Request structured output where the endpoint supports it.", rare=True)
     request_field: tuple[str, ...] = option(
         (),
         help="Field of every request, such as reasoning_effort=low; NAME= leaves it out.",
         rare=True,
         metavar="NAME=VALUE",
-        renamed=("--field",),
     )
     fresh: bool | None = option(
         None,

@@ -31,12 +31,8 @@ class PairScoreOptions(Calls, Parallel):
     scorer: str = option(
         help="Scorer of pairs: tfidf, minilm, an encoder, a retrieval system, module:factory, or judge.", metavar="NAME"
     )
-    keep_top: int | None = option(
-        None, help="Highest-scored CNs of each HS to keep; default: all.", metavar="N", renamed=("--top",), ge=1
-    )
-    min_score: float | None = option(
-        None, help="Smallest score of pairs to keep.", metavar="FLOAT", renamed=("--at-least",), ge=-LARGEST
-    )
+    keep_top: int | None = option(None, help="Highest-scored CNs of each HS to keep; default: all.", metavar="N", ge=1)
+    min_score: float | None = option(None, help="Smallest score of pairs to keep.", metavar="FLOAT", ge=-LARGEST)
     rows_per_shard: int | None = option(
         None, help="Pairs in a shard, rounded to whole HS.", rare=True, metavar="N", ge=1
     )
@@ -59,7 +55,6 @@ class PairScoreOptions(Calls, Parallel):
         None,
         help="Method of rating of a judge, as in `fcconan judge rate`; default: rubric.",
         rare=True,
-        renamed=("--strategy",),
     )
 
 

@@ -41,12 +41,8 @@ class CompareOptions(JudgeOptions, ComparisonPrompt):
     one_order: Literal["invalid", "take"] = option(
         "invalid", help="Verdict where one order has no readable answer.", rare=True
     )
-    pairs: int | None = option(
-        None, help="Number of comparisons to choose, spread over systems and items.", ge=1, renamed=("--budget",)
-    )
-    context_tokens: int | None = option(
-        None, help="Context length of the model.", rare=True, ge=1, renamed=("--context",)
-    )
+    pairs: int | None = option(None, help="Number of comparisons to choose, spread over systems and items.", ge=1)
+    context_tokens: int | None = option(None, help="Context length of the model.", rare=True, ge=1)
     overflow: Literal["shorten", "invalid"] = option(
         "shorten", help="Treatment of replies that exceed the context length.", rare=True
     )

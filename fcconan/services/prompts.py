@@ -48,7 +48,6 @@ class JudgeOptions(Decoding, PartSelection, Endpoint):
         help="Name of the rater in the written rows; default: the model and its unusual settings.",
         rare=True,
         metavar="NAME",
-        renamed=("--name",),
     )
 
 
@@ -71,9 +70,7 @@ class _OwnPrompt(Configuration):
 class RatingPrompt(_OwnPrompt):
     """How a judge is asked to rate a reply."""
 
-    rating_method: RatingMethod | None = option(
-        None, help="Method of rating; default: rubric.", group=PROMPT, renamed=("--strategy",)
-    )
+    rating_method: RatingMethod | None = option(None, help="Method of rating; default: rubric.", group=PROMPT)
     aspect: tuple[str, ...] = option((), help="Use only this aspect of the task.", group=PROMPT, metavar="NAME")
     steps: tuple[Path, ...] = option(
         (),
@@ -90,7 +87,6 @@ def _format_option(default: str | None) -> Any:
         default,
         help="Answer of the judge: choice (a, b or tie) or judgelm (two scores on the first line).",
         group=PROMPT,
-        renamed=("--protocol",),
     )
 
 
@@ -104,7 +100,6 @@ class ComparisonPrompt(_OwnPrompt):
         help="Include the reference of the item in the prompt (judgelm).",
         group=PROMPT,
         rare=True,
-        renamed=("--reference",),
     )
 
 

@@ -35,7 +35,6 @@ class LeaderboardOptions(WideRowSelection, Baseline, Bootstrap):
         help="Aspect of the primary tests; default: the unified score, or the first aspect of a rater.",
         rare=True,
         metavar="ASPECT",
-        renamed=("--primary",),
     )
     human: tuple[str, ...] = option((), help="Raters of --wide-column who are people.", rare=True)
     predicted_by: str | None = option(

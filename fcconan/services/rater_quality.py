@@ -27,18 +27,15 @@ MOST_LABELS = 101  # a scale with more grades has no signature of its own
 class RaterQualityOptions(CampaignSeed, Rounds, GoldQuestions):
     """Which answers are compared, and when a rater is marked."""
 
-    list_units: int = count_option("Number of units with most disagreement to list.", 10, least=0, renamed=("--units",))
+    list_units: int = count_option("Number of units with most disagreement to list.", 10, least=0)
     min_seconds: float | None = option(
         None,
         help="Time below which an answer is fast; default: from the answers of all raters.",
         rare=True,
         metavar="SECONDS",
-        renamed=("--too-fast",),
         gt=0,
     )
-    significance: float = option(
-        0.05, help="Corrected p-value below which a rater is marked.", rare=True, renamed=("--level",), gt=0, lt=1
-    )
+    significance: float = option(0.05, help="Corrected p-value below which a rater is marked.", rare=True, gt=0, lt=1)
     resamples: int = option(
         10_000,
         help="Resamples of the bootstrap and of significance tests; 0 gives no intervals.",

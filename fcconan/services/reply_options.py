@@ -61,7 +61,6 @@ class GenerateOptions(Background, Decoding, PartSelection, Endpoint):
         metavar="NAME or FILE.yaml",
         complete=names_by("fcconan.generation.prompt_names"),
         role="read",
-        renamed=("--task",),
     )
     prompt_format: str | None = option(
         None,
@@ -70,7 +69,6 @@ class GenerateOptions(Background, Decoding, PartSelection, Endpoint):
         metavar="NAME or FILE.jinja",
         complete=names_by("fcconan.models.format_names"),
         role="read",
-        renamed=("--format",),
     )
     decoding: str | None = option(
         None,
@@ -89,7 +87,7 @@ class GenerateOptions(Background, Decoding, PartSelection, Endpoint):
         None, help="Replies to sample for each message.", rare=True, ge=1, le=MOST_CANDIDATES
     )
     selection: Literal["first", "random", "judge"] | None = option(
-        None, help="Rule that selects one candidate for each message.", rare=True, renamed=("--pick",)
+        None, help="Rule that selects one candidate for each message.", rare=True
     )
     judge: str | None = option(
         None, help="Model that rates candidates, named as in --model.", rare=True, metavar="NAME", role="model"
@@ -117,11 +115,9 @@ class GenerateOptions(Background, Decoding, PartSelection, Endpoint):
         complete=names_by("fcconan.retrieval.system_names"),
         metavar="NAME",
     )
-    retrieved: int | None = option(
-        None, help="Retrieved CNs in the prompt; default: 3.", rare=True, renamed=("--top",), ge=1
-    )
+    retrieved: int | None = option(None, help="Retrieved CNs in the prompt; default: 3.", rare=True, ge=1)
     allow_own_cns: bool = option(
-        False, help="Retrieve also the CNs that people wrote for the message itself.", rare=True, renamed=("--own",)
+        False, help="Retrieve also the CNs that people wrote for the message itself.", rare=True
     )
     pool: str | None = option(
         None,
@@ -136,7 +132,6 @@ class GenerateOptions(Background, Decoding, PartSelection, Endpoint):
         rare=True,
         metavar=f"{FORM} or FILE",
         role="read",
-        renamed=("--from",),
     )
     system_name: str | None = option(
         None,

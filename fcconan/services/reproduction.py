@@ -24,7 +24,6 @@ class ReproduceOptions(Configuration):
 
     data_dir: Path | None = option(
         None,
-        renamed=("--data",),
         help="Folder of built datasets, which later runs use again; default: they are built for this run only.",
         metavar="FOLDER",
         role="folder",

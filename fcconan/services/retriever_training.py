@@ -18,18 +18,15 @@ class RetrieverTrainingOptions(Configuration):
         "minilm",
         help="Model from which training starts: minilm (packaged), a folder, or a name on the Hub.",
         metavar="MODEL",
-        renamed=("--model",),
     )
     epochs: int | None = option(None, help="Fixed number of epochs; default: chosen by cross-validation.", ge=0)
     max_epochs: int = option(2, help="Largest number of epochs.", ge=1)
-    train_batch_size: int = option(32, help="Pairs in an optimiser step.", rare=True, ge=2, renamed=("--batch-size",))
+    train_batch_size: int = option(32, help="Pairs in an optimiser step.", rare=True, ge=2)
     learning_rate: float = option(2e-5, help="Peak learning rate.", gt=0)
     hard_negatives: int = option(1, help="Hard negatives for each pair.", rare=True, ge=0)
     folds: int = option(3, help="Folds of the cross-validation.", rare=True, ge=2)
     seed: int = option(13, help="Seed of folds, batches and dropout.", ge=0, le=LARGEST_SEED)
-    keep_leakage: bool = option(
-        False, help="Keep training pairs whose HS paraphrases an evaluated HS.", rare=True, renamed=("--as-released",)
-    )
+    keep_leakage: bool = option(False, help="Keep training pairs whose HS paraphrases an evaluated HS.", rare=True)
     device: str | None = option(None, help="Device of local models, such as cpu or cuda.", metavar="NAME")
 
 

@@ -91,14 +91,12 @@ class ImportOptions(Configuration):
 
     round: str | None = option(None, help="Refuse files of other rounds.", metavar="NAME")
     user_map: Path | None = file_option(
-        "CSV of the columns user (in the tool) and rater (pseudonym); it is not stored.", renamed=("--raters",)
+        "CSV of the columns user (in the tool) and rater (pseudonym); it is not stored."
     )
     allow_changes: bool = option(
-        False, help="Accept answers that replace earlier ones; the earlier ones are preserved.", renamed=("--changes",)
+        False, help="Accept answers that replace earlier ones; the earlier ones are preserved."
     )
-    allow_withdrawn: bool = option(
-        False, help="Accept answers to units that were withdrawn.", rare=True, renamed=("--late",)
-    )
+    allow_withdrawn: bool = option(False, help="Accept answers to units that were withdrawn.", rare=True)
     dry_run: bool = option(False, help="Check the files; change nothing.")
 
 

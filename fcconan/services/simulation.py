@@ -41,13 +41,11 @@ class SimulateOptions(CampaignSeed, EffortOptions):
     )
     positive_rate: float | None = share_option("Share of appropriate pairs without --truth; default: 0.17.", rare=True)
     annotator_model: Path | None = file_option(
-        "YAML file with the simulated behaviour of raters: default, validators, raters.", renamed=("--annotators",)
+        "YAML file with the simulated behaviour of raters: default, validators, raters."
     )
     accuracy: float | None = share_option("Share of correct labels of simulated raters; default: 0.9.")
-    not_sure_rate: float | None = share_option(
-        "Share of not_sure answers of simulated raters.", rare=True, renamed=("--not-sure",)
-    )
-    skip_rate: float | None = share_option("Share of units that simulated raters skip.", rare=True, renamed=("--skip",))
+    not_sure_rate: float | None = share_option("Share of not_sure answers of simulated raters.", rare=True)
+    skip_rate: float | None = share_option("Share of units that simulated raters skip.", rare=True)
     noise: float | None = option(
         None,
         help="Standard deviation of simulated grades; default: 0.7.",
@@ -62,15 +60,12 @@ class SimulateOptions(CampaignSeed, EffortOptions):
         rare=True,
         metavar="LABEL=SHARE|ASPECT=SHIFT",
     )
-    estimate: bool = option(
-        False, help="Estimate cost, agreement, tiers and label errors instead of writing answers.", renamed=("--plan",)
-    )
+    estimate: bool = option(False, help="Estimate cost, agreement, tiers and label errors instead of writing answers.")
     team_size: tuple[Annotated[int, Field(ge=1, le=MOST_RATERS)], ...] = option(
         (),
         help="Size of a team to estimate; default: 3, 6 and 9.",
         group=ESTIMATE,
         metavar="N",
-        renamed=("--team",),
     )
     overlap_plan: tuple[str, ...] = option(
         (),
@@ -78,7 +73,6 @@ class SimulateOptions(CampaignSeed, EffortOptions):
         group=ESTIMATE,
         rare=True,
         metavar="2=SHARE[,3=SHARE]",
-        renamed=("--overlap",),
     )
     repetitions: int | None = count_option(
         "Simulated campaigns of each kind; default: 100.", most=MOST_REPETITIONS, group=ESTIMATE, rare=True
@@ -90,7 +84,6 @@ class SimulateOptions(CampaignSeed, EffortOptions):
         most=MOST_RATERS,
         group=ESTIMATE,
         rare=True,
-        renamed=("--validators",),
     )
     tier_rule: str | None = option(
         None,
@@ -98,7 +91,6 @@ class SimulateOptions(CampaignSeed, EffortOptions):
         group=ESTIMATE,
         rare=True,
         metavar="released|strict|FILE.yaml",
-        renamed=("--rule",),
         complete=tier_rule_names,
         role="read",
     )

@@ -37,14 +37,14 @@ class CalibrateOptions(PartSelection, Background, Endpoint):
         (), help="Use only this rater; default: the mean of all people.", rare=True, metavar="NAME"
     )
     draft_examples: tuple[Annotated[int, Field(ge=1, le=LARGEST)], ...] = option(
-        (), help="Examples in the prompt of a draft; default: 3 and 6.", rare=True, renamed=("--size",)
+        (), help="Examples in the prompt of a draft; default: 3 and 6.", rare=True
     )
     trials: int = option(5, help="Drafts for each number of examples.", rare=True, ge=1)
-    beam: int = option(3, help="Candidates that enter each round of refinement.", rare=True, ge=1, renamed=("--keep",))
-    refinement_rounds: int = option(1, help="Rounds of refinement.", rare=True, ge=0, renamed=("--rounds",))
+    beam: int = option(3, help="Candidates that enter each round of refinement.", rare=True, ge=1)
+    refinement_rounds: int = option(1, help="Rounds of refinement.", rare=True, ge=0)
     refinements: int = option(1, help="Requests for each kind of edit.", rare=True, ge=1)
     refinement_examples: int = option(
-        3, help="Worst predicted examples in the prompt of a refinement.", rare=True, ge=1, renamed=("--errors",)
+        3, help="Worst predicted examples in the prompt of a refinement.", rare=True, ge=1
     )
     min_coverage: float = option(
         0.8,
@@ -53,20 +53,16 @@ class CalibrateOptions(PartSelection, Background, Endpoint):
         metavar="FLOAT above 0 and up to 1",
         gt=0,
         le=1,
-        renamed=("--least-predicted",),
     )
     draft_temperatures: str = option(
         "0,0.5",
         help="Temperatures of drafts; refinements use HIGH, and model is the model's own.",
         rare=True,
         metavar="LOW,HIGH|model",
-        renamed=("--temperatures",),
     )
-    drafter_max_tokens: int = option(
-        1024, help="Longest output of the drafter.", rare=True, ge=1, renamed=("--max-tokens",)
-    )
+    drafter_max_tokens: int = option(1024, help="Longest output of the drafter.", rare=True, ge=1)
     coefficient: Literal["spearman", "kendall", "pearson"] = option(
-        "spearman", help="Coefficient of correlation with people.", rare=True, renamed=("--metric",)
+        "spearman", help="Coefficient of correlation with people.", rare=True
     )
     resamples: int = option(
         10_000, help="Resamples of the bootstrap over HS.", group=BOOTSTRAP, rare=True, ge=100, le=MOST_RESAMPLES

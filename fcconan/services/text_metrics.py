@@ -78,7 +78,6 @@ class MetricsOptions(RowSelection, Parallel):
         "max",
         help="Combination of several references; joint is that of BLEU itself, and max for other metrics.",
         rare=True,
-        renamed=("--several",),
     )
     device: str | None = option(
         None, help="Device of models, such as cpu or cuda.", group=MODELS, rare=True, metavar="NAME"

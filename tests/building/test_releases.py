@@ -259,7 +259,7 @@ def test_a_disk_without_room_leaves_the_old_folder_and_nothing_else(tmp_path: Pa
     build(recipe, out, tier_rule="strict")
     before = contents(out)
     program = (
-        f"import sys; sys.argv[1:] = ['build', {recipe!r}, '--out', {str(out)!r}]; from fcconan.cli import main; main()"
+        f"import sys; sys.argv[1:] = ['build', {recipe!r}, '--out', {str(out)!r}]; from fcconan.oldcli import main; main()"
     )
 
     def no_room() -> None:

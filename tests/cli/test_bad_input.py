@@ -13,7 +13,7 @@ import pytest
 from fcconan import __version__
 from fcconan.building.builds import build, load_recipe
 from fcconan.building.hydration import hydrate
-from fcconan.cli import COMMANDS, app
+from fcconan.oldcli import COMMANDS, app
 from fcconan.data.content import recipe_names, task_names
 from fcconan.errors import InputError
 from tests import small
@@ -205,7 +205,7 @@ def test_a_file_that_may_not_be_read_is_named(tmp_path: Path) -> None:
     recipe = small.write_small(tmp_path / "recipe")
     program = f"""
 import sys
-from fcconan import cli
+from fcconan import oldcli as cli
 from fcconan.data import sources
 def refuse(path):
     raise PermissionError(13, "Permission denied", str(path))
@@ -290,7 +290,7 @@ def test_a_signal_while_the_folder_is_written_leaves_the_old_one_and_no_stage(
     before = _content(tmp_path)
     program = f"""
 import sys, time
-from fcconan import cli
+from fcconan import oldcli as cli
 from fcconan.building import releases
 content, written = releases.table_bytes, []
 def slowly(table):

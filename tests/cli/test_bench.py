@@ -497,7 +497,7 @@ def test_datasets_that_cannot_be_benchmarked(run_cli: RunCli, demo: Path, tmp_pa
 
 def test_nothing_heavy_is_imported_for_lexical_systems(demo: Path) -> None:
     code = (
-        "import sys\nfrom fcconan.cli import app\n"
+        "import sys\nfrom fcconan.oldcli import app\n"
         f"app(['bench', {str(demo)!r}, '--system', 'bm25', '--resamples', '100'], standalone_mode=False)\n"
         "heavy = 'torch transformers sentence_transformers ranx numba datasets matplotlib aiohttp'.split()\n"
         "print('LOADED', sorted(set(heavy) & set(sys.modules)))\n"

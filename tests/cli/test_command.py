@@ -12,10 +12,10 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from fcconan.cli import app
-from fcconan.cli.command import Command
-from fcconan.cli.parameters import typed
-from fcconan.cli.typer_command import Group
+from fcconan.oldcli import app
+from fcconan.oldcli.command import Command
+from fcconan.oldcli.parameters import typed
+from fcconan.oldcli.typer_command import Group
 from fcconan.errors import InputError
 from fcconan.services import Bootstrap, Endpoint, Result, WideRowSelection, argument, option, option_flag, value_type
 from tests.conftest import RunCli
@@ -371,7 +371,7 @@ def test_types_that_typer_does_not_know_become_lists() -> None:
 
 def test_help_loads_no_service() -> None:
     """Pydantic alone takes as long as everything else."""
-    script = "import sys\nfrom fcconan.cli import main\nsys.argv = ['fcconan', '--help']\n"
+    script = "import sys\nfrom fcconan.oldcli import main\nsys.argv = ['fcconan', '--help']\n"
     script += "try:\n    main()\nexcept SystemExit:\n    pass\n"
     script += "heavy = {'pydantic', 'pandas', 'datasets', 'torch'} & {*sys.modules}\n"
     script += "print(sorted(heavy | {each for each in sys.modules if each.startswith('fcconan.services.')}))"

@@ -76,7 +76,7 @@ def test_an_unexpected_error_is_one_line_and_a_traceback_on_request(
     def fails(*arguments: object) -> None:
         raise RuntimeError("two\nlines at http://me:tarn-lamp-9@host\x1b[2J")
 
-    monkeypatch.setattr("fcconan.cli.output.print_table", fails)
+    monkeypatch.setattr("fcconan.oldcli.output.print_table", fails)
     done = run_cli("list")
     said = r"fcconan: unexpected error (RuntimeError: two lines at http://host\x1b[2J): "
     assert (done.returncode, done.stdout, done.stderr) == (1, "", f"{said}{HINT}\n")

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from fcconan.cli.output import check_replaced_json
+from fcconan.oldcli.output import check_replaced_json
 from fcconan.errors import InputError
 from fcconan.services import check_files
 from tests.cli.scored import ratings, write_rows

@@ -198,7 +198,7 @@ LIMITED = """
 import resource, sys
 resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[1]),) * 2)
 sys.argv[:2] = ["fcconan"]
-from fcconan.cli import main
+from fcconan.oldcli import main
 main()
 """
 

@@ -48,7 +48,7 @@ def run(folder: Path, *options: object) -> Any:
 @pytest.fixture(scope="module")
 def result(folder: Path) -> Any:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("fcconan.cli.progress.PAUSE", 0.05)
+        patch.setattr("fcconan.oldcli.progress.PAUSE", 0.05)
         done = run(folder, "--json", folder / "judges.json", "--report-folder", folder / "report")
     assert done.status == 0, done
     parts = "raters|subsets of the label curve|held-out systems and rounds"

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fcconan.cli import app
+from fcconan.oldcli import app
 from fcconan.models.answers.store import AnswerStore
 from tests.cli.judging import slowly, texts_of
 from tests.models.server import Body, Server, use_key

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import typer.main
 
-from fcconan.cli import app
+from fcconan.oldcli import app
 from fcconan.services import LARGEST_SEED
 from tests.conftest import RunCli
 

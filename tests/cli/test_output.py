@@ -2,8 +2,8 @@
 
 import pytest
 
-from fcconan.cli import output
-from fcconan.cli.output import print_counts, print_table
+from fcconan.oldcli import output
+from fcconan.oldcli.output import print_counts, print_table
 from fcconan.data.terminal import printable_name
 from fcconan.reporting import DisplayTable
 

@@ -5,12 +5,12 @@ import time
 
 import pytest
 
-from fcconan.cli import progress
+from fcconan.oldcli import progress
 
 
 def test_a_line_is_printed_after_a_pause(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     now = 0.0
-    monkeypatch.setattr("fcconan.cli.progress.time.monotonic", lambda: now)
+    monkeypatch.setattr("fcconan.oldcli.progress.time.monotonic", lambda: now)
     shown = progress.CountProgress("rating")
     for done, now in ((0, 5.0), (10, 14.0), (20, 15.0), (30, 24.9), (40, 25.1)):  # noqa: B007
         shown(done, 240)
@@ -26,7 +26,7 @@ def test_a_line_is_printed_after_a_pause(monkeypatch: pytest.MonkeyPatch, capsys
 def test_the_latest_line_is_printed_after_each_pause_also_during_one_part_of_the_work(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("fcconan.cli.progress.PAUSE", 0.1)
+    monkeypatch.setattr("fcconan.oldcli.progress.PAUSE", 0.1)
     shown = progress.LineProgress()
     shown("Reading")
     shown("Encoding")

@@ -6,7 +6,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from fcconan.cli.reference import configuration_schema, reference
+from fcconan.oldcli.reference import configuration_schema, reference
 from fcconan.errors import InputError
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -7,7 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 import fcconan
-from fcconan.cli import app
+from fcconan.oldcli import app
 from fcconan.errors import InputError
 from fcconan.reproduction import comparison
 from fcconan.reproduction.datasets import Datasets

@@ -7,7 +7,7 @@ import pytest
 
 PROGRAM = """
 import signal, sys, time, weakref
-from fcconan import cli
+from fcconan import oldcli as cli
 
 class Thing:
     pass

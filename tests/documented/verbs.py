@@ -14,7 +14,7 @@ class NotACommandError(AssertionError):
 @cache
 def tree() -> Any:
     """Returns the command of all commands."""
-    from fcconan.cli import app
+    from fcconan.oldcli import app
 
     return typer.main.get_command(app)
 

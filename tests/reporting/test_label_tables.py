@@ -298,7 +298,7 @@ def test_results_of_earlier_versions_are_as_they_were() -> None:
 def test_the_command_prints_notes_and_both_populations() -> None:
     from typer import Typer
 
-    from fcconan.cli.bench import print_benchmark
+    from fcconan.oldcli.bench import print_benchmark
 
     app = Typer()
     app.command()(lambda: print_benchmark(BenchResult(labelled_result()), verbose=False))

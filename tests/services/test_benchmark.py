@@ -337,7 +337,7 @@ def test_the_answer_comes_first_and_all_tables_with_verbose(demo: Path, run_cli:
 
 
 def test_a_system_is_completed_by_the_shell() -> None:
-    from fcconan.cli.bench import COMMAND
+    from fcconan.oldcli.bench import COMMAND
 
     (parameter,) = [each for each in COMMAND.parameters.found if each.name == "system"]
     complete = parameter.annotation.__metadata__[0].autocompletion

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from fcconan.cli import app
+from fcconan.oldcli import app
 from tests.upstream import oracle
 
 pytestmark = pytest.mark.upstream

@@ -1,0 +1,3 @@
+"""The command line: `fcconan` and `python -m fcconan`."""
+
+from fcconan.oldcli import main as main

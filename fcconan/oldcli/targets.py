@@ -1,0 +1,122 @@
+"""The check before long work that results can be written, and that no file replaces one that the command reads."""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from fcconan.errors import InputError
+from fcconan.oldcli.output import check_json_target, check_replaced_json
+from fcconan.services import Argument, check_files, default_cache, model_files, option_flag
+
+CACHE = "--response-cache"
+
+
+def check_targets(
+    arguments: Mapping[str, Argument],
+    values: Mapping[str, Any],
+    options: Any,
+    results: Mapping[str, Path | None],
+    companions: Callable[[Path], Mapping[str, Path]],
+) -> None:
+    """Checks all files of a command.
+
+    Args:
+        arguments: The arguments of the service, by name.
+        values: Their values.
+        options: The configuration of the service, or None.
+        results: The files of `--json`, `--report` and `--config`, by option.
+        companions: Returns the files that are written next to a file of results.
+
+    Raises:
+        InputError: A file cannot be written, or is also read.
+    """
+    used: list[tuple[str | None, str, Any]]
+    used = [(each.role, option_flag(name, each), values[name]) for name, each in arguments.items()]
+    if options is not None:
+        fields = type(options).describe()
+        used += [(how.role, option_flag(name, how), getattr(options, name)) for name, (_, how) in fields.items()]
+    named: dict[str | None, list[str | Path]] = {}
+    for role, _, value in used:
+        each = list(value.values()) if isinstance(value, dict) else value
+        each = each if isinstance(each, list | tuple) else [each]
+        named.setdefault(role, []).extend(one for one in each if isinstance(one, str | Path))
+    paths: dict[str | None, list[Any]] = {
+        role: [_path_in(each) for each in found] for role, found in named.items() if role != "model"
+    }
+    recorded, local = model_files([str(name) for name in named.get("model", [])])
+    for folder in paths.get("release", [None]):
+        check_json_target(results["--json"], folder)
+    if results["--report"] is not None:
+        from fcconan.reporting import check_page
+
+        check_page(results["--report"])
+    folders = [*paths.get("folder", []), *local]
+    written = {flag: path for role, flag, path in used if role == "write"}
+    if written.get(CACHE, Path()) is None:
+        written[CACHE] = default_cache()
+    for name, declared in arguments.items():
+        if declared.role == "write" and values[name] is not None:
+            written |= companions(values[name])
+    check_files(
+        {**written, "--json": results["--json"], "--report": results["--report"]},
+        read=[*paths.get("read", []), *folders, *recorded, results["--config"]],
+        folders=folders,
+    )
+    check_replaced_json(results["--json"])
+
+
+def check_existing(
+    arguments: Mapping[str, Argument], values: Mapping[str, Any], resumes: Callable[[Path], bool]
+) -> None:
+    """Checks that a command without `--force` replaces no file but its own unfinished output.
+
+    Args:
+        arguments: The arguments of the service, by name.
+        values: Their values.
+        resumes: Returns whether an existing file is an earlier output of the command, which it continues.
+
+    Raises:
+        InputError: The file exists.
+    """
+    for name, how in arguments.items():
+        path = values[name]
+        is_target = how.role == "write" and how.flag != "--json" and path is not None
+        if is_target and path.exists() and not resumes(path):
+            raise InputError(
+                f"{path} exists already: choose another {option_flag(name, how)}, or replace it with --force"
+            )
+
+
+def has_own_rows(path: Path, is_own: Callable[[dict[str, Any]], bool]) -> bool:
+    """Returns whether a file is empty or all its rows are those of the command; the check of targets refuses folders.
+
+    Args:
+        path: The file.
+        is_own: Whether the command made a row.
+    """
+    from fcconan.data import read_rows
+
+    if not path.is_file() or not path.stat().st_size:
+        return True
+    try:
+        rows = list(read_rows(path))
+    except InputError:
+        return False
+    return bool(rows) and all(map(is_own, rows))
+
+
+def name_of_model(model: str) -> str:
+    """Returns the name that a model has in rows, from its name on the command line."""
+    kind, _, rest = model.partition(":")
+    folder = Path(rest).expanduser()
+    if kind == "replay":
+        return f"replay:{folder.stem}"
+    if kind == "local":
+        return folder.resolve().name if folder.is_dir() else rest
+    return model
+
+
+def _path_in(value: str | Path) -> Path:
+    """Returns the path that a value names, without a part or labels (`FOLDER:PART`)."""
+    before, _, after = str(value).rpartition(":")
+    return Path(before) if after and not Path(value).exists() and before and Path(before).is_dir() else Path(value)
