@@ -4,6 +4,11 @@ from .building import (
 from .errors import (
     InputError as InputError,
 )
+from .groups import (
+    Bootstrap as Bootstrap,
+    Endpoint as Endpoint,
+    Rows as Rows,
+)
 from .judging import (
     Judge as Judge,
 )
@@ -13,6 +18,9 @@ from .parsing import (
     parse_multi as parse_multi,
     parse_rating as parse_rating,
 )
+from .result import (
+    Result as Result,
+)
 from .retrieval import (
     Retriever as Retriever,
 )
@@ -20,6 +28,7 @@ from .scoring import (
     Ratings as Ratings,
     ScoreTable as ScoreTable,
     evaluate_run as evaluate_run,
+    rank as rank,
     rank_systems as rank_systems,
     score_texts as score_texts,
 )
@@ -128,7 +137,6 @@ from .services import (
     new_campaign as new_campaign,
     publish as publish,
     queue_units as queue_units,
-    rank as rank,
     rate as rate,
     report as report,
     reproduce as reproduce,

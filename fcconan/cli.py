@@ -1,3 +1,106 @@
-"""The command line: `fcconan` and `python -m fcconan`."""
+"""The command line: a command is a function of `fcconan`, whose signature and docstring give options and help."""
 
-from fcconan.oldcli import main as main
+import sys
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import App, CycloptsError, Group, Parameter
+from cyclopts.config import Yaml
+
+import fcconan
+from fcconan.errors import InputError, RemoteError
+
+# Command -> where its function is, and the first line of its docstring, so that --help imports no command.
+COMMANDS = {
+    "rank": (
+        "fcconan.scoring.ranking:rank",
+        "Rank systems by ratings of their replies, or by verdicts on pairs of their replies.",
+    ),
+}
+# Commands that have not moved yet.
+OLD = {
+    "list": "List the datasets of the catalogue.",
+    "build": "Build a dataset.",
+    "hydrate": "Add the texts to a labels-only dataset.",
+    "publish": "Publish a dataset on the Hub.",
+    "bench": "Benchmark retrieval systems.",
+    "generate": "Generate replies.",
+    "finetune": "Fine-tune a language model.",
+    "judge": "Rate and compare replies, and measure judges.",
+    "metrics": "Compute text metrics of replies.",
+    "correlate": "Correlate metrics and judges with people.",
+    "agree": "Measure the agreement of raters.",
+    "reproduce": "Recompute the values that the papers print.",
+    "annotate": "Run an annotation campaign.",
+}
+NONE = ("None", "False", "()", "{}")  # defaults that the help leaves out
+STOPPED = 130
+
+app = App(
+    name="fcconan",
+    help="Build counter-narrative (CN) datasets from pinned files, benchmark retrieval, write, judge and score CNs.",
+    help_epilogue="--debug shows the traceback of an error.",
+    version=fcconan.__version__,
+    default_parameter=Parameter(negative=(), show_default=lambda value: None if str(value) in NONE else str(value)),
+    help_format="plaintext",
+    result_action="return_value",
+)
+for name, (place, line) in COMMANDS.items():
+    app.command(place, name=name, help=line)
+for name, line in OLD.items():
+    app.command(App(name=name, help=line))
+
+
+OUTPUT = Parameter(group=Group("Output", sort_key=1))
+
+
+@app.meta.default
+def run(
+    *words: Annotated[str, Parameter(allow_leading_hyphen=True, show=False)],
+    json: Annotated[Path | None, OUTPUT] = None,
+    report: Annotated[Path | None, OUTPUT] = None,
+    config: Annotated[Path | None, OUTPUT] = None,
+    force: Annotated[bool, OUTPUT] = False,
+) -> None:
+    """Runs a command, prints its result and writes it.
+
+    Args:
+        words: The command and its options.
+        json: File for the result as JSON.
+        report: Folder for the result as a page.
+        config: YAML file with options of the command; options on the command line take precedence.
+        force: Replace existing outputs.
+    """
+    if config is not None:
+        app.config = (Yaml(config, must_exist=True, use_commands_as_keys=False),)
+    for path in (json, report):
+        if path is not None and path.exists() and not force:
+            raise InputError(f"{path} exists: choose another name, or give --force to replace it")
+    result = app(words, exit_on_error=False, print_error=False)
+    if result is None:  # help or version
+        return
+    print(result)
+    if json is not None:
+        json.write_text(result.to_json(), encoding="utf-8")
+    if report is not None:
+        print(f"Written: {result.to_html(report)}")
+
+
+def main() -> None:
+    """Runs the command line and exits: 2 for bad input, 1 for other failures."""
+    words = sys.argv[1:]
+    if words and words[0] in OLD:
+        from fcconan import oldcli
+
+        oldcli.main()
+    if debug := "--debug" in words:
+        words.remove("--debug")
+    try:
+        app.meta(words, exit_on_error=False, print_error=False)
+    except (InputError, CycloptsError, OSError, UnicodeError, ValueError, KeyError, RemoteError) as error:
+        if debug:
+            raise
+        print(f"fcconan: {' '.join(str(error).split())}", file=sys.stderr)
+        sys.exit(1 if isinstance(error, RemoteError) else 2)
+    except KeyboardInterrupt:
+        sys.exit(STOPPED)

@@ -130,6 +130,11 @@ from .parquet import (
     read_schema as read_schema,
     read_table as read_table,
 )
+from .reader import (
+    RowSource as RowSource,
+    add_replies as add_replies,
+    read as read,
+)
 from .reply_ids import (
     UNKNOWN as UNKNOWN,
     item_of_message as item_of_message,

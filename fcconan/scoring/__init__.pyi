@@ -77,6 +77,9 @@ from .leaderboards import (
     separate_notes as separate_notes,
     single_score as single_score,
 )
+from .ranking import (
+    rank as rank,
+)
 from .ratings import (
     HUMAN as HUMAN,
     WHOLE_REPLY as WHOLE_REPLY,

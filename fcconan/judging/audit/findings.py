@@ -11,7 +11,7 @@ same texts and ignore the variance between texts. In this case messages and text
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import sqrt
 from statistics import NormalDist
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -20,7 +20,7 @@ import pandas as pd
 from fcconan.scoring import CHUNK, Family, Floats, bootstrap_means, percentile_interval, safe_divide
 
 Codes = npt.NDArray[np.intp]
-Names = Sequence[str] | pd.Series
+Names: TypeAlias = "Sequence[str] | pd.Series"
 
 
 def integer_codes(names: Names) -> Codes:

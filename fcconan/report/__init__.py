@@ -1,0 +1,3 @@
+"""Plots of results."""
+
+from fcconan.report.plots import forest as forest

@@ -1,0 +1,32 @@
+"""Plots of long tables, in colours that are readable on white and on black."""
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+LINES, POINTS = "#808080", "#3b82c4"
+
+
+def forest(table: "DataFrame", *, label: str, title: str) -> Any:
+    """Returns a figure of values with their intervals, one line for each row, the first row on top.
+
+    Args:
+        table: Rows with `value`, `low` and `high`.
+        label: Column with the names of the lines.
+        title: Name of the values.
+    """
+    import matplotlib as mpl
+    from matplotlib.figure import Figure
+
+    names: Any = ("text.color", "axes.edgecolor", "axes.labelcolor", "xtick.color", "ytick.color")
+    with mpl.rc_context({**dict.fromkeys(names, LINES), "svg.fonttype": "none", "svg.hashsalt": "fcconan"}):
+        figure = Figure(figsize=(6, 1 + 0.3 * len(table)), layout="constrained")
+        axes = figure.subplots()
+        places = range(len(table), 0, -1)
+        axes.hlines(places, table["low"], table["high"], color=LINES)
+        axes.plot(table["value"], places, "o", color=POINTS)
+        axes.set_yticks(places, table[label])
+        axes.set_xlabel(title)
+        axes.spines[["top", "right"]].set_visible(False)
+    return figure

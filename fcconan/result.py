@@ -1,0 +1,147 @@
+"""The result of every command: tables, notes, and a signature that names what changes the values."""
+
+import json
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import fcconan
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+SHORT = 12  # rows that are printed of further tables
+MISSING = "–"
+
+
+class Pivot(NamedTuple):
+    """How a long table is shown: one row for each value of `rows`, one column for each value of `column`."""
+
+    rows: tuple[str, ...]
+    column: str
+
+
+@dataclass(frozen=True, repr=False)
+class Result:
+    """Tables of rows with what is needed to print, compare and repeat them.
+
+    Attributes:
+        command: The command that computed it.
+        tables: Name -> long table; the first is the main one. Ends of intervals are in the columns `low` and `high`
+            after the value, and the reason of a missing value in `reason`.
+        identity: Everything that changes the values, resolved: data by hash, metric, tie rule, population, seed.
+        notes: Sentences on how the data change the reading of a value.
+        pivots: Name of a table -> how it is shown; other tables are shown as they are.
+        plots: Title -> function that returns a matplotlib figure, for the page.
+
+    Examples:
+        >>> import pandas as pd
+        >>> table = pd.DataFrame({"system": ["A"], "value": [0.5], "low": [0.25], "high": [0.75]})
+        >>> result = Result("rank", {"systems": table}, {"data": "rows@1f2e3d4c5b6a"})
+        >>> print(result.shown("systems").to_string(index=False))
+        system                value
+             A 0.500 [0.250, 0.750]
+        >>> result.signature.partition("|")[2]
+        'rank|data:rows@1f2e3d4c5b6a'
+    """
+
+    command: str
+    tables: Mapping[str, "DataFrame"]
+    identity: Mapping[str, Any]
+    notes: Sequence[str] = ()
+    pivots: Mapping[str, Pivot] = field(default_factory=dict)
+    plots: Mapping[str, Callable[["Result"], Any]] = field(default_factory=dict)
+
+    @property
+    def signature(self) -> str:
+        """The identity in one line."""
+        return "|".join(
+            [f"fcconan:{fcconan.__version__}", self.command, *(f"{k}:{v}" for k, v in self.identity.items())]
+        )
+
+    def to_frame(self, table: str | None = None) -> "DataFrame":
+        """Returns a table; by default the main one."""
+        return self.tables[table or next(iter(self.tables))]
+
+    def to_json(self) -> str:
+        """Returns command, signature, notes and tables as JSON; a missing number is null."""
+        tables = {
+            name: table.astype(object).where(table.notna(), None).to_dict("records")
+            for name, table in self.tables.items()
+        }
+        found = {"command": self.command, "signature": self.signature, "notes": [*self.notes], "tables": tables}
+        return json.dumps(found, ensure_ascii=False, indent=1, default=lambda value: value.item()) + "\n"
+
+    def to_html(self, folder: str | Path) -> Path:
+        """Writes a page with plots, tables, notes and signature, which needs no other file.
+
+        Args:
+            folder: The folder of the page, which is created.
+
+        Returns:
+            The path of the page.
+        """
+        from jinja2 import Environment, PackageLoader
+
+        plots = {title: _svg(draw(self)) for title, draw in self.plots.items()}
+        tables = {name: self.shown(name) for name in self.tables}
+        template = Environment(loader=PackageLoader("fcconan", "."), autoescape=True).get_template("result.html.jinja")
+        path = Path(folder) / "index.html"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(template.render(result=self, tables=tables, plots=plots), encoding="utf-8")
+        return path
+
+    def shown(self, name: str) -> "DataFrame":
+        """Returns a table as texts for readers: numbers rounded, intervals behind their values, pivoted."""
+        from pandas import concat
+
+        table = self.tables[name]
+        if name in self.pivots:
+            rows, column = list(self.pivots[name].rows), self.pivots[name].column
+            parts = [_texts(own) for _, own in table.groupby(column, sort=False)]
+            value = parts[0].columns[table.columns.get_loc("low") - 1]
+            wide = concat(parts).pivot(index=rows, columns=column, values=value).fillna(MISSING)
+            order = table.set_index(rows).index.unique()
+            return wide.loc[order, table[column].unique()].reset_index().rename_axis(columns=None)
+        return _texts(table)
+
+    def __str__(self) -> str:
+        """Returns main table, notes and signature, and the first rows of further tables."""
+        parts: list[str] = []
+        for name in self.tables:
+            shown = self.shown(name)
+            most = SHORT if parts else len(shown)
+            more = f"\n... {len(shown) - most} more rows in --json and --report" if len(shown) > most else ""
+            parts.append(f"{name}\n{shown.head(most).to_string(index=False)}{more}")
+        return "\n\n".join([*parts, *self.notes, self.signature])
+
+    __repr__ = __str__
+
+
+def _texts(table: "DataFrame") -> "DataFrame":
+    """Returns a table with rounded numbers, and intervals behind their values."""
+    texts = table.apply(_column)
+    if "low" not in table:
+        return texts
+    value = table.columns[table.columns.get_loc("low") - 1]
+    interval = texts[value] + " [" + texts["low"] + ", " + texts["high"] + "]"
+    texts[value] = texts[value].where(table["low"].isna(), interval)
+    return texts.drop(columns=["low", "high"])
+
+
+def _column(cells: Any) -> Any:
+    if cells.dtype.kind not in "if":
+        return cells.astype(object).where(cells.notna(), MISSING).map(str)
+    form = "{:.0f}" if (cells.dropna() % 1 == 0).all() else "{:.3f}"
+    return cells.map(lambda value: MISSING if math.isnan(value) else form.format(value))
+
+
+def _svg(figure: Any) -> Any:
+    import io
+
+    from markupsafe import Markup
+
+    figure.savefig(drawn := io.StringIO(), format="svg", transparent=True, metadata={"Date": None})
+    return Markup("<svg" + drawn.getvalue().partition("<svg")[2])

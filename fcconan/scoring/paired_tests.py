@@ -1,0 +1,117 @@
+"""Paired tests of differences between systems, adjusted for the number of tests of one declared family."""
+
+from collections.abc import Sequence
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fcconan.groups import Bootstrap
+from fcconan.scoring.arrays import Floats
+from fcconan.scoring.names import check_names
+from fcconan.scoring.significance.intervals import bootstrap_means, chunks, means, percentile_interval
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+FEW_ITEMS = 6  # two of 2^n sign vectors reach every statistic, so that p is at least 2^(1 - n)
+TOLERANCE = 1e-12  # relative; statistics that are equal may differ in the last digits
+
+
+def family(systems: list[str], baselines: tuple[str, ...] = ()) -> list[tuple[int, int]]:
+    """Returns the pairs of systems of a family, as positions: all pairs, or all other systems against each baseline.
+
+    Raises:
+        InputError: A baseline is unknown.
+    """
+    check_names("baseline system", baselines, systems)
+    if not baselines:
+        return list(combinations(range(len(systems)), 2))
+    against = [systems.index(name) for name in baselines]
+    return [(other, one) for one in against for other in range(len(systems)) if other not in against]
+
+
+def sign_flips(differences: Floats, bootstrap: Bootstrap) -> tuple[Floats, Floats]:
+    """Tests mean differences of paired items by random signs, two-sided, and adjusts p by step-down max-T.
+
+    All tests share one random sign for each item (Smucker, Allan and Carterette, 2007). The statistic is the sum of the
+    differences over the root of the sum of their squares; p is (c + 1) / (n + 1), where c is the number of the n draws
+    that reach it. The adjusted p compares with the largest statistic of all tests that are not more extreme (Westfall
+    and Young, 1993, algorithm 4.1).
+
+    Args:
+        differences: Differences of the items, shape (tests, items); nan leaves an item out of a test.
+        bootstrap: Number of draws, and seed.
+
+    Returns:
+        p and adjusted p, shape (tests,) each; nan for a test with fewer than two items, or without draws.
+    """
+    tested = np.isfinite(differences).sum(axis=1) > 1
+    filled = np.nan_to_num(differences[tested])
+    scale = np.sqrt((filled**2).sum(axis=1))
+    filled = filled / np.where(scale > 0, scale, 1.0)[:, None]
+    observed = np.abs(filled.sum(axis=1)) * (1 - TOLERANCE) - TOLERANCE
+    order = np.argsort(
+        observed
+    )  # the smallest first, so that a running maximum is over tests that are not more extreme
+    generator = np.random.default_rng(bootstrap.seed)
+    reached = np.zeros((2, len(filled)))
+    for size in chunks(differences.shape[1], bootstrap.resamples):
+        signs = generator.integers(2, size=(size, differences.shape[1])) * 2.0 - 1.0
+        drawn = np.abs(signs @ filled.T)
+        reached[0] += (drawn >= observed).sum(axis=0)
+        reached[1, order] += (np.maximum.accumulate(drawn[:, order], axis=1) >= observed[order]).sum(axis=0)
+    p, adjusted = found = np.full((2, len(differences)), np.nan)
+    if bootstrap.resamples:
+        found[:, tested] = (reached + 1) / (bootstrap.resamples + 1)
+        places = np.flatnonzero(tested)[order[::-1]]
+        adjusted[places] = np.maximum.accumulate(adjusted[places])
+    return p, adjusted
+
+
+def difference_table(
+    measures: Sequence[tuple[str, str]],
+    differences: Floats,
+    systems: Sequence[str],
+    pairs: Sequence[tuple[int, int]],
+    bootstrap: Bootstrap,
+) -> "DataFrame":
+    """Returns differences of systems with intervals, and with tests for the first measure.
+
+    Args:
+        measures: Rater and aspect of each measure.
+        differences: Differences of the items, shape (measures, pairs, items); nan where a system has no value.
+        systems: Names of the systems.
+        pairs: Positions of the two systems of each pair.
+        bootstrap: Resamples and signs.
+    """
+    import pandas as pd
+
+    n = np.isfinite(differences).sum(axis=2)
+    known = np.where(n[:, :, None] > 1, differences, np.nan)
+    known = known[:, :, np.isfinite(known).any(axis=(0, 1))]
+    ends = p = np.full((2, *n.shape), np.nan)
+    if bootstrap.resamples and len(pairs):
+        flat = known.reshape(-1, known.shape[2])
+        drawn = bootstrap_means(flat, resamples=bootstrap.resamples, seed=bootstrap.seed)
+        ends = np.stack(percentile_interval(drawn, bootstrap.confidence)).reshape(ends.shape)
+        p = p.copy()
+        p[:, 0] = sign_flips(known[0], bootstrap)
+    columns = {"difference": means(known), "low": ends[0], "high": ends[1], "p": p[0], "p_adjusted": p[1], "n": n}
+    names = {"a": [systems[a] for a, _ in pairs], "b": [systems[b] for _, b in pairs]}
+    parts = []
+    for place, (rater, aspect) in enumerate(measures):
+        values = {key: found[place] for key, found in columns.items()}
+        parts.append(pd.DataFrame({"rater": rater, "aspect": aspect, **names, **values}))
+    table = pd.concat(parts, ignore_index=True)
+    reasons = {0: "no_common_items", 1: "too_few_items"}
+    return table.assign(reason=[reasons.get(number) for number in table["n"]])
+
+
+def few_items(items: int, bootstrap: Bootstrap) -> list[str]:
+    """Returns a note on tests and intervals of few items."""
+    if items >= FEW_ITEMS or not bootstrap.resamples:
+        return []
+    return [
+        f"There are {items} items: with fewer than {FEW_ITEMS} no p can be below .05, and intervals are unreliable."
+    ]

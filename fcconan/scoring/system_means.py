@@ -1,0 +1,229 @@
+"""Ratings of replies: means of systems, the unified score, and estimates from few ratings by people."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fcconan.errors import InputError
+from fcconan.groups import Bootstrap
+from fcconan.scoring.arrays import Floats
+from fcconan.scoring.names import check_names
+from fcconan.scoring.paired_tests import difference_table, family, few_items
+from fcconan.scoring.powered import Sample, estimate, summarise
+from fcconan.scoring.significance.intervals import bootstrap_means, percentile_interval, safe_divide
+
+if TYPE_CHECKING:
+    from pandas import DataFrame, Series
+
+PEOPLE, UNIFIED = "people", "unified"
+SHIFTED = 4.0  # standard errors
+
+
+def rank_ratings(
+    ratings: "DataFrame",
+    raters: tuple[str, ...],
+    aspects: tuple[str, ...],
+    baseline: tuple[str, ...],
+    judge: str | None,
+    bootstrap: Bootstrap,
+) -> tuple[dict[str, "DataFrame"], list[str]]:
+    """Returns the tables and notes of `fcconan.rank` for ratings.
+
+    Args:
+        ratings: Rows with `reply_id`, `system`, `rater`, `aspect` and `value`.
+        raters: See `fcconan.rank`.
+        aspects: See `fcconan.rank`.
+        baseline: See `fcconan.rank`.
+        judge: Rater whose ratings predict those of people.
+        bootstrap: Resamples of items.
+
+    Raises:
+        InputError: A row is invalid, or a rater, aspect or baseline is unknown.
+    """
+    import pandas as pd
+
+    ratings, notes = checked(ratings)
+    known = [*ratings["rater"].unique()]
+    others = [*ratings["rater"][~ratings["of_people"]].unique()]
+    names = check_names("rater", raters or [name for name in (PEOPLE, *others) if name in known], known)
+    check_names("aspect", aspects, [*ratings["aspect"].unique()])
+    scaled = ratings[ratings["low"].notna() & (ratings["rater"].eq(PEOPLE) | (PEOPLE not in known))]
+    chosen = [*(aspects or scaled["aspect"].unique())]
+    series = [each for name in names for each in _series(ratings, name, chosen, only=bool(aspects))]
+    if not series:
+        raise InputError(f"none of {', '.join(names)} rated {', '.join(chosen)}: choose others")
+    about = ratings.drop_duplicates("reply_id").set_index("reply_id")[["system", "item_id"]]
+    systems, system = np.unique(about["system"].to_numpy(dtype=str), return_inverse=True)
+    items, item = np.unique(about["item_id"].to_numpy(dtype=str), return_inverse=True)
+    values = np.stack([own.reindex(about.index).to_numpy() for *_, own in series])
+    sums, counts = np.zeros((2, len(series), len(systems), len(items)))
+    which, there = np.nonzero(np.isfinite(values))
+    np.add.at(sums, (which, system[there], item[there]), values[which, there])
+    np.add.at(counts, (which, system[there], item[there]), 1.0)
+    n = counts.sum(axis=2).astype(int)
+    low, high = _intervals(sums, counts, bootstrap)
+    columns = {"value": safe_divide(sums.sum(axis=2), n), "low": low, "high": high, "n": n}
+    columns["n_missing"] = np.bincount(system) - n
+    parts = []
+    for place, (name, aspect, is_better, _) in enumerate(series):
+        part = pd.DataFrame({"rater": name, "aspect": aspect, "system": systems})
+        part = part.assign(**{key: found[place] for key, found in columns.items()}, higher_is_better=is_better)
+        parts.append(part.sort_values("value", ascending=not is_better, kind="stable"))
+    pairs, means = family([*systems], baseline), safe_divide(sums, counts)
+    apart = np.stack([means[:, a] - means[:, b] for a, b in pairs] or [means[:, :0].sum(axis=1)], axis=1)
+    measures = [(name, aspect) for name, aspect, *_ in series]
+    tables = {"systems": pd.concat(parts, ignore_index=True)}
+    tables["differences"] = differences = difference_table(measures, apart, [*systems], pairs, bootstrap)
+    if never := [*dict.fromkeys((differences["a"] + " and " + differences["b"])[differences["n"] == 0])]:
+        notes.append(f"{len(never)} of {len(pairs)} pairs of systems have no item in common: {', '.join(never[:5])}.")
+    if judge is not None:
+        tables["predicted"] = predicted = _predicted(ratings, judge, series, about, pairs, bootstrap.confidence)
+        if shifted := [*predicted["a"][predicted["b"].isna() & (predicted["shift"].abs() > SHIFTED)].unique()]:
+            notes.append(
+                f"{judge} rates the replies that people rated and all replies differently, by more than {SHIFTED:g} "
+                f"standard errors ({', '.join(shifted[:5])}): the rated replies are hardly a random selection."
+            )
+    return tables, notes + few_items(len(items), bootstrap)
+
+
+def _intervals(sums: Floats, counts: Floats, bootstrap: Bootstrap) -> Floats:
+    """Returns ends of intervals of means over replies, shape (2, series, systems), from sums and counts by item."""
+    ends = np.full((2, *sums.shape[:2]), np.nan)
+    if bootstrap.resamples:
+        flat = np.stack([sums, counts]).reshape(-1, sums.shape[-1])
+        drawn = bootstrap_means(flat, resamples=bootstrap.resamples, seed=bootstrap.seed)
+        above, below = drawn.reshape(-1, 2, *sums.shape[:2]).swapaxes(0, 1)
+        ends = np.stack(percentile_interval(safe_divide(above, below), bootstrap.confidence))
+    return np.where((counts > 0).sum(axis=2) > 1, ends, np.nan)
+
+
+def checked(ratings: "DataFrame") -> tuple["DataFrame", list[str]]:
+    """Returns ratings of replies of known systems, with the mean of all people as a further rater, and notes.
+
+    Returns:
+        Rows with `reply_id`, `item_id`, `system`, `rater`, `aspect`, `value`, `low`, `high`, `higher_is_better`, and
+        `of_people` (whether the rater is a person, or people).
+
+    Raises:
+        InputError: The systems are unknown, a value is out of scale, a reply was rated twice, or scales differ.
+    """
+    import pandas as pd
+
+    if "system" not in ratings or (ratings["system"].fillna("unknown") == "unknown").all():
+        raise InputError("the systems of the replies are unknown: give the replies by --replies, or a column system")
+    found = ratings.assign(
+        item_id=ratings["item_id"].fillna(ratings["reply_id"]) if "item_id" in ratings else ratings["reply_id"]
+    )
+    for column in ("higher_is_better", "rater_kind"):
+        found[column] = found.get(column)
+    for column in ("low", "high", "selection_probability"):
+        found[column] = pd.Series(found.get(column), found.index, dtype=float)
+    found["higher_is_better"] = ~found["higher_is_better"].map(lambda cell: str(cell).strip().lower()).isin(
+        ["false", "no", "0", "0.0"]
+    )
+    found["of_people"] = found["rater_kind"].fillna("human") == "human"
+    if (twice := found.duplicated(["rater", "aspect", "reply_id"])).any():
+        row = found[twice].iloc[0]
+        raise InputError(
+            f"{row['rater']} rated {row['aspect']} of the reply {row['reply_id']} twice: remove one of the ratings"
+        )
+    out = (found["value"] < found["low"]) | (found["value"] > found["high"])
+    if out.any():
+        row = found[out].iloc[0]
+        raise InputError(
+            f"{row['rater']} rated {row['aspect']} of the reply {row['reply_id']} {row['value']:g}, expected "
+            f"{row['low']:g} to {row['high']:g}: leave the value empty and give the reason out_of_scale"
+        )
+    lost = found["system"].fillna("unknown") == "unknown"
+    notes = (
+        [f"Ratings of replies of no known system are left out: {int(lost.sum())} of {len(found)}."]
+        if lost.any()
+        else []
+    )
+    found = found[~lost]
+    people = found[found["of_people"] & (found["rater"] != PEOPLE)]
+    scales = found.assign(rater=found["rater"].mask(found["of_people"], PEOPLE)).groupby(["rater", "aspect"])
+    for column in ("low", "high", "higher_is_better"):
+        if (several := scales[column].nunique() > 1).any():
+            rater, aspect = several[several].index[0]
+            raise InputError(
+                f"ratings of {aspect} by {rater} differ in {column}: bring them to one scale, or filter by rater"
+            )
+    mean = people.groupby(["aspect", "reply_id"], sort=False).agg({**dict.fromkeys(_CARRIED, "first"), "value": "mean"})
+    return pd.concat([mean.reset_index().assign(rater=PEOPLE, of_people=True), found], ignore_index=True), notes
+
+
+_CARRIED = ("item_id", "system", "low", "high", "higher_is_better", "selection_probability")
+_Series = tuple[str, str, bool, "Series"]  # rater, aspect, whether a high value is good, values by reply
+
+
+def _series(ratings: "DataFrame", name: str, aspects: Sequence[str], *, only: bool) -> list[_Series]:
+    """Returns the values of a rater, the unified score first; other aspects only if it rated none of the given ones.
+
+    Args:
+        ratings: The ratings.
+        name: The rater.
+        aspects: The aspects.
+        only: Whether the user chose them.
+    """
+    by_aspect = dict([*ratings[ratings["rater"] == name].groupby("aspect", sort=False)])
+    own = [aspect for aspect in aspects if aspect in by_aspect] or ([] if only else [*by_aspect])
+    found: list[_Series] = []
+    total: Any = 0.0
+    for aspect in own:
+        values, one = by_aspect[aspect].set_index("reply_id")["value"].astype(float), by_aspect[aspect].iloc[0]
+        found.append((name, aspect, bool(one["higher_is_better"]), values))
+        low, high = by_aspect[aspect]["low"].min(), by_aspect[aspect]["high"].max()
+        share = (values - low) / (high - low)
+        total = (share if one["higher_is_better"] else 1 - share).mul(4.0).add(1.0).add(total)
+    if own == [*aspects] and len(own) > 1 and total.notna().any():
+        found.insert(0, (name, UNIFIED, True, total / len(own)))
+    return found
+
+
+def _predicted(
+    ratings: "DataFrame",
+    judge: str,
+    series: list[_Series],
+    about: "DataFrame",
+    pairs: list[tuple[int, int]],
+    confidence: float,
+) -> "DataFrame":
+    """Returns means and differences of systems from people's ratings of some replies and a judge's of all."""
+    import pandas as pd
+
+    people = [each for each in series if each[0] == PEOPLE]
+    if not people:
+        raise InputError("found no ratings by people, expected some for --predicted-by: give rows of rater_kind human")
+    check_names("rater", [judge], ratings["rater"][~ratings["of_people"]].unique())
+    aspects = [aspect for _, aspect, *_ in people if aspect != UNIFIED]
+    judged = {aspect: values for _, aspect, *values in _series(ratings, judge, aspects, only=False)}
+    if len(judged) == 1 and not judged.keys() & {*aspects}:
+        judged = dict.fromkeys([aspect for _, aspect, *_ in people], *judged.values())  # it predicts every aspect
+    systems, one_hot = sorted(about["system"].unique()), pd.get_dummies(about["item_id"], dtype=float).to_numpy()
+    chances = ratings.groupby("reply_id")["selection_probability"].first().reindex(about.index)
+    if chances.notna().any() and (lost := chances[people[-1][3].dropna().index].isna().sum()):
+        raise InputError(f"{lost} replies that people rated lack a selection_probability: state it for all of them")
+    chances = chances.fillna(1.0).to_numpy()
+    found = []
+    for _, aspect, is_better, values in people:
+        if aspect not in judged:
+            continue
+        same, predictions = judged[aspect]
+        graded = values.reindex(about.index).to_numpy()
+        predictions = predictions.reindex(about.index).to_numpy() * (1 if same == is_better else -1)
+        samples = [
+            summarise(graded[own], predictions[own], one_hot[own], chances[own])
+            for own in (about["system"] == name for name in systems)
+        ]
+        wanted: list[tuple[str, str | None, Sample | None]] = [
+            (name, None, sample) for name, sample in zip(systems, samples, strict=True)
+        ]
+        for a, b in pairs:
+            one, other = samples[a], samples[b]
+            wanted.append((systems[a], systems[b], one.minus(other) if one and other else None))
+        for first, second, sample in wanted:
+            known = {"reason": "not_rated"} if sample is None else estimate(sample, confidence)
+            found.append({"aspect": aspect, "a": first, "b": second, "higher_is_better": is_better, **known})
+    return pd.DataFrame(found)
