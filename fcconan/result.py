@@ -58,7 +58,11 @@ class Result:
     def signature(self) -> str:
         """The identity in one line."""
         return "|".join(
-            [f"fcconan:{fcconan.__version__}", self.command, *(f"{k}:{v}" for k, v in self.identity.items())]
+            [
+                f"fcconan:{fcconan.__version__}",
+                self.command,
+                *(f"{name}:{value}" for name, value in self.identity.items() if value is not None),
+            ]
         )
 
     def to_frame(self, table: str | None = None) -> "DataFrame":

@@ -1,18 +1,14 @@
 """`rank`: systems by ratings of their replies, or by verdicts on pairs of their replies."""
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from fcconan.data import RowSource, add_replies, read
 from fcconan.errors import InputError
 from fcconan.groups import Bootstrap, Rows
 from fcconan.report import forest
 from fcconan.result import Pivot, Result
-from fcconan.scoring.names import check_names
 from fcconan.scoring.system_means import rank_ratings
 from fcconan.scoring.verdicts import rank_verdicts
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
 
 
 def rank(
@@ -49,8 +45,8 @@ def rank(
 
     Returns:
         `systems`: one row for each rater, aspect and system, best first, with `value`, `low`, `high`, `n` and
-        `n_missing`. The aspects of verdicts are `strength` (log odds), `share` (percent), `points`, `wins`, `losses`
-        and `ties`. `differences`: one row for each pair of systems, with `difference`, `low`, `high`, `p` and
+        `n_missing`. The aspects of verdicts are `strength` (log odds), `share` (percent of points), `wins`,
+        `losses` and `ties`. `differences`: one row for each pair of systems, with `difference`, `low`, `high`, `p` and
         `p_adjusted`. Of verdicts also `matrix`, `agreement` and `raters`; of ratings `predicted`.
 
     Raises:
@@ -59,7 +55,7 @@ def rank(
     Examples:
         >>> won = [{"item_id": f"hs{n}", "system_a": "A", "system_b": "B", "verdict": "a"} for n in range(3)]
         >>> rank(won, bootstrap=Bootstrap(resamples=0)).to_frame()[["system", "aspect", "value"]].values.tolist()[2:5]
-        [['A', 'share', 100.0], ['B', 'share', 0.0], ['A', 'points', 3.0]]
+        [['A', 'share', 100.0], ['B', 'share', 0.0], ['A', 'wins', 3.0]]
     """
     table, name = read(kind or ("comparisons", "ratings"), *sources, rows=rows)
     identity: dict[str, Any] = {"data": name}
@@ -68,7 +64,7 @@ def rank(
             raise InputError(
                 "found verdicts, expected ratings for --replies, --aspect and --predicted-by: leave them out"
             )
-        tables, notes = rank_verdicts(_chosen(table, rater), majority, baseline, bootstrap)
+        tables, notes = rank_verdicts(table, rater, majority, baseline, bootstrap)
         identity |= {"raters": ",".join(rater) or "all", "majority": majority, "ties": "half-win"}
     else:
         if majority:
@@ -91,9 +87,3 @@ def _plot(result: Result) -> Any:
     systems = result.tables["systems"]
     first = systems[(systems["rater"] == systems["rater"][0]) & (systems["aspect"] == systems["aspect"][0])]
     return forest(first, label="system", title=str(systems["aspect"][0]))
-
-
-def _chosen(comparisons: "DataFrame", rater: tuple[str, ...]) -> "DataFrame":
-    comparisons = comparisons.assign(rater=comparisons["rater"].fillna("rater") if "rater" in comparisons else "rater")
-    check_names("rater", rater, [*comparisons["rater"].unique()])
-    return comparisons[comparisons["rater"].isin(rater)] if rater else comparisons

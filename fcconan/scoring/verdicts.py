@@ -9,6 +9,7 @@ from fcconan.errors import InputError
 from fcconan.groups import Bootstrap
 from fcconan.scoring.arrays import Floats
 from fcconan.scoring.bradley_terry import strengths
+from fcconan.scoring.names import check_names
 from fcconan.scoring.paired_tests import difference_table, family, few_items
 from fcconan.scoring.significance.intervals import draws, percentile_interval, safe_divide
 
@@ -20,19 +21,29 @@ COEFFICIENTS = ("spearman", "kendall", "pearson")
 
 
 def rank_verdicts(
-    comparisons: "DataFrame", majority: bool, baseline: tuple[str, ...], bootstrap: Bootstrap
+    comparisons: "DataFrame",
+    chosen: tuple[str, ...],
+    majority: bool,
+    baseline: tuple[str, ...],
+    bootstrap: Bootstrap,
 ) -> tuple[dict[str, "DataFrame"], list[str]]:
     """Returns the tables and notes of `fcconan.rank` for verdicts.
 
     Args:
         comparisons: Rows with `item_id`, `rater`, `system_a`, `system_b` and `verdict`.
+        chosen: The raters that count; empty for all.
         majority: See `fcconan.rank`.
         baseline: See `fcconan.rank`.
         bootstrap: Resamples of items.
 
     Raises:
-        InputError: A row is invalid, no verdict is readable, or a baseline is unknown.
+        InputError: A row is invalid, no verdict is readable, or a rater or baseline is unknown.
     """
+    given = comparisons["rater"].fillna("rater") if "rater" in comparisons else "rater"
+    comparisons = comparisons.assign(rater=given)
+    check_names("rater", chosen, [*comparisons["rater"].unique()])
+    if chosen:
+        comparisons = comparisons[comparisons["rater"].isin(chosen)]
     verdicts, pair = canonical(comparisons)
     used = _majorities(verdicts, pair) if majority else verdicts
     if (invalid := int(used["outcome"].isna().sum())) == len(used):
@@ -76,7 +87,7 @@ def _systems(verdicts: "DataFrame", wins: Floats, systems: list[str], bootstrap:
         if drawn and len(wins) > 1:
             ends = percentile_interval(np.concatenate([score(each) for each in drawn]), bootstrap.confidence)
         parts.append(table.assign(aspect=name, value=scores[name], low=ends[0], high=ends[1]))
-    for name, values in {"points": won + tied / 2, "wins": won, "losses": lost, "ties": tied}.items():
+    for name, values in {"wins": won, "losses": lost, "ties": tied}.items():
         parts.append(table.assign(aspect=name, value=values.astype(float), low=np.nan, high=np.nan))
     return pd.concat([part.loc[order] for part in parts], ignore_index=True)
 
