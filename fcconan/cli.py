@@ -1,5 +1,6 @@
 """The command line: a command is a function of `fcconan`, whose signature and docstring give options and help."""
 
+import os
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -97,6 +98,9 @@ def main() -> None:
         words.remove("--debug")
     try:
         app.meta(words, exit_on_error=False, print_error=False)
+        sys.stdout.flush()
+    except BrokenPipeError:  # the reader went away, as `head` does
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except (InputError, CycloptsError, OSError, UnicodeError, ValueError, KeyError, RemoteError) as error:
         if debug:
             raise
