@@ -34,7 +34,7 @@ class Result:
         identity: Everything that changes the values, resolved: data by hash, metric, tie rule, population, seed.
         notes: Sentences on how the data change the reading of a value.
         pivots: Name of a table -> how it is shown; other tables are shown as they are.
-        plots: Title -> function that returns a matplotlib figure, for the page.
+        plots: Title -> function that returns a matplotlib figure for the page.
 
     Examples:
         >>> import pandas as pd
@@ -52,7 +52,7 @@ class Result:
     identity: Mapping[str, Any]
     notes: Sequence[str] = ()
     pivots: Mapping[str, Pivot] = field(default_factory=dict)
-    plots: Mapping[str, Callable[["Result"], Any]] = field(default_factory=dict)
+    plots: Mapping[str, Callable[[], Any]] = field(default_factory=dict)
 
     @property
     def signature(self) -> str:
@@ -87,9 +87,14 @@ class Result:
         Returns:
             The path of the page.
         """
+        import io
+
         from jinja2 import Environment, PackageLoader
 
-        plots = {title: _svg(draw(self)) for title, draw in self.plots.items()}
+        plots = {}
+        for title, draw in self.plots.items():
+            draw().savefig(drawn := io.StringIO(), format="svg", transparent=True, metadata={"Date": None})
+            plots[title] = "<svg" + drawn.getvalue().partition("<svg")[2]
         tables = {name: self.shown(name) for name in self.tables}
         template = Environment(loader=PackageLoader("fcconan", "."), autoescape=True).get_template("result.html.jinja")
         path = Path(folder) / "index.html"
@@ -126,26 +131,16 @@ class Result:
 
 def _texts(table: "DataFrame") -> "DataFrame":
     """Returns a table with rounded numbers, and intervals behind their values."""
-    texts = table.apply(_column)
+    texts = table.copy()
+    for column, cells in table.items():
+        if cells.dtype.kind in "if":
+            form = "{:.0f}" if (cells.dropna() % 1 == 0).all() else "{:.3f}"
+            texts[column] = cells.map(lambda cell, form=form: MISSING if math.isnan(cell) else form.format(cell))
+        else:
+            texts[column] = cells.astype(object).where(cells.notna(), MISSING).map(str)
     if "low" not in table:
         return texts
     value = table.columns[table.columns.get_loc("low") - 1]
     interval = texts[value] + " [" + texts["low"] + ", " + texts["high"] + "]"
     texts[value] = texts[value].where(table["low"].isna(), interval)
     return texts.drop(columns=["low", "high"])
-
-
-def _column(cells: Any) -> Any:
-    if cells.dtype.kind not in "if":
-        return cells.astype(object).where(cells.notna(), MISSING).map(str)
-    form = "{:.0f}" if (cells.dropna() % 1 == 0).all() else "{:.3f}"
-    return cells.map(lambda value: MISSING if math.isnan(value) else form.format(value))
-
-
-def _svg(figure: Any) -> Any:
-    import io
-
-    from markupsafe import Markup
-
-    figure.savefig(drawn := io.StringIO(), format="svg", transparent=True, metadata={"Date": None})
-    return Markup("<svg" + drawn.getvalue().partition("<svg")[2])

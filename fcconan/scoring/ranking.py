@@ -1,5 +1,6 @@
 """`rank`: systems by ratings of their replies, or by verdicts on pairs of their replies."""
 
+from functools import partial
 from typing import Any, Literal
 
 from fcconan.data import RowSource, add_replies, read
@@ -78,12 +79,7 @@ def rank(
     identity |= {"tests": "sign-flip", "baseline": ",".join(baseline) or "all-pairs", "resamples": bootstrap.resamples}
     identity |= {"unit": "item", "confidence": bootstrap.confidence, "seed": bootstrap.seed}
     pivots = {"systems": Pivot(("rater", "system"), "aspect")}
-    first = tables["systems"].iloc[0]
-    plots = {f"{first['aspect']} by {first['rater']}": _plot}
-    return Result("rank", tables, identity, notes, pivots, plots)
-
-
-def _plot(result: Result) -> Any:
-    systems = result.tables["systems"]
+    systems = tables["systems"]
     first = systems[(systems["rater"] == systems["rater"][0]) & (systems["aspect"] == systems["aspect"][0])]
-    return forest(first, label="system", title=str(systems["aspect"][0]))
+    title = f"{first['aspect'][0]} by {first['rater'][0]}"
+    return Result("rank", tables, identity, notes, pivots, {title: partial(forest, first, label="system")})

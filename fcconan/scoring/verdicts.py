@@ -39,13 +39,20 @@ def rank_verdicts(
     Raises:
         InputError: A row is invalid, no verdict is readable, or a rater or baseline is unknown.
     """
+    import pandas as pd
+
     given = comparisons["rater"].fillna("rater") if "rater" in comparisons else "rater"
     comparisons = comparisons.assign(rater=given)
     check_names("rater", chosen, [*comparisons["rater"].unique()])
     if chosen:
         comparisons = comparisons[comparisons["rater"].isin(chosen)]
     verdicts, pair = canonical(comparisons)
-    used = _majorities(verdicts, pair) if majority else verdicts
+    used = verdicts
+    if majority:
+        votes = _votes(verdicts, pair)
+        readable = votes.drop(columns=-1.0)
+        won = 2 * readable.max(axis=1) > votes.sum(axis=1)
+        used = readable.idxmax(axis=1).where(won).rename("outcome").reset_index()
     if (invalid := int(used["outcome"].isna().sum())) == len(used):
         raise InputError(
             f"no verdict is readable ({invalid} are invalid), expected wins or ties: look at their reasons"
@@ -54,10 +61,12 @@ def rank_verdicts(
     name = raters[0] if len(raters) == 1 else "majority" if majority else f"{len(raters)} raters"
     systems = sorted({*used["a"], *used["b"]})
     wins, pairs = _wins(used, systems), family(systems, baseline)
+    total = wins.sum(axis=0)
+    met = [(systems[i], systems[j], total[i, j], total[j, i]) for i, j in combinations(range(len(systems)), 2)]
     tables = {
         "systems": _systems(used, wins, systems, bootstrap).assign(rater=name),
         "differences": difference_table([(name, "win_rate")], _win_rates(wins, pairs)[None], systems, pairs, bootstrap),
-        "matrix": _matrix(wins.sum(axis=0), systems),
+        "matrix": pd.DataFrame(met, columns=["a", "b", "points_a", "points_b"]),
     }
     if len(raters) > 1:
         tables["agreement"] = _agreement(verdicts, pair)
@@ -90,13 +99,6 @@ def _systems(verdicts: "DataFrame", wins: Floats, systems: list[str], bootstrap:
     for name, values in {"wins": won, "losses": lost, "ties": tied}.items():
         parts.append(table.assign(aspect=name, value=values.astype(float), low=np.nan, high=np.nan))
     return pd.concat([part.loc[order] for part in parts], ignore_index=True)
-
-
-def _matrix(wins: Floats, systems: list[str]) -> "DataFrame":
-    import pandas as pd
-
-    cells = [(systems[i], systems[j], wins[i, j], wins[j, i]) for i, j in combinations(range(len(systems)), 2)]
-    return pd.DataFrame(cells, columns=["a", "b", "points_a", "points_b"])
 
 
 def _notes(tables: dict[str, "DataFrame"]) -> list[str]:
@@ -164,14 +166,6 @@ def _votes(verdicts: "DataFrame", pair: list[str]) -> "DataFrame":
     """Counts the raters of each pair of replies by their outcome; those of invalid verdicts are in the column -1."""
     votes = verdicts.fillna({"outcome": -1.0}).groupby([*pair, "outcome"], sort=False).size().unstack(fill_value=0)
     return votes.reindex(columns=[-1.0, 0.0, 0.5, 1.0], fill_value=0)
-
-
-def _majorities(verdicts: "DataFrame", pair: list[str]) -> "DataFrame":
-    """Returns the verdict of more than half of the raters on each pair of replies; nan without a majority."""
-    votes = _votes(verdicts, pair)
-    readable = votes.drop(columns=-1.0)
-    won = 2 * readable.max(axis=1) > votes.sum(axis=1)
-    return readable.idxmax(axis=1).where(won).rename("outcome").reset_index()
 
 
 def _wins(verdicts: "DataFrame", systems: list[str]) -> Floats:

@@ -8,13 +8,12 @@ if TYPE_CHECKING:
 LINES, POINTS = "#808080", "#3b82c4"
 
 
-def forest(table: "DataFrame", *, label: str, title: str) -> Any:
+def forest(table: "DataFrame", *, label: str) -> Any:
     """Returns a figure of values with their intervals, one line for each row, the first row on top.
 
     Args:
         table: Rows with `value`, `low` and `high`.
         label: Column with the names of the lines.
-        title: Name of the values.
     """
     import matplotlib as mpl
     from matplotlib.figure import Figure
@@ -27,6 +26,5 @@ def forest(table: "DataFrame", *, label: str, title: str) -> Any:
         axes.hlines(places, table["low"], table["high"], color=LINES)
         axes.plot(table["value"], places, "o", color=POINTS)
         axes.set_yticks(places, table[label])
-        axes.set_xlabel(title)
         axes.spines[["top", "right"]].set_visible(False)
     return figure

@@ -1,3 +1,0 @@
-"""Plots of results."""
-
-from fcconan.report.plots import forest as forest
