@@ -48,9 +48,9 @@ golden: $(VENV)/.dev
 golden-update: $(VENV)/.dev
 	$(BIN)/python -m tests.golden.record --update $(addprefix --only ,$(ONLY))
 
-# Lines of code by package, without blank lines, comments, docstrings and imports.
+# Lines of code by package, without blank lines, comments, docstrings and imports; and of what lies beside it.
 size: $(VENV)/.base
-	$(BIN)/python benchmarks/size.py fcconan
+	$(BIN)/python benchmarks/size.py
 
 # Against a real Label Studio, in an environment of its own of about 1 GB.
 check-tools: $(VENV)/.dev $(TOOLS)/.label-studio

@@ -1,11 +1,10 @@
-"""Count lines of code by package, without blank lines, comments, docstrings and imports.
+"""Count lines of code by package, without blank lines, comments, docstrings and imports; and what lies beside it.
 
-Example: python benchmarks/size.py fcconan
+Example: python benchmarks/size.py
 """
 
 import ast
 import io
-import sys
 import tokenize
 from collections import Counter
 from pathlib import Path
@@ -32,8 +31,19 @@ def lines_of_code(source: str) -> int:
     return len(used)
 
 
-def main(folder: Path) -> None:
-    """Prints modules, lines of code and the largest module of every package."""
+# Where code could move: title, folders, and endings of the files.
+ELSEWHERE = (
+    ("benchmarks", ("benchmarks",), (".py", ".sh")),
+    ("examples", ("examples",), (".py", ".sh")),
+    ("tests", ("tests",), (".py",)),
+    ("YAML", ("fcconan", "builders", "annotations", "benchmarks", "docs"), (".yaml", ".yml")),
+    ("templates", ("fcconan",), (".jinja", ".css", ".js")),
+)
+
+
+def main(root: Path) -> None:
+    """Prints modules, lines of code and the largest module of every package, and lines of other files."""
+    folder = root / "fcconan"
     code, modules, largest = Counter[str](), Counter[str](), Counter[str]()
     names: dict[str, str] = {}
     for path in sorted(folder.rglob("*.py")):
@@ -48,8 +58,12 @@ def main(folder: Path) -> None:
     print(f"{'package':14} {'modules':>7} {'code':>7}  longest module (all lines)")
     for package in sorted(code):
         print(f"{package:14} {modules[package]:7} {code[package]:7}  {names[package]} ({largest[package]})")
-    print(f"{'all':14} {modules.total():7} {code.total():7}")
+    print(f"{'all':14} {modules.total():7} {code.total():7}\n\n{'elsewhere':14} {'files':>7} {'lines':>7}")
+    for title, folders, endings in ELSEWHERE:
+        paths = [path for name in folders for path in (root / name).rglob("*") if path.suffix in endings]
+        lines = sum(path.read_text(encoding="utf-8").count("\n") for path in paths)
+        print(f"{title:14} {len(paths):7} {lines:7}")
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main(Path(__file__).parents[1])
