@@ -7,6 +7,7 @@ import numpy as np
 
 from fcconan.building import read_csv, table_path
 from fcconan.data import read_table
+from fcconan.groups import Bootstrap
 from fcconan.reproduction.datasets import Datasets, Row
 from fcconan.reproduction.published import load_paper
 from fcconan.reproduction.values import Key, RecomputedValue, status_of
@@ -16,10 +17,9 @@ from fcconan.scoring import (
     Metric,
     Novelty,
     RepetitionRate,
-    correlate_tables,
     csv_cell,
     measure_agreement,
-    rank_systems,
+    rank,
     score_texts,
     verdict_table,
 )
@@ -100,10 +100,11 @@ def _compute_shares(data: Datasets) -> dict[str, dict[str, float]]:
     }
     for row in data.rows(DATASET, "comparisons", "judgelm"):
         verdicts.setdefault(row["rater"], []).append(row)
-    return {
-        name: {system["name"]: system["share"] for system in rank_systems(rows, resamples=0)["systems"]}
-        for name, rows in verdicts.items()
-    }
+    found = {}
+    for name, rows in verdicts.items():
+        systems = rank(rows, bootstrap=Bootstrap(resamples=0)).to_frame().query("aspect == 'share'")
+        found[name] = dict(zip(systems["system"], systems["value"], strict=True))
+    return found
 
 
 def _pair(row: Row) -> tuple[str, frozenset[str]]:
@@ -234,8 +235,11 @@ def _printed_column(table: str, column: str) -> dict[str, float]:
 
 
 def _spearman(x: Mapping[str, float], y: Mapping[str, float]) -> float:
-    (row,) = (row for row in correlate_tables(x, y) if row["coefficient"] == "spearman")
-    return float(row["value"])
+    from scipy.stats import spearmanr
+
+    systems = sorted(x.keys() & y.keys())
+    # Shares that differ by rounding errors are ties.
+    return float(spearmanr(*([round(scores[name], 11) for name in systems] for scores in (x, y))).statistic)
 
 
 def _recompute_metrics(data: Datasets, corpus: str) -> Iterator[tuple[Key, RecomputedValue]]:
