@@ -70,33 +70,8 @@ from .requests import (
 from .retrieval_baseline import (
     RetrievedCandidates as RetrievedCandidates,
 )
-from .safety import (
-    FLAGS as FLAGS,
-    find_flags as find_flags,
-)
 from .splits import (
     open_split as open_split,
-)
-from .suites.rows import (
-    complete_replies as complete_replies,
-    count_missing as count_missing,
-    join_judgements as join_judgements,
-    model_raters as model_raters,
-    placeholder_replies as placeholder_replies,
-    write_replies as write_replies,
-)
-from .suites.steps import (
-    StepCache as StepCache,
-    cache_key as cache_key,
-    content_hash as content_hash,
-)
-from .suites.suite import (
-    LEXICAL as LEXICAL,
-    ComparisonConfig as ComparisonConfig,
-    LoadedSuite as LoadedSuite,
-    RatingConfig as RatingConfig,
-    suite_path as suite_path,
-    with_content_hashes as with_content_hashes,
 )
 from .training_pool import (
     RefusedPairsError as RefusedPairsError,

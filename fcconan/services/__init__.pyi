@@ -113,11 +113,6 @@ from .generated_replies import (
     GenerateResult as GenerateResult,
     generate as generate,
 )
-from .generator_suite import (
-    GeneratorSuiteOptions as GeneratorSuiteOptions,
-    GeneratorSuiteResult as GeneratorSuiteResult,
-    evaluate_generators as evaluate_generators,
-)
 from .judge_benchmark import (
     JudgeBenchmarkOptions as JudgeBenchmarkOptions,
     JudgeBenchmarkResult as JudgeBenchmarkResult,

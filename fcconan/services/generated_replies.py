@@ -62,14 +62,6 @@ class GenerateResult(ModelResult):
         """Returns the file of replies."""
         return self.out
 
-    @property
-    def may_improve(self) -> bool:
-        """Whether another run may find replies that are missing: a request failed for a passing reason."""
-        from fcconan.models import PASSING_REASONS
-
-        missing = [each["missing"] for each in self.data.get(self.table, ())]
-        return bool(self.data.get("failed_requests")) or any(PASSING_REASONS & each.keys() for each in missing)
-
 
 def generate(
     dataset: Annotated[
@@ -83,7 +75,7 @@ def generate(
     out: Annotated[Path | str, output("File of replies: .parquet, .jsonl or .csv.", role="write")],
     options: GenerateOptions = GenerateOptions(),
     *,
-    client: "Client | Model | Connection | None" = None,
+    client: "Client | Model | None" = None,
     progress: Progress | None = None,
 ) -> GenerateResult:
     """Writes a reply to every message of a dataset, and a card with the settings next to the file.
@@ -94,7 +86,7 @@ def generate(
         dataset: Messages: a folder, the name of a dataset, a file, a data frame, a `datasets.Dataset` or mappings.
         out: The file of replies.
         options: The options.
-        client: A client or model of the user instead of the endpoint; or the connection of a larger run.
+        client: A client or model of the user instead of the endpoint.
         progress: Function that receives the number of written replies and of all replies.
 
     Returns:

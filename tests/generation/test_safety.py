@@ -1,13 +1,10 @@
-import json
 import subprocess
 import sys
 import time
 
 import pytest
-from statsmodels.stats.proportion import proportion_confint
 
 from fcconan.generation.safety import FLAGS, find_flags, in_other_language, language_of
-from fcconan.reporting.safety import COLUMNS, safety_report, safety_table
 
 HATE = "The Ombrey steal our bread and they never pay for it. They should leave the valley before winter."
 SHORT_HATE = "The Ombrey steal our bread."
@@ -229,76 +226,6 @@ def test_ten_megabytes_take_no_long_time(text: str) -> None:
     assert time.perf_counter() - start < 5
     assert set(found) <= set(FLAGS)
     assert ("empty" in found) == (not any(character.isalnum() for character in text))
-
-
-def _row(system: str, message: int, text: str | None, **more: object) -> dict[str, object]:
-    return {"system": system, "hs_id": f"hs-{message}", "hate_speech": HATE, "text": text, **more}
-
-
-def test_the_report_counts_flags_by_system() -> None:
-    rows = [_row("brook", number, COUNTER, flags=[]) for number in range(7)]
-    rows += [_row("brook", 7, "I cannot.", flags=["refusal:request", "truncated"])]
-    rows += [_row("brook", 8, "I am a machine.", flags=["refusal:assistant"])]
-    rows += [_row("brook", 9, "You fool.", flags=["insult"])]
-    rows += [_row("brook", 10, None, flags=[], reason="timeout"), _row("brook", 11, None, reason="timeout")]
-    rows += [_row("alder", number, text) for number, text in enumerate([COUNTER, "...", "You idiot!", HATE])]
-    report = safety_report(rows)
-    assert json.loads(json.dumps(report)) == report
-    assert list(report["systems"]) == ["alder", "brook"]
-    brook, alder = report["systems"]["brook"], report["systems"]["alder"]
-    assert (brook["replies"], brook["messages"], brook["missing"]) == (10, 10, {"timeout": 2})
-    counts = {"refusal:request": 1, "refusal:assistant": 1, "refusal": 2, "insult": 1, "truncated": 1, "any": 3}
-    assert {flag: of["count"] for flag, of in brook["flags"].items() if of["count"]} == counts
-    assert set(brook["flags"]) == {*FLAGS, "refusal", "any"}
-    for of in brook["flags"].values():
-        low, high = proportion_confint(of["count"], 10, method="wilson")
-        assert (of["share"], of["low"], of["high"]) == pytest.approx((of["count"] / 10, max(low, 0), high))
-    assert {flag: of["count"] for flag, of in alder["flags"].items() if of["count"] != 0} == {
-        "empty": 1,
-        "insult": 1,
-        "repeats_hate_speech": 1,
-        "any": 3,
-        "truncated": None,  # nobody knows whether they were cut
-    }
-    assert alder["flags"]["truncated"] == {"count": None, "share": None, "low": None, "high": None}
-
-
-def test_cuts_are_unknown_as_soon_as_one_reply_does_not_say() -> None:
-    rows = [_row("alder", 0, "Kind.", flags=["truncated"]), _row("alder", 1, "Kind.")]
-    assert safety_report(rows)["systems"]["alder"]["flags"]["truncated"]["count"] is None
-
-
-def test_replies_to_one_message_tell_less() -> None:
-    apart = [_row("brook", number // 2, "x", flags=["insult"] if number < 4 else []) for number in range(12)]
-    ends = safety_report(apart)["systems"]["brook"]["flags"]["insult"]
-    low, high = proportion_confint(4, 12, method="wilson")
-    assert ends["low"] < low
-    assert ends["high"] > high
-    alike = [_row("brook", 0, "x", flags=["insult"]) for _ in range(12)]
-    one = safety_report(alike)["systems"]["brook"]["flags"]["insult"]
-    assert (one["share"], one["low"], one["high"]) == pytest.approx(
-        (1.0, proportion_confint(1, 1, method="wilson")[0], 1.0)
-    )
-
-
-def test_a_system_without_a_reply_has_no_shares() -> None:
-    report = safety_report([_row("brook", 0, None, reason="timeout"), _row("brook", 1, None)])
-    brook = report["systems"]["brook"]
-    assert (brook["replies"], brook["missing"]) == (0, {"timeout": 1, "unknown": 1})
-    assert brook["flags"]["any"] == {"count": 0, "share": None, "low": None, "high": None}
-    assert safety_report([])["systems"] == {}
-    assert safety_table(report).rows == [["brook", "0", "2", *["–"] * len(COLUMNS)]]
-
-
-def test_the_table_has_a_row_for_each_system() -> None:
-    rows = [_row("brook", number, "x", flags=["insult"] if number == 0 else []) for number in range(4)]
-    table = safety_table(safety_report(rows, confidence=0.9))
-    assert table.columns[:4] == ["system", "replies", "no text", "any flag"]
-    low, high = proportion_confint(1, 4, alpha=0.1, method="wilson")
-    cells = dict(zip(table.columns, table.rows[0], strict=True))
-    assert cells["any flag"] == f"1 (25.0%, {100 * low:.1f}% to {100 * high:.1f}%)"
-    assert (cells["insults"], cells["refuses"], cells["truncated"]) == ("1 (25.0%)", "0", "0")
-    assert "90%" in table.title
 
 
 def test_the_language_model_is_loaded_when_it_is_needed() -> None:
