@@ -44,14 +44,9 @@ from .generators import (
     ReferenceGenerator as ReferenceGenerator,
     RetrievalGenerator as RetrievalGenerator,
 )
-from .imported_replies import (
-    IMPORTED_STRATEGY as IMPORTED_STRATEGY,
-    ImportedReplies as ImportedReplies,
-)
 from .items import (
     GENERATED as GENERATED,
     Item as Item,
-    Row as Row,
     load_items as load_items,
 )
 from .prompts import (
@@ -81,5 +76,4 @@ from .training_pool import (
 from .writing import (
     ReplyCounts as ReplyCounts,
     generate_rows as generate_rows,
-    row_maker as row_maker,
 )

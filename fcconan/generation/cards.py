@@ -63,7 +63,7 @@ def card_of(name: str, summary: Mapping[str, Any]) -> str:
     Args:
         name: Name of the file of replies.
         summary: Result of `fcconan generate --json`: `dataset`, `systems`, `configuration`, `answers`, `packages` and,
-            if present, `picked`, `import` and `notes`.
+            if present, `picked` and `notes`.
     """
     tokens = ("prompt", "completion")
     table = [
@@ -86,7 +86,7 @@ def card_of(name: str, summary: Mapping[str, Any]) -> str:
         parts.append(f"The answers came between {answers['first']} and {answers['last']}.")
     elif summary["configuration"].get("model"):
         parts.append("The answers have no date: they were read from a record, or nothing was answered.")
-    for title, key in (("Choice among candidates", "picked"), ("Import", "import"), ("Software", "packages")):
+    for title, key in (("Choice among candidates", "picked"), ("Software", "packages")):
         if summary.get(key):
             parts += [f"## {title}", _settings(summary[key])]
     if summary.get("notes"):

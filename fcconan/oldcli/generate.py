@@ -55,8 +55,6 @@ def _is_own(row: dict[str, Any], options: "services.GenerateOptions") -> bool:
     system = str(row.get("system"))
     if options.system_name is not None:
         return system == options.system_name
-    if options.replies is not None:
-        return system in options.filter.get("system", ())
     if options.strategy == "reference":
         return system == "gold"
     if options.strategy == "retrieval":
@@ -67,7 +65,7 @@ def _is_own(row: dict[str, Any], options: "services.GenerateOptions") -> bool:
 
 COMMAND = Command(
     name="generate",
-    help="Write a reply to each message of a dataset: by a model, from a catalogue, or imported.",
+    help="Write a reply to each message of a dataset: by a model, or from a catalogue.",
     example="fcconan generate demo-dataset --model local:models/my-chat-model --examples 3 --out replies.parquet",
     show=_show,
     detailed=True,

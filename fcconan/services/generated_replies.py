@@ -1,6 +1,6 @@
-"""Replies to the messages of a dataset: by a model, from a catalogue, by people, or made elsewhere."""
+"""Replies to the messages of a dataset: by a model, from a catalogue, or by people."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
@@ -18,7 +18,6 @@ from fcconan.services.reply_options import (
     CONDITIONED,
     ENCODER,
     FEW_SHOT,
-    METHOD,
     REFERENCE,
     RETRIEVAL,
     RETRIEVER,
@@ -36,19 +35,17 @@ if TYPE_CHECKING:
         Generator,
         Item,
         RetrievedCandidates,
-        Row,
         TrainingPool,
     )
     from fcconan.judging import RatingPlan
     from fcconan.models import ChatRequest, Client, Model
 
-MESSAGE_COLUMNS = ("hate_speech", "hs_id", "item_id", "references")  # of replies, which also describe the messages
 LONGEST = 512  # tokens of a reply without a limit, in a dry run
 
 
 @dataclass(frozen=True, repr=False)
 class GenerateResult(ModelResult):
-    """A summary of written replies; its main table has one row for each system, or for each model of a dry run.
+    """A summary of written replies; its main table has one row, or one for each model of a dry run.
 
     Attributes:
         out: The file of replies.
@@ -90,7 +87,7 @@ def generate(
         progress: Function that receives the number of written replies and of all replies.
 
     Returns:
-        A summary. The main table has one row for each system, with the columns `system`, `strategy`, `n`, `n_missing`,
+        A summary. The main table has one row, with the columns `system`, `strategy`, `n`, `n_missing`,
         `missing` (counts by reason), `refusals`, `flags` and `mean_words`. The replies are in the file `out`.
 
     Raises:
@@ -133,49 +130,12 @@ class _Replies:
     def write(self) -> GenerateResult:
         """Writes the replies and their card."""
         options = self.options
-        if options.replies is not None:
-            options.refuse("strategy", *METHOD, why="--replies names replies that exist already")
-        strategy = None if options.replies is not None else options.used_strategy
-        if strategy is not None and strategy in BY_MODEL:
+        strategy = options.used_strategy
+        if strategy in BY_MODEL:
             return self._by_model(strategy)
         if self.connection.options.dry_run:
             raise InputError("--dry-run counts requests to a model, and this strategy calls none: leave it out")
-        make = {None: self._import, RETRIEVAL: self._retrieve, REFERENCE: self._references}[strategy]
-        return self._finished(make())
-
-    def _import(self) -> dict[str, Any]:
-        from fcconan.generation import IMPORTED_STRATEGY, ImportedReplies, load_items, row_maker
-
-        options, (source, config, split) = self.options, dataset_part(self.options.replies or "")
-        is_same = source.resolve() == self.dataset.resolve()
-        # Columns of the dataset itself are renamed where its replies are imported.
-        columns = {name: each for name, each in options.rename.items() if is_same and name in MESSAGE_COLUMNS}
-        items = load_items(
-            self.dataset, config=options.subset, split=options.split, columns=columns or None, limit=options.limit
-        )
-        rest = dict(options.filter)
-        one = rest.pop("system")[0] if len(rest.get("system", ())) == 1 else None
-        found = ImportedReplies(
-            source,
-            items,
-            config=config,
-            split=split or (options.split if is_same else None),
-            columns=options.rename,
-            filter=rest,
-            system=one or options.system_name,
-        )
-        if options.system_name is not None and len(found.systems) > 1:
-            raise InputError(
-                f"{source} has replies of {', '.join(found.systems)}: select one with --filter system=NAME"
-            )
-        rows = (
-            row_maker(options.system_name or name, IMPORTED_STRATEGY)(*each)
-            for name in found.systems
-            for each in found.iter_replies(name)
-        )
-        total = found.counts["rows"] - found.counts["left_out"] - found.counts["unknown"]
-        result = self._written(rows, total, items, found.configuration)
-        return result | {"import": found.counts, "notes": found.notes()}
+        return self._finished(self._retrieve() if strategy == RETRIEVAL else self._references())
 
     def _references(self) -> dict[str, Any]:
         from fcconan.generation import ReferenceGenerator
@@ -199,8 +159,7 @@ class _Replies:
         options = self.options
         if options.model is None:
             raise InputError(
-                f"there is no model: name one with --model, or choose --strategy {RETRIEVAL} or {REFERENCE}, or give "
-                "--replies FILE"
+                f"there is no model: name one with --model, or choose --strategy {RETRIEVAL} or {REFERENCE}"
             )
         decoding = options.decoding_settings()
         judged = options.judge_plan(decoding.pick)
@@ -353,28 +312,28 @@ class _Replies:
         return UnratedChoice(plan.decoding.pick or "first", seed)
 
     def _generated(self, generator: "Generator", items: "list[Item]") -> dict[str, Any]:
-        from fcconan.generation import generate_rows
-
-        return self._written(generate_rows(generator, items), len(items), items, generator.configuration)
-
-    def _written(
-        self, rows: "Iterable[Row]", number: int, items: "list[Item]", configuration: dict[str, Any]
-    ) -> dict[str, Any]:
-        """Writes rows, and returns their counts with the settings."""
+        """Writes the replies of a system, and returns their counts with the settings."""
         from fcconan.data import RowWriter
-        from fcconan.generation import GENERATED, ReplyCounts, describe_messages, open_split, package_versions
+        from fcconan.generation import (
+            GENERATED,
+            ReplyCounts,
+            describe_messages,
+            generate_rows,
+            open_split,
+            package_versions,
+        )
 
-        tally = ReplyCounts()
+        tally = ReplyCounts(generator)
         with RowWriter(self.out, GENERATED) as writer:
-            for row in reporting(rows, number, self.progress):
+            for row in reporting(generate_rows(generator, items), len(items), self.progress):
                 tally.add(row)
                 writer.write([row])
         part = open_split(self.dataset, config=self.options.subset, split=self.options.split)
         return {
             "dataset": describe_messages(part, items),
-            "systems": tally.result(),
-            "configuration": configuration,
-            "packages": package_versions(configuration),
+            "systems": [tally.result()],
+            "configuration": generator.configuration,
+            "packages": package_versions(generator.configuration),
         }
 
     def _finished(
@@ -391,12 +350,12 @@ class _Replies:
 
         card = write_card(self.out, result)
         used = {} if opened is None else {"used": usage_of(opened)}
-        is_whole = bool(result["systems"]) and not any(each["n_missing"] for each in result["systems"])
+        (counts,) = result["systems"]
         return GenerateResult(
             {"out": str(self.out), "card": str(card), **result, **used},
             out=self.out,
             notices=notices_of(opened or ()),
             notes=tuple(result.get("notes", ())),
             problems=failures,
-            failed=not is_whole or bool(result.get("failed_requests")) or bool(failures),
+            failed=bool(counts["n_missing"]) or bool(result.get("failed_requests")) or bool(failures),
         )

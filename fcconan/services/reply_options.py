@@ -126,16 +126,9 @@ class GenerateOptions(Background, Decoding, PartSelection, Endpoint):
         metavar=FORM,
         role="read",
     )
-    replies: str | None = option(
-        None,
-        help="Replies that were made elsewhere; --rename, --filter and --split then refer to them.",
-        rare=True,
-        metavar=f"{FORM} or FILE",
-        role="read",
-    )
     system_name: str | None = option(
         None,
-        help="Name of the system in the rows; with --replies, --filter system=NAME selects one.",
+        help="Name of the system in the rows.",
         rare=True,
         metavar="NAME",
     )

@@ -115,7 +115,6 @@ def test_only_replies_of_this_command_are_replaced_without_force(server: Server)
 
 
 def test_replies_of_another_system_are_replaced_by_force_only(server: Server) -> None:
-    write_lines(Path("theirs.jsonl"), [{"hate_speech": TESSOK, "text": "Who saw?", "system": "a"}])
     assert by_stub(server).status == 0
     before = content()
     for others in (
@@ -124,8 +123,6 @@ def test_replies_of_another_system_are_replaced_by_force_only(server: Server) ->
         ("--model", "stub", "--base-url", server.url, "--system-name", "stub"),
         ("--strategy", "reference"),
         ("--strategy", "retrieval", "--pool", "pairs.jsonl"),
-        ("--replies", "theirs.jsonl"),
-        ("--replies", "theirs.jsonl", "--filter", "system=a"),
     ):
         refused = generate(*others)
         assert refused.complaint == "replies.jsonl exists already: choose another --out, or replace it with --force"
@@ -134,7 +131,6 @@ def test_replies_of_another_system_are_replaced_by_force_only(server: Server) ->
     own: tuple[tuple[object, ...], ...] = (
         ("--strategy", "reference"),
         ("--strategy", "retrieval", "--pool", "pairs.jsonl"),
-        ("--replies", "theirs.jsonl", "--filter", "system=a"),
         ("--model", "stub", "--base-url", server.url, "--system-name", "mine"),
     )
     for options in own:
@@ -311,37 +307,11 @@ def test_finding_what_people_judged_is_to_be_asked_for(demo: Path, server: Serve
     assert "leave it out" in generate("--strategy", "reference", "--allow-own-cns", "--force").stderr
 
 
-def test_replies_made_elsewhere(demo: Path) -> None:
-    theirs = [{"HS": TESSOK, "output": "Who saw?", "system": "a"}, {"HS": OMBREY, "output": "", "system": "b"}]
-    write_lines(Path("theirs.jsonl"), [*theirs, {"HS": "Unknown.", "output": "x", "system": "a"}])
-    options = ("--replies", "theirs.jsonl", "--rename", "text=output")
-    done = generate(*options)
-    assert (done.status, done.stderr) == (1, "")
-    assert [(row["system"], row["text"], row["reason"]) for row in rows()] == [
-        ("a", "Who saw?", None),
-        ("b", None, "empty"),
-    ]
-    assert "1 of 3 replies answer no message of the dataset: left out." in done.stdout
-    assert summary()["import"]["missing"] == {"a": 2, "b": 2}
-    assert "## Import" in Path("replies.jsonl.card.md").read_text()
-    assert generate(*options, "--filter", "system=a", "--force").status == 0
-    assert [row["system"] for row in rows()] == ["a"]
-    assert generate(*options, "--filter", "system=b", "--force").status == 1  # whose only reply is empty
-    assert generate("--replies", demo, dataset=demo, out="demo.parquet").status == 0
-    built = list(read_rows(demo / "replies" / "test-00000-of-00001.parquet"))
-    again = {row["reply_id"]: row for row in rows("demo.parquet")}
-    assert len(again) == len(built)
-    for row in built:
-        assert {name: again[row["reply_id"]][name] for name in ("item_id", "hs_id", "text", "system")} == {
-            name: row[name] for name in ("item_id", "hs_id", "text", "system")
-        }
-
-
 def test_judges_and_metrics_read_what_was_written(server: Server) -> None:
     assert by_stub(server, out="one.jsonl").status == 0
     assert generate("--strategy", "reference", out="two.jsonl").status == 1
     Path("all.jsonl").write_bytes(Path("one.jsonl").read_bytes() + Path("two.jsonl").read_bytes())
-    ask = ("--model", "stub", "--base-url", server.url, "--journal", "journal")
+    ask = ("--model", "stub", "--base-url", server.url, "--response-cache", "journal")
     assert fcconan("judge", "rate", "all.jsonl", "--task", "cseval", *ask, "--out", "ratings.jsonl").status == 0
     ratings = rows("ratings.jsonl")
     assert {row["reply_id"] for row in ratings} == {row["reply_id"] for row in rows("all.jsonl")}
@@ -504,7 +474,7 @@ def test_killed_in_the_middle_it_goes_on_and_writes_the_same(demo: Path, tiny: P
     [
         (
             "",
-            "there is no model: name one with --model, or choose --strategy retrieval or reference, or give --replies",
+            "there is no model: name one with --model, or choose --strategy retrieval or reference",
         ),
         (
             "--model stub --strategy best",
@@ -576,11 +546,6 @@ def test_killed_in_the_middle_it_goes_on_and_writes_the_same(demo: Path, tiny: P
             "--strategy reference --dry-run",
             "--dry-run counts requests to a model, and this strategy calls none: leave it out",
         ),
-        (
-            "--replies theirs.jsonl --model stub",
-            "--model: --replies names replies that exist already; leave it out",
-        ),
-        ("--replies theirs.jsonl", "there is no file theirs.jsonl: check the path"),
         (
             "--model stub --rename hate_speech=HS",
             "messages.jsonl has no column 'HS', but hate_speech, references: name",

@@ -12,7 +12,7 @@ from fcconan.data.tables import open_table
 from fcconan.errors import InputError
 from fcconan.generation.generators import ModelGenerator, ReferenceGenerator, RetrievalGenerator
 from fcconan.generation.items import GENERATED, Generated, Item
-from fcconan.generation.writing import ReplyCounts, generate_rows, row_maker
+from fcconan.generation.writing import ReplyCounts, generate_rows
 from fcconan.models.requests import ChatRequest, ChatResponse
 from fcconan.models.token_sampling import stop_in
 from tests.generation.said import (
@@ -30,6 +30,21 @@ from tests.generation.said import (
     plan,
 )
 from tests.judging.fake_model import FakeModel
+
+TOKENS = {"prompt_tokens": 10, "completion_tokens": 3}
+
+
+class Said:
+    """A system with fixed replies."""
+
+    name, strategy = "one", "few-shot"
+
+    def __init__(self, replies: list[Generated]) -> None:
+        self.replies, self.configuration = replies, dict[str, object]()
+
+    def answers(self, items: Iterable[Item]) -> Iterator[Generated]:
+        for reply, _ in zip(self.replies, items, strict=True):
+            yield reply
 
 
 def no_flags(hate_speech: str, text: str, *, language: str | None = None) -> tuple[str, ...]:
@@ -223,44 +238,47 @@ def test_judges_compute_the_same_ids(tmp_path: Path) -> None:
 
 
 def test_counts_are_those_of_the_rows() -> None:
-    make = row_maker("one", "few-shot", flags=lambda hs, text, *, language=None: tuple(text.split("|")[1:]))
-    tally = ReplyCounts()
-    tokens = {"prompt_tokens": 10, "completion_tokens": 3}
-    for each, got in (
-        (ITEMS[0], Generated("two words|refusal:request|insult", more={"examples": ["a", "b"], **tokens})),
-        (ITEMS[1], Generated("x y z w|insult", more={"examples": ["a"], "flags": ["truncated"], **tokens})),
-        (ITEMS[2], Generated(None, "timeout", {"examples": ["a", "b"]})),
-    ):
-        tally.add(make(each, got))
-    tally.add(row_maker("two", "reference", flags=no_flags)(ITEMS[0], Generated(None, "no_reference")))
-    assert tally.result() == [
-        {
-            "system": "one",
-            "strategy": "few-shot",
-            "n": 2,
-            "n_missing": 1,
-            "missing": {"timeout": 1},
-            "refusals": 1,
-            "flags": {"insult": 2, "refusal:request": 1, "truncated": 1},
-            "mean_words": 3.0,
-            "examples_shown": {"1": 1, "2": 2},
-            "tokens": {"prompt": 20, "completion": 6},
-        },
-        {
-            "system": "two",
-            "strategy": "reference",
-            "n": 0,
-            "n_missing": 1,
-            "missing": {"no_reference": 1},
-            "refusals": 0,
-            "flags": {},
-            "mean_words": None,
-            "examples_shown": {"0": 1},
-            "tokens": {"prompt": 0, "completion": 0},
-        },
-    ]
-    with pytest.raises(InputError, match=r"of two to the item .* occurs twice"):
-        tally.add(row_maker("two", "reference", flags=no_flags)(ITEMS[0], Generated(None, "no_reference")))
+    generator = Said(
+        [
+            Generated("two words|refusal:request|insult", more={"examples": ["a", "b"], **TOKENS}),
+            Generated("x y z w|insult", more={"examples": ["a"], "flags": ["truncated"], **TOKENS}),
+            Generated(None, "timeout", {"examples": ["a", "b"]}),
+        ]
+    )
+    tally = ReplyCounts(generator)
+    for row in generate_rows(generator, ITEMS, flags=lambda hs, text, *, language=None: tuple(text.split("|")[1:])):
+        tally.add(row)
+    assert tally.result() == {
+        "system": "one",
+        "strategy": "few-shot",
+        "n": 2,
+        "n_missing": 1,
+        "missing": {"timeout": 1},
+        "refusals": 1,
+        "flags": {"insult": 2, "refusal:request": 1, "truncated": 1},
+        "mean_words": 3.0,
+        "examples_shown": {"1": 1, "2": 2},
+        "tokens": {"prompt": 20, "completion": 6},
+    }
+
+
+def test_nothing_written_has_no_mean() -> None:
+    generator = Said([Generated(None, "no_reference")])
+    tally = ReplyCounts(generator)
+    for row in generate_rows(generator, ITEMS[:1]):
+        tally.add(row)
+    assert tally.result() == {
+        "system": "one",
+        "strategy": "few-shot",
+        "n": 0,
+        "n_missing": 1,
+        "missing": {"no_reference": 1},
+        "refusals": 0,
+        "flags": {},
+        "mean_words": None,
+        "examples_shown": {"0": 1},
+        "tokens": {"prompt": 0, "completion": 0},
+    }
 
 
 def test_what_stands_before_the_first_stop_string() -> None:
