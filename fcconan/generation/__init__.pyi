@@ -4,14 +4,6 @@ from .candidates import (
     UnratedChoice as UnratedChoice,
     check_selection_judge as check_selection_judge,
 )
-from .cards import (
-    CARD_COLUMNS as CARD_COLUMNS,
-    card_path as card_path,
-    describe_messages as describe_messages,
-    package_versions as package_versions,
-    table_rows as table_rows,
-    write_card as write_card,
-)
 from .decoding import (
     Decoding as Decoding,
     decoding_names as decoding_names,
@@ -47,6 +39,7 @@ from .generators import (
 from .items import (
     GENERATED as GENERATED,
     Item as Item,
+    describe_messages as describe_messages,
     load_items as load_items,
 )
 from .prompts import (

@@ -16,6 +16,7 @@ from fcconan.data import (
     message_leakage_keys,
     normalise,
     optional_id,
+    short_hash,
 )
 from fcconan.errors import InputError
 from fcconan.generation.splits import DatasetSplit, is_judged, open_split
@@ -194,6 +195,21 @@ def load_items(
     paired = any("counter_narrative" in row for _, row in rows) and not any(row["references"] for _, row in rows)
     items = [_item(part, group, judged=judged) for group in _groups(rows, paired=paired)]
     return items if limit is None else items[:limit]
+
+
+def describe_messages(part: DatasetSplit, items: Sequence[Item]) -> dict[str, Any]:
+    """Describes the messages: dataset, fingerprint, config, split, number of items, and a hash of their content."""
+    found: dict[str, Any] = {
+        "name": part.dataset,
+        "fingerprint": part.fingerprint,
+        "config": part.config,
+        "split": part.split,
+        "items": len(items),
+        "items_digest": short_hash(
+            *(text for each in items for text in (each.item_id, each.hate_speech, *each.references))
+        ),
+    }
+    return {key: value for key, value in found.items() if value is not None}
 
 
 def _groups(rows: Sequence[tuple[str, Row]], *, paired: bool) -> list[list[Row]]:

@@ -140,7 +140,7 @@ def check_prompt(prompt: "GenerationPrompt", *, background: bool, candidates: bo
 
 
 def _messages(prompt: "GenerationPrompt") -> list[dict[str, str]]:
-    """Returns the messages with their variables, so that a card is complete without the prompt file."""
+    """Returns the messages with their variables, so that the settings are complete without the prompt file."""
     return [{"role": role, "content": content} for role, content in prompt.prompt.messages]
 
 

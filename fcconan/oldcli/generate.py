@@ -15,33 +15,32 @@ MADE = {"prompt_hash", "decoding"}  # columns that only this command writes
 
 @with_dry_run
 def _show(result: "services.GenerateResult", verbose: bool) -> None:
-    from fcconan.generation import CARD_COLUMNS, table_rows
     from fcconan.oldcli.output import print_table
-    from fcconan.reporting import DisplayTable
+    from fcconan.reporting import format_counts, format_number, make_table
 
     data = result.data
-    rows = [list(map(str, row)) for row in table_rows(data)]
-    print_table(DisplayTable(f"Replies in {result.out}", list(CARD_COLUMNS), rows))
+    columns = {
+        "system": "system",
+        "strategy": "strategy",
+        "replies": "n",
+        "missing": lambda row: format_counts(row["missing"]),
+        "refusals": "refusals",
+        "flags": lambda row: format_counts(row["flags"]),
+        "mean words": lambda row: format_number(row["mean_words"], 2),
+    }
+    print_table(make_table(f"Replies in {result.out}", result.rows(), columns))
     if picked := data.get("picked"):
         typer.echo(
             f"Replies selected by {picked['by']}: {picked['judged']}; at random, without a rated candidate: "
             f"{picked['unjudged']}; with a single or only equal candidates: {picked['alike']}"
         )
     print_failed(data.get("failed_requests", 0))
-    if verbose:
-        typer.echo(f"How they were made: {data['card']}")
-
-
-def _card_of(out: Path) -> dict[str, Path]:
-    from fcconan.generation import card_path
-
-    return {"--out (its card)": card_path(out)}
 
 
 def _is_output(out: Path, options: "services.GenerateOptions") -> bool:
     """Returns whether an existing file is empty, or was written by this command and has replies of this system only.
 
-    Its card does not count: a kill may come before the card is written.
+    Its settings do not count: a kill may come before they are written.
     """
     from fcconan.oldcli.targets import has_own_rows
 
@@ -71,6 +70,6 @@ COMMAND = Command(
     detailed=True,
     protected=True,
     resumes=_is_output,
-    companions=_card_of,
+    companions=lambda out: {"--out (its settings)": out.with_name(f"{out.name}{services.SETTINGS}")},
     keywords={"progress": CountProgress("generating")},
 )

@@ -110,6 +110,7 @@ from .finetuning import (
     finetune as finetune,
 )
 from .generated_replies import (
+    SETTINGS as SETTINGS,
     GenerateResult as GenerateResult,
     generate as generate,
 )

@@ -1,11 +1,13 @@
 """Replies to the messages of a dataset: by a model, from a catalogue, or by people."""
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
+import fcconan
 from fcconan.errors import InputError
 from fcconan.services.background import knowledge_of
 from fcconan.services.configuration import argument, output
@@ -40,6 +42,7 @@ if TYPE_CHECKING:
     from fcconan.judging import RatingPlan
     from fcconan.models import ChatRequest, Client, Model
 
+SETTINGS = ".settings.json"  # ending of the file next to the rows
 LONGEST = 512  # tokens of a reply without a limit, in a dry run
 
 
@@ -75,7 +78,7 @@ def generate(
     client: "Client | Model | None" = None,
     progress: Progress | None = None,
 ) -> GenerateResult:
-    """Writes a reply to every message of a dataset, and a card with the settings next to the file.
+    """Writes a reply to every message of a dataset, and the settings as JSON next to the file.
 
     A reply that fails is missing, with a reason. A second run sends only requests without a stored answer.
 
@@ -128,7 +131,7 @@ class _Replies:
     progress: Progress | None
 
     def write(self) -> GenerateResult:
-        """Writes the replies and their card."""
+        """Writes the replies and their settings."""
         options = self.options
         strategy = options.used_strategy
         if strategy in BY_MODEL:
@@ -320,7 +323,6 @@ class _Replies:
             describe_messages,
             generate_rows,
             open_split,
-            package_versions,
         )
 
         tally = ReplyCounts(generator)
@@ -333,26 +335,27 @@ class _Replies:
             "dataset": describe_messages(part, items),
             "systems": [tally.result()],
             "configuration": generator.configuration,
-            "packages": package_versions(generator.configuration),
+            "version": fcconan.__version__,
         }
 
     def _finished(
         self, result: dict[str, Any], *, opened: Sequence[Any] | None = None, failures: tuple[str, ...] = ()
     ) -> GenerateResult:
-        """Writes the card, and returns the result.
+        """Writes the settings next to the rows, and returns the result.
 
         Args:
             result: The counts, the settings and the notes.
             opened: The models; None where there is none.
             failures: The problems of the result.
         """
-        from fcconan.generation import write_card
+        from fcconan.data import write_whole
 
-        card = write_card(self.out, result)
+        settings = self.out.with_name(f"{self.out.name}{SETTINGS}")
+        write_whole(settings, json.dumps(result, indent=2, ensure_ascii=False) + "\n", errors="backslashreplace")
         used = {} if opened is None else {"used": usage_of(opened)}
         (counts,) = result["systems"]
         return GenerateResult(
-            {"out": str(self.out), "card": str(card), **result, **used},
+            {"out": str(self.out), **result, **used},
             out=self.out,
             notices=notices_of(opened or ()),
             notes=tuple(result.get("notes", ())),

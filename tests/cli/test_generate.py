@@ -95,7 +95,12 @@ def summary() -> dict[str, Any]:
 
 
 def content() -> dict[str, bytes]:
-    return {name: Path(name).read_bytes() for name in ("replies.jsonl", "replies.jsonl.card.md")}
+    return {name: Path(name).read_bytes() for name in ("replies.jsonl", "replies.jsonl.settings.json")}
+
+
+def settings() -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(Path("replies.jsonl.settings.json").read_bytes())
+    return found
 
 
 # Results
@@ -110,7 +115,7 @@ def test_only_replies_of_this_command_are_replaced_without_force(server: Server)
     assert server.requests == []
     assert by_stub(server, "--force").status == 0
     before = content()
-    assert by_stub(server).status == 0  # its card says that it is an earlier output
+    assert by_stub(server).status == 0
     assert content() == before
 
 
@@ -163,7 +168,7 @@ def test_every_message_gets_a_row_and_a_second_run_asks_nothing(server: Server) 
     at = [record["at"] for record in AnswerStore(Path("journal")).records()]
     assert said["answers"] == {"first": min(at), "last": max(at)}
     before = content()
-    assert f"The answers came between {min(at)} and {max(at)}." in before["replies.jsonl.card.md"].decode()
+    assert settings() == {name: value for name, value in said.items() if name not in ("out", "used")}
     Path("replies.jsonl").unlink()
     assert by_stub(server).status == 0
     assert len(server.requests) == 3
@@ -297,7 +302,7 @@ def test_finding_what_people_judged_is_to_be_asked_for(demo: Path, server: Serve
     assert done.stderr.count("\n") == 1
     assert generate(*corpus, "--allow-own-cns", dataset=demo).status == 0
     assert summary()["configuration"]["candidates"]["own"] is True
-    assert "| candidates.own | true |" in Path("replies.jsonl.card.md").read_text()
+    assert settings()["configuration"]["candidates"]["own"] is True
     assert any(row["text"] in row["references"] for row in rows())
     seen = ("--strategy", "retrieval-conditioned", "--retrieved", 1, "--pool", f"{demo}:corpus", "--limit", 2)
     assert by_stub(server, *seen, dataset=demo).status == 2
@@ -390,7 +395,7 @@ def test_few_pairs_are_few_examples_and_no_candidates_at_all(server: Server) -> 
     assert done.status == 1
     said = "1 of 3 messages have no reply: all CNs in the pool belong to near-duplicates of the message."
     assert said in done.stdout
-    assert f"- {said}" in Path("replies.jsonl.card.md").read_text()
+    assert settings()["notes"] == [said]
     assert [row["reason"] for row in rows()] == ["no_candidates", None, None]
     done = by_stub(server, *few, "--retrieved", 1, "--limit", 1, "--force")
     assert (done.status, rows()[0]["reason"]) == (1, "no_candidates")
@@ -424,7 +429,6 @@ def test_a_local_model_with_a_format_of_ours(tiny: Path) -> None:
     assert {row["format"] for row in rows()} == {"chat template of the model"}
     template = sha256((tiny / "chat_template.jinja").read_bytes()).hexdigest()[:12]
     assert summary()["configuration"]["template"] == template
-    assert f"| template | {template} |" in Path("replies.jsonl.card.md").read_text()
     assert [row["prompt_tokens"] for row in rows()] != [row["prompt_tokens"] for row in ours]
 
 
@@ -555,7 +559,10 @@ def test_killed_in_the_middle_it_goes_on_and_writes_the_same(demo: Path, tiny: P
             "--model stub --json replies.jsonl",
             "replies.jsonl is named by --out and --json: give each a file of its own",
         ),
-        ("--model stub --json replies.jsonl.card.md", "replies.jsonl.card.md is named by --out (its card) and --json:"),
+        (
+            "--model stub --json replies.jsonl.settings.json",
+            "replies.jsonl.settings.json is named by --out (its settings) and --json:",
+        ),
         (
             "--strategy retrieval --pool replies.jsonl",
             "replies.jsonl is read, and --out would destroy it: choose anothe",
