@@ -1,25 +1,24 @@
 """Rows of replies, and their counts."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from fcconan.data import make_reply_id
 from fcconan.generation.generators import Generator
 from fcconan.generation.items import GENERATED, Generated, Item, Row
 from fcconan.judging import match_answers
+from fcconan.parsing import find_refusal
 
-Flags = Callable[..., tuple[str, ...]]
 REFUSAL = "refusal"  # prefix of the flags of refusals
 
 
-def generate_rows(generator: Generator, items: Iterable[Item], *, flags: Flags | None = None) -> Iterator[Row]:
+def generate_rows(generator: Generator, items: Iterable[Item]) -> Iterator[Row]:
     """Yields one row for each item in order; requests for later items run meanwhile.
 
     Args:
         generator: The system.
         items: The items.
-        flags: Function that finds the flags of a reply; by default `fcconan.generation.safety.find_flags`.
 
     Yields:
         Rows with the columns `fcconan.generation.items.GENERATED`.
@@ -27,17 +26,25 @@ def generate_rows(generator: Generator, items: Iterable[Item], *, flags: Flags |
     Raises:
         InputError: The generator cannot be used, or the numbers of its replies and of items differ.
     """
-    if flags is None:
-        from fcconan.generation.safety import find_flags
-
-        flags = find_flags
     for item, (generated,) in match_answers(generator.name, generator.answers, ((item, [item]) for item in items)):
-        yield _row(generator, flags, item, generated)
+        yield _row(generator, item, generated)
 
 
-def _row(generator: Generator, flags: Flags, item: Item, generated: Generated) -> Row:
+def find_flags(text: str | None) -> tuple[str, ...]:
+    """Returns the flags that a reply has by its text: `empty` without a letter or digit, or `refusal:KIND`.
+
+    The generator sets `truncated`. The kinds are those of `fcconan.parsing.find_refusal`.
+    """
+    if text is None:
+        return ()
+    if not any(character.isalnum() for character in text):
+        return ("empty",)
+    refusal = find_refusal(text)
+    return (f"{REFUSAL}:{refusal.kind}",) if refusal else ()
+
+
+def _row(generator: Generator, item: Item, generated: Generated) -> Row:
     more, text = generated.more, generated.text
-    found = () if text is None else flags(item.hate_speech, text, language=item.language)
     return {
         **dict.fromkeys(GENERATED),
         "reply_id": make_reply_id(item.item_id, generator.name, text or ""),
@@ -50,7 +57,7 @@ def _row(generator: Generator, flags: Flags, item: Item, generated: Generated) -
         "references": list(item.references),
         "reason": generated.reason,
         **more,
-        "flags": [*found, *more.get("flags", ())],
+        "flags": [*find_flags(text), *more.get("flags", ())],
     }
 
 

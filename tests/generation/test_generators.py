@@ -12,7 +12,7 @@ from fcconan.data.tables import open_table
 from fcconan.errors import InputError
 from fcconan.generation.generators import ModelGenerator, ReferenceGenerator, RetrievalGenerator
 from fcconan.generation.items import GENERATED, Generated, Item
-from fcconan.generation.writing import ReplyCounts, generate_rows
+from fcconan.generation.writing import ReplyCounts, find_flags, generate_rows
 from fcconan.models.requests import ChatRequest, ChatResponse
 from fcconan.models.token_sampling import stop_in
 from tests.generation.said import (
@@ -45,10 +45,6 @@ class Said:
     def answers(self, items: Iterable[Item]) -> Iterator[Generated]:
         for reply, _ in zip(self.replies, items, strict=True):
             yield reply
-
-
-def no_flags(hate_speech: str, text: str, *, language: str | None = None) -> tuple[str, ...]:
-    return ()
 
 
 @pytest.mark.parametrize(
@@ -95,7 +91,7 @@ def test_a_row_says_how_the_reply_was_made() -> None:
 
     asked = plan("retrieval", candidates=Fixed(example(1)), examples=Fixed(example(2)), decoding=drawing(3), seed=4)
     generator = ModelGenerator(model(answer), asked, name="mine", format="zephyr")
-    (row,) = generate_rows(generator, ITEMS[:1], flags=lambda hs, text, *, language=None: (f"{hs}|{text}|{language}",))
+    (row,) = generate_rows(generator, ITEMS[:1])
     assert row == {
         "reply_id": make_reply_id(ITEMS[0].item_id, "mine", "1"),
         "item_id": ITEMS[0].item_id,
@@ -106,7 +102,7 @@ def test_a_row_says_how_the_reply_was_made() -> None:
         "strategy": "retrieval-conditioned",
         "references": ["The library says otherwise.", "They do."],
         "reason": None,
-        "flags": [f"{OMBREY}|1|None"],
+        "flags": [],
         "model": "fake",
         "revision": "stub-2",
         "prompt_hash": asked.prompt.hash,
@@ -164,7 +160,7 @@ def test_items_are_read_when_they_are_needed() -> None:
 
     read: list[int] = []
     batched = in_batches(4, read, lambda call: ChatResponse(message_of(call)))
-    rows = generate_rows(ModelGenerator(batched, plan(decoding=drawing(2))), items(), flags=no_flags)
+    rows = generate_rows(ModelGenerator(batched, plan(decoding=drawing(2))), items())
     assert next(rows)["text"] == "Message 0."
     assert (len(taken), len(read)) == (2, 4)
     assert [row["text"] for row in rows] == [f"Message {number}." for number in range(1, 100)]
@@ -192,12 +188,12 @@ def test_a_generator_gives_one_answer_an_item(number: int, message: str) -> None
             return iter([Generated("x")] * (number * len(list(items))))
 
     with pytest.raises(InputError, match=message):
-        list(generate_rows(Wrong(), ITEMS[:1], flags=no_flags))
+        list(generate_rows(Wrong(), ITEMS[:1]))
 
 
 def test_the_best_of_a_catalogue_is_the_reply() -> None:
     source = Fixed(example(1), example(2), nothing=[ITEMS[1].item_id])
-    rows = list(generate_rows(RetrievalGenerator(source), ITEMS[:2], flags=no_flags))
+    rows = list(generate_rows(RetrievalGenerator(source), ITEMS[:2]))
     assert [(row["text"], row["reason"], row["sources"]) for row in rows] == [
         ("Answer 1.", None, ["cn-1"]),
         (None, "no_candidates", []),
@@ -227,7 +223,7 @@ def test_judges_compute_the_same_ids(tmp_path: Path) -> None:
     def answer(call: ChatRequest) -> ChatResponse:
         return ChatResponse(reason="refused") if message_of(call) == TESSOK else ChatResponse(f"No: {message_of(call)}")
 
-    rows = list(generate_rows(ModelGenerator(model(answer), plan()), ITEMS, flags=no_flags))
+    rows = list(generate_rows(ModelGenerator(model(answer), plan()), ITEMS))
     bare = [{key: row[key] for key in ("hate_speech", "text", "system", "references")} for row in rows]
     path = tmp_path / "replies.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in bare))
@@ -237,16 +233,34 @@ def test_judges_compute_the_same_ids(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (None, ()),
+        ("The Ombrey bake most of the bread in this valley.", ()),
+        ("", ("empty",)),
+        (" \n\t ", ("empty",)),
+        ("?!… --- ___ \N{WAVING HAND SIGN}\N{HEAVY BLACK HEART}", ("empty",)),
+        ("I'm sorry, but I cannot fulfil your request.", ("refusal:request",)),
+        ("As an AI language model, I cannot take sides between peoples.", ("refusal:assistant",)),
+        ("I cannot endorse or promote hateful speech about the Ombrey.", ("refusal:endorsement",)),
+        ("I am sorry, but that is simply not true.", ()),
+    ],
+)
+def test_flags_of_replies(text: str | None, expected: tuple[str, ...]) -> None:
+    assert find_flags(text) == expected
+
+
 def test_counts_are_those_of_the_rows() -> None:
     generator = Said(
         [
-            Generated("two words|refusal:request|insult", more={"examples": ["a", "b"], **TOKENS}),
-            Generated("x y z w|insult", more={"examples": ["a"], "flags": ["truncated"], **TOKENS}),
+            Generated("I cannot fulfil your request.", more={"examples": ["a", "b"], **TOKENS}),
+            Generated("x y z w", more={"examples": ["a"], "flags": ["truncated"], **TOKENS}),
             Generated(None, "timeout", {"examples": ["a", "b"]}),
         ]
     )
     tally = ReplyCounts(generator)
-    for row in generate_rows(generator, ITEMS, flags=lambda hs, text, *, language=None: tuple(text.split("|")[1:])):
+    for row in generate_rows(generator, ITEMS):
         tally.add(row)
     assert tally.result() == {
         "system": "one",
@@ -255,8 +269,8 @@ def test_counts_are_those_of_the_rows() -> None:
         "n_missing": 1,
         "missing": {"timeout": 1},
         "refusals": 1,
-        "flags": {"insult": 2, "refusal:request": 1, "truncated": 1},
-        "mean_words": 3.0,
+        "flags": {"refusal:request": 1, "truncated": 1},
+        "mean_words": 4.5,
         "examples_shown": {"1": 1, "2": 2},
         "tokens": {"prompt": 20, "completion": 6},
     }
