@@ -1,9 +1,3 @@
-from .candidates import (
-    BestOf as BestOf,
-    CandidateSelector as CandidateSelector,
-    UnratedChoice as UnratedChoice,
-    check_selection_judge as check_selection_judge,
-)
 from .decoding import (
     Decoding as Decoding,
     decoding_names as decoding_names,

@@ -6,7 +6,6 @@ from typing import Any, Protocol
 import numpy as np
 
 from fcconan.data import short_hash
-from fcconan.generation.candidates import CandidateSelector, UnratedChoice, item_seed
 from fcconan.generation.items import Candidate, ExampleSource, Generated, Item, ItemCandidates
 from fcconan.generation.requests import NO_CANDIDATES, GenerationPlan, default_name
 from fcconan.judging import match_answers
@@ -44,7 +43,7 @@ class ModelGenerator:
     Args:
         model: The model.
         plan: Prompt, decoding and sources of examples.
-        pick: Selection among candidates; by default the first one with a text.
+        seed: Seed of the choice among candidates, which depends on seed and item only.
         name: Name of the system; by default model, strategy and all settings that differ from the defaults (see
             `fcconan.generation.requests.default_name`).
         format: Name of the format that replaces the chat template of the tokenizer.
@@ -62,34 +61,26 @@ class ModelGenerator:
         model: Model,
         plan: GenerationPlan,
         *,
-        pick: CandidateSelector | None = None,
+        seed: int = 0,
         name: str | None = None,
         format: str | None = None,
         own_template: str | None = None,
     ) -> None:
         self.model, self.plan, self.strategy = model, plan, plan.strategy
         self.name = name or f"{model.name}:{default_name(plan, format)}"
-        self.failed = 0
-        self._pick, self._format = pick or UnratedChoice(), format or (OWN_TEMPLATE if own_template else None)
+        self.failed, self._seed = 0, seed
+        self._is_random = plan.decoding.pick == "random"
+        self._format = format or (OWN_TEMPLATE if own_template else None)
         self.configuration: dict[str, Any] = {
             "model": model.configuration,
             "format": self._format,
             "template": own_template,
             **plan.configuration,
-            "pick": self._pick.configuration,
+            "pick": {"pick": "random", "seed": seed} if self._is_random else {"pick": "first"},
         }
 
     def answers(self, items: Iterable[Item]) -> Iterator[Generated]:
         """Yields one reply, or the reason of a missing one, for each item in order; later requests run meanwhile.
-
-        Raises:
-            InputError: The model cannot be used at all.
-        """
-        for drawn, picked in self._pick.select(self.drawn(items)):
-            yield self._generated(drawn, picked)
-
-    def drawn(self, items: Iterable[Item]) -> Iterator[ItemCandidates]:
-        """Yields each item with all its candidates, in their order.
 
         Raises:
             InputError: The model cannot be used at all.
@@ -99,7 +90,15 @@ class ModelGenerator:
             self.model.name, self.model.replies, ((each, each.calls) for each in asked)
         ):
             drawn.candidates += map(self._candidate, replies)
-            yield drawn
+            yield self._generated(drawn, self._picked(drawn))
+
+    def _picked(self, drawn: ItemCandidates) -> int | None:
+        """Returns the index of the first candidate with a text, or of a random one; None if all are missing."""
+        order = range(len(drawn.candidates))
+        if self._is_random:
+            generator = np.random.default_rng([self._seed, _item_seed(drawn.item.item_id)])
+            order = generator.permutation(len(drawn.candidates)).tolist()
+        return next((place for place in order if drawn.candidates[place].text is not None), None)
 
     def _asked(self, item: Item) -> ItemCandidates:
         shown, reason = self.plan.shown(item)
@@ -206,9 +205,14 @@ class ReferenceGenerator:
             if not there:
                 yield Generated(None, NO_REFERENCE, {"seed": self._seed})
                 continue
-            drawn = int(np.random.default_rng([self._seed, item_seed(item.item_id)]).integers(len(there)))
+            drawn = int(np.random.default_rng([self._seed, _item_seed(item.item_id)]).integers(len(there)))
             rest = [*there[:drawn], *there[drawn + 1 :]]
             yield Generated(there[drawn].strip(), None, {"seed": self._seed, "references": rest})
+
+
+def _item_seed(item_id: str) -> int:
+    """Returns an integer for seeds that depends on the id of an item only."""
+    return int(short_hash(item_id), 16)
 
 
 def _sum(numbers: Iterable[int | None]) -> int | None:

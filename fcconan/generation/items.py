@@ -151,11 +151,6 @@ class ItemCandidates:
     reason: str | None = None
     candidates: list[Candidate] = field(default_factory=list)
 
-    @property
-    def texts(self) -> dict[int, str]:
-        """Index -> text of the candidates with a text."""
-        return {place: each.text for place, each in enumerate(self.candidates) if each.text is not None}
-
 
 APPROPRIATE = "appropriate"
 

@@ -3,8 +3,6 @@
 from pathlib import Path
 from typing import Any
 
-import typer
-
 from fcconan import services
 from fcconan.oldcli.command import Command
 from fcconan.oldcli.model_output import print_failed, with_dry_run
@@ -18,7 +16,6 @@ def _show(result: "services.GenerateResult", verbose: bool) -> None:
     from fcconan.oldcli.output import print_table
     from fcconan.reporting import format_counts, format_number, make_table
 
-    data = result.data
     columns = {
         "system": "system",
         "strategy": "strategy",
@@ -29,12 +26,7 @@ def _show(result: "services.GenerateResult", verbose: bool) -> None:
         "mean words": lambda row: format_number(row["mean_words"], 2),
     }
     print_table(make_table(f"Replies in {result.out}", result.rows(), columns))
-    if picked := data.get("picked"):
-        typer.echo(
-            f"Replies selected by {picked['by']}: {picked['judged']}; at random, without a rated candidate: "
-            f"{picked['unjudged']}; with a single or only equal candidates: {picked['alike']}"
-        )
-    print_failed(data.get("failed_requests", 0))
+    print_failed(result.data.get("failed_requests", 0))
 
 
 def _is_output(out: Path, options: "services.GenerateOptions") -> bool:

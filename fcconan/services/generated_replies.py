@@ -13,7 +13,7 @@ from fcconan.services.background import knowledge_of
 from fcconan.services.configuration import argument, output
 from fcconan.services.connections import BATCH_SIZE, Connection, calling, connected, notices_of, usage_of
 from fcconan.services.locations import dataset_part
-from fcconan.services.model_results import ModelResult, Progress, WatchedModel, reporting
+from fcconan.services.model_results import ModelResult, Progress, WatchedModel, dry_run_of, reporting
 from fcconan.services.reply_notes import failures_of, notes_of
 from fcconan.services.reply_options import (
     BY_MODEL,
@@ -26,12 +26,10 @@ from fcconan.services.reply_options import (
     SHOWN,
     GenerateOptions,
 )
-from fcconan.services.results import DRY_RUN
 from fcconan.services.rows import Source, as_file, run_name
 
 if TYPE_CHECKING:
     from fcconan.generation import (
-        CandidateSelector,
         Examples,
         GenerationPlan,
         Generator,
@@ -39,11 +37,9 @@ if TYPE_CHECKING:
         RetrievedCandidates,
         TrainingPool,
     )
-    from fcconan.judging import RatingPlan
-    from fcconan.models import ChatRequest, Client, Model
+    from fcconan.models import Client, Model
 
 SETTINGS = ".settings.json"  # ending of the file next to the rows
-LONGEST = 512  # tokens of a reply without a limit, in a dry run
 
 
 @dataclass(frozen=True, repr=False)
@@ -165,71 +161,44 @@ class _Replies:
                 f"there is no model: name one with --model, or choose --strategy {RETRIEVAL} or {REFERENCE}"
             )
         decoding = options.decoding_settings()
-        judged = options.judge_plan(decoding.pick)
         prompt = load_generation_prompt(options.prompt or DEFAULT_PROMPTS[strategy])
         check_prompt(prompt, background=options.background is not None, candidates=strategy == CONDITIONED)
         template = options.chat_format()
         items = self._items()
-        names = [each for each in (options.model, options.judge) if each is not None]
-        models = [self.connection.open(names[0], sharing=names, template=template)]
-        models += [self.connection.open(each, sharing=names) for each in names[1:]]
+        model = self.connection.open(options.model, template=template)
         plan = self._plan(strategy, decoding, prompt)
         plan.prepare(items)
         if self.connection.options.dry_run:
-            return self._rehearsed(models, plan, judged, items)
-        return self._asked(models, plan, judged, items, None if template is None else template.name)
+            return self._rehearsed(model, plan, items)
+        return self._asked(model, plan, items, None if template is None else template.name)
 
     def _asked(
-        self,
-        models: "list[Model]",
-        plan: "GenerationPlan",
-        judged: "RatingPlan | None",
-        items: "list[Item]",
-        template: str | None,
+        self, model: "Model", plan: "GenerationPlan", items: "list[Item]", template: str | None
     ) -> GenerateResult:
-        """Writes the replies of the first model; the second one, if any, selects among candidates."""
-        from fcconan.generation import BestOf, ModelGenerator
+        """Writes the replies of a model."""
+        from fcconan.generation import ModelGenerator
         from fcconan.models import find_origins
 
-        watched = [WatchedModel(each) for each in models]
-        pick = self._selection(plan, judged, watched[1:])
-        own = getattr(models[0], "own_template", None)
-        name = self.options.system_name
-        generator = ModelGenerator(watched[0], plan, pick=pick, name=name, format=template, own_template=own)
+        watched, own = WatchedModel(model), getattr(model, "own_template", None)
+        settings = {"seed": self.options.seed, "name": self.options.system_name}
+        generator = ModelGenerator(watched, plan, **settings, format=template, own_template=own)
         result = self._generated(generator, items)
-        best = pick if isinstance(pick, BestOf) else None
-        origins = find_origins(models[0])
+        origins = find_origins(model)
         dates = None if origins is None else origins.dates()
         result["answers"] = None if dates is None else dict(zip(("first", "last"), dates, strict=True))
-        result["failed_requests"] = generator.failed + (best.judge.failed if best is not None else 0)
-        if best is not None:
-            counts = {"judged": best.judged, "unjudged": best.unjudged, "alike": best.equal}
-            result["picked"] = {"by": best.judge.name, **counts}
+        result["failed_requests"] = generator.failed
         result["notes"] = notes_of(result, plan)
-        failures = failures_of(generator.name, result, watched, best)
-        return self._finished(result, opened=models, failures=failures)
+        return self._finished(result, opened=[model], failures=failures_of(generator.name, result, watched))
 
-    def _rehearsed(
-        self, models: "list[Model]", plan: "GenerationPlan", judged: "RatingPlan | None", items: "list[Item]"
-    ) -> GenerateResult:
-        """Counts the requests to models."""
+    def _rehearsed(self, model: "Model", plan: "GenerationPlan", items: "list[Item]") -> GenerateResult:
+        """Counts the requests to a model."""
         from fcconan.generation import ModelGenerator
         from fcconan.models import DryRun
 
-        longest = plan.decoding.max_tokens or LONGEST
-
-        def say(call: "ChatRequest", number: int) -> str:
-            return f"{number} " + "word" * longest  # four bytes for a token, and none like another
-
-        model, *judges = models
-        asked = DryRun(model, role="replies" if judges else None, answer=say)
-        rating = [DryRun(judge, role="ratings") for judge in judges]
-        generator = ModelGenerator(asked, plan, pick=self._selection(plan, judged, rating))
-        for _ in generator.answers(items):
+        asked = DryRun(model)
+        for _ in ModelGenerator(asked, plan).answers(items):
             pass
-        prices = self.connection.options.prices
-        found = [each.summary(prices) for each in (asked, *rating)]
-        return GenerateResult({DRY_RUN: found}, out=self.out, at_most=bool(judges))
+        return GenerateResult(dry_run_of([asked], self.connection.options.prices), out=self.out)
 
     def _items(self) -> "list[Item]":
         from fcconan.generation import load_items
@@ -302,17 +271,6 @@ class _Replies:
             background=knowledge_of(options, shown=True),
             seed=options.sent_seed,
         )
-
-    def _selection(
-        self, plan: "GenerationPlan", judged: "RatingPlan | None", judges: "Sequence[Model]"
-    ) -> "CandidateSelector":
-        from fcconan.generation import BestOf, UnratedChoice
-        from fcconan.judging import ModelJudge
-
-        seed = self.options.seed
-        if judged is not None and judges:
-            return BestOf(ModelJudge(judges[0], judged, background=plan.background), seed)
-        return UnratedChoice(plan.decoding.pick or "first", seed)
 
     def _generated(self, generator: "Generator", items: "list[Item]") -> dict[str, Any]:
         """Writes the replies of a system, and returns their counts with the settings."""

@@ -7,24 +7,22 @@ from fcconan.services.background import Background
 from fcconan.services.configuration import names_by, option
 from fcconan.services.locations import FORM
 from fcconan.services.options import Decoding, Endpoint, PartSelection
-from fcconan.services.prompts import task_of
 
 if TYPE_CHECKING:
     from fcconan.generation import Decoding as DecodingSettings
-    from fcconan.judging import RatingPlan
     from fcconan.models import Format
 
 FEW_SHOT, GROUNDED, CONDITIONED = "few-shot", "grounded", "retrieval-conditioned"
 RETRIEVAL, REFERENCE = "retrieval", "reference"
-RETRIEVER, ENCODER, JUDGE_TASK = "tfidf", "minilm", "multi-aspect"
+RETRIEVER, ENCODER = "tfidf", "minilm"
 SHOWN = 3  # examples, and retrieved CNs
 MOST_CANDIDATES = 10_000
 BY_MODEL = ("zero-shot", FEW_SHOT, GROUNDED, CONDITIONED)
 # Options of the generation method, and the strategies to which each applies.
 METHOD: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(
-        "model prompt prompt_format decoding temperature top_p top_k max_tokens stop candidates selection judge "
-        "judge_task judge_aspect encoder passages".split(),
+        "model prompt prompt_format decoding temperature top_p top_k max_tokens stop candidates selection "
+        "encoder passages".split(),
         BY_MODEL,
     ),
     "examples": (FEW_SHOT, GROUNDED, CONDITIONED),
@@ -86,21 +84,9 @@ class GenerateOptions(Background, Decoding, PartSelection, Endpoint):
     candidates: int | None = option(
         None, help="Replies to sample for each message.", rare=True, ge=1, le=MOST_CANDIDATES
     )
-    selection: Literal["first", "random", "judge"] | None = option(
+    selection: Literal["first", "random"] | None = option(
         None, help="Rule that selects one candidate for each message.", rare=True
     )
-    judge: str | None = option(
-        None, help="Model that rates candidates, named as in --model.", rare=True, metavar="NAME", role="model"
-    )
-    judge_task: str | None = option(
-        None,
-        help="Task by which candidates are rated; default: multi-aspect.",
-        rare=True,
-        metavar="NAME or FILE",
-        complete=names_by("fcconan.data.task_names"),
-        role="read",
-    )
-    judge_aspect: tuple[str, ...] = option((), help="Aspect by which candidates are rated.", rare=True, metavar="NAME")
     examples: int | None = option(None, help="Few-shot examples in the prompt; default: 3.", rare=True, ge=1)
     encoder: str | None = option(
         None,
@@ -188,26 +174,3 @@ class GenerateOptions(Background, Decoding, PartSelection, Endpoint):
         if kind != "local" or not name:
             raise InputError("--prompt-format is for local models: leave it out, or give --model local:FOLDER")
         return load_format(self.prompt_format)
-
-    def judge_plan(self, selection: str | None) -> "RatingPlan | None":
-        """Returns the questions to the judge of candidates; None where there is no judge.
-
-        Args:
-            selection: The rule that selects one of several candidates.
-
-        Raises:
-            InputError: Options do not go together.
-        """
-        from fcconan.generation import check_selection_judge
-        from fcconan.judging import RatingPlan
-
-        if selection != "judge":
-            why = "only for several candidates with --selection judge, or for --decoding best-of-5"
-            self.refuse("judge", "judge_task", "judge_aspect", why=why)
-            return None
-        if self.judge is None:
-            raise InputError("the best candidate is chosen by a judge, and there is none: name a model with --judge")
-        plan = RatingPlan(task_of(self.judge_task or JUDGE_TASK, self.judge_aspect))
-        check_selection_judge(plan)
-        plan.questions()
-        return plan

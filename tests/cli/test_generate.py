@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -15,7 +14,6 @@ from typing import Any
 import pytest
 
 from fcconan.data import ids
-from fcconan.data.content import content_folder
 from fcconan.data.files import read_rows
 from fcconan.generation.items import GENERATED
 from fcconan.models.answers.store import AnswerStore
@@ -227,48 +225,6 @@ def test_background_is_shown_and_its_want_is_said(server: Server) -> None:
     passage = sha256(b"Ombrey readers return books early.").hexdigest()[:12]
     assert [row["sources"] for row in rows()] == [[f"passage-{passage}"], [], []]
     assert "2 of 3 messages have no background knowledge (no passage shares a content word with" in done.stdout
-
-
-def test_the_best_of_several_by_a_judge(server: Server) -> None:
-    """The judge gives 2, 3 and 4 of 5 for one, two and three words."""
-
-    def several(body: Body, number: int) -> Action:
-        if "Texts:\n" in asked(body):
-            return judge(body, number)
-        return Action(body=completion(body, "word " * (1 + body["seed"])))
-
-    server.behaviour = several
-    best = ("--decoding", "best-of-5", "--candidates", 3, "--judge", "judge")
-    options = (*best, "--judge-task", "cseval", "--judge-aspect", "relevance", "--concurrency", 2)
-    done = by_stub(server, *options)
-    assert (done.status, done.stderr) == (0, "")
-    assert [(row["text"], row["picked"], row["candidates"]) for row in rows()] == [("word word word", 2, 3)] * 3
-    assert summary()["picked"] == {"by": "judge:rubric", "judged": 3, "unjudged": 0, "alike": 0}
-    assert len(server.requests) == 9 + 9
-    before = content()
-    assert by_stub(server, *options).status == 0
-    assert (len(server.requests), content()) == (18, before)
-
-
-def test_what_needs_no_judge_is_counted(server: Server) -> None:
-    server.behaviour = lambda body, number: Action(body=completion(body, "Not so."))
-    done = by_stub(server, "--decoding", "best-of-5", "--judge", "judge", "--judge-task", "cseval")
-    assert done.status == 0
-    assert summary()["picked"] == {"by": "judge:rubric", "judged": 0, "unjudged": 0, "alike": 3}
-    assert "; with a single or only equal candidates: 3" in done.stdout
-
-
-def test_a_judge_that_rates_nothing_leaves_it_to_a_draw_and_fails(server: Server) -> None:
-    def several(body: Body, number: int) -> Action:
-        text = "Hm." if "Texts:\n" in asked(body) else f"Reply {body['seed']}."
-        return Action(body=completion(body, text))
-
-    server.behaviour = several
-    done = by_stub(server, "--decoding", "best-of-5", "--judge", "judge", "--judge-task", "cseval", "--limit", 2)
-    assert done.status == 1
-    assert summary()["picked"] == {"by": "judge:rubric", "judged": 0, "unjudged": 2, "alike": 0}
-    assert re.search(r"judge:rubric rated nothing: 40 of 40 are no_\w+, the first time for: Hm\.; ", done.stdout)
-    assert all(row["text"] == f"Reply {row['picked']}." for row in rows())
 
 
 def test_a_random_pick_of_candidates_is_the_same_again(server: Server) -> None:
@@ -506,16 +462,7 @@ def test_killed_in_the_middle_it_goes_on_and_writes_the_same(demo: Path, tiny: P
             "--pool: only for --strategy few-shot or retrieval-conditioned or retrieval; leave it out",
         ),
         ("--model stub --passages 2", "--passages: only for --background FOLDER; leave it out"),
-        (
-            "--model stub --judge x",
-            "--judge: only for several candidates with --selection judge, or for --decoding best-of-5; le",
-        ),
-        (
-            "--model stub --decoding best-of-5",
-            "the best candidate is chosen by a judge, and there is none: name a mode",
-        ),
-        ("--model stub --decoding best-of-5 --judge x --judge-task appropriateness", "the task appropriateness h"),
-        ("--model stub --candidates 5", "there are 5 candidates: choose the selection (pick): first, random, judge"),
+        ("--model stub --candidates 5", "there are 5 candidates: choose the selection (pick): first, random"),
         ("--model stub --decoding nonsense", "unknown decoding 'nonsense': "),
         (
             "--model stub --prompt grounded",
@@ -580,20 +527,11 @@ def test_what_does_not_go_together_is_refused_before_anything_is_asked(
     assert not Path("replies.jsonl").exists()
 
 
-def test_a_judge_of_candidates_that_would_see_the_references_is_refused(server: Server) -> None:
-    task = (content_folder() / "annotations" / "cseval" / "task.yaml").read_text()
-    Path("seen.yaml").write_text(task.replace("context:\n", "context:\n  - references\n"))
-    done = by_stub(server, "--decoding", "best-of-5", "--judge", "judge", "--judge-task", "seen.yaml")
-    assert done.complaint.startswith("the task cseval shows the judge references, to which the reply that it chooses ")
-    assert server.requests == []
-
-
 def test_a_rehearsal_sends_nothing(server: Server) -> None:
-    done = by_stub(server, "--decoding", "best-of-5", "--judge", "judge", "--judge-task", "cseval", "--dry-run")
+    done = by_stub(server, "--decoding", "top-pk", "--dry-run")
     assert (done.status, server.requests) == (0, [])
-    replies, ratings = summary()["dry_run"]
-    assert (replies["asked_for"], replies["calls"], replies["to_send"]) == ("replies", 15, 15)
-    assert (ratings["asked_for"], ratings["calls"], ratings["to_send"]) == ("ratings", 60, 60)
+    (replies,) = summary()["dry_run"]
+    assert (replies["calls"], replies["to_send"]) == (15, 15)
     assert not Path("replies.jsonl").exists()
     assert by_stub(server, "--limit", 2).status == 0
     assert by_stub(server, "--dry-run").status == 0
