@@ -1,4 +1,4 @@
-"""Counter-narrative generation: prompts, decoding, candidates and fine-tuning."""
+"""Counter-narrative generation: prompts, decoding, retrieval baseline and fine-tuning."""
 
 import lazy_loader
 

@@ -28,7 +28,6 @@ from .generators import (
     Generator as Generator,
     ModelGenerator as ModelGenerator,
     ReferenceGenerator as ReferenceGenerator,
-    RetrievalGenerator as RetrievalGenerator,
 )
 from .items import (
     GENERATED as GENERATED,
@@ -44,13 +43,13 @@ from .prompts import (
 from .requests import (
     DEFAULT_PROMPTS as DEFAULT_PROMPTS,
     NO_BACKGROUND as NO_BACKGROUND,
-    NO_CANDIDATES as NO_CANDIDATES,
     USUAL_DECODING as USUAL_DECODING,
     GenerationPlan as GenerationPlan,
     check_prompt as check_prompt,
 )
 from .retrieval_baseline import (
-    RetrievedCandidates as RetrievedCandidates,
+    NO_CANDIDATES as NO_CANDIDATES,
+    RetrievalGenerator as RetrievalGenerator,
 )
 from .splits import (
     open_split as open_split,

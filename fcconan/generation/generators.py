@@ -1,4 +1,4 @@
-"""Systems that answer messages: a model, a catalogue, and the people whose CNs are the references."""
+"""Systems that answer messages: a model, and the people whose CNs are the references."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any, Protocol
@@ -6,8 +6,8 @@ from typing import Any, Protocol
 import numpy as np
 
 from fcconan.data import short_hash
-from fcconan.generation.items import Candidate, ExampleSource, Generated, Item, ItemCandidates
-from fcconan.generation.requests import NO_CANDIDATES, GenerationPlan, default_name
+from fcconan.generation.items import Candidate, Generated, Item, ItemCandidates
+from fcconan.generation.requests import GenerationPlan, default_name
 from fcconan.judging import match_answers
 from fcconan.models import PASSING_REASONS, ChatResponse, Model, stop_in
 from fcconan.parsing import split_thinking
@@ -130,10 +130,7 @@ class ModelGenerator:
             "decoding": decoding.name,
             "seed": seed,
             "examples": [each.pair_id for each in drawn.shown.examples],
-            "sources": [
-                *(each.cn_id for each in drawn.shown.candidates),
-                *(f"passage-{short_hash(text)}" for text in drawn.shown.background),
-            ],
+            "sources": [f"passage-{short_hash(text)}" for text in drawn.shown.background],
             "candidates": len(asked),
             "picked": picked,
             "prompt_tokens": _sum(each.prompt_tokens for each in asked),
@@ -141,39 +138,6 @@ class ModelGenerator:
             "flags": [TRUNCATED] if chosen and chosen.cut else [],
         }
         return Generated(chosen.text if chosen else None, reason, more)
-
-
-class RetrievalGenerator:
-    """A system that replies with the CN that a retriever ranks first.
-
-    Args:
-        source: Retriever over a pool of pairs.
-        name: Name of the system; by default the name of the retriever with `:retrieval`.
-
-    Attributes:
-        name: Name of the system.
-        strategy: `retrieval`.
-        configuration: Configuration of the source.
-    """
-
-    strategy = "retrieval"
-
-    def __init__(self, source: ExampleSource, *, name: str | None = None) -> None:
-        self._source = source
-        self.name = name or f"{source.configuration.get('retriever', 'catalogue')}:retrieval"
-        self.configuration: dict[str, Any] = {"strategy": self.strategy, "candidates": source.configuration}
-
-    def answers(self, items: Iterable[Item]) -> Iterator[Generated]:
-        """Yields the best CN for each item; the reason is `no_candidates` if all CNs are in its leakage group.
-
-        Items that the source was not prepared for are ranked one by one.
-        """
-        failures: dict[str, str] = getattr(self._source, "failures", {})
-        for item in items:
-            found = self._source.find(item)[:1]
-            text = found[0].counter_narrative.strip() if found else ""
-            reason = None if text else "empty" if found else failures.get(item.item_id, NO_CANDIDATES)
-            yield Generated(text or None, reason, {"sources": [each.cn_id for each in found]})
 
 
 class ReferenceGenerator:

@@ -51,14 +51,14 @@ class Item:
 
 @dataclass(frozen=True)
 class Example:
-    """A training pair in a prompt, or a retrieved CN.
+    """A training pair in a prompt.
 
     Attributes:
         pair_id: Id of the pair.
         cn_id: Id of the CN.
-        hate_speech: Message of the pair; empty for a CN without a message.
+        hate_speech: Message of the pair.
         counter_narrative: Text of the CN.
-        score: Similarity or retrieval score with respect to the message of the item.
+        score: Similarity of its message to that of the item.
     """
 
     pair_id: str
@@ -74,12 +74,10 @@ class PromptContext:
 
     Attributes:
         examples: Few-shot examples, in the order of the prompt.
-        candidates: Pairs with retrieved CNs, the best one first.
         background: Background passages.
     """
 
     examples: tuple[Example, ...] = ()
-    candidates: tuple[Example, ...] = ()
     background: tuple[str, ...] = ()
 
 

@@ -46,12 +46,13 @@ def _is_own(row: dict[str, Any], options: "services.GenerateOptions") -> bool:
     system = str(row.get("system"))
     if options.system_name is not None:
         return system == options.system_name
-    if options.strategy == "reference":
+    strategy = options.used_strategy
+    if strategy == "reference":
         return system == "gold"
-    if options.strategy == "retrieval":
+    if strategy == "retrieval":
         return system == f"{Path(options.retriever or 'tfidf').name}:retrieval"
     is_of_model = system.rpartition(":")[0] == name_of_model(options.model or "")
-    return is_of_model and row.get("strategy") == options.used_strategy
+    return is_of_model and row.get("strategy") == strategy
 
 
 COMMAND = Command(

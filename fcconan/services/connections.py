@@ -140,7 +140,9 @@ class Connection:
 
         price = None if self.options.prices is None else load_price(self.options.prices, model)
         budget = Budget(self.cost_limit, price)
-        return (kind or Client)(**calling(self.options, self.answers()) | how, budget=budget)
+        names = ("base_url", "api_key_variable", "timeout", "retries", "concurrency", "requests_per_minute")
+        calling = {name: getattr(self.options, name) for name in names} | how
+        return (kind or Client)(journal=self.answers(), **calling, budget=budget)
 
     def _shares(self, name: str, sharing: Sequence[str]) -> dict[str, Any]:
         """Returns the part of the limits of requests that a model has among those whose answers are awaited in turn."""
@@ -151,12 +153,6 @@ class Connection:
             "concurrency": max(1, share + (names.index(name) < more)),
             "requests_per_minute": None if limit is None else limit / len(names),
         }
-
-
-def calling(options: Endpoint, answers: "AnswerStore") -> dict[str, Any]:
-    """Returns the arguments of a client: how it calls the endpoint, and where it stores answers."""
-    names = ("base_url", "api_key_variable", "timeout", "retries", "concurrency", "requests_per_minute")
-    return {"journal": answers, **{name: getattr(options, name) for name in names}}
 
 
 @contextmanager

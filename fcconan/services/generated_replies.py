@@ -11,13 +11,12 @@ import fcconan
 from fcconan.errors import InputError
 from fcconan.services.background import knowledge_of
 from fcconan.services.configuration import argument, output
-from fcconan.services.connections import BATCH_SIZE, Connection, calling, connected, notices_of, usage_of
+from fcconan.services.connections import BATCH_SIZE, Connection, connected, notices_of, usage_of
 from fcconan.services.locations import dataset_part
 from fcconan.services.model_results import ModelResult, Progress, WatchedModel, dry_run_of, reporting
 from fcconan.services.reply_notes import failures_of, notes_of
 from fcconan.services.reply_options import (
     BY_MODEL,
-    CONDITIONED,
     ENCODER,
     FEW_SHOT,
     REFERENCE,
@@ -34,7 +33,6 @@ if TYPE_CHECKING:
         GenerationPlan,
         Generator,
         Item,
-        RetrievedCandidates,
         TrainingPool,
     )
     from fcconan.models import Client, Model
@@ -146,10 +144,15 @@ class _Replies:
     def _retrieve(self) -> dict[str, Any]:
         from fcconan.generation import RetrievalGenerator
 
-        items = self._items()
-        source = self._catalogue(1)
-        source.prepare(items)
-        result = self._generated(RetrievalGenerator(source, name=self.options.system_name), items)
+        generator = RetrievalGenerator(
+            self._pool(),
+            self.options.retriever or RETRIEVER,
+            name=self.options.system_name,
+            client=self.connection.client_of,
+            device=self.connection.options.device,
+            batch_size=self.connection.options.batch_size or BATCH_SIZE,
+        )
+        result = self._generated(generator, self._items())
         return result | {"notes": notes_of(result)}
 
     def _by_model(self, strategy: str) -> GenerateResult:
@@ -162,7 +165,7 @@ class _Replies:
             )
         decoding = options.decoding_settings()
         prompt = load_generation_prompt(options.prompt or DEFAULT_PROMPTS[strategy])
-        check_prompt(prompt, background=options.background is not None, candidates=strategy == CONDITIONED)
+        check_prompt(prompt, background=options.background is not None)
         template = options.chat_format()
         items = self._items()
         model = self.connection.open(options.model, template=template)
@@ -227,31 +230,6 @@ class _Replies:
         except InputError as error:
             raise InputError(f"{error}; or name other pairs with --pool") from error
 
-    def _catalogue(self, k: int) -> "RetrievedCandidates":
-        from fcconan.generation import RetrievedCandidates
-
-        return RetrievedCandidates(
-            self._pool(),
-            self.options.retriever or RETRIEVER,
-            k,
-            own=self.options.allow_own_cns,
-            client=self._client,
-            device=self.connection.options.device,
-            batch_size=self.connection.options.batch_size or BATCH_SIZE,
-        )
-
-    def _client(self, *model: str) -> Any:
-        """Returns the client of a retriever behind an endpoint."""
-        from fcconan.models import Client
-
-        endpoint = self.connection.options
-        for flag, given in (("--dry-run", endpoint.dry_run), ("--max-cost", endpoint.max_cost)):
-            if given not in (None, False):
-                raise InputError(
-                    f"{flag} does not hold for a retriever behind an endpoint: choose another, or leave it out"
-                )
-        return Client(**calling(endpoint, self.connection.answers()))
-
     def _examples(self) -> "Examples":
         from fcconan.generation import Examples
 
@@ -267,7 +245,6 @@ class _Replies:
             prompt,
             decoding,
             examples=self._examples() if strategy == FEW_SHOT or options.examples is not None else None,
-            candidates=self._catalogue(options.retrieved or SHOWN) if strategy == CONDITIONED else None,
             background=knowledge_of(options, shown=True),
             seed=options.sent_seed,
         )

@@ -12,12 +12,12 @@ if TYPE_CHECKING:
     from fcconan.generation import Decoding as DecodingSettings
     from fcconan.models import Format
 
-FEW_SHOT, GROUNDED, CONDITIONED = "few-shot", "grounded", "retrieval-conditioned"
+FEW_SHOT, GROUNDED = "few-shot", "grounded"
 RETRIEVAL, REFERENCE = "retrieval", "reference"
 RETRIEVER, ENCODER = "tfidf", "minilm"
-SHOWN = 3  # examples, and retrieved CNs
+SHOWN = 3  # examples
 MOST_CANDIDATES = 10_000
-BY_MODEL = ("zero-shot", FEW_SHOT, GROUNDED, CONDITIONED)
+BY_MODEL = ("zero-shot", FEW_SHOT, GROUNDED)
 # Options of the generation method, and the strategies to which each applies.
 METHOD: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(
@@ -25,12 +25,10 @@ METHOD: dict[str, tuple[str, ...]] = {
         "encoder passages".split(),
         BY_MODEL,
     ),
-    "examples": (FEW_SHOT, GROUNDED, CONDITIONED),
-    "background": (GROUNDED, CONDITIONED),
-    "retrieved": (CONDITIONED,),
-    "retriever": (CONDITIONED, RETRIEVAL),
-    "allow_own_cns": (CONDITIONED, RETRIEVAL),
-    "pool": (FEW_SHOT, CONDITIONED, RETRIEVAL),
+    "examples": (FEW_SHOT, GROUNDED),
+    "background": (GROUNDED,),
+    "retriever": (RETRIEVAL,),
+    "pool": (FEW_SHOT, RETRIEVAL),
 }
 
 
@@ -46,12 +44,10 @@ class GenerateOptions(Background, Decoding, PartSelection, Endpoint):
         metavar="NAME",
         role="model",
     )
-    strategy: Literal["zero-shot", "few-shot", "grounded", "retrieval-conditioned", "retrieval", "reference"] | None = (
-        option(
-            None,
-            help="Source of replies: a model (zero-shot, few-shot, grounded, retrieval-conditioned), a catalogue "
-            "(retrieval) or people (reference); default: the strategy of the other options.",
-        )
+    strategy: Literal["zero-shot", "few-shot", "grounded", "retrieval", "reference"] | None = option(
+        None,
+        help="Source of replies: a model (zero-shot, few-shot, grounded), a catalogue (retrieval) or people "
+        "(reference); default: the strategy of the other options.",
     )
     prompt: str | None = option(
         None,
@@ -96,14 +92,10 @@ class GenerateOptions(Background, Decoding, PartSelection, Endpoint):
     )
     retriever: str | None = option(
         None,
-        help="Retrieval system that finds CNs, as in `fcconan bench`; default: tfidf.",
+        help="Retrieval system whose first CN is the reply, as in `fcconan bench`; default: tfidf.",
         rare=True,
         complete=names_by("fcconan.retrieval.system_names"),
         metavar="NAME",
-    )
-    retrieved: int | None = option(None, help="Retrieved CNs in the prompt; default: 3.", rare=True, ge=1)
-    allow_own_cns: bool = option(
-        False, help="Retrieve also the CNs that people wrote for the message itself.", rare=True
     )
     pool: str | None = option(
         None,
@@ -128,8 +120,8 @@ class GenerateOptions(Background, Decoding, PartSelection, Endpoint):
             InputError: Options do not go with it.
         """
         implied = "zero-shot" if self.examples is None else FEW_SHOT
-        if self.retriever is not None or self.retrieved is not None:
-            implied = CONDITIONED
+        if self.retriever is not None:
+            implied = RETRIEVAL
         elif self.background is not None:
             implied = GROUNDED
         strategy = self.strategy or implied

@@ -205,17 +205,6 @@ def test_examples_are_shown_and_none_is_kin(server: Server) -> None:
     assert {row["strategy"] for row in rows()} == {"few-shot"}
 
 
-def test_candidates_of_a_retriever_are_shown(server: Server) -> None:
-    options = ("--strategy", "retrieval-conditioned", "--retrieved", 2, "--pool", "pairs.jsonl", "--concurrency", 1)
-    assert by_stub(server, *options).status == 0
-    first = server.bodies[0]["messages"][0]["content"]
-    assert "1. " in first
-    assert "2. " in first
-    assert "3. " not in first
-    assert "kin" not in first
-    assert [len(row["sources"]) for row in rows()] == [2, 2, 2]
-
-
 def test_background_is_shown_and_its_want_is_said(server: Server) -> None:
     done = by_stub(server, "--background", "passages", "--passages", 1)
     assert done.status == 1
@@ -249,23 +238,11 @@ def test_what_people_wrote_and_what_a_catalogue_holds_need_no_model() -> None:
     assert [row["text"] for row in rows()] == [cn for _, cn in PAIRS[:3]]
 
 
-def test_finding_what_people_judged_is_to_be_asked_for(demo: Path, server: Server) -> None:
-    corpus = ("--strategy", "retrieval", "--retriever", "bm25", "--pool", f"{demo}:corpus")
-    done = generate(*corpus, dataset=demo)
+def test_what_people_judged_is_no_pool(demo: Path) -> None:
+    done = generate("--retriever", "bm25", "--pool", f"{demo}:corpus", dataset=demo)
     assert (done.status, done.stdout) == (2, "")
     assert done.stderr.startswith("fcconan: the pool has CNs labelled for ")
-    assert done.stderr.endswith(" give --allow-own-cns if retrieving them is the task, or other pairs with --pool\n")
     assert done.stderr.count("\n") == 1
-    assert generate(*corpus, "--allow-own-cns", dataset=demo).status == 0
-    assert summary()["configuration"]["candidates"]["own"] is True
-    assert settings()["configuration"]["candidates"]["own"] is True
-    assert any(row["text"] in row["references"] for row in rows())
-    seen = ("--strategy", "retrieval-conditioned", "--retrieved", 1, "--pool", f"{demo}:corpus", "--limit", 2)
-    assert by_stub(server, *seen, dataset=demo).status == 2
-    assert len(server.requests) == 0
-    assert by_stub(server, *seen, "--allow-own-cns", "--force", dataset=demo).status == 0
-    assert len(server.requests) == 2
-    assert "leave it out" in generate("--strategy", "reference", "--allow-own-cns", "--force").stderr
 
 
 def test_judges_and_metrics_read_what_was_written(server: Server) -> None:
@@ -353,9 +330,6 @@ def test_few_pairs_are_few_examples_and_no_candidates_at_all(server: Server) -> 
     assert said in done.stdout
     assert settings()["notes"] == [said]
     assert [row["reason"] for row in rows()] == ["no_candidates", None, None]
-    done = by_stub(server, *few, "--retrieved", 1, "--limit", 1, "--force")
-    assert (done.status, rows()[0]["reason"]) == (1, "no_candidates")
-    assert "wrote nothing" not in done.stdout
     refused = by_stub(server, "--examples", 2, "--encoder", "tfidf", "--force").complaint
     assert refused.endswith("; or name other pairs with --pool")
 
@@ -442,15 +416,11 @@ def test_killed_in_the_middle_it_goes_on_and_writes_the_same(demo: Path, tiny: P
         ),
         (
             "--model stub --strategy zero-shot --examples 2",
-            "--examples: only for --strategy few-shot or grounded or retrieval-conditioned; leave it out",
-        ),
-        (
-            "--model stub --strategy few-shot --retrieved 2",
-            "--retrieved: only for --strategy retrieval-conditioned; leave it out",
+            "--examples: only for --strategy few-shot or grounded; leave it out",
         ),
         (
             "--model stub --strategy few-shot --background passages",
-            "--background: only for --strategy grounded or retrieval-conditioned; leave it out",
+            "--background: only for --strategy grounded; leave it out",
         ),
         (
             "--model stub --strategy grounded",
@@ -459,7 +429,7 @@ def test_killed_in_the_middle_it_goes_on_and_writes_the_same(demo: Path, tiny: P
         ("--model stub --encoder tfidf", "--encoder: it finds examples, and none are shown; leave it out"),
         (
             "--model stub --pool pairs.jsonl",
-            "--pool: only for --strategy few-shot or retrieval-conditioned or retrieval; leave it out",
+            "--pool: only for --strategy few-shot or retrieval; leave it out",
         ),
         ("--model stub --passages 2", "--passages: only for --background FOLDER; leave it out"),
         ("--model stub --candidates 5", "there are 5 candidates: choose the selection (pick): first, random"),
@@ -467,10 +437,6 @@ def test_killed_in_the_middle_it_goes_on_and_writes_the_same(demo: Path, tiny: P
         (
             "--model stub --prompt grounded",
             "the prompt grounded shows background knowledge, and there is none: give --ba",
-        ),
-        (
-            "--model stub --prompt retrieval",
-            "the prompt retrieval shows CNs of others, and there is none: give --strateg",
         ),
         ("--model stub --prompt nonsense", "unknown prompt 'nonsense': "),
         (
@@ -487,11 +453,11 @@ def test_killed_in_the_middle_it_goes_on_and_writes_the_same(demo: Path, tiny: P
         ),
         (
             "--strategy retrieval --model stub",
-            "--model: only for --strategy zero-shot or few-shot or grounded or retrieval-conditioned; leave it out",
+            "--model: only for --strategy zero-shot or few-shot or grounded; leave it out",
         ),
         (
             "--strategy reference --examples 3",
-            "--examples: only for --strategy few-shot or grounded or retrieval-conditioned; leave it out",
+            "--examples: only for --strategy few-shot or grounded; leave it out",
         ),
         (
             "--strategy reference --dry-run",

@@ -1,16 +1,17 @@
 """Systems that answer messages, and the rows of their replies."""
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from fcconan.data.ids import make_reply_id
 from fcconan.data.tables import open_table
 from fcconan.errors import InputError
-from fcconan.generation.generators import ModelGenerator, ReferenceGenerator, RetrievalGenerator
+from fcconan.generation.generators import ModelGenerator, ReferenceGenerator
 from fcconan.generation.items import GENERATED, Generated, Item
 from fcconan.generation.writing import ReplyCounts, find_flags, generate_rows
 from fcconan.models.requests import ChatRequest, ChatResponse
@@ -89,7 +90,7 @@ def test_a_row_says_how_the_reply_was_made() -> None:
             return ChatResponse(reason="empty", model="stub-1", prompt_tokens=5, completion_tokens=1)
         return ChatResponse(f" {call.sample} ", model="stub-2", prompt_tokens=5, completion_tokens=2 + call.sample)
 
-    asked = plan("retrieval", candidates=Fixed(example(1)), examples=Fixed(example(2)), decoding=drawing(3), seed=4)
+    asked = plan(examples=Fixed(example(2)), decoding=drawing(3), seed=4)
     generator = ModelGenerator(model(answer), asked, name="mine", format="zephyr")
     (row,) = generate_rows(generator, ITEMS[:1])
     assert row == {
@@ -99,7 +100,7 @@ def test_a_row_says_how_the_reply_was_made() -> None:
         "hate_speech": OMBREY,
         "text": "1",
         "system": "mine",
-        "strategy": "retrieval-conditioned",
+        "strategy": "few-shot",
         "references": ["The library says otherwise.", "They do."],
         "reason": None,
         "flags": [],
@@ -110,7 +111,7 @@ def test_a_row_says_how_the_reply_was_made() -> None:
         "decoding": "several",
         "seed": 4,
         "examples": ["p2"],
-        "sources": ["cn-1"],
+        "sources": [],
         "candidates": 3,
         "picked": 1,
         "prompt_tokens": 15,
@@ -137,14 +138,17 @@ def test_a_row_names_the_passages_that_were_shown_and_the_template_of_the_model(
 
 
 def test_what_cannot_be_asked_is_not_and_the_order_stays() -> None:
-    nothing = Fixed(example(1), nothing=[ITEMS[0].item_id, ITEMS[2].item_id])
+    class Known:
+        def __call__(self, row: Mapping[str, Any]) -> str | None:
+            return "Cards are banned." if row["hate_speech"] == TESSOK else None
+
     asked = model(message_of)
-    generator = ModelGenerator(asked, plan("retrieval", candidates=nothing))
+    generator = ModelGenerator(asked, plan("grounded", background=Known()))
     found = list(generator.answers(ITEMS))
     assert [(each.text, each.reason) for each in found] == [
-        (None, "no_candidates"),
+        (None, "no_background"),
         (TESSOK, None),
-        (None, "no_candidates"),
+        (None, "no_background"),
     ]
     assert found[0].more["candidates"] == 0
     assert [message_of(call) for call in asked.calls] == [TESSOK]
@@ -189,18 +193,6 @@ def test_a_generator_gives_one_answer_an_item(number: int, message: str) -> None
 
     with pytest.raises(InputError, match=message):
         list(generate_rows(Wrong(), ITEMS[:1]))
-
-
-def test_the_best_of_a_catalogue_is_the_reply() -> None:
-    source = Fixed(example(1), example(2), nothing=[ITEMS[1].item_id])
-    rows = list(generate_rows(RetrievalGenerator(source), ITEMS[:2]))
-    assert [(row["text"], row["reason"], row["sources"]) for row in rows] == [
-        ("Answer 1.", None, ["cn-1"]),
-        (None, "no_candidates", []),
-    ]
-    assert {(row["system"], row["strategy"]) for row in rows} == {("fixed:retrieval", "retrieval")}
-    source.failures = {ITEMS[1].item_id: "timeout"}  # type: ignore[attr-defined]
-    assert [each.reason for each in RetrievalGenerator(source).answers(ITEMS[:2])] == [None, "timeout"]
 
 
 def test_a_reference_is_the_reply_and_the_others_its_references() -> None:
