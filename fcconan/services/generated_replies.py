@@ -183,8 +183,8 @@ class _Replies:
         from fcconan.models import find_origins
 
         watched, own = WatchedModel(model), getattr(model, "own_template", None)
-        settings = {"seed": self.options.seed, "name": self.options.system_name}
-        generator = ModelGenerator(watched, plan, **settings, format=template, own_template=own)
+        seed, name = self.options.seed, self.options.system_name
+        generator = ModelGenerator(watched, plan, seed=seed, name=name, format=template, own_template=own)
         result = self._generated(generator, items)
         origins = find_origins(model)
         dates = None if origins is None else origins.dates()
