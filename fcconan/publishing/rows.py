@@ -32,6 +32,7 @@ from fcconan.publishing.row_tables import RESULT_SUFFIX, find_foreign_texts, has
 KIND = "rows"
 # Texts by people and systems, without explanations by judges.
 SOURCE_TEXT_COLUMNS = ("hate_speech", "counter_narrative", "text", "references")
+ANSWER_LOG = "journal.jsonl"  # answers of models
 TASK_CATEGORIES = {
     "replies": "text-generation",
     "rankings": "text-retrieval",
@@ -127,6 +128,7 @@ def _find_files(source: Path) -> tuple[list[Path], list[str]]:
         path
         for path in present
         if not any(part.startswith(".") for part in path.relative_to(source).parts)  # hidden files, such as backups
+        and path.name != ANSWER_LOG
         and not any(path.is_relative_to(release) for release in releases)
         and "qrels" not in path.relative_to(source).parts[:-1]
         and not (path.name == "results.json" and path.with_suffix(".csv") in present)
