@@ -117,7 +117,6 @@ from .leakage import (
     simplify_text as simplify_text,
 )
 from .locks import (
-    LOCK_FILE as LOCK_FILE,
     locked as locked,
 )
 from .manifest import (

@@ -1,4 +1,4 @@
-"""Counter-narrative generation: prompts, decoding, candidates, safety, fine-tuning and suites."""
+"""Counter-narrative generation: prompts, decoding, retrieval baseline and fine-tuning."""
 
 import lazy_loader
 

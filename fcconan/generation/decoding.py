@@ -8,7 +8,7 @@ from fcconan.data import YamlFile, content_folder, did_you_mean
 from fcconan.errors import InputError
 from fcconan.models import Sampling
 
-Selection = Literal["first", "random", "judge"]
+Selection = Literal["first", "random"]
 
 
 @dataclass(frozen=True)
@@ -23,8 +23,8 @@ class Decoding:
         max_tokens: Maximum length of a reply.
         stop: Strings before which a reply ends.
         candidates: Number of candidate replies for each message.
-        pick: Selection among several candidates: the first one with a text, a random one, or the one with the best
-            ratings of a judge; None for a single candidate.
+        pick: Selection among several candidates: the first one with a text, or a random one; None for a single
+            candidate.
 
     Raises:
         InputError: The settings are inconsistent.

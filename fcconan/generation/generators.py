@@ -1,4 +1,4 @@
-"""Systems that answer messages: a model, a catalogue, and the people whose CNs are the references."""
+"""Systems that answer messages: a model, and the people whose CNs are the references."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any, Protocol
@@ -6,9 +6,8 @@ from typing import Any, Protocol
 import numpy as np
 
 from fcconan.data import short_hash
-from fcconan.generation.candidates import CandidateSelector, UnratedChoice, item_seed
-from fcconan.generation.items import Candidate, ExampleSource, Generated, Item, ItemCandidates
-from fcconan.generation.requests import NO_CANDIDATES, GenerationPlan, default_name
+from fcconan.generation.items import Candidate, Generated, Item, ItemCandidates
+from fcconan.generation.requests import GenerationPlan, default_name
 from fcconan.judging import match_answers
 from fcconan.models import PASSING_REASONS, ChatResponse, Model, stop_in
 from fcconan.parsing import split_thinking
@@ -44,7 +43,7 @@ class ModelGenerator:
     Args:
         model: The model.
         plan: Prompt, decoding and sources of examples.
-        pick: Selection among candidates; by default the first one with a text.
+        seed: Seed of the choice among candidates, which depends on seed and item only.
         name: Name of the system; by default model, strategy and all settings that differ from the defaults (see
             `fcconan.generation.requests.default_name`).
         format: Name of the format that replaces the chat template of the tokenizer.
@@ -62,34 +61,26 @@ class ModelGenerator:
         model: Model,
         plan: GenerationPlan,
         *,
-        pick: CandidateSelector | None = None,
+        seed: int = 0,
         name: str | None = None,
         format: str | None = None,
         own_template: str | None = None,
     ) -> None:
         self.model, self.plan, self.strategy = model, plan, plan.strategy
         self.name = name or f"{model.name}:{default_name(plan, format)}"
-        self.failed = 0
-        self._pick, self._format = pick or UnratedChoice(), format or (OWN_TEMPLATE if own_template else None)
+        self.failed, self._seed = 0, seed
+        self._is_random = plan.decoding.pick == "random"
+        self._format = format or (OWN_TEMPLATE if own_template else None)
         self.configuration: dict[str, Any] = {
             "model": model.configuration,
             "format": self._format,
             "template": own_template,
             **plan.configuration,
-            "pick": self._pick.configuration,
+            "pick": {"pick": "random", "seed": seed} if self._is_random else {"pick": "first"},
         }
 
     def answers(self, items: Iterable[Item]) -> Iterator[Generated]:
         """Yields one reply, or the reason of a missing one, for each item in order; later requests run meanwhile.
-
-        Raises:
-            InputError: The model cannot be used at all.
-        """
-        for drawn, picked in self._pick.select(self.drawn(items)):
-            yield self._generated(drawn, picked)
-
-    def drawn(self, items: Iterable[Item]) -> Iterator[ItemCandidates]:
-        """Yields each item with all its candidates, in their order.
 
         Raises:
             InputError: The model cannot be used at all.
@@ -99,7 +90,15 @@ class ModelGenerator:
             self.model.name, self.model.replies, ((each, each.calls) for each in asked)
         ):
             drawn.candidates += map(self._candidate, replies)
-            yield drawn
+            yield self._generated(drawn, self._picked(drawn))
+
+    def _picked(self, drawn: ItemCandidates) -> int | None:
+        """Returns the index of the first candidate with a text, or of a random one; None if all are missing."""
+        order = range(len(drawn.candidates))
+        if self._is_random:
+            generator = np.random.default_rng([self._seed, _item_seed(drawn.item.item_id)])
+            order = generator.permutation(len(drawn.candidates)).tolist()
+        return next((place for place in order if drawn.candidates[place].text is not None), None)
 
     def _asked(self, item: Item) -> ItemCandidates:
         shown, reason = self.plan.shown(item)
@@ -131,10 +130,7 @@ class ModelGenerator:
             "decoding": decoding.name,
             "seed": seed,
             "examples": [each.pair_id for each in drawn.shown.examples],
-            "sources": [
-                *(each.cn_id for each in drawn.shown.candidates),
-                *(f"passage-{short_hash(text)}" for text in drawn.shown.background),
-            ],
+            "sources": [f"passage-{short_hash(text)}" for text in drawn.shown.background],
             "candidates": len(asked),
             "picked": picked,
             "prompt_tokens": _sum(each.prompt_tokens for each in asked),
@@ -142,39 +138,6 @@ class ModelGenerator:
             "flags": [TRUNCATED] if chosen and chosen.cut else [],
         }
         return Generated(chosen.text if chosen else None, reason, more)
-
-
-class RetrievalGenerator:
-    """A system that replies with the CN that a retriever ranks first.
-
-    Args:
-        source: Retriever over a pool of pairs.
-        name: Name of the system; by default the name of the retriever with `:retrieval`.
-
-    Attributes:
-        name: Name of the system.
-        strategy: `retrieval`.
-        configuration: Configuration of the source.
-    """
-
-    strategy = "retrieval"
-
-    def __init__(self, source: ExampleSource, *, name: str | None = None) -> None:
-        self._source = source
-        self.name = name or f"{source.configuration.get('retriever', 'catalogue')}:retrieval"
-        self.configuration: dict[str, Any] = {"strategy": self.strategy, "candidates": source.configuration}
-
-    def answers(self, items: Iterable[Item]) -> Iterator[Generated]:
-        """Yields the best CN for each item; the reason is `no_candidates` if all CNs are in its leakage group.
-
-        Items that the source was not prepared for are ranked one by one.
-        """
-        failures: dict[str, str] = getattr(self._source, "failures", {})
-        for item in items:
-            found = self._source.find(item)[:1]
-            text = found[0].counter_narrative.strip() if found else ""
-            reason = None if text else "empty" if found else failures.get(item.item_id, NO_CANDIDATES)
-            yield Generated(text or None, reason, {"sources": [each.cn_id for each in found]})
 
 
 class ReferenceGenerator:
@@ -206,9 +169,14 @@ class ReferenceGenerator:
             if not there:
                 yield Generated(None, NO_REFERENCE, {"seed": self._seed})
                 continue
-            drawn = int(np.random.default_rng([self._seed, item_seed(item.item_id)]).integers(len(there)))
+            drawn = int(np.random.default_rng([self._seed, _item_seed(item.item_id)]).integers(len(there)))
             rest = [*there[:drawn], *there[drawn + 1 :]]
             yield Generated(there[drawn].strip(), None, {"seed": self._seed, "references": rest})
+
+
+def _item_seed(item_id: str) -> int:
+    """Returns an integer for seeds that depends on the id of an item only."""
+    return int(short_hash(item_id), 16)
 
 
 def _sum(numbers: Iterable[int | None]) -> int | None:

@@ -16,6 +16,7 @@ from fcconan.data import (
     message_leakage_keys,
     normalise,
     optional_id,
+    short_hash,
 )
 from fcconan.errors import InputError
 from fcconan.generation.splits import DatasetSplit, is_judged, open_split
@@ -50,14 +51,14 @@ class Item:
 
 @dataclass(frozen=True)
 class Example:
-    """A training pair in a prompt, or a retrieved CN.
+    """A training pair in a prompt.
 
     Attributes:
         pair_id: Id of the pair.
         cn_id: Id of the CN.
-        hate_speech: Message of the pair; empty for a CN without a message.
+        hate_speech: Message of the pair.
         counter_narrative: Text of the CN.
-        score: Similarity or retrieval score with respect to the message of the item.
+        score: Similarity of its message to that of the item.
     """
 
     pair_id: str
@@ -73,12 +74,10 @@ class PromptContext:
 
     Attributes:
         examples: Few-shot examples, in the order of the prompt.
-        candidates: Pairs with retrieved CNs, the best one first.
         background: Background passages.
     """
 
     examples: tuple[Example, ...] = ()
-    candidates: tuple[Example, ...] = ()
     background: tuple[str, ...] = ()
 
 
@@ -150,11 +149,6 @@ class ItemCandidates:
     reason: str | None = None
     candidates: list[Candidate] = field(default_factory=list)
 
-    @property
-    def texts(self) -> dict[int, str]:
-        """Index -> text of the candidates with a text."""
-        return {place: each.text for place, each in enumerate(self.candidates) if each.text is not None}
-
 
 APPROPRIATE = "appropriate"
 
@@ -194,6 +188,21 @@ def load_items(
     paired = any("counter_narrative" in row for _, row in rows) and not any(row["references"] for _, row in rows)
     items = [_item(part, group, judged=judged) for group in _groups(rows, paired=paired)]
     return items if limit is None else items[:limit]
+
+
+def describe_messages(part: DatasetSplit, items: Sequence[Item]) -> dict[str, Any]:
+    """Describes the messages: dataset, fingerprint, config, split, number of items, and a hash of their content."""
+    found: dict[str, Any] = {
+        "name": part.dataset,
+        "fingerprint": part.fingerprint,
+        "config": part.config,
+        "split": part.split,
+        "items": len(items),
+        "items_digest": short_hash(
+            *(text for each in items for text in (each.item_id, each.hate_speech, *each.references))
+        ),
+    }
+    return {key: value for key, value in found.items() if value is not None}
 
 
 def _groups(rows: Sequence[tuple[str, Row]], *, paired: bool) -> list[list[Row]]:

@@ -1,6 +1,5 @@
 """Prompts for generation: the chat messages for one hateful message."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,8 +9,8 @@ from fcconan.generation.items import Example, Item, PromptContext
 from fcconan.judging import PromptTemplate, load_prompt
 from fcconan.models import Messages
 
-HATE_SPEECH, BACKGROUND, CANDIDATES, LANGUAGE = "hate_speech", "background", "candidates", "language"
-VARIABLES = (HATE_SPEECH, BACKGROUND, CANDIDATES, LANGUAGE)
+HATE_SPEECH, BACKGROUND, LANGUAGE = "hate_speech", "background", "language"
+VARIABLES = (HATE_SPEECH, BACKGROUND, LANGUAGE)
 EXAMPLES = "examples"  # the turns of examples; not a variable of prompt files
 _LANGUAGES = {
     "ca": "Catalan",
@@ -56,13 +55,12 @@ class GenerationPrompt:
         Each example becomes two turns before the last message: the last message with the HS of the example, and its CN.
 
         Raises:
-            InputError: There are examples, and their turns would contain background or candidates of the item.
+            InputError: There are examples, and their turns would contain background of the item.
         """
         self._check_examples(shown)
         values = {
             HATE_SPEECH: item.hate_speech.strip(),
             BACKGROUND: "\n\n".join(passage.strip() for passage in shown.background),
-            CANDIDATES: _numbered(shown.candidates),
             LANGUAGE: language_name(item.language),
         }
         *before, last = self.prompt.render(values)
@@ -83,11 +81,10 @@ class GenerationPrompt:
         ]
 
     def _check_examples(self, shown: PromptContext) -> None:
-        of_the_item = PromptTemplate(self.prompt.messages[-1:]).variables & {BACKGROUND, CANDIDATES}
-        if shown.examples and of_the_item:
+        if shown.examples and BACKGROUND in PromptTemplate(self.prompt.messages[-1:]).variables:
             raise InputError(
-                f"the last message of the prompt {self.name} shows {{{{{min(of_the_item)}}}}}, which examples do not "
-                "have: put it into the message of the system"
+                f"the last message of the prompt {self.name} shows {{{{{BACKGROUND}}}}}, which examples do not have: "
+                "put it into the message of the system"
             )
 
 
@@ -124,11 +121,6 @@ def language_name(code: str | None) -> str:
     if code is None or not code.strip():
         return _ITS_OWN
     return _LANGUAGES.get(code.strip().lower().replace("_", "-").partition("-")[0], code.strip())
-
-
-def _numbered(candidates: Sequence[Example]) -> str:
-    texts = (" ".join(candidate.counter_narrative.split()) for candidate in candidates)
-    return "\n".join(f"{number}. {text}" for number, text in enumerate(texts, start=1))
 
 
 def _folder() -> Path:

@@ -20,13 +20,10 @@ DEFAULT_PROMPTS = {
     "zero-shot": "brief",
     "few-shot": "brief",
     "grounded": "grounded",
-    "retrieval-conditioned": "retrieval",
 }
 USUAL_DECODING = "greedy"
-NO_BACKGROUND, NO_CANDIDATES = "no_background", "no_candidates"
-_SHOWN = {"background": "background knowledge", "candidates": "CNs of others"}
-_GIVEN = {"background": "--background FOLDER", "candidates": "--strategy retrieval-conditioned"}
-_USUAL = 3  # examples, and candidates
+NO_BACKGROUND = "no_background"
+_USUAL = 3  # examples
 _USUAL_ENCODER = "all-MiniLM-L6-v2"  # of examples
 
 
@@ -38,7 +35,6 @@ class GenerationPlan:
         prompt: The prompt.
         decoding: Decoding settings with the number of candidates.
         examples: Source of few-shot examples.
-        candidates: Source of retrieved CNs.
         background: Function that finds passages for a message; its attribute `configuration` has its settings.
         seed: Seed of the requests; None for endpoints without seeds.
 
@@ -49,18 +45,15 @@ class GenerationPlan:
     prompt: "GenerationPrompt"
     decoding: "Decoding"
     examples: ExampleSource | None = None
-    candidates: ExampleSource | None = None
     background: Background | None = None
     seed: int | None = 0
 
     def __post_init__(self) -> None:
-        check_prompt(self.prompt, background=self.background is not None, candidates=self.candidates is not None)
+        check_prompt(self.prompt, background=self.background is not None)
 
     @property
     def strategy(self) -> str:
-        """`retrieval-conditioned`, `grounded`, `few-shot` or `zero-shot`: the first that fits."""
-        if self.candidates is not None:
-            return "retrieval-conditioned"
+        """`grounded`, `few-shot` or `zero-shot`: the first that fits."""
         if self.background is not None:
             return "grounded"
         return "zero-shot" if self.examples is None else "few-shot"
@@ -73,35 +66,27 @@ class GenerationPlan:
             "prompt": {"name": self.prompt.name, "hash": self.prompt.hash, "messages": _messages(self.prompt)},
             "decoding": self.decoding.configuration,
             "seed": self.seed,
-            **{
-                name: getattr(getattr(self, name), "configuration", None)
-                for name in ("examples", "candidates", "background")
-            },
+            **{name: getattr(getattr(self, name), "configuration", None) for name in ("examples", "background")},
         }
 
     def prepare(self, items: Iterable[Item]) -> None:
-        """Finds examples and candidates for all items; the ranking of some retrievers depends on all items.
+        """Finds examples for all items.
 
         Raises:
-            InputError: An encoder or retriever cannot be used.
+            InputError: An encoder cannot be used.
         """
-        found = list(items)
-        for source in (self.examples, self.candidates):
-            if source is not None:
-                source.prepare(found)
+        if self.examples is not None:
+            self.examples.prepare(items)
 
     def shown(self, item: Item) -> tuple[PromptContext, str | None]:
         """Returns the context of the prompt for an item, and the reason if no request is possible."""
         found = self.background({"hs_id": item.hs_id, "hate_speech": item.hate_speech}) if self.background else None
         shown = PromptContext(
             () if self.examples is None else self.examples.find(item),
-            () if self.candidates is None else self.candidates.find(item),
             tuple(found.split("\n\n")) if found else (),
         )
         if self.background is not None and not shown.background:
             return shown, NO_BACKGROUND
-        if self.candidates is not None and not shown.candidates:
-            return shown, NO_CANDIDATES
         return shown, None
 
     def calls(self, item: Item, shown: PromptContext) -> list[ChatRequest]:
@@ -120,44 +105,43 @@ class GenerationPlan:
         ]
 
 
-def check_prompt(prompt: "GenerationPrompt", *, background: bool, candidates: bool) -> None:
-    """Checks that a prompt has variables for exactly the available context.
+def check_prompt(prompt: "GenerationPrompt", *, background: bool) -> None:
+    """Checks that a prompt has a variable for the background if and only if there is background.
 
     Raises:
-        InputError: A variable or a source is missing.
+        InputError: The variable or the background is missing.
     """
-    for name, given in (("background", background), ("candidates", candidates)):
-        shown = name in prompt.variables
-        if given and not shown:
-            raise InputError(
-                f"the prompt {prompt.name} shows no {_SHOWN[name]}: choose one with {{{{{name}}}}}, or give none"
-            )
-        if shown and not given:
-            raise InputError(
-                f"the prompt {prompt.name} shows {_SHOWN[name]}, and there is none: give {_GIVEN[name]}, or choose "
-                "another prompt"
-            )
+    shown = "background" in prompt.variables
+    if background and not shown:
+        raise InputError(
+            f"the prompt {prompt.name} shows no background knowledge: choose one with {{{{background}}}}, or give none"
+        )
+    if shown and not background:
+        raise InputError(
+            f"the prompt {prompt.name} shows background knowledge, and there is none: give --background FOLDER, or "
+            "choose another prompt"
+        )
 
 
 def _messages(prompt: "GenerationPrompt") -> list[dict[str, str]]:
-    """Returns the messages with their variables, so that a card is complete without the prompt file."""
+    """Returns the messages with their variables, so that the settings are complete without the prompt file."""
     return [{"role": role, "content": content} for role, content in prompt.prompt.messages]
 
 
 def default_name(plan: GenerationPlan, format: str | None = None) -> str:
     """Returns the strategy with all settings that differ from its defaults, such as `few-shot-5-examples`.
 
-    The name does not contain the pool of examples or candidates.
+    The name does not contain the pool of examples.
 
     Args:
         plan: The plan.
         format: Format that replaces the chat template of the tokenizer; None if it is not replaced.
     """
     parts = [plan.strategy]
-    for name, source in (("examples", plan.examples), ("candidates", plan.candidates)):
-        k = None if source is None else source.configuration.get("k")
-        if k not in (None, _USUAL) or (name == "examples" and source is not None and plan.strategy != "few-shot"):
-            parts.append(f"{k}-{name.removesuffix('s') if k == 1 else name}")
+    if plan.examples is not None:
+        k = plan.examples.configuration.get("k")
+        if k != _USUAL or plan.strategy != "few-shot":
+            parts.append(f"{k}-{'example' if k == 1 else 'examples'}")
     encoder = None if plan.examples is None else plan.examples.configuration.get("encoder")
     encoder = encoder.get("model") if isinstance(encoder, Mapping) else encoder
     if encoder not in (None, _USUAL_ENCODER):

@@ -1,11 +1,6 @@
 from .audit.analysis import (
     audit_judge as audit_judge,
 )
-from .audit.findings import (
-    integer_codes as integer_codes,
-    share_interval as share_interval,
-    wilson as wilson,
-)
 from .background import (
     KnownKnowledge as KnownKnowledge,
     Passages as Passages,

@@ -21,7 +21,6 @@ from fcconan.oldcli import (
     correlate,
     croissant,
     demo,
-    evaluate_generators,
     finetune,
     generate,
     hydrate,
@@ -55,7 +54,7 @@ app = typer.Typer(
 COMMANDS = {
     "Datasets": (list_datasets, build, hydrate, croissant, demo),
     "Retrieval": (bench, train_retriever),
-    "Generation": (generate, finetune, evaluate_generators),
+    "Generation": (generate, finetune),
     "Scores": (metrics, rank, leaderboard, correlate, agree),
     "Results": (report, reproduce, publish),
 }

@@ -3,8 +3,6 @@
 from pathlib import Path
 from typing import Any
 
-import typer
-
 from fcconan import services
 from fcconan.oldcli.command import Command
 from fcconan.oldcli.model_output import print_failed, with_dry_run
@@ -15,33 +13,26 @@ MADE = {"prompt_hash", "decoding"}  # columns that only this command writes
 
 @with_dry_run
 def _show(result: "services.GenerateResult", verbose: bool) -> None:
-    from fcconan.generation import CARD_COLUMNS, table_rows
     from fcconan.oldcli.output import print_table
-    from fcconan.reporting import DisplayTable
+    from fcconan.reporting import format_counts, format_number, make_table
 
-    data = result.data
-    rows = [list(map(str, row)) for row in table_rows(data)]
-    print_table(DisplayTable(f"Replies in {result.out}", list(CARD_COLUMNS), rows))
-    if picked := data.get("picked"):
-        typer.echo(
-            f"Replies selected by {picked['by']}: {picked['judged']}; at random, without a rated candidate: "
-            f"{picked['unjudged']}; with a single or only equal candidates: {picked['alike']}"
-        )
-    print_failed(data.get("failed_requests", 0))
-    if verbose:
-        typer.echo(f"How they were made: {data['card']}")
-
-
-def _card_of(out: Path) -> dict[str, Path]:
-    from fcconan.generation import card_path
-
-    return {"--out (its card)": card_path(out)}
+    columns = {
+        "system": "system",
+        "strategy": "strategy",
+        "replies": "n",
+        "missing": lambda row: format_counts(row["missing"]),
+        "refusals": "refusals",
+        "flags": lambda row: format_counts(row["flags"]),
+        "mean words": lambda row: format_number(row["mean_words"], 2),
+    }
+    print_table(make_table(f"Replies in {result.out}", result.rows(), columns))
+    print_failed(result.data.get("failed_requests", 0))
 
 
 def _is_output(out: Path, options: "services.GenerateOptions") -> bool:
     """Returns whether an existing file is empty, or was written by this command and has replies of this system only.
 
-    Its card does not count: a kill may come before the card is written.
+    Its settings do not count: a kill may come before they are written.
     """
     from fcconan.oldcli.targets import has_own_rows
 
@@ -55,24 +46,23 @@ def _is_own(row: dict[str, Any], options: "services.GenerateOptions") -> bool:
     system = str(row.get("system"))
     if options.system_name is not None:
         return system == options.system_name
-    if options.replies is not None:
-        return system in options.filter.get("system", ())
-    if options.strategy == "reference":
+    strategy = options.used_strategy
+    if strategy == "reference":
         return system == "gold"
-    if options.strategy == "retrieval":
+    if strategy == "retrieval":
         return system == f"{Path(options.retriever or 'tfidf').name}:retrieval"
     is_of_model = system.rpartition(":")[0] == name_of_model(options.model or "")
-    return is_of_model and row.get("strategy") == options.used_strategy
+    return is_of_model and row.get("strategy") == strategy
 
 
 COMMAND = Command(
     name="generate",
-    help="Write a reply to each message of a dataset: by a model, from a catalogue, or imported.",
+    help="Write a reply to each message of a dataset: by a model, or from a catalogue.",
     example="fcconan generate demo-dataset --model local:models/my-chat-model --examples 3 --out replies.parquet",
     show=_show,
     detailed=True,
     protected=True,
     resumes=_is_output,
-    companions=_card_of,
+    companions=lambda out: {"--out (its settings)": out.with_name(f"{out.name}{services.SETTINGS}")},
     keywords={"progress": CountProgress("generating")},
 )

@@ -32,7 +32,7 @@ from fcconan.publishing.row_tables import RESULT_SUFFIX, find_foreign_texts, has
 KIND = "rows"
 # Texts by people and systems, without explanations by judges.
 SOURCE_TEXT_COLUMNS = ("hate_speech", "counter_narrative", "text", "references")
-ANSWER_LOG = "journal.jsonl"  # answers of models in the output of `evaluate-generators`
+ANSWER_LOG = "journal.jsonl"  # answers of models
 TASK_CATEGORIES = {
     "replies": "text-generation",
     "rankings": "text-retrieval",

@@ -23,13 +23,6 @@ from .correlations import (
 from .dataset_pages import (
     dataset_page as dataset_page,
 )
-from .generators import (
-    AUDIT_COLUMNS as AUDIT_COLUMNS,
-    collect_signatures as collect_signatures,
-    headline_tables as headline_tables,
-    read_results as read_results,
-    write_generator_report as write_generator_report,
-)
 from .html_tables import (
     table_html as table_html,
 )
@@ -54,9 +47,6 @@ from .reproduced_values import (
 )
 from .retrieval import (
     drill_down as drill_down,
-)
-from .safety import (
-    safety_report as safety_report,
 )
 from .scores import (
     agreement_notes as agreement_notes,

@@ -196,9 +196,9 @@ def leaderboard_section(result: Row) -> Section:
     return Section("Leaderboard", notes, tables)
 
 
-def tournament_section(result: Row, title: str = "Tournament") -> Section:
+def tournament_section(result: Row) -> Section:
     """Returns a tournament as a part of a page."""
-    return Section(title, result["notes"], tournament_tables(result, every=True), more=heat_maps([win_map(result)]))
+    return Section("Ranking", result["notes"], tournament_tables(result, every=True), more=heat_maps([win_map(result)]))
 
 
 def beside_published(section: Section, published: Published | None, column: str) -> Section:
@@ -223,7 +223,7 @@ def strengths_plot(result: Row) -> "Markup | None":
     return forest_plot(f"Bradley-Terry strengths in log odds (mean 0), with {confidence} intervals over items", dots)
 
 
-def correlation_section(result: Row, title: str = "Correlation with people") -> Section:
+def correlation_section(result: Row) -> Section:
     """Returns correlations as a part of a page."""
     notes = [
         *result.get("notes", ()),
@@ -241,7 +241,7 @@ def correlation_section(result: Row, title: str = "Correlation with people") -> 
             "with ratings of faults. A mean needs a value for each aspect."
         )
     maps = correlation_maps(result["rows"])
-    return Section(title, notes, correlation_tables(result), more=heat_maps(maps))
+    return Section("Judges and metrics", notes, correlation_tables(result), more=heat_maps(maps))
 
 
 def agreement_section(result: Row) -> Section:
@@ -271,7 +271,7 @@ def tournament_page(result: Row) -> Page:
         result: Return value of `fcconan.scoring.tournament.ranking.rank_systems`.
     """
     verdicts, items = count_noun(result["n_verdicts"], "verdict"), count_noun(result["n_items"], "item")
-    section = tournament_section(result, "Ranking")
+    section = tournament_section(result)
     return Page(
         "tournament",
         "Tournament",
@@ -291,7 +291,7 @@ def correlation_page(result: Row) -> Page:
     Args:
         result: Result of `fcconan correlate`.
     """
-    section = correlation_section(result, "Judges and metrics")
+    section = correlation_section(result)
     first = section.own_tables()[0] if result["rows"] else None
     board = [] if first is None else first.rows
     published = None if first is None else published_correlations(result, first)

@@ -110,13 +110,9 @@ from .finetuning import (
     finetune as finetune,
 )
 from .generated_replies import (
+    SETTINGS as SETTINGS,
     GenerateResult as GenerateResult,
     generate as generate,
-)
-from .generator_suite import (
-    GeneratorSuiteOptions as GeneratorSuiteOptions,
-    GeneratorSuiteResult as GeneratorSuiteResult,
-    evaluate_generators as evaluate_generators,
 )
 from .judge_benchmark import (
     JudgeBenchmarkOptions as JudgeBenchmarkOptions,

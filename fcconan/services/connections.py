@@ -46,17 +46,11 @@ class Connection:
         options: How models are called, and how much they may cost.
         run: Which stored answers may be used; None for all.
         client: A client or model of the user, which replaces the endpoint.
-        shared_limit: The cost limit of a larger run that this one is part of.
     """
 
     options: Endpoint
     run: "CommandRun | None" = None
     client: "Client | Model | None" = None
-    shared_limit: "CostLimit | None" = None
-
-    def joined(self, options: Endpoint) -> "Connection":
-        """Returns a connection with other options that shares the stored answers and the cost limit of this one."""
-        return Connection(options, self.run, self.client, self.cost_limit)
 
     @cached_property
     def cost_limit(self) -> "CostLimit | None":
@@ -67,8 +61,8 @@ class Connection:
         """
         from fcconan.models import CostLimit
 
-        if self.shared_limit is not None or self.options.max_cost is None:
-            return self.shared_limit
+        if self.options.max_cost is None:
+            return None
         if self.options.prices is None:
             raise InputError("--max-cost needs --prices FILE, with the price of the model")
         return CostLimit(self.options.max_cost)
@@ -90,17 +84,6 @@ class Connection:
         """Lets the next run with the same options continue this one, as some requests failed."""
         if self.run is not None:
             self.run.keep_open()
-
-    def epoch(self) -> int:
-        """Returns the epoch of the run's answers; a fresh run that sends requests opens it first.
-
-        Raises:
-            InputError: The file cannot be used.
-        """
-        answers = self.answers()
-        if answers.is_fresh and not self.options.dry_run:
-            answers.prepare()
-        return answers.epoch
 
     def open(self, name: str, *, sharing: Sequence[str] = (), template: "Format | None" = None) -> "Model":
         """Returns the model of a name.
@@ -157,7 +140,9 @@ class Connection:
 
         price = None if self.options.prices is None else load_price(self.options.prices, model)
         budget = Budget(self.cost_limit, price)
-        return (kind or Client)(**calling(self.options, self.answers()) | how, budget=budget)
+        names = ("base_url", "api_key_variable", "timeout", "retries", "concurrency", "requests_per_minute")
+        calling = {name: getattr(self.options, name) for name in names} | how
+        return (kind or Client)(journal=self.answers(), **calling, budget=budget)
 
     def _shares(self, name: str, sharing: Sequence[str]) -> dict[str, Any]:
         """Returns the part of the limits of requests that a model has among those whose answers are awaited in turn."""
@@ -170,15 +155,9 @@ class Connection:
         }
 
 
-def calling(options: Endpoint, answers: "AnswerStore") -> dict[str, Any]:
-    """Returns the arguments of a client: how it calls the endpoint, and where it stores answers."""
-    names = ("base_url", "api_key_variable", "timeout", "retries", "concurrency", "requests_per_minute")
-    return {"journal": answers, **{name: getattr(options, name) for name in names}}
-
-
 @contextmanager
 def connected(
-    service: str, inputs: Mapping[str, Any], options: Endpoint, *, client: "Client | Model | Connection | None" = None
+    service: str, inputs: Mapping[str, Any], options: Endpoint, *, client: "Client | Model | None" = None
 ) -> Iterator[Connection]:
     """Begins a run that asks models; its fresh epoch ends with the block, and continues later if an error ends it.
 
@@ -186,14 +165,11 @@ def connected(
         service: Name of the service.
         inputs: Everything outside the configuration on which the requests depend, such as the sources.
         options: The configuration of the service.
-        client: A client or a model of the user's own, or the connection of a larger run, which the service joins.
+        client: A client or a model of the user's own.
 
     Raises:
         InputError: An option does not go with an own client, or there is a limit of cost and there are no prices.
     """
-    if isinstance(client, Connection):
-        yield client.joined(options)
-        return
     if client is not None:
         for name in ("fresh", "max_cost"):
             if getattr(options, name) is not None:

@@ -1,54 +1,48 @@
-"""Replies to the messages of a dataset: by a model, from a catalogue, by people, or made elsewhere."""
+"""Replies to the messages of a dataset: by a model, from a catalogue, or by people."""
 
-from collections.abc import Iterable, Sequence
+import json
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
+import fcconan
 from fcconan.errors import InputError
 from fcconan.services.background import knowledge_of
 from fcconan.services.configuration import argument, output
-from fcconan.services.connections import BATCH_SIZE, Connection, calling, connected, notices_of, usage_of
+from fcconan.services.connections import BATCH_SIZE, Connection, connected, notices_of, usage_of
 from fcconan.services.locations import dataset_part
-from fcconan.services.model_results import ModelResult, Progress, WatchedModel, reporting
+from fcconan.services.model_results import ModelResult, Progress, WatchedModel, dry_run_of, reporting
 from fcconan.services.reply_notes import failures_of, notes_of
 from fcconan.services.reply_options import (
     BY_MODEL,
-    CONDITIONED,
     ENCODER,
     FEW_SHOT,
-    METHOD,
     REFERENCE,
     RETRIEVAL,
     RETRIEVER,
     SHOWN,
     GenerateOptions,
 )
-from fcconan.services.results import DRY_RUN
 from fcconan.services.rows import Source, as_file, run_name
 
 if TYPE_CHECKING:
     from fcconan.generation import (
-        CandidateSelector,
         Examples,
         GenerationPlan,
         Generator,
         Item,
-        RetrievedCandidates,
-        Row,
         TrainingPool,
     )
-    from fcconan.judging import RatingPlan
-    from fcconan.models import ChatRequest, Client, Model
+    from fcconan.models import Client, Model
 
-MESSAGE_COLUMNS = ("hate_speech", "hs_id", "item_id", "references")  # of replies, which also describe the messages
-LONGEST = 512  # tokens of a reply without a limit, in a dry run
+SETTINGS = ".settings.json"  # ending of the file next to the rows
 
 
 @dataclass(frozen=True, repr=False)
 class GenerateResult(ModelResult):
-    """A summary of written replies; its main table has one row for each system, or for each model of a dry run.
+    """A summary of written replies; its main table has one row, or one for each model of a dry run.
 
     Attributes:
         out: The file of replies.
@@ -61,14 +55,6 @@ class GenerateResult(ModelResult):
     def source_rows(self) -> Any:
         """Returns the file of replies."""
         return self.out
-
-    @property
-    def may_improve(self) -> bool:
-        """Whether another run may find replies that are missing: a request failed for a passing reason."""
-        from fcconan.models import PASSING_REASONS
-
-        missing = [each["missing"] for each in self.data.get(self.table, ())]
-        return bool(self.data.get("failed_requests")) or any(PASSING_REASONS & each.keys() for each in missing)
 
 
 def generate(
@@ -83,10 +69,10 @@ def generate(
     out: Annotated[Path | str, output("File of replies: .parquet, .jsonl or .csv.", role="write")],
     options: GenerateOptions = GenerateOptions(),
     *,
-    client: "Client | Model | Connection | None" = None,
+    client: "Client | Model | None" = None,
     progress: Progress | None = None,
 ) -> GenerateResult:
-    """Writes a reply to every message of a dataset, and a card with the settings next to the file.
+    """Writes a reply to every message of a dataset, and the settings as JSON next to the file.
 
     A reply that fails is missing, with a reason. A second run sends only requests without a stored answer.
 
@@ -94,11 +80,11 @@ def generate(
         dataset: Messages: a folder, the name of a dataset, a file, a data frame, a `datasets.Dataset` or mappings.
         out: The file of replies.
         options: The options.
-        client: A client or model of the user instead of the endpoint; or the connection of a larger run.
+        client: A client or model of the user instead of the endpoint.
         progress: Function that receives the number of written replies and of all replies.
 
     Returns:
-        A summary. The main table has one row for each system, with the columns `system`, `strategy`, `n`, `n_missing`,
+        A summary. The main table has one row, with the columns `system`, `strategy`, `n`, `n_missing`,
         `missing` (counts by reason), `refusals`, `flags` and `mean_words`. The replies are in the file `out`.
 
     Raises:
@@ -139,51 +125,14 @@ class _Replies:
     progress: Progress | None
 
     def write(self) -> GenerateResult:
-        """Writes the replies and their card."""
+        """Writes the replies and their settings."""
         options = self.options
-        if options.replies is not None:
-            options.refuse("strategy", *METHOD, why="--replies names replies that exist already")
-        strategy = None if options.replies is not None else options.used_strategy
-        if strategy is not None and strategy in BY_MODEL:
+        strategy = options.used_strategy
+        if strategy in BY_MODEL:
             return self._by_model(strategy)
         if self.connection.options.dry_run:
             raise InputError("--dry-run counts requests to a model, and this strategy calls none: leave it out")
-        make = {None: self._import, RETRIEVAL: self._retrieve, REFERENCE: self._references}[strategy]
-        return self._finished(make())
-
-    def _import(self) -> dict[str, Any]:
-        from fcconan.generation import IMPORTED_STRATEGY, ImportedReplies, load_items, row_maker
-
-        options, (source, config, split) = self.options, dataset_part(self.options.replies or "")
-        is_same = source.resolve() == self.dataset.resolve()
-        # Columns of the dataset itself are renamed where its replies are imported.
-        columns = {name: each for name, each in options.rename.items() if is_same and name in MESSAGE_COLUMNS}
-        items = load_items(
-            self.dataset, config=options.subset, split=options.split, columns=columns or None, limit=options.limit
-        )
-        rest = dict(options.filter)
-        one = rest.pop("system")[0] if len(rest.get("system", ())) == 1 else None
-        found = ImportedReplies(
-            source,
-            items,
-            config=config,
-            split=split or (options.split if is_same else None),
-            columns=options.rename,
-            filter=rest,
-            system=one or options.system_name,
-        )
-        if options.system_name is not None and len(found.systems) > 1:
-            raise InputError(
-                f"{source} has replies of {', '.join(found.systems)}: select one with --filter system=NAME"
-            )
-        rows = (
-            row_maker(options.system_name or name, IMPORTED_STRATEGY)(*each)
-            for name in found.systems
-            for each in found.iter_replies(name)
-        )
-        total = found.counts["rows"] - found.counts["left_out"] - found.counts["unknown"]
-        result = self._written(rows, total, items, found.configuration)
-        return result | {"import": found.counts, "notes": found.notes()}
+        return self._finished(self._retrieve() if strategy == RETRIEVAL else self._references())
 
     def _references(self) -> dict[str, Any]:
         from fcconan.generation import ReferenceGenerator
@@ -195,10 +144,15 @@ class _Replies:
     def _retrieve(self) -> dict[str, Any]:
         from fcconan.generation import RetrievalGenerator
 
-        items = self._items()
-        source = self._catalogue(1)
-        source.prepare(items)
-        result = self._generated(RetrievalGenerator(source, name=self.options.system_name), items)
+        generator = RetrievalGenerator(
+            self._pool(),
+            self.options.retriever or RETRIEVER,
+            name=self.options.system_name,
+            client=self.connection.client_of,
+            device=self.connection.options.device,
+            batch_size=self.connection.options.batch_size or BATCH_SIZE,
+        )
+        result = self._generated(generator, self._items())
         return result | {"notes": notes_of(result)}
 
     def _by_model(self, strategy: str) -> GenerateResult:
@@ -207,75 +161,47 @@ class _Replies:
         options = self.options
         if options.model is None:
             raise InputError(
-                f"there is no model: name one with --model, or choose --strategy {RETRIEVAL} or {REFERENCE}, or give "
-                "--replies FILE"
+                f"there is no model: name one with --model, or choose --strategy {RETRIEVAL} or {REFERENCE}"
             )
         decoding = options.decoding_settings()
-        judged = options.judge_plan(decoding.pick)
         prompt = load_generation_prompt(options.prompt or DEFAULT_PROMPTS[strategy])
-        check_prompt(prompt, background=options.background is not None, candidates=strategy == CONDITIONED)
+        check_prompt(prompt, background=options.background is not None)
         template = options.chat_format()
         items = self._items()
-        names = [each for each in (options.model, options.judge) if each is not None]
-        models = [self.connection.open(names[0], sharing=names, template=template)]
-        models += [self.connection.open(each, sharing=names) for each in names[1:]]
+        model = self.connection.open(options.model, template=template)
         plan = self._plan(strategy, decoding, prompt)
         plan.prepare(items)
         if self.connection.options.dry_run:
-            return self._rehearsed(models, plan, judged, items)
-        return self._asked(models, plan, judged, items, None if template is None else template.name)
+            return self._rehearsed(model, plan, items)
+        return self._asked(model, plan, items, None if template is None else template.name)
 
     def _asked(
-        self,
-        models: "list[Model]",
-        plan: "GenerationPlan",
-        judged: "RatingPlan | None",
-        items: "list[Item]",
-        template: str | None,
+        self, model: "Model", plan: "GenerationPlan", items: "list[Item]", template: str | None
     ) -> GenerateResult:
-        """Writes the replies of the first model; the second one, if any, selects among candidates."""
-        from fcconan.generation import BestOf, ModelGenerator
+        """Writes the replies of a model."""
+        from fcconan.generation import ModelGenerator
         from fcconan.models import find_origins
 
-        watched = [WatchedModel(each) for each in models]
-        pick = self._selection(plan, judged, watched[1:])
-        own = getattr(models[0], "own_template", None)
-        name = self.options.system_name
-        generator = ModelGenerator(watched[0], plan, pick=pick, name=name, format=template, own_template=own)
+        watched, own = WatchedModel(model), getattr(model, "own_template", None)
+        seed, name = self.options.seed, self.options.system_name
+        generator = ModelGenerator(watched, plan, seed=seed, name=name, format=template, own_template=own)
         result = self._generated(generator, items)
-        best = pick if isinstance(pick, BestOf) else None
-        origins = find_origins(models[0])
+        origins = find_origins(model)
         dates = None if origins is None else origins.dates()
         result["answers"] = None if dates is None else dict(zip(("first", "last"), dates, strict=True))
-        result["failed_requests"] = generator.failed + (best.judge.failed if best is not None else 0)
-        if best is not None:
-            counts = {"judged": best.judged, "unjudged": best.unjudged, "alike": best.equal}
-            result["picked"] = {"by": best.judge.name, **counts}
+        result["failed_requests"] = generator.failed
         result["notes"] = notes_of(result, plan)
-        failures = failures_of(generator.name, result, watched, best)
-        return self._finished(result, opened=models, failures=failures)
+        return self._finished(result, opened=[model], failures=failures_of(generator.name, result, watched))
 
-    def _rehearsed(
-        self, models: "list[Model]", plan: "GenerationPlan", judged: "RatingPlan | None", items: "list[Item]"
-    ) -> GenerateResult:
-        """Counts the requests to models."""
+    def _rehearsed(self, model: "Model", plan: "GenerationPlan", items: "list[Item]") -> GenerateResult:
+        """Counts the requests to a model."""
         from fcconan.generation import ModelGenerator
         from fcconan.models import DryRun
 
-        longest = plan.decoding.max_tokens or LONGEST
-
-        def say(call: "ChatRequest", number: int) -> str:
-            return f"{number} " + "word" * longest  # four bytes for a token, and none like another
-
-        model, *judges = models
-        asked = DryRun(model, role="replies" if judges else None, answer=say)
-        rating = [DryRun(judge, role="ratings") for judge in judges]
-        generator = ModelGenerator(asked, plan, pick=self._selection(plan, judged, rating))
-        for _ in generator.answers(items):
+        asked = DryRun(model)
+        for _ in ModelGenerator(asked, plan).answers(items):
             pass
-        prices = self.connection.options.prices
-        found = [each.summary(prices) for each in (asked, *rating)]
-        return GenerateResult({DRY_RUN: found}, out=self.out, at_most=bool(judges))
+        return GenerateResult(dry_run_of([asked], self.connection.options.prices), out=self.out)
 
     def _items(self) -> "list[Item]":
         from fcconan.generation import load_items
@@ -304,31 +230,6 @@ class _Replies:
         except InputError as error:
             raise InputError(f"{error}; or name other pairs with --pool") from error
 
-    def _catalogue(self, k: int) -> "RetrievedCandidates":
-        from fcconan.generation import RetrievedCandidates
-
-        return RetrievedCandidates(
-            self._pool(),
-            self.options.retriever or RETRIEVER,
-            k,
-            own=self.options.allow_own_cns,
-            client=self._client,
-            device=self.connection.options.device,
-            batch_size=self.connection.options.batch_size or BATCH_SIZE,
-        )
-
-    def _client(self, *model: str) -> Any:
-        """Returns the client of a retriever behind an endpoint."""
-        from fcconan.models import Client
-
-        endpoint = self.connection.options
-        for flag, given in (("--dry-run", endpoint.dry_run), ("--max-cost", endpoint.max_cost)):
-            if given not in (None, False):
-                raise InputError(
-                    f"{flag} does not hold for a retriever behind an endpoint: choose another, or leave it out"
-                )
-        return Client(**calling(endpoint, self.connection.answers()))
-
     def _examples(self) -> "Examples":
         from fcconan.generation import Examples
 
@@ -344,67 +245,55 @@ class _Replies:
             prompt,
             decoding,
             examples=self._examples() if strategy == FEW_SHOT or options.examples is not None else None,
-            candidates=self._catalogue(options.retrieved or SHOWN) if strategy == CONDITIONED else None,
             background=knowledge_of(options, shown=True),
             seed=options.sent_seed,
         )
 
-    def _selection(
-        self, plan: "GenerationPlan", judged: "RatingPlan | None", judges: "Sequence[Model]"
-    ) -> "CandidateSelector":
-        from fcconan.generation import BestOf, UnratedChoice
-        from fcconan.judging import ModelJudge
-
-        seed = self.options.seed
-        if judged is not None and judges:
-            return BestOf(ModelJudge(judges[0], judged, background=plan.background), seed)
-        return UnratedChoice(plan.decoding.pick or "first", seed)
-
     def _generated(self, generator: "Generator", items: "list[Item]") -> dict[str, Any]:
-        from fcconan.generation import generate_rows
-
-        return self._written(generate_rows(generator, items), len(items), items, generator.configuration)
-
-    def _written(
-        self, rows: "Iterable[Row]", number: int, items: "list[Item]", configuration: dict[str, Any]
-    ) -> dict[str, Any]:
-        """Writes rows, and returns their counts with the settings."""
+        """Writes the replies of a system, and returns their counts with the settings."""
         from fcconan.data import RowWriter
-        from fcconan.generation import GENERATED, ReplyCounts, describe_messages, open_split, package_versions
+        from fcconan.generation import (
+            GENERATED,
+            ReplyCounts,
+            describe_messages,
+            generate_rows,
+            open_split,
+        )
 
-        tally = ReplyCounts()
+        tally = ReplyCounts(generator)
         with RowWriter(self.out, GENERATED) as writer:
-            for row in reporting(rows, number, self.progress):
+            for row in reporting(generate_rows(generator, items), len(items), self.progress):
                 tally.add(row)
                 writer.write([row])
         part = open_split(self.dataset, config=self.options.subset, split=self.options.split)
         return {
             "dataset": describe_messages(part, items),
-            "systems": tally.result(),
-            "configuration": configuration,
-            "packages": package_versions(configuration),
+            "systems": [tally.result()],
+            "configuration": generator.configuration,
+            "version": fcconan.__version__,
         }
 
     def _finished(
         self, result: dict[str, Any], *, opened: Sequence[Any] | None = None, failures: tuple[str, ...] = ()
     ) -> GenerateResult:
-        """Writes the card, and returns the result.
+        """Writes the settings next to the rows, and returns the result.
 
         Args:
             result: The counts, the settings and the notes.
             opened: The models; None where there is none.
             failures: The problems of the result.
         """
-        from fcconan.generation import write_card
+        from fcconan.data import write_whole
 
-        card = write_card(self.out, result)
+        settings = self.out.with_name(f"{self.out.name}{SETTINGS}")
+        write_whole(settings, json.dumps(result, indent=2, ensure_ascii=False) + "\n", errors="backslashreplace")
         used = {} if opened is None else {"used": usage_of(opened)}
-        is_whole = bool(result["systems"]) and not any(each["n_missing"] for each in result["systems"])
+        (counts,) = result["systems"]
         return GenerateResult(
-            {"out": str(self.out), "card": str(card), **result, **used},
+            {"out": str(self.out), **result, **used},
             out=self.out,
             notices=notices_of(opened or ()),
             notes=tuple(result.get("notes", ())),
             problems=failures,
-            failed=not is_whole or bool(result.get("failed_requests")) or bool(failures),
+            failed=bool(counts["n_missing"]) or bool(result.get("failed_requests")) or bool(failures),
         )

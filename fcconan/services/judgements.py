@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 from fcconan.errors import InputError
 from fcconan.services.background import Background, background_notice, count_background, knowledge_of
 from fcconan.services.configuration import option
-from fcconan.services.connections import LEARNED, LEXICAL, MODEL_HELP, Connection, connected, notices_of, usage_of
+from fcconan.services.connections import LEARNED, LEXICAL, MODEL_HELP, connected, notices_of, usage_of
 from fcconan.services.model_results import (
     Progress,
     RowsResult,
@@ -85,7 +85,7 @@ def rate(
     *,
     out: Annotated[Path | str | None, JUDGEMENTS] = None,
     features_from: Annotated[Source | None, RARE_FEATURES_FROM] = None,
-    client: "Client | Model | Connection | None" = None,
+    client: "Client | Model | None" = None,
     progress: Progress | None = None,
 ) -> RateResult:
     """Rates each reply on each aspect of a task; a failed rating is missing, with a reason.
@@ -205,7 +205,7 @@ def _check_models(names: Sequence[str], options: RateOptions, client: Any) -> No
             f"--rater-name {name} is for one model: name one with --model, and neither the lexical baseline nor a "
             "learned rater"
         )
-    if client is not None and not isinstance(client, Client | Connection) and len(names) > 1:
+    if client is not None and not isinstance(client, Client) and len(names) > 1:
         raise InputError(f"client is one model, and model names {len(names)}: name one")
     if LEXICAL in names:
         options.refuse("shard", why="the lexical baseline weighs words by their frequency in all replies")

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from fcconan.services.configuration import option
-from fcconan.services.connections import MODEL_HELP, Connection, connected, notices_of, usage_of
+from fcconan.services.connections import MODEL_HELP, connected, notices_of, usage_of
 from fcconan.services.model_results import (
     Progress,
     RowsResult,
@@ -71,7 +71,7 @@ def compare(
     options: CompareOptions,
     *,
     out: Annotated[Path | str | None, JUDGEMENTS] = None,
-    client: "Client | Model | Connection | None" = None,
+    client: "Client | Model | None" = None,
     progress: Progress | None = None,
 ) -> CompareResult:
     """Compares the replies of systems in pairs; an unreadable verdict is invalid, with a reason.

@@ -1,13 +1,12 @@
 """Sentences about missing replies and their reasons."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from fcconan.services.model_results import WatchedModel, why_nothing
-from fcconan.services.prompts import expected_answer
 
 if TYPE_CHECKING:
-    from fcconan.generation import BestOf, GenerationPlan
+    from fcconan.generation import GenerationPlan
 
 
 def notes_of(result: Mapping[str, Any], plan: "GenerationPlan | None" = None) -> list[str]:
@@ -35,25 +34,17 @@ def notes_of(result: Mapping[str, Any], plan: "GenerationPlan | None" = None) ->
     return notes
 
 
-def failures_of(
-    name: str, result: Mapping[str, Any], watched: Sequence[WatchedModel], best: "BestOf | None"
-) -> tuple[str, ...]:
-    """Returns the reason for which there is no reply at all, and that for which no candidate was rated.
+def failures_of(name: str, result: Mapping[str, Any], watched: WatchedModel) -> tuple[str, ...]:
+    """Returns the reason for which there is no reply at all, if that is so.
 
     Args:
         name: The system.
         result: Its counts.
-        watched: Its model, and that of the judge if there is one.
-        best: The selection by a judge, if there is one.
+        watched: Its model.
     """
     from fcconan.generation import NO_BACKGROUND, NO_CANDIDATES
 
-    found = []
     (counts,) = result["systems"]
-    if not counts["n"] and not counts["missing"].keys() <= {NO_BACKGROUND, NO_CANDIDATES}:  # which the notes mention
-        found.append(why_nothing(f"{name} wrote nothing", counts["missing"], watched[:1], expected="words"))
-    if best is not None and not best.judged and best.unjudged:
-        expected = expected_answer(best.judge.plan.questions())
-        event = f"{best.judge.name} rated nothing"
-        found.append(why_nothing(event, best.missing, watched[1:], expected=expected))
-    return tuple(found)
+    if counts["n"] or counts["missing"].keys() <= {NO_BACKGROUND, NO_CANDIDATES}:  # which the notes mention
+        return ()
+    return (why_nothing(f"{name} wrote nothing", counts["missing"], [watched], expected="words"),)

@@ -7,32 +7,28 @@ from fcconan.services.background import Background
 from fcconan.services.configuration import names_by, option
 from fcconan.services.locations import FORM
 from fcconan.services.options import Decoding, Endpoint, PartSelection
-from fcconan.services.prompts import task_of
 
 if TYPE_CHECKING:
     from fcconan.generation import Decoding as DecodingSettings
-    from fcconan.judging import RatingPlan
     from fcconan.models import Format
 
-FEW_SHOT, GROUNDED, CONDITIONED = "few-shot", "grounded", "retrieval-conditioned"
+FEW_SHOT, GROUNDED = "few-shot", "grounded"
 RETRIEVAL, REFERENCE = "retrieval", "reference"
-RETRIEVER, ENCODER, JUDGE_TASK = "tfidf", "minilm", "multi-aspect"
-SHOWN = 3  # examples, and retrieved CNs
+RETRIEVER, ENCODER = "tfidf", "minilm"
+SHOWN = 3  # examples
 MOST_CANDIDATES = 10_000
-BY_MODEL = ("zero-shot", FEW_SHOT, GROUNDED, CONDITIONED)
+BY_MODEL = ("zero-shot", FEW_SHOT, GROUNDED)
 # Options of the generation method, and the strategies to which each applies.
 METHOD: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(
-        "model prompt prompt_format decoding temperature top_p top_k max_tokens stop candidates selection judge "
-        "judge_task judge_aspect encoder passages".split(),
+        "model prompt prompt_format decoding temperature top_p top_k max_tokens stop candidates selection "
+        "encoder passages".split(),
         BY_MODEL,
     ),
-    "examples": (FEW_SHOT, GROUNDED, CONDITIONED),
-    "background": (GROUNDED, CONDITIONED),
-    "retrieved": (CONDITIONED,),
-    "retriever": (CONDITIONED, RETRIEVAL),
-    "allow_own_cns": (CONDITIONED, RETRIEVAL),
-    "pool": (FEW_SHOT, CONDITIONED, RETRIEVAL),
+    "examples": (FEW_SHOT, GROUNDED),
+    "background": (GROUNDED,),
+    "retriever": (RETRIEVAL,),
+    "pool": (FEW_SHOT, RETRIEVAL),
 }
 
 
@@ -48,12 +44,10 @@ class GenerateOptions(Background, Decoding, PartSelection, Endpoint):
         metavar="NAME",
         role="model",
     )
-    strategy: Literal["zero-shot", "few-shot", "grounded", "retrieval-conditioned", "retrieval", "reference"] | None = (
-        option(
-            None,
-            help="Source of replies: a model (zero-shot, few-shot, grounded, retrieval-conditioned), a catalogue "
-            "(retrieval) or people (reference); default: the strategy of the other options.",
-        )
+    strategy: Literal["zero-shot", "few-shot", "grounded", "retrieval", "reference"] | None = option(
+        None,
+        help="Source of replies: a model (zero-shot, few-shot, grounded), a catalogue (retrieval) or people "
+        "(reference); default: the strategy of the other options.",
     )
     prompt: str | None = option(
         None,
@@ -86,21 +80,9 @@ class GenerateOptions(Background, Decoding, PartSelection, Endpoint):
     candidates: int | None = option(
         None, help="Replies to sample for each message.", rare=True, ge=1, le=MOST_CANDIDATES
     )
-    selection: Literal["first", "random", "judge"] | None = option(
+    selection: Literal["first", "random"] | None = option(
         None, help="Rule that selects one candidate for each message.", rare=True
     )
-    judge: str | None = option(
-        None, help="Model that rates candidates, named as in --model.", rare=True, metavar="NAME", role="model"
-    )
-    judge_task: str | None = option(
-        None,
-        help="Task by which candidates are rated; default: multi-aspect.",
-        rare=True,
-        metavar="NAME or FILE",
-        complete=names_by("fcconan.data.task_names"),
-        role="read",
-    )
-    judge_aspect: tuple[str, ...] = option((), help="Aspect by which candidates are rated.", rare=True, metavar="NAME")
     examples: int | None = option(None, help="Few-shot examples in the prompt; default: 3.", rare=True, ge=1)
     encoder: str | None = option(
         None,
@@ -110,14 +92,10 @@ class GenerateOptions(Background, Decoding, PartSelection, Endpoint):
     )
     retriever: str | None = option(
         None,
-        help="Retrieval system that finds CNs, as in `fcconan bench`; default: tfidf.",
+        help="Retrieval system whose first CN is the reply, as in `fcconan bench`; default: tfidf.",
         rare=True,
         complete=names_by("fcconan.retrieval.system_names"),
         metavar="NAME",
-    )
-    retrieved: int | None = option(None, help="Retrieved CNs in the prompt; default: 3.", rare=True, ge=1)
-    allow_own_cns: bool = option(
-        False, help="Retrieve also the CNs that people wrote for the message itself.", rare=True
     )
     pool: str | None = option(
         None,
@@ -126,16 +104,9 @@ class GenerateOptions(Background, Decoding, PartSelection, Endpoint):
         metavar=FORM,
         role="read",
     )
-    replies: str | None = option(
-        None,
-        help="Replies that were made elsewhere; --rename, --filter and --split then refer to them.",
-        rare=True,
-        metavar=f"{FORM} or FILE",
-        role="read",
-    )
     system_name: str | None = option(
         None,
-        help="Name of the system in the rows; with --replies, --filter system=NAME selects one.",
+        help="Name of the system in the rows.",
         rare=True,
         metavar="NAME",
     )
@@ -149,8 +120,8 @@ class GenerateOptions(Background, Decoding, PartSelection, Endpoint):
             InputError: Options do not go with it.
         """
         implied = "zero-shot" if self.examples is None else FEW_SHOT
-        if self.retriever is not None or self.retrieved is not None:
-            implied = CONDITIONED
+        if self.retriever is not None:
+            implied = RETRIEVAL
         elif self.background is not None:
             implied = GROUNDED
         strategy = self.strategy or implied
@@ -195,26 +166,3 @@ class GenerateOptions(Background, Decoding, PartSelection, Endpoint):
         if kind != "local" or not name:
             raise InputError("--prompt-format is for local models: leave it out, or give --model local:FOLDER")
         return load_format(self.prompt_format)
-
-    def judge_plan(self, selection: str | None) -> "RatingPlan | None":
-        """Returns the questions to the judge of candidates; None where there is no judge.
-
-        Args:
-            selection: The rule that selects one of several candidates.
-
-        Raises:
-            InputError: Options do not go together.
-        """
-        from fcconan.generation import check_selection_judge
-        from fcconan.judging import RatingPlan
-
-        if selection != "judge":
-            why = "only for several candidates with --selection judge, or for --decoding best-of-5"
-            self.refuse("judge", "judge_task", "judge_aspect", why=why)
-            return None
-        if self.judge is None:
-            raise InputError("the best candidate is chosen by a judge, and there is none: name a model with --judge")
-        plan = RatingPlan(task_of(self.judge_task or JUDGE_TASK, self.judge_aspect))
-        check_selection_judge(plan)
-        plan.questions()
-        return plan

@@ -38,7 +38,7 @@ def report(
     inputs: Annotated[
         Sequence[Path | str],
         argument(
-            "Folders of bench --report-folder, build or evaluate-generators, JSON results, folders of these, or names.",
+            "Folders of bench --report-folder or build, JSON results, folders of these, or names.",
             many=True,
             path=True,
             role="read",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from fcconan.errors import InputError
 from fcconan.services.configuration import argument, option, output
-from fcconan.services.connections import MODEL_HELP, Connection, connected, notices_of, usage_of
+from fcconan.services.connections import MODEL_HELP, connected, notices_of, usage_of
 from fcconan.services.model_results import ModelResult, check_yaml_target, dry_run_of
 from fcconan.services.options import Endpoint, Seed
 
@@ -53,7 +53,7 @@ def draft_rubric(
     options: RubricOptions,
     *,
     out: Annotated[Path | str | None, output("Task file to write (.yaml).", role="write", required=True)] = None,
-    client: "Client | Model | Connection | None" = None,
+    client: "Client | Model | None" = None,
 ) -> RubricResult:
     """Drafts the grade descriptions of a new aspect with a language model, for a person to edit.
 

@@ -11,7 +11,7 @@ from pydantic import Field
 from fcconan.errors import InputError
 from fcconan.services.background import Background, knowledge_of
 from fcconan.services.configuration import LARGEST, option, output
-from fcconan.services.connections import MODEL_HELP, Connection, connected, notices_of, usage_of
+from fcconan.services.connections import MODEL_HELP, connected, notices_of, usage_of
 from fcconan.services.locations import dataset_folder
 from fcconan.services.model_results import ModelResult, WatchedModel, check_yaml_target, dry_run_of
 from fcconan.services.options import BOOTSTRAP, LARGEST_SEED, MOST_RESAMPLES, Endpoint, PartSelection
@@ -128,7 +128,7 @@ def calibrate(
     ratings: Annotated[
         Source | None, rows_argument("--ratings", "People's ratings; default: the ratings of the dataset.")
     ] = None,
-    client: "Client | Model | Connection | None" = None,
+    client: "Client | Model | None" = None,
     progress: Callable[[str], None] = lambda line: None,
 ) -> CalibrateResult:
     """Searches for evaluation steps with which a judge agrees with people's ratings (Auto-CSEval, Algorithm 1).

@@ -243,7 +243,7 @@ def _questions(options: MetricsOptions) -> "Iterator[Metric]":
         return
     from fcconan.scoring import Question, ScoringModel
 
-    loaded = ScoringModel(options.unieval, "sequence-to-sequence", device=options.device)
+    loaded = ScoringModel(options.unieval, "sequence-to-sequence", options.device)
     for name, text in options.question.items():
         yield Question(loaded, text, name=name)
 

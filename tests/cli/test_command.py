@@ -292,7 +292,6 @@ def test_the_shell_completes_values(grove: typer.Typer, words: str, expected: se
         ("generate demo --prompt b", {"brief"}),
         ("generate demo --retriever bm25", {"bm25", "bm25-fast"}),
         ("bench demo --system bm25", {"bm25", "bm25-fast"}),
-        ("evaluate-generators ", {"generation"}),
         ("build m", {"mt-conan", "multi-aspect"}),
     ],
 )

@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -15,7 +14,6 @@ from typing import Any
 import pytest
 
 from fcconan.data import ids
-from fcconan.data.content import content_folder
 from fcconan.data.files import read_rows
 from fcconan.generation.items import GENERATED
 from fcconan.models.answers.store import AnswerStore
@@ -95,7 +93,12 @@ def summary() -> dict[str, Any]:
 
 
 def content() -> dict[str, bytes]:
-    return {name: Path(name).read_bytes() for name in ("replies.jsonl", "replies.jsonl.card.md")}
+    return {name: Path(name).read_bytes() for name in ("replies.jsonl", "replies.jsonl.settings.json")}
+
+
+def settings() -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(Path("replies.jsonl.settings.json").read_bytes())
+    return found
 
 
 # Results
@@ -110,12 +113,11 @@ def test_only_replies_of_this_command_are_replaced_without_force(server: Server)
     assert server.requests == []
     assert by_stub(server, "--force").status == 0
     before = content()
-    assert by_stub(server).status == 0  # its card says that it is an earlier output
+    assert by_stub(server).status == 0
     assert content() == before
 
 
 def test_replies_of_another_system_are_replaced_by_force_only(server: Server) -> None:
-    write_lines(Path("theirs.jsonl"), [{"hate_speech": TESSOK, "text": "Who saw?", "system": "a"}])
     assert by_stub(server).status == 0
     before = content()
     for others in (
@@ -124,8 +126,6 @@ def test_replies_of_another_system_are_replaced_by_force_only(server: Server) ->
         ("--model", "stub", "--base-url", server.url, "--system-name", "stub"),
         ("--strategy", "reference"),
         ("--strategy", "retrieval", "--pool", "pairs.jsonl"),
-        ("--replies", "theirs.jsonl"),
-        ("--replies", "theirs.jsonl", "--filter", "system=a"),
     ):
         refused = generate(*others)
         assert refused.complaint == "replies.jsonl exists already: choose another --out, or replace it with --force"
@@ -134,7 +134,6 @@ def test_replies_of_another_system_are_replaced_by_force_only(server: Server) ->
     own: tuple[tuple[object, ...], ...] = (
         ("--strategy", "reference"),
         ("--strategy", "retrieval", "--pool", "pairs.jsonl"),
-        ("--replies", "theirs.jsonl", "--filter", "system=a"),
         ("--model", "stub", "--base-url", server.url, "--system-name", "mine"),
     )
     for options in own:
@@ -167,7 +166,7 @@ def test_every_message_gets_a_row_and_a_second_run_asks_nothing(server: Server) 
     at = [record["at"] for record in AnswerStore(Path("journal")).records()]
     assert said["answers"] == {"first": min(at), "last": max(at)}
     before = content()
-    assert f"The answers came between {min(at)} and {max(at)}." in before["replies.jsonl.card.md"].decode()
+    assert settings() == {name: value for name, value in said.items() if name not in ("out", "used")}
     Path("replies.jsonl").unlink()
     assert by_stub(server).status == 0
     assert len(server.requests) == 3
@@ -206,17 +205,6 @@ def test_examples_are_shown_and_none_is_kin(server: Server) -> None:
     assert {row["strategy"] for row in rows()} == {"few-shot"}
 
 
-def test_candidates_of_a_retriever_are_shown(server: Server) -> None:
-    options = ("--strategy", "retrieval-conditioned", "--retrieved", 2, "--pool", "pairs.jsonl", "--concurrency", 1)
-    assert by_stub(server, *options).status == 0
-    first = server.bodies[0]["messages"][0]["content"]
-    assert "1. " in first
-    assert "2. " in first
-    assert "3. " not in first
-    assert "kin" not in first
-    assert [len(row["sources"]) for row in rows()] == [2, 2, 2]
-
-
 def test_background_is_shown_and_its_want_is_said(server: Server) -> None:
     done = by_stub(server, "--background", "passages", "--passages", 1)
     assert done.status == 1
@@ -226,48 +214,6 @@ def test_background_is_shown_and_its_want_is_said(server: Server) -> None:
     passage = sha256(b"Ombrey readers return books early.").hexdigest()[:12]
     assert [row["sources"] for row in rows()] == [[f"passage-{passage}"], [], []]
     assert "2 of 3 messages have no background knowledge (no passage shares a content word with" in done.stdout
-
-
-def test_the_best_of_several_by_a_judge(server: Server) -> None:
-    """The judge gives 2, 3 and 4 of 5 for one, two and three words."""
-
-    def several(body: Body, number: int) -> Action:
-        if "Texts:\n" in asked(body):
-            return judge(body, number)
-        return Action(body=completion(body, "word " * (1 + body["seed"])))
-
-    server.behaviour = several
-    best = ("--decoding", "best-of-5", "--candidates", 3, "--judge", "judge")
-    options = (*best, "--judge-task", "cseval", "--judge-aspect", "relevance", "--concurrency", 2)
-    done = by_stub(server, *options)
-    assert (done.status, done.stderr) == (0, "")
-    assert [(row["text"], row["picked"], row["candidates"]) for row in rows()] == [("word word word", 2, 3)] * 3
-    assert summary()["picked"] == {"by": "judge:rubric", "judged": 3, "unjudged": 0, "alike": 0}
-    assert len(server.requests) == 9 + 9
-    before = content()
-    assert by_stub(server, *options).status == 0
-    assert (len(server.requests), content()) == (18, before)
-
-
-def test_what_needs_no_judge_is_counted(server: Server) -> None:
-    server.behaviour = lambda body, number: Action(body=completion(body, "Not so."))
-    done = by_stub(server, "--decoding", "best-of-5", "--judge", "judge", "--judge-task", "cseval")
-    assert done.status == 0
-    assert summary()["picked"] == {"by": "judge:rubric", "judged": 0, "unjudged": 0, "alike": 3}
-    assert "; with a single or only equal candidates: 3" in done.stdout
-
-
-def test_a_judge_that_rates_nothing_leaves_it_to_a_draw_and_fails(server: Server) -> None:
-    def several(body: Body, number: int) -> Action:
-        text = "Hm." if "Texts:\n" in asked(body) else f"Reply {body['seed']}."
-        return Action(body=completion(body, text))
-
-    server.behaviour = several
-    done = by_stub(server, "--decoding", "best-of-5", "--judge", "judge", "--judge-task", "cseval", "--limit", 2)
-    assert done.status == 1
-    assert summary()["picked"] == {"by": "judge:rubric", "judged": 0, "unjudged": 2, "alike": 0}
-    assert re.search(r"judge:rubric rated nothing: 40 of 40 are no_\w+, the first time for: Hm\.; ", done.stdout)
-    assert all(row["text"] == f"Reply {row['picked']}." for row in rows())
 
 
 def test_a_random_pick_of_candidates_is_the_same_again(server: Server) -> None:
@@ -292,56 +238,18 @@ def test_what_people_wrote_and_what_a_catalogue_holds_need_no_model() -> None:
     assert [row["text"] for row in rows()] == [cn for _, cn in PAIRS[:3]]
 
 
-def test_finding_what_people_judged_is_to_be_asked_for(demo: Path, server: Server) -> None:
-    corpus = ("--strategy", "retrieval", "--retriever", "bm25", "--pool", f"{demo}:corpus")
-    done = generate(*corpus, dataset=demo)
+def test_what_people_judged_is_no_pool(demo: Path) -> None:
+    done = generate("--retriever", "bm25", "--pool", f"{demo}:corpus", dataset=demo)
     assert (done.status, done.stdout) == (2, "")
     assert done.stderr.startswith("fcconan: the pool has CNs labelled for ")
-    assert done.stderr.endswith(" give --allow-own-cns if retrieving them is the task, or other pairs with --pool\n")
     assert done.stderr.count("\n") == 1
-    assert generate(*corpus, "--allow-own-cns", dataset=demo).status == 0
-    assert summary()["configuration"]["candidates"]["own"] is True
-    assert "| candidates.own | true |" in Path("replies.jsonl.card.md").read_text()
-    assert any(row["text"] in row["references"] for row in rows())
-    seen = ("--strategy", "retrieval-conditioned", "--retrieved", 1, "--pool", f"{demo}:corpus", "--limit", 2)
-    assert by_stub(server, *seen, dataset=demo).status == 2
-    assert len(server.requests) == 0
-    assert by_stub(server, *seen, "--allow-own-cns", "--force", dataset=demo).status == 0
-    assert len(server.requests) == 2
-    assert "leave it out" in generate("--strategy", "reference", "--allow-own-cns", "--force").stderr
-
-
-def test_replies_made_elsewhere(demo: Path) -> None:
-    theirs = [{"HS": TESSOK, "output": "Who saw?", "system": "a"}, {"HS": OMBREY, "output": "", "system": "b"}]
-    write_lines(Path("theirs.jsonl"), [*theirs, {"HS": "Unknown.", "output": "x", "system": "a"}])
-    options = ("--replies", "theirs.jsonl", "--rename", "text=output")
-    done = generate(*options)
-    assert (done.status, done.stderr) == (1, "")
-    assert [(row["system"], row["text"], row["reason"]) for row in rows()] == [
-        ("a", "Who saw?", None),
-        ("b", None, "empty"),
-    ]
-    assert "1 of 3 replies answer no message of the dataset: left out." in done.stdout
-    assert summary()["import"]["missing"] == {"a": 2, "b": 2}
-    assert "## Import" in Path("replies.jsonl.card.md").read_text()
-    assert generate(*options, "--filter", "system=a", "--force").status == 0
-    assert [row["system"] for row in rows()] == ["a"]
-    assert generate(*options, "--filter", "system=b", "--force").status == 1  # whose only reply is empty
-    assert generate("--replies", demo, dataset=demo, out="demo.parquet").status == 0
-    built = list(read_rows(demo / "replies" / "test-00000-of-00001.parquet"))
-    again = {row["reply_id"]: row for row in rows("demo.parquet")}
-    assert len(again) == len(built)
-    for row in built:
-        assert {name: again[row["reply_id"]][name] for name in ("item_id", "hs_id", "text", "system")} == {
-            name: row[name] for name in ("item_id", "hs_id", "text", "system")
-        }
 
 
 def test_judges_and_metrics_read_what_was_written(server: Server) -> None:
     assert by_stub(server, out="one.jsonl").status == 0
     assert generate("--strategy", "reference", out="two.jsonl").status == 1
     Path("all.jsonl").write_bytes(Path("one.jsonl").read_bytes() + Path("two.jsonl").read_bytes())
-    ask = ("--model", "stub", "--base-url", server.url, "--journal", "journal")
+    ask = ("--model", "stub", "--base-url", server.url, "--response-cache", "journal")
     assert fcconan("judge", "rate", "all.jsonl", "--task", "cseval", *ask, "--out", "ratings.jsonl").status == 0
     ratings = rows("ratings.jsonl")
     assert {row["reply_id"] for row in ratings} == {row["reply_id"] for row in rows("all.jsonl")}
@@ -420,11 +328,8 @@ def test_few_pairs_are_few_examples_and_no_candidates_at_all(server: Server) -> 
     assert done.status == 1
     said = "1 of 3 messages have no reply: all CNs in the pool belong to near-duplicates of the message."
     assert said in done.stdout
-    assert f"- {said}" in Path("replies.jsonl.card.md").read_text()
+    assert settings()["notes"] == [said]
     assert [row["reason"] for row in rows()] == ["no_candidates", None, None]
-    done = by_stub(server, *few, "--retrieved", 1, "--limit", 1, "--force")
-    assert (done.status, rows()[0]["reason"]) == (1, "no_candidates")
-    assert "wrote nothing" not in done.stdout
     refused = by_stub(server, "--examples", 2, "--encoder", "tfidf", "--force").complaint
     assert refused.endswith("; or name other pairs with --pool")
 
@@ -454,7 +359,6 @@ def test_a_local_model_with_a_format_of_ours(tiny: Path) -> None:
     assert {row["format"] for row in rows()} == {"chat template of the model"}
     template = sha256((tiny / "chat_template.jinja").read_bytes()).hexdigest()[:12]
     assert summary()["configuration"]["template"] == template
-    assert f"| template | {template} |" in Path("replies.jsonl.card.md").read_text()
     assert [row["prompt_tokens"] for row in rows()] != [row["prompt_tokens"] for row in ours]
 
 
@@ -504,7 +408,7 @@ def test_killed_in_the_middle_it_goes_on_and_writes_the_same(demo: Path, tiny: P
     [
         (
             "",
-            "there is no model: name one with --model, or choose --strategy retrieval or reference, or give --replies",
+            "there is no model: name one with --model, or choose --strategy retrieval or reference",
         ),
         (
             "--model stub --strategy best",
@@ -512,15 +416,11 @@ def test_killed_in_the_middle_it_goes_on_and_writes_the_same(demo: Path, tiny: P
         ),
         (
             "--model stub --strategy zero-shot --examples 2",
-            "--examples: only for --strategy few-shot or grounded or retrieval-conditioned; leave it out",
-        ),
-        (
-            "--model stub --strategy few-shot --retrieved 2",
-            "--retrieved: only for --strategy retrieval-conditioned; leave it out",
+            "--examples: only for --strategy few-shot or grounded; leave it out",
         ),
         (
             "--model stub --strategy few-shot --background passages",
-            "--background: only for --strategy grounded or retrieval-conditioned; leave it out",
+            "--background: only for --strategy grounded; leave it out",
         ),
         (
             "--model stub --strategy grounded",
@@ -529,27 +429,14 @@ def test_killed_in_the_middle_it_goes_on_and_writes_the_same(demo: Path, tiny: P
         ("--model stub --encoder tfidf", "--encoder: it finds examples, and none are shown; leave it out"),
         (
             "--model stub --pool pairs.jsonl",
-            "--pool: only for --strategy few-shot or retrieval-conditioned or retrieval; leave it out",
+            "--pool: only for --strategy few-shot or retrieval; leave it out",
         ),
         ("--model stub --passages 2", "--passages: only for --background FOLDER; leave it out"),
-        (
-            "--model stub --judge x",
-            "--judge: only for several candidates with --selection judge, or for --decoding best-of-5; le",
-        ),
-        (
-            "--model stub --decoding best-of-5",
-            "the best candidate is chosen by a judge, and there is none: name a mode",
-        ),
-        ("--model stub --decoding best-of-5 --judge x --judge-task appropriateness", "the task appropriateness h"),
-        ("--model stub --candidates 5", "there are 5 candidates: choose the selection (pick): first, random, judge"),
+        ("--model stub --candidates 5", "there are 5 candidates: choose the selection (pick): first, random"),
         ("--model stub --decoding nonsense", "unknown decoding 'nonsense': "),
         (
             "--model stub --prompt grounded",
             "the prompt grounded shows background knowledge, and there is none: give --ba",
-        ),
-        (
-            "--model stub --prompt retrieval",
-            "the prompt retrieval shows CNs of others, and there is none: give --strateg",
         ),
         ("--model stub --prompt nonsense", "unknown prompt 'nonsense': "),
         (
@@ -566,21 +453,16 @@ def test_killed_in_the_middle_it_goes_on_and_writes_the_same(demo: Path, tiny: P
         ),
         (
             "--strategy retrieval --model stub",
-            "--model: only for --strategy zero-shot or few-shot or grounded or retrieval-conditioned; leave it out",
+            "--model: only for --strategy zero-shot or few-shot or grounded; leave it out",
         ),
         (
             "--strategy reference --examples 3",
-            "--examples: only for --strategy few-shot or grounded or retrieval-conditioned; leave it out",
+            "--examples: only for --strategy few-shot or grounded; leave it out",
         ),
         (
             "--strategy reference --dry-run",
             "--dry-run counts requests to a model, and this strategy calls none: leave it out",
         ),
-        (
-            "--replies theirs.jsonl --model stub",
-            "--model: --replies names replies that exist already; leave it out",
-        ),
-        ("--replies theirs.jsonl", "there is no file theirs.jsonl: check the path"),
         (
             "--model stub --rename hate_speech=HS",
             "messages.jsonl has no column 'HS', but hate_speech, references: name",
@@ -590,7 +472,10 @@ def test_killed_in_the_middle_it_goes_on_and_writes_the_same(demo: Path, tiny: P
             "--model stub --json replies.jsonl",
             "replies.jsonl is named by --out and --json: give each a file of its own",
         ),
-        ("--model stub --json replies.jsonl.card.md", "replies.jsonl.card.md is named by --out (its card) and --json:"),
+        (
+            "--model stub --json replies.jsonl.settings.json",
+            "replies.jsonl.settings.json is named by --out (its settings) and --json:",
+        ),
         (
             "--strategy retrieval --pool replies.jsonl",
             "replies.jsonl is read, and --out would destroy it: choose anothe",
@@ -608,20 +493,11 @@ def test_what_does_not_go_together_is_refused_before_anything_is_asked(
     assert not Path("replies.jsonl").exists()
 
 
-def test_a_judge_of_candidates_that_would_see_the_references_is_refused(server: Server) -> None:
-    task = (content_folder() / "annotations" / "cseval" / "task.yaml").read_text()
-    Path("seen.yaml").write_text(task.replace("context:\n", "context:\n  - references\n"))
-    done = by_stub(server, "--decoding", "best-of-5", "--judge", "judge", "--judge-task", "seen.yaml")
-    assert done.complaint.startswith("the task cseval shows the judge references, to which the reply that it chooses ")
-    assert server.requests == []
-
-
 def test_a_rehearsal_sends_nothing(server: Server) -> None:
-    done = by_stub(server, "--decoding", "best-of-5", "--judge", "judge", "--judge-task", "cseval", "--dry-run")
+    done = by_stub(server, "--decoding", "top-pk", "--dry-run")
     assert (done.status, server.requests) == (0, [])
-    replies, ratings = summary()["dry_run"]
-    assert (replies["asked_for"], replies["calls"], replies["to_send"]) == ("replies", 15, 15)
-    assert (ratings["asked_for"], ratings["calls"], ratings["to_send"]) == ("ratings", 60, 60)
+    (replies,) = summary()["dry_run"]
+    assert (replies["calls"], replies["to_send"]) == (15, 15)
     assert not Path("replies.jsonl").exists()
     assert by_stub(server, "--limit", 2).status == 0
     assert by_stub(server, "--dry-run").status == 0

@@ -26,7 +26,7 @@ OUTPUTS = ("--out", "--json", "--report", "--report-folder", "--export")
 REHEARSED = ("--dry-run", "--show", "--status-only")  # with these, only --json is written
 CLUSTER = "tcp://HOST:8786"  # as pages write it
 SHARED = "/shared/"
-_ALIKE = re.compile(r"fcconan (?:build|evaluate-generators generation) ")  # commands with one result for all pages
+_ALIKE = re.compile(r"fcconan build ")  # commands with one result for all pages
 FEWER = {"--resamples": "100"}  # saves time; the widths of intervals are tested elsewhere
 
 

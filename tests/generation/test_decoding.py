@@ -8,7 +8,7 @@ from fcconan.errors import InputError
 from fcconan.generation.decoding import Decoding, load_decoding
 from fcconan.models.requests import Sampling
 
-PRESETS = ("greedy", "paper-zero-shot", "one-line", "top-pk", "best-of-5")
+PRESETS = ("greedy", "paper-zero-shot", "one-line", "top-pk")
 
 
 def test_presets_have_the_values_of_the_papers() -> None:
@@ -17,7 +17,6 @@ def test_presets_have_the_values_of_the_papers() -> None:
         Decoding("paper-zero-shot", temperature=1, max_tokens=512),
         Decoding("one-line", temperature=0, max_tokens=512, stop=("\n",)),
         Decoding("top-pk", temperature=1, top_p=0.92, top_k=40, max_tokens=156, candidates=5, pick="random"),
-        Decoding("best-of-5", temperature=1, max_tokens=512, candidates=5, pick="judge"),
     ]
 
 
@@ -52,12 +51,12 @@ def test_a_changed_setting_is_in_the_name() -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"candidates": 2}, "there are 2 candidates: choose the selection (pick): first, random, judge"),
+        ({"candidates": 2}, "there are 2 candidates: choose the selection (pick): first, random"),
         (
-            {"candidates": 2, "pick": "judge"},
+            {"candidates": 2, "pick": "random"},
             "2 candidates at temperature 0 are all the same: give a higher one, or 1",
         ),
-        ({"pick": "judge"}, "a single candidate needs no selection (judge): request several candidates"),
+        ({"pick": "random"}, "a single candidate needs no selection (random): request several candidates"),
         ({"stop": ["a", ""]}, "a stop string is empty: give words at which the answer ends, or none"),
     ],
 )
@@ -71,5 +70,5 @@ def test_unknown_presets_are_refused() -> None:
     with pytest.raises(InputError) as caught:
         load_decoding("topk")
     assert str(caught.value) == (
-        "unknown decoding 'topk': did you mean 'top-pk'? known are greedy, paper-zero-shot, one-line, top-pk, best-of-5"
+        "unknown decoding 'topk': did you mean 'top-pk'? known are greedy, paper-zero-shot, one-line, top-pk"
     )

@@ -1,18 +1,19 @@
 """Systems that answer messages, and the rows of their replies."""
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from fcconan.data.ids import make_reply_id
 from fcconan.data.tables import open_table
 from fcconan.errors import InputError
-from fcconan.generation.generators import ModelGenerator, ReferenceGenerator, RetrievalGenerator
+from fcconan.generation.generators import ModelGenerator, ReferenceGenerator
 from fcconan.generation.items import GENERATED, Generated, Item
-from fcconan.generation.writing import ReplyCounts, generate_rows, row_maker
+from fcconan.generation.writing import ReplyCounts, find_flags, generate_rows
 from fcconan.models.requests import ChatRequest, ChatResponse
 from fcconan.models.token_sampling import stop_in
 from tests.generation.said import (
@@ -31,9 +32,20 @@ from tests.generation.said import (
 )
 from tests.judging.fake_model import FakeModel
 
+TOKENS = {"prompt_tokens": 10, "completion_tokens": 3}
 
-def no_flags(hate_speech: str, text: str, *, language: str | None = None) -> tuple[str, ...]:
-    return ()
+
+class Said:
+    """A system with fixed replies."""
+
+    name, strategy = "one", "few-shot"
+
+    def __init__(self, replies: list[Generated]) -> None:
+        self.replies, self.configuration = replies, dict[str, object]()
+
+    def answers(self, items: Iterable[Item]) -> Iterator[Generated]:
+        for reply, _ in zip(self.replies, items, strict=True):
+            yield reply
 
 
 @pytest.mark.parametrize(
@@ -78,9 +90,9 @@ def test_a_row_says_how_the_reply_was_made() -> None:
             return ChatResponse(reason="empty", model="stub-1", prompt_tokens=5, completion_tokens=1)
         return ChatResponse(f" {call.sample} ", model="stub-2", prompt_tokens=5, completion_tokens=2 + call.sample)
 
-    asked = plan("retrieval", candidates=Fixed(example(1)), examples=Fixed(example(2)), decoding=drawing(3), seed=4)
+    asked = plan(examples=Fixed(example(2)), decoding=drawing(3), seed=4)
     generator = ModelGenerator(model(answer), asked, name="mine", format="zephyr")
-    (row,) = generate_rows(generator, ITEMS[:1], flags=lambda hs, text, *, language=None: (f"{hs}|{text}|{language}",))
+    (row,) = generate_rows(generator, ITEMS[:1])
     assert row == {
         "reply_id": make_reply_id(ITEMS[0].item_id, "mine", "1"),
         "item_id": ITEMS[0].item_id,
@@ -88,10 +100,10 @@ def test_a_row_says_how_the_reply_was_made() -> None:
         "hate_speech": OMBREY,
         "text": "1",
         "system": "mine",
-        "strategy": "retrieval-conditioned",
+        "strategy": "few-shot",
         "references": ["The library says otherwise.", "They do."],
         "reason": None,
-        "flags": [f"{OMBREY}|1|None"],
+        "flags": [],
         "model": "fake",
         "revision": "stub-2",
         "prompt_hash": asked.prompt.hash,
@@ -99,7 +111,7 @@ def test_a_row_says_how_the_reply_was_made() -> None:
         "decoding": "several",
         "seed": 4,
         "examples": ["p2"],
-        "sources": ["cn-1"],
+        "sources": [],
         "candidates": 3,
         "picked": 1,
         "prompt_tokens": 15,
@@ -126,14 +138,17 @@ def test_a_row_names_the_passages_that_were_shown_and_the_template_of_the_model(
 
 
 def test_what_cannot_be_asked_is_not_and_the_order_stays() -> None:
-    nothing = Fixed(example(1), nothing=[ITEMS[0].item_id, ITEMS[2].item_id])
+    class Known:
+        def __call__(self, row: Mapping[str, Any]) -> str | None:
+            return "Cards are banned." if row["hate_speech"] == TESSOK else None
+
     asked = model(message_of)
-    generator = ModelGenerator(asked, plan("retrieval", candidates=nothing))
+    generator = ModelGenerator(asked, plan("grounded", background=Known()))
     found = list(generator.answers(ITEMS))
     assert [(each.text, each.reason) for each in found] == [
-        (None, "no_candidates"),
+        (None, "no_background"),
         (TESSOK, None),
-        (None, "no_candidates"),
+        (None, "no_background"),
     ]
     assert found[0].more["candidates"] == 0
     assert [message_of(call) for call in asked.calls] == [TESSOK]
@@ -149,7 +164,7 @@ def test_items_are_read_when_they_are_needed() -> None:
 
     read: list[int] = []
     batched = in_batches(4, read, lambda call: ChatResponse(message_of(call)))
-    rows = generate_rows(ModelGenerator(batched, plan(decoding=drawing(2))), items(), flags=no_flags)
+    rows = generate_rows(ModelGenerator(batched, plan(decoding=drawing(2))), items())
     assert next(rows)["text"] == "Message 0."
     assert (len(taken), len(read)) == (2, 4)
     assert [row["text"] for row in rows] == [f"Message {number}." for number in range(1, 100)]
@@ -177,19 +192,7 @@ def test_a_generator_gives_one_answer_an_item(number: int, message: str) -> None
             return iter([Generated("x")] * (number * len(list(items))))
 
     with pytest.raises(InputError, match=message):
-        list(generate_rows(Wrong(), ITEMS[:1], flags=no_flags))
-
-
-def test_the_best_of_a_catalogue_is_the_reply() -> None:
-    source = Fixed(example(1), example(2), nothing=[ITEMS[1].item_id])
-    rows = list(generate_rows(RetrievalGenerator(source), ITEMS[:2], flags=no_flags))
-    assert [(row["text"], row["reason"], row["sources"]) for row in rows] == [
-        ("Answer 1.", None, ["cn-1"]),
-        (None, "no_candidates", []),
-    ]
-    assert {(row["system"], row["strategy"]) for row in rows} == {("fixed:retrieval", "retrieval")}
-    source.failures = {ITEMS[1].item_id: "timeout"}  # type: ignore[attr-defined]
-    assert [each.reason for each in RetrievalGenerator(source).answers(ITEMS[:2])] == [None, "timeout"]
+        list(generate_rows(Wrong(), ITEMS[:1]))
 
 
 def test_a_reference_is_the_reply_and_the_others_its_references() -> None:
@@ -212,7 +215,7 @@ def test_judges_compute_the_same_ids(tmp_path: Path) -> None:
     def answer(call: ChatRequest) -> ChatResponse:
         return ChatResponse(reason="refused") if message_of(call) == TESSOK else ChatResponse(f"No: {message_of(call)}")
 
-    rows = list(generate_rows(ModelGenerator(model(answer), plan()), ITEMS, flags=no_flags))
+    rows = list(generate_rows(ModelGenerator(model(answer), plan()), ITEMS))
     bare = [{key: row[key] for key in ("hate_speech", "text", "system", "references")} for row in rows]
     path = tmp_path / "replies.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in bare))
@@ -222,45 +225,66 @@ def test_judges_compute_the_same_ids(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (None, ()),
+        ("The Ombrey bake most of the bread in this valley.", ()),
+        ("", ("empty",)),
+        (" \n\t ", ("empty",)),
+        ("?!… --- ___ \N{WAVING HAND SIGN}\N{HEAVY BLACK HEART}", ("empty",)),
+        ("I'm sorry, but I cannot fulfil your request.", ("refusal:request",)),
+        ("As an AI language model, I cannot take sides between peoples.", ("refusal:assistant",)),
+        ("I cannot endorse or promote hateful speech about the Ombrey.", ("refusal:endorsement",)),
+        ("I am sorry, but that is simply not true.", ()),
+    ],
+)
+def test_flags_of_replies(text: str | None, expected: tuple[str, ...]) -> None:
+    assert find_flags(text) == expected
+
+
 def test_counts_are_those_of_the_rows() -> None:
-    make = row_maker("one", "few-shot", flags=lambda hs, text, *, language=None: tuple(text.split("|")[1:]))
-    tally = ReplyCounts()
-    tokens = {"prompt_tokens": 10, "completion_tokens": 3}
-    for each, got in (
-        (ITEMS[0], Generated("two words|refusal:request|insult", more={"examples": ["a", "b"], **tokens})),
-        (ITEMS[1], Generated("x y z w|insult", more={"examples": ["a"], "flags": ["truncated"], **tokens})),
-        (ITEMS[2], Generated(None, "timeout", {"examples": ["a", "b"]})),
-    ):
-        tally.add(make(each, got))
-    tally.add(row_maker("two", "reference", flags=no_flags)(ITEMS[0], Generated(None, "no_reference")))
-    assert tally.result() == [
-        {
-            "system": "one",
-            "strategy": "few-shot",
-            "n": 2,
-            "n_missing": 1,
-            "missing": {"timeout": 1},
-            "refusals": 1,
-            "flags": {"insult": 2, "refusal:request": 1, "truncated": 1},
-            "mean_words": 3.0,
-            "examples_shown": {"1": 1, "2": 2},
-            "tokens": {"prompt": 20, "completion": 6},
-        },
-        {
-            "system": "two",
-            "strategy": "reference",
-            "n": 0,
-            "n_missing": 1,
-            "missing": {"no_reference": 1},
-            "refusals": 0,
-            "flags": {},
-            "mean_words": None,
-            "examples_shown": {"0": 1},
-            "tokens": {"prompt": 0, "completion": 0},
-        },
-    ]
-    with pytest.raises(InputError, match=r"of two to the item .* occurs twice"):
-        tally.add(row_maker("two", "reference", flags=no_flags)(ITEMS[0], Generated(None, "no_reference")))
+    generator = Said(
+        [
+            Generated("I cannot fulfil your request.", more={"examples": ["a", "b"], **TOKENS}),
+            Generated("x y z w", more={"examples": ["a"], "flags": ["truncated"], **TOKENS}),
+            Generated(None, "timeout", {"examples": ["a", "b"]}),
+        ]
+    )
+    tally = ReplyCounts(generator)
+    for row in generate_rows(generator, ITEMS):
+        tally.add(row)
+    assert tally.result() == {
+        "system": "one",
+        "strategy": "few-shot",
+        "n": 2,
+        "n_missing": 1,
+        "missing": {"timeout": 1},
+        "refusals": 1,
+        "flags": {"refusal:request": 1, "truncated": 1},
+        "mean_words": 4.5,
+        "examples_shown": {"1": 1, "2": 2},
+        "tokens": {"prompt": 20, "completion": 6},
+    }
+
+
+def test_nothing_written_has_no_mean() -> None:
+    generator = Said([Generated(None, "no_reference")])
+    tally = ReplyCounts(generator)
+    for row in generate_rows(generator, ITEMS[:1]):
+        tally.add(row)
+    assert tally.result() == {
+        "system": "one",
+        "strategy": "few-shot",
+        "n": 0,
+        "n_missing": 1,
+        "missing": {"no_reference": 1},
+        "refusals": 0,
+        "flags": {},
+        "mean_words": None,
+        "examples_shown": {"0": 1},
+        "tokens": {"prompt": 0, "completion": 0},
+    }
 
 
 def test_what_stands_before_the_first_stop_string() -> None:

@@ -8,8 +8,10 @@ import pytest
 from fcconan.data import ids
 from fcconan.data.leakage import message_leakage_keys
 from fcconan.errors import InputError
-from fcconan.generation.items import load_items
+from fcconan.generation.items import describe_messages, load_items
+from fcconan.generation.splits import open_split
 from tests.generation.folders import pair, write_lines, write_manifest, write_part
+from tests.generation.said import ITEMS
 
 OMBREY, TESSOK = "The Ombrey never return a book.", "Every Tessok cheats at cards."
 EARLY, BANNED = "The library's list says they do.", "Cards were banned there."
@@ -177,3 +179,13 @@ def test_bad_places(tmp_path: Path) -> None:
     votes = write_part(tmp_path / "votes", "votes", "test", [{"pair_id": "p", "rater": "r", "label": "not_sure"}])
     with pytest.raises(InputError, match="has the configs votes, and no replies, pairs or queries"):
         load_items(votes)
+
+
+def test_the_messages_are_named_by_file_and_content(tmp_path: Path) -> None:
+    path = write_lines(tmp_path / "messages.jsonl", [{"hate_speech": each.hate_speech} for each in ITEMS])
+    found = describe_messages(open_split(path, config=None, split=None), ITEMS)
+    assert (found["name"], found["items"]) == ("messages.jsonl", 3)
+    assert "config" not in found
+    assert len(found["fingerprint"]) == len(found["items_digest"]) == 12
+    fewer = describe_messages(open_split(path, config=None, split=None), ITEMS[:2])
+    assert fewer["items_digest"] != found["items_digest"]

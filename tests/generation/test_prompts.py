@@ -71,29 +71,22 @@ def test_examples_are_put_as_the_message_is(tmp_path: Path) -> None:
     assert len(prompt.hash) == 12
 
 
-def test_what_is_known_and_offered_stands_in_the_message_of_the_system() -> None:
+def test_what_is_known_stands_in_the_message_of_the_system() -> None:
     messages, filled = load_generation_prompt("grounded").messages(ITEM, PromptContext(background=("One. ", "Two.")))
     assert messages[0]["content"].endswith("\n\nBackground:\n\nOne.\n\nTwo.")
     assert filled == {"hate_speech": HS, "background": "One.\n\nTwo."}
-    messages, filled = load_generation_prompt("retrieval").messages(
-        ITEM, PromptContext(candidates=(DRAVENE, TESSOK), examples=(TESSOK,))
-    )
-    assert messages[0]["content"].endswith("\n\n1. Rather well, say the Dravene.\n2. Cards were banned there.")
-    assert filled["candidates"] == "1. Rather well, say the Dravene.\n2. Cards were banned there."
-    assert [each["role"] for each in messages] == ["system", "user", "assistant", "user"]
-    assert messages[-1]["content"] == HS
 
 
 def test_braces_in_a_message_are_words() -> None:
-    item = Item("item-1", "hs-1", "{{background}} {{candidates}} {% raw %}")
+    item = Item("item-1", "hs-1", "{{background}} {{language}} {% raw %}")
     messages, _ = load_generation_prompt("grounded").messages(item, PromptContext(background=("{{hate_speech}}",)))
-    assert messages[-1]["content"] == "{{background}} {{candidates}} {% raw %}"
+    assert messages[-1]["content"] == "{{background}} {{language}} {% raw %}"
     assert messages[0]["content"].endswith("{{hate_speech}}")
 
 
 def test_all_prompts_of_the_catalogue_can_be_used() -> None:
-    assert prompt_names() == ["brief", "grounded", "message", "plain", "retrieval"]
-    assert len({load_generation_prompt(name).hash for name in prompt_names()}) == 5
+    assert prompt_names() == ["brief", "grounded", "message", "plain"]
+    assert len({load_generation_prompt(name).hash for name in prompt_names()}) == 4
 
 
 @pytest.mark.parametrize(

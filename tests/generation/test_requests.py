@@ -10,7 +10,7 @@ from fcconan.errors import InputError
 from fcconan.generation.decoding import load_decoding
 from fcconan.generation.items import PromptContext
 from fcconan.generation.prompts import load_generation_prompt, prompt_names
-from fcconan.generation.requests import DEFAULT_PROMPTS, NO_BACKGROUND, NO_CANDIDATES, GenerationPlan, default_name
+from fcconan.generation.requests import DEFAULT_PROMPTS, NO_BACKGROUND, GenerationPlan, default_name
 from tests.generation.said import ITEMS, OMBREY, Fixed, drawing, example, plan
 
 THREE = Fixed(example(1), example(2), example(3))
@@ -30,7 +30,6 @@ PLANS = {
     "zero-shot": plan(),
     "few-shot": plan(examples=THREE),
     "grounded": plan("grounded", background=Known()),
-    "retrieval-conditioned": plan("retrieval", candidates=THREE),
 }
 
 
@@ -45,14 +44,13 @@ def test_the_strategy_follows_from_what_is_shown(strategy: str) -> None:
     assert (said["prompt"]["name"], said["prompt"]["hash"]) == (DEFAULT_PROMPTS[strategy], found.prompt.hash)
     assert said["prompt"]["messages"][-1] == {"role": "user", "content": "{{hate_speech}}"}
     assert (said["decoding"]["name"], said["seed"]) == ("greedy", 0)
-    sources = {name: said[name] for name in ("examples", "candidates", "background") if said[name] is not None}
+    sources = {name: said[name] for name in ("examples", "background") if said[name] is not None}
     assert (
         sources
         == {
             "zero-shot": {},
             "few-shot": {"examples": THREE.configuration},
             "grounded": {"background": {"passages": "12"}},
-            "retrieval-conditioned": {"candidates": THREE.configuration},
         }[strategy]
     )
 
@@ -86,10 +84,8 @@ def test_background_comes_in_passages_and_its_want_is_a_reason() -> None:
     assert "One.\n\nTwo." in call.messages[0]["content"]
 
 
-def test_the_want_of_candidates_is_a_reason_and_that_of_examples_is_none() -> None:
+def test_the_want_of_examples_is_no_reason() -> None:
     nothing = Fixed(example(1), nothing=[ITEMS[1].item_id])
-    assert plan("retrieval", candidates=nothing).shown(ITEMS[0])[1] is None
-    assert plan("retrieval", candidates=nothing).shown(ITEMS[1]) == (PromptContext(), NO_CANDIDATES)
     assert plan(examples=nothing).shown(ITEMS[1]) == (PromptContext(), None)
 
 
@@ -97,9 +93,7 @@ def test_the_want_of_candidates_is_a_reason_and_that_of_examples_is_none() -> No
     ("task", "settings", "message"),
     [
         ("brief", {"background": Known()}, "the prompt brief shows no background knowledge: choose one with {{backgro"),
-        ("brief", {"candidates": THREE}, "the prompt brief shows no CNs of others: choose one with {{candidates}}, or"),
         ("grounded", {}, "the prompt grounded shows background knowledge, and there is none: give --background FOLDER"),
-        ("retrieval", {"examples": THREE}, "the prompt retrieval shows CNs of others, and there is none: give --strat"),
     ],
 )
 def test_prompts_and_what_is_shown_must_go_together(task: str, settings: dict[str, Any], message: str) -> None:
@@ -108,10 +102,10 @@ def test_prompts_and_what_is_shown_must_go_together(task: str, settings: dict[st
     assert str(refused.value).startswith(message)
 
 
-def test_all_that_finds_something_is_prepared_with_all_items_at_once() -> None:
-    examples, candidates = Fixed(example(1)), Fixed(example(2))
-    plan("retrieval", candidates=candidates, examples=examples).prepare(iter(ITEMS))
-    assert examples.prepared == candidates.prepared == [[each.item_id for each in ITEMS]]
+def test_examples_are_prepared_with_all_items_at_once() -> None:
+    examples = Fixed(example(1))
+    plan(examples=examples).prepare(iter(ITEMS))
+    assert examples.prepared == [[each.item_id for each in ITEMS]]
 
 
 def test_names_say_what_differs_from_the_usual(tmp_path: Path) -> None:
@@ -134,7 +128,7 @@ def test_names_say_what_differs_from_the_usual(tmp_path: Path) -> None:
             plan("plain", seed=3),
             plan(decoding=load_decoding("one-line"), seed=None),
             plan(decoding=greedy.override(max_tokens=20, stop=("\n",))),
-            plan("retrieval", candidates=two, examples=THREE),
+            plan("grounded", background=Known(), examples=THREE),
             GenerationPlan(load_generation_prompt(own), greedy),
         )
     ]
@@ -147,7 +141,7 @@ def test_names_say_what_differs_from_the_usual(tmp_path: Path) -> None:
         "zero-shot-plain-seed-3",
         "zero-shot-one-line-no-seed",
         "zero-shot-max_tokens=20-stop=-n",
-        "retrieval-conditioned-3-examples-2-candidates",
+        "grounded-3-examples",
         "zero-shot-mine",
     ]
     assert default_name(plan(), "zephyr") == "zero-shot-zephyr"

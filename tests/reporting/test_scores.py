@@ -189,8 +189,8 @@ def test_judges_of_different_items_are_compared_on_those_that_all_scored() -> No
 
 
 def test_notes_of_a_result_stand_before_ours() -> None:
-    section = correlation_section({"rows": [], "notes": ["Mind this."]}, "Part")
-    assert (section.title, section.notes[0], len(section.notes)) == ("Part", "Mind this.", 4)
+    section = correlation_section({"rows": [], "notes": ["Mind this."]})
+    assert (section.title, section.notes[0], len(section.notes)) == ("Judges and metrics", "Mind this.", 4)
 
 
 VERDICTS = [

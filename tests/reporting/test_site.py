@@ -118,7 +118,6 @@ def test_results_of_one_dataset_are_told_apart(results: Path, tmp_path: Path) ->
         ("notes.txt", "mine", "notes.txt holds nothing that a report shows"),
         ("folder/campaign.yaml", "x: 1", "folder is a running campaign: give the dataset"),
         ("folder/notes.txt", "mine", "folder holds nothing that a report shows"),
-        ("folder/suite.json", "{", "suite.json cannot be read"),
         ("folder/manifest.json", "[]", "folder holds nothing that a report shows"),
         (
             "rank.json",
@@ -232,16 +231,6 @@ def test_rankings_of_another_benchmark_are_refused(results: Path, tmp_path: Path
     (folder / "rankings.json").write_text(json.dumps(rankings | {"signature": f"{rankings['signature']}1"}))
     with pytest.raises(InputError, match=r"results.json and rankings.json of different signatures: write"):
         make_pages(find_inputs([folder]), texts=True)
-
-
-def test_a_folder_of_generators_is_recognised_and_what_it_lacks_is_told(tmp_path: Path) -> None:
-    folder = tmp_path / "suite"
-    folder.mkdir()
-    (folder / "suite.json").write_text('{"suite": {"name": "invented"}}', encoding="utf-8")
-    (found,) = find_inputs([folder])
-    assert (found.kind, found.path) == ("generators", folder)
-    with pytest.raises(InputError, match=r"suite has no suite\.json with replies\.parquet"):
-        make_pages([found], texts=True)
 
 
 def test_the_same_input_gives_the_same_bytes_and_takes_the_place_of_the_last_site(

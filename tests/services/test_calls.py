@@ -14,7 +14,6 @@ import fcconan
 from fcconan import services
 from fcconan.errors import InputError
 from fcconan.services.configuration import options_schema
-from fcconan.services.generator_suite import GeneratorSuiteResult
 
 WON = [{"item_id": "hs1", "system_a": "A", "system_b": "B", "verdict": "a"}]
 
@@ -99,12 +98,6 @@ def test_calls_and_results_can_be_sent_to_other_processes() -> None:
     assert pickle.loads(pickle.dumps(fcconan.rank)) is fcconan.rank
     ranked = fcconan.rank(WON, fcconan.RankOptions(resamples=0))
     assert pickle.loads(pickle.dumps(ranked)).to_dict() == ranked.to_dict()
-
-
-def test_a_suite_has_the_signatures_of_its_results() -> None:
-    data = {"steps": [{"step": "report", "status": "done", "problem": None}]}
-    result = GeneratorSuiteResult(data, Path("out"), signatures_of_results=["one", "two"])
-    assert repr(result) == "GeneratorSuiteResult(1 row, signature='one two')"
 
 
 def test_croissant_takes_the_file_as_text(tmp_path: Path) -> None:

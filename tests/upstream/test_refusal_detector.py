@@ -25,7 +25,7 @@ from pathlib import Path
 import pytest
 from statsmodels.stats.proportion import proportion_confint
 
-from fcconan.generation.safety import find_flags
+from fcconan.generation.writing import find_flags
 from fcconan.parsing.refusals import find_refusal
 from tests.upstream import oracle
 from tests.upstream.conftest import Release
@@ -146,16 +146,11 @@ def test_replies_that_only_sound_like_refusals_are_none(
 
 @pytest.mark.long
 def test_what_people_wrote_has_no_flags(mirror: Path) -> None:
-    pairs: dict[str, tuple[str, str]] = {}  # one message and language for every text
-    for row in oracle.read_csv(mirror / oracle.CONAN / "CONAN/CONAN.csv"):
-        language = "en" if row["cn_id"].endswith("T1") else row["cn_id"][:2].lower()
-        pairs.setdefault(row["counterSpeech"], (row["hateSpeech"], language))
-    for row in oracle.read_csv(mirror / oracle.CONAN / "Multitarget-CONAN/Multitarget-CONAN.csv"):
-        pairs.setdefault(row["COUNTER_NARRATIVE"], (row["HATE_SPEECH"], "en"))
-    assert len(pairs) == 11_692
-    some = sorted(pairs)[::4]
-    flagged = {text: flags for text in some if (flags := find_flags(pairs[text][0], text, language=pairs[text][1]))}
-    assert flagged == {}
+    texts = {row["counterSpeech"] for row in oracle.read_csv(mirror / oracle.CONAN / "CONAN/CONAN.csv")}
+    multitarget = mirror / oracle.CONAN / "Multitarget-CONAN/Multitarget-CONAN.csv"
+    texts |= {row["COUNTER_NARRATIVE"] for row in oracle.read_csv(multitarget)}
+    assert len(texts) == 11_692
+    assert {text: flags for text in sorted(texts)[::4] if (flags := find_flags(text))} == {}
 
 
 @pytest.mark.long
@@ -163,18 +158,15 @@ def test_flags_of_the_released_replies(release: Release) -> None:
     found: dict[tuple[str, str], Counter[str]] = {}
     seen = set()
     for dataset, splits in SPLITS.items():
-        columns = ("system", "hate_speech", "text")
-        tables = [oracle.columns(release(dataset), "replies", split, *columns) for split in splits]
-        for system, message, text in (row for table in tables for row in zip(*table, strict=True)):
+        tables = [oracle.columns(release(dataset), "replies", split, "system", "text") for split in splits]
+        for system, text in (row for table in tables for row in zip(*table, strict=True)):
             if (key := (dataset, system, text.strip())) not in seen:
                 seen.add(key)
-                flags = find_flags(message, text, language="en")
-                found.setdefault(key[:2], Counter()).update(flags)
+                found.setdefault(key[:2], Counter()).update(find_flags(text))
     assert {key: dict(flags) for key, flags in found.items() if flags} == {
         ("cn-ranking", "llama_zs_chat"): {"refusal:request": 11, "refusal:endorsement": 5},
         ("multi-aspect", "chatgpt"): {"refusal:request": 3},
-        ("multi-aspect", "vicuna"): {"repeats_hate_speech": 2, "prompt_leak": 1, "empty": 2},
-        ("cseval", "dialogpt"): {"refusal:request": 3, "repeats_hate_speech": 1},
-        ("cseval", "gpt-3.5-fs"): {"repeats_hate_speech": 2},
-        ("cseval", "unknown"): {"refusal:request": 3, "repeats_hate_speech": 1},
+        ("multi-aspect", "vicuna"): {"empty": 2},
+        ("cseval", "dialogpt"): {"refusal:request": 3},
+        ("cseval", "unknown"): {"refusal:request": 3},
     }

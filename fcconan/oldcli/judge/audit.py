@@ -12,12 +12,16 @@ _NO_INTERVAL = {
 
 def _show(result: "services.AuditResult", verbose: bool) -> None:
     from fcconan.oldcli.output import print_table
-    from fcconan.reporting import AUDIT_COLUMNS, format_row_interval, make_table
+    from fcconan.reporting import format_row_interval, make_table
 
     columns = {
-        **AUDIT_COLUMNS,
+        "rater": lambda row: row.get("rater") or None,
+        "check": lambda row: row["check"] if row["failure"] is None else f"{row['check']}: {row['failure']}",
+        "aspect": lambda row: row.get("aspect") or None,
         "value": "value",
         "interval": lambda row: _NO_INTERVAL.get(row["no_interval"]) or format_row_interval(row),
+        "unbiased": "baseline",
+        "n": "n",
         "note": lambda row: "; ".join(filter(None, (row["reason"], row["note"]))),
     }
     print_table(make_table(f"Audit, with {result.confidence:.0%} intervals", result.rows(), columns))

@@ -10,10 +10,10 @@ from fcconan.data import read_text
 from fcconan.errors import InputError
 
 EXPECTED = (
-    "a folder of `bench --report-folder`, `build` or `evaluate-generators`, a JSON result of bench, rank, correlate, "
+    "a folder of `bench --report-folder` or `build`, a JSON result of bench, rank, correlate, "
     "agree, leaderboard, metrics, judge benchmark or reproduce, or a folder of these"
 )
-MANIFEST, SUITE, CAMPAIGN = "manifest.json", "suite.json", "campaign.yaml"
+MANIFEST, CAMPAIGN = "manifest.json", "campaign.yaml"
 
 
 @dataclass(frozen=True)
@@ -21,10 +21,10 @@ class Input:
     """Something that a page is made from.
 
     Attributes:
-        kind: `dataset`, `generators`, `bench`, `rank`, `correlate`, `agree`, `leaderboard`, `metrics`,
+        kind: `dataset`, `bench`, `rank`, `correlate`, `agree`, `leaderboard`, `metrics`,
             `judge-benchmark` or `reproduce`.
         path: The file or folder.
-        data: The content of the JSON file; None for a dataset and a suite.
+        data: The content of the JSON file; None for a dataset.
     """
 
     kind: str
@@ -56,7 +56,7 @@ def find_inputs(paths: Sequence[Path], *, on_skip: Callable[[str], None] = lambd
             raise InputError(f"{path} holds nothing that a report shows: give {EXPECTED}")
         for each in recognised:
             found.setdefault(each.path.resolve(), each)  # named twice, it is shown once
-    kinds = [*_KEYS, "generators", "dataset"]
+    kinds = [*_KEYS, "dataset"]
     return sorted(_once(found.values(), on_skip), key=lambda each: kinds.index(each.kind))
 
 
@@ -64,7 +64,7 @@ def _once(found: Iterable[Input], on_skip: Callable[[str], None]) -> list[Input]
     """Returns inputs, of those that hold the same result the one that is a folder, or else the first."""
     kept: dict[str, Input] = {}
     for each in found:
-        whole = each.kind in _KEYS  # a dataset or a suite is more than its JSON file
+        whole = each.kind in _KEYS  # a dataset is more than its JSON file
         same = json.dumps([each.kind, each.data], sort_keys=True) if whole else str(each.path.resolve())
         before = kept.get(same)
         if before is None or (each.path.is_dir() and not before.path.is_dir()):
@@ -99,7 +99,7 @@ def _input(path: Path) -> Input | None:
         if _is_release(path):
             return Input("dataset", path)
         if not all((path / name).is_file() for name in (RESULT, DETAILS)):
-            return Input("generators", path) if (path / SUITE).is_file() else None
+            return None
         file = path / RESULT
     elif path.suffix != ".json":
         return None

@@ -8,14 +8,13 @@ from fcconan.data import read_text
 from fcconan.errors import InputError
 from fcconan.reporting.benchmark_reports import DETAILS, RESULT, as_json, make_csv_tables
 from fcconan.reporting.dataset_pages import dataset_page
-from fcconan.reporting.generators import SCORED, generators_page
 from fcconan.reporting.judge_benchmark import judge_page
 from fcconan.reporting.page import Page, day_of
 from fcconan.reporting.plots import figures
 from fcconan.reporting.reproduced_values import reproduction_page
 from fcconan.reporting.retrieval import retrieval_page
 from fcconan.reporting.scores import agreement_page, correlation_page, leaderboard_page, tournament_page
-from fcconan.reporting.site.inputs import MANIFEST, SUITE, Input, read_json
+from fcconan.reporting.site.inputs import MANIFEST, Input, read_json
 from fcconan.reporting.text_metrics import metrics_page
 
 
@@ -53,7 +52,7 @@ def make_pages(inputs: Sequence[Input], *, texts: bool) -> list[Page]:
 
 def _moment(each: Input) -> float:
     """Returns when a result was written."""
-    files = [each.path] if each.path.is_file() else [each.path / name for name in ("results.json", MANIFEST, SUITE)]
+    files = [each.path] if each.path.is_file() else [each.path / name for name in ("results.json", MANIFEST)]
     return next(file.stat().st_mtime for file in files if file.is_file())
 
 
@@ -99,13 +98,6 @@ def _dataset(each: Input, texts: bool) -> Page:
     return replace(page, files={MANIFEST: (each.path / MANIFEST).read_text(encoding="utf-8"), **page.files})
 
 
-def _generators(each: Input, texts: bool) -> Page:
-    page = generators_page(each.path, texts=texts)
-    files = {f"{name}.json": each.path / f"{name}.json" for name in SCORED}
-    there = {name: path.read_text(encoding="utf-8") for name, path in files.items() if path.is_file()}
-    return replace(page, files={**there, **page.files})
-
-
 _SCORES: dict[str, Callable[[Any], Page]] = {
     "rank": tournament_page,
     "correlate": correlation_page,
@@ -115,10 +107,9 @@ _SCORES: dict[str, Callable[[Any], Page]] = {
     "judge-benchmark": judge_page,
     "reproduce": lambda rows: reproduction_page({"rows": rows}),
 }
-_VERBS = {"dataset": "build", "generators": "evaluate-generators", "judge-benchmark": "judge benchmark"}
+_VERBS = {"dataset": "build", "judge-benchmark": "judge benchmark"}
 _PAGES: dict[str, Callable[[Input, bool], Page]] = {
     "bench": _bench,
     **dict.fromkeys(_SCORES, _scores),
-    "generators": _generators,
     "dataset": _dataset,
 }

@@ -1,16 +1,13 @@
 """BERTScore: cosine similarity of the tokens of two texts, by the hidden states of a model."""
 
-import hashlib
-import math
-from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Any
 
 import numpy as np
 
 from fcconan.errors import InputError
-from fcconan.scoring.text.models import Encoded, ModelOptions, ScoringModel, batches, reading, truncated
+from fcconan.scoring.text.models import Encoded, ScoringModel, batches, reading, truncated
 from fcconan.scoring.text.scores import Metric, Reason, Unit, UnitScores
 
 # Layers that agree best with people on translations, from the package bert-score.
@@ -45,40 +42,29 @@ class BertScore(Metric):
     Args:
         model: Folder, or name on the Hub, of any encoder.
         layer: Layer of the hidden states, 0 for the embeddings; None for that of `LAYERS`, or else the last layer.
-        idf: Whether tokens are weighted by their inverse document frequency in all references that are scored together.
-        options: See `ModelOptions`.
+        device: As for `ScoringModel`.
 
     Raises:
         InputError: The model cannot be used, or it lacks the layer.
     """
 
     needs_reference = True
+    independent = True
     names = ("bertscore-precision", "bertscore-recall", "bertscore-f")
 
-    def __init__(
-        self, model: str | Path, *, layer: int | None = None, idf: bool = False, **options: Unpack[ModelOptions]
-    ) -> None:
-        self._model = ScoringModel(model, "encoder", **options)
+    def __init__(self, model: str | Path, *, layer: int | None = None, device: str | None = None) -> None:
+        self._model = ScoringModel(model, "encoder", device)
         last = int(self._model.config.get_text_config().num_hidden_layers)
         if layer is None:
             layer = min(LAYERS.get(self._model.name.rsplit("/", 1)[-1], last), last)
         if not 0 <= layer <= last:
             raise InputError(f"{self._model.name} has no layer {layer}: give one from 0 to {last}")
-        self._layer, self._idf = layer, idf
-        self.independent = not idf
+        self._layer = layer
 
     def score(self, units: Sequence[Unit], *, batch_size: int, progress: bool | None) -> list[UnitScores]:
         """Scores pairs of a text and a reference."""
         texts = {text: self._encode(text) for unit in units for text in (unit.text, unit.reference)}
         special = set(self._model.tokenizer.all_special_ids) - {self._model.tokenizer.unk_token_id}
-        counts, idf = self._frequencies([unit.reference for unit in units], texts)
-        unseen = math.log(len(units) + 1)
-
-        def weights(tokens: Sequence[int]) -> list[float]:
-            if self._idf:
-                return [0.0 if token in special else counts.get(token, unseen) for token in tokens]
-            return [float(token not in special) for token in tokens]
-
         values = np.full((3, len(units)), np.nan)
         reasons: dict[int, Reason] = {}
         encoded = [(texts[unit.text], texts[unit.reference]) for unit in units]
@@ -91,8 +77,8 @@ class BertScore(Metric):
         for batch in batches(lengths, batch_size, label="BERTScore", progress=progress):
             places = [left[each] for each in batch]
             with reading(self._model):
-                values[:, places] = self._match([pairs[place] for place in places], weights)
-        parts = {"layer": self._layer, "idf": idf, "rescaled": "no"}
+                values[:, places] = self._match([pairs[place] for place in places], special)
+        parts = {"layer": self._layer, "idf": "no", "rescaled": "no"}
         cut = truncated(encoded)
         return [
             UnitScores(name, row, self._model.signature(name, **parts), reasons=reasons, truncated=cut)
@@ -103,16 +89,7 @@ class BertScore(Metric):
         space = " " if self._model.config.model_type in _SPACE_FIRST else ""
         return self._model.encode(space + text.strip())
 
-    def _frequencies(self, references: Sequence[str], texts: dict[str, Encoded]) -> tuple[dict[int, float], str]:
-        """Returns smoothed inverse document frequencies of tokens, and their part of the signature."""
-        if not self._idf:
-            return {}, "no"
-        held = Counter(token for text in references for token in set(texts[text].tokens))
-        digest = hashlib.sha256("\n".join(sorted(references)).encode("utf-8", "surrogatepass")).hexdigest()[:12]
-        all_texts = len(references) + 1
-        return {token: math.log(all_texts / (count + 1)) for token, count in held.items()}, digest
-
-    def _match(self, pairs: Sequence[tuple[list[int], list[int]]], weights: Any) -> Any:
+    def _match(self, pairs: Sequence[tuple[list[int], list[int]]], special: set[int]) -> Any:
         """Returns precision, recall and F of pairs; shape (3, pairs)."""
         import torch
 
@@ -125,8 +102,7 @@ class BertScore(Metric):
         for best, rows in ((cosines.amax(dim=2), sides[0]), (cosines.amax(dim=1), sides[1])):
             share = torch.zeros(best.shape, dtype=torch.float64)
             for place, tokens in enumerate(rows):
-                share[place, : len(tokens)] = torch.tensor(weights(tokens), dtype=torch.float64)
-            total = share.sum(dim=1)  # 0 if all inverse document frequencies are 0: no value
-            means.append((torch.where(share > 0, best.cpu().double(), 0.0) * share).sum(dim=1) / total)
+                share[place, : len(tokens)] = torch.tensor([token not in special for token in tokens])
+            means.append((torch.where(share > 0, best.cpu().double(), 0.0) * share).sum(dim=1) / share.sum(dim=1))
         precision, recall = means
         return torch.stack([precision, recall, 2 * precision * recall / (precision + recall)]).numpy()

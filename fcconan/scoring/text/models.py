@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal, TypedDict, Unpack
+from typing import Any, Literal
 
 from fcconan.errors import InputError
 from fcconan.models import loading_errors, locate_model
@@ -41,20 +41,6 @@ class Encoded:
     truncated: bool
 
 
-class ModelOptions(TypedDict, total=False):
-    """Options of a `ScoringModel`.
-
-    Attributes:
-        revision: Commit, tag or branch of a model on the Hub.
-        device: `cpu`, `cuda`, `cuda:1` or `mps`; by default an accelerator if there is one.
-        max_length: Largest number of tokens of a text; by default that of the model.
-    """
-
-    revision: str | None
-    device: str | None
-    max_length: int | None
-
-
 class ScoringModel:
     """A model that runs on this machine, with 32-bit floats and without dropout.
 
@@ -62,19 +48,19 @@ class ScoringModel:
         model: Folder, or name on the Hugging Face Hub.
         kind: Kind of the model: `encoder` (any model with hidden states; of a sequence-to-sequence model its encoder),
             `sequence-to-sequence`, or `classifier` (of sequences).
-        options: See `ModelOptions`.
+        device: `cpu`, `cuda`, `cuda:1` or `mps`; by default an accelerator if there is one.
 
     Attributes:
         name: Name of the folder, or name on the Hub.
         limit: Largest number of tokens of a text; None without a limit.
 
     Raises:
-        InputError: The model is not found, cannot be loaded, is of another kind, or its limit is below `max_length`.
+        InputError: The model is not found, cannot be loaded, or is of another kind.
     """
 
-    def __init__(self, model: str | Path, kind: Kind, **options: Unpack[ModelOptions]) -> None:
-        self._arguments = (model, kind, *options.items())
-        source, commit, weights = locate_model(str(model), options.get("revision"))
+    def __init__(self, model: str | Path, kind: Kind, device: str | None = None) -> None:
+        self._arguments = (model, kind, device)
+        source, commit, weights = locate_model(str(model), None)
         self.name = str(model) if commit else Path(source).resolve().name
         self._version = commit[:12] if commit else weights
         with loading_errors(self.name):
@@ -86,7 +72,7 @@ class ScoringModel:
             self.config: Any = AutoConfig.from_pretrained(source, revision=commit)
             self.tokenizer: Any = AutoTokenizer.from_pretrained(source, revision=commit)
             found = torch.accelerator.current_accelerator() if torch.accelerator.is_available() else "cpu"
-            self.device = torch.device(options.get("device") or str(found))
+            self.device = torch.device(device or str(found))
         if kind == "sequence-to-sequence" and not self.config.is_encoder_decoder:
             raise InputError(
                 f"{self.name} is a {self.config.model_type} model without encoder and decoder: give a "
@@ -95,7 +81,7 @@ class ScoringModel:
         self.model: Any = self._load(source, commit, kind)
         # Padding is masked, so its token has no effect.
         self.padding = int(self.tokenizer.pad_token_id or 0)
-        self.limit = self._limit(options.get("max_length"))
+        self.limit = self._limit()
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickles the arguments: each process loads the model once."""
@@ -129,19 +115,11 @@ class ScoringModel:
         with loading_errors(self.name):
             return model.to(self.device).eval()
 
-    def _limit(self, max_length: int | None) -> int | None:
+    def _limit(self) -> int | None:
         text = self.config.get_text_config()
         positions = getattr(text, "max_position_embeddings", None)
         if positions is not None and text.model_type in _OFFSET:  # positions begin after the id of the padding token
             positions -= (text.pad_token_id or 0) + 1
-        if max_length is not None:
-            if max_length < 4:
-                raise InputError(f"max_length is {max_length}: give 4 tokens or more")
-            if positions is not None and 0 < positions < max_length:
-                raise InputError(
-                    f"{self.name} takes {positions} tokens, max_length is {max_length}: give at most {positions}"
-                )
-            return max_length
         stated = [self.tokenizer.model_max_length, positions]
         known = [int(number) for number in stated if number is not None and 0 < number < _NO_LIMIT]
         return min(known) if known else None
@@ -221,8 +199,8 @@ class ScoringModel:
 
 
 @cache
-def _load_cached(model: str | Path, kind: Kind, *options: tuple[str, Any]) -> ScoringModel:
-    return ScoringModel(model, kind, **dict(options))
+def _load_cached(model: str | Path, kind: Kind, device: str | None) -> ScoringModel:
+    return ScoringModel(model, kind, device)
 
 
 def truncated(texts: Sequence[Sequence[Encoded]]) -> frozenset[int]:

@@ -4,12 +4,11 @@ import hashlib
 import string
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Unpack
 
 import numpy as np
 
 from fcconan.errors import InputError
-from fcconan.scoring.text.models import ModelOptions, ScoringModel, batches, reading, truncated
+from fcconan.scoring.text.models import ScoringModel, batches, reading, truncated
 from fcconan.scoring.text.scores import Metric, Unit, UnitScores
 
 
@@ -21,7 +20,7 @@ class BartScore(Metric):
 
     Args:
         model: Folder, or name on the Hub, of any sequence-to-sequence model (facebook/bart-large-cnn).
-        options: See `ModelOptions`.
+        device: As for `ScoringModel`.
 
     Raises:
         InputError: The model cannot be used.
@@ -31,8 +30,8 @@ class BartScore(Metric):
     independent = True
     names = ("bartscore-precision", "bartscore-recall", "bartscore-f")
 
-    def __init__(self, model: str | Path, **options: Unpack[ModelOptions]) -> None:
-        self._model = ScoringModel(model, "sequence-to-sequence", **options)
+    def __init__(self, model: str | Path, *, device: str | None = None) -> None:
+        self._model = ScoringModel(model, "sequence-to-sequence", device)
 
     def score(self, units: Sequence[Unit], *, batch_size: int, progress: bool | None) -> list[UnitScores]:
         """Scores pairs of a text and a reference."""
@@ -67,7 +66,7 @@ class Question(Metric):
         name: Name of the series, such as `unieval-coherence`.
         yes: Positive answer. Of two answers with several tokens, the first different tokens are compared.
         no: Negative answer.
-        options: See `ModelOptions`; for a model that is not loaded.
+        device: As for `ScoringModel`, for a model that is not loaded.
 
     Raises:
         InputError: The model or the question cannot be used, or both answers have the same tokens.
@@ -83,7 +82,7 @@ class Question(Metric):
         name: str,
         yes: str = "Yes",
         no: str = "No",
-        **options: Unpack[ModelOptions],
+        device: str | None = None,
     ) -> None:
         try:
             fields = {field for _, field, _, _ in string.Formatter().parse(question) if field is not None}
@@ -97,7 +96,7 @@ class Question(Metric):
         self.needs_reference, self.needs_message = "reference" in fields, "message" in fields
         self.names, self._question, self._answers = (name,), question, f"{yes}/{no}"
         if not isinstance(model, ScoringModel):
-            model = ScoringModel(model, "sequence-to-sequence", **options)
+            model = ScoringModel(model, "sequence-to-sequence", device)
         self._model = model
         self._start, self._yes, self._no = self._answer_tokens(yes, no)
 

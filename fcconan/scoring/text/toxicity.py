@@ -2,60 +2,45 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Literal, Unpack, get_args
+from typing import Any
 
 import numpy as np
 
 from fcconan.errors import InputError
-from fcconan.scoring.names import check_names
-from fcconan.scoring.text.models import ModelOptions, ScoringModel, batches, reading, truncated
+from fcconan.scoring.text.models import ScoringModel, batches, reading, truncated
 from fcconan.scoring.text.scores import Metric, Unit, UnitScores
-
-Activation = Literal["softmax", "sigmoid"]
 
 
 class Toxicity(Metric):
     """Probability of one or several labels of a classifier.
 
-    The value is the sum of the probabilities of exclusive labels (softmax), and the largest probability of others
-    (sigmoid).
+    The value is the largest probability (sigmoid) for multi-label models and models with one label, otherwise the sum
+    of the probabilities (softmax).
 
     Args:
         model: Folder, or name on the Hub, of any text classifier (unitary/toxic-bert).
         labels: Names of the labels that mean toxic, from the model's configuration.
-        activation: Activation of the outputs. None for that of the configuration: sigmoid for multi-label models and
-            models with one label, otherwise softmax.
-        name: Name of the series.
-        options: See `ModelOptions`.
+        device: As for `ScoringModel`.
 
     Raises:
         InputError: The model cannot be used, or it lacks a label.
     """
 
     independent = True
+    names = ("toxicity",)
 
-    def __init__(
-        self,
-        model: str | Path,
-        labels: Sequence[str],
-        *,
-        activation: Activation | None = None,
-        name: str = "toxicity",
-        **options: Unpack[ModelOptions],
-    ) -> None:
-        check_names("activation", () if activation is None else [activation], get_args(Activation))
-        self._model = ScoringModel(model, "classifier", **options)
+    def __init__(self, model: str | Path, labels: Sequence[str], *, device: str | None = None) -> None:
+        self._model = ScoringModel(model, "classifier", device)
         known = {str(label): int(place) for place, label in self._model.config.id2label.items()}
-        chosen = [labels] if isinstance(labels, str) else list(labels)
-        unknown = [label for label in chosen if label not in known]
-        if unknown or not chosen:
+        unknown = [label for label in labels if label not in known]
+        if unknown or not labels:
             raise InputError(
                 f"{self._model.name} has the labels {', '.join(known)}, not {', '.join(unknown) or 'none at all'}: "
                 "give the labels that mean toxic"
             )
-        self._labels, self._places, self.names = sorted(chosen), sorted({known[label] for label in chosen}), (name,)
+        self._labels, self._places = sorted(labels), sorted({known[label] for label in labels})
         several = self._model.config.problem_type == "multi_label_classification" or len(known) == 1
-        self._activation: Activation = activation or ("sigmoid" if several else "softmax")
+        self._activation = "sigmoid" if several else "softmax"
         if self._activation == "softmax" and len(self._places) == len(known):
             raise InputError(f"all labels of {self._model.name} are given, so every text has 1: give some of them")
 
