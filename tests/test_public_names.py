@@ -68,13 +68,11 @@ BUILT = {
     "generation/suites/rows.py": ["count_missing"],
     "generation/writing.py": ["result"],
     "judging/audit/findings.py": ["write"],
-    "judging/benchmark/evaluation.py": ["people_rows", "curve_rows", "held_out_rows"],
     "judging/rating.py": ["result"],
     "retrieval/chat.py": ["diagnostics"],
     "retrieval/training.py": ["_choose_epochs"],
     "retrieval/sample_size.py": ["plan_judgements"],
     "services/datasets.py": ["hydrate"],
-    "services/judge_benchmark.py": ["_counts"],
 }
 
 

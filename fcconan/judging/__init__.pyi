@@ -10,25 +10,6 @@ from .background import (
     KnownKnowledge as KnownKnowledge,
     Passages as Passages,
 )
-from .benchmark.evaluation import (
-    correlation_rows as correlation_rows,
-    curve_rows as curve_rows,
-    difference_rows as difference_rows,
-    held_out_rows as held_out_rows,
-    people_rows as people_rows,
-)
-from .benchmark.predictions import (
-    JudgePredictions as JudgePredictions,
-)
-from .benchmark.rated_rows import (
-    BenchmarkRows as BenchmarkRows,
-    benchmark_rows as benchmark_rows,
-)
-from .benchmark.suites import (
-    JudgeSuite as JudgeSuite,
-    SuiteRows as SuiteRows,
-    load_judge_suite as load_judge_suite,
-)
 from .calibration.data import (
     CalibrationParts as CalibrationParts,
     RatedExample as RatedExample,
@@ -67,13 +48,11 @@ from .comparison.summary import (
 )
 from .learned.cross_fitting import (
     FittedModels as FittedModels,
-    cross_fit as cross_fit,
     fit as fit,
 )
 from .learned.features import (
     Features as Features,
     compute_features as compute_features,
-    surface_features as surface_features,
 )
 from .learned.files import (
     load_rater as load_rater,
@@ -101,7 +80,6 @@ from .learned.rater import (
 )
 from .learned.regression import (
     check_number_of_ratings as check_number_of_ratings,
-    fit_space as fit_space,
 )
 from .learned.training import (
     BANNER as BANNER,

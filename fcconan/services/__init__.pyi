@@ -118,11 +118,6 @@ from .generator_suite import (
     GeneratorSuiteResult as GeneratorSuiteResult,
     evaluate_generators as evaluate_generators,
 )
-from .judge_benchmark import (
-    JudgeBenchmarkOptions as JudgeBenchmarkOptions,
-    JudgeBenchmarkResult as JudgeBenchmarkResult,
-    benchmark_judges as benchmark_judges,
-)
 from .judgements import (
     RateOptions as RateOptions,
     RateResult as RateResult,

@@ -43,7 +43,6 @@ NEEDED: dict[str, list[object]] = {
     "judge calibrate": ["data", "--task", "t", "--aspect", "a", "--model", "m", "--out", "out"],
     "judge audit": ["--ratings", "r"],
     "judge train": ["data", "--out", "out"],
-    "judge benchmark": ["data"],
     "judge rubric": ["name", "--definition", "d", "--model", "m", "--out", "out"],
 }
 

@@ -11,7 +11,7 @@ from fcconan.errors import InputError
 
 EXPECTED = (
     "a folder of `bench --report-folder`, `build` or `evaluate-generators`, a JSON result of bench, rank, correlate, "
-    "agree, leaderboard, metrics, judge benchmark or reproduce, or a folder of these"
+    "agree, leaderboard, metrics or reproduce, or a folder of these"
 )
 MANIFEST, SUITE, CAMPAIGN = "manifest.json", "suite.json", "campaign.yaml"
 
@@ -21,8 +21,8 @@ class Input:
     """Something that a page is made from.
 
     Attributes:
-        kind: `dataset`, `generators`, `bench`, `rank`, `correlate`, `agree`, `leaderboard`, `metrics`,
-            `judge-benchmark` or `reproduce`.
+        kind: `dataset`, `generators`, `bench`, `rank`, `correlate`, `agree`, `leaderboard`, `metrics` or
+            `reproduce`.
         path: The file or folder.
         data: The content of the JSON file; None for a dataset and a suite.
     """
@@ -130,7 +130,6 @@ _KEYS: dict[str, tuple[int, set[str]]] = {
     "leaderboard": (1, {"system", "aspect", "rater", "rater_kind", "higher_is_better"}),
     "metrics": (1, {"system", "metric", "value", "missing"}),
     "rank": (0, {"win_matrix", "systems"}),
-    "judge-benchmark": (0, {"banner", "curve", "transfer", "families"}),
     "reproduce": (1, {"paper", "table", "row", "column", "published", "recomputed", "status"}),
 }
 

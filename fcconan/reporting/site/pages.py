@@ -9,7 +9,6 @@ from fcconan.errors import InputError
 from fcconan.reporting.benchmark_reports import DETAILS, RESULT, as_json, make_csv_tables
 from fcconan.reporting.dataset_pages import dataset_page
 from fcconan.reporting.generators import SCORED, generators_page
-from fcconan.reporting.judge_benchmark import judge_page
 from fcconan.reporting.page import Page, day_of
 from fcconan.reporting.plots import figures
 from fcconan.reporting.reproduced_values import reproduction_page
@@ -112,10 +111,9 @@ _SCORES: dict[str, Callable[[Any], Page]] = {
     "agree": agreement_page,
     "leaderboard": leaderboard_page,
     "metrics": metrics_page,
-    "judge-benchmark": judge_page,
     "reproduce": lambda rows: reproduction_page({"rows": rows}),
 }
-_VERBS = {"dataset": "build", "generators": "evaluate-generators", "judge-benchmark": "judge benchmark"}
+_VERBS = {"dataset": "build", "generators": "evaluate-generators"}
 _PAGES: dict[str, Callable[[Input, bool], Page]] = {
     "bench": _bench,
     **dict.fromkeys(_SCORES, _scores),
