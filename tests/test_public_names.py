@@ -58,7 +58,6 @@ BUILT = {
     "annotation/quality.py": ["subset_means", "disputed_units"],
     "annotation/active_learning/queue.py": ["queue_summary"],
     "building/cards.py": ["pair_statistics", "reply_statistics", "statistics"],
-    "services/answer_log.py": ["show_answers"],
     "services/connections.py": ["usage_of"],
     "annotation/progress.py": ["campaign_progress"],
     "generation/finetuning/search.py": ["plan"],

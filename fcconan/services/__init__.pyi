@@ -16,12 +16,6 @@ from .agreement import (
     AgreeResult as AgreeResult,
     agree as agree,
 )
-from .answer_log import (
-    AnswerLog as AnswerLog,
-    AnswerLogOptions as AnswerLogOptions,
-    model_name as model_name,
-    show_answers as show_answers,
-)
 from .assignment import (
     AssignOptions as AssignOptions,
     AssignResult as AssignResult,

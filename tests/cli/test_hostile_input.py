@@ -75,7 +75,7 @@ def test_a_folder_that_is_named_like_a_file_is_called_one(run_cli: RunCli) -> No
 @pytest.mark.parametrize("name", [".", "/"])
 def test_a_journal_is_a_file(run_cli: RunCli, name: str) -> None:
     assert (
-        _refused(run_cli, f"judge show --response-cache {name}")
+        _refused(run_cli, f"judge rubric x --definition d --model m --out o.yaml --response-cache {name}")
         == f"--response-cache is '{name}': give the name of a file"
     )
 
