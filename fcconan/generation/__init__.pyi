@@ -91,7 +91,6 @@ from .suites.steps import (
     content_hash as content_hash,
 )
 from .suites.suite import (
-    LEXICAL as LEXICAL,
     ComparisonConfig as ComparisonConfig,
     LoadedSuite as LoadedSuite,
     RatingConfig as RatingConfig,

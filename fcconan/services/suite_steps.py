@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from fcconan.data import content_folder
 from fcconan.errors import InputError
 from fcconan.generation import (
-    LEXICAL,
     ComparisonConfig,
     LoadedSuite,
     RatingConfig,
@@ -240,14 +239,14 @@ class SuiteSteps:
 
     def _epoch(self, options: Entry) -> dict[str, int]:
         """Returns the epoch of the answers that a step with models uses; nothing where none was ever asked afresh."""
-        epoch = self.connection.epoch() if set(models_in(options)) - {LEXICAL} else 0
+        epoch = self.connection.epoch() if models_in(options) else 0
         return {"epoch": epoch} if epoch else {}
 
     def model(self, name: str) -> Any:
         """Returns the configuration of a model, or the reason why it cannot be opened."""
         if name not in self._opened:
             try:
-                self._opened[name] = name if name == LEXICAL else self.connection.open(name).configuration
+                self._opened[name] = self.connection.open(name).configuration
             except InputError as error:
                 self._opened[name] = str(error)
         return self._opened[name]
@@ -331,13 +330,11 @@ def rehearsed(suite: SuiteSteps, steps: StepCache, folder: Path, *, whole: bool)
     judging = [(kind, place, config) for kind in JUDGES for place, config in enumerate(suite.judging(kind))]
     for kind, place, config in judging:
         entry = suite.loaded.options(config)
-        is_lexical = entry["model"] in (LEXICAL, [LEXICAL])
         with _at(suite, kind, place):
             if kind == RATINGS:
                 _check_task(entry.get("task", config.task))
-            result = suite.judge(kind, replies, out, entry, asking if is_lexical else counting)
-            if not is_lexical:
-                found += [{"step": f"{kind}/{place + 1}", **row} for row in result.rows()]
+            result = suite.judge(kind, replies, out, entry, counting)
+            found += [{"step": f"{kind}/{place + 1}", **row} for row in result.rows()]
     return found, are_written
 
 

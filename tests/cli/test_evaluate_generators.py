@@ -337,7 +337,7 @@ def test_a_dry_run_counts_calls_and_writes_nothing() -> None:
     suite = yaml.safe_load(_suite().read_text(encoding="utf-8"))
     _suite(
         systems={**suite["systems"], "writer": {"model": "writer", "max_tokens": 100}},
-        ratings=[{"model": "lexical", "task": "cseval"}, {"model": "judge", "task": "cseval", "aspect": ["relevance"]}],
+        ratings=[{"model": "judge", "task": "cseval", "aspect": ["relevance"]}],
         comparisons=[{"model": "judge", "budget": 5}],
     )
     options = ("--dry-run", "--prices", "prices.yaml", "--json", "asked.json")
@@ -347,7 +347,7 @@ def test_a_dry_run_counts_calls_and_writes_nothing() -> None:
     # A reply to each of four messages; a grade for each of twelve replies; five pairs in both orders.
     assert [(row["step"], row["calls"]) for row in asked] == [
         ("replies/writer", 4),
-        ("ratings/2", 12),
+        ("ratings/1", 12),
         ("comparisons/1", 10),
     ]
     assert asked[0]["completion_tokens_at_most"] == 400
@@ -369,7 +369,7 @@ def test_a_dry_run_counts_calls_and_writes_nothing() -> None:
         ),
         ({"systems": {"a": {"model": "m", "decoding": "greedier"}}, "comparisons": []}, "unknown decoding 'greedier'"),
         (
-            {"ratings": [{"model": "lexical", "task": "appropriateness"}]},
+            {"ratings": [{"model": "m", "task": "appropriateness"}]},
             "ratings.0: the task appropriateness has labels",
         ),
         ({"ratings": [{"model": "m", "task": "cseval", "aspect": ["beauty"]}]}, "ratings.0:"),

@@ -38,8 +38,8 @@ WRITING = (
     "list --json {}",
     "build demo --out out --json {}",
     "agree ratings.csv --resamples 0 --json {}",
-    "judge rate replies.csv --task cseval --model lexical --out {}",
-    "judge rate replies.csv --task cseval --model lexical --out o.csv --json {}",
+    "judge rate replies.csv --task cseval --model replay:recorded.csv --out {}",
+    "judge rate replies.csv --task cseval --model replay:recorded.csv --out o.csv --json {}",
     "metrics replies.csv --metric rouge-l --out {}",
 )
 

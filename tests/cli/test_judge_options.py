@@ -12,7 +12,7 @@ import yaml
 
 from fcconan.data import COMPARED, RATED
 from fcconan.models.answers.store import AnswerStore
-from tests.cli.judging import fcconan, judge
+from tests.cli.judging import fcconan, judge, recorded
 from tests.cli.test_judge import OMBREY, REPLIES, compare, rate, rows, summary, write
 from tests.cli.test_judge_strategies import calibrate, counts, drafts, passages, rated  # noqa: F401
 from tests.models.old import old_line
@@ -252,13 +252,6 @@ def test_what_killed_processes_left_of_a_file_is_removed(replies: Path, server: 
             "p.yaml: the prompt lacks the calibrated steps; add {{steps}}",
         ),
         (
-            "rate replies.csv --model lexical --out x.csv --rating-method g-eval --task cseval",
-            "--rating-method: the lexical baseline counts words and asks no model; leave it out",
-        ),
-        ("rate replies.csv --model lexical --out x.csv --max-tokens 9", "--max-tokens: the lexical baseline counts "),
-        ("compare replies.csv --model lexical --out x.csv", "lexical is a baseline of `fcconan judge rat"),
-        ("rubric kindness --definition x --model lexical --out x.yaml", "lexical is a baseline of `fcco"),
-        (
             "prompt --task pairwise --rating-method g-eval",
             "--rating-method: only for `fcconan judge rate`, and this is a comparison; l",
         ),
@@ -440,7 +433,7 @@ def test_tokens_and_cost_of_what_was_sent_are_told(replies: Path, server: Server
     tokens = {"prompt_tokens": 4 * 7, "completion_tokens": 4 * 3, "requests_without_count": 0}
     assert summary()["used"][0].items() >= {"model": "stub", "requests": 4, **tokens, "from_store": 0}.items()
     assert summary()["used"][0]["cost"] is None
-    assert fcconan("judge", "rate", replies, "--model", "lexical", "--out", "l.csv", "--json", "out.json").status == 0
+    assert fcconan("judge", "rate", replies, "--model", recorded(), "--out", "l.csv", "--json", "out.json").status == 0
     assert summary()["used"] == []
 
 

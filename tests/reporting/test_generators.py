@@ -148,7 +148,7 @@ def test_a_terminal_is_shown_the_metrics_and_who_rated(tmp_path: Path) -> None:
     (tmp_path / "suite.json").write_text(json.dumps({"suite": {"systems": {"b": {}, "a": {}}}}))
     (tmp_path / "metrics.json").write_text(json.dumps({"rows": rows}))
     rated = {
-        "rater": "lexical-baseline",
+        "rater": "word-counts",
         "rater_kind": "metric",
         "aspect": "relevance",
         "system": "a",
@@ -167,7 +167,7 @@ def test_a_terminal_is_shown_the_metrics_and_who_rated(tmp_path: Path) -> None:
         ["system", "length-words"],
         [["b", "4.0000"], ["a", "2.0000"]],
     )
-    assert ratings.title == "Mean ratings by lexical-baseline"
+    assert ratings.title == "Mean ratings by word-counts"
     assert ratings.rows[0][:2] == ["a", "1.500"]
 
 

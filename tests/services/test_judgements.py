@@ -75,8 +75,6 @@ def test_shards_are_together_the_ratings_of_one_run() -> None:
         rows = iter(part)
         by_reply |= {row["reply_id"]: rows for row in part}
     assert [next(by_reply[row["reply_id"]]) for row in whole] == whole  # each shard has the order of the whole
-    with pytest.raises(InputError, match=r"^--shard: the lexical baseline weighs words"):
-        rate(replies, shards[0].model_copy(update={"model": ("lexical",)}))
 
 
 def test_an_own_model_rates_a_frame_and_progress_is_reported() -> None:

@@ -15,7 +15,6 @@ from fcconan.data import Location, YamlFile, content_folder, explain_error, reci
 from fcconan.errors import InputError
 from fcconan.generation.suites.steps import content_hash
 
-LEXICAL = "lexical"
 _NAME = re.compile(r"[^\W_][\w.+=-]*")
 _FILES = (".yaml", ".yml", ".jinja", ".json", ".csv", ".jsonl", ".parquet")
 # Keys whose values are paths: a file or folder; a dataset with config and split, or MODEL:LABEL; a file or a name of
@@ -105,7 +104,7 @@ class MetricsConfig(_Strict):
 
 
 class RatingConfig(_Strict):
-    """A judge of replies, or several; `lexical` is the baseline without a model."""
+    """A judge of replies, or several."""
 
     model: str | list[str]
     task: str = "multi-aspect"

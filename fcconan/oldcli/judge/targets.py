@@ -44,8 +44,6 @@ def _is_own_rater(row: dict[str, Any], options: Any) -> bool:
     if isinstance(options.model, str):  # comparisons: the model's name alone, or with settings
         name = name_of_model(options.model)
         return rater == name or (before == name and settings.startswith(tuple(COMPARISON_FORMATS)))
-    if rater == "lexical-baseline":
-        return "lexical" in options.model
     if before == "learned":
         return any(name.startswith("learned:") for name in options.model)
     is_of_panel = options.panel is not None and before == "panel"  # whose members have rows too
