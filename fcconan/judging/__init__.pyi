@@ -87,9 +87,6 @@ from .learned.training import (
     TrainingData as TrainingData,
     train_rater as train_rater,
 )
-from .panel import (
-    rate_with_panel as rate_with_panel,
-)
 from .people import (
     human_means as human_means,
 )

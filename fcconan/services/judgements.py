@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from fcconan.errors import InputError
 from fcconan.services.background import Background, background_notice, count_background, knowledge_of
@@ -54,9 +54,6 @@ class RateOptions(JudgeOptions, RatingPrompt, Background, Sharding):
     task: str = task_option("multi-aspect")
     samples: int | None = option(None, help="Answers to each question.", rare=True, ge=1, le=MOST_SAMPLES)
     logprobs: bool = option(False, help="Weight grades by their probability (g-eval).", rare=True)
-    panel: Literal["mean", "median", "majority"] | None = option(
-        None, help="Combine the models into a further rater.", rare=True
-    )
     limit: int | None = option(None, help="Use only the first rows.", short="-n", ge=1)
     encoder: str | None = option(
         None,
@@ -119,7 +116,7 @@ def rate(
         >>> [(row["rater"], row["aspect"], row["value"]) for row in result.ratings()]
         [('mine:rubric', 'relevance', 4.0)]
     """
-    from fcconan.judging import LABELLED, LEARNED_COLUMNS, RATED, RatingSummary, rate_with_panel
+    from fcconan.judging import LABELLED, LEARNED_COLUMNS, RATED, RatingSummary
 
     out = row_target(out)
     names = list(dict.fromkeys(options.model))
@@ -135,17 +132,13 @@ def rate(
     notice = None if items is None else background_notice(items, knowledge)
     notes = () if notice is None else (notice,)
     with connected("rate", {"replies": replies}, options, client=client) as connection:
-        sharing = names if options.panel is not None else ()
         own = {name: _own_judge(name, plan, options, features_from) for name in names if _is_learned(name)}
-        opened = [None if _is_learned(each) else connection.open(each, sharing=sharing) for each in names]
+        opened = [None if _is_learned(each) else connection.open(each) for each in names]
         if options.dry_run:
             return RateResult(_dry_run(opened, plan, knowledge, rows, options), notes=notes)
         judges = _judges(names, opened, own, plan, knowledge, options.rater_name)
-        total = sum(1 for _ in rows) * (1 if options.panel is not None else len(judges))
-        if options.panel is not None:
-            rated = rate_with_panel(judges, rows, options.panel)
-        else:
-            rated = (ratings for judge in judges for ratings in judge.rate(rows))
+        total = sum(1 for _ in rows) * len(judges)
+        rated = (ratings for judge in judges for ratings in judge.rate(rows))
         summary = RatingSummary()
         columns = LEARNED_COLUMNS if any(map(_is_learned, names)) else LABELLED if plan.task.labels else RATED
         memory = written(reporting(rated, total, progress), columns, out, summary.add)
@@ -193,7 +186,7 @@ def _plan(options: RateOptions) -> "RatingPlan":
 
 
 def _check_models(names: Sequence[str], options: RateOptions, client: Any) -> None:
-    """Checks that models, panel, name and own client go together.
+    """Checks that models, name and own client go together.
 
     Raises:
         InputError: They do not.
@@ -205,8 +198,6 @@ def _check_models(names: Sequence[str], options: RateOptions, client: Any) -> No
         raise InputError(
             f"--model {LEARNED}: names no folder: give {LEARNED}:FOLDER, as `fcconan judge train` wrote it"
         )
-    if options.panel is not None and len(names) < 2:
-        raise InputError(f"--panel {options.panel} combines models, and there is one: give two or more with --model")
     if name is not None and (len(names) > 1 or _is_learned(names[0])):
         raise InputError(f"--rater-name {name} is for one model: name one with --model, and no learned rater")
     if client is not None and not isinstance(client, Client | Connection) and len(names) > 1:

@@ -15,7 +15,7 @@ import pytest
 import yaml
 
 from fcconan.data.files import read_rows
-from tests.cli.judging import ASPECTS, Done, aspect_of, fcconan, grade, judge, rated, texts_of
+from tests.cli.judging import ASPECTS, Done, fcconan, grade, judge, rated, texts_of
 from tests.models.server import KEY, Action, Behaviour, Body, Server, always, completion, error, says, use_key
 
 Row = dict[str, Any]
@@ -153,23 +153,6 @@ def test_recorded_outputs_are_replayed(replies: Path, server: Server) -> None:
     assert values() == [*expected([text for _, text, _ in REPLIES[:3]]), *[None] * 4]
     assert {row["reason"] for row in rows()[12:]} == {"not_recorded"}
     assert {row["rater"] for row in rows()} == {"replay:recorded:rubric"}
-
-
-def test_a_panel_adds_its_mean_and_its_majority(replies: Path) -> None:
-    def by_name(body: Body) -> str:
-        grades = {"strict": 1, "mild": 3, "kind": 3}
-        return json.dumps({aspect_of(body): grades[body["model"]]})
-
-    options = ["--task", "cseval", "--aspect", "relevance", "--response-cache", "journal", "--out", "out.parquet"]
-    with Server(says(by_name)) as server:
-        for name in ("strict", "mild", "kind"):
-            options += ["--model", name]
-        for rule, value in (("mean", 7 / 3), ("median", 3.0), ("majority", 3.0)):
-            done = fcconan("judge", "rate", replies, *options, "--base-url", server.url, "--panel", rule)
-            assert done.status == 0
-            assert values() == [1, 3, 3, value] * 4
-            assert rows()[3]["rater"] == f"panel:{rule}"
-        assert len(server.requests) == 12
 
 
 def test_labels_are_votes(replies: Path) -> None:
@@ -593,8 +576,6 @@ STUB = "rate replies.csv --model stub --out out.csv"
         (f"{STUB} --aspect kindness", "the task multi-aspect has no aspect 'kindness': its aspects are "),
         (f"{STUB} --task pairwise", "the task pairwise compares two replies: use `fcconan judge compare`"),
         (f"{STUB} --task none.yaml", "no task file at none.yaml"),
-        (f"{STUB} --panel mean", "--panel mean combines models, and there is one: give two or more with --model"),
-        (f"{STUB} --panel foo --model other", "Invalid value for '--panel': 'foo' is not one of 'mean', 'median'"),
         (f"{STUB} --limit 0", "Invalid value for '--limit': "),
         (f"{STUB} --frob", "No such option: --frob"),
         ("rate replies.csv --model local:./none --out out.csv", "no model folder at ./none: give a folder, or a name"),

@@ -135,8 +135,7 @@ def test_an_output_of_another_model_is_replaced_by_force_only(replies: Path, ser
     [
         ("rate --model stub-large", "rate --model stub"),
         ("rate --model stub:large", "rate --model stub"),
-        ("rate --model stub", "rate --model one --model two --panel mean"),
-        ("rate --model one --model two --panel mean", "rate --model one --model two"),
+        ("rate --model one --model two", "rate --model one"),
         ("rate --model stub --rater-name stub-two", "rate --model stub --rater-name stub"),
         ("rate --model stub --shard 1/2", "rate --model stub --shard 2/2"),
         ("rate --model stub", "rate --model stub --shard 2/2"),

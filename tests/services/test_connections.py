@@ -47,7 +47,7 @@ def test_a_wrong_field_of_a_request_is_refused(tmp_path: Path, given: str) -> No
         _connection(tmp_path, request_field=(given,)).open("m")
 
 
-def test_a_panel_shares_the_limits_of_requests(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_models_share_the_limits_of_requests(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "a-key-of-this-test")
     names = ["one", "replay:a.csv", "two", "three"]
     connection = _connection(tmp_path, concurrency=8, requests_per_minute=300.0)

@@ -119,7 +119,6 @@ class RatingConfig(_Strict):
     seed: int | None = Field(None, ge=-1)
     background: str | None = None
     passages: int | None = Field(None, ge=1)
-    panel: str | None = None
     name: str | None = None
 
 
