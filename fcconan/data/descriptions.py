@@ -164,9 +164,6 @@ _COLUMNS = {
     "reason_ba": "reason why `verdict_ba` is missing",
     "flipped": "whether the two orders gave different verdicts; empty without two verdicts",
     "identical": "whether both replies have the same text; these are ties without a request",
-    "shortened": "whether a reply was shortened to fit the context of the judge",
-    "words_cut_a": "number of words cut from reply a",
-    "words_cut_b": "number of words cut from reply b",
     # Results
     "rank": "rank of the CN, from 1",
     "score": "score of the system for the CN",

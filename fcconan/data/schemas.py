@@ -215,8 +215,7 @@ LABELLED = VOTE.extended(
 COMPARED = COMPARISON.extended(
     *_columns("string", "verdict_ab verdict_ba", _VERDICT),
     *_columns("string", "reason_ab reason_ba"),
-    *_columns("bool", "flipped identical shortened"),
-    *_columns("int", "words_cut_a words_cut_b"),
+    *_columns("bool", "flipped identical"),
     *_columns("string", "suspicious", TEXT),
 )
 

@@ -40,7 +40,6 @@ from .comparison.pairs import (
 from .comparison.protocols import (
     FAST_TOKENS as FAST_TOKENS,
     ChoiceJudge as ChoiceJudge,
-    ContextBudget as ContextBudget,
     JudgeLM as JudgeLM,
 )
 from .comparison.summary import (

@@ -41,8 +41,7 @@ _SYSTEM = {
 }  # fmt: skip
 _RATING = {"strategy": "rating_method", "name": "rater_name"}
 _COMPARISON = {
-    "protocol": "comparison_format", "reference": "show_reference", "budget": "pairs", "context": "context_tokens",
-    "name": "rater_name",
+    "protocol": "comparison_format", "reference": "show_reference", "budget": "pairs", "name": "rater_name",
 }  # fmt: skip
 _METRICS = {"several": "multi_reference"}
 NAMES = {"systems": _SYSTEM, "ratings": _RATING, "comparisons": _COMPARISON, "metrics": _METRICS}

@@ -302,25 +302,6 @@ def test_judgelm_gives_two_scores(replies: Path, server: Server) -> None:
     assert [(row["verdict"], row["score_a"], row["score_b"]) for row in rows()] == [("tie", 5.5, 5.5)] * 2
 
 
-def test_replies_too_long_for_the_context_are_invalid_or_shortened(server: Server) -> None:
-    long = " ".join(["word"] * 400)
-    dataset = write("replies.csv", ["hate_speech", "text", "system"], [(OMBREY, long, "one"), (OMBREY, "No.", "two")])
-    room = ("--max-tokens", 20, "--context-tokens")
-    told = compare(dataset, server, *room, 1000, "--overflow", "invalid")
-    assert told.status == 1
-    assert told.stdout.endswith(
-        "stub compared nothing: 1 of 1 are too_long; the texts do not fit the model: choose one with a longer context\n"
-    )
-    assert [(row["verdict"], row["reason"]) for row in rows()] == [("invalid", "too_long")]
-    assert server.requests == []
-    assert compare(dataset, server, *room, 1000, "--concurrency", 1).status == 0
-    (row,) = rows()
-    assert (row["verdict"], row["shortened"], row["words_cut_b"]) == ("a", True, 0)
-    shown = json.loads(server.bodies[0]["messages"][-1]["content"])["a"]
-    assert shown == " ".join(["word"] * (400 - row["words_cut_a"])) + " …"
-    assert 0 < row["words_cut_a"] <= 200
-
-
 def test_the_audit_finds_the_preference_for_the_first_place(demo: Path, server: Server) -> None:
     server.behaviour = says(lambda body: '{"better": "a"}' if "Texts:\n" not in str(body) else rated(body))
     assert compare(demo, server, "--pairs", 24, out="comparisons.parquet").status == 0
@@ -663,10 +644,6 @@ STUB = "rate replies.csv --model stub --out out.csv"
         (
             "compare replies.csv --model stub --out out.csv --explain",
             "--explain: only for --comparison-format judgelm; leave it out",
-        ),
-        (
-            "compare replies.csv --model stub --out out.csv --overflow none --context-tokens 9",
-            "Invalid value for '--overflow': 'none' is not one of 'shorten', 'invalid'.",
         ),
         ("compare replies.csv --model stub --out out.csv --prompt blind.yaml", "blind.yaml: the prompt does not show "),
         (

@@ -10,10 +10,10 @@ from fcconan.data.schemas import COMPARISON, VERDICTS
 from fcconan.errors import InputError
 from fcconan.judging.comparison.judge import COMPARISON_COLUMNS, compare_pairs, find_suspicious_phrase
 from fcconan.judging.comparison.pairs import ReplyPair, Row, all_pairs, budgeted_pairs
-from fcconan.judging.comparison.protocols import ComparisonQuestion, ContextBudget, JudgeLM
+from fcconan.judging.comparison.protocols import JudgeLM
 from fcconan.judging.comparison.summary import ComparisonSummary
 from fcconan.models.requests import ChatRequest, ChatResponse
-from fcconan.parsing import ParsedComparison, Verdict
+from fcconan.parsing import Verdict
 from tests.judging.test_pairs import grid, reply
 
 
@@ -77,7 +77,6 @@ NOTHING = {
     "flipped": 0,
     "reversed": 0,
     "identical": 0,
-    "shortened": 0,
     "suspicious": 0,
     "first_chosen": 0,
     "second_chosen": 0,
@@ -108,9 +107,6 @@ def test_a_row_has_the_columns_of_a_comparison_and_more() -> None:
         "reason_ba": None,
         "flipped": False,
         "identical": False,
-        "shortened": False,
-        "words_cut_a": 0,
-        "words_cut_b": 0,
         "suspicious": None,
     }
     assert result["verdict"] in VERDICTS
@@ -312,46 +308,6 @@ def test_a_reply_without_text_is_invalid_and_no_loss(a: str | None, b: str | Non
     (result,) = compare_pairs(model, [pair(a, b)], protocol=JudgeLM(), one_order="take")
     assert model.calls == 0
     assert (result["verdict"], result["reason"], result["identical"]) == ("invalid", "empty_reply", False)
-
-
-def test_a_reply_too_long_for_the_context_is_invalid_and_costs_no_call() -> None:
-    model = Fake(always_first)
-    protocol = JudgeLM(context=ContextBudget(1000, overflow="invalid"))
-    results = list(
-        compare_pairs(model, [pair("A " * 2000, "B", "i1"), pair("A", "B", "i2")], protocol=protocol, orders="ab")
-    )
-    assert [(each["verdict"], each["reason"], each["shortened"]) for each in results] == [
-        ("invalid", "too_long", False),
-        ("a", None, False),
-    ]
-    assert model.calls == 1
-
-
-class Cuts:
-    """A protocol that says it has left out words."""
-
-    name = "cuts"
-
-    def __init__(self) -> None:
-        self.configuration: dict[str, Any] = {}
-
-    def question(self, a: Row, b: Row) -> ComparisonQuestion:
-        ab, ba = (
-            ChatRequest([], variables={"reply_1": first["text"], "reply_2": second["text"]})
-            for first, second in ((a, b), (b, a))
-        )
-        return ComparisonQuestion(ab, ba, words_cut=(0, 3))
-
-    def read(self, text: str) -> ParsedComparison:
-        return ParsedComparison("tie")
-
-
-def test_a_shortened_reply_is_told() -> None:
-    results = list(compare_pairs(Fake(always_first), [pair("A", "B")], protocol=Cuts()))
-    assert (results[0]["shortened"], results[0]["words_cut_a"], results[0]["words_cut_b"]) == (True, 0, 3)
-    # A judge without scores has none.
-    assert (results[0]["verdict"], results[0]["score_a"], results[0]["score_b"]) == ("tie", None, None)
-    assert summary(results)["shortened"] == 1
 
 
 def some(first: str, second: str) -> str:

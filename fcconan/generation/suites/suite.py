@@ -135,8 +135,6 @@ class ComparisonConfig(_Strict):
     disagreement: str = "tie"
     one_order: str = "invalid"
     budget: int | None = Field(None, ge=1)
-    context: int | None = Field(None, ge=1)
-    overflow: str = "shorten"
     temperature: float | None = None
     max_tokens: int | None = Field(None, ge=1)
     seed: int | None = Field(None, ge=-1)

@@ -166,7 +166,6 @@ def compare_pairs(
       `system_b`. `reason_ab`, `reason_ba`: reasons of missing ones.
     - `flipped`: whether the two orders gave different verdicts; None without two verdicts.
     - `identical`: whether both replies are the same text, a tie without a request.
-    - `shortened`, `words_cut_a`, `words_cut_b`: whether replies were truncated, and by how many words.
     - `suspicious`: reply and kind of a phrase that may have influenced the judge: `b:json_verdict`.
 
     Both orders of a pair are requested in succession, reply a first. Equal texts (except for white space) are a tie. A
@@ -256,9 +255,6 @@ def _row(
         "reason_ba": ba.reason,
         "flipped": ab.verdict != ba.verdict if ab.verdict and ba.verdict else None,
         "identical": asked.identical,
-        "shortened": any(asked.question.words_cut),
-        "words_cut_a": asked.question.words_cut[0],
-        "words_cut_b": asked.question.words_cut[1],
         "suspicious": find_suspicious_reply(asked.pair, {side: each.verdict for side, each in read.items()}),
     }
     return {name: row[name] for name in COMPARISON_COLUMNS}
