@@ -140,7 +140,6 @@ _COLUMNS = {
     "n_read": "number of answers with a readable value",
     "retained_mass": "probability of the grades on the scale among all tokens, for probability-weighted ratings",
     "cited": "whether the explanation quotes words of the texts; empty if it need not",
-    "suspicious": "part of the reply that may instruct the judge, such as a verdict in the format of the judge",
     "interval_low": "lower end of the prediction interval",
     "interval_high": "upper end of the prediction interval",
     "unlike_training": "whether the reply differs from the training data of the rater",

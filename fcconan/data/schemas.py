@@ -189,7 +189,6 @@ _JUDGED = (
     *_columns("int", "n_samples n_read"),
     *_columns("float", "retained_mass"),
     *_columns("bool", "cited"),
-    *_columns("string", "suspicious", TEXT),  # it quotes the reply
 )
 # The rated reply: later commands need no file of replies.
 _ABOUT_RATINGS = (*_columns("string", "item_id hs_id", ID), *_columns("string", "system"))
@@ -216,7 +215,6 @@ COMPARED = COMPARISON.extended(
     *_columns("string", "verdict_ab verdict_ba", _VERDICT),
     *_columns("string", "reason_ab reason_ba"),
     *_columns("bool", "flipped identical"),
-    *_columns("string", "suspicious", TEXT),
 )
 
 # Results. Notes are texts, which are not published.
