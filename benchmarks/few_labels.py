@@ -12,8 +12,8 @@ Part `weighted`: as `worlds`, but the probability of selection grows sixfold wit
 Part `cseval`: the first 1,500 test rows. Repeatedly, a random fifth of them counts as rated. There are intervals of the
 mean of all replies, of the systems with 10 rated replies or more, and of their differences. They are compared with
 intervals from human ratings alone, and with the value from all labels. The estimates are for the population of these
-rows, so the intervals cover the value from all labels in more than 95 %. Raters are GPT-4 as released, the lexical
-judge, and the raters in `--ratings` files with ratings of the same replies.
+rows, so the intervals cover the value from all labels in more than 95 %. Raters are GPT-4 as released, and the
+raters in `--ratings` files with ratings of the same replies.
 
 Part `queue`: a fifth of the test rows is selected in two batches, as in `fcconan annotate queue --budget`. Interval
 width and error of the mean, and of differences of known systems, are compared with those of uniform selection. In the
@@ -145,16 +145,14 @@ def released_ratings(
     Yields:
         Rater, aspect, human ratings, the rater's values (nan is missing), and items and systems of the replies.
     """
-    from fcconan import RateOptions, rate
     from fcconan.data import open_table
     from fcconan.scoring import Ratings
 
     replies = [row for row, _ in zip(open_table("replies", folder, split="test"), range(n), strict=False)]
     known = {str(row["reply_id"]) for row in replies}
     rows = [dict(row) for row in open_table("ratings", folder, split="test") if str(row["reply_id"]) in known]
-    judged = rate([replies], RateOptions(model=("lexical",), task="cseval"))
-    given = [dict(row) for row in judged.source_rows()]
-    raters = ["gpt-4", str(given[0]["rater"])]
+    given: Rows = []
+    raters = ["gpt-4"]
     for file in files:
         more = [dict(row) for row in open_table("ratings", file) if str(row["reply_id"]) in known]
         more = [row for row in more if row.get("rater_kind") != "human" and (not names or row["rater"] in names)]
@@ -168,7 +166,7 @@ def released_ratings(
     for rater in raters:
         for aspect in ASPECTS:
             values = rated.people(aspect, [rater])[1]
-            if np.isfinite(values).any():  # the lexical judge has no value for some aspects
+            if np.isfinite(values).any():  # a rater may have no value for some aspects
                 yield rater, aspect, means(rated.people(aspect)[1], axis=0), values[0], (items, systems)
 
 

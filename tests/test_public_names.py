@@ -58,7 +58,6 @@ BUILT = {
     "annotation/quality.py": ["subset_means", "disputed_units"],
     "annotation/active_learning/queue.py": ["queue_summary"],
     "building/cards.py": ["pair_statistics", "reply_statistics", "statistics"],
-    "services/answer_log.py": ["show_answers"],
     "services/connections.py": ["usage_of"],
     "annotation/progress.py": ["campaign_progress"],
     "generation/finetuning/search.py": ["plan"],
@@ -66,13 +65,11 @@ BUILT = {
     "models/dry_run.py": ["summary", "as_dict"],
     "generation/writing.py": ["result"],
     "judging/audit/findings.py": ["write"],
-    "judging/benchmark/evaluation.py": ["people_rows", "curve_rows", "held_out_rows"],
     "judging/rating.py": ["result"],
     "retrieval/chat.py": ["diagnostics"],
     "retrieval/training.py": ["_choose_epochs"],
     "retrieval/sample_size.py": ["plan_judgements"],
     "services/datasets.py": ["hydrate"],
-    "services/judge_benchmark.py": ["_counts"],
 }
 
 

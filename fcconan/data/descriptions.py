@@ -140,7 +140,6 @@ _COLUMNS = {
     "n_read": "number of answers with a readable value",
     "retained_mass": "probability of the grades on the scale among all tokens, for probability-weighted ratings",
     "cited": "whether the explanation quotes words of the texts; empty if it need not",
-    "suspicious": "part of the reply that may instruct the judge, such as a verdict in the format of the judge",
     "interval_low": "lower end of the prediction interval",
     "interval_high": "upper end of the prediction interval",
     "unlike_training": "whether the reply differs from the training data of the rater",
@@ -164,9 +163,6 @@ _COLUMNS = {
     "reason_ba": "reason why `verdict_ba` is missing",
     "flipped": "whether the two orders gave different verdicts; empty without two verdicts",
     "identical": "whether both replies have the same text; these are ties without a request",
-    "shortened": "whether a reply was shortened to fit the context of the judge",
-    "words_cut_a": "number of words cut from reply a",
-    "words_cut_b": "number of words cut from reply b",
     # Results
     "rank": "rank of the CN, from 1",
     "score": "score of the system for the CN",

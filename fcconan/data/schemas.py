@@ -189,7 +189,6 @@ _JUDGED = (
     *_columns("int", "n_samples n_read"),
     *_columns("float", "retained_mass"),
     *_columns("bool", "cited"),
-    *_columns("string", "suspicious", TEXT),  # it quotes the reply
 )
 # The rated reply: later commands need no file of replies.
 _ABOUT_RATINGS = (*_columns("string", "item_id hs_id", ID), *_columns("string", "system"))
@@ -215,9 +214,7 @@ LABELLED = VOTE.extended(
 COMPARED = COMPARISON.extended(
     *_columns("string", "verdict_ab verdict_ba", _VERDICT),
     *_columns("string", "reason_ab reason_ba"),
-    *_columns("bool", "flipped identical shortened"),
-    *_columns("int", "words_cut_a words_cut_b"),
-    *_columns("string", "suspicious", TEXT),
+    *_columns("bool", "flipped identical"),
 )
 
 # Results. Notes are texts, which are not published.

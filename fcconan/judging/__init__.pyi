@@ -5,25 +5,6 @@ from .background import (
     KnownKnowledge as KnownKnowledge,
     Passages as Passages,
 )
-from .benchmark.evaluation import (
-    correlation_rows as correlation_rows,
-    curve_rows as curve_rows,
-    difference_rows as difference_rows,
-    held_out_rows as held_out_rows,
-    people_rows as people_rows,
-)
-from .benchmark.predictions import (
-    JudgePredictions as JudgePredictions,
-)
-from .benchmark.rated_rows import (
-    BenchmarkRows as BenchmarkRows,
-    benchmark_rows as benchmark_rows,
-)
-from .benchmark.suites import (
-    JudgeSuite as JudgeSuite,
-    SuiteRows as SuiteRows,
-    load_judge_suite as load_judge_suite,
-)
 from .calibration.data import (
     CalibrationParts as CalibrationParts,
     RatedExample as RatedExample,
@@ -54,7 +35,6 @@ from .comparison.pairs import (
 from .comparison.protocols import (
     FAST_TOKENS as FAST_TOKENS,
     ChoiceJudge as ChoiceJudge,
-    ContextBudget as ContextBudget,
     JudgeLM as JudgeLM,
 )
 from .comparison.summary import (
@@ -62,13 +42,11 @@ from .comparison.summary import (
 )
 from .learned.cross_fitting import (
     FittedModels as FittedModels,
-    cross_fit as cross_fit,
     fit as fit,
 )
 from .learned.features import (
     Features as Features,
     compute_features as compute_features,
-    surface_features as surface_features,
 )
 from .learned.files import (
     load_rater as load_rater,
@@ -96,19 +74,12 @@ from .learned.rater import (
 )
 from .learned.regression import (
     check_number_of_ratings as check_number_of_ratings,
-    fit_space as fit_space,
 )
 from .learned.training import (
     BANNER as BANNER,
     OUT_OF_FOLD_RATINGS as OUT_OF_FOLD_RATINGS,
     TrainingData as TrainingData,
     train_rater as train_rater,
-)
-from .lexical import (
-    LexicalJudge as LexicalJudge,
-)
-from .panel import (
-    rate_with_panel as rate_with_panel,
 )
 from .people import (
     human_means as human_means,

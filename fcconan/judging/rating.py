@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import Any, Protocol, TypeGuard, runtime_checkable
 
 from fcconan.data import LABELLED as LABELLED_SCHEMA, RATED as RATED_SCHEMA, Columns, reply_metadata, short_hash
-from fcconan.judging.answer_checks import cites_texts, find_copied_verdict
-from fcconan.judging.judgements import Judgement, RowReason, answer_keys, read_answers
+from fcconan.judging.answer_checks import cites_texts
+from fcconan.judging.judgements import Judgement, RowReason, read_answers
 from fcconan.judging.strategies import TEXTS, RatingPlan, RatingQuestion, prompt_variables
 from fcconan.judging.streams import match_answers
 from fcconan.models import PASSING_REASONS, ChatRequest, ChatResponse, Model, Sampling
@@ -148,7 +148,6 @@ class ModelJudge:
         return rows
 
     def _row(self, row: Row, name: str, outcome: Judgement, question: RatingQuestion, texts: Mapping[str, str]) -> Row:
-        reply = texts.get("counter_narrative", "")
         judged: Row = {
             "rater": self.name,
             "rater_kind": "model",
@@ -164,12 +163,9 @@ class ModelJudge:
             judged |= {
                 "pair_id": row.get("pair_id") or row.get("reply_id"),
                 "label": outcome.value,
-                "suspicious": find_copied_verdict(reply, ("label",), outcome.value),
             }
         else:
             aspect = self.plan.task.aspect(name)
-            # A mean is rounded to a grade, because it is enough that some samples copied the reply's verdict.
-            given = round(float(outcome.value), aspect.decimals) if outcome.value is not None else None
             judged |= {
                 "reply_id": row.get("reply_id") or row.get("pair_id"),
                 "aspect": name,
@@ -177,7 +173,6 @@ class ModelJudge:
                 "low": aspect.scale[0],
                 "high": aspect.scale[1],
                 "higher_is_better": aspect.higher_is_better,
-                "suspicious": find_copied_verdict(reply, answer_keys(aspect), given, high=aspect.scale[1]),
                 **reply_metadata(row),
             }
         return {column: judged[column] for column in self.columns}
@@ -230,7 +225,7 @@ class RatingSummary:
             what = (row["rater"], row.get("aspect") or "label")
             part = self._parts.setdefault(
                 what,
-                {"n": 0, "sum": 0.0, "missing": Counter(), "labels": Counter(), "cited": Counter(), "suspicious": 0},
+                {"n": 0, "sum": 0.0, "missing": Counter(), "labels": Counter(), "cited": Counter()},
             )
             if row.get("low") is not None:
                 part["scale"] = row["low"], row["high"]
@@ -247,7 +242,6 @@ class RatingSummary:
                 part["cited"][row["cited"]] += 1
             if row.get("retained_mass") is not None:
                 part["mass"] = part.get("mass", 0.0) + row["retained_mass"]
-            part["suspicious"] += row.get("suspicious") is not None
 
     def result(self, **further: Any) -> dict[str, Any]:
         """Returns the summary as JSON-serializable values.
@@ -273,7 +267,6 @@ class RatingSummary:
                 "bounds": bounds or None,
                 "cited": cited[True] / sum(cited.values()) if cited else None,
                 "retained_mass": part["mass"] / part["n"] if part.get("mass") is not None and part["n"] else None,
-                "n_suspicious": part["suspicious"],
             }
             if part["labels"]:
                 row["labels"] = dict(sorted(part["labels"].items()))

@@ -213,7 +213,7 @@ def draft_rubric(
         return rubric(asked.strip() or definition, drafted.grades, drafted.steps)
     except ValidationError as error:
         raise InputError(
-            f"{model.name} drafted no rubric ({_problem(error)}): see `fcconan judge show` and repeat the command"
+            f"{model.name} drafted no rubric ({_problem(error)}): repeat the command, or use another model"
         ) from error
 
 

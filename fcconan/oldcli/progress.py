@@ -2,7 +2,6 @@
 
 import sys
 import time
-from threading import Event, Thread
 from typing import Any
 
 PAUSE = 10.0  # seconds between lines
@@ -44,41 +43,3 @@ class CountProgress:
         if self._bar is not None:
             self._bar.close()
         self._bar = self._printed = None
-
-
-class LineProgress:
-    """Shows the stages of long work; without a terminal, the latest stage every few seconds."""
-
-    def __init__(self) -> None:
-        self._line = ""
-        self._bar: Any = None
-        self._ended: Event | None = None
-
-    def __call__(self, line: str) -> None:
-        """Shows the current stage."""
-        self._line = line
-        if sys.stderr.isatty():
-            self._draw(line)
-        elif self._ended is None:
-            self._ended = Event()
-            Thread(target=self._print, args=(self._ended,), daemon=True).start()
-
-    def _draw(self, line: str) -> None:
-        from tqdm import tqdm
-
-        if self._bar is None:
-            self._bar = tqdm(bar_format="{desc} [{elapsed}]", leave=False)
-        self._bar.set_description_str(line)
-
-    def _print(self, ended: Event) -> None:
-        # In a thread, because one part of the work, such as encoding, may take longer than the pause.
-        while not ended.wait(PAUSE):
-            print(self._line, file=sys.stderr, flush=True)
-
-    def close(self) -> None:
-        """Removes the bar, and ends the lines."""
-        if self._bar is not None:
-            self._bar.close()
-        if self._ended is not None:
-            self._ended.set()
-        self._bar = self._ended = None

@@ -26,11 +26,6 @@ from .dataset_pages import (
 from .html_tables import (
     table_html as table_html,
 )
-from .judge_benchmark import (
-    check_judge_report as check_judge_report,
-    judge_tables as judge_tables,
-    write_judge_report as write_judge_report,
-)
 from .page import (
     Page as Page,
     check_page as check_page,

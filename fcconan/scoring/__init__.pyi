@@ -45,9 +45,6 @@ from .correlation.ndcg import (
     ranking_scores as ranking_scores,
     ranking_signature as ranking_signature,
 )
-from .correlation.paired_differences import (
-    difference_interval as difference_interval,
-)
 from .correlation.partial import (
     partial_correlations as partial_correlations,
 )

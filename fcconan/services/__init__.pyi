@@ -16,12 +16,6 @@ from .agreement import (
     AgreeResult as AgreeResult,
     agree as agree,
 )
-from .answer_log import (
-    AnswerLog as AnswerLog,
-    AnswerLogOptions as AnswerLogOptions,
-    model_name as model_name,
-    show_answers as show_answers,
-)
 from .assignment import (
     AssignOptions as AssignOptions,
     AssignResult as AssignResult,
@@ -113,11 +107,6 @@ from .generated_replies import (
     SETTINGS as SETTINGS,
     GenerateResult as GenerateResult,
     generate as generate,
-)
-from .judge_benchmark import (
-    JudgeBenchmarkOptions as JudgeBenchmarkOptions,
-    JudgeBenchmarkResult as JudgeBenchmarkResult,
-    benchmark_judges as benchmark_judges,
 )
 from .judgements import (
     RateOptions as RateOptions,

@@ -26,7 +26,6 @@ from fcconan.services.options import Endpoint
 if TYPE_CHECKING:
     from fcconan.models import AnswerStore, Client, CommandRun, CostLimit, Format, Model
 
-LEXICAL = "lexical"
 LEARNED = "learned"  # kind of the models of `fcconan judge train`
 MODEL_HELP = "a name at the endpoint, local:FOLDER_OR_NAME, or replay:FILE of recorded outputs"
 BATCH_SIZE = 8  # prompts of a local model
@@ -99,8 +98,6 @@ class Connection:
         from fcconan.models import Client, EndpointModel, ReplayModel
 
         kind, _, rest = name.partition(":")
-        if name == LEXICAL:
-            raise InputError("lexical is a baseline of `fcconan judge rate`; expected a language model: name one")
         if kind == LEARNED:
             raise InputError(f"{name} is a learned rater for `fcconan judge rate`; expected a language model: name one")
         if not name.strip() or (kind in ("replay", "local") and not rest):
@@ -277,7 +274,7 @@ def notices_of(models: Iterable[Any], *, option: str = "--fresh") -> Notices:
 
 def is_at_endpoint(name: str) -> bool:
     """Returns whether a name is that of a model at an endpoint."""
-    return name != LEXICAL and name.partition(":")[0] not in ("replay", "local", LEARNED)
+    return name.partition(":")[0] not in ("replay", "local", LEARNED)
 
 
 def request_fields(given: Iterable[str]) -> dict[str, Any]:

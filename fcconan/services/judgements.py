@@ -4,12 +4,12 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from fcconan.errors import InputError
 from fcconan.services.background import Background, background_notice, count_background, knowledge_of
 from fcconan.services.configuration import option
-from fcconan.services.connections import LEARNED, LEXICAL, MODEL_HELP, connected, notices_of, usage_of
+from fcconan.services.connections import LEARNED, MODEL_HELP, connected, notices_of, usage_of
 from fcconan.services.model_results import (
     Progress,
     RowsResult,
@@ -45,7 +45,7 @@ class RateOptions(JudgeOptions, RatingPrompt, Background, Sharding):
     """Options of `rate`: models, task, rating method and endpoint."""
 
     model: tuple[str, ...] = option(
-        help=f"Language model: {MODEL_HELP}; learned:FOLDER of `judge train`; or lexical.",
+        help=f"Language model: {MODEL_HELP}; or learned:FOLDER of `judge train`.",
         short="-m",
         metavar="NAME",
         role="model",
@@ -54,9 +54,6 @@ class RateOptions(JudgeOptions, RatingPrompt, Background, Sharding):
     task: str = task_option("multi-aspect")
     samples: int | None = option(None, help="Answers to each question.", rare=True, ge=1, le=MOST_SAMPLES)
     logprobs: bool = option(False, help="Weight grades by their probability (g-eval).", rare=True)
-    panel: Literal["mean", "median", "majority"] | None = option(
-        None, help="Combine the models into a further rater.", rare=True
-    )
     limit: int | None = option(None, help="Use only the first rows.", short="-n", ge=1)
     encoder: str | None = option(
         None,
@@ -109,11 +106,17 @@ def rate(
 
     Examples:
         >>> reply = {"hate_speech": "The Ombrey keep our books.", "text": "They return them.", "system": "one"}
-        >>> result = rate([reply], RateOptions(model=("lexical",), task="cseval", aspect=("relevance",)))
+        >>> from fcconan.models import ChatResponse
+        >>> class Judge:
+        ...     name, configuration = "mine", {}
+        ...     def replies(self, calls):
+        ...         return (ChatResponse('{"relevance": 4}') for _ in calls)
+        >>> options = RateOptions(model=("mine",), task="cseval", aspect=("relevance",))
+        >>> result = rate([reply], options, client=Judge())
         >>> [(row["rater"], row["aspect"], row["value"]) for row in result.ratings()]
-        [('lexical-baseline', 'relevance', 1.0)]
+        [('mine:rubric', 'relevance', 4.0)]
     """
-    from fcconan.judging import LABELLED, LEARNED_COLUMNS, RATED, RatingSummary, rate_with_panel
+    from fcconan.judging import LABELLED, LEARNED_COLUMNS, RATED, RatingSummary
 
     out = row_target(out)
     names = list(dict.fromkeys(options.model))
@@ -124,21 +127,18 @@ def rate(
     questions = plan.questions()  # refuses options that do not go together, before a model is loaded
     knowledge = knowledge_of(options, shown="background" in plan.texts)
     rows = _Selected(open_rows("replies", replies, options), options)
-    items = count_background(rows, knowledge) if "background" in plan.texts and any(map(_is_asked, names)) else None
+    is_shown = "background" in plan.texts and not all(map(_is_learned, names))
+    items = count_background(rows, knowledge) if is_shown else None
     notice = None if items is None else background_notice(items, knowledge)
     notes = () if notice is None else (notice,)
     with connected("rate", {"replies": replies}, options, client=client) as connection:
-        sharing = names if options.panel is not None else ()
-        own = {name: _own_judge(name, plan, options, features_from) for name in names if not _is_asked(name)}
-        opened = [connection.open(each, sharing=sharing) if _is_asked(each) else None for each in names]
+        own = {name: _own_judge(name, plan, options, features_from) for name in names if _is_learned(name)}
+        opened = [None if _is_learned(each) else connection.open(each) for each in names]
         if options.dry_run:
             return RateResult(_dry_run(opened, plan, knowledge, rows, options), notes=notes)
         judges = _judges(names, opened, own, plan, knowledge, options.rater_name)
-        total = sum(1 for _ in rows) * (1 if options.panel is not None else len(judges))
-        if options.panel is not None:
-            rated = rate_with_panel(judges, rows, options.panel)
-        else:
-            rated = (ratings for judge in judges for ratings in judge.rate(rows))
+        total = sum(1 for _ in rows) * len(judges)
+        rated = (ratings for judge in judges for ratings in judge.rate(rows))
         summary = RatingSummary()
         columns = LEARNED_COLUMNS if any(map(_is_learned, names)) else LABELLED if plan.task.labels else RATED
         memory = written(reporting(rated, total, progress), columns, out, summary.add)
@@ -186,7 +186,7 @@ def _plan(options: RateOptions) -> "RatingPlan":
 
 
 def _check_models(names: Sequence[str], options: RateOptions, client: Any) -> None:
-    """Checks that models, panel, name and own client go together, and options with the lexical baseline.
+    """Checks that models, name and own client go together.
 
     Raises:
         InputError: They do not.
@@ -198,45 +198,30 @@ def _check_models(names: Sequence[str], options: RateOptions, client: Any) -> No
         raise InputError(
             f"--model {LEARNED}: names no folder: give {LEARNED}:FOLDER, as `fcconan judge train` wrote it"
         )
-    if options.panel is not None and len(names) < 2:
-        raise InputError(f"--panel {options.panel} combines models, and there is one: give two or more with --model")
-    if name is not None and (len(names) > 1 or not _is_asked(names[0])):
-        raise InputError(
-            f"--rater-name {name} is for one model: name one with --model, and neither the lexical baseline nor a "
-            "learned rater"
-        )
+    if name is not None and (len(names) > 1 or _is_learned(names[0])):
+        raise InputError(f"--rater-name {name} is for one model: name one with --model, and no learned rater")
     if client is not None and not isinstance(client, Client) and len(names) > 1:
         raise InputError(f"client is one model, and model names {len(names)}: name one")
-    if LEXICAL in names:
-        options.refuse("shard", why="the lexical baseline weighs words by their frequency in all replies")
     if not any(map(_is_learned, names)):
         options.refuse("encoder", why="only for --model learned:FOLDER")
-    if not any(map(_is_asked, names)):
+    if all(map(_is_learned, names)):
         of_models = "rating_method prompt steps samples logprobs temperature max_tokens background dry_run".split()
-        what = "the lexical baseline counts words" if names == [LEXICAL] else "a learned rater computes its ratings"
-        options.refuse(*of_models, why=f"{what} and asks no model")
+        options.refuse(*of_models, why="a learned rater computes its ratings and asks no model")
 
 
 def _is_learned(name: str) -> bool:
     return name.startswith(f"{LEARNED}:")
 
 
-def _is_asked(name: str) -> bool:
-    """Returns whether a name is that of a language model."""
-    return name != LEXICAL and not _is_learned(name)
-
-
 def _own_judge(name: str, plan: "RatingPlan", options: RateOptions, features_from: Source | None) -> Any:
-    """Returns the lexical baseline or a learned rater.
+    """Returns a learned rater.
 
     Raises:
         InputError: The folder holds no learned rater, its encoder is another one, or ratings that are its features
             are missing.
     """
-    from fcconan.judging import FeatureRatings, LearnedJudge, LexicalJudge, load_rater
+    from fcconan.judging import FeatureRatings, LearnedJudge, load_rater
 
-    if name == LEXICAL:
-        return LexicalJudge(plan.task)
     rater = load_rater(Path(name.partition(":")[2]))
     encoder = None
     if rater.encoder is not None:
@@ -278,7 +263,7 @@ def _notes(judges: Iterable[Any]) -> list[str]:
 def _dry_run(
     opened: "Sequence[Model | None]", plan: "RatingPlan", knowledge: Any, replies: Iterable["Row"], options: RateOptions
 ) -> dict[str, Any]:
-    """Counts all requests to models; the lexical baseline and learned raters (None) send none."""
+    """Counts all requests to models; learned raters (None) send none."""
     from fcconan.judging import ModelJudge
     from fcconan.models import DryRun
 
@@ -297,7 +282,7 @@ def _judges(
     knowledge: Any,
     rater_name: str | None,
 ) -> list[Any]:
-    """Returns the judges, each with a model or one of those that ask none."""
+    """Returns the judges, language models and learned raters."""
     from fcconan.judging import ModelJudge
 
     return [

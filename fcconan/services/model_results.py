@@ -114,7 +114,7 @@ def why_nothing(event: str, missing: Mapping[str, int], watched: Iterable[Any], 
         advice = "run the command again, and check the endpoint"
     elif advice is None or reason == "truncated":
         heard = heard or next((each[None] for each in messages if None in each), None)
-        advice = advice or f"expected {expected}; `fcconan judge show` prints whole answers"
+        advice = advice or f"expected {expected}"
     quoted = f", the first time for: {_short(heard)}" if heard else ""
     return f"{event}: {number} of {sum(missing.values())} are {reason}{quoted}; {advice}"
 

@@ -27,7 +27,7 @@ from fcconan.services.prompts import (
 from fcconan.services.rows import REPLIES, Source, check_systems, open_rows
 
 if TYPE_CHECKING:
-    from fcconan.judging import ContextBudget, Row
+    from fcconan.judging import Row
     from fcconan.models import Client, Model
 
 
@@ -42,10 +42,6 @@ class CompareOptions(JudgeOptions, ComparisonPrompt):
         "invalid", help="Verdict where one order has no readable answer.", rare=True
     )
     pairs: int | None = option(None, help="Number of comparisons to choose, spread over systems and items.", ge=1)
-    context_tokens: int | None = option(None, help="Context length of the model.", rare=True, ge=1)
-    overflow: Literal["shorten", "invalid"] = option(
-        "shorten", help="Treatment of replies that exceed the context length.", rare=True
-    )
 
 
 class CompareResult(RowsResult):
@@ -113,7 +109,6 @@ def compare(
         judge = comparison_judge(
             options,
             options.task,
-            context=_context(options, opened),
             temperature=0.0 if options.temperature is None else options.temperature,
             seed=options.sent_seed,
             max_tokens=options.max_tokens,
@@ -159,17 +154,6 @@ def compare(
         }
         notices = notices_of([opened])
         return CompareResult(data, notices=notices, problems=problems, failed=is_failed, path=out, memory=memory)
-
-
-def _context(options: CompareOptions, model: Any) -> "ContextBudget | None":
-    """Returns the limits of a model's context, counted by its own tokeniser where it is local."""
-    from fcconan.judging import ContextBudget
-
-    if options.context_tokens is None:
-        return None
-    counter = getattr(model, "count_tokens", None)
-    counted = {} if counter is None else {"count": counter, "counter": "tokenizer"}
-    return ContextBudget(options.context_tokens, overflow=options.overflow, **counted)
 
 
 def _write(results: "Iterable[Row]", out: Path | None) -> "tuple[dict[str, Any], int, list[Row]]":

@@ -15,7 +15,7 @@ from fcconan.services.results import Result
 from fcconan.services.rows import Source, check_systems, names_of, open_rows, rows_argument
 
 if TYPE_CHECKING:
-    from fcconan.judging import ContextBudget, RatingQuestion, Task
+    from fcconan.judging import RatingQuestion, Task
     from fcconan.models import Messages
 
 PROMPT = "Prompt"
@@ -149,7 +149,6 @@ def comparison_judge(
     options: ComparisonPrompt,
     task: str,
     *,
-    context: "ContextBudget | None" = None,
     temperature: float = 0.0,
     seed: int | None = 0,
     max_tokens: int | None = None,
@@ -159,7 +158,6 @@ def comparison_judge(
     Args:
         options: Form and prompt.
         task: A task with the unit comparison, for `choice`.
-        context: Limits of the model's context.
         temperature: Sampling temperature.
         seed: Seed that is sent; None for none.
         max_tokens: Longest output; None for the default of the form.
@@ -180,13 +178,12 @@ def comparison_judge(
         sampling = replace(sampling, max_tokens=max_tokens or EXPLAINED)
     if form == "choice":
         _refuse_judgelm(options)
-        return ChoiceJudge(load_task(task), own, context=context, sampling=sampling)
+        return ChoiceJudge(load_task(task), own, sampling=sampling)
     if form == "judgelm":
         return JudgeLM(
             own,
             explain=options.explain,
             reference=options.show_reference,
-            context=context,
             sampling=sampling,
             fast_tokens=FAST_TOKENS if max_tokens is None else max_tokens,
         )

@@ -1,7 +1,7 @@
 """One file of ratings from those of shards, in the order of a run without shards."""
 
 from collections.abc import Mapping, Sequence
-from itertools import groupby, islice
+from itertools import islice
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -56,12 +56,11 @@ def merge_shards(
     rows = [row for part in parts for row in part]
     series = {key: rank for rank, key in enumerate(dict.fromkeys((row["rater"], row["aspect"]) for row in rows))}
     raters = {key: rank for rank, key in enumerate(dict.fromkeys(row["rater"] for row in rows))}
-    by_reply = bool(rows) and _is_by_reply(max(parts, key=len))
 
     def order(row: Row) -> tuple[Any, ...]:
         if not is_judged:
             return row["system"], series[row["rater"], row["aspect"]], place[row["reply_id"]]
-        return (0 if by_reply else raters[row["rater"]]), place[row["reply_id"]]
+        return raters[row["rater"]], place[row["reply_id"]]
 
     written([sorted(rows, key=order)], columns, out)
 
@@ -96,9 +95,3 @@ def _check_series(paths: Sequence[Path], parts: Sequence[Sequence[Row]]) -> None
                 f"{path}: found other raters or aspects than in {first[0]} (such as {others[0]}), expected the same in "
                 "all files: give the shards of one run"
             )
-
-
-def _is_by_reply(rows: Sequence[Row]) -> bool:
-    """Returns whether all raters of a reply follow each other, as in the file of a panel."""
-    _, first = next(groupby(rows, key=lambda row: row["reply_id"]))
-    return {row["rater"] for row in first} == {row["rater"] for row in rows}

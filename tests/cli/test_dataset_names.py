@@ -7,13 +7,14 @@ from pathlib import Path
 import pytest
 
 from fcconan.services import cached_folder
+from tests.cli.judging import recorded
 from tests.conftest import RunCli
 
 COMMANDS = {
     "bench": "bench demo --system tfidf --resamples 100 --no-cache --json out.json",
     "generate": "generate demo --strategy reference --limit 3 --out out.csv",
     "generate --pool": "generate rows.csv --strategy retrieval --pool demo:train --out out.csv",
-    "judge rate": "judge rate demo --task cseval --model lexical --limit 2 --out out.csv",
+    "judge rate": "judge rate demo --task cseval --model replay:recorded.csv --limit 2 --out out.csv",
     "judge audit": "judge audit --ratings demo --replies demo --resamples 100 --json out.json",
     "judge prompt": "judge prompt --dataset demo",
     "annotate score": "annotate score demo --scorer tfidf --keep-top 1 --out out",
@@ -34,6 +35,7 @@ def test_a_command_takes_the_name_of_a_dataset(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "rows.csv").write_text("hate_speech\nThe Ombrey never return a book.\n", encoding="utf-8")
+    recorded()
     done = run_cli(*COMMANDS[name].split())
     line = f"note: building demo into {cached_folder('demo')}, for this and later commands"
     assert (done.returncode, done.stderr.splitlines()[:1], done.stderr.count("note: building")) == (0, [line], 1), done
@@ -45,7 +47,7 @@ def test_files_and_datasets_are_concatenated(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "mine.csv").write_text("HS,answer\nThe Ombrey never return a book.,They do.\n", encoding="utf-8")
-    words = ("--task", "cseval", "--model", "lexical", "--out", "out.csv", "--rename", "text=answer")
+    words = ("--task", "cseval", "--model", recorded(), "--out", "out.csv", "--rename", "text=answer")
     done = run_cli("judge", "rate", "mine.csv", demo, *words)
     assert done.returncode == 0, done
     with Path("out.csv").open(encoding="utf-8", newline="") as file:
@@ -61,7 +63,7 @@ def test_replies_have_their_columns_mapped_as_well(
     replies = "".join(f"{item},{text},{system},No.\n" for item, text, system in rows)
     (tmp_path / "replies.csv").write_text(f"thread,message,bot,answer\n{replies}", encoding="utf-8")
     columns = [f"--rename={each}" for each in ("item_id=thread", "hate_speech=message", "system=bot", "text=answer")]
-    rated = ("--task", "cseval", "--model", "lexical", "--out", "out.csv")
+    rated = ("--task", "cseval", "--model", recorded(), "--out", "out.csv")
     assert run_cli("judge", "rate", "replies.csv", *rated, *columns).returncode == 0
     done = run_cli(
         *("leaderboard", "out.csv", "--replies", "replies.csv", "--resamples", "100", "--json=o.json"),

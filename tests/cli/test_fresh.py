@@ -19,6 +19,7 @@ from fcconan.models.answers.store import AnswerStore
 from tests.cli.judging import Done, fcconan, texts_of
 from tests.cli.scored import write_rows
 from tests.models.server import KEY, Action, Body, Server, completion, use_key
+from tests.models.stored import records
 
 REPLIES = [
     {"hate_speech": f"The Ombrey took it {number}.", "text": f"They did not {number}.", "system": "one"}
@@ -115,14 +116,12 @@ def test_a_fresh_run_that_is_killed_goes_on_and_mixes_nothing(
     line = [sys.executable, "-m", "fcconan", *command(server, "--fresh", "--concurrency", 2)]
     killed = subprocess.Popen(line, stdout=subprocess.DEVNULL, env={**os.environ, "OPENAI_API_KEY": KEY})
     end = time.monotonic() + 60
-    while (
-        len(AnswerStore(Path("answers.sqlite"))) < 12 or len(list(AnswerStore(Path("answers.sqlite")).records())) < 16
-    ):
+    while len(AnswerStore(Path("answers.sqlite"))) < 12 or len(records(Path("answers.sqlite"))) < 16:
         assert time.monotonic() < end and killed.poll() is None
         time.sleep(0.02)
     killed.send_signal(signal.SIGKILL)
     killed.wait()
-    stored = len(list(AnswerStore(Path("answers.sqlite")).records())) - 12
+    stored = len(records(Path("answers.sqlite"))) - 12
     assert 4 <= stored < 12
     model.delay = 0.0
     planned = rate(server, *options, "--dry-run")
@@ -179,19 +178,6 @@ def test_it_is_given_up_also_where_a_request_fails_every_time(endpoint: tuple[Se
         assert rate(server, option, "--retries", 0).status == 1
         sent.append(len(server.requests) - before)
     assert sent == [12, 1, 1, 12]
-
-
-def test_files_of_two_machines_are_merged_by_a_command(endpoint: tuple[Server, Endpoint]) -> None:
-    server, _ = endpoint
-    assert rate(server, "--limit", 8).status == 0
-    assert rate(server, "--limit", 10, "--response-cache", "other.sqlite").status == 0
-    done = fcconan("judge", "show", "--response-cache", "answers.sqlite", "--merge", "other.sqlite", "--json", "s.json")
-    assert "New answers of other.sqlite: 2\n" in done.stdout
-    assert json.loads(Path("s.json").read_text())["models"]["stub"]["answers"] == 10
-    before = len(server.requests)
-    assert (rate(server).status, len(server.requests) - before) == (0, 2)
-    none = fcconan("judge", "show", "--response-cache", "answers.sqlite", "--merge", "none")
-    assert none.complaint == "none is not a file of answers: give the response cache of another run"
 
 
 LIMITED = """

@@ -21,6 +21,7 @@ from fcconan.models.requests import PASSING_REASONS
 from tests.cli.judging import Done, fcconan, judge
 from tests.generation.folders import write_lines
 from tests.models.server import Action, Behaviour, Body, Server, completion, error, use_key
+from tests.models.stored import records
 from tests.models.tiny_chat import tiny_chat
 
 Row = dict[str, Any]
@@ -163,7 +164,7 @@ def test_every_message_gets_a_row_and_a_second_run_asks_nothing(server: Server) 
     assert (counts["n"], counts["missing"], counts["tokens"]) == (3, {}, {"prompt": 21, "completion": 9})
     assert said["dataset"]["items"] == 3
     assert said["failed_requests"] == 0
-    at = [record["at"] for record in AnswerStore(Path("journal")).records()]
+    at = [record["at"] for record in records(Path("journal"))]
     assert said["answers"] == {"first": min(at), "last": max(at)}
     before = content()
     assert settings() == {name: value for name, value in said.items() if name not in ("out", "used")}
@@ -387,12 +388,12 @@ def test_killed_in_the_middle_it_goes_on_and_writes_the_same(demo: Path, tiny: P
         time.sleep(0.02)
     process.kill()
     assert process.wait() == -signal.SIGKILL
-    known = [record["key"] for record in AnswerStore(Path("killed")).records()]
+    known = [record["key"] for record in records(Path("killed"))]
     assert 2 <= len(known) < LIMIT
     assert not Path("replies.jsonl").exists()
     assert fcconan("generate", *options, *drawn, "--response-cache", "killed").status == 0
     went_on = Path("replies.jsonl").read_bytes()
-    keys = [record["key"] for record in AnswerStore(Path("killed")).records()]
+    keys = [record["key"] for record in records(Path("killed"))]
     assert keys[: len(known)] == known
     assert len(keys) == len(set(keys)) == LIMIT
     assert fcconan("generate", *options, *drawn, "--response-cache", "undisturbed").status == 0

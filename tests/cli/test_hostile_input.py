@@ -38,8 +38,8 @@ WRITING = (
     "list --json {}",
     "build demo --out out --json {}",
     "agree ratings.csv --resamples 0 --json {}",
-    "judge rate replies.csv --task cseval --model lexical --out {}",
-    "judge rate replies.csv --task cseval --model lexical --out o.csv --json {}",
+    "judge rate replies.csv --task cseval --model replay:recorded.csv --out {}",
+    "judge rate replies.csv --task cseval --model replay:recorded.csv --out o.csv --json {}",
     "metrics replies.csv --metric rouge-l --out {}",
 )
 
@@ -75,7 +75,7 @@ def test_a_folder_that_is_named_like_a_file_is_called_one(run_cli: RunCli) -> No
 @pytest.mark.parametrize("name", [".", "/"])
 def test_a_journal_is_a_file(run_cli: RunCli, name: str) -> None:
     assert (
-        _refused(run_cli, f"judge show --response-cache {name}")
+        _refused(run_cli, f"judge rubric x --definition d --model m --out o.yaml --response-cache {name}")
         == f"--response-cache is '{name}': give the name of a file"
     )
 

@@ -20,9 +20,9 @@ import numpy as np
 import pytest
 
 from fcconan.oldcli import app
-from fcconan.models.answers.store import AnswerStore
 from tests.cli.judging import slowly, texts_of
 from tests.models.server import Body, Server, use_key
+from tests.models.stored import records
 
 pytestmark = pytest.mark.long
 
@@ -91,7 +91,7 @@ def named(body: Body) -> str:
 
 def finished(journal: Path) -> set[str]:
     """The requests whose answers are in the journal."""
-    return {named(record["request"]["body"]) for record in AnswerStore(journal).records()}
+    return {named(record["request"]["body"]) for record in records(journal)}
 
 
 @pytest.fixture(scope="module")
@@ -169,9 +169,9 @@ def test_two_runs_on_one_journal_both_finish(demo: Path, undisturbed: bytes, tmp
         for run in runs:
             run.succeed()
     assert [out.read_bytes() for out in outs] == [undisturbed, undisturbed]
-    records = list(AnswerStore(journal).records())
-    assert len(records) == len({record["key"] for record in records}) == REQUESTS
-    for record in records:
+    kept = records(journal)
+    assert len(kept) == len({record["key"] for record in kept}) == REQUESTS
+    for record in kept:
         body = record["request"]["body"]
         assert record["response"]["model"] == "stub-stub"
         assert texts_of(body)["counter_narrative"]

@@ -14,7 +14,7 @@ import yaml
 from fcconan.building.builds import build
 from fcconan.data import ids
 from fcconan.judging.tasks import load_task
-from tests.cli.judging import aspect_of, fcconan, judge, texts_of
+from tests.cli.judging import aspect_of, fcconan, judge, recorded, texts_of
 from tests.cli.test_judge import OMBREY, REPLIES, TESSOK, Row, rate, rows, summary, values, write
 from tests.models.server import Action, Body, Server, completion, says, use_key
 
@@ -382,7 +382,7 @@ def test_settings_that_cannot_be_are_refused(
 @pytest.mark.parametrize(
     "command",
     [
-        "rate {} --model lexical --out out.csv",
+        "rate {} --model stub --out out.csv",
         "compare {} --model stub --out out.csv",
         "calibrate {} --aspect relevance --model stub --out out.yaml",
         "prompt --dataset {}",
@@ -400,7 +400,7 @@ def test_a_config_in_the_place_of_its_dataset_is_told_from_one(command: str) -> 
 def test_a_config_that_is_the_present_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     build("demo", tmp_path / "demo", progress=False)
     monkeypatch.chdir(tmp_path / "demo" / "replies")
-    said = fcconan("judge", "rate", ".", "--model", "lexical", "--out", tmp_path / "out.csv").complaint
+    said = fcconan("judge", "rate", ".", "--model", "stub", "--out", tmp_path / "out.csv").complaint
     assert said == f". is the config replies of a dataset, not its folder: give {tmp_path / 'demo'}"
     monkeypatch.chdir(tmp_path)
-    assert fcconan("judge", "rate", "demo", "--model", "lexical", "--out", "out.csv").status == 0
+    assert fcconan("judge", "rate", "demo", "--model", recorded(), "--out", "out.csv").status == 0

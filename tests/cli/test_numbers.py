@@ -43,7 +43,6 @@ NEEDED: dict[str, list[object]] = {
     "judge calibrate": ["data", "--task", "t", "--aspect", "a", "--model", "m", "--out", "out"],
     "judge audit": ["--ratings", "r"],
     "judge train": ["data", "--out", "out"],
-    "judge benchmark": ["data"],
     "judge rubric": ["name", "--definition", "d", "--model", "m", "--out", "out"],
 }
 
@@ -90,7 +89,6 @@ ASKING = "judge rate r.csv --task cseval --model m --out out.csv"
         (f"{ASKING} --samples 1000000000", "'--samples'"),
         (f"{ASKING} --limit {10**30}", "'--limit'"),
         (f"judge compare r.csv --model m --out out --pairs {10**30}", "'--pairs'"),
-        (f"judge show --response-cache j --last {10**30}", "'--last'"),
         ("judge rubric x --definition d --model m --out out --high 1000000000", "'--high'"),
         (f"annotate raters c --add-annotators {10**9}", "'--add-annotators'"),
         (f"annotate raters c --add-validators {10**9}", "'--add-validators'"),

@@ -1,7 +1,6 @@
 """Progress of long commands, on a terminal and elsewhere."""
 
 import sys
-import time
 
 import pytest
 
@@ -23,42 +22,14 @@ def test_a_line_is_printed_after_a_pause(monkeypatch: pytest.MonkeyPatch, capsys
     assert capsys.readouterr().err == "rating: 3\n"
 
 
-def test_the_latest_line_is_printed_after_each_pause_also_during_one_part_of_the_work(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr("fcconan.oldcli.progress.PAUSE", 0.1)
-    shown = progress.LineProgress()
-    shown("Reading")
-    shown("Encoding")
-    printed = ""
-    ends = time.monotonic() + 20
-    while printed.count("\n") < 2 and time.monotonic() < ends:
-        time.sleep(0.02)
-        printed += capsys.readouterr().err
-    assert printed.startswith("Encoding\nEncoding\n")
-    shown.close()
-    time.sleep(0.3)
-    capsys.readouterr()
-    time.sleep(0.3)
-    assert capsys.readouterr().err == ""
-
-
-def test_short_work_prints_no_line(capsys: pytest.CaptureFixture[str]) -> None:
-    shown = progress.LineProgress()
-    shown("Reading")
-    shown.close()
-    shown.close()
-    assert capsys.readouterr() == ("", "")
-
-
-def test_a_terminal_has_one_line_that_goes_away(
+def test_a_terminal_has_one_bar_that_goes_away(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
-    shown = progress.LineProgress()
-    shown("Reading")
-    shown("3 of 65 raters")
+    shown = progress.CountProgress("rating")
+    shown(0, 65)
+    shown(65, 65)
     shown.close()
     printed = capsys.readouterr().err
-    assert "3 of 65 raters [00:00]" in printed and "\n" not in printed
+    assert "rating:   0%" in printed and "\n" not in printed
     assert printed.split("\r")[-1].strip() == ""

@@ -53,7 +53,7 @@ OF_UPSTREAM = (
     r"^fcconan finetune data/conan --subset en ",
 )
 # Lines that take minutes; `make check` parses them, and `make check-all` runs them.
-LONG = (r"^fcconan reproduce\b", r"^fcconan judge benchmark\b")
+LONG = (r"^fcconan reproduce\b",)
 PAIRS = 60  # of the datasets of upstream that models are tuned on, of 5003 and 14979
 _UPSTREAM = "|".join(name for name in recipe_names() if name != "demo")
 _BUILDS_UPSTREAM = re.compile(rf"\bfcconan build (?:{_UPSTREAM}) ")

@@ -6,22 +6,14 @@ from typing import Any
 
 import jsonschema
 import pytest
-from hypothesis import given, strategies as st
 
 from fcconan.errors import InputError
 from fcconan.judging.comparison.judge import compare_pairs
 from fcconan.judging.comparison.pairs import ReplyPair, Row
-from fcconan.judging.comparison.protocols import (
-    ChoiceJudge,
-    ContextBudget,
-    JudgeLM,
-    ShownReplies,
-    estimate_tokens,
-    shorten_replies,
-)
+from fcconan.judging.comparison.protocols import ChoiceJudge, JudgeLM
 from fcconan.judging.prompts import PromptTemplate
 from fcconan.judging.tasks import Label, Task, load_task
-from fcconan.models.requests import ChatRequest, ChatResponse, Messages, Sampling
+from fcconan.models.requests import ChatRequest, ChatResponse, Sampling
 from fcconan.parsing import ParsedComparison
 from tests.judging.test_pairs import reply
 
@@ -30,18 +22,6 @@ def file(*names: str) -> PromptTemplate:
     """A prompt that shows these texts with a space between."""
     names = names or ("hate_speech", "reply_1", "reply_2")
     return PromptTemplate((("user", " ".join(f"{{{{{name}}}}}" for name in names)),))
-
-
-def words(messages: Messages) -> int:
-    return sum(len(message["content"].split()) for message in messages)
-
-
-def numbered(prefix: str, count: int) -> str:
-    return " ".join(f"{prefix}{number}" for number in range(1, count + 1))
-
-
-def both(first: str, second: str) -> Messages:
-    return [{"role": "user", "content": f"{first} {second}"}]
 
 
 # Four words of the HS, and the rows of two replies to it.
@@ -55,94 +35,6 @@ def asked(judge: JudgeLM | ChoiceJudge, a: Row = A, b: Row = B) -> tuple[ChatReq
     assert question.ab is not None
     assert question.ba is not None
     return question.ab, question.ba
-
-
-def test_texts_that_fit_are_left_alone() -> None:
-    context = ContextBudget(20, words)
-    assert shorten_replies(both, "a  b", "c\nd", context=context, answer_tokens=16) == ShownReplies(
-        "a  b", "c\nd", (0, 0)
-    )
-
-
-def test_both_texts_keep_the_same_share_of_their_words() -> None:
-    # 12 and 8 words and 4 for the answer: 24. With room for 20, 16 are left for both with two ellipses: 8 of 12 is two
-    # thirds, 6 of 8 (5.33, rounded up) too; one word more of the longer one would be 9 and 6, which are 17.
-    shown = shorten_replies(
-        both, numbered("a", 12), numbered("b", 8), context=ContextBudget(20, words), answer_tokens=4
-    )
-    assert shown == ShownReplies(f"{numbered('a', 8)} …", f"{numbered('b', 6)} …", (4, 2))
-
-
-def test_a_short_text_loses_nothing_as_long_as_less_than_a_word_of_it_is_due() -> None:
-    # 20 words and 2, and room for 21: nineteen twentieths of 2 are 1.9, which rounds up to both. With the ellipsis
-    # there is room for 18 of the longer one.
-    shown = shorten_replies(both, "b1 b2", numbered("a", 20), context=ContextBudget(21, words), answer_tokens=0)
-    assert shown == ShownReplies("b1 b2", f"{numbered('a', 18)} …", (0, 2))
-
-
-def test_the_words_that_are_left_are_as_they_were() -> None:
-    text = "One\n\ntwo,  three\tfour five six"
-    shown = shorten_replies(both, text, text, context=ContextBudget(10, words), answer_tokens=0)
-    assert shown == ShownReplies("One\n\ntwo,  three\tfour …", "One\n\ntwo,  three\tfour …", (2, 2))
-
-
-def test_less_than_the_least_share_is_too_long() -> None:
-    # 10 words each; a half and the ellipses are 12.
-    texts = numbered("a", 10), numbered("b", 10)
-    half = shorten_replies(both, *texts, context=ContextBudget(12, words), answer_tokens=0)
-    assert half == ShownReplies(f"{numbered('a', 5)} …", f"{numbered('b', 5)} …", (5, 5))
-    assert shorten_replies(both, *texts, context=ContextBudget(11, words), answer_tokens=0) is None
-    less = shorten_replies(both, *texts, context=ContextBudget(11, words, least_kept=0.2), answer_tokens=0)
-    assert less == ShownReplies(f"{numbered('a', 4)} …", f"{numbered('b', 4)} …", (6, 6))
-    assert shorten_replies(both, *texts, context=ContextBudget(5, words, least_kept=0.01), answer_tokens=2) is None
-    # Nothing but one word and an ellipsis of each.
-    one = shorten_replies(both, *texts, context=ContextBudget(4, words, least_kept=0.01), answer_tokens=0)
-    assert one == ShownReplies("a1 …", "b1 …", (9, 9))
-
-
-def test_text_without_spaces_cannot_be_shortened() -> None:
-    def letters(messages: Messages) -> int:
-        return sum(len(message["content"]) for message in messages)
-
-    assert shorten_replies(both, "ombrey" * 10, "b", context=ContextBudget(30, letters), answer_tokens=0) is None
-
-
-def test_invalid_never_shortens() -> None:
-    context = ContextBudget(19, words, overflow="invalid")
-    assert shorten_replies(both, numbered("a", 10), numbered("b", 10), context=context, answer_tokens=0) is None
-    assert shorten_replies(both, numbered("a", 10), numbered("b", 9), context=context, answer_tokens=0) is not None
-
-
-@given(st.lists(st.integers(0, 60), min_size=2, max_size=2), st.integers(1, 130), st.floats(0.01, 1))
-def test_what_is_shown_fits_in_either_order_and_the_cut_does_not_depend_on_it(
-    lengths: list[int], room: int, least: float
-) -> None:
-    def count(messages: Messages) -> int:
-        """A tokenizer to which the first word of all costs two."""
-        text = messages[0]["content"].split()
-        return len(text) + bool(text and text[0].startswith("a"))
-
-    texts = numbered("a", lengths[0]), numbered("b", lengths[1])
-    context = ContextBudget(room, count, least_kept=least)
-    shown = shorten_replies(both, *texts, context=context, answer_tokens=0)
-    other = shorten_replies(both, *reversed(texts), context=context, answer_tokens=0)
-    if shown is None:
-        assert other is None
-        return
-    assert other is not None
-    assert (other.b, other.a) == (shown.a, shown.b)
-    assert count(both(shown.a, shown.b)) <= room
-    assert count(both(shown.b, shown.a)) <= room
-    for text, kept, cut in zip(texts, (shown.a, shown.b), shown.words_cut, strict=True):
-        left = len(text.split()) - cut
-        assert kept.split()[:left] == text.split()[:left]
-        assert kept.split()[left:] == (["…"] if cut else [])
-        assert left >= least * len(text.split())
-
-
-def test_the_estimate_counts_bytes() -> None:
-    # 3 letters, then 4 bytes: 1 and 2 tokens, and 16 for each message.
-    assert estimate_tokens([{"role": "user", "content": "abc"}, {"role": "user", "content": "éé"}]) == 35
 
 
 def test_fast_mode_ends_with_the_first_line() -> None:
@@ -231,41 +123,12 @@ def test_a_prompt_file_with_other_variables_fails_before_the_first_call(
     assert str(error.value) == message
 
 
-def test_texts_too_long_for_the_context_are_shortened_and_counted() -> None:
-    # 32 for the answer, 4 words of HS, and 12 + 6 of the replies: 54. With room for 49: 8 and 4 words, and two ellipses
-    # besides (a third of each is cut); 9 and 5 would be 52.
-    judge = JudgeLM(file(), context=ContextBudget(50, words))
-    question = judge.question(A | {"text": numbered("a", 12)}, B | {"text": numbered("b", 6)})
-    assert question.words_cut == (4, 2)
-    assert question.ab is not None
-    assert question.ab.variables["reply_1"] == f"{numbered('a', 8)} …"
-    assert question.ab.messages[0]["content"] == f"They spoil our bread. {numbered('a', 8)} … {numbered('b', 4)} …"
-    assert question.ba is not None
-    assert question.ba.messages[0]["content"] == f"They spoil our bread. {numbered('b', 4)} … {numbered('a', 8)} …"
-
-
-def test_texts_far_too_long_are_not_asked_about() -> None:
-    judge = JudgeLM(file(), context=ContextBudget(40, words))
-    question = judge.question(A | {"text": numbered("a", 12)}, B | {"text": numbered("b", 6)})
-    assert (question.ab, question.ba, question.reason, question.words_cut) == (None, None, "too_long", (0, 0))
-
-
-def test_an_answer_of_unknown_length_leaves_no_room_to_plan_with() -> None:
-    with pytest.raises(InputError) as error:
-        JudgeLM(explain=True, context=ContextBudget(100), sampling=Sampling(max_tokens=None))
-    assert str(error.value) == ("max_tokens is not set: give a number, for which the context reserves room")
-
-
 def test_the_configuration_tells_judges_apart() -> None:
     judges = [
         JudgeLM(),
         JudgeLM(explain=True),
         JudgeLM(reference=True),
         JudgeLM(file()),
-        JudgeLM(context=ContextBudget(100)),
-        JudgeLM(context=ContextBudget(100, overflow="invalid")),
-        JudgeLM(context=ContextBudget(100, least_kept=0.6)),
-        JudgeLM(context=ContextBudget(100, words, "words")),
         ChoiceJudge(TASK),
         ChoiceJudge(TASK.model_copy(update={"rules": ["Keep calm."]})),
         ChoiceJudge(TASK.model_copy(update={"explain": True})),
@@ -273,12 +136,11 @@ def test_the_configuration_tells_judges_apart() -> None:
     texts = [json.dumps(judge.configuration, sort_keys=True) for judge in judges]
     assert len(set(texts)) == len(texts)
     assert JudgeLM().configuration == judges[0].configuration
-    assert judges[5].configuration | {"prompt": "?"} == {
+    assert judges[0].configuration | {"prompt": "?"} == {
         "protocol": "judgelm",
         "explain": False,
         "reference": False,
         "prompt": "?",
-        "context": {"tokens": 100, "counter": "careful_estimate", "overflow": "invalid", "least_kept": 0.5},
     }
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from fcconan.errors import InputError
 from fcconan.judging.learned.cross_fitting import fit
-from fcconan.judging.learned.features import SURFACE, compute_features
+from fcconan.judging.learned.features import compute_features
 from fcconan.judging.learned.files import ARRAYS, VALUES, load_rater, save_rater
 from fcconan.judging.learned.folds import fold_numbers
 from fcconan.judging.learned.judge import FeatureRatings, LearnedJudge, learned_ratings
@@ -330,4 +330,4 @@ def test_a_rater_on_another_scale_is_refused(copy: Path) -> None:
 def test_features_of_other_widths_are_refused(saved: Path) -> None:
     features = compute_features(["One."], ["Two."])
     with pytest.raises(InputError, match="expected those of the training"):
-        load_rater(saved).predict(features.only(SURFACE), [None])
+        load_rater(saved).predict(features, [None])

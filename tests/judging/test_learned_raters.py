@@ -13,7 +13,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 
 from fcconan.data import balanced_folds, leakage_groups
 from fcconan.errors import InputError
-from fcconan.judging.learned.cross_fitting import cross_fit, fit
+from fcconan.judging.learned.cross_fitting import fit
 from fcconan.judging.learned.features import (
     EMBEDDING,
     SURFACE,
@@ -131,7 +131,6 @@ def test_rounds_come_from_their_column_or_from_the_splits_that_hold_the_row() ->
     ]
     table = make_rated_texts(rows, ASPECTS, np.zeros((3, 2)), np.arange(3))
     assert table.rounds == ("2", "agreement_round1", "unknown")
-    assert table.take(np.array([False, True, True])).reply_ids == ("b", "c")
 
 
 def test_components_are_those_of_scikit_learn() -> None:
@@ -195,7 +194,7 @@ def test_predictions_of_a_group_ignore_its_ratings() -> None:
     own = folds == folds[0]
     flipped[own] = 6 - flipped[own]
     before, after = (
-        cross_fit(replace(table, ratings=each), features, folds=folds) for each in (table.ratings, flipped)
+        fit(replace(table, ratings=each), features, folds=folds).predicted for each in (table.ratings, flipped)
     )
     assert (before[own] == after[own]).all()
     assert (before[~own] != after[~own]).all()
@@ -204,27 +203,19 @@ def test_predictions_of_a_group_ignore_its_ratings() -> None:
 def test_signal_is_found_and_permuted_ratings_are_not() -> None:
     table, features = simulated(300, groups=100)
     folds = fold_numbers(table)
-    found = cross_fit(table, features, folds=folds)
+    found = fit(table, features, folds=folds).predicted
     shuffled = table.ratings[np.random.default_rng(1).permutation(300)]
-    chance = cross_fit(replace(table, ratings=shuffled), features, folds=folds)
+    chance = fit(replace(table, ratings=shuffled), features, folds=folds).predicted
     for aspect in range(2):
         assert spearmanr(found[:, aspect], table.ratings[:, aspect])[0] > 0.75
         assert abs(spearmanr(chance[:, aspect], shuffled[:, aspect])[0]) < 0.2
 
 
-def test_only_usable_rows_are_learned_from_and_too_few_give_no_prediction() -> None:
+def test_too_few_ratings_give_no_prediction() -> None:
     table, features = simulated()
-    folds = fold_numbers(table, folds=4)
-    usable = np.arange(120) < 60
-    changed = table.ratings.copy()
-    changed[~usable] = 1.0
-    before, after = (
-        cross_fit(replace(table, ratings=each), features, folds=folds, usable=usable)
-        for each in (table.ratings, changed)
-    )
-    assert (before == after).all()
-    few = cross_fit(table, features, folds=folds, usable=np.arange(120) < FEWEST - 1)
-    assert np.isnan(few).all()
+    few = np.where(np.arange(120)[:, None] < FEWEST - 1, table.ratings, np.nan)
+    predicted = fit(replace(table, ratings=few), features, folds=fold_numbers(table, folds=4)).predicted
+    assert np.isnan(predicted).all()
 
 
 def test_equal_data_and_seed_give_equal_models() -> None:

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from fcconan.oldcli.judge.ratings_table import print_ratings
 from fcconan.errors import InputError
 from fcconan.judging.people import human_means
 from fcconan.judging.rating import RatingSummary
+from fcconan.oldcli.judge.ratings_table import print_ratings
 
 
 def rating(
@@ -81,9 +81,7 @@ def row(value: float | None, reason: str | None = None, **further: Any) -> dict[
 
 def test_the_summary_counts_what_is_there_and_what_is_missing() -> None:
     summary = RatingSummary()
-    summary.add(
-        [row(2.0, cited=True, retained_mass=0.5), row(5.0, cited=False, retained_mass=0.75, suspicious="score: 5")]
-    )
+    summary.add([row(2.0, cited=True, retained_mass=0.5), row(5.0, cited=False, retained_mass=0.75)])
     summary.add([row(None, "timeout"), row(None, "no_field"), row(None, "timeout")])
     summary.add([row(3.0, cited=True) | {"aspect": "depth"}])
     found = summary.result(failed_requests=2)
@@ -99,7 +97,6 @@ def test_the_summary_counts_what_is_there_and_what_is_missing() -> None:
             "bounds": [(7 + 3 * 1) / 5, (7 + 3 * 5) / 5],
             "cited": 0.5,
             "retained_mass": 0.625,
-            "n_suspicious": 1,
         },
         {
             "rater": "m",
@@ -111,7 +108,6 @@ def test_the_summary_counts_what_is_there_and_what_is_missing() -> None:
             "bounds": [3.0, 3.0],
             "cited": 1.0,
             "retained_mass": None,
-            "n_suspicious": 0,
         },
     ]
 

@@ -236,7 +236,7 @@ def test_without_a_question_the_definition_is_asked() -> None:
         ),
         (
             "I cannot.",
-            "at line 1 column 0): see `fcconan judge show` and repeat the command",
+            "at line 1 column 0): repeat the command, or use another model",
         ),
         ("{oops}", "fake drafted no rubric (Invalid JSON"),
         ('{"question": "Is it?"}', "fake drafted no rubric (grades: Field required)"),

@@ -16,6 +16,7 @@ from fcconan.models.answers.file import store_path
 from fcconan.models.answers.store import AnswerStore, CommandRun
 from fcconan.models.requests import Finished, Request, request_key
 from tests.models import old
+from tests.models.stored import records
 
 RESPONSE = {"choices": [], "usage": {"total_tokens": 3}}
 AT = "2026-01-02T03:04:05.678+00:00"
@@ -51,7 +52,7 @@ def test_an_answer_is_found_again_by_another_process_with_all_that_belongs_to_it
     AnswerStore(path).put_all([answered(request(1, sample=2), RESPONSE, AT, 0.25)])
     again = AnswerStore(path)
     assert (said(again, request(1, sample=2)), said(again, request(1)), len(again)) == (RESPONSE, None, 1)
-    assert list(again.records()) == [
+    assert records(again.path) == [
         {
             "key": request_key(request(1, sample=2)),
             "sample": 2,
@@ -110,7 +111,7 @@ def test_many_are_stored_together_and_the_first_answer_of_an_epoch_counts(tmp_pa
     assert [(each.response, each.at) for each in again] == [({"n": 3}, AT), ({"n": -5}, None)]
     twice = answers.put_all([answered(request(-6), {"n": 1}), answered(request(-6), {"n": 2})])
     assert [each.response for each in twice] == [{"n": 1}, {"n": 1}]
-    assert [each["response"]["n"] for each in answers.records()] == [*range(1200), -5, 1]
+    assert [each["response"]["n"] for each in records(answers.path)] == [*range(1200), -5, 1]
     assert (len(answers), answers.put_all([])) == (1202, [])
 
 
@@ -145,7 +146,6 @@ def test_a_damaged_row_is_sent_again_with_a_note_and_its_new_answer_counts(
     rows_of(path, f"UPDATE answers SET {change}")
     answers = AnswerStore(path)
     assert [said(answers, request(1)), said(answers, request(1, sample=1))] == [None, None]
-    assert list(answers.records()) == []
     assert answers.put_all([answered(request(1), {"content": "4"})])[0].response == {"content": "4"}
     assert said(AnswerStore(path), request(1)) == {"content": "4"}
     assert capsys.readouterr().err == f"fcconan: answers in {path} are damaged, so their requests are sent again\n"
@@ -418,7 +418,7 @@ def test_of_two_processes_the_first_answer_counts_for_both(tmp_path: Path) -> No
     found.close()
     found.join_thread()
     assert both["one"] == both["two"]
-    assert [each["response"]["by"] for each in AnswerStore(path).records()] == both["one"]
+    assert [each["response"]["by"] for each in records(path)] == both["one"]
 
 
 KILLED = """
@@ -483,7 +483,7 @@ def test_a_fresh_run_asks_again_and_its_answers_are_the_newest(tmp_path: Path) -
     run.finish()
     plain = AnswerStore(path)
     assert [said(plain, request(number)) for number in (1, 2)] == [{"new": 1}, {"old": 2}]
-    assert [each["epoch"] for each in plain.records()] == [0, 0, fresh.epoch]
+    assert [each["epoch"] for each in records(plain.path)] == [0, 0, fresh.epoch]
     again = CommandRun("rate", fresh=True).answers(path)
     again.put(request(1), {"newer": 1})
     assert again.epoch > fresh.epoch
@@ -555,27 +555,7 @@ def test_a_new_answer_of_a_plain_run_belongs_to_the_newest_epoch(tmp_path: Path)
     run.finish()
     plain = AnswerStore(path)
     plain.put(request(2), {"later": 2})
-    assert [each["epoch"] for each in plain.records()] == [plain.epoch] * 2
-
-
-# Several files
-
-
-def test_stores_of_several_machines_are_merged(tmp_path: Path) -> None:
-    here, there = AnswerStore(tmp_path / "here"), AnswerStore(tmp_path / "there")
-    here.put_all([answered(request(number), {"here": number}, AT, 0.5) for number in (1, 2)])
-    there.put_all([answered(request(number), {"there": number}, AT, 0.5) for number in (2, 3, 4)])
-    fresh = CommandRun("rate", fresh=True).answers(tmp_path / "there")
-    fresh.put(request(1), {"fresh": 1})
-    rows_of(tmp_path / "there", "UPDATE answers SET at = NULL WHERE response LIKE '%3%'")
-    assert here.merge(tmp_path / "there") == 2  # 4, and the fresh 1: 2 stays as it is, and the damaged 3 is left out
-    assert [said(here, request(n)) for n in (1, 2, 3, 4)] == [{"fresh": 1}, {"here": 2}, None, {"there": 4}]
-    assert here.merge(tmp_path / "there") == 0
-    assert here.epoch == fresh.epoch
-    interrupted_there = CommandRun("rate").answers(tmp_path / "here")
-    assert said(interrupted_there, request(2)) == {"here": 2}
-    with pytest.raises(InputError, match="none is not a file of answers: give the response cache of another run"):
-        here.merge(tmp_path / "none")
+    assert [each["epoch"] for each in records(plain.path)] == [plain.epoch] * 2
 
 
 # Journals of earlier versions
@@ -635,7 +615,7 @@ def test_lines_with_values_of_other_types_are_damaged(
     odd = old.old_line(request(1, times.get("sample", 0)), {"n": 1}, times["at"], times["seconds"])
     (tmp_path / "journal.jsonl").write_bytes(odd + old_line(2))
     imported = AnswerStore(tmp_path / "journal.jsonl")
-    assert ([each["response"] for each in imported.records()], said(imported, request(2))) == ([{"n": 2}], {"n": 2})
+    assert ([each["response"] for each in records(imported.path)], said(imported, request(2))) == ([{"n": 2}], {"n": 2})
     assert capsys.readouterr().err.endswith("journal.sqlite: 1; damaged lines left out: 1\n")
 
 
@@ -669,25 +649,6 @@ def test_where_the_store_of_a_given_file_is(tmp_path: Path, name: str, content: 
     if content is not None:
         (tmp_path / name).write_bytes(content)
     assert store_path(tmp_path / name) == tmp_path / store
-
-
-def test_memory_stays_flat_however_many_answers_there_are(tmp_path: Path) -> None:
-    code = (
-        "import sys\nfrom pathlib import Path\nfrom fcconan.models.answers.store import AnswerStore\n"
-        "answers = AnswerStore(Path(sys.argv[1]))\nfound = sum(1 for _ in answers.records())\n"
-        # What `getrusage` says is at least the size of the process that started this one.
-        "peak = next(line for line in Path('/proc/self/status').read_text().splitlines() if line.startswith('VmHWM'))\n"
-        "print(found, len(answers), peak.split()[1])"
-    )
-    peaks = []
-    for number in (100, 20_000):
-        path = tmp_path / str(number)
-        AnswerStore(path).put_all([answered(request(each), {"filler": "x" * 500}) for each in range(number)])
-        told = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=True)
-        found, counted, peak = map(int, told.stdout.split())
-        assert found == counted == number
-        peaks.append(peak / 1024)
-    assert peaks[1] - peaks[0] < 8  # MB; the answers are 15 MB
 
 
 def test_the_note_of_a_file_with_control_characters_in_its_name_is_one_plain_line(

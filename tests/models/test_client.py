@@ -26,6 +26,7 @@ from fcconan.models.answers.store import AnswerStore
 from fcconan.models.client import OPENAI_URL, Client, EndpointError, EndpointResponse
 from fcconan.models.jobs import Job, KnownResult, Sender
 from tests.models.server import KEY, Action, Behaviour, Server, always, error, first, use_key
+from tests.models.stored import records
 
 ROOT = Path(__file__).parents[2]
 CHAT = "/chat/completions"
@@ -352,7 +353,7 @@ def test_after_kill_9_a_run_repeats_no_finished_request(tmp_path: Path) -> None:
         finally:
             killed.send_signal(signal.SIGKILL)
             killed.communicate()
-        finished = [each["request"]["body"]["input"][0] for each in AnswerStore(journal).records()]
+        finished = [each["request"]["body"]["input"][0] for each in records(journal)]
         assert 8 <= len(finished) < 40
         server.behaviour = always(Action())
         resumed = start(journal, server, 40)

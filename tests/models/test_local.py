@@ -16,6 +16,7 @@ from fcconan.models.answers.store import AnswerStore
 from fcconan.models.chat_template import Format
 from fcconan.models.local import LocalModel
 from fcconan.models.requests import ChatRequest, ChatResponse, Sampling
+from tests.models.stored import records
 from tests.models.tiny_chat import END, START, TEXTS, tiny_chat
 
 GREEDY = Sampling(max_tokens=30)
@@ -95,7 +96,7 @@ def test_greedy_answers_are_those_of_generate(
 ) -> None:
     journal = tmp_path / "journal.jsonl"
     replies = answers(tiny, [call(text) for text in TEXTS], journal, batch_size=batch_size)
-    bodies = [record["response"] for record in AnswerStore(journal).records()]
+    bodies = [record["response"] for record in records(journal)]
     for reply, body, (tokens, text, finish) in zip(replies, bodies, expected.values(), strict=True):
         assert body["choices"][0] == {
             "index": 0,
@@ -193,7 +194,7 @@ def test_log_probabilities_are_those_of_the_model(trained: Path, tmp_path: Path)
         for place, reply in enumerate(asked)
         if reply.logprobs and all(texts[each.token] == 1 for each in reply.logprobs)
     )
-    body = list(AnswerStore(tmp_path / "journal").records())[place]["response"]
+    body = records(tmp_path / "journal")[place]["response"]
     prompt = tokenizer(f"{START}user\n{TEXTS[place]}{END}\n{START}assistant\n")["input_ids"]
     entries = body["choices"][0]["logprobs"]["content"]
     vocabulary = {tokenizer.decode([token]): token for token in range(len(tokenizer))}
@@ -317,7 +318,7 @@ def test_a_model_without_a_chat_template_takes_a_format(tmp_path: Path) -> None:
         out = model.generate(**prompt, do_sample=False, max_new_tokens=6)
     plain = Format("plain", PLAIN)
     answers(folder, [ChatRequest(messages, Sampling(max_tokens=6))], tmp_path / "plain", template=plain)
-    body = next(AnswerStore(tmp_path / "plain").records())["response"]
+    body = records(tmp_path / "plain")[0]["response"]
     said = tokenizer.decode(out[0, prompt["input_ids"].shape[1] :], skip_special_tokens=True)
     assert body["choices"][0]["message"]["content"] == said
     empty = answers(folder, [call("")], tmp_path / "plain", template=plain)[0]

@@ -10,9 +10,9 @@ from warnings import catch_warnings
 import pytest
 
 from fcconan.errors import InputError
-from fcconan.models.answers.store import AnswerStore
 from fcconan.models.local import LocalModel
 from fcconan.models.requests import ChatRequest, ChatResponse, Sampling
+from tests.models.stored import records
 from tests.models.tiny_chat import END, START, TEMPLATE, TEXTS, tiny_chat
 
 CALLS = [ChatRequest([{"role": "user", "content": text}], Sampling(max_tokens=12)) for text in TEXTS[:3]]
@@ -48,7 +48,7 @@ def replies(model: LocalModel) -> list[ChatResponse]:
 
 
 def texts(journal: Path) -> list[str]:
-    return [each["response"]["choices"][0]["message"]["content"] for each in AnswerStore(journal).records()]
+    return [each["response"]["choices"][0]["message"]["content"] for each in records(journal)]
 
 
 def merged(base: Path, adapter: Path) -> list[str]:

@@ -13,6 +13,7 @@ from fcconan.models.answers.store import AnswerStore
 from fcconan.models.chat_template import Format, load_format
 from fcconan.models.local import LocalModel
 from fcconan.models.requests import ChatRequest, ChatResponse, Messages, Sampling
+from tests.models.stored import records
 from tests.models.tiny_chat import END, TEMPLATE, TEXTS, tiny_chat
 
 GREEDY = Sampling(max_tokens=12)
@@ -35,7 +36,7 @@ def answer(folder: Path, journal: Path, messages: Messages = MESSAGES, **setting
 
 
 def said(journal: Path) -> dict[str, Any]:
-    response: dict[str, Any] = next(AnswerStore(journal).records())["response"]
+    response: dict[str, Any] = records(journal)[0]["response"]
     return {key: each for key, each in response.items() if key != "model"}
 
 
@@ -126,8 +127,8 @@ def test_a_model_without_a_padding_token_answers_the_same(base: Path, tmp_path: 
         )
         assert (model._tokenizer.pad_token is None) == (folder == bare)
         list(model.replies(calls))
-        records = AnswerStore(tmp_path / f"{folder.name} journal").records()
-        found.append([each["response"]["choices"][0]["message"]["content"] for each in records])
+        stored = records(tmp_path / f"{folder.name} journal")
+        found.append([each["response"]["choices"][0]["message"]["content"] for each in stored])
     assert len(set(map(len, TEXTS))) > 1  # so there is padding
     assert found[0] == found[1]
 

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from fcconan.models.answers.store import AnswerStore
 from fcconan.models.local import LocalModel
 from fcconan.models.requests import Sampling
+from tests.models.stored import records
 from tests.models.test_local import WARM, answers, call
 from tests.models.tiny_chat import TEXTS, tiny_chat
 
@@ -46,7 +46,7 @@ def test_rows_are_drawn_from_as_many_tokens_as_each_asks_for(tiny: Path, tmp_pat
     one, many = (Sampling(temperature=5.0, max_tokens=20, top_k=number) for number in (1, 10_000))
     hot = Sampling(temperature=5.0, max_tokens=20)
     greedy, _, limitless = answers(tiny, [call(TEXTS[0], each) for each in (one, hot, many)], tmp_path / "journal")
-    bodies = [record["response"]["choices"] for record in AnswerStore(tmp_path / "journal").records()]
+    bodies = [record["response"]["choices"] for record in records(tmp_path / "journal")]
     assert greedy == answers(tiny, [call(TEXTS[0], Sampling(max_tokens=20))], tmp_path / "greedy")[0]
     assert bodies[2] == bodies[1] != bodies[0]
     assert limitless == answers(tiny, [call(TEXTS[0], hot)], tmp_path / "hot")[0]
@@ -57,7 +57,7 @@ def test_requests_are_those_of_journals_from_before_there_were_formats(tiny: Pat
     model = LocalModel(tiny, journal=journal, device="cpu")
     next(model.replies([call(TEXTS[0], replace(WARM, stop=("x",)), sample=2)]))
     sampling = {"temperature": 1.0, "max_tokens": 30, "top_p": None, "stop": ["x"], "seed": 0, "top_logprobs": 0}
-    request = next(AnswerStore(journal).records())["request"]
+    request = records(journal)[0]["request"]
     assert request == {
         "local": {
             "kind": "local",
@@ -73,4 +73,4 @@ def test_requests_are_those_of_journals_from_before_there_were_formats(tiny: Pat
         "sample": 2,
     }
     list(model.replies([call(TEXTS[0], replace(WARM, top_k=7))]))
-    assert list(AnswerStore(journal).records())[1]["request"]["body"]["top_k"] == 7
+    assert records(journal)[1]["request"]["body"]["top_k"] == 7

@@ -17,6 +17,7 @@ from fcconan.models.local import LocalModel
 from fcconan.models.requests import ChatRequest, Sampling
 from tests.cli.judging import fcconan
 from tests.models.serve import transformers_serve
+from tests.models.stored import records
 from tests.models.tiny_chat import TEXTS, model_that_says, tiny_chat
 
 pytestmark = pytest.mark.long
@@ -64,7 +65,7 @@ def test_greedy_answers_are_those_of_the_model_without_a_server(
     answers = client.send_all(PATH, [body(tiny, text, temperature=0) for text in TEXTS])
     calls = [ChatRequest([{"role": "user", "content": text}], Sampling(max_tokens=30)) for text in TEXTS]
     replies = list(LocalModel(tiny, journal=tmp_path / "local", device="cpu").replies(calls))
-    own = [record["response"] for record in AnswerStore(tmp_path / "local").records()]
+    own = [record["response"] for record in records(tmp_path / "local")]
     for answer, response in zip(answers, own, strict=True):
         served = answer.body or {}
         for part in ("message", "finish_reason"):

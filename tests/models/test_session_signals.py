@@ -17,12 +17,12 @@ from typing import Any
 
 import pytest
 
-from fcconan.models.answers.store import AnswerStore
 from fcconan.models.client import Client
 from fcconan.models.jobs import Sender
 from fcconan.models.session import Session
 from fcconan.models.transport import Transport
 from tests.models.server import Action, Server, embeddings, use_key
+from tests.models.stored import records
 
 REQUEST = {"model": "m", "input": ["text"]}
 
@@ -66,7 +66,7 @@ def test_a_signal_while_a_session_ends_costs_no_answer_and_leaves_nothing_open(
     assert session._loop is not None
     assert session._loop.is_closed()
     assert not session._thread.is_alive()
-    assert [record["request"]["body"] for record in AnswerStore(tmp_path / "journal").records()] == [REQUEST]
+    assert [record["request"]["body"] for record in records(tmp_path / "journal")] == [REQUEST]
 
 
 def is_interrupted(step: int, work: Callable[[], object]) -> bool:

@@ -184,7 +184,7 @@ def _other_places(folder: Path, texts: dict[str, str], about: Path) -> Iterator[
                 yield made("repository", plain, f"my-name/{name[:90]}")
                 yield made("tag", plain, tag=name[:100])
             reply = pq.read_table(about / "replies/test-00000-of-00001.parquet").to_pylist()[0]
-            for column in ("text", "hate_speech", "remark", "system", "suspicious"):
+            for column in ("text", "hate_speech", "remark", "system"):
                 path = partial(write, at / "about" / column, "replies", [reply | {column: f"{value}, of course"}])
                 yield made(f"about/{column}", path, labels_only=False, about=about)
             judged = row | {"reply_id": reply["reply_id"], "explanation": f"{value} is rude"}

@@ -100,7 +100,7 @@ def test_invalid_manifests_are_refused(copied: Path, changes: dict[str, Any]) ->
 SENTENCE = "A sentence of more than eight words is something that somebody wrote."
 
 
-@pytest.mark.parametrize("name", ["remark", "remark.a", "reason", "suspicious", "note"])
+@pytest.mark.parametrize("name", ["remark", "remark.a", "reason", "note"])
 @pytest.mark.parametrize(
     "column",
     [

@@ -151,7 +151,6 @@ def test_texts_of_a_redistributable_dataset_are_published(
         ([known | {"references": [small.CN[0], "No."]}], "replies: references"),
         ([known | {"prompt": "Answer the following message."}], "replies: prompt"),
         ([rating | {"explanation": "It says no."}], "ratings: explanation"),
-        ([rating | {"suspicious": "Score: 5"}], "ratings: suspicious"),
     ):
         path = write(tmp_path / "other.jsonl", rows)
         with pytest.raises(InputError, match=rf"texts that are not in .*free \({column}\)"):
@@ -163,7 +162,7 @@ BOARD = {"system": "a", "rater": "people", "aspect": "tone", "value": 3.5, "scal
 SENTENCE = "The Ombrey never return a book that the library lent to them."
 
 
-@pytest.mark.parametrize("column", ["reason", "suspicious", "note", "remark", "rater"])
+@pytest.mark.parametrize("column", ["reason", "note", "remark", "rater"])
 def test_a_sentence_is_restricted_text_in_every_column(tmp_path: Path, hub: Hub, column: str) -> None:
     rating = {"reply_id": "re-1", "rater": "ann", "rater_kind": "human", "aspect": "tone", "value": 1}
     path = write(tmp_path / "ratings.jsonl", [rating | {column: SENTENCE}])

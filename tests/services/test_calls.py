@@ -41,10 +41,12 @@ def test_missing_and_unknown_arguments_are_named_with_the_function() -> None:
 
 
 def test_messages_name_options_as_python_does() -> None:
-    options = fcconan.RateOptions(model=("m",), panel="median")
-    with pytest.raises(InputError, match=r"^panel median combines models, and there is one: give .* with model$"):
+    options = fcconan.RateOptions(model=("m", "n"), rater_name="us")
+    with pytest.raises(
+        InputError, match=r"^rater_name us is for one model: name one with model, and no learned rater$"
+    ):
         fcconan.rate([{"hate_speech": "x", "text": "y"}], options)
-    with pytest.raises(InputError, match=r"^--panel median combines models.* with --model$"):
+    with pytest.raises(InputError, match=r"^--rater-name us is for one model: name one with --model, .*"):
         services.rate([{"hate_speech": "x", "text": "y"}], options)  # as the command calls it
 
 

@@ -47,11 +47,11 @@ def test_a_wrong_field_of_a_request_is_refused(tmp_path: Path, given: str) -> No
         _connection(tmp_path, request_field=(given,)).open("m")
 
 
-def test_a_panel_shares_the_limits_of_requests(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_models_share_the_limits_of_requests(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "a-key-of-this-test")
-    names = ["one", "lexical", "two", "three"]
+    names = ["one", "replay:a.csv", "two", "three"]
     connection = _connection(tmp_path, concurrency=8, requests_per_minute=300.0)
-    opened: list[Any] = [connection.open(name, sharing=names) for name in names if name != "lexical"]
+    opened: list[Any] = [connection.open(name, sharing=names) for name in names if ":" not in name]
     assert [each.client.concurrency for each in opened] == [3, 3, 2]
     assert [each.client.gap for each in opened] == [0.6] * 3  # seconds; 0.2 for all
     alone: Any = connection.open("one")

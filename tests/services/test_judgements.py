@@ -75,8 +75,6 @@ def test_shards_are_together_the_ratings_of_one_run() -> None:
         rows = iter(part)
         by_reply |= {row["reply_id"]: rows for row in part}
     assert [next(by_reply[row["reply_id"]]) for row in whole] == whole  # each shard has the order of the whole
-    with pytest.raises(InputError, match=r"^--shard: the lexical baseline weighs words"):
-        rate(replies, shards[0].model_copy(update={"model": ("lexical",)}))
 
 
 def test_an_own_model_rates_a_frame_and_progress_is_reported() -> None:
@@ -121,7 +119,6 @@ def test_an_own_client_sends_the_requests_and_stores_the_answers(tmp_path: Path)
         ({"model": ("words", "other")}, "client is one model, and model names 2: name one"),
         ({"fresh": True}, "fresh is for the client of this package"),
         ({"max_cost": 1.0}, "max_cost is for the client of this package"),
-        ({"panel": "mean"}, "--panel mean combines models, and there is one"),
     ],
 )
 def test_options_that_an_own_client_cannot_heed_are_refused(more: dict[str, Any], message: str) -> None:
@@ -218,7 +215,5 @@ def test_a_model_that_is_named_twice_rates_once() -> None:
     model = Words()
     found = rate(REPLIES, options(model=("words", "words")), client=model)
     assert ([row["rater"] for row in found.rows()], model.asked) == (["words:rubric"], 3)
-    with pytest.raises(InputError, match=r"^--panel mean combines models, and there is one"):
-        rate(REPLIES, options(model=("words", "words"), panel="mean"), client=model)
     with pytest.raises(InputError, match=r"^RateOptions: model: Tuple should have at least 1 item"):
         options(model=())

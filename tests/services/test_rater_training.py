@@ -171,9 +171,9 @@ def test_other_wrong_uses_are_refused(demo: Path, folder: Path, tmp_path: Path) 
             features_from=demo,
         )
     with pytest.raises(InputError, match="--features-from is for a learned rater"):
-        rate(demo, RateOptions(model=("lexical",), task="cseval"), features_from=demo)
+        rate(demo, RateOptions(model=("m",), task="cseval"), features_from=demo)
     with pytest.raises(InputError, match="only for --model learned:FOLDER"):
-        rate(demo, RateOptions(model=("lexical",), task="cseval", encoder="minilm"))
+        rate(demo, RateOptions(model=("m",), task="cseval", encoder="minilm"))
     with pytest.raises(InputError, match="a learned rater computes its ratings and asks no model"):
         rate(demo, options(folder, samples=3))
     with pytest.raises(InputError, match="--model learned: names no folder: give learned:FOLDER"):

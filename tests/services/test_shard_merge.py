@@ -38,9 +38,8 @@ def test_shards_of_metrics(tmp_path: Path, suffix: str) -> None:
     assert merged.read_bytes() == whole.read_bytes()
 
 
-@pytest.mark.parametrize("by_reply", [False, True])
-def test_shards_of_judges(tmp_path: Path, by_reply: bool) -> None:
-    """Judges rate one after the other; a panel rates each reply together."""
+def test_shards_of_judges(tmp_path: Path) -> None:
+    """Judges rate one after the other."""
 
     def made(shard: str | None, file: Path) -> None:
         each = [
@@ -49,8 +48,7 @@ def test_shards_of_judges(tmp_path: Path, by_reply: bool) -> None:
             ).ratings()
             for name in ("second", "first")
         ]
-        rows: Any = [row for rows in zip(*each, strict=True) for row in rows] if by_reply else [*each[0], *each[1]]
-        written([rows], RATED.kinds, file)
+        written([[*each[0], *each[1]]], RATED.kinds, file)
 
     made(None, tmp_path / "whole.csv")
     files = [tmp_path / f"{place}.csv" for place in range(3)]

@@ -41,10 +41,24 @@ class First:
             yield ChatResponse('{"better": "a"}')
 
 
+class Falling:
+    """Gives the first reply the grade 5, the second 4 and so on."""
+
+    name = "falling"
+
+    def __init__(self) -> None:
+        self.configuration: dict[str, Any] = {}
+
+    def replies(self, calls: Any) -> Any:
+        for number, _ in enumerate(calls):
+            yield ChatResponse(f'{{"relevance": {5 - number}}}')
+
+
 @pytest.mark.parametrize("out", [None, "rows.csv"])
 def test_results_are_sources(out: str | None, tmp_path: Path) -> None:
     file = None if out is None else tmp_path / out
-    rated = fcconan.rate(REPLIES, RateOptions(model=("lexical",), task="cseval", aspect=("relevance",)), out=file)
+    relevance = RateOptions(model=("falling",), task="cseval", aspect=("relevance",))
+    rated = fcconan.rate(REPLIES, relevance, client=Falling(), out=file)
     options = LeaderboardOptions(resamples=0)
     found = fcconan.leaderboard(rated, options)
     assert found.to_dict() == fcconan.leaderboard(rated.ratings() if file is None else file, options).to_dict()

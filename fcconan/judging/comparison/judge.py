@@ -1,95 +1,25 @@
-"""Comparison of two replies by a model in both orders, with a search for verdicts in the replies.
+"""Comparison of two replies by a model in both orders.
 
 If both orders agree, they give the verdict. If they disagree, it is a tie (or invalid, by choice). If one of them is
 unreadable, it is invalid by default, because the other order alone would reintroduce position bias.
 """
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any, Literal, Protocol
 
 import numpy as np
 
 from fcconan.building import comparison_row
 from fcconan.data import COMPARED, normalise, short_hash
-from fcconan.judging.answer_checks import normalize_reply
 from fcconan.judging.comparison.pairs import ReplyPair, Row
 from fcconan.judging.comparison.protocols import ComparisonQuestion, QuestionReason
 from fcconan.judging.streams import match_answers
 from fcconan.models import ChatRequest, ChatResponse, FailureReason, Model
-from fcconan.parsing import ParsedComparison, Reason as ParseReason, Verdict, parse_comparison
+from fcconan.parsing import ParsedComparison, Reason as ParseReason, Verdict
 
 Side = Literal["a", "b"]
 SWAPPED: dict[Verdict, Verdict] = {"a": "b", "b": "a", "tie": "tie"}
-
-# Phrases in a reply that may influence a judge: `_NAMED` gives a verdict, `_OWN` promotes the reply itself.
-_NAMED = {
-    "marker": re.compile(r"\[\[\s*(?:(?P<a>a|1)|(?P<b>b|2)|(?P<tie>c|tie))\s*\]\]", re.IGNORECASE),
-    "json_verdict": re.compile(
-        r"""["'](?:better|verdict|winner|preferred)["']\s*:\s*["']?(?:(?P<a>a|1)|(?P<b>b|2)|(?P<tie>tie))\b""",
-        re.IGNORECASE,
-    ),
-}
-_OWN = {
-    "prompt_marker": re.compile(r"^\s*\[/?(?:the\s+(?:start|end)\s+of\b|system\b|question\b|inst\b)", re.I | re.M),
-    "instruction": re.compile(
-        r"\b(?:ignore|disregard|forget)\b[^.!?\n]{0,40}\b(?:instructions?|prompt|rules|above)\b"
-        r"|\b(?:choose|pick|prefer|rate|score|grade)\s+(?:this|my)\s+(?:reply|answer|response|text|one)\b",
-        re.IGNORECASE,
-    ),
-}
-
-
-def find_suspicious_phrase(text: str, verdict: Verdict, *, shown_as: Side) -> str | None:
-    """Finds a phrase in a reply that may have influenced the verdict.
-
-    A hit is a hint, not a proof: the reply may deserve to win. `marker`, `json_verdict` and `scores` give the judge's
-    verdict; `prompt_marker` and `instruction` occur in a reply that won.
-
-    Args:
-        text: Text of the reply.
-        verdict: Verdict of the judge, where a is the reply shown first.
-        shown_as: Position of this reply.
-
-    Returns:
-        Kind of the phrase; None without one.
-    """
-    wanted = (verdict, "own") if verdict == shown_as else (verdict,)
-    return next((kind for kind, what in _find_verdicts(text) if what in wanted), None)
-
-
-@lru_cache(maxsize=4096)  # a reply is compared with many others
-def _find_verdicts(text: str) -> tuple[tuple[str, str], ...]:
-    """Returns the kind of each suspicious phrase with its verdict, or `own` if it promotes the text itself."""
-    text = normalize_reply(text)
-    found = [
-        (kind, verdict)
-        for kind, pattern in _NAMED.items()
-        for match in pattern.finditer(text)
-        for verdict, named in match.groupdict().items()
-        if named is not None
-    ]
-    # Only the first line: text after it does not explain the scores, as it would in a judge's answer.
-    scores = parse_comparison(text.strip().partition("\n")[0]).value
-    if scores is not None:
-        found.append(("scores", scores))
-    return (*found, *((kind, "own") for kind, pattern in _OWN.items() if pattern.search(text)))
-
-
-def find_suspicious_reply(pair: ReplyPair, verdicts: Mapping[Side, Verdict | None]) -> str | None:
-    """Returns the first suspicious phrase, by order of the calls, and reply a before reply b."""
-    for shown_first, verdict in verdicts.items():
-        if verdict is None:
-            continue
-        shown_verdict = verdict if shown_first == "a" else SWAPPED[verdict]
-        for name, reply in (("a", pair.a), ("b", pair.b)):
-            found = find_suspicious_phrase(reply["text"], shown_verdict, shown_as="a" if name == shown_first else "b")
-            if found:
-                return f"{name}:{found}"
-    return None
-
 
 Orders = Literal["both", "ab", "seeded"]
 Disagreement = Literal["tie", "invalid"]
@@ -166,8 +96,6 @@ def compare_pairs(
       `system_b`. `reason_ab`, `reason_ba`: reasons of missing ones.
     - `flipped`: whether the two orders gave different verdicts; None without two verdicts.
     - `identical`: whether both replies are the same text, a tie without a request.
-    - `shortened`, `words_cut_a`, `words_cut_b`: whether replies were truncated, and by how many words.
-    - `suspicious`: reply and kind of a phrase that may have influenced the judge: `b:json_verdict`.
 
     Both orders of a pair are requested in succession, reply a first. Equal texts (except for white space) are a tie. A
     message or reply without text makes the verdict invalid. Neither needs a request.
@@ -256,10 +184,6 @@ def _row(
         "reason_ba": ba.reason,
         "flipped": ab.verdict != ba.verdict if ab.verdict and ba.verdict else None,
         "identical": asked.identical,
-        "shortened": any(asked.question.words_cut),
-        "words_cut_a": asked.question.words_cut[0],
-        "words_cut_b": asked.question.words_cut[1],
-        "suspicious": find_suspicious_reply(asked.pair, {side: each.verdict for side, each in read.items()}),
     }
     return {name: row[name] for name in COMPARISON_COLUMNS}
 

@@ -1,4 +1,4 @@
-"""Formats of comparisons: JudgeLM's two scores, or a choice; replies are truncated to the model's context.
+"""Formats of comparisons: JudgeLM's two scores, or a choice.
 
 JudgeLM (Zhu et al. 2023) grades both replies from 1 to 10 on the first line of its answer. The higher score wins, equal
 scores are a tie (Zubiaga et al. 2024, section 4.1). Its models were trained with one fixed prompt of their authors:
@@ -7,12 +7,9 @@ The prompts in this module are for other models.
 """
 
 import json
-import re
-from bisect import bisect_left
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from math import ceil
 from typing import Any, Literal
 
 from fcconan.data import short_hash
@@ -23,105 +20,7 @@ from fcconan.judging.tasks import Task
 from fcconan.models import ChatRequest, Messages, Sampling
 from fcconan.parsing import ParsedComparison, parse_comparison, parse_verdict
 
-Overflow = Literal["shorten", "invalid"]
-CountTokens = Callable[[Messages], int]
-ELLIPSIS = "…"
-_BYTES_A_TOKEN, _TOKENS_A_MESSAGE = 3, 16
-_CONTEXT = ("tokens", "counter", "overflow", "least_kept")  # settings that change the questions
-_WORD = re.compile(r"\S+")
-
-
-def estimate_tokens(messages: Messages) -> int:
-    """Estimates the number of tokens of messages: one for three bytes, and 16 for each message.
-
-    It serves for endpoints, whose tokenizers are unknown. English has about four bytes per token.
-    """
-    return sum(
-        ceil(len(each["content"].encode(errors="surrogatepass")) / _BYTES_A_TOKEN) + _TOKENS_A_MESSAGE
-        for each in messages
-    )
-
-
-@dataclass(frozen=True)
-class ContextBudget:
-    """Context length of a model, and the treatment of replies that exceed it.
-
-    Attributes:
-        tokens: Context length: tokens of prompt and answer.
-        count: Function that counts the tokens of messages: a local model's tokenizer, or an estimate.
-        counter: Name of `count` in the configuration.
-        overflow: `shorten` both replies, or make the comparison `invalid`.
-        least_kept: Smallest share of words of a truncated reply; if this is still too long, the comparison is invalid.
-    """
-
-    tokens: int
-    count: CountTokens = estimate_tokens
-    counter: str = "careful_estimate"
-    overflow: Overflow = "shorten"
-    least_kept: float = 0.5
-
-
-@dataclass(frozen=True)
-class ShownReplies:
-    """Two replies as shown to the model.
-
-    Attributes:
-        a: First reply.
-        b: Second reply.
-        words_cut: Number of words removed from each.
-    """
-
-    a: str
-    b: str
-    words_cut: tuple[int, int] = (0, 0)
-
-
-def shorten_replies(
-    render: Callable[[str, str], Messages], a: str, b: str, *, context: ContextBudget, answer_tokens: int
-) -> ShownReplies | None:
-    """Truncates two replies as little as necessary, so that prompt and answer fit into the context in both orders.
-
-    The same share of words, rounded up, remains of both replies, so that neither has an advantage. An ellipsis replaces
-    the end of each. Both orders show the same words.
-
-    Args:
-        render: Function that returns the prompt with a first and a second reply.
-        a: One reply.
-        b: Other reply.
-        context: Context length and treatment of longer replies.
-        answer_tokens: Tokens reserved for the answer.
-
-    Returns:
-        The replies; None if they do not fit, or have to be truncated more than the context allows.
-    """
-
-    def fits(shown: ShownReplies) -> bool:
-        both = (render(shown.a, shown.b), render(shown.b, shown.a))
-        return all(context.count(messages) + answer_tokens <= context.tokens for messages in both)
-
-    whole = ShownReplies(a, b)
-    if fits(whole):
-        return whole
-    if context.overflow == "invalid":
-        return None
-    words = [list(_WORD.finditer(text)) for text in (a, b)]
-    longest = max(map(len, words))
-
-    def shortened(cut: int) -> ShownReplies:
-        """Removes words of the longer reply, and a proportional number of the other one."""
-        kept = [ceil(len(each) * (longest - cut) / longest) for each in words]
-        texts = [
-            text if number == len(each) else f"{text[: each[number - 1].end()]} {ELLIPSIS}"
-            for text, each, number in zip((a, b), words, kept, strict=True)
-        ]
-        return ShownReplies(texts[0], texts[1], (len(words[0]) - kept[0], len(words[1]) - kept[1]))
-
-    cuts = range(1, longest - max(1, ceil(context.least_kept * longest)) + 1)
-    place = bisect_left(cuts, True, key=lambda cut: fits(shortened(cut)))
-    return shortened(cuts[place]) if place < len(cuts) else None
-
-
-QuestionReason = Literal["too_long", "no_reference"]
+QuestionReason = Literal["no_reference"]
 VARIABLES = ("hate_speech", "reply_1", "reply_2")
 FAST_TOKENS = 32
 
@@ -134,13 +33,11 @@ class ComparisonQuestion:
         ab: Call that shows reply a first.
         ba: Call that shows reply b first.
         reason: Reason why there are no calls, or None.
-        words_cut: Number of words removed from reply a and reply b.
     """
 
     ab: ChatRequest | None
     ba: ChatRequest | None
     reason: QuestionReason | None = None
-    words_cut: tuple[int, int] = (0, 0)
 
 
 Render = Callable[[Mapping[str, str]], Messages]
@@ -156,23 +53,18 @@ class _PromptedComparison:
         render: Render,
         *,
         sampling: Sampling,
-        context: ContextBudget | None,
         reference: bool,
         settings: Mapping[str, Any],
         schema: Mapping[str, Any] | None = None,
     ) -> None:
-        self._room = sampling.max_tokens or 0
-        if context is not None and not self._room:
-            raise InputError("max_tokens is not set: give a number, for which the context reserves room")
         self.name, self._render, self._sampling, self._schema = name, render, sampling, schema
-        self._context, self._reference = context, reference
+        self._reference = reference
         sample = _sample(render, (*VARIABLES, "reference") if reference else VARIABLES)
         self.configuration: dict[str, Any] = {
             "protocol": name,
             **settings,
             "reference": reference,
             "prompt": short_hash(json.dumps(sample, sort_keys=True)),
-            "context": None if context is None else {name: getattr(context, name) for name in _CONTEXT},
         }
 
     def question(self, a: Row, b: Row) -> ComparisonQuestion:
@@ -184,22 +76,11 @@ class _PromptedComparison:
                 return ComparisonQuestion(None, None, "no_reference")
             fixed["reference"] = reference
 
-        def variables(first: str, second: str) -> dict[str, str]:
-            return {**fixed, "reply_1": first, "reply_2": second}
+        def call(first: str, second: str) -> ChatRequest:
+            variables = {**fixed, "reply_1": first, "reply_2": second}
+            return ChatRequest(self._render(variables), self._sampling, self._schema, variables=variables)
 
-        def render(first: str, second: str) -> Messages:
-            return self._render(variables(first, second))
-
-        shown: ShownReplies | None = ShownReplies(a["text"], b["text"])
-        if self._context is not None:
-            shown = shorten_replies(render, a["text"], b["text"], context=self._context, answer_tokens=self._room)
-        if shown is None:
-            return ComparisonQuestion(None, None, "too_long")
-        ab, ba = (
-            ChatRequest(render(*texts), self._sampling, self._schema, variables=variables(*texts))
-            for texts in ((shown.a, shown.b), (shown.b, shown.a))
-        )
-        return ComparisonQuestion(ab, ba, None, shown.words_cut)
+        return ComparisonQuestion(call(a["text"], b["text"]), call(b["text"], a["text"]))
 
 
 def _sample(render: Render, names: tuple[str, ...]) -> Messages:
@@ -230,12 +111,11 @@ class JudgeLM(_PromptedComparison):
             ends with its first line.
         reference: Whether the prompt shows the first reference of the item as an example of a good reply (JudgeLM's
             reference mode). If so, comparisons of items without references are invalid.
-        context: Context length; None for replies of any length.
         sampling: Sampling settings; fast mode stops at a line break and sets `max_tokens`.
         fast_tokens: Longest answer in fast mode; models that think before they answer need more.
 
     Raises:
-        InputError: A context is given without the length of answers, or the prompt has other variables.
+        InputError: The prompt has other variables.
     """
 
     def __init__(
@@ -244,7 +124,6 @@ class JudgeLM(_PromptedComparison):
         *,
         explain: bool = False,
         reference: bool = False,
-        context: ContextBudget | None = None,
         sampling: Sampling | None = None,
         fast_tokens: int = FAST_TOKENS,
     ) -> None:
@@ -255,7 +134,6 @@ class JudgeLM(_PromptedComparison):
             "judgelm",
             partial(_two_scores, explain) if prompt is None else prompt.render,
             sampling=sampling,
-            context=context,
             reference=reference,
             settings={"explain": explain},
         )
@@ -272,12 +150,10 @@ class ChoiceJudge(_PromptedComparison):
         task: Task with the unit `comparison` and the labels a, b and tie, in any case; its question, rules and labels
             are the prompt.
         prompt: Prompt template instead of that of the task.
-        context: Context length; None for replies of any length.
         sampling: Sampling settings.
 
     Raises:
-        InputError: The task has another unit or other labels, a context is given without the length of answers, or the
-            prompt has other variables.
+        InputError: The task has another unit or other labels, or the prompt has other variables.
     """
 
     def __init__(
@@ -285,7 +161,6 @@ class ChoiceJudge(_PromptedComparison):
         task: Task,
         prompt: PromptTemplate | None = None,
         *,
-        context: ContextBudget | None = None,
         sampling: Sampling | None = None,
     ) -> None:
         labels = {label.name.casefold(): label.meaning for label in task.labels}
@@ -305,7 +180,6 @@ class ChoiceJudge(_PromptedComparison):
             partial(_choice, task, labels) if prompt is None else prompt.render,
             sampling=sampling or Sampling(),
             schema=schema,
-            context=context,
             reference="references" in task.context,
             settings={"task": task.name, "schema": short_hash(json.dumps(schema, sort_keys=True))},
         )

@@ -19,8 +19,6 @@ class ComparisonSummary:
         flipped: Comparisons whose two orders gave different verdicts.
         reversed: Flipped comparisons with the verdict a in one order and b in the other.
         identical: Ties of equal texts, without a request.
-        shortened: Comparisons with a truncated reply.
-        suspicious: Comparisons with a phrase that may have influenced the judge.
         first_chosen: Single orders in which the reply shown first won, over comparisons with readable verdicts in both
             orders. In these, the quality of the replies cancels out.
         second_chosen: Single orders in which the reply shown second won, over the same comparisons.
@@ -33,8 +31,6 @@ class ComparisonSummary:
     flipped: int = 0
     reversed: int = 0
     identical: int = 0
-    shortened: int = 0
-    suspicious: int = 0
     first_chosen: int = 0
     second_chosen: int = 0
 
@@ -45,8 +41,6 @@ class ComparisonSummary:
         if result["reason"] is not None:
             self.invalid[result["reason"]] += 1
         self.identical += result["identical"]
-        self.shortened += result["shortened"]
-        self.suspicious += result["suspicious"] is not None
         self.both_orders += result["flipped"] is not None
         self.flipped += bool(result["flipped"])
         self.reversed += {result["verdict_ab"], result["verdict_ba"]} == {"a", "b"}

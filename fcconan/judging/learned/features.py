@@ -2,7 +2,6 @@
 
     features = features_of(table.messages, table.texts, SentenceEncoder(MINILM))         # embeddings and surface
     features = features_of(table.messages, table.texts, None, extra=grades)              # surface and grades of judges
-    features.take(rows)
 
 The embeddings are those of message and reply, their product and their absolute difference, as in InferSent (Conneau et
 al. 2017, section 3.1).
@@ -12,10 +11,8 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from fcconan.errors import InputError
 from fcconan.judging.learned.rated_texts import Floats
@@ -67,18 +64,6 @@ class Features:
     def widths(self) -> dict[str, int]:
         """Width of each block."""
         return {name: values.shape[1] for name, values in self.blocks.items()}
-
-    def take(self, rows: npt.NDArray[Any]) -> "Features":
-        """Returns the features of a subset of the replies.
-
-        Args:
-            rows: Positions of the replies, or a truth value for each reply.
-        """
-        return Features({name: values[rows] for name, values in self.blocks.items()})
-
-    def only(self, *names: str) -> "Features":
-        """Returns a subset of the blocks."""
-        return Features({name: self.blocks[name] for name in names})
 
 
 def compute_features(

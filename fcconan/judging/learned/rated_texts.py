@@ -2,11 +2,10 @@
 
 table = RatedTexts(reply_ids=..., messages=..., texts=..., aspects=..., ratings=..., systems=..., rounds=...,
                    groups=leakage_groups(messages))
-table.take(rows)        # some of the rows, in this order
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -79,16 +78,6 @@ class RatedTexts:
 
     def __len__(self) -> int:
         return len(self.reply_ids)
-
-    def take(self, rows: npt.NDArray[Any]) -> "RatedTexts":
-        """Returns a subset of the rows.
-
-        Args:
-            rows: Positions of the rows, or a truth value for each row.
-        """
-        positions = np.arange(len(self))[rows].tolist()
-        columns = {name: tuple(getattr(self, name)[at] for at in positions) for name in _BY_REPLY[:-2]}
-        return replace(self, **columns, ratings=self.ratings[positions], groups=self.groups[positions])
 
 
 _BY_REPLY = ("reply_ids", "messages", "texts", "systems", "rounds", "ratings", "groups")

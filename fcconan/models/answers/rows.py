@@ -11,7 +11,6 @@ Row = tuple[Any, ...]
 
 _COLUMNS = "epoch, request, response, at, seconds, usage, checksum"
 FIND = f"SELECT {_COLUMNS} FROM answers WHERE key = ? AND sample = ? AND epoch >= ? ORDER BY epoch DESC LIMIT 1"
-NEXT = f"SELECT rowid, key, sample, {_COLUMNS} FROM answers WHERE rowid > ? ORDER BY rowid LIMIT ?"
 REMOVE = "DELETE FROM answers WHERE key = ? AND sample = ? AND epoch = ?"
 INSERT = f"INSERT OR IGNORE INTO answers (key, sample, {_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
 
@@ -47,11 +46,6 @@ def row_of(finished: Finished, epoch: int) -> Row:
     )
     key, sample = bytes.fromhex(finished.request.key), finished.request.sample
     return (key, sample, *content, _checksum(key, sample, content))
-
-
-def texts_of(row: Row) -> Row:
-    """Decodes the text columns of a row; the key (first) and the checksum (last) stay bytes."""
-    return (row[0], *(each.decode() if isinstance(each, bytes) else each for each in row[1:-1]), row[-1])
 
 
 def stored_in(key: bytes, sample: int, row: Sequence[Any]) -> StoredAnswer | None:

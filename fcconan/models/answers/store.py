@@ -19,11 +19,10 @@ from typing import Any
 from fcconan.errors import InputError
 from fcconan.models.answers.file import check_answers_file, connect, old_journals, store_path, transaction, usable
 from fcconan.models.answers.journal import lines_of
-from fcconan.models.answers.rows import FIND, INSERT, NEXT, REMOVE, Row, StoredAnswer, row_of, stored_in, texts_of
-from fcconan.models.requests import Finished, Request, from_json
+from fcconan.models.answers.rows import FIND, INSERT, REMOVE, Row, StoredAnswer, row_of, stored_in
+from fcconan.models.requests import Finished, Request
 
 _PROBE = 1 << 16  # bytes written as a test before the first request
-_READ_AT_ONCE = 50  # rows, each up to a megabyte
 _WRITTEN_AT_ONCE = 1000  # rows per transaction
 _NONE = 1 << 62  # larger than every epoch
 
@@ -198,48 +197,6 @@ class AnswerStore:
         with self._writing, usable(self.path):
             _end_epoch(self._writer(), run.name)
 
-    def merge(self, other: Path) -> int:
-        """Imports the answers of another store, or of a journal of an earlier version; returns the number of new ones.
-
-        If both have an answer to a request in the same epoch, the answer of this store stays.
-
-        Raises:
-            InputError: The store is missing or cannot be written.
-        """
-        if not other.is_file():
-            raise InputError(f"{other} is not a file of answers: give the response cache of another run")
-        source = AnswerStore(other)
-        epochs = source._read("SELECT epoch, run, finished FROM epochs")
-        with self._writing, usable(self.path):
-            # Interrupted runs of the other store are not continued.
-            ended = [(epoch, run.decode(), (finished or b"").decode()) for epoch, run, finished in epochs]
-            self._writer().executemany("INSERT OR IGNORE INTO epochs VALUES (?, ?, ?)", ended)
-        whole = (row for row in source._rows() if stored_in(row[0], row[1], row[2:]) is not None)
-        new = self._take(map(texts_of, whole))
-        source.close()
-        return new
-
-    def records(self) -> Iterator[dict[str, Any]]:
-        """Yields all undamaged answers with their requests, in order of insertion.
-
-        Raises:
-            InputError: The file cannot be read.
-        """
-        for key, sample, *row in self._rows():
-            stored = stored_in(key, sample, row)
-            if stored is not None:
-                epoch, request, _, _, seconds, usage, _ = row
-                yield {
-                    "key": key.hex(),
-                    "sample": sample,
-                    "epoch": epoch,
-                    "at": stored.at,
-                    "seconds": seconds,
-                    "usage": from_json(usage or b"null"),
-                    "request": from_json(request),
-                    "response": stored.response,
-                }
-
     def close(self) -> None:
         """Closes the file; the next access opens it again."""
         with self._reading, self._writing:
@@ -346,12 +303,6 @@ class AnswerStore:
 
     def _inode_now(self) -> int:
         return self.path.stat().st_ino if self.path.exists() else 0
-
-    def _rows(self) -> Iterator[Row]:
-        last = -1
-        while rows := self._read(NEXT, last, _READ_AT_ONCE):
-            last = rows[-1][0]
-            yield from (row[1:] for row in rows)
 
 
 def _request(given: Mapping[str, Any] | Request) -> Request:

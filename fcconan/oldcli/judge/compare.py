@@ -17,7 +17,7 @@ def _show(result: "services.CompareResult", verbose: bool) -> None:
         **{f"invalid: {name}": number for name, number in counts["invalid"].items()},
         "flip rate": counts["flip_rate"],
         "share of preferences for the reply shown first": counts["first_preference"],
-        **{name: counts[name.partition(" ")[0]] for name in ("identical replies", "shortened", "suspicious")},
+        "identical replies": counts["identical"],
     }
     print_counts(f"Comparisons in {counts['out']}", ("", "value"), values)
     print_failed(counts["failed_requests"])

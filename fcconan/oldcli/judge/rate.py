@@ -19,7 +19,7 @@ def _show(result: "services.RateResult", verbose: bool) -> None:
 COMMAND = Command(
     name="rate",
     help="Rate each reply on each aspect of a task; a failed rating is missing, with a reason.",
-    example="fcconan judge rate demo-dataset --task cseval --model lexical --out ratings.parquet",
+    example="fcconan judge rate demo-dataset --task cseval --model replay:answers.csv --out ratings.parquet",
     show=_show,
     detailed=True,
     protected=True,

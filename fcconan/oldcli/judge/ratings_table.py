@@ -20,5 +20,5 @@ def print_ratings(result: dict[str, Any], out: Path) -> None:
     columns["missing"] = lambda row: format_counts(row["missing"])
     if any(row["cited"] is not None for row in rows):
         columns["explanations that cite"] = "cited"
-    print_table(make_table(f"Ratings in {out}", rows, {**columns, "suspicious": "n_suspicious"}))
+    print_table(make_table(f"Ratings in {out}", rows, columns))
     print_failed(result.get("failed_requests", 0))

@@ -33,7 +33,7 @@ def holds(*schemas: str) -> Callable[[Path, Any], bool]:
 
 
 def _is_own_rater(row: dict[str, Any], options: Any) -> bool:
-    """Returns whether the rater of a row is one of the models, has the name that is given, or is the panel of them."""
+    """Returns whether the rater of a row is one of the models, or has the name that is given."""
     from fcconan.oldcli.targets import name_of_model
     from fcconan.services import COMPARISON_FORMATS
 
@@ -44,12 +44,9 @@ def _is_own_rater(row: dict[str, Any], options: Any) -> bool:
     if isinstance(options.model, str):  # comparisons: the model's name alone, or with settings
         name = name_of_model(options.model)
         return rater == name or (before == name and settings.startswith(tuple(COMPARISON_FORMATS)))
-    if rater == "lexical-baseline":
-        return "lexical" in options.model
     if before == "learned":
         return any(name.startswith("learned:") for name in options.model)
-    is_of_panel = options.panel is not None and before == "panel"  # whose members have rows too
-    return is_of_panel or before in map(name_of_model, options.model)
+    return before in map(name_of_model, options.model)
 
 
 def _is_in_shard(row: dict[str, Any], options: Any) -> bool:

@@ -8,7 +8,6 @@ from fcconan.data import read_text
 from fcconan.errors import InputError
 from fcconan.reporting.benchmark_reports import DETAILS, RESULT, as_json, make_csv_tables
 from fcconan.reporting.dataset_pages import dataset_page
-from fcconan.reporting.judge_benchmark import judge_page
 from fcconan.reporting.page import Page, day_of
 from fcconan.reporting.plots import figures
 from fcconan.reporting.reproduced_values import reproduction_page
@@ -104,10 +103,9 @@ _SCORES: dict[str, Callable[[Any], Page]] = {
     "agree": agreement_page,
     "leaderboard": leaderboard_page,
     "metrics": metrics_page,
-    "judge-benchmark": judge_page,
     "reproduce": lambda rows: reproduction_page({"rows": rows}),
 }
-_VERBS = {"dataset": "build", "judge-benchmark": "judge benchmark"}
+_VERBS = {"dataset": "build"}
 _PAGES: dict[str, Callable[[Input, bool], Page]] = {
     "bench": _bench,
     **dict.fromkeys(_SCORES, _scores),
