@@ -84,8 +84,6 @@ from .services import (
     ReportResult as ReportResult,
     ReproduceOptions as ReproduceOptions,
     ReproduceResult as ReproduceResult,
-    RetrieverTrainingOptions as RetrieverTrainingOptions,
-    RetrieverTrainingResult as RetrieverTrainingResult,
     RosterOptions as RosterOptions,
     RosterResult as RosterResult,
     RubricOptions as RubricOptions,
@@ -139,7 +137,6 @@ from .services import (
     simulate as simulate,
     tier as tier,
     train_rater as train_rater,
-    train_retriever as train_retriever,
     update_raters as update_raters,
     validate as validate,
 )

@@ -71,7 +71,6 @@ BUILT = {
     "judging/benchmark/evaluation.py": ["people_rows", "curve_rows", "held_out_rows"],
     "judging/rating.py": ["result"],
     "retrieval/chat.py": ["diagnostics"],
-    "retrieval/training.py": ["_choose_epochs"],
     "retrieval/sample_size.py": ["plan_judgements"],
     "services/datasets.py": ["hydrate"],
     "services/judge_benchmark.py": ["_counts"],

@@ -18,7 +18,6 @@ from .chat import (
 from .collections import (
     Collection as Collection,
     load_collection as load_collection,
-    load_training as load_training,
 )
 from .dense import (
     DOCUMENT as DOCUMENT,
@@ -86,14 +85,6 @@ from .systems import (
     Retriever as Retriever,
     TrainingPair as TrainingPair,
     rank_all as rank_all,
-)
-from .training import (
-    TrainingSettings as TrainingSettings,
-    last_whole_checkpoint as last_whole_checkpoint,
-    train_retriever as train_retriever,
-)
-from .training_data import (
-    group_pairs as group_pairs,
 )
 from .trec import (
     qrels_text as qrels_text,

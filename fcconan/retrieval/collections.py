@@ -171,45 +171,21 @@ def load_collection(dataset: str, *, shared_cn: bool = False) -> Collection:
     Raises:
         InputError: The dataset cannot be read or is not a retrieval dataset.
     """
-    collection = _read(dataset, shared_cn)
+    folder = (hub_release(dataset) if is_hub_name(dataset) else None) or Path(dataset)
+    if folder.is_file():
+        raise InputError(f"{folder} is a file: give the folder of a dataset")
+    if (folder / MANIFEST).is_file():
+        collection = _read_release(folder, shared_cn)
+    elif (folder / "corpus.jsonl").is_file():
+        collection = _read_beir(folder)
+    else:
+        collection = _read_hub_dataset(dataset)
     if not (collection.corpus and collection.queries and collection.partitions):
         raise InputError(
             f"{dataset} has {len(collection.corpus)} CNs to retrieve, {len(collection.queries)} queries and "
             f"{len(collection.partitions)} sets of qrels: give a dataset with all three, such as fc-conan or demo"
         )
     return collection
-
-
-def load_training(dataset: str, *, keep_leakage: bool = False) -> tuple[list[TrainingPair], int]:
-    """Returns the training pairs of a dataset; those of a release share no HS and no CN with its evaluation part.
-
-    Args:
-        dataset: A dataset; see `load_collection`. A release without queries is accepted.
-        keep_leakage: Whether pairs in the leakage group of a query are included.
-
-    Returns:
-        The pairs, and the number of removed pairs.
-
-    Raises:
-        InputError: The dataset cannot be read or has no training pairs.
-    """
-    collection = _read(dataset, shared_cn=False)
-    if not collection.train:
-        raise InputError(
-            f"{dataset} has no training pairs (config train, split train): give a dataset with them, such as fc-conan"
-        )
-    collection = collection if keep_leakage else collection.without_leakage()
-    return list(collection.train), collection.train_left_out
-
-
-def _read(dataset: str, shared_cn: bool) -> Collection:
-    """Reads a dataset in any supported format; configs that a release lacks are empty."""
-    folder = (hub_release(dataset) if is_hub_name(dataset) else None) or Path(dataset)
-    if folder.is_file():
-        raise InputError(f"{folder} is a file: give the folder of a dataset")
-    if (folder / MANIFEST).is_file():
-        return _read_release(folder, shared_cn)
-    return _read_beir(folder) if (folder / "corpus.jsonl").is_file() else _read_hub_dataset(dataset)
 
 
 def _read_release(folder: Path, shared_cn: bool) -> Collection:
