@@ -12,7 +12,6 @@ from fcconan.retrieval import MINILM, Retriever, SystemFactory, load_suite, rank
 from fcconan.scoring import Ranking
 
 LEARNS_FROM = "pairs outside of the leakage groups of all items"
-_DEPENDS_ON_ITEMS = ("fit_on", "training_pairs")  # settings that describe the training pairs of a system
 
 
 class RetrievedCandidates:
@@ -64,7 +63,7 @@ class RetrievedCandidates:
             "pool": pool.configuration,
             "catalogue": len(self._texts),
             "retriever": system.name,
-            "system": {key: value for key, value in told.items() if key not in _DEPENDS_ON_ITEMS},
+            "system": {key: value for key, value in told.items() if key != "fit_on"},  # which depends on the items
             "train": pool.configuration,
             "learns_from": LEARNS_FROM if isinstance(retriever, str) else None,
             "k": k,

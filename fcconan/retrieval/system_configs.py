@@ -14,7 +14,6 @@ from fcconan.retrieval.dense import Dense, Encoder
 from fcconan.retrieval.fusion import Fusion, Method, Norm
 from fcconan.retrieval.label_systems import LabelNeighbours, LongestFirst, Popularity, Supervised
 from fcconan.retrieval.lexical import BM25, BM25Fast, Random, TfIdf
-from fcconan.retrieval.propagation import TEMPERATURES, PairPropagation
 from fcconan.retrieval.reranking import Reranker, Strategy
 from fcconan.retrieval.systems import Retriever, TrainingPair
 from fcconan.retrieval.zero_shot import ZeroShot
@@ -213,27 +212,6 @@ class DenseConfig(SystemConfig):
         return Dense(name, maker.encoder(self.encoder))
 
 
-class PropagationConfig(SystemConfig):
-    """Direct similarity plus similarity propagated through the training pairs."""
-
-    kind: Literal["pair-propagation"]
-    encoder: EncoderConfig
-    temperature: Temperature | None = None
-    temperatures: list[Temperature] = Field(default_factory=lambda: list(TEMPERATURES), min_length=1)
-    folds: int = Field(5, ge=2)
-    repeats: int = Field(5, ge=1)
-    seed: int = 0
-
-    @property
-    def calls_endpoint(self) -> bool:
-        """Whether the encoder is behind an endpoint."""
-        return self.encoder.endpoint != "local"
-
-    def make(self, name: str, maker: SystemMaker) -> Retriever:
-        """Creates the system."""
-        return PairPropagation(name, encoder=maker.encoder(self.encoder), train=maker.train, **self._own_values())
-
-
 class _ChatSystem(SystemConfig):
     model: str = Field(GPT, description="Name of the model at the endpoint.")
     temperature: float = 0.0
@@ -315,7 +293,6 @@ AnySystem = Annotated[
     | NeighboursConfig
     | SupervisedConfig
     | DenseConfig
-    | PropagationConfig
     | ZeroShotConfig
     | RerankConfig
     | FusionConfig,

@@ -39,7 +39,7 @@ def tiny_suite(tmp_path_factory: pytest.TempPathFactory) -> Path:
     model = str(tiny_encoder(folder / "tiny"))
     data = load_suite().model_dump(exclude_defaults=True)
     for name, system in data["systems"].items():
-        if system["kind"] in ("dense", "pair-propagation") and "endpoint" not in system["encoder"]:
+        if system["kind"] == "dense" and "endpoint" not in system["encoder"]:
             system["encoder"] = {"model": model}
         if name == "random":
             system["seeds"] = 5
@@ -73,7 +73,7 @@ def test_all_twelve_systems_run_end_to_end_and_a_second_run_asks_nothing(
     run_cli: RunCli, demo: Path, tiny_suite: Path, tmp_path: Path
 ) -> None:
     arguments = ["bench", demo, "--suite", tiny_suite, "--protocol", "paper", *QUICK, "--cache-dir", tmp_path / "runs"]
-    arguments += [part for name in (*TWELVE, "pair-propagation", "bm25-fast") for part in ("--system", name)]
+    arguments += [part for name in (*TWELVE, "bm25-fast") for part in ("--system", name)]
     with Server() as server:
         first = run_cli(
             *arguments, "--json", tmp_path / "a.json", "--report-folder", tmp_path / "report", **endpoint(server)
@@ -84,7 +84,7 @@ def test_all_twelve_systems_run_end_to_end_and_a_second_run_asks_nothing(
         assert second.returncode == 0, second.stderr
         assert len(server.bodies) == asked
     result = json.loads((tmp_path / "a.json").read_text())
-    assert set(result["systems"]) == {*TWELVE, "pair-propagation", "bm25-fast"}
+    assert set(result["systems"]) == {*TWELVE, "bm25-fast"}
     assert result["failed"] == {}
     assert (tmp_path / "a.json").read_bytes() == (tmp_path / "b.json").read_bytes()
     # 24 zero-shot requests; 3 batches of embeddings at most; of the 40 CNs or fewer in the pool, listwise windows of 20
@@ -99,7 +99,7 @@ def test_all_twelve_systems_run_end_to_end_and_a_second_run_asks_nothing(
     for name in ("report.html", "report.md", "tables.tex", "results.csv", "figure-1-hit-ratio.svg", "figure-2-mrr.svg"):
         assert (tmp_path / "report" / name).stat().st_size > 500
     rows = list(csv.DictReader((tmp_path / "report" / "results.csv").read_text().splitlines()))
-    assert len(rows) == 14 * 4 * (4 + 1)  # the metrics, and the message AUC
+    assert len(rows) == 13 * 4 * (4 + 1)  # the metrics, and the message AUC
     assert {float(row["value"]) for row in rows if row["system"] == "tfidf" and row["metric"] == "mrr@10"} == {
         part["mrr@10"] for part in result["systems"]["tfidf"]["partitions"].values()
     }

@@ -16,7 +16,6 @@ from fcconan.retrieval.dense import Dense, SentenceEncoder
 from fcconan.retrieval.factories import as_retriever
 from fcconan.retrieval.fusion import Fusion
 from fcconan.retrieval.lexical import BM25, BM25Fast, Random, TfIdf
-from fcconan.retrieval.propagation import PairPropagation
 from fcconan.retrieval.suites import Suite, SystemFactory, built_in_suite, load_suite
 from fcconan.retrieval.systems import TrainingPair, rank_all
 from fcconan.retrieval.trec import run_from_file
@@ -135,7 +134,6 @@ def test_the_suite_lists_the_systems_of_the_paper_and_more() -> None:
         "rr50-2": "rerank",
     }
     assert kinds["bm25-fast"] == "bm25-fast"
-    assert kinds["pair-propagation"] == "pair-propagation"
     assert "fusion" in kinds.values()
     assert all(system.title for system in suite.systems.values())
 
@@ -199,13 +197,12 @@ def test_what_is_configured_reaches_the_system(tmp_path: Path) -> None:
 
 def test_systems_with_the_same_encoder_share_it() -> None:
     made = SystemFactory(load_suite(), TRAIN)
-    dense, ours, fused = made.make("sbert-minilm"), made.make("pair-propagation"), made.make("minilm+bm25")
+    dense, fused = made.make("sbert-minilm"), made.make("minilm+bm25")
     assert isinstance(dense, Dense)
-    assert isinstance(ours, PairPropagation)
     assert isinstance(fused, Fusion)
     first = fused.systems[0]
     assert isinstance(first, Dense)
-    assert dense.encoder is ours.encoder is first.encoder
+    assert dense.encoder is first.encoder
     other = made.make("sbert-mpnet")
     assert isinstance(other, Dense)
     assert other.encoder is not dense.encoder
